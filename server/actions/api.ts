@@ -1,0 +1,138 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import type { AppEnv } from "../context.ts";
+import { describe } from "../openapi.ts";
+import { json, query } from "../validate.ts";
+import {
+  Action,
+  ActionDetail,
+  ActionList,
+  ActionQuery,
+  ActionStatusView,
+  ApproveInput,
+  ApproveWithEditInput,
+  CancelInput,
+  Claim,
+  ClaimInput,
+  RejectInput,
+  ReplayInput,
+  ResultInput,
+  RollbackInput,
+  RollbackResult,
+  SubmitInput,
+  WaitInput,
+} from "./schema.ts";
+
+const Submitted = Action.extend({ result: z.record(z.string(), z.unknown()).nullable() });
+const Count = z.object({ count: z.number().int() });
+
+/** `/api/actions`. */
+export const actionsApi = new Hono<AppEnv>()
+  .get(
+    "/",
+    describe("List actions, newest first", z.union([ActionList, Count])),
+    query(ActionQuery),
+    async (c) => {
+      const { actions } = c.var.project;
+      const asked = c.req.valid("query");
+      if (asked.count === "true") return c.json({ count: await actions.countPending() });
+      return c.json(await actions.list(asked));
+    },
+  )
+  .post("/", describe("Submit an action", Submitted, 201), json(SubmitInput), async (c) => {
+    const { action, result } = await c.var.project.actions.submit(
+      c.req.valid("json"),
+      c.var.caller,
+    );
+    return c.json({ ...action, result }, action.status === "pending" ? 202 : 201);
+  })
+  .get("/:id", describe("One action, whole", ActionDetail), async (c) => {
+    return c.json(await c.var.project.actions.detail(c.req.param("id")));
+  })
+  .get("/:id/status", describe("Where an action stands", ActionStatusView), async (c) => {
+    return c.json(await c.var.project.actions.status(c.req.param("id")));
+  })
+  .post(
+    "/:id/wait",
+    describe("Wait until an action is settled", Submitted),
+    json(WaitInput),
+    async (c) => {
+      const { action, result } = await c.var.project.actions.wait(
+        c.req.param("id"),
+        c.req.valid("json"),
+        c.var.caller,
+      );
+      return c.json({ ...action, result });
+    },
+  )
+  .post(
+    "/:id/claim",
+    describe("Claim an approved command to run it", Claim),
+    json(ClaimInput),
+    async (c) => {
+      return c.json(
+        await c.var.project.actions.claim(c.req.param("id"), c.req.valid("json"), c.var.caller),
+      );
+    },
+  )
+  .post(
+    "/:id/result",
+    describe("Report what came of a command", Action),
+    json(ResultInput),
+    async (c) => {
+      return c.json(
+        await c.var.project.actions.result(c.req.param("id"), c.req.valid("json"), c.var.caller),
+      );
+    },
+  )
+  .post("/:id/cancel", describe("Withdraw an action", Action), json(CancelInput), async (c) => {
+    return c.json(
+      await c.var.project.actions.cancel(c.req.param("id"), c.req.valid("json"), c.var.caller),
+    );
+  })
+  .post("/:id/approve", describe("Approve what is held", Action), json(ApproveInput), async (c) => {
+    return c.json(
+      await c.var.project.actions.approve(c.req.param("id"), c.req.valid("json"), c.var.caller),
+    );
+  })
+  .post("/:id/reject", describe("Reject what is held", Action), json(RejectInput), async (c) => {
+    return c.json(
+      await c.var.project.actions.reject(c.req.param("id"), c.req.valid("json"), c.var.caller),
+    );
+  })
+  .post(
+    "/:id/approve-with-edit",
+    describe("Approve an edited version", Action),
+    json(ApproveWithEditInput),
+    async (c) => {
+      return c.json(
+        await c.var.project.actions.approveWithEdit(
+          c.req.param("id"),
+          c.req.valid("json"),
+          c.var.caller,
+        ),
+      );
+    },
+  )
+  .post(
+    "/:id/rollback",
+    describe("Undo what was done", RollbackResult),
+    json(RollbackInput),
+    async (c) => {
+      return c.json(
+        await c.var.project.actions.rollback(c.req.param("id"), c.req.valid("json"), c.var.caller),
+      );
+    },
+  )
+  .post(
+    "/:id/replay",
+    describe("Submit a rolled-back write again", Submitted, 201),
+    json(ReplayInput),
+    async (c) => {
+      const { action, result } = await c.var.project.actions.replay(
+        c.req.param("id"),
+        c.var.caller,
+      );
+      return c.json({ ...action, result }, action.status === "pending" ? 202 : 201);
+    },
+  );

@@ -1,0 +1,24 @@
+import { Hono } from "hono";
+import { actionsApi } from "./actions/api.ts";
+import { auditApi } from "./audit/api.ts";
+import { configApi } from "./config/api.ts";
+import type { AppEnv } from "./context.ts";
+import { daemonApi, globalApi } from "./global/api.ts";
+import { policyApi } from "./policy/api.ts";
+import { hubApi } from "./projects/api.ts";
+import { sessionsApi } from "./sessions/api.ts";
+
+/** The URL map: one line per feature. The guard stands before it, on the raw request. */
+export function createApp() {
+  return new Hono<AppEnv>()
+    .route("/api/actions", actionsApi)
+    .route("/api/audit", auditApi)
+    .route("/api/config", configApi)
+    .route("/api/daemon", daemonApi)
+    .route("/api/global", globalApi)
+    .route("/api/hub", hubApi)
+    .route("/api/policy", policyApi)
+    .route("/api/sessions", sessionsApi);
+}
+
+export type App = ReturnType<typeof createApp>;

@@ -1,0 +1,52 @@
+import { hc } from "hono/client";
+import type { App } from "./app.ts";
+import type { Problem } from "./errors.ts";
+
+/** How to reach a daemon: a base URL, a credential, and a fetch that may go over a unix socket. */
+export interface ClientOptions {
+  url: string;
+  token?: string;
+  /** The dashboard's key, sent as `X-Gate-Key`. */
+  key?: string;
+  fetch?: (input: RequestInfo | URL, init?: RequestInit) => Promise<Response>;
+}
+
+/** The one typed client of the HTTP API, for the CLI, the dashboard, MCP and hooks. */
+export function createClient(options: ClientOptions) {
+  const headers: Record<string, string> = {};
+  if (options.token) headers["Authorization"] = `Bearer ${options.token}`;
+  if (options.key) headers["X-Gate-Key"] = options.key;
+  return hc<App>(options.url, { headers, fetch: options.fetch });
+}
+
+export type Client = ReturnType<typeof createClient>;
+
+/** An answer that was a problem document, as the caller of the API sees it. */
+export class ProblemError extends Error {
+  readonly problem: Problem;
+
+  constructor(problem: Problem) {
+    super(problem.detail);
+    this.name = "ProblemError";
+    this.problem = problem;
+  }
+}
+
+interface JsonResponse<T> {
+  ok: boolean;
+  status: number;
+  json(): Promise<T>;
+}
+
+/** The body of a good answer. @throws ProblemError for every other */
+export async function unwrap<T>(answer: Promise<JsonResponse<T>>): Promise<T> {
+  const response = await answer;
+  if (response.ok) return await response.json();
+  const body = await response.json().catch(() => null) as Problem | null;
+  throw new ProblemError(body?.code ? body : fallbackProblem(response.status));
+}
+
+function fallbackProblem(status: number): Problem {
+  const detail = `The daemon answered ${status} without saying why`;
+  return { type: "about:blank", title: "Unexpected answer", status, detail, code: "internal" };
+}

@@ -1,0 +1,22 @@
+/** The release, shown by `--version`, `/healthz` and the daemon's status. */
+export const VERSION = "5.0.0";
+
+/** The one port of the daemon; only `GATE_PORT` (tests, side-by-side runs) moves it. */
+export const DEFAULT_PORT = 47000;
+
+/** Legacy per-project servers (`gate start`) are given ports from here up. */
+export const FIRST_PROJECT_PORT = 47001;
+
+/** Bounds of one HTTP request; see SECURITY.md for why each exists. */
+export const REQUEST_LIMITS = {
+  header_bytes: 16 * 1024,
+  url_bytes: 8 * 1024,
+  body_bytes: 1024 * 1024,
+  content_body_bytes: 16 * 1024 * 1024,
+  json_depth: 64,
+  headers_timeout_ms: 15_000,
+  request_timeout_ms: 30_000,
+} as const;
+
+/** A held MCP call answers `pending` after this, below every host's own limit. */
+export const DEFAULT_WAIT_MS = 45_000;

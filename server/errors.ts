@@ -1,0 +1,76 @@
+import { z } from "zod";
+
+/** Each error code with the HTTP status it is answered with. */
+export const ERROR_STATUS = {
+  invalid: 400,
+  project_required: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  timeout: 408,
+  conflict: 409,
+  identity_changed: 409,
+  digest_mismatch: 412,
+  too_large: 413,
+  unsupported_media_type: 415,
+  misdirected: 421,
+  rate_limited: 429,
+  headers_too_large: 431,
+  internal: 500,
+  unavailable: 503,
+} as const;
+
+export type ErrorCode = keyof typeof ERROR_STATUS;
+
+/** What every error answer carries (RFC 9457), with `code` to branch on. */
+export const Problem = z.looseObject({
+  type: z.string(),
+  title: z.string(),
+  status: z.number().int(),
+  detail: z.string(),
+  code: z.string(),
+});
+export type Problem = z.infer<typeof Problem>;
+
+/**
+ * The one error the gate throws on purpose. The message is shown to the caller, so it names the
+ * cause and the next step; `fields` travel as extra members of the problem document.
+ */
+export class GateError extends Error {
+  readonly code: ErrorCode;
+  readonly fields: Record<string, unknown>;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { cause?: unknown; fields?: Record<string, unknown> } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.name = "GateError";
+    this.code = code;
+    this.fields = options.fields ?? {};
+  }
+
+  /** The HTTP status of this error. */
+  get status(): number {
+    return ERROR_STATUS[this.code];
+  }
+
+  /** The problem document that a client receives. */
+  toProblem(): Problem {
+    return {
+      ...this.fields,
+      type: `about:blank#${this.code}`,
+      title: titleOf(this.code),
+      status: this.status,
+      detail: this.message,
+      code: this.code,
+    };
+  }
+}
+
+function titleOf(code: ErrorCode): string {
+  const words = code.replaceAll("_", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}

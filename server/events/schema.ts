@@ -1,0 +1,16 @@
+import { z } from "zod";
+
+/** What a dashboard can listen to. */
+export const Topic = z.enum(["actions", "approvals", "sessions", "risk", "agents"]);
+export type Topic = z.infer<typeof Topic>;
+
+/** One invalidation: something of this topic changed; fetch it again. */
+export const StreamEvent = z.object({
+  topic: Topic,
+  type: z.string().describe("the audit event's type"),
+  project_id: z.string(),
+  id: z.string().nullable().describe("of the action or session concerned"),
+  seq: z.number().int(),
+  at: z.string(),
+});
+export type StreamEvent = z.infer<typeof StreamEvent>;

@@ -1,0 +1,57 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import { Action, ActionList, ActionQuery, ApproveInput, RejectInput } from "../actions/schema.ts";
+import type { AppEnv } from "../context.ts";
+import { describe } from "../openapi.ts";
+import { json, query } from "../validate.ts";
+import { DaemonStatus } from "./schema.ts";
+
+/** `/api/daemon`. */
+export const daemonApi = new Hono<AppEnv>()
+  .get(
+    "/status",
+    describe("Health, uptime and projects of the daemon", DaemonStatus),
+    async (c) => {
+      return c.json(await c.var.daemon.status());
+    },
+  );
+
+/** `/api/global`. */
+export const globalApi = new Hono<AppEnv>()
+  .get(
+    "/approvals/pending",
+    describe("Everything held, in all projects", z.object({ items: z.array(Action) })),
+    async (c) => {
+      return c.json({ items: await c.var.daemon.listPending() });
+    },
+  )
+  .get(
+    "/actions",
+    describe("Actions of all projects, newest first", ActionList),
+    query(ActionQuery),
+    async (c) => {
+      return c.json(await c.var.daemon.listActions(c.req.valid("query")));
+    },
+  )
+  .post(
+    "/approvals/:id/approve",
+    describe("Approve from any project", Action),
+    json(ApproveInput),
+    async (c) => {
+      const project = await c.var.daemon.projectOfAction(c.req.param("id"));
+      return c.json(
+        await project.actions.approve(c.req.param("id"), c.req.valid("json"), c.var.caller),
+      );
+    },
+  )
+  .post(
+    "/approvals/:id/reject",
+    describe("Reject from any project", Action),
+    json(RejectInput),
+    async (c) => {
+      const project = await c.var.daemon.projectOfAction(c.req.param("id"));
+      return c.json(
+        await project.actions.reject(c.req.param("id"), c.req.valid("json"), c.var.caller),
+      );
+    },
+  );

@@ -1,0 +1,16 @@
+import { Hono } from "hono";
+import type { AppEnv } from "../context.ts";
+import { describe } from "../openapi.ts";
+import { json } from "../validate.ts";
+import { PolicyTestInput, PolicyTestResult } from "./schema.ts";
+
+/** `/api/policy`. */
+export const policyApi = new Hono<AppEnv>()
+  .post(
+    "/test",
+    describe("What policy would say of a path or command", PolicyTestResult),
+    json(PolicyTestInput),
+    async (c) => {
+      return c.json(await c.var.project.testPolicy(c.req.valid("json")));
+    },
+  );

@@ -1,0 +1,100 @@
+import { z } from "zod";
+
+/** What a policy says of an action; the strictest of all that apply wins. */
+export const Effect = z.enum(["allow", "ask", "deny"]);
+export type Effect = z.infer<typeof Effect>;
+
+/** The rule that won, as written, with the list it stands in and where that list comes from. */
+export const Rule = z.object({
+  pattern: z.string(),
+  list: z.string().describe('the list it stands in: "blockedPaths" …, or the name of a builtin'),
+  source: z.enum(["builtin", "global", "project", "auto-block"]),
+});
+export type Rule = z.infer<typeof Rule>;
+
+/** The answer to "may this happen?", with what an agent can do about it. */
+export const Decision = z.object({
+  effect: Effect,
+  rule: Rule.nullable(),
+  reason: z.string(),
+  alternative: z.string().nullable(),
+});
+export type Decision = z.infer<typeof Decision>;
+
+/** One entry of a policy list; the examples are checked whenever the file is loaded. */
+export const PolicyEntry = z.union([
+  z.string().min(1).max(256),
+  z.looseObject({
+    pattern: z.string().min(1).max(256),
+    reason: z.string().optional(),
+    alternative: z.string().optional(),
+    args: z.record(z.string(), z.string()).optional(),
+    match: z.array(z.string()).optional(),
+    not_match: z.array(z.string()).optional(),
+  }),
+]);
+export type PolicyEntry = z.infer<typeof PolicyEntry>;
+
+const entries = z.array(PolicyEntry).max(1000);
+
+/** The `policies` object of the project's and the global config; unknown keys are kept. */
+export const Policies = z.looseObject({
+  defaultEffect: Effect.optional(),
+  allowedPaths: entries.optional(),
+  askPaths: entries.optional(),
+  blockedPaths: entries.optional(),
+  allowedCommands: entries.optional(),
+  askCommands: entries.optional(),
+  blockedCommands: entries.optional(),
+  allowedTools: entries.optional(),
+  askTools: entries.optional(),
+  blockedTools: entries.optional(),
+  maxBashOutputBytes: z.number().int().min(0).max(1_073_741_824).optional(),
+  commandTimeoutSeconds: z.number().int().min(1).max(86_400).optional(),
+  approvalTimeoutSeconds: z.number().int().min(1).max(31_536_000).optional(),
+  maxBlobBytes: z.number().int().min(0).max(4_294_967_296).optional(),
+});
+export type Policies = z.infer<typeof Policies>;
+
+/** The scalars that hold after inheritance, every one set. */
+export const PolicyLimits = z.object({
+  maxBashOutputBytes: z.number().int(),
+  commandTimeoutSeconds: z.number().int(),
+  approvalTimeoutSeconds: z.number().int(),
+  maxBlobBytes: z.number().int(),
+});
+export type PolicyLimits = z.infer<typeof PolicyLimits>;
+
+/** What a command would run and touch; paths are as the command would see them, absolute. */
+export const Analysis = z.object({
+  commands: z.array(z.array(z.string())),
+  reads: z.array(z.string()),
+  writes: z.array(z.string()),
+  deletes: z.array(z.string()),
+  unresolved: z.array(z.string()),
+});
+export type Analysis = z.infer<typeof Analysis>;
+
+/** Body of `POST /api/policy/test`; a command kind without `command` takes it from `path`. */
+export const PolicyTestInput = z.strictObject({
+  path: z.string().optional(),
+  action: z.string().min(1).max(256).optional()
+    .describe("write, read, delete, command or a tool name"),
+  command: z.string().optional(),
+  content: z.string().optional(),
+  input: z.record(z.string(), z.unknown()).optional(),
+  cwd: z.string().optional(),
+});
+export type PolicyTestInput = z.infer<typeof PolicyTestInput>;
+
+/** Answer of `POST /api/policy/test`. */
+export const PolicyTestResult = z.object({
+  effect: Effect,
+  rule: Rule.nullable(),
+  reason: z.string(),
+  alternative: z.string().nullable(),
+  matched: z.array(Rule),
+  elapsed_us: z.number(),
+  analysis: Analysis.optional(),
+});
+export type PolicyTestResult = z.infer<typeof PolicyTestResult>;
