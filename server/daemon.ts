@@ -1,6 +1,7 @@
 import type { Action, ActionList, ActionQuery } from "./actions/schema.ts";
 import { GateError } from "./errors.ts";
 import type { Bus } from "./events/bus.ts";
+import type { Stream } from "./events/stream.ts";
 import type { DaemonStatus } from "./global/schema.ts";
 import type { Project } from "./projects/project.ts";
 import type { HubProject } from "./projects/schema.ts";
@@ -10,6 +11,7 @@ export class Daemon {
   readonly home!: string;
   readonly port!: number;
   readonly bus!: Bus;
+  readonly stream!: Stream;
 
   /** The project of that id, its ledger opened. @throws GateError `not_found` */
   project(_id: string): Promise<Project> {

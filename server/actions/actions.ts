@@ -1,5 +1,10 @@
 import type { Caller } from "../auth/schema.ts";
+import type { Config } from "../config/config.ts";
+import type { Environment } from "../context.ts";
+import type { Ledger } from "../db/ledger.ts";
 import { GateError } from "../errors.ts";
+import type { Bus } from "../events/bus.ts";
+import type { Sessions } from "../sessions/sessions.ts";
 import type {
   Action,
   ActionDetail,
@@ -26,8 +31,30 @@ export interface Submitted {
   result: Record<string, unknown> | null;
 }
 
+/** What the actions of one project work with; made in `Project` and nowhere else. */
+export interface ActionServices {
+  project_id: string;
+  /** Real paths of the project's folders; never empty, the first is the main one. */
+  roots: readonly string[];
+  environment: Environment;
+  ledger: Ledger;
+  config: Config;
+  sessions: Sessions;
+  bus: Bus;
+}
+
 /** The main road of one project: each verb is here, and nothing happens but through here. */
 export class Actions {
+  constructor(_services: ActionServices) {}
+
+  /** Settles what a crash left open: intents by looking at the files, commands as `unknown`. */
+  recover(): Promise<void> {
+    return Promise.resolve();
+  }
+  /** Stops timers and waits; called before the ledger is closed. */
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
   submit(_input: SubmitInput, _caller: Caller): Promise<Submitted> {
     throw new GateError("internal", "not built yet");
   }

@@ -1,7 +1,7 @@
-import type { StreamEvent } from "./schema.ts";
+import type { PublishedEvent } from "./schema.ts";
 
 /** Hears every event after its commit; must not throw and must not wait. */
-export type Listener = (event: StreamEvent) => void;
+export type Listener = (event: PublishedEvent) => void;
 
 /** Hands committed events to whoever listens in this process. */
 export class Bus {
@@ -14,7 +14,7 @@ export class Bus {
   }
 
   /** Hands the events on, in order. */
-  publish(events: readonly StreamEvent[]): void {
+  publish(events: readonly PublishedEvent[]): void {
     for (const event of events) {
       for (const listener of this.#listeners) listener(event);
     }

@@ -14,3 +14,7 @@ export const StreamEvent = z.object({
   at: z.string(),
 });
 export type StreamEvent = z.infer<typeof StreamEvent>;
+
+/** A published event with its place in the machine-wide stream: the SSE id, ever growing. */
+export const PublishedEvent = StreamEvent.extend({ cursor: z.number().int() });
+export type PublishedEvent = z.infer<typeof PublishedEvent>;

@@ -14,8 +14,8 @@ export class Project {
   readonly audit!: Audit;
   readonly config!: Config;
 
-  testPolicy(_input: PolicyTestInput): Promise<PolicyTestResult> {
-    throw new GateError("internal", "not built yet");
+  testPolicy(input: PolicyTestInput): Promise<PolicyTestResult> {
+    return this.config.test(input);
   }
 
   close(): Promise<void> {
