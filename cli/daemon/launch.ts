@@ -1,0 +1,81 @@
+import { spawn } from "node:child_process";
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { selfCommand } from "../../server/runtime/self.ts";
+import { CliError } from "../errors.ts";
+import type { Io } from "../io.ts";
+import { type Place, readDaemonFile } from "../place.ts";
+import { releaseTurn, takeTurn } from "./turn.ts";
+
+export interface Launching<T> {
+  place: Place;
+  around: Pick<Io, "env" | "pid">;
+  /** Answers as soon as a daemon can be reached. */
+  find: () => Promise<T | null>;
+}
+
+const DEADLINE_MS = 20_000;
+const POLL_MS = 20;
+
+/**
+ * Starts a daemon that outlives this process and waits until it answers. Of many callers at once
+ * one starts it and the others wait for it. @throws CliError with what the daemon said
+ */
+export async function launchDaemon<T>({ place, around, find }: Launching<T>): Promise<T> {
+  mkdirSync(join(place.home, "run"), { recursive: true, mode: 0o700 });
+  mkdirSync(join(place.home, "logs"), { recursive: true, mode: 0o700 });
+  const deadline = Date.now() + DEADLINE_MS;
+  let child: Child | null = null;
+  try {
+    while (Date.now() < deadline) {
+      const found = await find();
+      if (found) return found;
+      if (child?.failure()) break;
+      child ??= takeTurn(place.home, around.pid) ? startChild(place, around) : null;
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+    throw notStarted(place, child?.failure() ?? null);
+  } finally {
+    if (child) releaseTurn(place.home);
+    child?.forget();
+  }
+}
+
+interface Child {
+  /** What the process said before it ended badly; null while it runs or if it ended well. */
+  failure(): string | null;
+  forget(): void;
+}
+
+function startChild(place: Place, around: Launching<unknown>["around"]): Child {
+  const self = selfCommand();
+  const output = join(place.home, "logs", `start-${around.pid}.txt`);
+  const fd = openSync(output, "w", 0o600);
+  let ended: number | null = null;
+  const child = spawn(self.command, [...self.args, "daemon", "run"], {
+    detached: true,
+    cwd: place.home,
+    env: { ...around.env, GATE_HOME: place.home } as NodeJS.ProcessEnv,
+    stdio: ["ignore", fd, fd],
+  });
+  child.on("error", () => ended = -1);
+  child.on("exit", (code) => ended = code ?? -1);
+  child.unref();
+  closeSync(fd);
+  return {
+    failure: () => ended ? readFileSync(output, "utf8").trim() || "it said nothing" : null,
+    forget: () => rmSync(output, { force: true }),
+  };
+}
+
+function notStarted(place: Place, failure: string | null): CliError {
+  if (failure) {
+    return new CliError(`Cannot start the daemon: ${failure.replace(/^gate: /, "")}`);
+  }
+  const pid = readDaemonFile(place.home)?.pid;
+  const which = pid ? ` (last known pid ${pid})` : "";
+  return new CliError(
+    `Cannot start the daemon: it did not answer within ${DEADLINE_MS / 1000} s${which}`,
+    { next: "gate daemon logs" },
+  );
+}

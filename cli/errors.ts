@@ -1,0 +1,64 @@
+import { ProblemError } from "../server/client.ts";
+import { GateError } from "../server/errors.ts";
+import type { Io } from "./io.ts";
+import { visibleText } from "./visible.ts";
+
+/** Exit codes; 2 is left to the scenario tool's critical failures. */
+export const EXIT = { ok: 0, failed: 1, usage: 64 } as const;
+
+/** Ends a command with a message for the person and the command to type next. */
+export class CliError extends Error {
+  readonly next: string | null;
+  readonly exit: number;
+
+  constructor(message: string, options: { next?: string; exit?: number } = {}) {
+    super(message);
+    this.name = "CliError";
+    this.next = options.next ?? null;
+    this.exit = options.exit ?? EXIT.failed;
+  }
+}
+
+/** Ends a command that has already said everything. */
+export class Exit extends Error {
+  readonly exit: number;
+
+  constructor(exit: number) {
+    super(`exit ${exit}`);
+    this.name = "Exit";
+    this.exit = exit;
+  }
+}
+
+/** Says on stderr what went wrong and what to type next; returns the exit code. */
+export function reportError(error: unknown, io: Io): number {
+  if (error instanceof Exit) return error.exit;
+  const { message, next } = explain(error);
+  io.stderr.write(`gate: ${visibleText(message)}\n`);
+  if (next) io.stderr.write(`  try: ${next}\n`);
+  return error instanceof CliError ? error.exit : EXIT.failed;
+}
+
+function explain(error: unknown): { message: string; next: string | null } {
+  if (error instanceof CliError) return { message: error.message, next: error.next };
+  if (error instanceof ProblemError) {
+    return { message: error.problem.detail, next: nextStep(error.problem.code) };
+  }
+  if (error instanceof GateError) return { message: error.message, next: nextStep(error.code) };
+  const message = error instanceof Error ? error.message : String(error);
+  return { message: `Unexpected failure: ${message}`, next: "gate daemon logs" };
+}
+
+function nextStep(code: string): string | null {
+  return NEXT_STEPS[code] ?? null;
+}
+
+const NEXT_STEPS: Record<string, string> = {
+  project_required: "gate project list, then the same command with --project <id>",
+  unauthorized: "gate daemon restart",
+  not_found: "gate log",
+  conflict: "gate show <id>",
+  digest_mismatch: "gate show <id>, then decide on what it shows now",
+  unavailable: "gate daemon status",
+  internal: "gate daemon logs",
+};

@@ -1,0 +1,44 @@
+import process from "node:process";
+import { VERSION } from "../server/constants.ts";
+import type { Io, Signal } from "./io.ts";
+
+/** The entry: hands arguments, environment and streams on. `--version` loads nothing more. */
+async function main(argv: string[]): Promise<void> {
+  if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-V")) {
+    process.stdout.write(`gate ${VERSION}\n`);
+    return;
+  }
+  const { run } = await import("./run.ts");
+  leave(await run(argv, processIo()));
+}
+
+function processIo(): Io {
+  // Whoever reads us may close early (`gate log | head`): that is no failure.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    process.exit(error.code === "EPIPE" ? 0 : 1);
+  });
+  return {
+    env: { ...process.env },
+    cwd: process.cwd(),
+    pid: process.pid,
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    onSignal,
+  };
+}
+
+function onSignal(handler: (signal: Signal) => void): () => void {
+  const signals: Signal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
+  const handlers = signals.map((signal) => [signal, () => handler(signal)] as const);
+  for (const [signal, hear] of handlers) process.on(signal, hear);
+  return () => handlers.forEach(([signal, hear]) => process.off(signal, hear));
+}
+
+/** Ends the process once both streams have taken what was written. */
+function leave(code: number): void {
+  process.exitCode = code;
+  process.stdout.write("", () => process.stderr.write("", () => process.exit(code)));
+}
+
+await main(process.argv.slice(2));
