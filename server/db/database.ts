@@ -1,0 +1,187 @@
+import { type Client, createClient, type InStatement, type ResultSet } from "@libsql/client";
+import { pathToFileURL } from "node:url";
+import { GateError } from "../errors.ts";
+import type { Row, Statement, Value } from "./ledger.ts";
+
+const PRAGMAS = [
+  "PRAGMA journal_mode = WAL",
+  "PRAGMA synchronous = FULL",
+  "PRAGMA foreign_keys = ON",
+  "PRAGMA trusted_schema = OFF",
+  "PRAGMA cell_size_check = ON",
+  "PRAGMA journal_size_limit = 67108864",
+];
+
+/** How long a locked file is tried again before the caller hears of it. */
+const BUSY_LIMIT_MS = 10_000;
+
+export interface DatabaseOptions {
+  /** How long a locked file is tried again, 10 s unless said. */
+  busy_limit_ms?: number;
+}
+
+/** One libSQL file with the settings that a ledger needs; all writes go through one queue. */
+export class Database {
+  readonly path: string;
+  readonly #busyLimit: number;
+  #client: Client;
+  #queue: Promise<unknown> = Promise.resolve();
+  #closed = false;
+
+  private constructor(path: string, client: Client, options: DatabaseOptions) {
+    this.path = path;
+    this.#client = client;
+    this.#busyLimit = options.busy_limit_ms ?? BUSY_LIMIT_MS;
+  }
+
+  /** Opens the file, made when it is not there. @throws GateError `unavailable` when locked */
+  static async open(path: string, options: DatabaseOptions = {}): Promise<Database> {
+    const database = new Database(path, connect(path), options);
+    await database.#retry(() => configure(database.#client));
+    return database;
+  }
+
+  /** The rows of a read; it does not wait for the write queue. */
+  async all(sql: string, args: Value[] = []): Promise<Row[]> {
+    this.#mustBeOpen();
+    return rowsOf(await this.#retry(() => this.#client.execute(toInput({ sql, args }))));
+  }
+
+  /** All of the statements or none, durably; in the order in which they were asked for. */
+  batch(statements: Statement[]): Promise<Row[][]> {
+    return this.exclusive((write) => write(statements));
+  }
+
+  /** Runs `task` alone in the write queue; `write` commits one batch. */
+  exclusive<T>(
+    task: (write: (statements: Statement[]) => Promise<Row[][]>) => Promise<T>,
+  ): Promise<T> {
+    const run = this.#queue.then(() => {
+      this.#mustBeOpen();
+      return task((statements) => this.#write(statements));
+    });
+    this.#queue = run.catch(() => {});
+    return run;
+  }
+
+  /** Waits for the queue, folds the write-ahead log into the file and lets go of it. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    await this.exclusive(async () => {
+      this.#closed = true;
+      await this.#client.execute("PRAGMA wal_checkpoint(TRUNCATE)").catch(() => {});
+    });
+    this.#client.close();
+  }
+
+  async #write(statements: Statement[]): Promise<Row[][]> {
+    const inputs = statements.map(toInput);
+    const results = await this.#retry(() => this.#client.batch(inputs, "write"));
+    return results.map(rowsOf);
+  }
+
+  /**
+   * libSQL never resets a statement that failed with BUSY: that connection cannot commit any more,
+   * and its next transaction would lock everybody else out. So it is replaced before trying again.
+   */
+  async #retry<T>(task: () => Promise<T>): Promise<T> {
+    const deadline = performance.now() + this.#busyLimit;
+    for (let attempt = 0;; attempt++) {
+      try {
+        return await task();
+      } catch (error) {
+        const code = codeOf(error);
+        const isOver = performance.now() > deadline;
+        if (!RECONNECT.has(code)) throw explain(error, code, this.path);
+        if (this.#closed) throw closedError(this.path);
+        if (code !== "CLIENT_CLOSED") await this.#reconnect();
+        if (isOver || !RETRY.has(code)) throw explain(error, code, this.path);
+        await pause(Math.min(250, 2 ** attempt) * (0.5 + Math.random()));
+      }
+    }
+  }
+
+  async #reconnect(): Promise<void> {
+    this.#client.close();
+    this.#client = connect(this.path);
+    await configure(this.#client).catch(() => {});
+  }
+
+  #mustBeOpen(): void {
+    if (this.#closed) throw closedError(this.path);
+  }
+}
+
+const RETRY = new Set(["SQLITE_BUSY", "SQLITE_LOCKED", "CLIENT_CLOSED"]);
+const RECONNECT = new Set([...RETRY, "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_PROTOCOL"]);
+
+/** True when the error says that the file itself is broken. */
+export function isDamage(error: unknown): boolean {
+  if (error instanceof GateError && error.cause) return isDamage(error.cause);
+  const code = codeOf(error);
+  return code === "SQLITE_CORRUPT" || code === "SQLITE_NOTADB";
+}
+
+/** The columns of the UNIQUE constraint that refused a batch, or null for any other error. */
+export function brokenUnique(error: unknown): string | null {
+  if (codeOf(error) !== "SQLITE_CONSTRAINT") return null;
+  return /UNIQUE constraint failed: (.*)$/.exec((error as Error).message)?.[1] ?? null;
+}
+
+function connect(path: string): Client {
+  // One connection: a pool would hand out connections on which the PRAGMAs were never run.
+  return createClient({ url: pathToFileURL(path).href, concurrency: 1 });
+}
+
+async function configure(client: Client): Promise<void> {
+  for (const pragma of PRAGMAS) await client.execute(pragma);
+}
+
+function toInput(statement: Statement): InStatement {
+  for (const arg of statement.args) {
+    // SQLite text ends at NUL when libSQL reads it back: refuse what would not be kept whole.
+    if (typeof arg === "string" && arg.includes("\0")) {
+      throw new GateError("invalid", "Cannot store a text that contains a NUL character");
+    }
+  }
+  return { sql: statement.sql, args: statement.args };
+}
+
+function rowsOf(result: ResultSet): Row[] {
+  return result.rows.map((row) => {
+    const record: Row = {};
+    for (const column of result.columns) {
+      const value = row[column] ?? null;
+      record[column] = value instanceof ArrayBuffer ? new Uint8Array(value) : value;
+    }
+    return record;
+  });
+}
+
+function codeOf(error: unknown): string {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === "string" ? code : "";
+}
+
+function explain(error: unknown, code: string, path: string): unknown {
+  const why = EXPLAINED[code];
+  if (!why) return error;
+  return new GateError("unavailable", `Cannot use "${path}": ${why}`, { cause: error });
+}
+
+const EXPLAINED: Record<string, string> = {
+  SQLITE_BUSY: "another process keeps it locked; stop that process and try again",
+  SQLITE_LOCKED: "another process keeps it locked; stop that process and try again",
+  SQLITE_FULL: "the disk is full; make room and try again",
+  SQLITE_IOERR: "the disk reports an error; check it and try again",
+  SQLITE_READONLY: "it is read-only; make it writable and try again",
+  SQLITE_CANTOPEN: "it cannot be opened; check that its folder exists and is writable",
+};
+
+function closedError(path: string): GateError {
+  return new GateError("unavailable", `Cannot use "${path}": it has been closed`);
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,77 @@
+import { existsSync, rmSync } from "node:fs";
+import { VERSION } from "../constants.ts";
+import { GateError } from "../errors.ts";
+import type { Database } from "./database.ts";
+import type { Statement } from "./ledger.ts";
+
+/** One step forward; never changed once released. */
+export interface Migration {
+  version: number;
+  statements: string[];
+}
+
+const MADE = `CREATE TABLE IF NOT EXISTS migrations (
+  version INTEGER PRIMARY KEY,
+  made_by TEXT NOT NULL,
+  at TEXT NOT NULL
+) STRICT`;
+
+/**
+ * Brings the database to the newest version, each step in one batch, after a backup of what was
+ * there. @throws GateError `unavailable` for a database of a newer release, which stays untouched
+ */
+export async function migrate(
+  database: Database,
+  migrations: Migration[],
+  now: () => number,
+): Promise<void> {
+  const current = await versionOf(database);
+  const newest = migrations.at(-1)?.version ?? 0;
+  if (current.version > newest) throw newerError(database.path, current, newest);
+  if (current.version > 0 && current.version < newest) await backUp(database, current.version);
+  for (const migration of migrations) {
+    if (migration.version <= current.version) continue;
+    await database.batch([...migration.statements.map(plain), ...record(migration, now())]);
+  }
+}
+
+async function versionOf(database: Database): Promise<{ version: number; made_by: string }> {
+  const tables = await database.all("SELECT name FROM sqlite_schema WHERE name = 'migrations'");
+  if (tables.length === 0) return { version: 0, made_by: VERSION };
+  const rows = await database.all(
+    "SELECT version, made_by FROM migrations ORDER BY version DESC LIMIT 1",
+  );
+  const row = rows[0];
+  return row
+    ? { version: Number(row.version), made_by: String(row.made_by) }
+    : { version: 0, made_by: VERSION };
+}
+
+async function backUp(database: Database, version: number): Promise<void> {
+  const target = `${database.path}.backup-${version}`;
+  // A backup that stands already is from an attempt that did not finish: nothing was lost since.
+  if (existsSync(target)) rmSync(target);
+  await database.all("VACUUM INTO ?", [target]);
+}
+
+function record(migration: Migration, now: number): Statement[] {
+  const at = new Date(now).toISOString();
+  return [plain(MADE), {
+    sql: "INSERT INTO migrations (version, made_by, at) VALUES (?, ?, ?)",
+    args: [migration.version, VERSION, at],
+  }];
+}
+
+function plain(sql: string): Statement {
+  return { sql, args: [] };
+}
+
+function newerError(
+  path: string,
+  current: { version: number; made_by: string },
+  newest: number,
+): GateError {
+  const message = `Cannot open "${path}": gate ${current.made_by} made it (schema ` +
+    `${current.version}), this is gate ${VERSION} (schema ${newest}); install the newer release`;
+  return new GateError("unavailable", message);
+}

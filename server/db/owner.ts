@@ -1,0 +1,49 @@
+import Sqlite from "libsql";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { GateError } from "../errors.ts";
+
+/** Held while this process owns the databases of a folder. */
+export interface OwnerLock {
+  release(): void;
+}
+
+/**
+ * Takes the folder for this process: an exclusive transaction on its `owner.db`, which the kernel
+ * ends when the process dies. @throws GateError `unavailable`, naming the owner where it is known
+ */
+export function takeOwnership(folder: string, pid: number): OwnerLock {
+  const pidFile = join(folder, "owner.pid");
+  // Nothing else may ever open owner.db: closing any descriptor of it would free the lock.
+  const lock = new Sqlite(join(folder, "owner.db"));
+  try {
+    lock.exec("BEGIN EXCLUSIVE");
+  } catch (cause) {
+    lock.close();
+    if ((cause as { code?: string }).code !== "SQLITE_BUSY") throw cause;
+    throw takenError(folder, readPid(pidFile), cause);
+  }
+  writeFileSync(pidFile, `${pid}\n`, { mode: 0o600 });
+  return {
+    release() {
+      rmSync(pidFile, { force: true });
+      lock.close();
+    },
+  };
+}
+
+function takenError(folder: string, pid: number | null, cause: unknown): GateError {
+  const owner = pid === null ? "another process" : `process ${pid}`;
+  const message = `Cannot open "${folder}": ${owner} owns it; stop it (gate daemon stop) ` +
+    "or use it through its port";
+  return new GateError("unavailable", message, { cause, fields: { owner_pid: pid } });
+}
+
+function readPid(file: string): number | null {
+  try {
+    const pid = Number(readFileSync(file, "utf8").trim());
+    return Number.isSafeInteger(pid) && pid > 0 ? pid : null;
+  } catch {
+    return null;
+  }
+}
