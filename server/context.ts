@@ -16,6 +16,8 @@ export interface Environment {
     message: string,
     fields?: Record<string, unknown>,
   ) => void;
+  /** Called at each step between a decision and its end; only crash tests give one. */
+  fault?: (step: string) => void | Promise<void>;
 }
 
 /** What each Hono handler finds in `c.var`. */

@@ -1,5 +1,6 @@
 import type { Environment } from "../context.ts";
 import { GateError } from "../errors.ts";
+import type { CompiledPolicy, Surroundings } from "../policy/evaluate.ts";
 import type { PolicyTestInput, PolicyTestResult } from "../policy/schema.ts";
 import type { ConfigView } from "./schema.ts";
 
@@ -19,6 +20,10 @@ export class Config {
 
   /** What policy would say, without recording anything. */
   test(_input: PolicyTestInput): Promise<PolicyTestResult> {
+    throw new GateError("internal", "not built yet");
+  }
+  /** The policy in force now, with what it is asked about; a broken config gives one that denies all. */
+  inForce(): Promise<{ compiled: CompiledPolicy; around: Surroundings }> {
     throw new GateError("internal", "not built yet");
   }
   view(): Promise<ConfigView> {

@@ -1,0 +1,71 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { breaches, LAYERS } from "./architecture/layers.ts";
+import { PLANTED } from "./architecture/planted.ts";
+import { RULES } from "./architecture/rules.ts";
+import { readSource, type Source } from "./architecture/source.ts";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const TOP_LEVEL = [
+  ".ci",
+  ".github",
+  ".gitignore",
+  ".npmrc",
+  "LICENSE",
+  "README.md",
+  "cli",
+  "deno.json",
+  "deno.lock",
+  "dist",
+  "mod.ts",
+  "package.json",
+  "server",
+  "test",
+  "ui",
+];
+
+const CHECKS: Record<string, (sources: readonly Source[]) => string[]> = {
+  ...Object.fromEntries(
+    Object.entries(LAYERS).map((
+      [name, layer],
+    ) => [name, (s: readonly Source[]) => breaches(layer, s)]),
+  ),
+  ...RULES,
+};
+
+const paths = listFiles();
+const sources = paths.filter((path) => /\.tsx?$/.test(path))
+  .map((path) => readSource(path, readFileSync(`${ROOT}/${path}`, "utf8")));
+
+describe("the repository", () => {
+  test.each(Object.keys(CHECKS))("keeps the rule: %s", (name) => {
+    expect(CHECKS[name]!(sources)).toEqual([]);
+  });
+
+  test("has at its top exactly what belongs there", () => {
+    expect(TOP_LEVEL).toEqual(expect.arrayContaining(paths.map((path) => path.split("/")[0])));
+  });
+});
+
+describe("each rule finds what breaks it", () => {
+  test.each(PLANTED.map((planted) => [planted.rule, planted.breach, planted] as const))(
+    "%s: %s",
+    (rule, breach, { files }) => {
+      const planted = Object.entries(files).map(([path, text]) => readSource(path, text));
+      expect(CHECKS[rule]!(planted)).toEqual([breach]);
+    },
+  );
+
+  test("and none is without such a proof", () => {
+    const proved = new Set(PLANTED.map(({ rule }) => rule));
+    expect(Object.keys(CHECKS).filter((name) => !proved.has(name))).toEqual([]);
+  });
+});
+
+// What git knows or would add: generated and ignored files do not count.
+function listFiles(): string[] {
+  const listed = execFileSync("git", ["ls-files", "-co", "--exclude-standard"], { cwd: ROOT });
+  return listed.toString().split("\n").filter((path) => path !== "");
+}

@@ -1,0 +1,97 @@
+import type { Import, Source } from "./source.ts";
+
+/** Who may import whom: one line per forbidden import. */
+export interface Layer {
+  /** The files it speaks of. */
+  of: RegExp;
+  except?: RegExp;
+  /** Whether this import is one that such a file may have. */
+  allows: (imported: Import, source: Source) => boolean;
+}
+
+const POLICY = /^server\/policy\//;
+const POLICY_PARSER = "unbash";
+
+/** The dependency rules between folders, by the sentence each stands for. */
+export const LAYERS: Record<string, Layer> = {
+  "schema.ts imports only zod and other schema.ts": {
+    of: /(^|\/)schema\.ts$/,
+    except: /^(cli|test)\//,
+    allows: ({ specifier, file }) => file === null ? specifier === "zod" : isSchema(file),
+  },
+  "server/ never imports cli/ or ui/": {
+    of: /^server\//,
+    allows: ({ file }) => !/^(cli|ui)\//.test(file ?? ""),
+  },
+  "cli/ never imports ui/": {
+    of: /^cli\//,
+    allows: ({ file }) => !/^ui\//.test(file ?? ""),
+  },
+  "nothing that ships imports test/ or dist/": {
+    of: /^(server|cli|ui)\/|^mod\.ts$/,
+    allows: ({ file }) => !/^(test|dist)\//.test(file ?? ""),
+  },
+  "cli/scenario/ imports nothing of server/": {
+    of: /^cli\/scenario\//,
+    allows: ({ file }) => !/^server\/|^mod\.ts$/.test(file ?? ""),
+  },
+  "cli/scenario/ loads no native module": {
+    of: /^cli\/scenario\//,
+    allows: ({ specifier }) => !/^(libsql|@libsql\/)/.test(specifier),
+  },
+  "ui/ sees the server only through client.ts and the types of schema.ts": {
+    of: /^ui\//,
+    allows: ({ file, isType }) =>
+      !file?.startsWith("server/") || file === "server/client.ts" || (isType && isSchema(file)),
+  },
+  "client.ts brings only types of the server with it": {
+    of: /^server\/client\.ts$/,
+    allows: ({ file, isType }) => file === null || isType,
+  },
+  "only app.ts imports an api.ts": {
+    of: /^(server|cli|ui)\/|^mod\.ts$/,
+    except: /^server\/app\.ts$/,
+    allows: ({ file }) => !/(^|\/)api\.ts$/.test(file ?? ""),
+  },
+  "mcp/ reaches actions only through client.ts": {
+    of: /^server\/mcp\//,
+    allows: ({ file }) =>
+      file === null || isSchema(file) || !/^server\/(actions|db|sessions|policy)\//.test(file),
+  },
+  "policy/ is pure: it imports schemas and the parser only": {
+    of: POLICY,
+    except: /^server\/policy\/(api|hits|store)\.ts$/,
+    allows: ({ specifier, file }) =>
+      file === null
+        ? specifier === POLICY_PARSER || specifier === "zod"
+        : isSchema(file) || POLICY.test(file),
+  },
+  "node:process is for the runtime, the entry and the build": {
+    of: /^(server|cli|ui|dist)\/|^mod\.ts$/,
+    except: /^server\/runtime\/|^cli\/main\.ts$|^dist\/build\.ts$/,
+    allows: ({ specifier }) => !/^(node:)?process$/.test(specifier),
+  },
+  "commander and prompts only in cli/": {
+    of: /^(server|ui|dist)\/|^mod\.ts$/,
+    allows: ({ specifier }) => !/^(commander|@commander-js\/.*|@clack\/.*)$/.test(specifier),
+  },
+  "imports name their file with its extension": {
+    of: /./,
+    allows: ({ file }) => file === null || /\.\w+$/.test(file),
+  },
+};
+
+/** Each import that breaks the layer, as a line for a person. */
+export function breaches(layer: Layer, sources: readonly Source[]): string[] {
+  return sources
+    .filter(({ path }) => layer.of.test(path) && !layer.except?.test(path))
+    .flatMap((source) =>
+      source.imports
+        .filter((imported) => !layer.allows(imported, source))
+        .map(({ specifier }) => `${source.path} imports ${specifier}`)
+    );
+}
+
+function isSchema(file: string): boolean {
+  return /(^|\/)schema\.ts$/.test(file);
+}

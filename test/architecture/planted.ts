@@ -1,0 +1,126 @@
+/** A tree of files that breaks one rule, and the line the rule must answer. */
+export interface Planted {
+  rule: string;
+  files: Record<string, string>;
+  breach: string;
+}
+
+const LONG = (lines: number) => "x();\n".repeat(lines);
+
+/** At least one broken tree for each rule. */
+export const PLANTED: Planted[] = [
+  layer("schema.ts imports only zod and other schema.ts", "server/a/schema.ts", "../errors.ts"),
+  layer("schema.ts imports only zod and other schema.ts", "server/a/schema.ts", "node:fs"),
+  layer("server/ never imports cli/ or ui/", "server/a/b.ts", "../../cli/main.ts"),
+  layer("server/ never imports cli/ or ui/", "server/a.ts", "../ui/state.ts"),
+  layer("cli/ never imports ui/", "cli/a.ts", "../ui/state.ts"),
+  layer("nothing that ships imports test/ or dist/", "server/a.ts", "../test/helpers.ts"),
+  layer("cli/scenario/ imports nothing of server/", "cli/scenario/a.ts", "../../server/errors.ts"),
+  layer("cli/scenario/ loads no native module", "cli/scenario/a.ts", "@libsql/client"),
+  {
+    rule: "ui/ sees the server only through client.ts and the types of schema.ts",
+    files: { "ui/a.ts": 'import { Action } from "../server/actions/schema.ts";' },
+    breach: "ui/a.ts imports ../server/actions/schema.ts",
+  },
+  {
+    rule: "ui/ sees the server only through client.ts and the types of schema.ts",
+    files: { "ui/a.ts": 'import type { App } from "../server/app.ts";' },
+    breach: "ui/a.ts imports ../server/app.ts",
+  },
+  layer("client.ts brings only types of the server with it", "server/client.ts", "./errors.ts"),
+  layer("only app.ts imports an api.ts", "server/daemon.ts", "./actions/api.ts"),
+  layer("mcp/ reaches actions only through client.ts", "server/mcp/a.ts", "../actions/actions.ts"),
+  layer("policy/ is pure: it imports schemas and the parser only", "server/policy/a.ts", "node:fs"),
+  layer(
+    "policy/ is pure: it imports schemas and the parser only",
+    "server/policy/shell/parse.ts",
+    "../../errors.ts",
+  ),
+  layer("node:process is for the runtime, the entry and the build", "cli/a.ts", "node:process"),
+  layer("commander and prompts only in cli/", "server/a.ts", "@commander-js/extra-typings"),
+  layer("commander and prompts only in cli/", "ui/a.ts", "@clack/prompts"),
+  layer("imports name their file with its extension", "server/a.ts", "./b"),
+  {
+    rule: "no import cycles",
+    files: {
+      "server/a.ts": 'import { b } from "./b.ts"; export const a = b;',
+      "server/b.ts": 'export { c as b } from "./c.ts";',
+      "server/c.ts": 'export const c = () => import("./a.ts");',
+    },
+    breach: "server/a.ts → server/b.ts → server/c.ts → server/a.ts",
+  },
+  code("Deno.*, Bun.* and process.* only in the runtime, the entry and the build", {
+    path: "server/a.ts",
+    text: "\nexport const a = Deno.cwd();",
+    breach: "server/a.ts:2 uses",
+  }),
+  code("Deno.*, Bun.* and process.* only in the runtime, the entry and the build", {
+    path: "cli/commands/a.ts",
+    text: "export const a = globalThis.process.env;",
+    breach: "cli/commands/a.ts:1 uses",
+  }),
+  code("Deno.*, Bun.* and process.* only in the runtime, the entry and the build", {
+    path: "ui/a.ts",
+    text: 'export const isBun = "Bun" in globalThis;',
+    breach: "ui/a.ts:1 asks for",
+  }),
+  code("SQL only in store.ts and db/", {
+    path: "server/actions/actions.ts",
+    text: "const x = `UPDATE actions SET status = ${1}`;",
+    breach: "server/actions/actions.ts:1 has SQL",
+  }),
+  code("SQL only in store.ts and db/", {
+    path: "cli/a.ts",
+    text: 'run("select a from b");',
+    breach: "cli/a.ts:1 has SQL",
+  }),
+  code("only Project and Daemon construct services", {
+    path: "server/mcp/tools.ts",
+    text: "export const a = new Actions(1);",
+    breach: "server/mcp/tools.ts:1 makes Actions",
+  }),
+  code("no index.ts, no utils, no barrel but mod.ts", {
+    path: "server/a/index.ts",
+    text: "export const a = 1;",
+    breach: "server/a/index.ts",
+  }),
+  code("no index.ts, no utils, no barrel but mod.ts", {
+    path: "ui/utils.ts",
+    text: "export const a = 1;",
+    breach: "ui/utils.ts",
+  }),
+  code("no index.ts, no utils, no barrel but mod.ts", {
+    path: "server/all.ts",
+    text: 'export * from "./a.ts"; export { b } from "./b.ts";',
+    breach: "server/all.ts",
+  }),
+  code("no file over 300 lines", {
+    path: "test/a.test.ts",
+    text: LONG(301),
+    breach: "test/a.test.ts: 301 lines",
+  }),
+  code("no function over 40 lines", {
+    path: "ui/a.tsx",
+    text: `export const A = () => {\n${LONG(40)}};`,
+    breach: "ui/a.tsx:1 has a function of 42 lines",
+  }),
+  code("nothing is left to be done", {
+    path: "cli/a.ts",
+    text: `\n// ${"TO" + "DO"}: later\nexport {};`,
+    breach: "cli/a.ts:2 puts something off",
+  }),
+  code("files and folders are in snake_case", {
+    path: "ui/pages/ActionDetail.tsx",
+    text: "export {};",
+    breach: "ui/pages/ActionDetail.tsx",
+  }),
+];
+
+function layer(rule: string, path: string, specifier: string): Planted {
+  const text = `import { x } from "${specifier}"; x();`;
+  return { rule, files: { [path]: text }, breach: `${path} imports ${specifier}` };
+}
+
+function code(rule: string, plant: { path: string; text: string; breach: string }): Planted {
+  return { rule, files: { [plant.path]: plant.text }, breach: plant.breach };
+}
