@@ -1,27 +1,110 @@
-/** How the project ships: `deno run -A dist/build.ts ui`. */
+/** How the project ships: `deno run -A dist/build.ts ui node compile`, or `compile:all`. */
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { copyFile, mkdir, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { buildDashboard } from "./dashboard.ts";
+import { buildExecutable, type BunBuild, hashOf, type Target } from "./executable.ts";
+import {
+  fetchMachine,
+  installedBun,
+  installedLibrary,
+  type Machine,
+  MACHINES,
+  thisMachine,
+} from "./targets.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const BIN = join(ROOT, "dist", "bin");
 
 const STEPS: Record<string, () => Promise<void>> = {
-  ui: async () => {
-    const files = await buildDashboard(ROOT);
-    console.log(`dist/ui: index.html, ${files.join(", ")}`);
-  },
+  ui: buildUi,
+  node: buildNode,
+  compile: compileThis,
+  "compile:all": compileAll,
 };
 
 await main(process.argv.slice(2));
 
 async function main(names: string[]): Promise<void> {
-  for (const name of names) {
-    const step = STEPS[name];
-    if (!step) {
-      console.error(`Cannot build "${name}": choose from ${Object.keys(STEPS).join(", ")}`);
-      process.exitCode = 64;
-      return;
-    }
-    await step();
+  if (names[0] === "--target") return await compileHere(JSON.parse(names[1]!));
+  const unknown = names.find((name) => !Object.hasOwn(STEPS, name));
+  if (unknown !== undefined || names.length === 0) {
+    console.error(`Cannot build "${unknown ?? ""}": choose from ${Object.keys(STEPS).join(", ")}`);
+    process.exitCode = 64;
+    return;
   }
+  for (const name of names) await STEPS[name]!();
+}
+
+async function buildUi(): Promise<void> {
+  const { buildDashboard } = await import("./dashboard.ts");
+  console.log(`dist/ui/: index.html, ${(await buildDashboard(ROOT)).join(", ")}`);
+}
+
+async function buildNode(): Promise<void> {
+  const { buildNodeBundle } = await import("./node_bundle.ts");
+  await buildNodeBundle(ROOT);
+  console.log("dist/node/gate.mjs");
+}
+
+async function compileThis(): Promise<void> {
+  const machine = currentMachine();
+  const bun = installedBun(ROOT, machine);
+  const library = installedLibrary(ROOT, machine);
+  const suffix = process.platform === "win32" ? ".exe" : "";
+  await compile(machine, { bun, library, outfile: join(BIN, `gate${suffix}`) });
+  if (existsSync(join(ROOT, "cli", "scenario"))) await linkScenarioTool(suffix);
+}
+
+async function compileAll(): Promise<void> {
+  const lines: string[] = [];
+  for (const machine of MACHINES) {
+    const outfile = join(BIN, `gate-${machine.name}`);
+    await compile(machine, { ...await fetchMachine(ROOT, machine), outfile });
+    lines.push(`${await hashOf(outfile)}  gate-${machine.name}\n`);
+  }
+  await writeFile(join(BIN, "checksums.txt"), lines.join(""));
+  console.log("dist/bin/checksums.txt");
+}
+
+// Bun's compiler can only be called from a script that runs on Bun.
+async function compile(
+  machine: Machine,
+  made: { bun: string; library: string; outfile: string },
+): Promise<void> {
+  await mkdir(BIN, { recursive: true });
+  const target: Target = {
+    root: ROOT,
+    entry: join(ROOT, "cli", "main.ts"),
+    outfile: made.outfile,
+    bun: { name: machine.bun.target, file: made.bun },
+    library: made.library,
+  };
+  const args = [fileURLToPath(import.meta.url), "--target", JSON.stringify(target)];
+  const { status, error } = spawnSync(installedBun(ROOT, currentMachine()), args, {
+    stdio: "inherit",
+    cwd: ROOT,
+  });
+  if (status !== 0) throw error ?? new Error(`Cannot compile for "${machine.name}"`);
+  console.log(made.outfile.slice(ROOT.length));
+}
+
+async function compileHere(target: Target): Promise<void> {
+  const { Bun } = globalThis as unknown as { Bun: { build: BunBuild } };
+  await buildExecutable(Bun.build, target);
+}
+
+// Windows wants a privilege for links, so it gets a copy.
+async function linkScenarioTool(suffix: string): Promise<void> {
+  const link = join(BIN, `scenario-tool${suffix}`);
+  await rm(link, { force: true });
+  if (suffix) await copyFile(join(BIN, `gate${suffix}`), link);
+  else await symlink("gate", link);
+}
+
+function currentMachine(): Machine {
+  const isMusl = process.platform === "linux" && existsSync("/etc/alpine-release");
+  return thisMachine(process.platform, process.arch, isMusl);
 }

@@ -1,0 +1,79 @@
+import { createHash, randomUUID } from "node:crypto";
+import {
+  closeSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeSync,
+} from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { EMBEDDED, type EmbeddedFile } from "./embedded.ts";
+
+/**
+ * The database's native library out of the executable. The system loads libraries from files only,
+ * so it is kept, verified at each start, in a folder that nobody else can write: one that another
+ * user planted in a shared temp folder is never loaded.
+ */
+export function loadNativeLibrary(): unknown {
+  if (!EMBEDDED) throw new Error("Cannot load the native library: none is embedded");
+  const file = keepLibrary(EMBEDDED.library, join(gateHome(), "lib"));
+  const holder = { exports: {} };
+  (process as unknown as { dlopen(holder: object, file: string): void }).dlopen(holder, file);
+  return holder.exports;
+}
+
+/** Where the library stands, written there first if it does not. @throws Error for an unsafe folder */
+export function keepLibrary(library: EmbeddedFile, folder: string): string {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  refuseUnsafe(folder);
+  const file = join(folder, `${library.sha256}.node`);
+  if (hashOf(file) !== library.sha256) writeWhole(file, readFileSync(library.file));
+  if (hashOf(file) !== library.sha256) {
+    throw new Error(`Cannot load the native library: "${file}" is not what was shipped`);
+  }
+  return file;
+}
+
+function gateHome(): string {
+  return process.env["GATE_HOME"] || join(homedir(), ".gate");
+}
+
+function refuseUnsafe(folder: string): void {
+  const stat = lstatSync(folder);
+  if (!stat.isDirectory()) {
+    throw new Error(`Cannot load the native library: "${folder}" is no folder`);
+  }
+  if (process.platform === "win32") return;
+  if (stat.uid !== process.getuid?.() || (stat.mode & 0o022) !== 0) {
+    throw new Error(
+      `Cannot load the native library: others can write "${folder}". Run: chmod 700 "${folder}"`,
+    );
+  }
+}
+
+function hashOf(file: string): string | null {
+  try {
+    if (!lstatSync(file).isFile()) return null;
+    return createHash("sha256").update(readFileSync(file)).digest("hex");
+  } catch (error) {
+    if ((error as { code?: string }).code === "ENOENT") return null;
+    throw error;
+  }
+}
+
+function writeWhole(file: string, bytes: Uint8Array): void {
+  const fresh = `${file}.${randomUUID()}`;
+  const descriptor = openSync(fresh, "wx", 0o600);
+  try {
+    for (let written = 0; written < bytes.length;) written += writeSync(descriptor, bytes, written);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+  renameSync(fresh, file);
+}
