@@ -1,4 +1,5 @@
 import { Hono } from "hono";
+import { createMiddleware } from "hono/factory";
 import { actionsApi } from "./actions/api.ts";
 import { auditApi } from "./audit/api.ts";
 import { configApi } from "./config/api.ts";
@@ -11,6 +12,11 @@ import { sessionsApi } from "./sessions/api.ts";
 /** The URL map: one line per feature. The guard stands before it, on the raw request. */
 export function createApp() {
   return new Hono<AppEnv>()
+    .use("/api/actions/*", withProject)
+    .use("/api/audit/*", withProject)
+    .use("/api/config/*", withProject)
+    .use("/api/policy/*", withProject)
+    .use("/api/sessions/*", withProject)
     .route("/api/actions", actionsApi)
     .route("/api/audit", auditApi)
     .route("/api/config", configApi)
@@ -22,3 +28,11 @@ export function createApp() {
 }
 
 export type App = ReturnType<typeof createApp>;
+
+// `?project=`, else the only one there is.
+const withProject = createMiddleware<AppEnv>(async (c, next) => {
+  const asked = c.req.query("project");
+  const { daemon } = c.var;
+  c.set("project", asked ? await daemon.project(asked) : await daemon.onlyProject());
+  await next();
+});

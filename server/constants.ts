@@ -10,12 +10,17 @@ export const FIRST_PROJECT_PORT = 47001;
 /** Bounds of one HTTP request; see SECURITY.md for why each exists. */
 export const REQUEST_LIMITS = {
   header_bytes: 16 * 1024,
+  header_lines: 100,
   url_bytes: 8 * 1024,
   body_bytes: 1024 * 1024,
   content_body_bytes: 16 * 1024 * 1024,
   json_depth: 64,
   headers_timeout_ms: 15_000,
   request_timeout_ms: 30_000,
+  write_timeout_ms: 30_000,
+  drain_bytes: 1024 * 1024,
+  connections: 4096,
+  event_readers: 2048,
 } as const;
 
 /** A held MCP call answers `pending` after this, below every host's own limit. */

@@ -20,8 +20,17 @@ export interface Environment {
   fault?: (step: string) => void | Promise<void>;
 }
 
-/** What each Hono handler finds in `c.var`. */
+/** What the guard hands to the router along with a request. */
+export interface AppBindings {
+  /** Who calls; null on the routes that ask for no credential. */
+  caller: Caller | null;
+  /** The body, read and checked; undefined when there is none. */
+  json: unknown;
+}
+
+/** What each Hono handler finds in `c.env` and `c.var`. */
 export interface AppEnv {
+  Bindings: Partial<AppBindings>;
   Variables: {
     daemon: Daemon;
     caller: Caller;

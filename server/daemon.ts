@@ -1,4 +1,5 @@
 import type { Action, ActionList, ActionQuery } from "./actions/schema.ts";
+import type { Environment } from "./context.ts";
 import { GateError } from "./errors.ts";
 import type { Bus } from "./events/bus.ts";
 import type { Stream } from "./events/stream.ts";
@@ -12,6 +13,14 @@ export class Daemon {
   readonly port!: number;
   readonly bus!: Bus;
   readonly stream!: Stream;
+
+  /** Opens the registry, and with `project` nothing but that one. */
+  static open(
+    _environment: Environment,
+    _options: { port: number; project: string | null },
+  ): Promise<Daemon> {
+    throw new GateError("internal", "not built yet");
+  }
 
   /** The project of that id, its ledger opened. @throws GateError `not_found` */
   project(_id: string): Promise<Project> {

@@ -12,11 +12,11 @@ type Validated<T extends "json" | "query", S extends z.ZodType> = MiddlewareHand
 /** The schema a validating middleware checks, for the OpenAPI document. */
 export const SCHEMA = Symbol("schema");
 
-/** Checks the JSON body; an empty body counts as `{}`. @throws GateError `invalid` */
+/** Checks the JSON body, which the guard has read; an empty body counts as `{}`. @throws GateError `invalid` */
 export function json<S extends z.ZodType>(schema: S): Validated<"json", S> {
   const handler: Validated<"json", S> = async (c, next) => {
-    const text = await c.req.text();
-    c.req.addValidatedData("json", parse(schema, text === "" ? {} : parseJson(text)) as object);
+    const body = c.env?.json ?? {};
+    c.req.addValidatedData("json", parse(schema, body) as object);
     await next();
   };
   return Object.assign(handler, { [SCHEMA]: { json: schema } });
@@ -49,14 +49,6 @@ export function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<
   throw new GateError("invalid", `Invalid value at "${first?.pointer}": ${first?.message}`, {
     fields: { errors: issues },
   });
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new GateError("invalid", "Cannot read the body: it is not valid JSON", { cause });
-  }
 }
 
 function pointerOf(path: PropertyKey[]): string {

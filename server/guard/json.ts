@@ -1,0 +1,83 @@
+import { REQUEST_LIMITS } from "../constants.ts";
+import { GateError } from "../errors.ts";
+
+/**
+ * Reads JSON that means the same to every reader: valid UTF-8, not too deep, no key twice, no
+ * `__proto__`. An empty body is `undefined`. @throws GateError `invalid`
+ */
+export function parseJson(bytes: Uint8Array): unknown {
+  if (bytes.length === 0) return undefined;
+  const text = decode(bytes);
+  checkShape(text);
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new GateError("invalid", "Cannot read the body: it is not valid JSON", { cause });
+  }
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (cause) {
+    throw new GateError("invalid", "Cannot read the body: it is not valid UTF-8", { cause });
+  }
+}
+
+const STRUCTURE = /["{}[\]]/g;
+
+// Walks over brackets and strings only; whatever else is wrong is left to JSON.parse.
+function checkShape(text: string): void {
+  const open: (Set<string> | null)[] = [];
+  STRUCTURE.lastIndex = 0;
+  for (let hit = STRUCTURE.exec(text); hit; hit = STRUCTURE.exec(text)) {
+    const mark = hit[0];
+    if (mark === "{" || mark === "[") {
+      open.push(mark === "{" ? new Set() : null);
+      if (open.length > REQUEST_LIMITS.json_depth) {
+        throw new GateError(
+          "invalid",
+          `Cannot read the body: nested over ${REQUEST_LIMITS.json_depth} deep`,
+        );
+      }
+    } else if (mark === '"') {
+      const end = endOfString(text, hit.index);
+      STRUCTURE.lastIndex = end;
+      const keys = open.at(-1);
+      if (keys && isKey(text, end)) addKey(keys, text.slice(hit.index, end));
+    } else {
+      open.pop();
+    }
+  }
+}
+
+function endOfString(text: string, start: number): number {
+  for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
+    let slashes = 0;
+    while (text[at - 1 - slashes] === "\\") slashes++;
+    if (slashes % 2 === 0) return at + 1;
+  }
+  return text.length;
+}
+
+function isKey(text: string, end: number): boolean {
+  let at = end;
+  while (" \t\r\n".includes(text[at] ?? ".")) at++;
+  return text[at] === ":";
+}
+
+function addKey(keys: Set<string>, literal: string): void {
+  let key: string;
+  try {
+    key = JSON.parse(literal);
+  } catch {
+    return;
+  }
+  if (key === "__proto__") {
+    throw new GateError("invalid", 'Cannot read the body: "__proto__" is not a field');
+  }
+  if (keys.has(key)) {
+    throw new GateError("invalid", `Cannot read the body: the field "${key}" is given twice`);
+  }
+  keys.add(key);
+}

@@ -1,0 +1,48 @@
+import { isPage } from "../auth/scopes.ts";
+import { GateError } from "../errors.ts";
+import type { RawRequest } from "../runtime/serve.ts";
+
+type Headers = RawRequest["headers"];
+
+const NAMES = ["127.0.0.1", "localhost", "[::1]"];
+
+/** Exactly one Host, and one of ours: a rebound name ends here. @throws GateError `misdirected` */
+export function checkHost(headers: Headers, port: number): void {
+  const hosts = valuesOf(headers, "host");
+  if (hosts.length === 1 && NAMES.some((name) => hosts[0] === `${name}:${port}`)) return;
+  throw new GateError("misdirected", `Cannot answer for this Host: use http://localhost:${port}`);
+}
+
+/** No Origin, or one of ours; compared as text, nothing is "equivalent". @throws GateError `forbidden` */
+export function checkOrigin(headers: Headers, port: number): void {
+  const origins = valuesOf(headers, "origin");
+  if (origins.length === 0) return;
+  if (origins.length === 1 && NAMES.some((name) => origins[0] === `http://${name}:${port}`)) return;
+  throw new GateError(
+    "forbidden",
+    "Cannot answer another site: this Origin is not the dashboard's",
+  );
+}
+
+/**
+ * A browser says where a request comes from: only our own page, or a person's own doing. A link
+ * from elsewhere may open the page itself, which holds no data. @throws GateError `forbidden`
+ */
+export function checkFetchSite(request: RawRequest, path: string): void {
+  const sites = valuesOf(request.headers, "sec-fetch-site");
+  if (sites.length === 0) return;
+  if (sites.length === 1 && (sites[0] === "same-origin" || sites[0] === "none")) return;
+  if (sites.length === 1 && isNavigation(request) && isPage(path)) return;
+  throw new GateError("forbidden", "Cannot answer another site: open the dashboard itself");
+}
+
+function isNavigation(request: RawRequest): boolean {
+  return request.method === "GET" &&
+    valuesOf(request.headers, "sec-fetch-mode").join() === "navigate" &&
+    valuesOf(request.headers, "sec-fetch-dest").join() === "document";
+}
+
+/** Every value a header was sent with. */
+export function valuesOf(headers: Headers, name: string): string[] {
+  return headers.filter((line) => line[0] === name).map((line) => line[1]);
+}

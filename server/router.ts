@@ -1,0 +1,64 @@
+import { Hono } from "hono";
+import { type App, createApp } from "./app.ts";
+import type { AppBindings, AppEnv, Environment } from "./context.ts";
+import type { Daemon } from "./daemon.ts";
+import { GateError } from "./errors.ts";
+import { problemResponse } from "./guard/response.ts";
+
+/** What the routes need besides the request. */
+export interface RouterServices {
+  daemon: Daemon;
+  log: Environment["log"];
+}
+
+/** The URL map with its services, and an answer to everything that goes wrong in it. */
+export function createRouter({ daemon, log }: RouterServices) {
+  const routes = createApp();
+  const router = new Hono<AppEnv>();
+  router.use(async (c, next) => {
+    c.set("daemon", daemon);
+    if (c.env.caller) c.set("caller", c.env.caller);
+    await next();
+  });
+  router.route("/", routes);
+  router.notFound((c) => problemResponse(missing(routes, c.req.method, c.req.path)));
+  router.onError((error) => problemResponse(toGateError(error, log)));
+  return {
+    fetch: (request: Request, bindings: AppBindings) => router.fetch(request, bindings),
+  };
+}
+
+/** A mistake of ours is told apart from a refusal: logged whole, answered without details. */
+export function toGateError(error: unknown, log: Environment["log"]): GateError {
+  if (error instanceof GateError) return error;
+  log("error", "a request failed", { error: String((error as Error)?.stack ?? error) });
+  return new GateError("internal", "Cannot answer: an unexpected error, see the daemon's log");
+}
+
+function missing(app: Pick<App, "routes">, method: string, path: string): GateError {
+  const allow = allowedMethods(app, path);
+  if (allow.length === 0) return new GateError("not_found", `Cannot find "${path}": no such route`);
+  return new GateError(
+    "method_not_allowed",
+    `Cannot ${method} "${path}": it answers ${allow.join(", ")}`,
+    { fields: { allow } },
+  );
+}
+
+function allowedMethods(app: Pick<App, "routes">, path: string): string[] {
+  const methods = app.routes
+    .filter((route) => route.method !== "ALL" && matches(route.path, path))
+    .map((route) => route.method);
+  return [...new Set(methods)];
+}
+
+function matches(pattern: string, path: string): boolean {
+  const wanted = segments(pattern);
+  const given = segments(path);
+  return wanted.length === given.length &&
+    wanted.every((segment, i) => segment.startsWith(":") || segment === given[i]);
+}
+
+function segments(path: string): string[] {
+  return path.split("/").filter((segment) => segment !== "");
+}

@@ -1,0 +1,145 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { GateError } from "../errors.ts";
+
+export interface ResponseLimits {
+  /** A client that has not taken what was written for so long is cut off. */
+  write_ms: number;
+  /** How much of an unread body is still thrown away before the connection is cut. */
+  drain_bytes: number;
+}
+
+/** Reads one request's body, counting its bytes itself. */
+export class BodyReader {
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+
+  constructor(request: IncomingMessage, response: ServerResponse) {
+    this.#request = request;
+    this.#response = response;
+  }
+
+  /** The whole body. @throws GateError `too_large`, `timeout` when the client went away before */
+  read(limit: number): Promise<Uint8Array<ArrayBuffer>> {
+    const request = this.#request;
+    if (request.headers.expect !== undefined) this.#response.writeContinue();
+    return new Promise((resolve, reject) => {
+      const chunks: Uint8Array[] = [];
+      let size = 0;
+      const fail = (error: GateError) => {
+        request.removeAllListeners("data");
+        reject(error);
+      };
+      request.on("data", (chunk: Uint8Array) => {
+        size += chunk.length;
+        if (size > limit) fail(tooLarge(limit));
+        else chunks.push(chunk);
+      });
+      request.on("end", () => resolve(join(chunks, size)));
+      const gone = () => fail(new GateError("timeout", "Cannot answer: the body did not arrive"));
+      request.on("error", gone);
+      request.on("close", gone);
+    });
+  }
+}
+
+/** The refusal of a body longer than `limit` bytes. */
+export function tooLarge(limit: number): GateError {
+  return new GateError("too_large", `Cannot read the body: it is over ${limit} bytes`);
+}
+
+/**
+ * Sees to what is left of a body nobody wanted: the connection is closed after the answer, and a
+ * bounded rest is read so that the client gets that answer instead of a reset.
+ */
+export function rejectRest(
+  request: IncomingMessage,
+  response: ServerResponse,
+  limits: ResponseLimits,
+): void {
+  if (request.complete) return;
+  response.setHeader("connection", "close");
+  let rest = 0;
+  request.on("data", (chunk: Uint8Array) => {
+    rest += chunk.length;
+    if (rest > limits.drain_bytes) request.socket.destroy();
+  });
+  response.on("finish", () => {
+    const cut = setTimeout(() => request.socket?.destroy(), 1_000);
+    request.on("close", () => clearTimeout(cut));
+  });
+}
+
+/** Sends the answer, a stream piece by piece as fast as the client takes it. */
+export async function writeResponse(
+  response: ServerResponse,
+  answer: Response,
+  signal: AbortSignal,
+  limits: ResponseLimits,
+): Promise<void> {
+  try {
+    response.statusCode = answer.status;
+    for (const [name, value] of answer.headers) response.setHeader(name, value);
+    if (isStream(answer)) {
+      response.flushHeaders();
+      await pump(response, answer.body!, signal, limits);
+    } else {
+      const bytes = new Uint8Array(await answer.arrayBuffer());
+      if (answer.body) response.setHeader("content-length", bytes.length);
+      response.end(bytes);
+    }
+  } catch {
+    // The head is out: all that can be said now is that the answer is not whole.
+    response.destroy();
+  }
+}
+
+function isStream(answer: Response): boolean {
+  if (!answer.body) return false;
+  return answer.headers.has("content-disposition") ||
+    answer.headers.get("content-type")?.startsWith("text/event-stream") === true;
+}
+
+async function pump(
+  response: ServerResponse,
+  body: ReadableStream<Uint8Array>,
+  signal: AbortSignal,
+  limits: ResponseLimits,
+): Promise<void> {
+  const reader = body.getReader();
+  const stop = () => void reader.cancel().catch(() => {});
+  signal.addEventListener("abort", stop);
+  try {
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      if (signal.aborted) return;
+      if (!response.write(next.value)) await drained(response, limits.write_ms);
+    }
+    response.end();
+  } finally {
+    signal.removeEventListener("abort", stop);
+    stop();
+  }
+}
+
+function drained(response: ServerResponse, write_ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    const cut = setTimeout(() => response.destroy(), write_ms);
+    const done = () => {
+      clearTimeout(cut);
+      response.off("drain", done);
+      response.off("close", done);
+      resolve();
+    };
+    response.on("drain", done);
+    response.on("close", done);
+  });
+}
+
+function join(chunks: Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  return whole;
+}

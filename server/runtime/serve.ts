@@ -1,0 +1,241 @@
+import { chmod, mkdir, unlink } from "node:fs/promises";
+import {
+  createServer,
+  type IncomingMessage,
+  type Server as NodeServer,
+  type ServerResponse,
+} from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { dirname } from "node:path";
+import { GateError } from "../errors.ts";
+import { REQUEST_LIMITS } from "../constants.ts";
+import { BodyReader, rejectRest, type ResponseLimits, writeResponse } from "./http_message.ts";
+
+/** One request as it came over the wire: nothing joined, decoded or followed. */
+export interface RawRequest {
+  method: string;
+  /** The request target, untouched. */
+  target: string;
+  /** Each header line, names in lower case, duplicates kept. */
+  headers: [name: string, value: string][];
+  /** The port it came in by; null over the unix socket. */
+  port: number | null;
+  /** Aborted when the client has gone or the server stops. */
+  signal: AbortSignal;
+  /** The whole body. @throws GateError `too_large` as soon as it is longer than `limit` */
+  readBody(limit: number): Promise<Uint8Array<ArrayBuffer>>;
+}
+
+export interface ServeOptions {
+  /** The TCP port on 127.0.0.1; 0 lets the system choose. */
+  port: number;
+  /** A unix socket to listen on as well, in a folder of its own. */
+  socket_path: string | null;
+  /** Answers each request; the connection is cut when it throws. */
+  handler: (request: RawRequest) => Promise<Response>;
+  /** The answer to what could not even be read as a request. */
+  refuse: (error: GateError) => Response;
+  timeouts?: Partial<Timeouts>;
+}
+
+export interface Timeouts extends ResponseLimits {
+  headers_ms: number;
+  request_ms: number;
+  check_ms: number;
+}
+
+/** What listens. */
+export interface Listening {
+  readonly port: number;
+  readonly socket_path: string | null;
+  /** Stops listening, lets running requests end for `grace_ms`, then cuts them. */
+  close(grace_ms?: number): Promise<void>;
+}
+
+/** The port belongs to another program. */
+export class PortTakenError extends Error {
+  readonly port: number;
+
+  constructor(port: number, cause: unknown) {
+    super(`Cannot listen on port ${port}: another program has it`, { cause });
+    this.name = "PortTakenError";
+    this.port = port;
+  }
+}
+
+const TIMEOUTS: Timeouts = {
+  headers_ms: REQUEST_LIMITS.headers_timeout_ms,
+  request_ms: REQUEST_LIMITS.request_timeout_ms,
+  check_ms: 1_000,
+  write_ms: REQUEST_LIMITS.write_timeout_ms,
+  drain_bytes: REQUEST_LIMITS.drain_bytes,
+};
+
+/** Listens on 127.0.0.1 and on the unix socket. @throws PortTakenError */
+export async function serve(options: ServeOptions): Promise<Listening> {
+  const timeouts = { ...TIMEOUTS, ...options.timeouts };
+  const tcp = createListener(options, timeouts, () => port);
+  let port = 0;
+  await listenOnPort(tcp, options.port);
+  port = (tcp.address() as AddressInfo).port;
+  const local = options.socket_path ? createListener(options, timeouts, () => null) : null;
+  try {
+    if (local) await listenOnSocket(local, options.socket_path!);
+  } catch (error) {
+    await closeServer(tcp, 0);
+    throw error;
+  }
+  return {
+    port,
+    socket_path: options.socket_path,
+    async close(grace_ms = 2_000) {
+      const servers = local ? [tcp, local] : [tcp];
+      await Promise.all(servers.map((server) => closeServer(server, grace_ms)));
+    },
+  };
+}
+
+function createListener(options: ServeOptions, timeouts: Timeouts, port: () => number | null) {
+  const server = createServer({
+    maxHeaderSize: REQUEST_LIMITS.header_bytes,
+    headersTimeout: timeouts.headers_ms,
+    requestTimeout: timeouts.request_ms,
+    connectionsCheckingInterval: timeouts.check_ms,
+    requireHostHeader: false,
+    noDelay: true,
+  });
+  // Node drops header lines above this number without a word; the guard counts them itself.
+  server.maxHeadersCount = 0;
+  server.maxConnections = REQUEST_LIMITS.connections;
+  const answer = (request: IncomingMessage, response: ServerResponse) => {
+    void handle(request, response, options, timeouts, port());
+  };
+  server.on("request", answer);
+  server.on("checkContinue", answer);
+  server.on("checkExpectation", answer);
+  server.on("clientError", (error, socket) => {
+    refuse(socket as Socket, toGateError(error), options.refuse);
+  });
+  const refuseSwitch = (request: IncomingMessage, socket: Socket) => {
+    const code = request.method === "CONNECT" ? "method_not_allowed" : "invalid";
+    refuse(
+      socket,
+      new GateError(code, "Cannot switch protocols: the gate speaks HTTP/1.1 only"),
+      options.refuse,
+    );
+  };
+  server.on("upgrade", refuseSwitch);
+  server.on("connect", refuseSwitch);
+  return server;
+}
+
+async function handle(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: ServeOptions,
+  timeouts: Timeouts,
+  port: number | null,
+): Promise<void> {
+  const gone = new AbortController();
+  const body = new BodyReader(request, response);
+  request.on("error", () => gone.abort());
+  response.on("error", () => gone.abort());
+  response.on("close", () => response.writableFinished || gone.abort());
+  const raw: RawRequest = {
+    method: request.method ?? "",
+    target: request.url ?? "",
+    headers: headerLines(request.rawHeaders),
+    port,
+    signal: gone.signal,
+    readBody: (limit) => body.read(limit),
+  };
+  try {
+    const answer = await options.handler(raw);
+    rejectRest(request, response, timeouts);
+    await writeResponse(response, answer, gone.signal, timeouts);
+  } catch {
+    response.destroy();
+  }
+}
+
+function headerLines(raw: string[]): [string, string][] {
+  const lines: [string, string][] = [];
+  for (let i = 0; i + 1 < raw.length; i += 2) lines.push([raw[i]!.toLowerCase(), raw[i + 1]!]);
+  return lines;
+}
+
+const refused = new WeakSet<Socket>();
+
+// The parser may report the same socket again for each further packet.
+function refuse(socket: Socket, error: GateError, answerOf: ServeOptions["refuse"]): void {
+  if (refused.has(socket)) return;
+  refused.add(socket);
+  if (!socket.writable) return void socket.destroy();
+  socket.on("error", () => socket.destroy());
+  const answer = answerOf(error);
+  const lines = [...answer.headers].map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  answer.text().then((text) => {
+    const length = Buffer.byteLength(text);
+    socket.end(
+      `HTTP/1.1 ${answer.status} Refused\r\n${lines}content-length: ${length}\r\n` +
+        `connection: close\r\n\r\n${text}`,
+    );
+  });
+  // Closing at once while bytes still come in would reset the connection before the answer is read.
+  setTimeout(() => socket.destroy(), 500).unref();
+}
+
+function toGateError(error: Error & { code?: string }): GateError {
+  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") {
+    return new GateError("timeout", "Cannot answer: the request did not arrive whole in time");
+  }
+  if (error.code === "HPE_HEADER_OVERFLOW") {
+    return new GateError("headers_too_large", "Cannot read the request: its head is over 16 KB");
+  }
+  return new GateError("invalid", "Cannot read the request: it is not well-formed HTTP/1.1");
+}
+
+function listenOnPort(server: NodeServer, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (error: Error & { code?: string }) => {
+      reject(error.code === "EADDRINUSE" ? new PortTakenError(port, error) : error);
+    });
+    server.listen({ port, host: "127.0.0.1", backlog: 1024 }, resolve);
+  });
+}
+
+async function listenOnSocket(server: NodeServer, path: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await chmod(dirname(path), 0o700);
+  if (await isLive(path)) {
+    throw new GateError("conflict", `Cannot listen on "${path}": another daemon uses this home`);
+  }
+  await unlink(path).catch(() => {});
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ path, backlog: 1024 }, resolve);
+  });
+  await chmod(path, 0o600);
+}
+
+function isLive(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    socket.on("connect", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.on("error", () => resolve(false));
+  });
+}
+
+function closeServer(server: NodeServer, grace_ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    const cut = setTimeout(() => server.closeAllConnections(), grace_ms);
+    server.close(() => {
+      clearTimeout(cut);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}

@@ -1,0 +1,207 @@
+import { mkdtemp, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Credentials } from "../../server/auth/credentials.ts";
+import { PageKeys } from "../../server/auth/page_keys.ts";
+import { openTokens, type Tokens } from "../../server/auth/tokens.ts";
+import { createEntrance } from "../../server/entrance.ts";
+import { problemResponse, secure } from "../../server/guard/response.ts";
+import { type Listening, PortTakenError, serve } from "../../server/runtime/serve.ts";
+import { requestText, sendRaw } from "../raw_http.ts";
+
+let home: string;
+let tokens: Tokens;
+let listening: Listening;
+const heard: { url: string; json: unknown }[] = [];
+
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), "gate-"));
+  tokens = await openTokens(home);
+  const environment = {
+    home,
+    now: Date.now,
+    id: () => crypto.randomUUID(),
+    log: () => {},
+  };
+  const credentials = new Credentials(tokens, new PageKeys(environment));
+  const router = {
+    fetch(request: Request, { json }: { json: unknown }) {
+      heard.push({ url: request.url, json });
+      return Response.json({ ok: true });
+    },
+  };
+  listening = await serve({
+    port: 0,
+    socket_path: join(home, "run", "gate.sock"),
+    handler: createEntrance(router, credentials, () => {}),
+    refuse: (error) => secure(problemResponse(error), "/api"),
+    timeouts: { headers_ms: 300, request_ms: 600, check_ms: 50 },
+  });
+});
+
+afterAll(async () => {
+  await listening.close(0);
+  await rm(home, { recursive: true });
+});
+
+const JSON_BODY: [string, string] = ["Content-Type", "application/json"];
+
+function headers(...more: [string, string][]): [string, string][] {
+  return [["Host", `127.0.0.1:${listening.port}`], bearer(), ...more];
+}
+
+function bearer(): [string, string] {
+  return ["Authorization", `Bearer ${tokens.reviewer}`];
+}
+
+async function ask(method: string, target: string, lines: [string, string][], body?: string) {
+  const answer = await sendRaw(listening.port, requestText(method, target, lines, body));
+  return answer;
+}
+
+test("a good request reaches the router with its body read", async () => {
+  const answer = await ask("POST", "/api/policy/test?x=%2f", headers(JSON_BODY), '{"path":"ü"}');
+  expect(answer.status).toBe(200);
+  expect(heard.at(-1)).toEqual({
+    url: "http://localhost/api/policy/test?x=%2f",
+    json: { path: "ü" },
+  });
+  expect(answer.headers).toMatchObject({
+    "cache-control": "no-store",
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "content-length": "11",
+  });
+  expect(answer.headers["content-security-policy"]).toContain("require-trusted-types-for");
+});
+
+test.each<[string, number, () => Promise<{ status: number }>]>([
+  ["another Host", 421, () => ask("GET", "/healthz", [["Host", "evil.example"]])],
+  ["no Host", 421, () => ask("GET", "/api/actions", [bearer()])],
+  ["two Hosts", 421, () => ask("GET", "/api/actions", headers(["Host", "localhost"]))],
+  ["a foreign Origin", 403, () => ask("GET", "/api/actions", headers(["Origin", "http://x.y"]))],
+  [
+    "two Origins",
+    403,
+    () => ask("GET", "/api/actions", headers(...[1, 2].map(() => own("Origin")))),
+  ],
+  ["same-site", 403, () => ask("GET", "/api/actions", headers(["Sec-Fetch-Site", "same-site"]))],
+  ["TRACE", 405, () => ask("TRACE", "/api/actions", headers())],
+  ["OPTIONS", 405, () => ask("OPTIONS", "/api/actions", headers())],
+  ["no credential", 401, () => ask("GET", "/api/actions", headers().slice(0, 1))],
+  ["two credentials", 401, () => ask("GET", "/api/actions", headers(bearer()))],
+  ["a form", 415, () => ask("POST", "/api/sessions", headers(["Content-Type", "text/plain"]), "x")],
+  ["a body without type", 415, () => ask("POST", "/api/sessions", headers(), "{}")],
+  ["a body on GET", 400, () => ask("GET", "/api/actions", headers(JSON_BODY), "{}")],
+  ["a dot segment", 400, () => ask("GET", "/api/../actions", headers())],
+  ["an escaped letter", 400, () => ask("GET", "/%61pi/actions", headers())],
+  ["an absolute target", 400, () => ask("GET", "http://127.0.0.1/api/actions", headers())],
+  ["a long target", 431, () => ask("GET", `/api/actions?x=${"a".repeat(8200)}`, headers())],
+  ["a longer target", 431, () => ask("GET", `/api/actions?x=${"a".repeat(99_000)}`, headers())],
+  ["101 headers", 431, () => ask("GET", "/api/actions", headers(...Array(98).fill(["X-A", "1"])))],
+  [
+    "an upgrade",
+    400,
+    () => ask("GET", "/", headers(["Upgrade", "websocket"], ["Connection", "Upgrade"])),
+  ],
+  ["CONNECT", 405, () => ask("CONNECT", "evil.example:443", headers())],
+  ["an agent that decides", 403, () =>
+    ask("POST", "/api/actions/x/approve", [
+      ["Host", `localhost:${listening.port}`],
+      ["Authorization", `Bearer ${tokens.agent}`],
+    ])],
+  [
+    "two bodies",
+    400,
+    () => ask("POST", "/api/sessions", headers(JSON_BODY, ["Content-Length", "1"]), "{}"),
+  ],
+  [
+    "headers that never end",
+    408,
+    () => sendRaw(listening.port, `GET / HTTP/1.1\r\nHost: 127.0.0.1:${listening.port}\r\n`),
+  ],
+  ["a body that never ends", 408, () =>
+    sendRaw(
+      listening.port,
+      requestText("POST", "/api/sessions", headers(JSON_BODY, ["Content-Length", "9"])) + "{",
+    )],
+])("refuses %s with %i", async (_name, status, send) => {
+  const before = heard.length;
+  expect((await send()).status).toBe(status);
+  expect(heard.length).toBe(before);
+});
+
+function own(name: string): [string, string] {
+  return [name, `http://127.0.0.1:${listening.port}`];
+}
+
+test.each([
+  ["too long", "/api/sessions", 1_048_577, 413],
+  ["short enough", "/api/sessions", 1_048_576, 200],
+  ["content of an action", "/api/actions", 1_048_577, 200],
+])("a body that is %s", async (_name, target, length, status) => {
+  const body = `{"a":"${"a".repeat(length - 8)}"}`;
+  expect((await ask("POST", target, headers(JSON_BODY), body)).status).toBe(status);
+  const chunked =
+    requestText("POST", target, headers(JSON_BODY, ["Transfer-Encoding", "chunked"])) +
+    `${length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+  expect((await sendRaw(listening.port, chunked)).status).toBe(status);
+});
+
+test("a client that keeps sending after 413 is cut off, having been told", async () => {
+  const length = 20_000_000;
+  const head = requestText(
+    "POST",
+    "/api/sessions",
+    headers(JSON_BODY, ["Transfer-Encoding", "chunked"]),
+  );
+  const answer = await sendRaw(
+    listening.port,
+    `${head}${length.toString(16)}\r\n${"a".repeat(length)}`,
+  );
+  expect([413, 0]).toContain(answer.status);
+});
+
+test("over the unix socket the Host does not matter, the credential does", async () => {
+  const socket_path = listening.socket_path!;
+  const good = requestText("GET", "/api/actions", [["Host", "x"], bearer()]);
+  const bad = requestText("GET", "/api/actions", [["Host", "x"]]);
+  expect((await sendRaw(0, good, { socket_path })).status).toBe(200);
+  expect((await sendRaw(0, bad, { socket_path })).status).toBe(401);
+  expect((await stat(socket_path)).mode & 0o777).toBe(0o600);
+  expect((await stat(join(home, "run"))).mode & 0o777).toBe(0o700);
+});
+
+test("a navigation from elsewhere opens the page and nothing else", async () => {
+  const from: [string, string][] = [
+    ["Host", `localhost:${listening.port}`],
+    ["Sec-Fetch-Site", "cross-site"],
+    ["Sec-Fetch-Mode", "navigate"],
+    ["Sec-Fetch-Dest", "document"],
+  ];
+  expect((await ask("GET", "/approvals/abc", from)).status).toBe(200);
+  expect((await ask("GET", "/login?code=x", from)).status).toBe(403);
+  expect((await ask("GET", "/api/actions", [...from, bearer()])).status).toBe(403);
+});
+
+test("the port of another program is named", async () => {
+  const taken = serve({
+    port: listening.port,
+    socket_path: null,
+    handler: () => Promise.resolve(new Response()),
+    refuse: () => new Response(),
+  });
+  await expect(taken).rejects.toThrow(PortTakenError);
+});
+
+test("the socket of a dead daemon is taken over, that of a live one is not", async () => {
+  const options = {
+    port: 0,
+    socket_path: listening.socket_path,
+    handler: () => Promise.resolve(new Response()),
+    refuse: () => new Response(),
+  };
+  await expect(serve(options)).rejects.toThrow(/another daemon/);
+});
