@@ -1,0 +1,211 @@
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fsync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readlinkSync,
+  realpathSync,
+  rmdirSync,
+} from "node:fs";
+import { dirname, join, parse, sep } from "node:path";
+import process from "node:process";
+import { promisify } from "node:util";
+import { GateError } from "../errors.ts";
+
+/** A folder held open, so that names in it mean the same until `close`, whatever is renamed above. */
+export interface Folder {
+  /** The real path it was opened by. */
+  readonly path: string;
+  /** A path of that name in this very folder; the name itself is not resolved. */
+  at(name: string): string;
+  /** @throws GateError `conflict` when `path` names another folder by now */
+  check(): void;
+  /** Makes what happened to names in it durable. */
+  sync(): Promise<void>;
+  close(): void;
+}
+
+/** A folder, and the paths of those that had to be made for it, outermost first. */
+export interface OpenedFolder {
+  folder: Folder;
+  made: string[];
+}
+
+const { O_RDONLY } = constants;
+const O_DIRECTORY = constants.O_DIRECTORY ?? 0;
+const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0;
+/** Linux: names a folder without the right to list it; the same number on every architecture we ship. */
+const O_PATH = 0o10000000;
+
+const byDescriptor = process.platform === "linux" && existsSync("/proc/self/fd");
+
+/**
+ * Opens a folder by its real path, one name at a time and following no link, so that a folder which
+ * is swapped for a link meanwhile cannot lead elsewhere.
+ * @throws GateError `conflict` where a link stands by now, `not_found` where nothing does
+ */
+export function openFolder(path: string, options: { make?: boolean } = {}): OpenedFolder {
+  return byDescriptor ? walk(path, options.make ?? false) : openByName(path, options.make ?? false);
+}
+
+/** Removes those of the folders that are empty, innermost first; leaves the rest. */
+export function removeEmptyFolders(made: readonly string[]): void {
+  for (const path of [...made].reverse()) {
+    try {
+      const { folder } = openFolder(dirname(path));
+      try {
+        rmdirSync(folder.at(nameOf(path)));
+      } finally {
+        folder.close();
+      }
+    } catch {
+      return; // not empty, gone or no longer ours: everything above it stays as well
+    }
+  }
+}
+
+function walk(path: string, make: boolean): OpenedFolder {
+  const names = path.split("/").filter((name) => name !== "");
+  const made: string[] = [];
+  let fd = openSync("/", O_PATH | O_DIRECTORY);
+  let here = "";
+  try {
+    for (const [index, name] of names.entries()) {
+      const next = enter(fd, name, {
+        make,
+        last: index === names.length - 1,
+        path: `${here}/${name}`,
+      });
+      closeSync(fd);
+      fd = next.fd;
+      here = `${here}/${name}`;
+      if (next.made) made.push(here);
+    }
+    return { folder: heldOpen(fd, path), made };
+  } catch (error) {
+    closeSync(fd);
+    removeEmptyFolders(made);
+    throw error;
+  }
+}
+
+function enter(
+  parent: number,
+  name: string,
+  want: { make: boolean; last: boolean; path: string },
+): { fd: number; made: boolean } {
+  const at = `/proc/self/fd/${parent}/${name}`;
+  let made = false;
+  for (let attempt = 0;; attempt++) {
+    try {
+      return { fd: openOne(at, want.last), made };
+    } catch (cause) {
+      const { code } = cause as { code?: string };
+      if (code !== "ENOENT" || !want.make || attempt > 3) throw cannotEnter(want.path, at, cause);
+    }
+    made = makeOne(at) || made;
+  }
+}
+
+function openOne(at: string, last: boolean): number {
+  if (!last) return openSync(at, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+  try {
+    return openSync(at, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  } catch (error) {
+    // A folder one may enter but not list is a folder still; it only cannot be synced.
+    if ((error as { code?: string }).code !== "EACCES") throw error;
+    return openSync(at, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+  }
+}
+
+function makeOne(at: string): boolean {
+  try {
+    mkdirSync(at);
+    return true;
+  } catch (error) {
+    if ((error as { code?: string }).code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+function cannotEnter(path: string, at: string, cause: unknown): GateError {
+  const { code } = cause as { code?: string };
+  const isLink = lstatSync(at, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+  if (isLink || code === "ELOOP") {
+    return new GateError("conflict", `Cannot use "${path}": it has become a link meanwhile`, {
+      cause,
+    });
+  }
+  if (code === "ENOENT") return new GateError("not_found", `Cannot open "${path}": no such folder`);
+  if (code === "ENOTDIR") {
+    return new GateError("invalid", `Cannot open "${path}": it is not a folder`, { cause });
+  }
+  return new GateError("invalid", `Cannot open the folder "${path}": ${code ?? "unknown error"}`, {
+    cause,
+  });
+}
+
+function heldOpen(fd: number, path: string): Folder {
+  return {
+    path,
+    at: (name) => `/proc/self/fd/${fd}/${name}`,
+    check() {
+      if (readlinkSync(`/proc/self/fd/${fd}`) !== path) throw moved(path);
+    },
+    async sync() {
+      try {
+        await promisify(fsync)(fd);
+      } catch (error) {
+        if ((error as { code?: string }).code !== "EBADF") throw error; // opened without listing
+      }
+    },
+    close: () => closeSync(fd),
+  };
+}
+
+/** Where folders cannot be walked by descriptor: by name, with the folder's identity re-checked. */
+function openByName(path: string, make: boolean): OpenedFolder {
+  const made = make ? missingFolders(path) : [];
+  for (const folder of made) makeOne(folder);
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (!found) throw new GateError("not_found", `Cannot open "${path}": no such folder`);
+  if (found.isSymbolicLink()) throw moved(path);
+  if (!found.isDirectory()) {
+    throw new GateError("invalid", `Cannot open "${path}": it is not a folder`);
+  }
+  const check = () => {
+    const now = lstatSync(path, { throwIfNoEntry: false });
+    const same = now?.isDirectory() && now.ino === found.ino && now.dev === found.dev;
+    if (!same || realpathSync.native(path) !== path) throw moved(path);
+  };
+  check();
+  const folder = { path, at: (name: string) => join(path, name), check, sync, close: () => {} };
+  return { folder, made };
+
+  async function sync() {
+    if (process.platform === "win32") return; // a folder cannot be flushed there
+    const fd = openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    await promisify(fsync)(fd).finally(() => closeSync(fd));
+  }
+}
+
+/** The folders that do not exist on the way to `path` and `path` itself, outermost first. */
+export function missingFolders(path: string): string[] {
+  const missing: string[] = [];
+  for (let at = path; at !== parse(at).root; at = dirname(at)) {
+    if (lstatSync(at, { throwIfNoEntry: false })) break;
+    missing.unshift(at);
+  }
+  return missing;
+}
+
+function moved(path: string): GateError {
+  return new GateError("conflict", `Cannot use the folder "${path}": it was replaced meanwhile`);
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf(sep) + 1);
+}

@@ -1,0 +1,94 @@
+/** Collects output of any length in bounded memory: its head and its tail. */
+export class OutputBuffer {
+  readonly #max: number;
+  readonly #head: Uint8Array[] = [];
+  #headBytes = 0;
+  #tail: Uint8Array[] = [];
+  #tailBytes = 0;
+  #total = 0;
+
+  constructor(max_bytes: number) {
+    this.#max = max_bytes;
+  }
+
+  /** Adds what has come; the bytes are copied. */
+  add(chunk: Uint8Array): void {
+    this.#total += chunk.length;
+    const toHead = Math.min(chunk.length, this.#max - this.#headBytes);
+    if (toHead > 0) {
+      this.#head.push(new Uint8Array(chunk.subarray(0, toHead)));
+      this.#headBytes += toHead;
+    }
+    if (toHead < chunk.length) this.#addToTail(new Uint8Array(chunk.subarray(toHead)));
+  }
+
+  /** The output as text, cut in the middle where it was too long. */
+  finish(): { text: string; truncated: boolean } {
+    const head = joined(this.#head, this.#headBytes);
+    const tail = joined(this.#tail, this.#tailBytes);
+    if (this.#total <= this.#max) {
+      const text = decode(head);
+      // Bytes that are no text grow when they are replaced: the cap holds for what comes out.
+      return sizeOf(text) <= this.#max
+        ? { text, truncated: false }
+        : { text: cut(encode(text), encode(text), sizeOf(text), this.#max), truncated: true };
+    }
+    return { text: cut(head, joined([head, tail]), this.#total, this.#max), truncated: true };
+  }
+
+  #addToTail(part: Uint8Array): void {
+    this.#tail.push(part);
+    this.#tailBytes += part.length;
+    while (this.#tail.length > 1 && this.#tailBytes - this.#tail[0]!.length >= this.#max) {
+      this.#tailBytes -= this.#tail.shift()!.length;
+    }
+  }
+}
+
+/** Head and tail of `total` bytes with the cut announced, in at most `max` bytes. */
+function cut(start: Uint8Array, end: Uint8Array, total: number, max: number): string {
+  for (let room = max; room > 0; room = Math.floor(room * 0.9)) {
+    const head = decodeHead(start.subarray(0, Math.ceil(room / 2)));
+    const tail = decode(end.subarray(boundaryAfter(end, end.length - Math.floor(room / 2))));
+    const text = `${head}\n[… ${total - room} of ${total} bytes cut …]\n${tail}`;
+    if (sizeOf(text) <= max) return text;
+  }
+  return decodeHead(start.subarray(0, max)); // no room to say so
+}
+
+function boundaryAfter(bytes: Uint8Array, at: number): number {
+  let start = Math.max(at, 0);
+  for (let on = 0; on < 3 && isContinuation(bytes[start]); on++) start++;
+  return start;
+}
+
+function isContinuation(byte: number | undefined): boolean {
+  return byte !== undefined && (byte & 0xc0) === 0x80;
+}
+
+function joined(parts: readonly Uint8Array[], bytes?: number): Uint8Array {
+  const whole = new Uint8Array(bytes ?? parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
+function decode(bytes: Uint8Array): string {
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+}
+
+/** As text, without the character that the cut went through. */
+function decodeHead(bytes: Uint8Array): string {
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes, { stream: true });
+}
+
+function encode(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}
+
+function sizeOf(text: string): number {
+  return encode(text).length;
+}

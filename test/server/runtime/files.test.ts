@@ -1,0 +1,222 @@
+import { createHash } from "node:crypto";
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { spawn } from "node:child_process";
+import process from "node:process";
+import { beforeEach, expect, test } from "vitest";
+import {
+  applyChange,
+  type FileChange,
+  readImage,
+  removeTemporary,
+} from "../../../server/runtime/files.ts";
+import { missingFolders, removeEmptyFolders } from "../../../server/runtime/folder.ts";
+
+let base = "";
+beforeEach(() => {
+  base = realpathSync(mkdtempSync(join(tmpdir(), "gate-files-")));
+});
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+const sha = (content: string | Uint8Array) => createHash("sha256").update(content).digest("hex");
+const change = (name: string, before: string | null, after: string | null): FileChange => ({
+  path: join(base, name),
+  before: before === null ? null : sha(before),
+  after: after === null ? null : { content: bytes(after), mode: null },
+  temporary: ".gate-0123456789abcdef",
+});
+const contentOf = (name: string) => readFileSync(join(base, name), "utf8");
+
+test("a new file is made with its folders, which are named", async () => {
+  const { made_folders } = await applyChange(change("a/b/c.txt", null, "new"));
+  expect(contentOf("a/b/c.txt")).toBe("new");
+  expect(made_folders).toEqual([join(base, "a"), join(base, "a/b")]);
+  expect(readdirSync(join(base, "a/b"))).toEqual(["c.txt"]);
+  expect(lstatSync(join(base, "a/b/c.txt")).mode & 0o777).toBe(0o666 & ~process.umask());
+});
+
+test.each([0o644, 0o755, 0o600, 0o444])("an old file keeps its mode %o", async (mode) => {
+  writeFileSync(join(base, "f"), "old");
+  chmodSync(join(base, "f"), mode);
+  await applyChange(change("f", "old", "new"));
+  expect(contentOf("f")).toBe("new");
+  expect(lstatSync(join(base, "f")).mode & 0o7777).toBe(mode);
+});
+
+test("bits that run a file as another user are not kept", async () => {
+  writeFileSync(join(base, "f"), "old");
+  chmodSync(join(base, "f"), 0o4755);
+  await applyChange(change("f", "old", "new"));
+  expect(lstatSync(join(base, "f")).mode & 0o7777).toBe(0o755);
+});
+
+test("a change upon another base is refused and nothing is touched", async () => {
+  writeFileSync(join(base, "f"), "by hand");
+  await expect(applyChange(change("f", "old", "new"))).rejects.toMatchObject({
+    code: "conflict",
+    fields: { expected_sha256: sha("old"), now_sha256: sha("by hand") },
+  });
+  await expect(applyChange(change("f", null, "new"))).rejects.toMatchObject({ code: "conflict" });
+  await expect(applyChange(change("f", "old", null))).rejects.toMatchObject({ code: "conflict" });
+  await expect(applyChange(change("x/y/f", "old", "new"))).rejects.toMatchObject({
+    code: "conflict",
+  });
+  expect(contentOf("f")).toBe("by hand");
+  expect(readdirSync(base)).toEqual(["f"]);
+});
+
+test("a deletion removes the file alone", async () => {
+  await applyChange(change("a/f", null, "x"));
+  await applyChange(change("a/f", "x", null));
+  expect(readdirSync(join(base, "a"))).toEqual([]);
+});
+
+test("a hard link is replaced, not written through", async () => {
+  writeFileSync(join(base, "victim"), "SENTINEL");
+  linkSync(join(base, "victim"), join(base, "f"));
+  await applyChange(change("f", "SENTINEL", "new"));
+  expect(contentOf("victim")).toBe("SENTINEL");
+});
+
+test.each(["link", "dir/link"])("a link at %s is never followed", async (name) => {
+  mkdirSync(join(base, "dir"));
+  mkdirSync(join(base, "outside"));
+  writeFileSync(join(base, "outside/victim"), "SENTINEL");
+  symlinkSync(join(base, "outside/victim"), join(base, "link"));
+  symlinkSync(join(base, "outside"), join(base, "dir/link"));
+  const below = name === "link" ? name : `${name}/victim`;
+  await expect(applyChange(change(below, "SENTINEL", "new"))).rejects.toMatchObject({
+    code: "conflict",
+  });
+  await expect(readImage(join(base, below), 10)).rejects.toMatchObject({ code: "conflict" });
+  expect(contentOf("outside/victim")).toBe("SENTINEL");
+});
+
+test("folders and pipes are refused at once", async () => {
+  mkdirSync(join(base, "dir"));
+  await run("mkfifo", join(base, "pipe"));
+  for (const name of ["dir", "pipe"]) {
+    await expect(applyChange(change(name, null, "x"))).rejects.toMatchObject({ code: "invalid" });
+    await expect(readImage(join(base, name), 10)).rejects.toMatchObject({ code: "invalid" });
+  }
+  await expect(readImage(join(base, "dir/x/y"), 10)).resolves.toBeNull();
+  expect(readdirSync(base).sort()).toEqual(["dir", "pipe"]);
+});
+
+test("a step that fails before the rename leaves neither temporary file nor folders", async () => {
+  const fail = (step: string) => {
+    expect(step).toBe("temporary");
+    expect(existsSync(join(base, "a/.gate-0123456789abcdef"))).toBe(true);
+    throw new Error("no");
+  };
+  await expect(applyChange(change("a/f", null, "x"), fail)).rejects.toThrow("no");
+  expect(readdirSync(base)).toEqual([]);
+});
+
+test("the image of a file has hash, size, mode and content up to the limit", async () => {
+  const content = Uint8Array.from({ length: 3_000_000 }, (_, at) => at % 251);
+  writeFileSync(join(base, "big"), content);
+  chmodSync(join(base, "big"), 0o640);
+  const expected = { sha256: sha(content), bytes: content.length, mode: 0o640 };
+  expect(await readImage(join(base, "big"), 10)).toEqual({ ...expected, content: null });
+  const image = await readImage(join(base, "big"), content.length);
+  expect(sha(image!.content!)).toBe(expected.sha256);
+  expect(await readImage(join(base, "none"), 10)).toBeNull();
+});
+
+test("only empty folders are removed, innermost first", () => {
+  mkdirSync(join(base, "a/b/c"), { recursive: true });
+  writeFileSync(join(base, "a/mine"), "");
+  removeEmptyFolders([join(base, "a"), join(base, "a/b"), join(base, "a/b/c")]);
+  expect(readdirSync(join(base, "a"))).toEqual(["mine"]);
+  expect(missingFolders(join(base, "a/b/c"))).toEqual([join(base, "a/b"), join(base, "a/b/c")]);
+});
+
+test("a temporary file that was left behind is removed", () => {
+  writeFileSync(join(base, ".gate-x"), "");
+  removeTemporary(join(base, "f"), ".gate-x");
+  removeTemporary(join(base, "gone/f"), ".gate-x");
+  expect(readdirSync(base)).toEqual([]);
+});
+
+test("2,000 writes into a folder that is being swapped for a link: none escapes", async () => {
+  mkdirSync(join(base, "race"));
+  mkdirSync(join(base, "outside"));
+  const swapper = spawn("/bin/sh", ["-c", SWAP], { cwd: base, stdio: "ignore" });
+  let written = 0;
+  for (let n = 0; n < 2000; n++) {
+    const one = { ...change("race/x.txt", null, `${n}`), temporary: `.gate-${n}` };
+    await applyChange(one).then(() => written++, () => {});
+    for (const folder of ["race", "race.real"]) removeQuietly(join(base, folder, "x.txt"));
+    expect(readdirSync(join(base, "outside"))).toEqual([]);
+  }
+  swapper.kill("SIGKILL");
+  expect(written).toBeGreaterThan(0);
+}, 120_000);
+
+test(
+  "2,000 writes to a file that is being swapped for a link: the victim keeps its bytes",
+  async () => {
+    mkdirSync(join(base, "race"));
+    writeFileSync(join(base, "victim"), "SENTINEL");
+    writeFileSync(join(base, "race/f"), "old");
+    symlinkSync("../victim", join(base, "race/link"));
+    let stop = false;
+    const swapping = (async () => {
+      while (!stop) {
+        renameQuietly(join(base, "race/f"), join(base, "race/file"));
+        renameQuietly(join(base, "race/link"), join(base, "race/f"));
+        await new Promise((resolve) => setImmediate(resolve));
+        renameQuietly(join(base, "race/f"), join(base, "race/link"));
+        renameQuietly(join(base, "race/file"), join(base, "race/f"));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    })();
+    let last = "old";
+    for (let n = 0; n < 2000; n++) {
+      const one = { ...change("race/f", last, `${n}`), temporary: `.gate-${n}` };
+      await applyChange(one).then(() => last = `${n}`, () => {});
+    }
+    stop = true;
+    await swapping;
+    expect(contentOf("victim")).toBe("SENTINEL");
+  },
+  120_000,
+);
+
+const SWAP = `while :; do mv race race.real; ln -s outside race; rm race; mv race.real race; done`;
+
+function run(program: string, ...args: string[]): Promise<void> {
+  return new Promise((resolve) => spawn(program, args).on("close", () => resolve()));
+}
+
+function removeQuietly(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    // Not there at this moment.
+  }
+}
+
+function renameQuietly(from: string, to: string): void {
+  try {
+    renameSync(from, to);
+  } catch {
+    // Not there at this moment.
+  }
+}
