@@ -10,6 +10,7 @@ export interface CommandEntry {
 }
 
 const SET_UP = "Set up:";
+const FOR_AGENTS = "For agents:";
 
 /** Every command, in the order of the help. */
 export const COMMANDS: readonly CommandEntry[] = [
@@ -18,5 +19,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "Print the credential of a scope",
     group: SET_UP,
     load: () => import("./commands/token.ts"),
+  },
+  {
+    name: "mcp",
+    summary: "Serve MCP to an agent's host",
+    group: FOR_AGENTS,
+    load: () => import("./commands/mcp.ts"),
   },
 ];

@@ -15,6 +15,8 @@ async function main(argv: string[]): Promise<void> {
 function processIo(): Io {
   // Whoever reads us may close early (`gate log | head`): that is no failure.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    // A command that listens for this itself has something to put in order first.
+    if (process.stdout.listenerCount("error") > 1) return;
     process.exit(error.code === "EPIPE" ? 0 : 1);
   });
   return {

@@ -5,6 +5,7 @@ import { auditApi } from "./audit/api.ts";
 import { configApi } from "./config/api.ts";
 import type { AppEnv } from "./context.ts";
 import { daemonApi, globalApi } from "./global/api.ts";
+import { mcpApi } from "./mcp/api.ts";
 import { policyApi } from "./policy/api.ts";
 import { hubApi } from "./projects/api.ts";
 import { sessionsApi } from "./sessions/api.ts";
@@ -24,15 +25,19 @@ export function createApp() {
     .route("/api/global", globalApi)
     .route("/api/hub", hubApi)
     .route("/api/policy", policyApi)
-    .route("/api/sessions", sessionsApi);
+    .route("/api/sessions", sessionsApi)
+    .route("/mcp", mcpApi);
 }
 
 export type App = ReturnType<typeof createApp>;
 
-// `?project=`, else the only one there is.
+// `?project=`, else the one that the action belongs to, else the only one there is.
 const withProject = createMiddleware<AppEnv>(async (c, next) => {
   const asked = c.req.query("project");
   const { daemon } = c.var;
-  c.set("project", asked ? await daemon.project(asked) : await daemon.onlyProject());
+  const action = /^\/api\/actions\/([^/]+)/.exec(c.req.path)?.[1];
+  if (asked) c.set("project", await daemon.project(asked));
+  else if (action) c.set("project", await daemon.projectOfAction(action));
+  else c.set("project", await daemon.onlyProject());
   await next();
 });

@@ -8,15 +8,29 @@ export interface ClientOptions {
   token?: string;
   /** The dashboard's key, sent as `X-Gate-Key`. */
   key?: string;
-  fetch?: (input: RequestInfo | URL, init?: RequestInit) => Promise<Response>;
+  /** The project that every call means, sent as `?project=`. */
+  project?: string;
+  fetch?: Fetch;
 }
+
+type Fetch = (input: RequestInfo | URL, init?: RequestInit) => Promise<Response>;
 
 /** The one typed client of the HTTP API, for the CLI, the dashboard, MCP and hooks. */
 export function createClient(options: ClientOptions) {
   const headers: Record<string, string> = {};
   if (options.token) headers["Authorization"] = `Bearer ${options.token}`;
   if (options.key) headers["X-Gate-Key"] = options.key;
-  return hc<App>(options.url, { headers, fetch: options.fetch });
+  const { project, fetch } = options;
+  return hc<App>(options.url, { headers, fetch: project ? withProject(project, fetch) : fetch });
+}
+
+function withProject(project: string, send: Fetch = fetch): Fetch {
+  return (input, init) => {
+    if (input instanceof Request) return send(input, init);
+    const url = new URL(input);
+    if (!url.searchParams.has("project")) url.searchParams.set("project", project);
+    return send(url, init);
+  };
 }
 
 export type Client = ReturnType<typeof createClient>;

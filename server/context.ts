@@ -1,5 +1,6 @@
 import type { Caller } from "./auth/schema.ts";
 import type { Daemon } from "./daemon.ts";
+import type { HttpConnections } from "./mcp/http_connections.ts";
 import type { Project } from "./projects/project.ts";
 
 /** Everything the gate takes from outside itself, so that tests can hand in their own. */
@@ -35,5 +36,6 @@ export interface AppEnv {
     daemon: Daemon;
     caller: Caller;
     project: Project;
+    mcp: HttpConnections;
   };
 }

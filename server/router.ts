@@ -4,19 +4,30 @@ import type { AppBindings, AppEnv, Environment } from "./context.ts";
 import type { Daemon } from "./daemon.ts";
 import { GateError } from "./errors.ts";
 import { problemResponse } from "./guard/response.ts";
+import { HttpConnections } from "./mcp/http_connections.ts";
+import { runCommand } from "./runtime/spawn.ts";
 
 /** What the routes need besides the request. */
 export interface RouterServices {
   daemon: Daemon;
+  now: Environment["now"];
   log: Environment["log"];
 }
 
 /** The URL map with its services, and an answer to everything that goes wrong in it. */
-export function createRouter({ daemon, log }: RouterServices) {
+export function createRouter({ daemon, now, log }: RouterServices) {
   const routes = createApp();
   const router = new Hono<AppEnv>();
+  const mcp = new HttpConnections({
+    fetch: (request, bindings) => router.fetch(request, bindings),
+    run: runCommand,
+    now,
+    id: () => crypto.randomUUID(),
+    log: (message) => log("warn", message),
+  });
   router.use(async (c, next) => {
     c.set("daemon", daemon);
+    c.set("mcp", mcp);
     if (c.env.caller) c.set("caller", c.env.caller);
     await next();
   });
@@ -25,6 +36,7 @@ export function createRouter({ daemon, log }: RouterServices) {
   router.onError((error) => problemResponse(toGateError(error, log)));
   return {
     fetch: (request: Request, bindings: AppBindings) => router.fetch(request, bindings),
+    close: () => mcp.close(),
   };
 }
 

@@ -11,7 +11,7 @@ import { GateError } from "./errors.ts";
 import { problemResponse, secure } from "./guard/response.ts";
 import { createRouter } from "./router.ts";
 import { removeDaemonFile, writeDaemonFile } from "./runtime/daemon_file.ts";
-import { type RawRequest, serve, type Timeouts } from "./runtime/serve.ts";
+import { type Listening, type RawRequest, serve, type Timeouts } from "./runtime/serve.ts";
 
 export interface StartOptions {
   environment: Environment;
@@ -62,7 +62,7 @@ export async function startGate(options: StartOptions): Promise<Gate> {
       port: listening.port,
       project: options.project ?? null,
     });
-    const router = createRouter({ daemon, log: environment.log });
+    const router = createRouter({ ...environment, daemon });
     entrance.open(createEntrance(router, credentials, environment.log));
     if (!options.project) await writeDaemonFile(environment, listening);
     return {
@@ -71,7 +71,7 @@ export async function startGate(options: StartOptions): Promise<Gate> {
       socket_path: listening.socket_path,
       url: `http://localhost:${listening.port}`,
       async close() {
-        await listening.close();
+        await stopServing(router, listening);
         await daemon.close();
         if (!options.project) await removeDaemonFile(environment.home);
       },
@@ -81,6 +81,12 @@ export async function startGate(options: StartOptions): Promise<Gate> {
     await listening.close(0);
     throw error;
   }
+}
+
+/** What runs in our name is stopped and reported while there still is a ledger. */
+async function stopServing(router: { close(): Promise<void> }, listening: Listening) {
+  await router.close();
+  await listening.close();
 }
 
 function refuseOpenGate(home: string, port: number): void {

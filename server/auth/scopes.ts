@@ -9,9 +9,13 @@ const AGENT_ROUTES: [method: string, path: RegExp][] = [
   ["POST", /^\/api\/sessions\/[^/]+\/end$/],
   ["GET", /^\/api\/sessions\/[^/]+(?:\/(?:actions|status))?$/],
   ["GET", /^\/api\/hub\/projects$/],
+  // Only ever adds a folder whose config stands there already.
+  ["POST", /^\/api\/hub\/projects$/],
   ["POST", /^\/api\/policy\/test$/],
   ["POST", /^\/api\/hooks\/[^/]+$/],
   ["POST", /^\/mcp$/],
+  ["GET", /^\/mcp$/],
+  ["DELETE", /^\/mcp$/],
 ];
 
 // The dashboard's own addresses: each answers with the page, which holds no data.

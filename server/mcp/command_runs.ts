@@ -1,0 +1,124 @@
+import type { Claim } from "../actions/schema.ts";
+import { ProblemError } from "../client.ts";
+import type { DaemonLink } from "./daemon_link.ts";
+
+/** Runs one command line in a process group of its own; `server/runtime/spawn.ts`. */
+export type RunCommand = (command: string, order: {
+  cwd: string;
+  env?: Record<string, string | undefined>;
+  timeout_ms: number;
+  max_output_bytes: number;
+  signal: AbortSignal;
+}) => Promise<RunOutcome>;
+
+/** What came of it; `exit_code` is null when it was killed or could not start. */
+export interface RunOutcome {
+  exit_code: number | null;
+  output: string;
+  truncated: boolean;
+  duration_ms: number;
+  error?: string;
+}
+
+export interface RunsOptions {
+  link: DaemonLink;
+  run: RunCommand;
+  /** The agent's environment; this process' own if there is no other. */
+  env?: Record<string, string | undefined>;
+  now: () => number;
+  id: () => string;
+  log: (message: string) => void;
+}
+
+const CLAIM_MS = 10_000;
+const REPORT_MS = 60_000;
+const MAX_RUNS = 32;
+
+/** The commands that this process holds: claimed once approved, run here, reported. */
+export class CommandRuns {
+  readonly #options: RunsOptions;
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #stopping = new AbortController();
+  readonly #holder: string;
+
+  constructor(options: RunsOptions) {
+    this.#options = options;
+    this.#holder = options.id();
+  }
+
+  /**
+   * Resolves when the command has run and was reported; at once when it is not ours to run, be it
+   * that somebody else has claimed it or that too many run already.
+   */
+  async run(action_id: string): Promise<void> {
+    const known = this.#running.get(action_id);
+    if (known) return await known;
+    if (this.#running.size >= MAX_RUNS || this.#stopping.signal.aborted) return;
+    const run = this.#claimAndRun(action_id).finally(() => this.#running.delete(action_id));
+    this.#running.set(action_id, run);
+    await run;
+  }
+
+  get isBusy(): boolean {
+    return this.#running.size > 0;
+  }
+
+  /** Kills what runs and reports it; resolves when all is reported. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await Promise.allSettled(this.#running.values());
+  }
+
+  async #claimAndRun(action_id: string): Promise<void> {
+    const claim = await this.#claim(action_id);
+    if (!claim) return;
+    const { run, env } = this.#options;
+    const { cwd, timeout_ms, max_output_bytes } = claim;
+    const { signal } = this.#stopping;
+    const outcome = await run(claim.command, { cwd, env, timeout_ms, max_output_bytes, signal });
+    await this.#report(action_id, claim, outcome);
+  }
+
+  async #claim(id: string): Promise<Claim | null> {
+    const { link, now } = this.#options;
+    const init = { headers: { "Idempotency-Key": this.#options.id() } };
+    try {
+      return await link.call(
+        (client) =>
+          client.api.actions[":id"].claim.$post(
+            { param: { id }, json: { holder: this.#holder } },
+            init,
+          ),
+        { until: now() + CLAIM_MS },
+      );
+    } catch (error) {
+      if (error instanceof ProblemError && error.problem.status === 409) return null;
+      throw error;
+    }
+  }
+
+  async #report(id: string, { claim_id }: Claim, outcome: RunOutcome): Promise<void> {
+    const { link, now, log } = this.#options;
+    const stopped = this.#stopping.signal.aborted;
+    const json = { claim_id, ...fit(outcome) };
+    const init = { headers: { "Idempotency-Key": this.#options.id() } };
+    await link.call(
+      (client) => client.api.actions[":id"].result.$post({ param: { id }, json }, init),
+      { until: now() + (stopped ? 0 : REPORT_MS) },
+    ).catch((cause) => log(`Cannot report the result of ${id}: ${cause.message}`));
+  }
+}
+
+const MAX_REPORT_BYTES = 12 * 1024 * 1024;
+const EDGE_CHARS = 1024 * 1024;
+
+/** An output that one request could not carry is cut once more; every byte may need six in JSON. */
+function fit(outcome: RunOutcome): RunOutcome {
+  const { output } = outcome;
+  if (output.length * 6 <= MAX_REPORT_BYTES) return outcome;
+  if (Buffer.byteLength(JSON.stringify(output)) <= MAX_REPORT_BYTES) return outcome;
+  const left_out = output.length - 2 * EDGE_CHARS;
+  const cut = `\n[… ${left_out} characters left out …]\n`;
+  const kept = output.slice(0, EDGE_CHARS) + cut + output.slice(-EDGE_CHARS);
+  return { ...outcome, output: kept, truncated: true };
+}

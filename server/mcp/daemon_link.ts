@@ -1,0 +1,72 @@
+import { type Client, type ClientOptions, createClient, ProblemError, unwrap } from "../client.ts";
+
+/** Finds the daemon, starting it if none runs. @throws when it cannot: the gate fails closed */
+export type Connect = () => Promise<ClientOptions>;
+
+type Answer<T> = Parameters<typeof unwrap<T>>[0];
+
+export interface CallOptions {
+  project?: string;
+  /** Until when (milliseconds since 1970) a lost daemon is looked for again. */
+  until: number;
+  signal?: AbortSignal;
+}
+
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 2_000;
+
+/** The daemon as one MCP connection sees it: found again whenever it was restarted. */
+export class DaemonLink {
+  readonly #connect: Connect;
+  readonly #now: () => number;
+  #found: Promise<ClientOptions> | null = null;
+
+  constructor(connect: Connect, now: () => number) {
+    this.#connect = connect;
+    this.#now = now;
+  }
+
+  /** The answer of one call, asked again while the daemon is away. @throws ProblemError */
+  async call<T>(use: (client: Client) => Answer<T>, options: CallOptions): Promise<T> {
+    for (let pause = FIRST_PAUSE_MS;; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+      try {
+        const found = await this.#find();
+        return await unwrap(use(createClient({ ...found, project: options.project })));
+      } catch (error) {
+        if (!isAway(error) || options.signal?.aborted) throw error;
+        if (this.#now() + pause > options.until) throw error;
+        this.#found = null;
+      }
+      await rest(pause, options.signal);
+    }
+  }
+
+  async #find(): Promise<ClientOptions> {
+    this.#found ??= this.#connect();
+    try {
+      return await this.#found;
+    } catch (error) {
+      this.#found = null;
+      throw error;
+    }
+  }
+}
+
+/** Whether the daemon gave no answer of its own, or said that it will be back. */
+export function isAway(error: unknown): boolean {
+  return !(error instanceof ProblemError) || error.problem.code === "unavailable";
+}
+
+/** Waits, but no longer than `signal` allows; never throws. */
+export function rest(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    if (signal?.aborted) done();
+    else signal?.addEventListener("abort", done);
+  });
+}

@@ -1,0 +1,184 @@
+import { realpath, stat } from "node:fs/promises";
+import { dirname, isAbsolute, join, relative, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { HubProject } from "../projects/schema.ts";
+
+/** Everything that may tell which project a call is meant for. */
+export interface Hints {
+  /** `gate mcp --project <id>`: the entry was made for one project. */
+  fixed?: string;
+  /** The call's own `project` argument: an id or a path. */
+  argument?: string;
+  /** The folders in which Codex works in this turn. */
+  workspaces: string[];
+  /** The URIs of the client's roots. */
+  roots: string[];
+  claude_project_dir?: string;
+  cwd: string;
+  /** The user's home folder, which is never a project by itself. */
+  home: string;
+}
+
+/** The registry, as far as detection needs it. */
+export interface Registry {
+  list: () => Promise<HubProject[]>;
+  register: (root: string) => Promise<HubProject>;
+}
+
+/** Where a call belongs, and the rule that said so. */
+export interface Detected {
+  project_id: string;
+  root: string;
+  rule: string;
+}
+
+/** No project was found; `reason` is for the agent, beside the list of projects. */
+export interface Undetected {
+  reason: string;
+  projects: HubProject[];
+}
+
+interface Candidate {
+  rule: string;
+  folder: string;
+}
+
+/**
+ * Finds the project of a call. What the person's host says (workspace, root, folder) may register
+ * a folder that has a config; what the agent says in its argument only ever picks among the
+ * registered, or else a cloned repository could bring its own policy along.
+ */
+export async function detectProject(
+  hints: Hints,
+  registry: Registry,
+): Promise<Detected | Undetected> {
+  const projects = await registry.list();
+  const candidates = listCandidates(hints);
+  const named = hints.fixed ?? hints.argument;
+  if (named !== undefined) {
+    return await findNamed(named, hints, projects, candidates);
+  }
+  let within: string | null = null;
+  for (const { rule, folder } of candidates) {
+    const real = await realFolder(folder);
+    if (real === null || (within !== null && !isInside(real, within))) continue;
+    const found = await findUpwards(real, hints.home, projects);
+    if (found?.project) return { project_id: found.project.id, root: found.root, rule };
+    if (found) return { ...await register(found.root, registry), rule };
+    // A later hint may only refine an earlier one: else a call could land in a stranger's folder.
+    within = isOrdinary(real, hints.home) ? real : within;
+  }
+  return { projects, reason: `No project found for ${candidates.at(-1)?.folder ?? hints.cwd}` };
+}
+
+async function findNamed(
+  named: string,
+  hints: Hints,
+  projects: HubProject[],
+  candidates: Candidate[],
+): Promise<Detected | Undetected> {
+  if (hints.fixed !== undefined && hints.argument !== undefined && hints.argument !== hints.fixed) {
+    return { projects, reason: `This server serves only the project "${hints.fixed}"` };
+  }
+  const rule = hints.fixed === undefined ? "argument" : "option";
+  const byId = projects.find((project) => project.id === named);
+  if (byId) return { project_id: byId.id, root: await pickRoot(byId, candidates), rule };
+  const real = isAbsolute(named) ? await realFolder(named) : null;
+  if (real === null) return { projects, reason: `No project is registered as "${named}"` };
+  const found = await findUpwards(real, hints.home, projects);
+  if (found?.project) return { project_id: found.project.id, root: found.root, rule };
+  return { projects, reason: `${found?.root ?? real} is not a registered project` };
+}
+
+/** The root in which the host works, if it is one of the project's; else its first. */
+async function pickRoot(project: HubProject, candidates: Candidate[]): Promise<string> {
+  for (const { folder } of candidates) {
+    const real = await realFolder(folder);
+    const root = project.roots.find((root) => real !== null && isInside(real, root));
+    if (root) return root;
+  }
+  return project.roots[0] ?? "";
+}
+
+async function register(root: string, registry: Registry) {
+  const project = await registry.register(root);
+  return { project_id: project.id, root };
+}
+
+function listCandidates(hints: Hints): Candidate[] {
+  const list: Candidate[] = [];
+  if (hints.workspaces.length === 1) {
+    list.push({ rule: "codex_workspace", folder: hints.workspaces[0]! });
+  }
+  const folders = hints.roots.map(folderOfUri).filter((folder) => folder !== null);
+  if (folders.length === 1) list.push({ rule: "mcp_root", folder: folders[0]! });
+  if (hints.claude_project_dir && isAbsolute(hints.claude_project_dir)) {
+    list.push({ rule: "claude_project_dir", folder: hints.claude_project_dir });
+  }
+  list.push({ rule: "cwd", folder: hints.cwd });
+  return list;
+}
+
+/** The git roots in a call's `_meta` from Codex, which comes as an object or as its JSON text. */
+export function codexWorkspaces(meta: Record<string, unknown> | undefined): string[] {
+  let turn = meta?.["x-codex-turn-metadata"];
+  if (typeof turn === "string") {
+    try {
+      turn = JSON.parse(turn);
+    } catch {
+      return [];
+    }
+  }
+  const workspaces = (turn as { workspaces?: unknown } | null | undefined)?.workspaces;
+  if (typeof workspaces !== "object" || workspaces === null) return [];
+  const list = Array.isArray(workspaces) ? workspaces : Object.keys(workspaces);
+  return list.filter((item): item is string => typeof item === "string" && isAbsolute(item));
+}
+
+function folderOfUri(uri: string): string | null {
+  try {
+    return uri.startsWith("file:") ? fileURLToPath(uri) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The nearest folder, going up, that is registered or has a config; never `/` or the home. */
+async function findUpwards(
+  folder: string,
+  home: string,
+  projects: HubProject[],
+): Promise<{ root: string; project: HubProject | null } | null> {
+  for (let at = folder; isOrdinary(at, home); at = dirname(at)) {
+    const project = projects.find((project) => project.roots.includes(at));
+    if (project) return { root: at, project };
+    if (await isFile(join(at, "gate.config.json"))) return { root: at, project: null };
+  }
+  return null;
+}
+
+function isOrdinary(folder: string, home: string): boolean {
+  return folder !== home && dirname(folder) !== folder;
+}
+
+function isInside(folder: string, outer: string): boolean {
+  const way = relative(outer, folder);
+  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
+
+async function realFolder(path: string): Promise<string | null> {
+  try {
+    const real = await realpath(path);
+    return (await stat(real)).isDirectory() ? real : null;
+  } catch {
+    return null;
+  }
+}
+
+async function isFile(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isFile();
+  } catch {
+    return false;
+  }
+}

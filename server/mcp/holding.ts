@@ -1,0 +1,129 @@
+import type { SubmitInput } from "../actions/schema.ts";
+import { DEFAULT_WAIT_MS } from "../constants.ts";
+import type { CommandRuns } from "./command_runs.ts";
+import { type DaemonLink, isAway, rest } from "./daemon_link.ts";
+import { type ProgressTiming, type SendProgress, startProgress } from "./progress.ts";
+import { isSettled, type Submitted } from "./results.ts";
+
+/** One call of a tool, as far as waiting is concerned. */
+export interface Call {
+  /** Aborted when the host no longer listens, which decides nothing. */
+  signal: AbortSignal;
+  /** How long the call may last; the default is below every host's limit. */
+  wait_ms?: number;
+  send_progress?: SendProgress;
+}
+
+export interface HoldingOptions {
+  link: DaemonLink;
+  runs: CommandRuns;
+  now: () => number;
+  id: () => string;
+  timing?: ProgressTiming;
+}
+
+const SUBMIT_MS = 10_000;
+const SLICE_MS = 20_000;
+const BREATH_MS = 100;
+
+/** Submits actions and waits for what comes of them, across restarts of the daemon. */
+export class Holding {
+  readonly #options: HoldingOptions;
+
+  constructor(options: HoldingOptions) {
+    this.#options = options;
+  }
+
+  /** What the action came to within the call's time; a command that may run is run here. */
+  async submit(input: SubmitInput, project: string, call: Call): Promise<Submitted> {
+    const { link, now, id } = this.#options;
+    const until = untilOf(call, now);
+    // The submission waits for nothing and carries a key: sent again after a lost connection it
+    // is the same action, and its id is known from the start.
+    const init = { headers: { "Idempotency-Key": id() } };
+    const json = { ...input, wait_ms: 0 };
+    const first = await link.call(
+      (client) => client.api.actions.$post({ json }, init),
+      { project, until: now() + SUBMIT_MS, signal: call.signal },
+    );
+    return await this.#settle(first, until, call);
+  }
+
+  /** Goes on waiting for an action, whoever submitted it. */
+  async resume(action_id: string, call: Call): Promise<Submitted> {
+    const until = untilOf(call, this.#options.now);
+    const known = await this.#wait(action_id, 0, this.#options.now() + SUBMIT_MS, call);
+    return await this.#settle(known, until, call);
+  }
+
+  /** The action as it stands now. */
+  look(action_id: string, call: Call): Promise<Submitted> {
+    return this.#wait(action_id, 0, this.#options.now() + SUBMIT_MS, call);
+  }
+
+  async #settle(first: Submitted, until: number, call: Call): Promise<Submitted> {
+    const { now, timing } = this.#options;
+    let current = first;
+    const stop = startProgress({
+      send: call.send_progress,
+      total_ms: until - now(),
+      message: () => progressMessage(current),
+      timing,
+      now,
+    });
+    try {
+      while (!isSettled(current) && now() < until && !call.signal.aborted) {
+        current = await this.#step(current, until, call);
+      }
+      return current;
+    } catch (error) {
+      // The action is recorded and goes on without us: say so instead of losing its id.
+      if (isAway(error)) return current;
+      throw error;
+    } finally {
+      stop();
+    }
+  }
+
+  async #step(current: Submitted, until: number, call: Call): Promise<Submitted> {
+    const { now, runs } = this.#options;
+    const asked = now();
+    if (mayRun(current)) {
+      await Promise.race([runs.run(current.id), rest(until - asked, call.signal)]);
+    }
+    const slice = mayRun(current) ? 0 : Math.max(0, Math.min(SLICE_MS, until - asked));
+    const grace = mayRun(current) ? SUBMIT_MS : 0;
+    const next = await this.#wait(current.id, slice, until + grace, call);
+    // Somebody else may be running it, or every place be taken: never ask in a tight circle.
+    const breath = Math.min(asked + BREATH_MS, until) - now();
+    const waits = !isSettled(next) && mayRun(next) === mayRun(current);
+    if (waits && breath > 0) await rest(breath, call.signal);
+    return next;
+  }
+
+  #wait(id: string, timeout_ms: number, until: number, call: Call): Promise<Submitted> {
+    return this.#options.link.call(
+      (client) =>
+        client.api.actions[":id"].wait.$post(
+          { param: { id }, json: { timeout_ms } },
+          { init: { signal: call.signal } },
+        ),
+      { until, signal: call.signal },
+    );
+  }
+}
+
+function untilOf(call: Call, now: () => number): number {
+  return now() + (call.wait_ms ?? DEFAULT_WAIT_MS);
+}
+
+function mayRun(action: Submitted): boolean {
+  return action.tool === "run_command" && action.status === "approved" &&
+    action.execution === "none";
+}
+
+function progressMessage(action: Submitted): string {
+  if (action.status !== "pending") return `Approved, ${action.tool} is running`;
+  return `Held for a person's decision: ${action.tool} ${action.path ?? action.command ?? ""}`
+    .trimEnd().slice(0, 200);
+}

@@ -1,0 +1,112 @@
+import type { DaemonLink } from "./daemon_link.ts";
+import type { Detected, Undetected } from "./detect_project.ts";
+
+/** What a client said of itself when it connected. */
+export interface ClientInfo {
+  name: string;
+  version: string;
+}
+
+/** Where a call is carried out, and under which session it is recorded. */
+export interface Place extends Detected {
+  session_id: string;
+}
+
+export interface SessionsOptions {
+  link: DaemonLink;
+  now: () => number;
+  client: () => ClientInfo | undefined;
+  /** Finds the project of a call. */
+  locate: (argument?: string, meta?: Record<string, unknown>) => Promise<Detected | Undetected>;
+}
+
+/** What the hosts call themselves, by the platform id that the gate knows them under. */
+const HOSTS: Record<string, string> = {
+  "claude-ai": "claude-desktop",
+  "claude-code": "claude-code",
+  "copilot-cli": "copilot-cli",
+  "codex-mcp-client": "codex",
+  "gemini-cli-mcp-client": "gemini-cli",
+  "opencode": "opencode",
+  "cursor-vscode": "cursor",
+  "visual studio code": "vscode",
+  "zed": "zed",
+  "windsurf": "windsurf",
+};
+
+const OPENING_MS = 10_000;
+const MAX_SESSIONS = 64;
+
+/** One session per connection and project folder, opened when a call first needs it. */
+export class ProjectSessions {
+  readonly #options: SessionsOptions;
+  readonly #open = new Map<string, Promise<string>>();
+
+  constructor(options: SessionsOptions) {
+    this.#options = options;
+  }
+
+  /** The place of a call, its session opened. */
+  async find(argument?: string, meta?: Record<string, unknown>): Promise<Place | Undetected> {
+    const found = await this.#options.locate(argument, meta);
+    if ("reason" in found) return found;
+    return { ...found, session_id: await this.#session(found) };
+  }
+
+  /** Drops what is remembered of a place that the daemon no longer knows. */
+  forget(place: Place): void {
+    this.#open.delete(keyOf(place));
+  }
+
+  /** Ends every session; what cannot be ended in time is left to the daemon. */
+  async end(until: number): Promise<void> {
+    const opened = [...this.#open.entries()];
+    this.#open.clear();
+    await Promise.allSettled(opened.map(async ([key, session]) => {
+      const project = key.slice(0, key.indexOf("\0"));
+      const id = await session;
+      await this.#options.link.call(
+        (client) => client.api.sessions[":id"].end.$post({ param: { id } }),
+        { project, until },
+      );
+    }));
+  }
+
+  #session(found: Detected): Promise<string> {
+    const key = keyOf(found);
+    const known = this.#open.get(key);
+    if (known) return known;
+    const opening = this.#openSession(found);
+    this.#open.set(key, opening);
+    opening.catch(() => this.#open.delete(key));
+    if (this.#open.size > MAX_SESSIONS) this.#open.delete(this.#open.keys().next().value!);
+    return opening;
+  }
+
+  async #openSession({ project_id, root, rule }: Detected): Promise<string> {
+    const { name, version } = this.#options.client() ?? { name: "unknown", version: "" };
+    const host = HOSTS[name.toLowerCase()] ?? "unknown";
+    const session = await this.#options.link.call(
+      (client) =>
+        client.api.sessions.$post({
+          json: {
+            agent: cut(host === "unknown" ? name : host),
+            host,
+            client: cut(`${name} ${version}`.trim()),
+            root,
+            detected_by: rule,
+          },
+        }),
+      { project: project_id, until: this.#options.now() + OPENING_MS },
+    );
+    return session.id;
+  }
+}
+
+function keyOf({ project_id, root }: Detected): string {
+  return `${project_id}\0${root}`;
+}
+
+function cut(text: string): string {
+  return text.slice(0, 256) || "unknown";
+}

@@ -1,0 +1,124 @@
+import type { Readable, Writable } from "node:stream";
+import { realpath } from "node:fs/promises";
+import type { RunCommand } from "./command_runs.ts";
+import type { Connect, DaemonLink } from "./daemon_link.ts";
+import { codexWorkspaces, type Detected, detectProject, type Hints } from "./detect_project.ts";
+import { LineTransport } from "./line_transport.ts";
+import type { ProgressTiming } from "./progress.ts";
+import type { SessionsOptions } from "./project_sessions.ts";
+import { Connection, createMcpServer } from "./server.ts";
+import { RootsListChangedNotificationSchema, type Server } from "./sdk.ts";
+
+/** What the process of `gate mcp` hands in. */
+export interface StdioOptions {
+  connect: Connect;
+  run: RunCommand;
+  input: Readable;
+  output: Writable;
+  env: Record<string, string | undefined>;
+  cwd: string;
+  /** The user's home folder. */
+  user_home: string;
+  /** Serves only this project: entries of the old shape. */
+  project?: string;
+  /** Ends the server as the end of the input does. */
+  stop: AbortSignal;
+  now: () => number;
+  id: () => string;
+  log: (message: string) => void;
+  timing?: ProgressTiming;
+}
+
+const REGISTRY_MS = 10_000;
+const REMEMBER_MS = 5_000;
+const ROOTS_MS = 2_000;
+
+/** Serves MCP on the two streams until the host goes away; then nothing of it is left running. */
+export async function serveStdio(options: StdioOptions): Promise<void> {
+  const home = await realpath(options.user_home).catch(() => options.user_home);
+  const connection = new Connection({
+    ...options,
+    client: () => server.getClientVersion(),
+    locate: (link) =>
+      remembering(options.now, async (argument, meta) => ({
+        fixed: options.project,
+        argument,
+        workspaces: codexWorkspaces(meta),
+        roots: await roots.list(),
+        claude_project_dir: options.env.CLAUDE_PROJECT_DIR,
+        cwd: options.cwd,
+        home,
+      }), (hints) => detectProject(hints, registryOf(link, options.now))),
+  });
+  const server = createMcpServer(connection);
+  const roots = new Roots(server);
+  server.onerror = (error) => options.log(error.message);
+  const transport = new LineTransport(options);
+  const closed = new Promise<void>((resolve) => server.onclose = resolve);
+  await server.connect(transport);
+  options.stop.addEventListener("abort", () => void transport.close(), { once: true });
+  if (options.stop.aborted) await transport.close();
+  await closed;
+  await connection.close();
+}
+
+type Locate = SessionsOptions["locate"];
+
+/** The same hints mean the same project for a while, so that not every call asks the registry. */
+function remembering(
+  now: () => number,
+  gather: (...asked: Parameters<Locate>) => Promise<Hints>,
+  detect: (hints: Hints) => ReturnType<Locate>,
+): Locate {
+  let known: { key: string; found: Detected; until: number } | null = null;
+  return async (...asked) => {
+    const hints = await gather(...asked);
+    const key = JSON.stringify(hints);
+    if (known?.key === key && now() < known.until) return known.found;
+    const found = await detect(hints);
+    known = "reason" in found ? null : { key, found, until: now() + REMEMBER_MS };
+    return found;
+  };
+}
+
+function registryOf(link: DaemonLink, now: () => number) {
+  return {
+    list: async () => {
+      const until = now() + REGISTRY_MS;
+      return (await link.call((client) => client.api.hub.projects.$get(), { until })).items;
+    },
+    register: (root: string) =>
+      link.call((client) => client.api.hub.projects.$post({ json: { root } }), {
+        until: now() + REGISTRY_MS,
+      }),
+  };
+}
+
+/** The client's roots, asked once and again after it said that they changed. */
+class Roots {
+  readonly #server: Server;
+  #known: Promise<string[]> | null = null;
+
+  constructor(server: Server) {
+    this.#server = server;
+    server.setNotificationHandler(RootsListChangedNotificationSchema, () => {
+      this.#known = null;
+    });
+  }
+
+  list(): Promise<string[]> {
+    if (!this.#server.getClientCapabilities()?.roots) return Promise.resolve([]);
+    this.#known ??= this.#ask();
+    return this.#known;
+  }
+
+  /** A hint, never more: a client that does not answer it has none. */
+  async #ask(): Promise<string[]> {
+    try {
+      const { roots } = await this.#server.listRoots(undefined, { timeout: ROOTS_MS });
+      return roots.slice(0, 100).map(({ uri }) => uri);
+    } catch {
+      return [];
+    }
+  }
+}
