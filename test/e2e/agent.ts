@@ -1,0 +1,77 @@
+// @ts-types="@modelcontextprotocol/sdk/client"
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+// @ts-types="@modelcontextprotocol/sdk/client/stdio"
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import process from "node:process";
+import { until, type World } from "./world.ts";
+
+/** What a tool of the gate answered. */
+export interface ToolAnswer {
+  isError: boolean;
+  /** `structuredContent`: the record of the action and what the tool returned. */
+  // deno-lint-ignore no-explicit-any
+  data: any;
+  text: string;
+}
+
+/** An agent as hosts run one: the SDK's client on a `gate mcp` of its own. */
+export class Agent {
+  readonly #client: Client;
+  readonly #transport: StdioClientTransport;
+
+  private constructor(client: Client, transport: StdioClientTransport) {
+    this.#client = client;
+    this.#transport = transport;
+  }
+
+  static async connect(world: World): Promise<Agent> {
+    const [command, ...args] = world.command(["mcp"]);
+    const transport = new StdioClientTransport({
+      command: command!,
+      args,
+      cwd: world.project,
+      env: world.env,
+      stderr: "ignore",
+    });
+    const client = new Client({ name: "test-agent", version: "1.0.0" });
+    await client.connect(transport);
+    return new Agent(client, transport);
+  }
+
+  async toolNames(): Promise<string[]> {
+    return (await this.#client.listTools()).tools.map(({ name }) => name);
+  }
+
+  async call(name: string, args: Record<string, unknown>, heard?: () => void): Promise<ToolAnswer> {
+    const answer = await this.#client.callTool({ name, arguments: args }, undefined, {
+      timeout: 60_000,
+      ...(heard ? { onprogress: heard } : {}),
+    });
+    const content = answer.content as { type: string; text?: string }[];
+    return {
+      isError: answer.isError === true,
+      data: answer.structuredContent,
+      text: content.map(({ text }) => text ?? "").join("\n"),
+    };
+  }
+
+  /** Ends the host's process tree as a crash would: no goodbye. */
+  async kill(): Promise<void> {
+    const pid = this.#transport.pid!;
+    process.kill(pid, "SIGKILL");
+    await this.#client.close().catch(() => {});
+  }
+
+  close(): Promise<void> {
+    return this.#client.close();
+  }
+}
+
+/** The one action that waits for a person, once there is one. */
+// deno-lint-ignore no-explicit-any
+export function heldAction(world: World): Promise<any> {
+  return until("an action is held", async () => {
+    const { body } = await world.api("GET", "/api/global/approvals/pending");
+    return body.items[0];
+  });
+}

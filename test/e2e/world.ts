@@ -1,0 +1,207 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { installedBun, thisMachine } from "../../dist/targets.ts";
+import { identify } from "../../server/runtime/processes.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** The ways a gate can be started, each by the program and its first arguments. */
+export const SUBJECTS = {
+  deno: [denoPath(), "run", "--allow-all", "--no-prompt", join(ROOT, "cli/main.ts")],
+  node: ["node", join(ROOT, "dist/node/gate.mjs")],
+  bun: [bunPath(), join(ROOT, "cli/main.ts")],
+  executable: [join(ROOT, "dist/bin", process.platform === "win32" ? "gate.exe" : "gate")],
+} as const;
+
+export type Subject = keyof typeof SUBJECTS;
+
+/** What an agent may do in the projects of these tests. */
+export const POLICIES = {
+  defaultEffect: "ask",
+  allowedPaths: ["src/**"],
+  askPaths: ["docs/**"],
+  blockedPaths: [
+    { pattern: ".env", reason: "secrets stay with people", alternative: "write .env.example" },
+  ],
+  allowedCommands: ["echo"],
+  maxBashOutputBytes: 2000,
+};
+
+/** What a program left behind. */
+export interface Ended {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** A home, a project and a port of its own for one gate, on a machine with hardly anything else. */
+export class World {
+  readonly folder = mkdtempSync(join(tmpdir(), "gate-world-"));
+  readonly home = join(this.folder, "home");
+  readonly gateHome = join(this.home, ".gate");
+  readonly project = join(this.folder, "project");
+  readonly port: number;
+  readonly env: Record<string, string>;
+  readonly #command: readonly string[];
+  readonly #tokens = new Map<string, string>();
+
+  private constructor(subject: Subject, port: number, path: string) {
+    this.#command = SUBJECTS[subject];
+    this.port = port;
+    mkdirSync(this.home, { mode: 0o700 });
+    mkdirSync(this.project);
+    this.env = { HOME: this.home, PATH: path, GATE_PORT: String(port), NO_COLOR: "1" };
+  }
+
+  /** @param isBare leaves nothing on PATH but a shell and a handful of tools */
+  static async create(subject: Subject, { isBare = false } = {}): Promise<World> {
+    const port = await freePort();
+    const path = isBare ? bareBin() : process.env["PATH"]!;
+    return new World(subject, port, path);
+  }
+
+  /** Writes the project's config and registers it; the daemon is started by that. */
+  async init(policies: object = POLICIES): Promise<void> {
+    this.write("gate.config.json", JSON.stringify({ id: "demo", policies }, null, 2));
+    must(await this.run(["init", "--yes"]));
+  }
+
+  write(path: string, text: string, mode = 0o644): string {
+    const file = join(this.project, path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text, { mode });
+    return file;
+  }
+
+  /** Runs one command to its end. */
+  async run(args: string[], options: { input?: string; cwd?: string } = {}): Promise<Ended> {
+    const child = this.spawn(args, options.cwd);
+    const output = { stdout: "", stderr: "" };
+    child.stdout!.on("data", (chunk) => output.stdout += chunk);
+    child.stderr!.on("data", (chunk) => output.stderr += chunk);
+    child.stdin!.end(options.input ?? "");
+    const code = await new Promise<number | null>((resolve, reject) => {
+      child.on("error", reject);
+      child.on("close", resolve);
+    });
+    return { code, ...output };
+  }
+
+  /** Runs a command that has to end well and answer JSON. */
+  // deno-lint-ignore no-explicit-any
+  async json(args: string[]): Promise<any> {
+    return JSON.parse(must(await this.run(args)).stdout);
+  }
+
+  spawn(args: string[], cwd = this.project): ChildProcess {
+    const [command, ...first] = this.command(args);
+    return spawn(command!, first, { cwd, env: this.env, stdio: "pipe" });
+  }
+
+  command(args: string[]): string[] {
+    return [...this.#command, ...args];
+  }
+
+  /** One request to the daemon, with a token of that scope. */
+  async api(method: string, path: string, body?: unknown, scope = "reviewer") {
+    const headers = { authorization: `Bearer ${await this.token(scope)}`, ...JSON_TYPE };
+    const response = await fetch(`http://127.0.0.1:${this.port}${path}`, {
+      method,
+      headers,
+      ...(method === "GET" ? {} : { body: JSON.stringify(body ?? {}) }),
+    });
+    // deno-lint-ignore no-explicit-any
+    return { status: response.status, body: await response.json() as any };
+  }
+
+  async token(scope: string): Promise<string> {
+    const known = this.#tokens.get(scope);
+    if (known) return known;
+    const token = must(await this.run(["token", "--scope", scope])).stdout.trim();
+    this.#tokens.set(scope, token);
+    return token;
+  }
+
+  daemonPid(): Promise<number> {
+    return this.json(["api", "GET", "/api/daemon/status"]).then(({ pid }) => pid);
+  }
+
+  /** Ends the daemon at once, as a crash would. */
+  async kill(pid: number): Promise<void> {
+    process.kill(pid, "SIGKILL");
+    await until("the daemon is gone", () => !isRunning(pid));
+  }
+
+  async close(): Promise<void> {
+    await this.run(["daemon", "stop"]).catch(() => {});
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+const JSON_TYPE = { "content-type": "application/json" };
+
+/** The ended program, if it ended well. @throws Error with what it said, if not */
+export function must(ended: Ended): Ended {
+  if (ended.code === 0) return ended;
+  throw new Error(`exit ${ended.code}\n${ended.stdout}\n${ended.stderr}`);
+}
+
+/** Polls until the condition holds. @throws Error after the deadline, naming it */
+export async function until<T>(
+  what: string,
+  condition: () => T | Promise<T>,
+  deadline_ms = 15_000,
+): Promise<NonNullable<T>> {
+  const end = Date.now() + deadline_ms;
+  while (Date.now() < end) {
+    const value = await condition();
+    if (value) return value as NonNullable<T>;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error(`waited ${deadline_ms} ms in vain until ${what}`);
+}
+
+/** A TCP port of the loopback that nobody uses now. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.on("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+function isRunning(pid: number): boolean {
+  return identify(pid) !== null;
+}
+
+function bunPath(): string {
+  return installedBun(ROOT, thisMachine(process.platform, process.arch, isMusl()));
+}
+
+function isMusl(): boolean {
+  return existsSync("/etc/alpine-release");
+}
+
+function denoPath(): string {
+  return "Deno" in globalThis ? process.execPath : "deno";
+}
+
+const TOOLS = ["sh", "bash", "cat", "seq", "printf", "ls", "rm", "sleep", "env", "git"];
+
+// A PATH on which neither Node nor Deno nor Bun can be found.
+function bareBin(): string {
+  const folder = mkdtempSync(join(tmpdir(), "gate-bin-"));
+  for (const tool of TOOLS) {
+    const found = execFileSync("sh", ["-c", `command -v ${tool} || true`]).toString().trim();
+    if (found.startsWith("/")) symlinkSync(found, join(folder, tool));
+  }
+  return folder;
+}
