@@ -1,55 +1,138 @@
+import { join } from "node:path";
 import type { Action, ActionList, ActionQuery } from "./actions/schema.ts";
+import { Signer } from "./audit/signer.ts";
+import { VERSION } from "./constants.ts";
 import type { Environment } from "./context.ts";
-import { GateError } from "./errors.ts";
-import type { Bus } from "./events/bus.ts";
-import type { Stream } from "./events/stream.ts";
+import { listDamaged } from "./db/health.ts";
+import { type OwnerLock, takeOwnership } from "./db/owner.ts";
+import { Bus } from "./events/bus.ts";
+import { Stream } from "./events/stream.ts";
 import type { DaemonStatus } from "./global/schema.ts";
+import { listAcross, listPendingAcross } from "./projects/across.ts";
 import type { Project } from "./projects/project.ts";
+import { Projects } from "./projects/projects.ts";
+import { Registry } from "./projects/registry.ts";
 import type { HubProject } from "./projects/schema.ts";
+import { openHome } from "./runtime/home.ts";
+import { ownPid } from "./runtime/self.ts";
+
+export interface DaemonOptions {
+  port: number;
+  /** Serves this project only (`gate start`). */
+  project?: string | null;
+}
 
 /** Everything machine-wide: the registry of projects, their opening on demand, the event bus. */
 export class Daemon {
-  readonly home!: string;
-  readonly port!: number;
-  readonly bus!: Bus;
-  readonly stream!: Stream;
+  readonly home: string;
+  readonly port: number;
+  readonly bus: Bus;
+  readonly stream: Stream;
+  readonly #environment: Environment;
+  readonly #started: number;
+  readonly #owner: OwnerLock;
+  readonly #registry: Registry;
+  readonly #projects: Projects;
 
-  /** Opens the registry, and with `project` nothing but that one. */
-  static open(
-    _environment: Environment,
-    _options: { port: number; project: string | null },
-  ): Promise<Daemon> {
-    throw new GateError("internal", "not built yet");
+  private constructor(
+    environment: Environment,
+    port: number,
+    parts: { owner: OwnerLock; registry: Registry; stream: Stream; bus: Bus; projects: Projects },
+  ) {
+    this.#environment = environment;
+    this.#started = environment.now();
+    this.home = environment.home;
+    this.port = port;
+    this.bus = parts.bus;
+    this.stream = parts.stream;
+    this.#owner = parts.owner;
+    this.#registry = parts.registry;
+    this.#projects = parts.projects;
   }
 
-  /** The project of that id, its ledger opened. @throws GateError `not_found` */
-  project(_id: string): Promise<Project> {
-    throw new GateError("internal", "not built yet");
+  /** Takes the data folder for this process and settles what a crash left in any project. */
+  static async open(environment: Environment, options: DaemonOptions): Promise<Daemon> {
+    openHome(environment.home);
+    const { port } = options;
+    const pid = ownPid();
+    const owner = takeOwnership(environment.home, pid);
+    const bus = new Bus();
+    let registry: Registry | null = null;
+    try {
+      registry = await Registry.open(environment);
+      const stream = await Stream.open(registry.database, bus, environment.log);
+      const signer = Signer.open(join(environment.home, "keys"));
+      const only = options.project ?? null;
+      const shared = { environment, port, pid, signer, bus, stream };
+      const projects = new Projects(registry, shared, only);
+      await projects.wake();
+      return new Daemon(environment, port, { owner, registry, stream, bus, projects });
+    } catch (error) {
+      await registry?.close();
+      owner.release();
+      throw error;
+    }
   }
+
+  /** The project of that id, its ledger opened. @throws GateError `not_found`, `unavailable` */
+  project(id: string): Promise<Project> {
+    return this.#projects.get(id);
+  }
+
   /** The project that is meant when none is named. @throws GateError `project_required` */
   onlyProject(): Promise<Project> {
-    throw new GateError("internal", "not built yet");
+    return this.#projects.only();
   }
+
   /** The project that an action belongs to. @throws GateError `not_found` */
-  projectOfAction(_id: string): Promise<Project> {
-    throw new GateError("internal", "not built yet");
+  projectOfAction(id: string): Promise<Project> {
+    return this.#projects.ofAction(id);
   }
+
+  /** Every registered project, with what waits in it. */
   listProjects(): Promise<HubProject[]> {
-    throw new GateError("internal", "not built yet");
+    return this.#projects.list();
   }
-  registerProject(_root: string): Promise<HubProject> {
-    throw new GateError("internal", "not built yet");
+
+  /** Registers the project whose config stands in `root`. @throws GateError `conflict` … */
+  registerProject(root: string): Promise<HubProject> {
+    return this.#projects.register(root);
   }
+
+  /** Everything held, in all projects, newest first. */
   listPending(): Promise<Action[]> {
-    throw new GateError("internal", "not built yet");
+    return listPendingAcross(this.#projects);
   }
-  listActions(_query: ActionQuery): Promise<ActionList> {
-    throw new GateError("internal", "not built yet");
+
+  /** Actions of all projects, newest first. */
+  listActions(query: ActionQuery): Promise<ActionList> {
+    return listAcross(this.#projects, query);
   }
-  status(): Promise<DaemonStatus> {
-    throw new GateError("internal", "not built yet");
+
+  /** Health of the daemon; a problem that a person should know of makes it unhealthy. */
+  async status(): Promise<DaemonStatus> {
+    const now = this.#environment.now();
+    const problems = [
+      ...listDamaged(join(this.home, "gate.db")).map((path) => `damaged registry kept: ${path}`),
+      ...await this.#projects.problems(),
+    ];
+    return {
+      version: VERSION,
+      pid: ownPid(),
+      port: this.port,
+      started_at: new Date(this.#started).toISOString(),
+      uptime_seconds: Math.max(0, (now - this.#started) / 1000),
+      healthy: problems.length === 0,
+      projects: await this.listProjects(),
+      problems,
+    };
   }
-  close(): Promise<void> {
-    throw new GateError("internal", "not built yet");
+
+  /** Closes every ledger, its log folded into the file, and gives the data folder free. */
+  async close(): Promise<void> {
+    await this.#projects.close();
+    await this.stream.close();
+    await this.#registry.close();
+    this.#owner.release();
   }
 }

@@ -10,6 +10,7 @@ import { createEntrance } from "./entrance.ts";
 import { GateError } from "./errors.ts";
 import { problemResponse, secure } from "./guard/response.ts";
 import { createRouter } from "./router.ts";
+import { openHome } from "./runtime/home.ts";
 import { removeDaemonFile, writeDaemonFile } from "./runtime/daemon_file.ts";
 import { type Listening, type RawRequest, serve, type Timeouts } from "./runtime/serve.ts";
 
@@ -45,6 +46,7 @@ const LONGEST_SOCKET_PATH = 100;
 export async function startGate(options: StartOptions): Promise<Gate> {
   const { environment, port, auth = "token" } = options;
   if (auth === "none") refuseOpenGate(environment.home, port);
+  openHome(environment.home);
   const tokens = await openTokens(environment.home);
   const page_keys = new PageKeys(environment);
   await page_keys.load();

@@ -1,12 +1,46 @@
-import { GateError } from "../errors.ts";
+import type { Environment } from "../context.ts";
+import type { Head } from "../db/chain.ts";
+import { insertCheckpoint } from "../db/checkpoints.ts";
+import type { Ledger } from "../db/ledger.ts";
 import type { AuditVerification, Checkpoint } from "./schema.ts";
+import type { Signer } from "./signer.ts";
+import { findCheckpoint } from "./store.ts";
+import { verifyChain } from "./verify.ts";
+
+export interface AuditServices {
+  environment: Environment;
+  ledger: Ledger;
+  signer: Signer;
+  /** The newest head that was remembered outside the ledger. */
+  remembered: () => Promise<Head | null>;
+}
 
 /** Reads and proves the audit chain of one project. */
 export class Audit {
-  verify(): Promise<AuditVerification> {
-    throw new GateError("internal", "not built yet");
+  readonly #services: AuditServices;
+
+  constructor(services: AuditServices) {
+    this.#services = services;
   }
-  checkpoint(): Promise<Checkpoint> {
-    throw new GateError("internal", "not built yet");
+
+  /** Recomputes the whole chain and checks it against every head that was signed or remembered. */
+  async verify(): Promise<AuditVerification> {
+    const { ledger, signer, remembered } = this.#services;
+    return await verifyChain(ledger, {
+      public_key: signer.public_key,
+      remembered: await remembered(),
+    });
+  }
+
+  /** The signed head of the chain; kept, unless the chain is still empty. */
+  async checkpoint(): Promise<Checkpoint> {
+    const { ledger, signer, environment } = this.#services;
+    const kept = await findCheckpoint(ledger, ledger.head.seq);
+    if (kept) return kept;
+    const { project_id, head } = ledger;
+    const at = new Date(environment.now()).toISOString();
+    const checkpoint = signer.sign({ project_id, seq: head.seq, hash: head.hash, at });
+    await ledger.commit({ statements: [insertCheckpoint(checkpoint)], events: [] });
+    return checkpoint;
   }
 }

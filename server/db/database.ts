@@ -1,6 +1,7 @@
 import { type Client, createClient, type InStatement, type ResultSet } from "@libsql/client";
 import { pathToFileURL } from "node:url";
 import { GateError } from "../errors.ts";
+import { codeOf, explain } from "./failures.ts";
 import type { Row, Statement, Value } from "./ledger.ts";
 
 const PRAGMAS = [
@@ -92,10 +93,10 @@ export class Database {
       } catch (error) {
         const code = codeOf(error);
         const isOver = performance.now() > deadline;
-        if (!RECONNECT.has(code)) throw explain(error, code, this.path);
+        if (!RECONNECT.has(code)) throw explain(error, this.path);
         if (this.#closed) throw closedError(this.path);
         if (code !== "CLIENT_CLOSED") await this.#reconnect();
-        if (isOver || !RETRY.has(code)) throw explain(error, code, this.path);
+        if (isOver || !RETRY.has(code)) throw explain(error, this.path);
         await pause(Math.min(250, 2 ** attempt) * (0.5 + Math.random()));
       }
     }
@@ -114,19 +115,6 @@ export class Database {
 
 const RETRY = new Set(["SQLITE_BUSY", "SQLITE_LOCKED", "CLIENT_CLOSED"]);
 const RECONNECT = new Set([...RETRY, "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_PROTOCOL"]);
-
-/** True when the error says that the file itself is broken. */
-export function isDamage(error: unknown): boolean {
-  if (error instanceof GateError && error.cause) return isDamage(error.cause);
-  const code = codeOf(error);
-  return code === "SQLITE_CORRUPT" || code === "SQLITE_NOTADB";
-}
-
-/** The columns of the UNIQUE constraint that refused a batch, or null for any other error. */
-export function brokenUnique(error: unknown): string | null {
-  if (codeOf(error) !== "SQLITE_CONSTRAINT") return null;
-  return /UNIQUE constraint failed: (.*)$/.exec((error as Error).message)?.[1] ?? null;
-}
 
 function connect(path: string): Client {
   // One connection: a pool would hand out connections on which the PRAGMAs were never run.
@@ -157,26 +145,6 @@ function rowsOf(result: ResultSet): Row[] {
     return record;
   });
 }
-
-function codeOf(error: unknown): string {
-  const code = (error as { code?: unknown } | null)?.code;
-  return typeof code === "string" ? code : "";
-}
-
-function explain(error: unknown, code: string, path: string): unknown {
-  const why = EXPLAINED[code];
-  if (!why) return error;
-  return new GateError("unavailable", `Cannot use "${path}": ${why}`, { cause: error });
-}
-
-const EXPLAINED: Record<string, string> = {
-  SQLITE_BUSY: "another process keeps it locked; stop that process and try again",
-  SQLITE_LOCKED: "another process keeps it locked; stop that process and try again",
-  SQLITE_FULL: "the disk is full; make room and try again",
-  SQLITE_IOERR: "the disk reports an error; check it and try again",
-  SQLITE_READONLY: "it is read-only; make it writable and try again",
-  SQLITE_CANTOPEN: "it cannot be opened; check that its folder exists and is writable",
-};
 
 function closedError(path: string): GateError {
   return new GateError("unavailable", `Cannot use "${path}": it has been closed`);

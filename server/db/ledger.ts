@@ -32,6 +32,8 @@ export interface Committed {
 /** One project's database, owned by this process. Every change goes through one queue. */
 export interface Ledger {
   readonly project_id: string;
+  /** The newest event of the chain; seq 0 before the first. */
+  readonly head: { seq: number; hash: string };
   /** Rows of a read; never waits for the write queue. */
   all(sql: string, args?: Value[]): Promise<Row[]>;
   /** Commits one change durably and then publishes its events. @throws GateError `unavailable` */

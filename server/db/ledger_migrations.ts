@@ -15,6 +15,7 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
       started_at TEXT NOT NULL,
       last_seen_at TEXT NOT NULL,
       ended_at TEXT,
+      end_id TEXT,
       action_count INTEGER NOT NULL DEFAULT 0,
       pending_count INTEGER NOT NULL DEFAULT 0,
       done_count INTEGER NOT NULL DEFAULT 0,

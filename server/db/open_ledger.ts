@@ -3,12 +3,13 @@ import { join } from "node:path";
 import type { AuditEvent, Checkpoint } from "../audit/schema.ts";
 import { GateError } from "../errors.ts";
 import { canonical, GENESIS, type Head, link } from "./chain.ts";
-import { brokenUnique, Database, isDamage } from "./database.ts";
+import { insertCheckpoint } from "./checkpoints.ts";
+import type { Database } from "./database.ts";
+import { brokenUnique } from "./failures.ts";
 import type { Change, Committed, Ledger, NewEvent, Row, Statement, Value } from "./ledger.ts";
 import { LEDGER_MIGRATIONS } from "./ledger_migrations.ts";
-import { migrate } from "./migrate.ts";
 import { type OwnerLock, takeOwnership } from "./owner.ts";
-import { checkHealth, moveAside } from "./health.ts";
+import { openSound } from "./sound.ts";
 
 /** A checkpoint is signed whenever the chain passes a multiple of this. */
 export const CHECKPOINT_EVERY = 1_000;
@@ -40,36 +41,14 @@ export async function openLedger(
   mkdirSync(options.folder, { recursive: true, mode: 0o700 });
   const owner = takeOwnership(options.folder, options.pid);
   try {
-    const { database, moved_to } = await openSound(options);
+    const { database, moved_to } = await openSound(join(options.folder, "ledger.db"), {
+      migrations: LEDGER_MIGRATIONS,
+      now: options.now,
+    });
     const ledger = new FileLedger(database, owner, options, await readHead(database, options));
     return { ledger, moved_to };
   } catch (error) {
     owner.release();
-    throw error;
-  }
-}
-
-async function openSound(
-  options: LedgerOptions,
-): Promise<{ database: Database; moved_to: string | null }> {
-  const path = join(options.folder, "ledger.db");
-  try {
-    return { database: await openMigrated(path, options.now), moved_to: null };
-  } catch (error) {
-    if (!isDamage(error)) throw error;
-    const moved_to = moveAside(path, options.now());
-    return { database: await openMigrated(path, options.now), moved_to };
-  }
-}
-
-async function openMigrated(path: string, now: () => number): Promise<Database> {
-  const database = await Database.open(path);
-  try {
-    await checkHealth(database);
-    await migrate(database, LEDGER_MIGRATIONS, now);
-    return database;
-  } catch (error) {
-    await database.close();
     throw error;
   }
 }
@@ -96,6 +75,10 @@ class FileLedger implements Ledger {
     this.#owner = owner;
     this.#options = options;
     this.#head = head;
+  }
+
+  get head(): Head {
+    return this.#head;
   }
 
   all(sql: string, args: Value[] = []): Promise<Row[]> {
@@ -173,18 +156,6 @@ function insertEvent(event: AuditEvent, when: Statement | undefined): Statement 
       event.hash,
       ...(when?.args ?? []),
     ],
-  };
-}
-
-/** Stands only where its event does. */
-function insertCheckpoint(checkpoint: Checkpoint): Statement {
-  const { project_id, seq, hash, at, public_key, signature } = checkpoint;
-  return {
-    sql: `INSERT INTO checkpoints (project_id, seq, hash, at, public_key, signature)
-      SELECT ?, ?, ?, ?, ?, ?
-      WHERE EXISTS (SELECT 1 FROM audit WHERE project_id = ? AND seq = ? AND hash = ?)
-      ON CONFLICT DO NOTHING`,
-    args: [project_id, seq, hash, at, public_key, signature, project_id, seq, hash],
   };
 }
 

@@ -13,10 +13,18 @@ export class Bus {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Hands the events on, in order. */
+  /** Hands the events on, in order. A listener that throws is dropped: the commit stands. */
   publish(events: readonly PublishedEvent[]): void {
     for (const event of events) {
-      for (const listener of this.#listeners) listener(event);
+      for (const listener of [...this.#listeners]) this.#tell(listener, event);
+    }
+  }
+
+  #tell(listener: Listener, event: PublishedEvent): void {
+    try {
+      listener(event);
+    } catch {
+      this.#listeners.delete(listener);
     }
   }
 }

@@ -1,18 +1,182 @@
+import { listEvents as listAuditEvents } from "../audit/store.ts";
 import type { AuditEvent } from "../audit/schema.ts";
+import { toStreamEvents } from "../audit/topics.ts";
+import type { Environment } from "../context.ts";
+import type { Head } from "../db/chain.ts";
+import type { Database } from "../db/database.ts";
+import type { Ledger, Statement } from "../db/ledger.ts";
+import type { Bus } from "./bus.ts";
 import type { PublishedEvent } from "./schema.ts";
+import {
+  findBounds,
+  findHead,
+  findOldestKept,
+  forgetHead,
+  insertEvent,
+  listEvents,
+  pruneBelow,
+  rememberHead,
+  touchProject,
+} from "./store.ts";
+
+/**
+ * Cursors given out after a start begin this far above the newest one kept: a reader that holds a
+ * cursor which a crash lost still gets everything that came after it.
+ */
+const GAP = 1_000_000;
+
+/** How many events readers can come back to. */
+const KEEP = 50_000;
+const PRUNE_EVERY = 1_000;
+
+/** How many events wait for a registry that cannot be written (a full disk) before some go. */
+const UNSAVED_LIMIT = 10_000;
+
+const PAGE = 500;
 
 /**
  * The machine-wide order of events: gives each its cursor, publishes it on the bus at once and
  * keeps it for readers that come back with `Last-Event-ID`.
  */
-export interface Stream {
+export class Stream {
+  readonly #registry: Database;
+  readonly #bus: Bus;
+  readonly #log: Environment["log"];
+  #unsaved: PublishedEvent[] = [];
+  readonly #heads = new Map<string, Head & { at: string }>();
+  readonly #disputed = new Set<string>();
+  #saving: Promise<void> | null = null;
+  #head: number;
+  #floor: number;
+  #untilPrune = PRUNE_EVERY;
+
+  private constructor(
+    registry: Database,
+    bus: Bus,
+    log: Environment["log"],
+    bounds: { newest: number; oldest: number | null },
+  ) {
+    this.#registry = registry;
+    this.#bus = bus;
+    this.#log = log;
+    this.#head = bounds.newest === 0 ? 0 : bounds.newest + GAP;
+    this.#floor = bounds.oldest === null ? bounds.newest : bounds.oldest - 1;
+  }
+
+  static async open(registry: Database, bus: Bus, log: Environment["log"]): Promise<Stream> {
+    return new Stream(registry, bus, log, await findBounds(registry));
+  }
+
   /** The newest cursor, 0 before the first event. */
-  readonly head: number;
+  get head(): number {
+    return this.#head;
+  }
+
   /** Called after a commit: one published event per topic that an audit event belongs to. */
-  append(events: readonly AuditEvent[]): void;
+  append(events: readonly AuditEvent[]): void {
+    const published = events.flatMap(toStreamEvents)
+      .map((event) => ({ ...event, cursor: ++this.#head }));
+    for (const { project_id, seq, hash, at } of events) {
+      this.#heads.set(project_id, { seq, hash, at });
+    }
+    this.#unsaved.push(...published);
+    this.#boundUnsaved();
+    this.#saving ??= this.#save();
+    this.#bus.publish(published);
+  }
+
   /**
    * The events after `cursor`, oldest first, at most `limit`; null when some of them are no longer
    * kept or the cursor is not ours: the reader must fetch everything again (`event: resync`).
    */
-  since(cursor: number, limit: number): Promise<PublishedEvent[] | null>;
+  async since(cursor: number, limit: number): Promise<PublishedEvent[] | null> {
+    if (cursor < this.#floor || cursor > this.#head) return null;
+    // Taken before the read: what is saved meanwhile is then in both, never in neither.
+    const waiting = this.#unsaved.filter((event) => event.cursor > cursor);
+    const kept = await listEvents(this.#registry, cursor, limit);
+    const last = kept.at(-1)?.cursor ?? cursor;
+    return [...kept, ...waiting.filter((event) => event.cursor > last)].slice(0, limit);
+  }
+
+  /** The newest head of a chain that was remembered outside its ledger. */
+  remembered(project_id: string): Promise<Head | null> {
+    return findHead(this.#registry, project_id);
+  }
+
+  /**
+   * Publishes what a crash kept from being published. Answers what is wrong when the chain does not
+   * hold the event that was remembered; its head is then remembered until a person has looked.
+   */
+  async reconcile(ledger: Ledger): Promise<string | null> {
+    const remembered = await this.remembered(ledger.project_id);
+    if (!remembered) return null;
+    const [known] = await listAuditEvents(ledger, remembered.seq - 1, 1);
+    if (known?.seq !== remembered.seq || known.hash !== remembered.hash) {
+      this.#disputed.add(ledger.project_id);
+      return `the audit chain of "${ledger.project_id}" no longer holds event ${remembered.seq}, ` +
+        "which had been written; run: gate audit verify";
+    }
+    for (let seq = remembered.seq;;) {
+      const events = await listAuditEvents(ledger, seq, PAGE);
+      this.append(events);
+      const last = events.at(-1);
+      if (!last || events.length < PAGE) return null;
+      seq = last.seq;
+    }
+  }
+
+  /** Forgets the head of a chain that had to be begun anew. */
+  async forget(project_id: string): Promise<void> {
+    await this.#registry.batch([forgetHead(project_id)]);
+  }
+
+  /** Waits until everything published is kept, as far as the registry can be written. */
+  async close(): Promise<void> {
+    while (this.#saving) await this.#saving;
+  }
+
+  async #save(): Promise<void> {
+    // In the next turn, so that events of one moment go into one batch.
+    await Promise.resolve();
+    while (this.#unsaved.length > 0 || this.#heads.size > 0) {
+      const events = this.#unsaved.slice(0, PAGE);
+      const heads = [...this.#heads];
+      try {
+        await this.#registry.batch([...events.map(insertEvent), ...this.#noteHeads(heads)]);
+        this.#unsaved = this.#unsaved.filter((event) => !events.includes(event));
+        for (const [id, head] of heads) if (this.#heads.get(id) === head) this.#heads.delete(id);
+        await this.#prune(events.length);
+      } catch (error) {
+        this.#log("warn", "Cannot keep events for readers that come back", {
+          error: String(error),
+        });
+        break;
+      }
+    }
+    this.#saving = null;
+  }
+
+  #noteHeads(heads: [string, Head & { at: string }][]): Statement[] {
+    return heads.flatMap(([project_id, head]) => [
+      touchProject(project_id, head.at),
+      ...this.#disputed.has(project_id) ? [] : [rememberHead(project_id, head)],
+    ]);
+  }
+
+  async #prune(saved: number): Promise<void> {
+    this.#untilPrune -= saved;
+    if (this.#untilPrune > 0) return;
+    this.#untilPrune = PRUNE_EVERY;
+    const oldest = await findOldestKept(this.#registry, KEEP);
+    if (oldest === null) return;
+    this.#floor = Math.max(this.#floor, oldest - 1);
+    await this.#registry.batch([pruneBelow(oldest)]);
+  }
+
+  #boundUnsaved(): void {
+    const tooMany = this.#unsaved.length - UNSAVED_LIMIT;
+    if (tooMany <= 0) return;
+    const dropped = this.#unsaved.splice(0, tooMany).at(-1);
+    this.#floor = Math.max(this.#floor, dropped?.cursor ?? 0);
+  }
 }

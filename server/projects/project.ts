@@ -1,24 +1,101 @@
-import type { Actions } from "../actions/actions.ts";
-import type { Audit } from "../audit/audit.ts";
-import type { Config } from "../config/config.ts";
-import { GateError } from "../errors.ts";
+import { join } from "node:path";
+import { Actions } from "../actions/actions.ts";
+import { Audit } from "../audit/audit.ts";
+import { redactEvent } from "../audit/redact.ts";
+import type { Signer } from "../audit/signer.ts";
+import { Config } from "../config/config.ts";
+import type { Environment } from "../context.ts";
+import type { Ledger } from "../db/ledger.ts";
+import { openLedger } from "../db/open_ledger.ts";
+import type { Bus } from "../events/bus.ts";
+import type { Stream } from "../events/stream.ts";
 import type { PolicyTestInput, PolicyTestResult } from "../policy/schema.ts";
-import type { Sessions } from "../sessions/sessions.ts";
+import { Sessions } from "../sessions/sessions.ts";
+
+export interface ProjectOptions {
+  id: string;
+  roots: string[];
+  environment: Environment;
+  port: number;
+  pid: number;
+  signer: Signer;
+  bus: Bus;
+  stream: Stream;
+}
 
 /** One registered project with its ledger open: the only place where its services are made. */
 export class Project {
-  readonly id!: string;
-  readonly roots!: string[];
-  readonly actions!: Actions;
-  readonly sessions!: Sessions;
-  readonly audit!: Audit;
-  readonly config!: Config;
+  readonly id: string;
+  readonly roots: readonly string[];
+  readonly ledger: Ledger;
+  readonly config: Config;
+  readonly sessions: Sessions;
+  readonly actions: Actions;
+  readonly audit: Audit;
+  /** Where the ledger that was here before is now, when it was damaged. */
+  readonly moved_to: string | null;
+  readonly #roots: string[];
 
+  private constructor(options: ProjectOptions, ledger: Ledger, moved_to: string | null) {
+    const { id, environment, port, signer, bus, stream } = options;
+    this.id = id;
+    // One list for all: a root that is added later is seen by every service.
+    this.#roots = [...options.roots];
+    const roots = this.roots = this.#roots;
+    this.ledger = ledger;
+    this.moved_to = moved_to;
+    this.config = new Config({ project_id: id, roots, environment, port });
+    this.sessions = new Sessions({ environment, ledger, roots });
+    this.actions = new Actions({
+      project_id: id,
+      roots,
+      environment,
+      ledger,
+      config: this.config,
+      sessions: this.sessions,
+      bus,
+    });
+    const remembered = () => stream.remembered(id);
+    this.audit = new Audit({ environment, ledger, signer, remembered });
+  }
+
+  /** Opens the ledger, publishes what a crash held back and settles what it left unfinished. */
+  static async open(
+    options: ProjectOptions,
+  ): Promise<{ project: Project; problem: string | null }> {
+    const { id, environment, pid, signer, stream } = options;
+    const { ledger, moved_to } = await openLedger({
+      project_id: id,
+      folder: join(environment.home, "projects", id),
+      pid,
+      now: environment.now,
+      redact: redactEvent,
+      sign: (head) => signer.sign(head),
+      publish: (events) => stream.append(events),
+    });
+    try {
+      if (moved_to) await stream.forget(id);
+      const problem = await stream.reconcile(ledger);
+      const project = new Project(options, ledger, moved_to);
+      await project.actions.recover();
+      return { project, problem };
+    } catch (error) {
+      await ledger.close();
+      throw error;
+    }
+  }
+
+  /** What policy would say, without recording anything. */
   testPolicy(input: PolicyTestInput): Promise<PolicyTestResult> {
     return this.config.test(input);
   }
 
-  close(): Promise<void> {
-    throw new GateError("internal", "not built yet");
+  addRoot(root: string): void {
+    if (!this.#roots.includes(root)) this.#roots.push(root);
+  }
+
+  async close(): Promise<void> {
+    await this.actions.close();
+    await this.ledger.close();
   }
 }

@@ -8,6 +8,11 @@ export interface SelfCommand {
   args: string[];
 }
 
+/** The pid of this process. */
+export function ownPid(): number {
+  return process.pid;
+}
+
 /** How to start this very program again: append the command's arguments to `args`. */
 export function selfCommand(): SelfCommand {
   const command = process.execPath;

@@ -1,0 +1,57 @@
+import type { NewEvent } from "../db/ledger.ts";
+
+/** What stands in the chain instead of a secret. */
+const MASK = "[redacted]";
+
+/** Longer texts are cut: the chain tells what happened, the action row keeps it whole. */
+const TEXT_LIMIT = 8_192;
+
+const SECRETS: [RegExp, string][] = [
+  [/-----BEGIN [A-Z ]*PRIVATE KEY-----[^]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, MASK],
+  [/\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g, MASK],
+  [/\b(?:ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{36,255}/g, MASK],
+  [/\bgithub_pat_[A-Za-z0-9_]{22,255}/g, MASK],
+  [/\bglpat-[A-Za-z0-9_-]{20,64}/g, MASK],
+  [/\bxox[abprs]-[A-Za-z0-9-]{10,255}/g, MASK],
+  [/\bsk-[A-Za-z0-9_-]{20,255}/g, MASK],
+  [/\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}/g, MASK],
+  [/\b(Bearer|Basic) [A-Za-z0-9._~+/=-]{8,}/gi, `$1 ${MASK}`],
+  [/(:\/\/[^\s:/@]{1,256}:)[^\s:/@]{1,256}@/g, `$1${MASK}@`],
+  [
+    /\b((?:[A-Za-z0-9]{1,64}[_-])?(?:password|passwd|pwd|secret|token|api[_-]?key|access[_-]?key))(["']?\s{0,4}[=:]\s{0,4})("[^"]{1,4096}"|'[^']{1,4096}'|[^\s"',;&|]{1,4096})/gi,
+    `$1$2${MASK}`,
+  ],
+];
+
+/** The event without obvious secrets, in a form that the chain can hash and SQLite can keep. */
+export function redactEvent(event: NewEvent): NewEvent {
+  const { actor, data } = clean({ actor: event.actor, data: event.data }) as NewEvent;
+  return { ...event, actor, data };
+}
+
+/** The text with obvious secrets masked. */
+export function redactText(text: string): string {
+  let result = text.toWellFormed();
+  for (const [pattern, replacement] of SECRETS) result = result.replace(pattern, replacement);
+  return result;
+}
+
+function clean(value: unknown): unknown {
+  // Through JSON once, so that what is hashed is exactly what is read back.
+  return JSON.parse(JSON.stringify(value, (_key, item) => cleanItem(item)) ?? "null");
+}
+
+function cleanItem(item: unknown): unknown {
+  if (typeof item === "string") return cut(redactText(item));
+  if (typeof item === "bigint") return item.toString();
+  if (item === null || typeof item !== "object" || Array.isArray(item)) return item;
+  const names = Object.keys(item);
+  if (names.every((name) => name.isWellFormed())) return item;
+  return Object.fromEntries(Object.entries(item).map(([name, v]) => [name.toWellFormed(), v]));
+}
+
+function cut(text: string): string {
+  if (text.length <= TEXT_LIMIT) return text;
+  const left = text.length - TEXT_LIMIT;
+  return `${text.slice(0, TEXT_LIMIT).toWellFormed()}… [${left} more characters]`;
+}

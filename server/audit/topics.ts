@@ -1,0 +1,41 @@
+import type { StreamEvent, Topic } from "../events/schema.ts";
+import type { AuditEvent, AuditType } from "./schema.ts";
+
+const TOPICS: Partial<Record<AuditType, Topic[]>> = {
+  "session.started": ["sessions"],
+  "session.ended": ["sessions"],
+  "action.submitted": ["actions"],
+  "action.approved": ["actions", "approvals"],
+  "action.rejected": ["actions", "approvals"],
+  "action.edited": ["actions", "approvals"],
+  "action.expired": ["actions", "approvals"],
+  "action.cancelled": ["actions", "approvals"],
+  "action.started": ["actions"],
+  "action.finished": ["actions"],
+  "action.rolled_back": ["actions", "sessions"],
+  "action.replayed": ["actions"],
+  "vote.cast": ["approvals"],
+  "escalation.raised": ["approvals"],
+  "escalation.closed": ["approvals"],
+  "block.added": ["risk"],
+  "block.removed": ["risk"],
+  "monitor.terminated": ["agents"],
+};
+
+/** What listeners are told of an audit event: one per topic that it belongs to. */
+export function toStreamEvents(event: AuditEvent): StreamEvent[] {
+  const { type, project_id, seq, at } = event;
+  const topics = [...TOPICS[type] ?? [], ...topicsOfSubmitted(event)];
+  const id = event.action_id ?? event.session_id;
+  return topics.map((topic) => ({ topic, type, project_id, id, seq, at }));
+}
+
+/** A held action is news for reviewers, a risky one for whoever watches risk. */
+function topicsOfSubmitted({ type, data }: AuditEvent): Topic[] {
+  if (type !== "action.submitted") return [];
+  const level = (data.risk as { level?: unknown } | undefined)?.level;
+  return [
+    ...data.status === "pending" ? ["approvals" as const] : [],
+    ...level === "high" || level === "critical" ? ["risk" as const] : [],
+  ];
+}

@@ -1,0 +1,38 @@
+import type { Migration } from "./migrate.ts";
+
+/** The schema of the machine-wide registry, step by step. */
+export const REGISTRY_MIGRATIONS: Migration[] = [{
+  version: 1,
+  statements: [
+    `CREATE TABLE projects (
+      project_id TEXT PRIMARY KEY,
+      name TEXT NOT NULL,
+      registered_at TEXT NOT NULL,
+      last_activity_at TEXT,
+      -- 1 while its ledger is open or holds something unfinished: opened again at start.
+      is_awake INTEGER NOT NULL DEFAULT 0
+    ) STRICT`,
+    `CREATE TABLE roots (
+      project_id TEXT NOT NULL REFERENCES projects (project_id),
+      root TEXT NOT NULL,
+      added_at TEXT NOT NULL,
+      PRIMARY KEY (project_id, root)
+    ) STRICT`,
+    "CREATE INDEX roots_by_root ON roots (root)",
+    // The newest head of each chain that this machine has seen: a shortened chain shows.
+    `CREATE TABLE heads (
+      project_id TEXT PRIMARY KEY,
+      seq INTEGER NOT NULL,
+      hash TEXT NOT NULL
+    ) STRICT`,
+    `CREATE TABLE stream (
+      cursor INTEGER PRIMARY KEY AUTOINCREMENT,
+      project_id TEXT NOT NULL,
+      topic TEXT NOT NULL,
+      type TEXT NOT NULL,
+      id TEXT,
+      seq INTEGER NOT NULL,
+      at TEXT NOT NULL
+    ) STRICT`,
+  ],
+}];

@@ -1,0 +1,78 @@
+import type { Head } from "../db/chain.ts";
+import type { Database } from "../db/database.ts";
+import type { Statement } from "../db/ledger.ts";
+import type { PublishedEvent } from "./schema.ts";
+
+export function insertEvent(event: PublishedEvent): Statement {
+  const { cursor, project_id, topic, type, id, seq, at } = event;
+  return {
+    sql: `INSERT INTO stream (cursor, project_id, topic, type, id, seq, at)
+      VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    args: [cursor, project_id, topic, type, id, seq, at],
+  };
+}
+
+export function rememberHead(project_id: string, head: Head): Statement {
+  return {
+    sql: `INSERT INTO heads (project_id, seq, hash) VALUES (?, ?, ?)
+      ON CONFLICT (project_id) DO UPDATE SET seq = excluded.seq, hash = excluded.hash`,
+    args: [project_id, head.seq, head.hash],
+  };
+}
+
+export function forgetHead(project_id: string): Statement {
+  return { sql: "DELETE FROM heads WHERE project_id = ?", args: [project_id] };
+}
+
+export function touchProject(project_id: string, at: string): Statement {
+  return {
+    sql: "UPDATE projects SET last_activity_at = ? WHERE project_id = ?",
+    args: [at, project_id],
+  };
+}
+
+export function pruneBelow(cursor: number): Statement {
+  return { sql: "DELETE FROM stream WHERE cursor < ?", args: [cursor] };
+}
+
+export async function findHead(registry: Database, project_id: string): Promise<Head | null> {
+  const rows = await registry.all("SELECT seq, hash FROM heads WHERE project_id = ?", [project_id]);
+  const row = rows[0];
+  return row ? { seq: Number(row.seq), hash: String(row.hash) } : null;
+}
+
+/** The newest cursor that was ever given out and the oldest that is still kept. */
+export async function findBounds(
+  registry: Database,
+): Promise<{ newest: number; oldest: number | null }> {
+  const [given, kept] = await Promise.all([
+    registry.all("SELECT seq FROM sqlite_sequence WHERE name = 'stream'"),
+    registry.all("SELECT min(cursor) AS oldest FROM stream"),
+  ]);
+  const oldest = kept[0]?.oldest;
+  return {
+    newest: Number(given[0]?.seq ?? 0),
+    oldest: typeof oldest === "number" ? oldest : null,
+  };
+}
+
+export async function listEvents(
+  registry: Database,
+  cursor: number,
+  limit: number,
+): Promise<PublishedEvent[]> {
+  const rows = await registry.all(
+    "SELECT * FROM stream WHERE cursor > ? ORDER BY cursor LIMIT ?",
+    [cursor, limit],
+  );
+  return rows as unknown as PublishedEvent[];
+}
+
+/** The cursor of the event that is the `count`th from the end; null when there are fewer. */
+export async function findOldestKept(registry: Database, count: number): Promise<number | null> {
+  const rows = await registry.all(
+    "SELECT cursor FROM stream ORDER BY cursor DESC LIMIT 1 OFFSET ?",
+    [count - 1],
+  );
+  return rows[0] ? Number(rows[0].cursor) : null;
+}

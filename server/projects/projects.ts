@@ -1,0 +1,175 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { listDamaged } from "../db/health.ts";
+import { GateError } from "../errors.ts";
+import { identifyProject } from "./identity.ts";
+import { Project, type ProjectOptions } from "./project.ts";
+import type { Registry } from "./registry.ts";
+import type { HubProject } from "./schema.ts";
+import { countPending, hasAction, isUnfinished, type Registered } from "./store.ts";
+
+type Shared = Omit<ProjectOptions, "id" | "roots">;
+
+/** The projects of this machine: each is opened when it is first needed, and only once. */
+export class Projects {
+  readonly #registry: Registry;
+  readonly #shared: Shared;
+  /** Nothing but this one is served (`gate start`). */
+  readonly #only: string | null;
+  readonly #open = new Map<string, Promise<Project>>();
+  /** What is wrong with a project, until it could be opened without that. */
+  readonly #problems = new Map<string, string>();
+  #closed = false;
+
+  constructor(registry: Registry, shared: Shared, only: string | null) {
+    this.#registry = registry;
+    this.#shared = shared;
+    this.#only = only;
+  }
+
+  /** Opens the projects in which something was unfinished when the last daemon ended. */
+  async wake(): Promise<void> {
+    for (const { project_id, is_awake } of await this.#list()) {
+      // One that cannot be opened is a problem to report; the others go on.
+      if (is_awake) await this.get(project_id).catch(() => {});
+    }
+  }
+
+  /** @throws GateError `not_found`, `unavailable` */
+  async get(id: string): Promise<Project> {
+    if (this.#closed) throw new GateError("unavailable", "Cannot open a project: gate is ending");
+    const opening = this.#open.get(id);
+    if (opening) return await opening;
+    const registered = await this.#find(id);
+    // Another call may have begun to open it meanwhile.
+    const project = this.#open.get(id) ?? this.#openProject(registered);
+    this.#open.set(id, project);
+    return await project;
+  }
+
+  /** @throws GateError `project_required` with the list, unless there is exactly one project */
+  async only(): Promise<Project> {
+    const registered = await this.#list();
+    const first = registered[0];
+    if (first && registered.length === 1) return await this.get(first.project_id);
+    const message = first
+      ? "Cannot tell which project is meant: add ?project=<id>"
+      : "Cannot tell which project is meant: none is registered; run gate init in its folder";
+    const projects = registered.map(({ project_id, name, roots }) => ({
+      id: project_id,
+      name,
+      roots,
+    }));
+    throw new GateError("project_required", message, { fields: { projects } });
+  }
+
+  /** @throws GateError `not_found` */
+  async ofAction(id: string): Promise<Project> {
+    for (const registered of UUID.test(id) ? await this.#byActivity() : []) {
+      const project = await this.get(registered.project_id).catch(() => null);
+      if (project && await hasAction(project.ledger, id)) return project;
+    }
+    throw new GateError("not_found", `Cannot find action "${id}" in any project`);
+  }
+
+  async register(root: string): Promise<HubProject> {
+    const identity = identifyProject(root);
+    if (identity.warning) this.#shared.environment.log("warn", identity.warning);
+    const registered = await this.#registry.register(identity);
+    const open = await this.#open.get(identity.id)?.catch(() => null);
+    open?.addRoot(identity.root);
+    return await this.#toHub(registered);
+  }
+
+  async list(): Promise<HubProject[]> {
+    const registered = await this.#list();
+    return await Promise.all(registered.map((project) => this.#toHub(project)));
+  }
+
+  /** The projects that may hold actions, the one with the newest activity first. */
+  async listActive(): Promise<{ project: Project; last_activity_at: string }[]> {
+    const active = (await this.#byActivity()).filter((project) => project.last_activity_at);
+    const opened = await Promise.all(active.map(async ({ project_id, last_activity_at }) => {
+      const project = await this.get(project_id).catch(() => null);
+      return project ? [{ project, last_activity_at: last_activity_at ?? "" }] : [];
+    }));
+    return opened.flat();
+  }
+
+  /** The projects whose ledgers are open: only they can hold anything that is pending. */
+  async listOpen(): Promise<Project[]> {
+    const opened = await Promise.allSettled(this.#open.values());
+    return opened.flatMap((result) => result.status === "fulfilled" ? [result.value] : []);
+  }
+
+  /** What a person should look at, one line each. */
+  async problems(): Promise<string[]> {
+    const damaged = (await this.#list()).flatMap(({ project_id }) =>
+      listDamaged(join(this.#shared.environment.home, "projects", project_id, "ledger.db"))
+        .map((path) => `damaged ledger of "${project_id}" kept, a new one was begun: ${path}`)
+    );
+    return [...this.#problems.values(), ...damaged];
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const [id, opening] of this.#open) {
+      const project = await opening.catch(() => null);
+      if (!project) continue;
+      const isAwake = await isUnfinished(project.ledger);
+      await project.close();
+      await this.#registry.setAwake(id, isAwake);
+    }
+  }
+
+  async #openProject({ project_id, roots }: Registered): Promise<Project> {
+    try {
+      // Noted first: after a crash the next start then knows where to look.
+      await this.#registry.setAwake(project_id, true);
+      const { project, problem } = await Project.open({ ...this.#shared, id: project_id, roots });
+      if (problem) this.#problems.set(project_id, problem);
+      else this.#problems.delete(project_id);
+      return project;
+    } catch (error) {
+      this.#open.delete(project_id);
+      this.#problems.set(project_id, `project "${project_id}": ${(error as Error).message}`);
+      this.#shared.environment.log("error", "Cannot open a project", {
+        project_id,
+        error: String((error as Error).stack ?? error),
+      });
+      throw error;
+    }
+  }
+
+  async #toHub({ project_id, name, roots, last_activity_at }: Registered): Promise<HubProject> {
+    const open = await this.#open.get(project_id)?.catch(() => null);
+    return {
+      id: project_id,
+      name,
+      roots,
+      pending_count: open ? await countPending(open.ledger) : 0,
+      last_activity_at,
+      reachable: !this.#problems.has(project_id) && roots.some((root) => existsSync(root)),
+      workspace_ids: [],
+    };
+  }
+
+  async #list(): Promise<Registered[]> {
+    const all = await this.#registry.list();
+    return this.#only === null ? all : all.filter(({ project_id }) => project_id === this.#only);
+  }
+
+  async #byActivity(): Promise<Registered[]> {
+    const activity = ({ last_activity_at }: Registered) => last_activity_at ?? "";
+    return (await this.#list()).toSorted((a, b) => activity(a) < activity(b) ? 1 : -1);
+  }
+
+  async #find(id: string): Promise<Registered> {
+    const isServed = this.#only === null || id === this.#only;
+    const registered = isServed && !id.includes("\0") ? await this.#registry.find(id) : null;
+    if (registered) return registered;
+    throw new GateError("not_found", `Cannot find project "${id}": see gate project list`);
+  }
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

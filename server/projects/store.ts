@@ -1,0 +1,99 @@
+import type { Database } from "../db/database.ts";
+import type { Ledger, Statement } from "../db/ledger.ts";
+
+/** A project as the registry knows it. */
+export interface Registered {
+  project_id: string;
+  name: string;
+  roots: string[];
+  last_activity_at: string | null;
+  is_awake: boolean;
+}
+
+const SELECT = `SELECT p.project_id, p.name, p.last_activity_at, p.is_awake,
+  (SELECT json_group_array(root) FROM
+    (SELECT root FROM roots r WHERE r.project_id = p.project_id ORDER BY added_at, root)) AS roots
+  FROM projects p`;
+
+export async function listRegistered(registry: Database): Promise<Registered[]> {
+  return (await registry.all(`${SELECT} ORDER BY p.project_id`)).map(toRegistered);
+}
+
+export async function findRegistered(
+  registry: Database,
+  project_id: string,
+): Promise<Registered | null> {
+  const rows = await registry.all(`${SELECT} WHERE p.project_id = ?`, [project_id]);
+  return rows[0] ? toRegistered(rows[0]) : null;
+}
+
+export function insertProject(project_id: string, name: string, at: string): Statement {
+  return {
+    sql: `INSERT INTO projects (project_id, name, registered_at) VALUES (?, ?, ?)
+      ON CONFLICT DO NOTHING`,
+    args: [project_id, name, at],
+  };
+}
+
+export function insertRoot(project_id: string, root: string, at: string): Statement {
+  return {
+    sql: "INSERT INTO roots (project_id, root, added_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+    args: [project_id, root, at],
+  };
+}
+
+export function removeRoot(project_id: string, root: string): Statement {
+  return { sql: "DELETE FROM roots WHERE project_id = ? AND root = ?", args: [project_id, root] };
+}
+
+export function setAwake(project_id: string, isAwake: boolean): Statement {
+  return {
+    sql: "UPDATE projects SET is_awake = ? WHERE project_id = ?",
+    args: [isAwake ? 1 : 0, project_id],
+  };
+}
+
+export async function hasAction(ledger: Ledger, id: string): Promise<boolean> {
+  const rows = await ledger.all("SELECT 1 FROM actions WHERE project_id = ? AND id = ?", [
+    ledger.project_id,
+    id,
+  ]);
+  return rows.length > 0;
+}
+
+export async function countPending(ledger: Ledger): Promise<number> {
+  const rows = await ledger.all(
+    "SELECT count(*) AS count FROM actions WHERE project_id = ? AND status = 'pending'",
+    [ledger.project_id],
+  );
+  return Number(rows[0]?.count);
+}
+
+/** True while something waits to be decided, carried out or settled. */
+export async function isUnfinished(ledger: Ledger): Promise<boolean> {
+  const rows = await ledger.all(
+    `SELECT 1 FROM actions WHERE project_id = ? AND (status = 'pending' OR execution = 'running')
+      UNION ALL SELECT 1 FROM intents WHERE project_id = ? AND state = 'open' LIMIT 1`,
+    [ledger.project_id, ledger.project_id],
+  );
+  return rows.length > 0;
+}
+
+/** The place of the newest action of a ledger that is older than `id`; null when there is none. */
+export async function findSeqBelow(ledger: Ledger, id: string): Promise<number | null> {
+  const rows = await ledger.all(
+    "SELECT seq FROM actions WHERE project_id = ? AND id < ? ORDER BY id DESC LIMIT 1",
+    [ledger.project_id, id],
+  );
+  return rows[0] ? Number(rows[0].seq) : null;
+}
+
+function toRegistered(row: Record<string, unknown>): Registered {
+  return {
+    project_id: String(row.project_id),
+    name: String(row.name),
+    roots: JSON.parse(String(row.roots)),
+    last_activity_at: row.last_activity_at as string | null,
+    is_awake: row.is_awake === 1,
+  };
+}

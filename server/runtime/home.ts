@@ -1,0 +1,42 @@
+import { chmodSync, lstatSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { GateError } from "../errors.ts";
+
+const FOLDERS = ["keys", "logs", "projects", "run", "tokens"] as const;
+
+/**
+ * Makes the gate's data folder and what belongs in it, mode 0700. @throws GateError `unavailable`
+ * when somebody else owns the folder or may write to it, saying how to mend that
+ */
+export function openHome(home: string): void {
+  makePrivate(home);
+  for (const name of FOLDERS) makePrivate(join(home, name));
+}
+
+function makePrivate(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const found = lstatSync(folder);
+  if (!found.isDirectory()) {
+    throw refused(folder, "it is not a folder", `move it away: mv "${folder}" "${folder}.old"`);
+  }
+  // Windows has no such modes; its home folders are private by their access lists.
+  if (process.platform === "win32") return;
+  const uid = process.getuid?.() ?? found.uid;
+  if (found.uid !== uid) {
+    throw refused(
+      folder,
+      `user ${found.uid} owns it, not you`,
+      "set GATE_HOME to a folder of yours",
+    );
+  }
+  if (found.mode & 0o022) {
+    throw refused(folder, "others may write to it", `run: chmod go-rwx "${folder}"`);
+  }
+  // Reading it alone gives nothing away that tokens protect, but nobody needs to.
+  if (found.mode & 0o055) chmodSync(folder, 0o700);
+}
+
+function refused(folder: string, why: string, next: string): GateError {
+  return new GateError("unavailable", `Cannot use the data folder "${folder}": ${why}; ${next}`);
+}

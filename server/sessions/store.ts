@@ -1,0 +1,108 @@
+import type { Ledger, Row, Statement, Value } from "../db/ledger.ts";
+import type { Session, SessionQuery, SessionStatusView } from "./schema.ts";
+
+/** A session with its place in the order of the list. */
+export type SessionRow = Session & { seq: number };
+
+const COLUMNS = `id, seq, project_id, root, host, agent, client, started_at, last_seen_at, ended_at,
+  action_count, pending_count,
+  CASE WHEN rolled_back_count = 0 THEN 'none'
+    WHEN rolled_back_count < done_count THEN 'partial' ELSE 'full' END AS rollback_state`;
+
+/** Enough for any session that a person looks at; the list of its actions has pages. */
+const STATUS_LIMIT = 10_000;
+
+export type NewSession = Pick<
+  Session,
+  "id" | "project_id" | "root" | "host" | "agent" | "client" | "started_at"
+>;
+
+export function insertSession(session: NewSession): Statement {
+  const { id, project_id, root, host, agent, client, started_at } = session;
+  return {
+    sql: `INSERT INTO sessions
+      (project_id, id, seq, root, host, agent, client, started_at, last_seen_at)
+      SELECT ?, ?, coalesce(max(seq), 0) + 1, ?, ?, ?, ?, ?, ? FROM sessions WHERE project_id = ?
+      RETURNING ${COLUMNS}`,
+    args: [project_id, id, root, host, agent, client, started_at, started_at, project_id],
+  };
+}
+
+/** Ends a session that is open; `endId` then stands in it, and in no other attempt's. */
+export function endSession(
+  session: { project_id: string; id: string },
+  endId: string,
+  at: string,
+): { update: Statement; when: Statement } {
+  const { project_id, id } = session;
+  return {
+    update: {
+      sql: `UPDATE sessions SET ended_at = ?, last_seen_at = ?, end_id = ?
+        WHERE project_id = ? AND id = ? AND ended_at IS NULL RETURNING ${COLUMNS}`,
+      args: [at, at, endId, project_id, id],
+    },
+    when: {
+      sql: "SELECT 1 FROM sessions WHERE project_id = ? AND id = ? AND end_id = ?",
+      args: [project_id, id, endId],
+    },
+  };
+}
+
+export async function findSession(ledger: Ledger, id: string): Promise<SessionRow | null> {
+  const rows = await ledger.all(
+    `SELECT ${COLUMNS} FROM sessions WHERE project_id = ? AND id = ?`,
+    [ledger.project_id, id],
+  );
+  return rows[0] ? toSession(rows[0]) : null;
+}
+
+/** The newest session that is still open of this agent, host and client. */
+export async function findOpenSession(
+  ledger: Ledger,
+  of: Pick<Session, "agent" | "host" | "client">,
+): Promise<SessionRow | null> {
+  const rows = await ledger.all(
+    `SELECT ${COLUMNS} FROM sessions
+      WHERE project_id = ? AND agent = ? AND host = ? AND client = ? AND ended_at IS NULL
+      ORDER BY seq DESC LIMIT 1`,
+    [ledger.project_id, of.agent, of.host, of.client],
+  );
+  return rows[0] ? toSession(rows[0]) : null;
+}
+
+/** At most `limit` sessions below `before`, newest first. */
+export async function listSessions(
+  ledger: Ledger,
+  query: Pick<SessionQuery, "agent" | "host">,
+  page: { before: number; limit: number },
+): Promise<SessionRow[]> {
+  const filters = (["agent", "host"] as const).filter((name) => query[name] !== undefined);
+  const conditions = filters.map((name) => ` AND ${name} = ?`).join("");
+  const args: Value[] = [ledger.project_id, page.before];
+  const rows = await ledger.all(
+    `SELECT ${COLUMNS} FROM sessions WHERE project_id = ? AND seq < ?${conditions}
+      ORDER BY seq DESC LIMIT ?`,
+    [...args, ...filters.map((name) => query[name] ?? null), page.limit],
+  );
+  return rows.map(toSession);
+}
+
+export async function listActionStates(
+  ledger: Ledger,
+  session_id: string,
+): Promise<SessionStatusView["actions"]> {
+  const rows = await ledger.all(
+    `SELECT id AS action_id, status, reversible FROM actions
+      WHERE project_id = ? AND session_id = ? ORDER BY seq DESC LIMIT ?`,
+    [ledger.project_id, session_id, STATUS_LIMIT],
+  );
+  return rows.map((row) => ({
+    action_id: String(row.action_id),
+    status: String(row.status),
+    reversible: row.reversible === 1,
+  }));
+}
+
+export function toSession(row: Row): SessionRow {
+  return row as unknown as SessionRow;
+}

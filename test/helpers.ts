@@ -1,0 +1,193 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { expect, onTestFinished } from "vitest";
+import type { AuditEvent } from "../server/audit/schema.ts";
+import { listEvents } from "../server/audit/store.ts";
+import type { Caller, Scope } from "../server/auth/schema.ts";
+import type { Environment } from "../server/context.ts";
+import { Daemon } from "../server/daemon.ts";
+import type { PublishedEvent } from "../server/events/schema.ts";
+import type { Policies } from "../server/policy/schema.ts";
+import type { Project } from "../server/projects/project.ts";
+import { createRouter } from "../server/router.ts";
+
+export interface TestGateOptions {
+  /** The `policies` of the project's config; allows everything unless given. */
+  policies?: Policies;
+  /** The `policies` of the global config; there is none unless given. */
+  globalPolicies?: Policies;
+  /** More keys of the project's config. */
+  config?: Record<string, unknown>;
+  /** Files of the project, by path relative to its root. */
+  files?: Record<string, string>;
+  project_id?: string;
+  fault?: Environment["fault"];
+}
+
+/** A clock that stands still until it is told to go on. */
+export interface TestClock {
+  now: number;
+  advance(ms: number): void;
+}
+
+/** One line that the gate logged. */
+export interface LogLine {
+  level: string;
+  message: string;
+  fields?: Record<string, unknown>;
+}
+
+/** A whole gate in a temporary folder: real ledger, real files, recorded events. */
+export interface TestGate {
+  readonly home: string;
+  /** The project's folder, its real path. */
+  readonly root: string;
+  readonly environment: Environment;
+  readonly clock: TestClock;
+  readonly logs: LogLine[];
+  /** Every event published so far, in order. */
+  readonly events: PublishedEvent[];
+  /** Those that stand now: `reopen` replaces them. */
+  daemon: Daemon;
+  project: Project;
+  /** The whole audit chain of the project. */
+  audit(): Promise<AuditEvent[]>;
+  /** Asks the routes, behind the guard, as a caller of that scope (reviewer unless said). */
+  request(method: string, path: string, body?: unknown, scope?: Scope): Promise<Response>;
+  /** Writes a file of the project and returns its absolute path. */
+  write(path: string, content: string | Uint8Array): string;
+  /** Closes the daemon and opens it again on the same folders. */
+  reopen(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A caller of that scope, as the guard would establish it. */
+export function testCaller(scope: Scope = "agent", id: string = scope): Caller {
+  return { scope, id, via: "token" };
+}
+
+/** Makes a gate with one registered project; it is closed and removed when the test ends. */
+export async function createTestGate(options: TestGateOptions = {}): Promise<TestGate> {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), "gate-test-")));
+  const home = join(base, "home");
+  const root = join(base, "project");
+  writeFiles(home, root, options);
+  const gate = new OpenTestGate(base, home, root, options.fault);
+  await gate.open();
+  // In a hook there is no current test: whoever calls from there closes the gate itself.
+  if (expect.getState().currentTestName !== undefined) onTestFinished(() => gate.close());
+  return gate;
+}
+
+/** A clock, ids that grow with it, and a log that is kept. */
+export function createTestEnvironment(
+  home: string,
+  fault?: Environment["fault"],
+): { environment: Environment; clock: TestClock; logs: LogLine[] } {
+  const clock: TestClock = {
+    now: Date.UTC(2026, 0, 1),
+    advance(ms) {
+      this.now += ms;
+    },
+  };
+  const logs: LogLine[] = [];
+  const environment: Environment = {
+    home,
+    now: () => clock.now,
+    id: createIds(() => clock.now),
+    log: (level, message, fields) => logs.push({ level, message, fields }),
+    ...(fault ? { fault } : {}),
+  };
+  return { environment, clock, logs };
+}
+
+/** UUIDs of version 7: the clock, then a counter. */
+function createIds(now: () => number): () => string {
+  let count = 0;
+  return () => {
+    const time = now().toString(16).padStart(12, "0");
+    const tail = (++count).toString(16).padStart(15, "0");
+    return `${time.slice(0, 8)}-${time.slice(8)}-7${tail.slice(0, 3)}-8000-${tail.slice(3)}`;
+  };
+}
+
+function writeFiles(home: string, root: string, options: TestGateOptions): void {
+  mkdirSync(home, { mode: 0o700 });
+  mkdirSync(root);
+  const policies = options.policies ?? { defaultEffect: "allow" };
+  const config = { id: options.project_id ?? "test", policies, ...options.config };
+  writeInto(root, "gate.config.json", JSON.stringify(config, null, 2));
+  for (const [path, content] of Object.entries(options.files ?? {})) writeInto(root, path, content);
+  if (!options.globalPolicies) return;
+  writeInto(home, "config.json", JSON.stringify({ policies: options.globalPolicies }, null, 2));
+}
+
+function writeInto(folder: string, path: string, content: string | Uint8Array): string {
+  const target = join(folder, path);
+  mkdirSync(dirname(target), { recursive: true });
+  writeFileSync(target, content);
+  return target;
+}
+
+class OpenTestGate implements TestGate {
+  readonly home: string;
+  readonly root: string;
+  readonly environment: Environment;
+  readonly clock: TestClock;
+  readonly logs: LogLine[];
+  readonly events: PublishedEvent[] = [];
+  daemon!: Daemon;
+  project!: Project;
+  readonly #base: string;
+  #isOpen = false;
+
+  constructor(base: string, home: string, root: string, fault?: Environment["fault"]) {
+    this.#base = base;
+    this.home = home;
+    this.root = root;
+    const made = createTestEnvironment(home, fault);
+    this.environment = made.environment;
+    this.clock = made.clock;
+    this.logs = made.logs;
+  }
+
+  async open(): Promise<void> {
+    this.daemon = await Daemon.open(this.environment, { port: 47999 });
+    this.#isOpen = true;
+    this.daemon.bus.subscribe((event) => this.events.push(event));
+    const { id } = await this.daemon.registerProject(this.root);
+    this.project = await this.daemon.project(id);
+  }
+
+  audit(): Promise<AuditEvent[]> {
+    return listEvents(this.project.ledger, 0, 100_000);
+  }
+
+  async request(
+    method: string,
+    path: string,
+    body?: unknown,
+    scope: Scope = "reviewer",
+  ): Promise<Response> {
+    const router = createRouter({ daemon: this.daemon, log: this.environment.log });
+    const request = new Request(`http://localhost:47999${path}`, { method });
+    return await router.fetch(request, { caller: testCaller(scope), json: body });
+  }
+
+  write(path: string, content: string | Uint8Array): string {
+    return writeInto(this.root, path, content);
+  }
+
+  async reopen(): Promise<void> {
+    this.#isOpen = false;
+    await this.daemon.close();
+    await this.open();
+  }
+
+  async close(): Promise<void> {
+    if (this.#isOpen) await this.daemon.close();
+    this.#isOpen = false;
+    rmSync(this.#base, { recursive: true, force: true });
+  }
+}
