@@ -170,7 +170,7 @@ class OpenTestGate implements TestGate {
     body?: unknown,
     scope: Scope = "reviewer",
   ): Promise<Response> {
-    const router = createRouter({ daemon: this.daemon, log: this.environment.log });
+    const router = createRouter({ daemon: this.daemon, ...this.environment });
     const request = new Request(`http://localhost:47999${path}`, { method });
     return await router.fetch(request, { caller: testCaller(scope), json: body });
   }
