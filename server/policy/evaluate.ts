@@ -1,45 +1,21 @@
-import { GateError } from "../errors.ts";
-import type { Analysis, Decision, Effect, Policies, PolicyLimits, Rule } from "./schema.ts";
+import { decideCommand } from "./command_decision.ts";
+import { type CompiledPolicy, compilePolicyRules } from "./compile.ts";
+import { builtin, type Finding, rank, rulesOf, toDecision } from "./finding.ts";
+import type { PolicyLayers } from "./merge.ts";
+import { decidePath } from "./path_decision.ts";
+import type { PathFacts, Surroundings } from "./rule.ts";
+import type { Analysis, Decision, Rule } from "./schema.ts";
+import { judgeTool } from "./tool_decision.ts";
 
-/** A path as it was asked for (absolute, `..` folded) and as it is (links resolved as far as it exists). */
-export interface PathFacts {
-  lexical: string;
-  real: string;
-}
+export type { CompiledPolicy } from "./compile.ts";
+export type { PolicyLayers } from "./merge.ts";
+export type { PathFacts, Surroundings } from "./rule.ts";
 
-/** What somebody wants to do. */
+/** What somebody wants to do. `tool` is the name the host calls it by, for the tool rules. */
 export type Request =
-  | { kind: "path"; access: "read" | "write" | "delete"; path: PathFacts }
-  | { kind: "command"; command: string; cwd: string }
+  | { kind: "path"; access: "read" | "write" | "delete"; path: PathFacts; tool?: string }
+  | { kind: "command"; command: string; cwd: string; tool?: string }
   | { kind: "tool"; tool: string; input: Record<string, unknown> };
-
-/** What the decision depends on besides the rules; policy/ itself does no I/O. */
-export interface Surroundings {
-  /** Real paths of the project's folders. */
-  roots: string[];
-  /** The user's home folder. */
-  user_home: string;
-  /** The gate's own data folder. */
-  gate_home: string;
-  port: number;
-  /** Looks a path up on disk. */
-  resolve: (path: string) => PathFacts;
-}
-
-/** The layers of policy, before they are merged. */
-export interface PolicyLayers {
-  global: Policies | null;
-  project: Policies | null;
-  /** True only when a person has trusted `overrideGlobal` on this machine. */
-  override_global: boolean;
-}
-
-/** A policy ready to be asked; opaque to callers but for what they show. */
-export interface CompiledPolicy {
-  readonly defaultEffect: Effect;
-  readonly limits: PolicyLimits;
-  readonly rules: readonly (Rule & { reason: string | null; alternative: string | null })[];
-}
 
 /** The decision with everything that led to it. */
 export interface Evaluation {
@@ -50,15 +26,58 @@ export interface Evaluation {
 }
 
 /** Merges and checks the layers. @throws GateError `invalid`, naming the entry that is wrong */
-export function compilePolicy(_layers: PolicyLayers): CompiledPolicy {
-  throw new GateError("internal", "not built yet");
+export function compilePolicy(layers: PolicyLayers): CompiledPolicy {
+  return compilePolicyRules(layers);
 }
 
 /** Answers a request; never throws: what cannot be evaluated is denied. */
 export function evaluate(
-  _policy: CompiledPolicy,
-  _request: Request,
-  _around: Surroundings,
+  policy: CompiledPolicy,
+  request: Request,
+  around: Surroundings,
 ): Evaluation {
-  throw new GateError("internal", "not built yet");
+  if (policy.error !== null) return denied("config-error", policy.error);
+  try {
+    const { findings, analysis } = decide(policy, request, around);
+    const ranked = rank(findings);
+    return { decision: toDecision(ranked[0]!), matched: rulesOf(ranked), analysis };
+  } catch (error) {
+    return denied("evaluation", `A rule could not be evaluated: ${messageOf(error)}`);
+  }
+}
+
+function denied(list: string, reason: string): Evaluation {
+  const finding = builtin("deny", list, "**", reason);
+  return { decision: toDecision(finding), matched: rulesOf([finding]), analysis: null };
+}
+
+function decide(
+  policy: CompiledPolicy,
+  request: Request,
+  around: Surroundings,
+): { findings: Finding[]; analysis: Analysis | null } {
+  if (request.kind === "command") return decideCommand(policy, request, around);
+  if (request.kind === "tool") return { findings: judgeTool(policy, request), analysis: null };
+  const tool = request.tool === undefined
+    ? []
+    : judgeTool(policy, { tool: request.tool, input: {} }, false);
+  const setting = { ...around, defaultEffect: policy.defaultEffect };
+  const own = isRoot(request, around)
+    ? [ROOT_ITSELF]
+    : decidePath(policy.paths, request.access, request.path, setting);
+  const findings = tool.length > 0 && own.every((one) => one.rule === null)
+    ? tool
+    : [...tool, ...own];
+  return { findings, analysis: null };
+}
+
+/** No file can stand where the project stands. */
+const ROOT_ITSELF = builtin("deny", "malformed-path", "/", "This is the project's own folder");
+
+function isRoot({ access, path }: Request & { kind: "path" }, around: Surroundings): boolean {
+  return access !== "read" && around.roots.includes(path.real);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -30,11 +30,15 @@ export const PLANTED: Planted[] = [
   layer("client.ts brings only types of the server with it", "server/client.ts", "./errors.ts"),
   layer("only app.ts imports an api.ts", "server/daemon.ts", "./actions/api.ts"),
   layer("mcp/ reaches actions only through client.ts", "server/mcp/a.ts", "../actions/actions.ts"),
-  layer("policy/ is pure: it imports schemas and the parser only", "server/policy/a.ts", "node:fs"),
   layer(
-    "policy/ is pure: it imports schemas and the parser only",
+    "policy/ is pure: it imports schemas, errors and the parser only",
+    "server/policy/a.ts",
+    "node:fs",
+  ),
+  layer(
+    "policy/ is pure: it imports schemas, errors and the parser only",
     "server/policy/shell/parse.ts",
-    "../../errors.ts",
+    "../../constants.ts",
   ),
   layer("node:process is for the runtime, the entry and the build", "cli/a.ts", "node:process"),
   layer("commander and prompts only in cli/", "server/a.ts", "@commander-js/extra-typings"),

@@ -1,0 +1,104 @@
+import { readFileSync, statSync } from "node:fs";
+import {
+  findNodeAtLocation,
+  type Node,
+  type ParseError,
+  parseTree,
+  printParseErrorCode,
+} from "jsonc-parser";
+import { getNodeValue } from "jsonc-parser";
+import type { z } from "zod";
+
+/** A config file as it was read. */
+export interface Loaded<T> {
+  value: T | null;
+  text: string;
+  /** What is wrong with it, with file, line and column. */
+  error: string | null;
+}
+
+const MAX_BYTES = 1_048_576;
+
+/** What changes when a file changes; `absent` without one. */
+export function fingerprint(path: string): string {
+  try {
+    const { mtimeNs, ctimeNs, size, ino } = statSync(path, { bigint: true });
+    return `${mtimeNs}-${ctimeNs}-${size}-${ino}`;
+  } catch (error) {
+    return (error as { code?: string }).code === "ENOENT" ? "absent" : "unreadable";
+  }
+}
+
+/** Reads and checks a JSON file that may hold comments. Never throws. */
+export function loadConfig<T>(path: string, schema: z.ZodType<T>): Loaded<T> {
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(path));
+  } catch (error) {
+    if ((error as { code?: string }).code === "ENOENT") {
+      return { value: null, text: "", error: null };
+    }
+    const why = error instanceof Error ? error.message : String(error);
+    return { value: null, text: "", error: `Cannot read ${path}: ${why}` };
+  }
+  if (text.length > MAX_BYTES) {
+    return { value: null, text, error: `Cannot use ${path}: it is longer than 1 MiB` };
+  }
+  return parseConfig(path, text, schema);
+}
+
+/** Checks the text of a config file; `path` is named in the error. */
+export function parseConfig<T>(path: string, text: string, schema: z.ZodType<T>): Loaded<T> {
+  if (text.trim() === "") return { value: null, text, error: `${path}:1:1: the file is empty` };
+  const errors: ParseError[] = [];
+  const tree = parseTree(text, errors, { allowTrailingComma: true });
+  const first = errors[0];
+  if (first || !tree) {
+    const what = printParseErrorCode(first?.error ?? 0);
+    return { value: null, text, error: `${place(path, text, first?.offset ?? 0)}: ${what}` };
+  }
+  const twice = duplicateKey(tree);
+  if (twice) {
+    const what = `the key "${twice.value}" stands here twice`;
+    return { value: null, text, error: `${place(path, text, twice.offset)}: ${what}` };
+  }
+  const checked = schema.safeParse(getNodeValue(tree));
+  if (checked.success) return { value: checked.data, text, error: null };
+  const issue = checked.error.issues[0]!;
+  const node = nearest(tree, issue.path as (string | number)[]);
+  const where = issue.path.length > 0 ? `${issue.path.join(".")}: ` : "";
+  return {
+    value: null,
+    text,
+    error: `${place(path, text, node.offset)}: ${where}${issue.message}`,
+  };
+}
+
+/** `file:line:column` of an offset. */
+export function place(path: string, text: string, offset: number): string {
+  const before = text.slice(0, offset);
+  const line = before.split("\n").length;
+  return `${path}:${line}:${offset - before.lastIndexOf("\n")}`;
+}
+
+/** The node of a path, or the nearest one above it. */
+function nearest(tree: Node, path: (string | number)[]): Node {
+  for (let length = path.length; length > 0; length--) {
+    const node = findNodeAtLocation(tree, path.slice(0, length));
+    if (node) return node;
+  }
+  return tree;
+}
+
+/** A second key of the same name would silently win over the first. */
+function duplicateKey(node: Node): Node | null {
+  const seen = new Set<unknown>();
+  for (const child of node.children ?? []) {
+    const key = child.type === "property" ? child.children?.[0] : undefined;
+    if (key && seen.has(key.value)) return key;
+    if (key) seen.add(key.value);
+    const deeper = duplicateKey(child);
+    if (deeper) return deeper;
+  }
+  return null;
+}

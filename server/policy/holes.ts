@@ -1,0 +1,46 @@
+/*
+ * A value that is only partly known is a string in which noncharacters stand for what is not
+ * known. They cannot come from outside: text that contains one is held before it is parsed.
+ */
+
+/** Any text at all, but one word (it was quoted). */
+export const ANY = "\uFDD0";
+/** Any text at all, and any number of words (it was not quoted). */
+export const SPLIT = "\uFDD1";
+/** One word of a well-known shape: not empty, no blank, no slash, no dash in front. */
+export const TAME = "\uFDD2";
+/** Names of existing files below the folder in front of it, any depth. */
+export const DEEP = "\uFDD3";
+/** An unquoted `*`, `?` or `[…]`: names of existing files. */
+export const STAR = "\uFDD4";
+export const QUESTION = "\uFDD5";
+export const BRACKET = "\uFDD6";
+
+const HOLES = /[\uFDD0-\uFDD6]/;
+const WILD = /[\uFDD0\uFDD1]/;
+const HOLES_EACH = /[\uFDD0-\uFDD6]/g;
+
+const SHOWN: Record<string, string> = {
+  [ANY]: "$…",
+  [SPLIT]: "$…",
+  [TAME]: "$…",
+  [DEEP]: "…",
+  [STAR]: "*",
+  [QUESTION]: "?",
+  [BRACKET]: "[…]",
+};
+
+/** Whether every character is known. */
+export function isStatic(text: string): boolean {
+  return !HOLES.test(text);
+}
+
+/** Whether a part of it could be anything. */
+export function isWild(text: string): boolean {
+  return WILD.test(text);
+}
+
+/** The text as a person reads it: what is unknown becomes `$…`, glob characters come back. */
+export function show(text: string): string {
+  return HOLES.test(text) ? text.replace(HOLES_EACH, (hole) => SHOWN[hole] ?? "$…") : text;
+}

@@ -1,0 +1,86 @@
+import type { Effect, Policies, PolicyEntry, PolicyLimits, Rule } from "./schema.ts";
+
+/** What the limits are when no file sets them. */
+export const DEFAULT_LIMITS: PolicyLimits = {
+  maxBashOutputBytes: 1_048_576,
+  commandTimeoutSeconds: 600,
+  approvalTimeoutSeconds: 86_400,
+  maxBlobBytes: 67_108_864,
+};
+
+/** The lists of a policy: what an entry of each says, and of what. */
+export const LISTS = {
+  allowedPaths: { effect: "allow", subject: "path" },
+  askPaths: { effect: "ask", subject: "path" },
+  blockedPaths: { effect: "deny", subject: "path" },
+  allowedCommands: { effect: "allow", subject: "command" },
+  askCommands: { effect: "ask", subject: "command" },
+  blockedCommands: { effect: "deny", subject: "command" },
+  allowedTools: { effect: "allow", subject: "tool" },
+  askTools: { effect: "ask", subject: "tool" },
+  blockedTools: { effect: "deny", subject: "tool" },
+} as const satisfies Record<string, { effect: Effect; subject: "path" | "command" | "tool" }>;
+
+export type ListName = keyof typeof LISTS;
+export const LIST_NAMES = Object.keys(LISTS) as ListName[];
+
+/** The layers of policy, before they are merged. */
+export interface PolicyLayers {
+  global: Policies | null;
+  project: Policies | null;
+  /** True only when a person has trusted `overrideGlobal` on this machine. */
+  override_global: boolean;
+}
+
+/** One entry with the list and the layer it stands in. */
+export interface SourcedEntry {
+  entry: Exclude<PolicyEntry, string>;
+  list: ListName;
+  source: Exclude<Rule["source"], "builtin">;
+}
+
+/** All layers as one: every list is a union, of a scalar the stricter value holds. */
+export interface MergedPolicy {
+  defaultEffect: Effect;
+  limits: PolicyLimits;
+  entries: SourcedEntry[];
+}
+
+/** Merges the layers: a project can only add, unless its override has been trusted. */
+export function mergeLayers(layers: PolicyLayers): MergedPolicy {
+  const global = layers.override_global ? {} : layers.global ?? {};
+  const project = layers.project ?? {};
+  return {
+    defaultEffect: strictest([global.defaultEffect, project.defaultEffect]) ?? "ask",
+    limits: mergeLimits([global, project]),
+    entries: [...entriesOf(global, "global"), ...entriesOf(project, "project")],
+  };
+}
+
+function entriesOf(policies: Policies, source: SourcedEntry["source"]): SourcedEntry[] {
+  return LIST_NAMES.flatMap((list) =>
+    (policies[list] ?? []).map((entry) => ({
+      entry: typeof entry === "string" ? { pattern: entry } : entry,
+      list,
+      source,
+    }))
+  );
+}
+
+const STRICTNESS: Record<Effect, number> = { allow: 0, ask: 1, deny: 2 };
+
+/** The strictest of some effects; undefined when none is given. */
+export function strictest(effects: (Effect | undefined)[]): Effect | undefined {
+  return effects.filter((effect) => effect !== undefined)
+    .sort((a, b) => STRICTNESS[b] - STRICTNESS[a])[0];
+}
+
+/** The lower of each limit: less output, less time and fewer bytes are the stricter values. */
+function mergeLimits(layers: Policies[]): PolicyLimits {
+  const names = Object.keys(DEFAULT_LIMITS) as (keyof PolicyLimits)[];
+  const lowest = (name: keyof PolicyLimits) => {
+    const given = layers.map((layer) => layer[name]).filter((value) => value !== undefined);
+    return given.length > 0 ? Math.min(...given) : DEFAULT_LIMITS[name];
+  };
+  return Object.fromEntries(names.map((name) => [name, lowest(name)])) as unknown as PolicyLimits;
+}

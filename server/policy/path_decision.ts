@@ -1,0 +1,92 @@
+import { builtin, byDefault, type Finding } from "./finding.ts";
+import { isWild, show } from "./holes.ts";
+import { comparePath, namePath, type PathNames, type PathPattern } from "./match.ts";
+import { protectData, protectWrite } from "./protect.ts";
+import type { CompiledRule, PathFacts, Surroundings } from "./rule.ts";
+import type { Effect } from "./schema.ts";
+
+export type Access = "read" | "write" | "delete";
+
+/** A path rule, compiled. */
+export interface PathRule extends CompiledRule {
+  compiled: PathPattern;
+}
+
+/** What the rules say of one path; the strictest finding decides. */
+export function judgePath(
+  rules: readonly PathRule[],
+  access: Access,
+  facts: PathFacts,
+  around: Surroundings,
+): Finding[] {
+  const names = [facts.lexical, facts.real].map((path) =>
+    namePath(path, around.roots, around.user_home)
+  );
+  const found = [...malformed(facts.lexical), ...protectData(names, around.gate_home)];
+  const spoken = rules.map((rule) => apply(rule, names)).filter((finding) => finding !== null);
+  found.push(...spoken);
+  if (access !== "read") found.push(...protectWrite(names));
+  if (isWild(facts.lexical)) {
+    if (access !== "read") found.push(unknownTarget(access, facts.lexical));
+  } else if (names[1]!.roots.length === 0) {
+    found.push(outside(facts.real, names, rules));
+  }
+  return found;
+}
+
+/** As `judgePath`, with the default where no rule speaks. */
+export function decidePath(
+  rules: readonly PathRule[],
+  access: Access,
+  facts: PathFacts,
+  around: Surroundings & { defaultEffect: Effect },
+): Finding[] {
+  const found = judgePath(rules, access, facts, around);
+  if (found.length > 0) return found;
+  return [byDefault(around.defaultEffect, show(facts.lexical))];
+}
+
+function apply(rule: PathRule, names: PathNames[]): Finding | null {
+  const { effect, reason, alternative } = rule;
+  const forbids = effect !== "allow";
+  const matches = names.map((one) => comparePath(rule.compiled, one, forbids));
+  const said = { rule: rule.rule, alternative };
+  if (!forbids) {
+    return matches.every((match) => match === "yes") ? { effect, reason, ...said } : null;
+  }
+  if (matches.includes("yes")) return { effect, reason, ...said };
+  if (!matches.includes("maybe")) return null;
+  return { effect: "ask", reason: `${reason} (the path is not fully known)`, ...said };
+}
+
+/** Outside every root: denied, or held when a rule of the policy names the path. */
+function outside(real: string, names: PathNames[], rules: readonly PathRule[]): Finding {
+  const named = rules.some((rule) =>
+    rule.effect !== "deny" &&
+    names.every((one) => comparePath(rule.compiled, one, false) === "yes")
+  );
+  const effect = named ? "ask" : "deny";
+  return builtin(effect, "outside-root", "**", `"${show(real)}" is outside the project`);
+}
+
+function unknownTarget(access: Access, path: string): Finding {
+  const reason = `It is not known what "${show(path)}" stands for, so nobody can say what this ` +
+    (access === "delete" ? "deletes" : "writes");
+  return builtin("ask", "unresolved", "$…", reason);
+}
+
+const HIDDEN =
+  // deno-lint-ignore no-control-regex
+  /[\x00-\x1f\x7f-\x9f\u00AD\u061C\u180E\u200B-\u200F\u2028-\u202E\u2060-\u206F\uFEFF]|[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
+
+/** Names that deceive a person or that no file system takes. */
+function malformed(path: string): Finding[] {
+  const why = HIDDEN.test(path)
+    ? "it has control or invisible characters"
+    : path.includes("\\")
+    ? "a backslash is a separator on some systems"
+    : path.split("/").some((name) => name !== "" && name.trim() === "")
+    ? "one of its names is blank"
+    : null;
+  return why ? [builtin("deny", "malformed-path", "**", `Cannot use the path: ${why}`)] : [];
+}

@@ -1,0 +1,83 @@
+import { builtin, type Finding } from "./finding.ts";
+import { comparePath, compilePath, type PathNames, type PathPattern } from "./match.ts";
+
+/** Writing here runs code later, or changes the policy itself: a person decides, always. */
+const NEVER_AUTOMATIC: [string, string][] = [
+  [".git", "Git's own folder: hooks and config run code"],
+  ["git~[0-9]", "Another name of Git's own folder"],
+  [".gitmodules", "Submodules bring foreign code"],
+  [".husky", "Git hooks"],
+  [".githooks", "Git hooks"],
+  [".lefthook{.yml,.yaml,}", "Git hooks"],
+  ["lefthook.{yml,yaml}", "Git hooks"],
+  [".pre-commit-config.yaml", "Git hooks"],
+  ["gate.config.json", "The gate's own policy"],
+  [".gate", "The gate's own data"],
+  [".mcp.json", "An agent host's server list"],
+  ["mcp.json", "An agent host's server list"],
+  [".vscode", "Editor tasks and settings run code"],
+  [".idea", "Editor tasks and settings run code"],
+  [".zed", "Editor tasks and settings run code"],
+  [".devcontainer", "Container settings run code"],
+  [".{claude,claude.json}", "An agent host's settings"],
+  [".codex", "An agent host's settings"],
+  [".copilot", "An agent host's settings"],
+  [".cursor", "An agent host's settings"],
+  [".{gemini,opencode,windsurf,codeium}", "An agent host's settings"],
+  ["opencode.{json,jsonc}", "An agent host's settings"],
+  ["claude_desktop_config.json", "An agent host's settings"],
+  [".envrc", "Run by direnv on entering the folder"],
+];
+
+/** Where services and logins start programs. */
+const STARTUP: [string, string][] = [
+  ["~/.config/systemd", "The service unit"],
+  ["~/Library/LaunchAgents", "The service unit"],
+  ["/etc/systemd", "The service unit"],
+  ["/Library/LaunchDaemons", "The service unit"],
+];
+
+interface Guarded {
+  pattern: string;
+  why: string;
+  compiled: PathPattern;
+}
+
+const guarded = ([pattern, why]: [string, string]): Guarded => (
+  { pattern, why, compiled: compilePath(pattern) }
+);
+const automatic = NEVER_AUTOMATIC.map(guarded);
+const startup = STARTUP.map(guarded);
+
+/** The gate's data: not even reading it is an agent's business. */
+export function protectData(names: readonly PathNames[], gateHome: string): Finding[] {
+  const home = compilePath(escapeGlob(gateHome));
+  const hits = names.some((one) =>
+    comparePath(home, one, true) !== "no" || comparePath(HOME_GATE, one, true) !== "no"
+  );
+  return hits
+    ? [builtin("deny", "self-protection", "GATE_HOME/**", "The gate's own data is off limits")]
+    : [];
+}
+
+const HOME_GATE = compilePath("~/.gate");
+
+/** What must never be written without a person, whatever the policy allows. */
+export function protectWrite(names: readonly PathNames[]): Finding[] {
+  const found: Finding[] = [];
+  for (const { pattern, why, compiled } of startup) {
+    if (names.some((one) => comparePath(compiled, one, true) !== "no")) {
+      found.push(builtin("deny", "self-protection", pattern, `${why} is off limits`));
+    }
+  }
+  for (const { pattern, why, compiled } of automatic) {
+    if (names.some((one) => comparePath(compiled, one, true) !== "no")) {
+      found.push(builtin("ask", "never-automatic", pattern, `${why}: a person decides`));
+    }
+  }
+  return found;
+}
+
+function escapeGlob(path: string): string {
+  return path.replace(/[\\*?[\]{}]/g, "\\$&");
+}

@@ -1,0 +1,167 @@
+import { GENERIC, type Parsed, readOptions, type Spec, spec } from "./options.ts";
+
+/** A program's options, and those of each of its subcommands. */
+interface Grammar {
+  options: Spec;
+  subcommands?: Record<string, Spec | Grammar>;
+}
+
+const posix = { posix: true };
+
+const git: Grammar = {
+  options: spec(
+    "-C= -c= --exec-path=? --git-dir= --work-tree= --namespace= --super-prefix= --config-env= " +
+      "-p,--paginate -P,--no-pager --no-replace-objects --bare --literal-pathspecs " +
+      "--glob-pathspecs --noglob-pathspecs --icase-pathspecs --no-optional-locks " +
+      "--no-lazy-fetch --no-advice --attr-source= --html-path --man-path --info-path " +
+      "-v,--version -h,--help --list-cmds=",
+    posix,
+  ),
+  subcommands: {
+    push: spec(
+      "-v,--verbose -q,--quiet --repo= --all --branches --mirror --tags -d,--delete -n,--dry-run " +
+        "--porcelain -f,--force --force-with-lease=? --force-if-includes --recurse-submodules= " +
+        "--thin --no-thin --receive-pack= --exec= -u,--set-upstream --progress --prune " +
+        "--no-verify --verify --follow-tags --signed=? --atomic -o,--push-option= -4,--ipv4 -6,--ipv6",
+    ),
+    reset: spec(
+      "-q,--quiet --no-refresh --refresh --mixed --soft --hard --merge --keep " +
+        "--recurse-submodules=? -p,--patch -N,--intent-to-add --pathspec-from-file= " +
+        "--pathspec-file-nul -U,--unified= --inter-hunk-context=",
+    ),
+    clean: spec(
+      "-q,--quiet -n,--dry-run -f,--force -i,--interactive -d -e,--exclude= -x -X",
+    ),
+    commit: spec(
+      "-a,--all -p,--patch -C,--reuse-message= -c,--reedit-message= --fixup= --squash= " +
+        "--reset-author --short --branch --porcelain --long -z,--null -F,--file= --author= " +
+        "--date= -m,--message= -t,--template= -s,--signoff --trailer= -n,--no-verify " +
+        "--allow-empty --allow-empty-message --cleanup= -e,--edit --no-edit --amend " +
+        "-i,--include -o,--only --pathspec-from-file= -u,--untracked-files=? -v,--verbose " +
+        "-q,--quiet --dry-run -S,--gpg-sign=?",
+    ),
+    tag: spec(
+      "-a -s -u= -f,--force -d,--delete -v,--verify -n=? -l,--list -m,--message= -F,--file=",
+    ),
+    checkout: spec(
+      "-q,--quiet -f,--force --ours --theirs -b= -B= -t,--track=? --no-track -l -d,--detach " +
+        "--orphan= -m,--merge --conflict= -p,--patch --ignore-skip-worktree-bits --pathspec-from-file=",
+    ),
+    rm: spec("-f,--force -n,--dry-run -r --cached --ignore-unmatch -q,--quiet --sparse"),
+    branch: spec(
+      "-d,--delete -D -m,--move -M -c,--copy -C -f,--force -l,--list -a,--all -r,--remotes " +
+        "-u,--set-upstream-to= --contains=? --merged=? --no-merged=? --sort= --format= -q,--quiet " +
+        "-v,--verbose --show-current --edit-description",
+    ),
+    stash: { options: spec("", posix), subcommands: {} },
+  },
+};
+
+const docker: Grammar = {
+  options: spec(
+    "--config= -c,--context= -D,--debug -H,--host= -l,--log-level= --tls --tlscacert= " +
+      "--tlscert= --tlskey= --tlsverify -v,--version",
+    posix,
+  ),
+  subcommands: {
+    container: { options: GENERIC, subcommands: {} },
+    compose: {
+      options: spec(
+        "-f,--file= -p,--project-name= --profile= --env-file= --project-directory= --ansi= " +
+          "--progress= --parallel= --compatibility --dry-run",
+        posix,
+      ),
+      subcommands: {},
+    },
+    image: { options: GENERIC, subcommands: {} },
+    volume: { options: GENERIC, subcommands: {} },
+    network: { options: GENERIC, subcommands: {} },
+    system: { options: GENERIC, subcommands: {} },
+  },
+};
+
+const kubectl: Grammar = {
+  options: spec("-n,--namespace= --context= --kubeconfig= --cluster= --user= -s,--server= -v="),
+};
+
+const npm: Grammar = {
+  options: spec("--prefix= -C= -w,--workspace= --loglevel="),
+  subcommands: {},
+};
+
+const rm = spec(
+  "-f,--force -i -I --interactive=? --one-file-system --no-preserve-root --preserve-root=? " +
+    "-r,-R,--recursive -d,--dir -v,--verbose --help --version",
+);
+
+/** How programs that rules are often written for read their options; others need no row. */
+export const GRAMMARS: Record<string, Grammar> = {
+  git,
+  docker,
+  podman: docker,
+  kubectl,
+  oc: kubectl,
+  npm,
+  pnpm: {
+    options: spec("-C,--dir= -F,--filter= -w,--workspace-root -r,--recursive"),
+    subcommands: {},
+  },
+  yarn: { options: spec("--cwd="), subcommands: {} },
+  cargo: { options: spec("--color= --config= -Z= --manifest-path="), subcommands: {} },
+  rm: { options: rm },
+  grm: { options: rm },
+  find: {
+    options: spec("-delete -exec= -execdir= -ok= -okdir= -name= -type= -path=", { single: true }),
+  },
+  chmod: {
+    options: spec("-c,--changes -f,--silent,--quiet -v,--verbose -R,--recursive --reference="),
+  },
+  chown: {
+    options: spec(
+      "-c,--changes -f,--silent,--quiet -v,--verbose -R,--recursive --from= --reference= -h -H -L -P",
+    ),
+  },
+  terraform: { options: spec("-chdir=", { single: true }), subcommands: {} },
+  systemctl: {
+    options: spec(
+      "-H,--host= -M,--machine= -t,--type= -p,--property= -n,--lines= -o,--output= -s,--signal=",
+    ),
+  },
+  sudo: { options: spec("", posix) },
+};
+
+/** The words that name a command (`git push`, `docker container rm`) and what follows them. */
+export interface Read extends Parsed {
+  words: string[];
+  /** The subcommand itself is not known. */
+  unknown: boolean;
+}
+
+/** Programs whose first operand is a subcommand, without a row of their own. */
+const SUBCOMMANDED = new Set(Object.keys(GRAMMARS).filter((name) => GRAMMARS[name]!.subcommands));
+
+/** Reads a command: its words, its options under their one name, its operands. */
+export function readCommand(program: string, args: readonly string[]): Read {
+  const grammar = GRAMMARS[program];
+  if (!grammar) return { words: [program], unknown: false, ...readOptions(args, GENERIC) };
+  const parsed = readOptions(args, grammar.options);
+  if (!SUBCOMMANDED.has(program)) return { words: [program], unknown: false, ...parsed };
+  return readSub([program], grammar, parsed);
+}
+
+function readSub(words: string[], grammar: Grammar, parsed: Parsed): Read {
+  const [name, ...rest] = parsed.operands;
+  if (name === undefined) return { words, unknown: parsed.wild, ...parsed };
+  const found = grammar.subcommands?.[name] ?? GENERIC;
+  const inner = "options" in found ? found : { options: found };
+  const read = readOptions(rest, inner.options);
+  const all: Parsed = {
+    options: [...parsed.options, ...read.options],
+    operands: read.operands,
+    raw: new Set([...parsed.raw, ...read.raw]),
+    wild: parsed.wild || read.wild,
+    open: parsed.open || read.open,
+  };
+  if (inner.subcommands) return readSub([...words, name], inner, all);
+  return { words: [...words, name], unknown: false, ...all };
+}

@@ -1,0 +1,135 @@
+import { forEachChild, type ParsedScript, type SyntaxNode } from "unbash";
+
+/** Bounds that are checked on the raw text, before anything is parsed. */
+export const SHELL_LIMITS = {
+  bytes: 65_536,
+  commands: 200,
+  nesting: 64,
+  separators: 3_000,
+} as const;
+
+/** Why a text is not even parsed; null when it may be. */
+export function refuseText(source: string): string | null {
+  if (source.length > SHELL_LIMITS.bytes) return "it is longer than 64 KiB";
+  if (STRANGE.test(source)) return "it has a control character or an unusual blank";
+  if (/\$\\\n/.test(source)) return "a $ stands before a line continuation";
+  const { separators, nesting } = measure(source);
+  if (separators > SHELL_LIMITS.separators) return "it has too many commands";
+  if (nesting > SHELL_LIMITS.nesting) return `it nests deeper than ${SHELL_LIMITS.nesting} levels`;
+  return null;
+}
+
+const STRANGE =
+  // deno-lint-ignore no-control-regex
+  /[\x00-\x08\x0b-\x1f\x7f-\xa0\u00AD\u034F\u061C\u115F\u1160\u1680\u17B4\u17B5\u180E\u2000-\u200F\u2028-\u202F\u205F-\u206F\u3000\u3164\uFDD0-\uFDEF\uFEFF\uFFA0\uFFF9-\uFFFB]|[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
+
+/** Counts separators and open brackets in the raw text: what decides how long parsing takes. */
+function measure(source: string): { separators: number; nesting: number } {
+  let [separators, depth, nesting] = [0, 0, 0];
+  for (const char of source) {
+    if (char === "(" || char === "{") nesting = Math.max(nesting, ++depth);
+    else if (char === ")" || char === "}") depth = Math.max(0, depth - 1);
+    else if (char === ";" || char === "|" || char === "&" || char === "\n") separators++;
+  }
+  return { separators, nesting };
+}
+
+/** What the guard needs to know of one tree. */
+interface Openers {
+  source: string;
+  /** Where substitutions open and close. */
+  known: Set<number>;
+  /** Stretches that are data by their quotes, in source order. */
+  data: { from: number; to: number }[];
+  /** Where the text of the tree's leaves ends, in source order. */
+  leaves: { from: number; to: number }[];
+  inner: ParsedScript[];
+}
+
+/**
+ * Whether a `$(` or backtick outside single quotes is no substitution in the tree: bash may evaluate
+ * such text a second time (arithmetic, `[[ -v`), or the parser and bash disagree.
+ */
+export function hasStrayOpener(source: string, script: ParsedScript): boolean {
+  if (!/\$\(|`/.test(source)) return false;
+  const openers: Openers = { source, known: new Set(), data: [], leaves: [], inner: [] };
+  collect(script, openers, true);
+  const inData = within(openers.data);
+  const inLeaf = within(openers.leaves);
+  for (const { index } of source.matchAll(/\$\(|`/g)) {
+    if (openers.known.has(index) || isEscaped(source, index) || inData(index).inside) continue;
+    const leaf = inLeaf(index);
+    if (leaf.inside || !isComment(source.slice(leaf.before, index))) return true;
+  }
+  return openers.inner.some((one) => hasStrayOpener(one.source ?? "", one));
+}
+
+/** A question that must be asked in source order. */
+function within(stretches: { from: number; to: number }[]) {
+  const sorted = [...stretches].sort((a, b) => a.from - b.from);
+  let [next, before, reach] = [0, 0, -1];
+  return (at: number) => {
+    while (next < sorted.length && sorted[next]!.from <= at) {
+      reach = Math.max(reach, sorted[next++]!.to);
+    }
+    if (reach <= at) before = Math.max(before, reach);
+    return { inside: reach > at, before };
+  };
+}
+
+function isComment(gap: string): boolean {
+  const line = gap.slice(gap.lastIndexOf("\n") + 1);
+  return /(^|[\s;&|()])#/.test(line);
+}
+
+function isEscaped(source: string, at: number): boolean {
+  let slashes = 0;
+  while (source[at - 1 - slashes] === "\\") slashes++;
+  return slashes % 2 === 1;
+}
+
+/** `protects` is false where single quotes are ordinary characters: in double quotes, in arithmetic. */
+function collect(node: SyntaxNode, openers: Openers, protects: boolean): void {
+  const { pos: from, end: to } = node;
+  if (node.type === "CommandExpansion" || node.type === "ArithmeticCommandExpansion") {
+    openers.known.add(from).add(to - 1);
+    if (node.script?.source !== undefined) {
+      openers.inner.push(node.script);
+      openers.data.push({ from, to });
+      return;
+    }
+    if (node.script) collect(node.script, openers, true);
+    return;
+  }
+  if (node.type === "ProcessSubstitution") protects = true;
+  if (node.type === "ArithmeticExpansion") openers.known.add(from);
+  if (isQuote(node) && protects) openers.data.push({ from, to });
+  if (node.type === "HereDocBody") openers.leaves.push({ from, to });
+  if (LEAVES.has(node.type)) openers.leaves.push({ from, to });
+  if (node.type === "HereDoc" && node.delimiter?.quoted) {
+    openers.data.push({ from: node.body.pos, to: node.body.end });
+  }
+  const inside = protects && !UNPROTECTED.has(node.type);
+  forEachChild(node, (child) => collect(child, openers, inside));
+}
+
+const LEAVES = new Set([
+  "Word",
+  "Assignment",
+  "ArithmeticCommand",
+  "ArithmeticFor",
+  "ArithmeticWord",
+]);
+const UNPROTECTED = new Set([
+  "DoubleQuoted",
+  "LocaleString",
+  "HereDocBody",
+  "ArithmeticExpansion",
+  "ArithmeticCommand",
+  "ArithmeticWord",
+  "Slice",
+]);
+
+function isQuote(node: SyntaxNode): boolean {
+  return node.type === "SingleQuoted" || node.type === "AnsiCQuoted";
+}

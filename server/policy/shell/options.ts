@@ -1,0 +1,152 @@
+import { ANY, isStatic, isWild, SPLIT, STAR } from "../holes.ts";
+
+/** How a program reads its options. Written as `-f,--force -e,--exclude= --color=?`. */
+export interface Spec {
+  /** Every spelling, without dashes for long ones too, to the option's one name. */
+  short: Map<string, Option>;
+  long: Map<string, Option>;
+  /** Long options with one dash (`find -delete`, `java -jar`): no clusters. */
+  single: boolean;
+  /** The first operand ends the options (wrappers, `sh`, `ssh`). */
+  posix: boolean;
+}
+
+export interface Option {
+  name: string;
+  value: "none" | "required" | "optional";
+}
+
+/** A program's arguments, read. */
+export interface Parsed {
+  options: { name: string; value: string | null }[];
+  operands: string[];
+  /** Options as they were written, for rules that name one in full. */
+  raw: Set<string>;
+  /** An argument that is not fully known could be any option. */
+  wild: boolean;
+  /** An unquoted unknown could be any number of operands. */
+  open: boolean;
+}
+
+/** Compiles the written form of a table row. */
+export function spec(text: string, how: { single?: boolean; posix?: boolean } = {}): Spec {
+  const made: Spec = {
+    short: new Map(),
+    long: new Map(),
+    single: how.single ?? false,
+    posix: how.posix ?? false,
+  };
+  for (const row of text.split(/\s+/).filter(Boolean)) addOption(made, row);
+  return made;
+}
+
+function addOption(made: Spec, row: string): void {
+  const value = row.endsWith("=?") ? "optional" : row.endsWith("=") ? "required" : "none";
+  const names = row.replace(/=\??$/, "").split(",");
+  const option: Option = { name: names.at(-1)!.replace(/^-+/, ""), value };
+  for (const name of names) {
+    if (name.startsWith("--")) made.long.set(name.slice(2), option);
+    else if (made.single && name.length > 2) made.long.set(name.slice(1), option);
+    else made.short.set(name.slice(1), option);
+  }
+}
+
+/** A grammar for programs without a row: every letter and long option stands for itself. */
+export const GENERIC = spec("");
+
+/** Reads arguments the way the program would. */
+export function readOptions(args: readonly string[], grammar: Spec): Parsed {
+  const parsed: Parsed = { options: [], operands: [], raw: new Set(), wild: false, open: false };
+  const queue = [...args];
+  while (queue.length > 0) {
+    const arg = queue.shift()!;
+    if (arg === "--") return finish(parsed, queue);
+    if (startsUnknown(arg)) noteUnknown(parsed, arg);
+    else if (arg.length > 1 && arg.startsWith("-")) readOption(arg, queue, grammar, parsed);
+    else {
+      if (arg.includes(SPLIT)) parsed.wild = parsed.open = true;
+      parsed.operands.push(arg);
+      if (grammar.posix) return finish(parsed, queue);
+    }
+  }
+  return parsed;
+}
+
+function finish(parsed: Parsed, rest: string[]): Parsed {
+  parsed.operands.push(...rest);
+  if (rest.some((arg) => arg.includes(SPLIT))) parsed.open = true;
+  return parsed;
+}
+
+function startsUnknown(arg: string): boolean {
+  return arg.startsWith(ANY) || arg.startsWith(SPLIT);
+}
+
+function noteUnknown(parsed: Parsed, arg: string): void {
+  parsed.wild = true;
+  parsed.open ||= arg.includes(SPLIT);
+  parsed.operands.push(arg);
+}
+
+function readOption(arg: string, queue: string[], grammar: Spec, parsed: Parsed): void {
+  parsed.raw.add(arg);
+  if (isWild(arg)) parsed.wild = true;
+  if (arg.startsWith("--") || grammar.single) readLong(arg, queue, grammar, parsed);
+  else readCluster(arg.slice(1), queue, grammar, parsed);
+}
+
+function readLong(arg: string, queue: string[], grammar: Spec, parsed: Parsed): void {
+  const equals = arg.indexOf("=");
+  const written = arg.slice(arg.startsWith("--") ? 2 : 1, equals < 0 ? undefined : equals);
+  const option = findLong(written, grammar);
+  if (!option && grammar.single && grammar.short.has(written[0] ?? "")) {
+    readCluster(arg.slice(1), queue, grammar, parsed);
+    return;
+  }
+  const value = equals >= 0
+    ? arg.slice(equals + 1)
+    : option?.value === "required"
+    ? queue.shift() ?? null
+    : null;
+  parsed.options.push({ name: option?.name ?? written, value });
+}
+
+/** An exact name, or the only one that begins so. */
+function findLong(written: string, grammar: Spec): Option | undefined {
+  const exact = grammar.long.get(written);
+  if (exact || written === "" || !isStatic(written)) return exact;
+  const found = new Set<Option>();
+  for (const [name, option] of grammar.long) if (name.startsWith(written)) found.add(option);
+  return found.size === 1 ? [...found][0] : undefined;
+}
+
+function readCluster(letters: string, queue: string[], grammar: Spec, parsed: Parsed): void {
+  for (let at = 0; at < letters.length; at++) {
+    const letter = letters[at]!;
+    const option = grammar.short.get(letter);
+    const rest = letters.slice(at + 1);
+    if (!option || option.value === "none") {
+      parsed.options.push({ name: option?.name ?? letter, value: null });
+      continue;
+    }
+    const value = rest !== "" ? rest : option.value === "required" ? queue.shift() ?? null : null;
+    parsed.options.push({ name: option.name, value });
+    return;
+  }
+}
+
+/** The values given to an option, in order. */
+export function valuesOf(parsed: Parsed, ...names: string[]): string[] {
+  return parsed.options.filter((one) => names.includes(one.name) && one.value !== null)
+    .map((one) => one.value!);
+}
+
+/** Whether one of the options was given. */
+export function has(parsed: Parsed, ...names: string[]): boolean {
+  return parsed.options.some((one) => names.includes(one.name));
+}
+
+/** A name that a glob could make anything that does not look like an option. */
+export function isGlob(arg: string): boolean {
+  return arg.includes(STAR);
+}

@@ -1,0 +1,38 @@
+import type { Read } from "./grammar.ts";
+
+/** One program that would run, with its arguments; what is not known is a hole. */
+export interface Unit {
+  argv: string[];
+  read: Read;
+  /** The pipelines it stands in, with its place in each. */
+  pipes: readonly { pipeline: number; stage: number }[];
+  /** It only starts another unit, or does nothing by itself: an allow rule need not name it. */
+  passive: boolean;
+}
+
+/** A file that would be touched; the path is absolute where the folder is known. */
+export interface Effect {
+  op: "read" | "write" | "delete";
+  path: string;
+  /** Only under a condition that nobody can see from the text, such as a `cd` that fails. */
+  uncertain?: boolean;
+  /** Not written by name: a folder's entry that follows from another effect. */
+  implied?: boolean;
+}
+
+/** Why a command is held although no rule speaks of it. */
+export interface Doubt {
+  reason: string;
+  /** The part of the text that is meant, for a person to find it. */
+  text: string;
+  effect: "ask" | "deny";
+}
+
+/** What one command would run and touch. */
+export interface Understanding {
+  units: Unit[];
+  effects: Effect[];
+  doubts: Doubt[];
+  /** Parts whose value nobody can know from the text. */
+  unresolved: string[];
+}

@@ -1,0 +1,82 @@
+import { GateError } from "../errors.ts";
+import type { CompiledPolicy } from "./compile.ts";
+import { evaluate, type Request } from "./evaluate.ts";
+import type { PathFacts, Surroundings } from "./rule.ts";
+import type { PolicyTestInput, PolicyTestResult } from "./schema.ts";
+
+const ACCESS: Record<string, "read" | "write" | "delete"> = {
+  write: "write",
+  write_file: "write",
+  edit_file: "write",
+  move_file: "write",
+  read: "read",
+  read_file: "read",
+  delete: "delete",
+  delete_file: "delete",
+};
+
+const COMMANDS = new Set(["command", "run_command", "bash", "shell"]);
+
+/** What policy would say, without recording anything. @throws GateError `invalid` */
+export function testPolicy(
+  policy: CompiledPolicy,
+  input: PolicyTestInput,
+  around: Surroundings,
+  clock: () => number,
+): PolicyTestResult {
+  const request = toRequest(input, around);
+  const started = clock();
+  const { decision, matched, analysis } = evaluate(policy, request, around);
+  const elapsed_us = Math.max(0, Math.round((clock() - started) * 10_000) / 10);
+  return { ...decision, matched, elapsed_us, ...(analysis ? { analysis } : {}) };
+}
+
+function toRequest(input: PolicyTestInput, around: Surroundings): Request {
+  const action = input.action ?? (input.command === undefined ? "write" : "command");
+  const cwd = absolute(input.cwd ?? ".", around.roots[0] ?? "/");
+  if (COMMANDS.has(action)) {
+    if (input.command !== undefined && input.path !== undefined) {
+      throw refuse("give either a command or a path");
+    }
+    const command = input.command ?? input.path;
+    if (command === undefined) throw refuse("a command is missing");
+    return { kind: "command", command, cwd, tool: "run_command" };
+  }
+  const access = Object.hasOwn(ACCESS, action) ? ACCESS[action] : undefined;
+  if (access === undefined) return toolRequest(action, input);
+  if (input.command !== undefined) throw refuse(`the action "${action}" takes a path, no command`);
+  if (input.path === undefined || input.path === "") {
+    throw refuse(`the action "${action}" needs a path`);
+  }
+  const tool = action.includes("_") ? action : `${action}_file`;
+  return { kind: "path", access, path: lookUp(absolute(input.path, cwd), around), tool };
+}
+
+function toolRequest(tool: string, input: PolicyTestInput): Request {
+  const { path, command, content } = input;
+  const given = Object.entries({ path, command, content, ...input.input });
+  return {
+    kind: "tool",
+    tool,
+    input: Object.fromEntries(given.filter(([, value]) => value !== undefined)),
+  };
+}
+
+function refuse(why: string): GateError {
+  return new GateError("invalid", `Cannot test policy: ${why}`);
+}
+
+function absolute(path: string, cwd: string): string {
+  if (path.startsWith("/") || /^[A-Za-z]:[\\/]/.test(path)) return path;
+  return path === "." ? cwd : `${cwd}/${path}`;
+}
+
+/** A path that cannot be looked up is judged by its letters; policy refuses what no disk takes. */
+function lookUp(path: string, around: Surroundings): PathFacts {
+  try {
+    return around.resolve(path);
+  } catch (error) {
+    if (!(error instanceof GateError)) throw error;
+    return { lexical: path, real: "" };
+  }
+}

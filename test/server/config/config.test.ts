@@ -1,0 +1,111 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { Config } from "../../../server/config/config.ts";
+
+let base: string;
+beforeEach(() => {
+  base = realpathSync(mkdtempSync(join(tmpdir(), "gate-config-")));
+  mkdirSync(join(base, "home"));
+  mkdirSync(join(base, "proj"));
+});
+afterEach(() => rmSync(base, { recursive: true, force: true }));
+
+const project = (text: string) => writeFileSync(join(base, "proj/gate.config.json"), text);
+const global = (text: string) => writeFileSync(join(base, "home/config.json"), text);
+const open = () =>
+  new Config({
+    project_id: "p",
+    roots: [join(base, "proj")],
+    port: 47000,
+    environment: { home: join(base, "home"), now: () => 0, id: () => "id", log: () => {} },
+  });
+const effect = async (config: Config, path: string) =>
+  (await config.test({ path, action: "write" })).effect;
+
+describe("Config", () => {
+  test("without any file the default is ask", async () => {
+    expect(await effect(open(), "a.ts")).toBe("ask");
+  });
+
+  test("reads comments and trailing commas, and reads again when the file has changed", async () => {
+    project(`{ "id": "p", // why\n "policies": { "defaultEffect": "allow", }, }`);
+    const config = open();
+    expect(await effect(config, "a.ts")).toBe("allow");
+    project(`{ "id": "p", "policies": { "defaultEffect": "allow", "blockedPaths": ["*.ts"] } }`);
+    expect(await effect(config, "a.ts")).toBe("deny");
+  });
+
+  test.each([
+    [`{ "id": "p",\n  "policies": {,} }`, "gate.config.json:2:16"],
+    [`{\n  "policies": {\n    "defaultEffect": "perhaps"\n  }\n}`, "gate.config.json:3:22"],
+    [`{ "policies": { "blockedPaths": ["a", 7] } }`, "gate.config.json:1:39"],
+    [`{ "id": "a", "id": "b" }`, "twice"],
+    ["", "empty"],
+    [`{ "policies": { "blockedPaths": ["{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}"] } }`, "braces"],
+    [
+      `{ "policies": { "blockedPaths": [{ "pattern": "*.pem", "match": ["key.txt"] }] } }`,
+      `The example "key.txt" of "*.pem" should match and does not`,
+    ],
+  ])("denies everything while the config is broken: %s", async (text, told) => {
+    project(text);
+    const config = open();
+    const answer = await config.test({ path: "a.ts", action: "write" });
+    expect(answer.effect).toBe("deny");
+    expect(answer.reason).toContain(told);
+    expect((await config.view()).error).toContain(told);
+    project(`{ "id": "p", "policies": { "defaultEffect": "allow" } }`);
+    expect(await effect(config, "a.ts")).toBe("allow");
+  });
+
+  test("a broken global config denies too, and names its file", async () => {
+    project(`{ "id": "p", "policies": { "defaultEffect": "allow" } }`);
+    global("{");
+    const answer = await open().test({ path: "a.ts", action: "write" });
+    expect(answer).toMatchObject({ effect: "deny" });
+    expect(answer.reason).toContain("config.json:1:");
+  });
+
+  test("a policy that has been seen may not vanish", async () => {
+    project(`{ "id": "p", "policies": { "defaultEffect": "allow" } }`);
+    const config = open();
+    expect(await effect(config, "a.ts")).toBe("allow");
+    rmSync(join(base, "proj/gate.config.json"));
+    expect(await effect(config, "a.ts")).toBe("deny");
+    expect(await effect(config, "a.ts")).toBe("deny");
+  });
+
+  test("overrideGlobal counts only once a person has trusted it", async () => {
+    global(`{ "policies": { "blockedPaths": ["*.ts"] } }`);
+    project(`{ "overrideGlobal": true, "policies": { "defaultEffect": "allow" } }`);
+    const config = open();
+    expect(await effect(config, "a.ts")).toBe("deny");
+    const view = await config.view();
+    expect(view.effective.override_global).toBe("untrusted");
+    expect(view.warnings.join(" ")).toMatch(/no "id".*trust-override/s);
+    writeFileSync(join(base, "home/trust.json"), `{ "override_global": ["p"] }`);
+    expect(await effect(config, "a.ts")).toBe("allow");
+    expect((await config.view()).effective.override_global).toBe("trusted");
+  });
+
+  test("the view says where each rule comes from", async () => {
+    global(`{ "policies": { "blockedPaths": [".env"], "maxBashOutputBytes": 10 } }`);
+    project(
+      `{ "id": "p", "policies": { "askCommands": [{ "pattern": "npm *", "reason": "why" }] } }`,
+    );
+    const { effective, etag } = await open().view();
+    expect(effective.rules).toEqual([
+      { pattern: ".env", list: "blockedPaths", source: "global", reason: null, alternative: null },
+      {
+        pattern: "npm *",
+        list: "askCommands",
+        source: "project",
+        reason: "why",
+        alternative: null,
+      },
+    ]);
+    expect(effective.limits.maxBashOutputBytes).toBe(10);
+    expect(etag).toMatch(/^"[0-9a-f]{32}"$/);
+  });
+});
