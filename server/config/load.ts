@@ -54,7 +54,7 @@ export function parseConfig<T>(path: string, text: string, schema: z.ZodType<T>)
   const tree = parseTree(text, errors, { allowTrailingComma: true });
   const first = errors[0];
   if (first || !tree) {
-    const what = printParseErrorCode(first?.error ?? 0);
+    const what = first ? printParseErrorCode(first.error) : "no value is here";
     return { value: null, text, error: `${place(path, text, first?.offset ?? 0)}: ${what}` };
   }
   const twice = duplicateKey(tree);
