@@ -140,6 +140,7 @@ class OpenTestGate implements TestGate {
   daemon!: Daemon;
   project!: Project;
   readonly #base: string;
+  #router!: ReturnType<typeof createRouter>;
   #isOpen = false;
 
   constructor(base: string, home: string, root: string, fault?: Environment["fault"]) {
@@ -154,6 +155,8 @@ class OpenTestGate implements TestGate {
 
   async open(): Promise<void> {
     this.daemon = await Daemon.open(this.environment, { port: 47999 });
+    const { now, log } = this.environment;
+    this.#router = createRouter({ daemon: this.daemon, now, log });
     this.#isOpen = true;
     this.daemon.bus.subscribe((event) => this.events.push(event));
     const { id } = await this.daemon.registerProject(this.root);
@@ -170,9 +173,8 @@ class OpenTestGate implements TestGate {
     body?: unknown,
     scope: Scope = "reviewer",
   ): Promise<Response> {
-    const router = createRouter({ daemon: this.daemon, ...this.environment });
     const request = new Request(`http://localhost:47999${path}`, { method });
-    return await router.fetch(request, { caller: testCaller(scope), json: body });
+    return await this.#router.fetch(request, { caller: testCaller(scope), json: body });
   }
 
   write(path: string, content: string | Uint8Array): string {
@@ -180,14 +182,18 @@ class OpenTestGate implements TestGate {
   }
 
   async reopen(): Promise<void> {
-    this.#isOpen = false;
-    await this.daemon.close();
+    await this.#shut();
     await this.open();
   }
 
   async close(): Promise<void> {
-    if (this.#isOpen) await this.daemon.close();
-    this.#isOpen = false;
+    if (this.#isOpen) await this.#shut();
     rmSync(this.#base, { recursive: true, force: true });
+  }
+
+  async #shut(): Promise<void> {
+    this.#isOpen = false;
+    await this.#router.close();
+    await this.daemon.close();
   }
 }

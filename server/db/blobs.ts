@@ -1,0 +1,129 @@
+import { createHash } from "node:crypto";
+import { promisify } from "node:util";
+import { deflateRaw, inflateRaw } from "node:zlib";
+import { GateError } from "../errors.ts";
+import { sha256 } from "./chain.ts";
+import type { Ledger, Statement } from "./ledger.ts";
+
+/** No row holds more than this, so that a large file can be read piece by piece. */
+export const CHUNK_BYTES = 1024 * 1024;
+
+const deflate = promisify(deflateRaw);
+const inflate = promisify(inflateRaw);
+
+/** A content with the statements that keep it, to be committed along with what refers to it. */
+export interface BlobPut {
+  sha256: string;
+  bytes: number;
+  statements: Statement[];
+}
+
+/** Prepares a content to be kept under its hash; keeping it twice changes nothing. */
+export async function putBlob(
+  content: Uint8Array,
+  place: { project_id: string; at: string },
+): Promise<BlobPut> {
+  const hash = sha256(content);
+  const bytes = content.byteLength;
+  const chunks = Math.ceil(bytes / CHUNK_BYTES);
+  const statements: Statement[] = [{
+    sql: `INSERT INTO blobs (project_id, sha256, bytes, chunks, created_at) VALUES (?, ?, ?, ?, ?)
+      ON CONFLICT DO NOTHING`,
+    args: [place.project_id, hash, bytes, chunks, place.at],
+  }];
+  for (let number = 0; number < chunks; number++) {
+    const chunk = content.subarray(number * CHUNK_BYTES, (number + 1) * CHUNK_BYTES);
+    const { encoding, data } = await pack(chunk);
+    statements.push({
+      sql: `INSERT INTO blob_chunks (project_id, sha256, number, encoding, data)
+        VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+      args: [place.project_id, hash, number, encoding, data],
+    });
+  }
+  return { sha256: hash, bytes, statements };
+}
+
+/** The size of a content that is kept; null when it is not. */
+export async function sizeOfBlob(ledger: Ledger, hash: string): Promise<number | null> {
+  return (await findBlob(ledger, hash))?.bytes ?? null;
+}
+
+/**
+ * A whole content, checked against its hash; null when it is not kept.
+ * @throws GateError `unavailable` when it is damaged
+ */
+export async function readBlob(ledger: Ledger, hash: string): Promise<Uint8Array | null> {
+  const found = await findBlob(ledger, hash);
+  if (!found) return null;
+  const content = new Uint8Array(found.bytes);
+  let offset = 0;
+  for await (const chunk of readChunks(ledger, hash, found.chunks)) {
+    if (offset + chunk.byteLength > found.bytes) throw damaged(ledger, hash);
+    content.set(chunk, offset);
+    offset += chunk.byteLength;
+  }
+  return content;
+}
+
+/** The pieces of a content in order; the last one comes only if the whole fits its hash. */
+export async function* streamBlob(ledger: Ledger, hash: string): AsyncGenerator<Uint8Array> {
+  const found = await findBlob(ledger, hash);
+  if (!found) throw new GateError("not_found", `Cannot find the content ${hash} in the ledger`);
+  yield* readChunks(ledger, hash, found.chunks);
+}
+
+async function* readChunks(
+  ledger: Ledger,
+  hash: string,
+  chunks: number,
+): AsyncGenerator<Uint8Array> {
+  const digest = createHash("sha256");
+  let held: Uint8Array | null = null;
+  for (let number = 0; number < chunks; number++) {
+    if (held) yield held;
+    held = await readChunk(ledger, hash, number);
+    digest.update(held);
+  }
+  if (digest.digest("hex") !== hash) throw damaged(ledger, hash);
+  if (held) yield held;
+}
+
+async function readChunk(ledger: Ledger, hash: string, number: number): Promise<Uint8Array> {
+  const rows = await ledger.all(
+    "SELECT encoding, data FROM blob_chunks WHERE project_id = ? AND sha256 = ? AND number = ?",
+    [ledger.project_id, hash, number],
+  );
+  const data = rows[0]?.data;
+  if (!(data instanceof Uint8Array)) throw damaged(ledger, hash);
+  if (rows[0]?.encoding === "plain") return data;
+  try {
+    // Bounded, so that a damaged row cannot unfold into all of the memory.
+    return await inflate(data, { maxOutputLength: CHUNK_BYTES });
+  } catch (cause) {
+    throw damaged(ledger, hash, cause);
+  }
+}
+
+async function findBlob(
+  ledger: Ledger,
+  hash: string,
+): Promise<{ bytes: number; chunks: number } | null> {
+  const rows = await ledger.all(
+    "SELECT bytes, chunks FROM blobs WHERE project_id = ? AND sha256 = ?",
+    [ledger.project_id, hash],
+  );
+  return (rows[0] ?? null) as { bytes: number; chunks: number } | null;
+}
+
+async function pack(chunk: Uint8Array): Promise<{ encoding: string; data: Uint8Array }> {
+  const deflated = await deflate(chunk, { level: 3 });
+  return deflated.byteLength < chunk.byteLength
+    ? { encoding: "deflate", data: deflated }
+    : { encoding: "plain", data: chunk };
+}
+
+function damaged(ledger: Ledger, hash: string, cause?: unknown): GateError {
+  const message = `Cannot read the content ${hash} of "${ledger.project_id}": the ledger's copy ` +
+    "is damaged; run: gate audit verify";
+  return new GateError("unavailable", message, { cause });
+}
