@@ -1,0 +1,73 @@
+#!/bin/sh
+# Installs the gate for this machine: sh install.sh <release> [folder]
+#
+#   <release>  where a release's files are: an https:// address or a folder such as dist/bin
+#   [folder]   where the executable goes, ~/.local/bin unless said
+#
+# The file is checked against the release's checksums.txt before it is put in place.
+set -eu
+
+main() {
+  release=${1:?"say where the release is: sh install.sh <release> [folder]"}
+  folder=${2:-"$HOME/.local/bin"}
+  name="gate-$(machine)"
+  work=$(mktemp -d)
+  trap 'rm -rf "$work"' EXIT
+  get "$release/checksums.txt" "$work/checksums.txt"
+  get "$release/$name" "$work/$name"
+  check "$work" "$name"
+  mkdir -p "$folder"
+  chmod 755 "$work/$name"
+  # A rename within the folder: whoever runs the old one keeps it, nobody sees half a file.
+  cp "$work/$name" "$folder/.gate.new"
+  mv -f "$folder/.gate.new" "$folder/gate"
+  ln -sf gate "$folder/scenario-tool"
+  echo "$("$folder/gate" --version) is in $folder"
+  case ":$PATH:" in
+    *":$folder:"*) ;;
+    *) echo "Put it on your PATH: export PATH=\"$folder:\$PATH\"" ;;
+  esac
+}
+
+machine() {
+  case "$(uname -s)" in
+    Linux) os=linux ;;
+    Darwin) os=darwin ;;
+    *) fail "there is no executable for $(uname -s) here" ;;
+  esac
+  case "$(uname -m)" in
+    x86_64 | amd64) arch=x64 ;;
+    aarch64 | arm64) arch=arm64 ;;
+    *) fail "there is no executable for $(uname -m)" ;;
+  esac
+  musl=""
+  # The musl build also needs libstdc++: apk add libstdc++
+  if [ "$os" = linux ] && [ -e /etc/alpine-release ]; then musl=-musl; fi
+  echo "$os-$arch$musl"
+}
+
+get() {
+  case "$1" in
+    https://*) curl --fail --silent --show-error --location --proto '=https' -o "$2" "$1" ;;
+    http://*) fail "\"$1\" is not encrypted: use https" ;;
+    *) cp "$1" "$2" ;;
+  esac
+}
+
+check() {
+  wanted=$(awk -v name="$2" '$2 == name { print $1 }' "$1/checksums.txt")
+  [ -n "$wanted" ] || fail "checksums.txt does not know $2"
+  if command -v sha256sum >/dev/null; then
+    found=$(sha256sum "$1/$2")
+  else
+    found=$(shasum -a 256 "$1/$2")
+  fi
+  [ "${found%% *}" = "$wanted" ] || fail "$2 is not what checksums.txt says: nothing was installed"
+}
+
+fail() {
+  echo "install.sh: $1" >&2
+  exit 1
+}
+
+main "$@"

@@ -1,0 +1,57 @@
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdtempSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { thisMachine } from "../../dist/targets.ts";
+import process from "node:process";
+
+const SCRIPT = fileURLToPath(new URL("../../dist/install.sh", import.meta.url));
+const NAME = `gate-${thisMachine(process.platform, process.arch, false).name}`;
+const PROGRAM = "#!/bin/sh\necho gate 1.2.3\n";
+
+describe.skipIf(process.platform === "win32")("install.sh", () => {
+  function release({ checksum = sha256(PROGRAM), name = NAME } = {}) {
+    const folder = mkdtempSync(join(tmpdir(), "gate-release-"));
+    writeFileSync(join(folder, NAME), PROGRAM);
+    writeFileSync(join(folder, "checksums.txt"), `${checksum}  ${name}\n`);
+    return folder;
+  }
+
+  function install(from: string) {
+    const to = join(mkdtempSync(join(tmpdir(), "gate-install-")), "new folder");
+    const { status, stdout, stderr } = spawnSync("sh", [SCRIPT, from, to], { encoding: "utf8" });
+    return { status, stdout, stderr, to };
+  }
+
+  test("puts the machine's executable in place and says what is missing", () => {
+    const { status, stdout, to } = install(release());
+    expect(status).toBe(0);
+    expect(stdout).toContain(`gate 1.2.3 is in ${to}`);
+    expect(stdout).toContain(`export PATH="${to}:$PATH"`);
+    expect(readFileSync(join(to, "gate"), "utf8")).toBe(PROGRAM);
+    expect(readlinkSync(join(to, "scenario-tool"))).toBe("gate");
+  });
+
+  test.each([
+    ["bytes that are not those of the checksum", { checksum: sha256("other") }, "is not what"],
+    ["a release that does not know this machine", { name: "gate-vax" }, "does not know"],
+  ])("refuses %s and installs nothing", (_, options, message) => {
+    const { status, stderr, to } = install(release(options));
+    expect(status).toBe(1);
+    expect(stderr).toContain(message);
+    expect(() => readFileSync(join(to, "gate"))).toThrow("ENOENT");
+  });
+
+  test("refuses an address that is not encrypted", () => {
+    const { status, stderr } = install("http://127.0.0.1:9/release");
+    expect(status).toBe(1);
+    expect(stderr).toContain("use https");
+  });
+});
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
