@@ -2,10 +2,14 @@ import { Hono } from "hono";
 import { createMiddleware } from "hono/factory";
 import { actionsApi } from "./actions/api.ts";
 import { auditApi } from "./audit/api.ts";
+import { authApi, loginApi } from "./auth/api.ts";
 import { configApi } from "./config/api.ts";
 import type { AppEnv } from "./context.ts";
+import { GateError } from "./errors.ts";
+import { eventsApi } from "./events/api.ts";
 import { daemonApi, globalApi } from "./global/api.ts";
 import { mcpApi } from "./mcp/api.ts";
+import { healthApi } from "./health.ts";
 import { policyApi } from "./policy/api.ts";
 import { hubApi } from "./projects/api.ts";
 import { sessionsApi } from "./sessions/api.ts";
@@ -20,20 +24,27 @@ export function createApp() {
     .use("/api/sessions/*", withProject)
     .route("/api/actions", actionsApi)
     .route("/api/audit", auditApi)
+    .route("/api/auth", authApi)
     .route("/api/config", configApi)
     .route("/api/daemon", daemonApi)
+    .route("/api/events", eventsApi)
     .route("/api/global", globalApi)
     .route("/api/hub", hubApi)
     .route("/api/policy", policyApi)
     .route("/api/sessions", sessionsApi)
-    .route("/mcp", mcpApi);
+    .route("/login", loginApi)
+    .route("/mcp", mcpApi)
+    .route("/", healthApi);
 }
 
 export type App = ReturnType<typeof createApp>;
 
 // `?project=`, else the one that the action belongs to, else the only one there is.
 const withProject = createMiddleware<AppEnv>(async (c, next) => {
-  const asked = c.req.query("project");
+  const [asked, ...more] = c.req.queries("project") ?? [];
+  if (more.length > 0) {
+    throw new GateError("invalid", 'Cannot tell which project is meant: "project" is given twice');
+  }
   const { daemon } = c.var;
   const action = /^\/api\/actions\/([^/]+)/.exec(c.req.path)?.[1];
   if (asked) c.set("project", await daemon.project(asked));

@@ -1,6 +1,8 @@
+import type { Logins } from "./auth/login.ts";
 import type { Caller } from "./auth/schema.ts";
 import type { Daemon } from "./daemon.ts";
 import type { HttpConnections } from "./mcp/http_connections.ts";
+import type { EventReaders } from "./events/readers.ts";
 import type { Project } from "./projects/project.ts";
 
 /** Everything the gate takes from outside itself, so that tests can hand in their own. */
@@ -35,6 +37,8 @@ export interface AppEnv {
   Variables: {
     daemon: Daemon;
     caller: Caller;
+    logins: Logins;
+    readers: EventReaders;
     project: Project;
     mcp: HttpConnections;
   };

@@ -1,8 +1,12 @@
 import { Hono } from "hono";
 import { type App, createApp } from "./app.ts";
 import type { AppBindings, AppEnv, Environment } from "./context.ts";
+import type { Logins } from "./auth/login.ts";
 import type { Daemon } from "./daemon.ts";
+import { type Assets, createDashboard } from "./dashboard.ts";
+import { createDocs } from "./docs.ts";
 import { GateError } from "./errors.ts";
+import type { EventReaders } from "./events/readers.ts";
 import { problemResponse } from "./guard/response.ts";
 import { HttpConnections } from "./mcp/http_connections.ts";
 import { runCommand } from "./runtime/spawn.ts";
@@ -11,11 +15,15 @@ import { runCommand } from "./runtime/spawn.ts";
 export interface RouterServices {
   daemon: Daemon;
   now: Environment["now"];
+  logins: Logins;
+  readers: EventReaders;
+  assets: Assets;
   log: Environment["log"];
 }
 
 /** The URL map with its services, and an answer to everything that goes wrong in it. */
-export function createRouter({ daemon, now, log }: RouterServices) {
+export function createRouter(services: RouterServices) {
+  const { now, log } = services;
   const routes = createApp();
   const router = new Hono<AppEnv>();
   const mcp = new HttpConnections({
@@ -26,12 +34,16 @@ export function createRouter({ daemon, now, log }: RouterServices) {
     log: (message) => log("warn", message),
   });
   router.use(async (c, next) => {
-    c.set("daemon", daemon);
+    c.set("daemon", services.daemon);
+    c.set("logins", services.logins);
+    c.set("readers", services.readers);
     c.set("mcp", mcp);
     if (c.env.caller) c.set("caller", c.env.caller);
     await next();
   });
   router.route("/", routes);
+  router.route("/", createDocs(routes.routes));
+  router.route("/", createDashboard(services.assets));
   router.notFound((c) => problemResponse(missing(routes, c.req.method, c.req.path)));
   router.onError((error) => problemResponse(toGateError(error, log)));
   return {

@@ -2,15 +2,18 @@ import { homedir, platform } from "node:os";
 import { join } from "node:path";
 import { Credentials } from "./auth/credentials.ts";
 import { PageKeys } from "./auth/page_keys.ts";
+import { LoginCodes } from "./auth/login.ts";
 import { openTokens } from "./auth/tokens.ts";
 import { DEFAULT_PORT } from "./constants.ts";
 import type { Environment } from "./context.ts";
 import { Daemon } from "./daemon.ts";
 import { createEntrance } from "./entrance.ts";
 import { GateError } from "./errors.ts";
+import { EventReaders } from "./events/readers.ts";
 import { problemResponse, secure } from "./guard/response.ts";
 import { createRouter } from "./router.ts";
 import { openHome } from "./runtime/home.ts";
+import { readAsset } from "./runtime/assets.ts";
 import { removeDaemonFile, writeDaemonFile } from "./runtime/daemon_file.ts";
 import { type Listening, type RawRequest, serve, type Timeouts } from "./runtime/serve.ts";
 
@@ -36,6 +39,8 @@ export interface Gate {
   close(): Promise<void>;
 }
 
+type Entrance = (request: RawRequest) => Promise<Response>;
+
 /** Longer paths do not fit into a socket's address on macOS. */
 const LONGEST_SOCKET_PATH = 100;
 
@@ -44,14 +49,10 @@ const LONGEST_SOCKET_PATH = 100;
  * finds out before it touches a ledger. @throws PortTakenError, GateError
  */
 export async function startGate(options: StartOptions): Promise<Gate> {
-  const { environment, port, auth = "token" } = options;
-  if (auth === "none") refuseOpenGate(environment.home, port);
+  const { environment, port } = options;
+  if (options.auth === "none") refuseOpenGate(environment.home, port);
   openHome(environment.home);
-  const tokens = await openTokens(environment.home);
-  const page_keys = new PageKeys(environment);
-  await page_keys.load();
-  const credentials = new Credentials(tokens, page_keys, { open: auth === "none" });
-  const entrance = createLatch<(request: RawRequest) => Promise<Response>>();
+  const entrance = createLatch<Entrance>();
   const listening = await serve({
     port,
     socket_path: socketPath(environment.home),
@@ -60,24 +61,7 @@ export async function startGate(options: StartOptions): Promise<Gate> {
     timeouts: options.timeouts,
   });
   try {
-    const daemon = await Daemon.open(environment, {
-      port: listening.port,
-      project: options.project ?? null,
-    });
-    const router = createRouter({ ...environment, daemon });
-    entrance.open(createEntrance(router, credentials, environment.log));
-    if (!options.project) await writeDaemonFile(environment, listening);
-    return {
-      daemon,
-      port: listening.port,
-      socket_path: listening.socket_path,
-      url: `http://localhost:${listening.port}`,
-      async close() {
-        await stopServing(router, listening);
-        await daemon.close();
-        if (!options.project) await removeDaemonFile(environment.home);
-      },
-    };
+    return await openGate(options, listening, entrance.open);
   } catch (error) {
     entrance.fail(error);
     await listening.close(0);
@@ -85,10 +69,37 @@ export async function startGate(options: StartOptions): Promise<Gate> {
   }
 }
 
-/** What runs in our name is stopped and reported while there still is a ledger. */
-async function stopServing(router: { close(): Promise<void> }, listening: Listening) {
-  await router.close();
-  await listening.close();
+async function openGate(
+  { environment, auth, project }: StartOptions,
+  listening: Listening,
+  open: (entrance: Entrance) => void,
+): Promise<Gate> {
+  const { log, home } = environment;
+  const { port, socket_path } = listening;
+  const keys = new PageKeys(environment);
+  const tokens = await openTokens(home);
+  await keys.load();
+  const credentials = new Credentials(tokens, keys, { open: auth === "none" });
+  const daemon = await Daemon.open(environment, { port, project: project ?? null });
+  const readers = new EventReaders({ bus: daemon.bus, stream: daemon.stream, log });
+  const logins = { codes: new LoginCodes(environment), keys };
+  const router = createRouter({ ...environment, daemon, logins, readers, assets: readAsset });
+  open(createEntrance(router, credentials, log));
+  if (!project) await writeDaemonFile(environment, listening);
+  return {
+    daemon,
+    port,
+    socket_path,
+    url: `http://localhost:${port}`,
+    async close() {
+      readers.close();
+      // What runs in our name is stopped and reported while there still is a ledger.
+      await router.close();
+      await listening.close();
+      await daemon.close();
+      if (!project) await removeDaemonFile(home);
+    },
+  };
 }
 
 function refuseOpenGate(home: string, port: number): void {

@@ -2,15 +2,13 @@ import type { MiddlewareHandler } from "hono";
 import { z } from "zod";
 import type { AppEnv } from "./context.ts";
 import { GateError } from "./errors.ts";
+import { SCHEMA } from "./openapi.ts";
 
 type Validated<T extends "json" | "query", S extends z.ZodType> = MiddlewareHandler<
   AppEnv,
   string,
   { in: { [K in T]: z.input<S> }; out: { [K in T]: z.output<S> } }
 >;
-
-/** The schema a validating middleware checks, for the OpenAPI document. */
-export const SCHEMA = Symbol("schema");
 
 /** Checks the JSON body, which the guard has read; an empty body counts as `{}`. @throws GateError `invalid` */
 export function json<S extends z.ZodType>(schema: S): Validated<"json", S> {

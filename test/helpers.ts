@@ -4,9 +4,12 @@ import { dirname, join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import type { AuditEvent } from "../server/audit/schema.ts";
 import { listEvents } from "../server/audit/store.ts";
+import { LoginCodes } from "../server/auth/login.ts";
+import { PageKeys } from "../server/auth/page_keys.ts";
 import type { Caller, Scope } from "../server/auth/schema.ts";
 import type { Environment } from "../server/context.ts";
 import { Daemon } from "../server/daemon.ts";
+import { EventReaders } from "../server/events/readers.ts";
 import type { PublishedEvent } from "../server/events/schema.ts";
 import type { Policies } from "../server/policy/schema.ts";
 import type { Project } from "../server/projects/project.ts";
@@ -155,10 +158,9 @@ class OpenTestGate implements TestGate {
 
   async open(): Promise<void> {
     this.daemon = await Daemon.open(this.environment, { port: 47999 });
-    const { now, log } = this.environment;
-    this.#router = createRouter({ daemon: this.daemon, now, log });
     this.#isOpen = true;
     this.daemon.bus.subscribe((event) => this.events.push(event));
+    this.#router = this.#createRouter();
     const { id } = await this.daemon.registerProject(this.root);
     this.project = await this.daemon.project(id);
   }
@@ -175,6 +177,18 @@ class OpenTestGate implements TestGate {
   ): Promise<Response> {
     const request = new Request(`http://localhost:47999${path}`, { method });
     return await this.#router.fetch(request, { caller: testCaller(scope), json: body });
+  }
+
+  #createRouter() {
+    const { daemon, environment } = this;
+    const { log } = environment;
+    return createRouter({
+      ...environment,
+      daemon,
+      logins: { codes: new LoginCodes(environment), keys: new PageKeys(environment) },
+      readers: new EventReaders({ bus: daemon.bus, stream: daemon.stream, log }),
+      assets: () => Promise.resolve(null),
+    });
   }
 
   write(path: string, content: string | Uint8Array): string {

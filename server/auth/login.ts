@@ -1,6 +1,14 @@
 import type { Environment } from "../context.ts";
 import { GateError } from "../errors.ts";
 import { createSecret, digestOf } from "./digest.ts";
+import type { PageKeys } from "./page_keys.ts";
+import type { LoginCode } from "./schema.ts";
+
+/** What logging a browser in takes. */
+export interface Logins {
+  codes: LoginCodes;
+  keys: PageKeys;
+}
 
 const LIFETIME_MS = 60_000;
 const MOST_CODES = 32;
@@ -17,13 +25,17 @@ export class LoginCodes {
     this.#now = environment.now;
   }
 
-  /** A new code and when it ends. */
-  create(): { code: string; expires_at: string } {
+  /** A new code, when it ends and what a browser opens. */
+  create(): LoginCode {
     const code = createSecret(128);
     const expires = this.#now() + LIFETIME_MS;
     this.#forget();
     this.#codes.set(hex(code), expires);
-    return { code, expires_at: new Date(expires).toISOString() };
+    return {
+      code,
+      expires_at: new Date(expires).toISOString(),
+      path: `/login?code=${code}`,
+    };
   }
 
   /**

@@ -12,3 +12,11 @@ export interface Caller {
   /** How the credential came: a token file, the dashboard's page key, or `--auth none`. */
   via: "token" | "page" | "none";
 }
+
+/** Answer of `POST /api/auth/login-code`. */
+export const LoginCode = z.object({
+  code: z.string(),
+  expires_at: z.iso.datetime(),
+  path: z.string().describe("what to open in a browser, after the daemon's address"),
+});
+export type LoginCode = z.infer<typeof LoginCode>;

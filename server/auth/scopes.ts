@@ -21,6 +21,7 @@ const AGENT_ROUTES: [method: string, path: RegExp][] = [
 // The dashboard's own addresses: each answers with the page, which holds no data.
 const PAGES =
   /^\/(?:(?:approvals|actions|sessions|policy|team|routes|remediation|analytics|audit|agents|projects|settings)(?:\/[\w.-]+)*)?$/;
+const OPEN = ["/healthz", "/login", "/docs", "/docs/style.css"];
 const STATIC = /^\/assets\/[\w.-]+$/;
 
 /** Whether this scope may use that route. */
@@ -40,5 +41,5 @@ export function isPage(path: string): boolean {
 /** Whether no credential is asked for: health, logging in, and the dashboard without its data. */
 export function isPublic(method: string, path: string): boolean {
   if (method !== "GET" && method !== "HEAD") return false;
-  return path === "/healthz" || path === "/login" || isPage(path) || STATIC.test(path);
+  return OPEN.includes(path) || isPage(path) || STATIC.test(path);
 }

@@ -18,3 +18,13 @@ export type StreamEvent = z.infer<typeof StreamEvent>;
 /** A published event with its place in the machine-wide stream: the SSE id, ever growing. */
 export const PublishedEvent = StreamEvent.extend({ cursor: z.number().int() });
 export type PublishedEvent = z.infer<typeof PublishedEvent>;
+
+/** Query of `GET /api/events`; without `topics`, all of them. */
+export const EventsQuery = z.object({
+  topics: z.string().max(256)
+    .transform((text) => text.split(","))
+    .pipe(z.array(Topic).max(Topic.options.length))
+    .optional(),
+  project: z.string().max(256).optional(),
+});
+export type EventsQuery = z.infer<typeof EventsQuery>;

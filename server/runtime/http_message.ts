@@ -108,6 +108,7 @@ async function pump(
   const reader = body.getReader();
   const stop = () => void reader.cancel().catch(() => {});
   signal.addEventListener("abort", stop);
+  if (signal.aborted) stop();
   try {
     for (let next = await reader.read(); !next.done; next = await reader.read()) {
       if (signal.aborted) return;

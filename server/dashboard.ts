@@ -1,0 +1,32 @@
+import { Hono } from "hono";
+import { isPage } from "./auth/scopes.ts";
+import type { AppEnv } from "./context.ts";
+import { GateError } from "./errors.ts";
+import type { Asset } from "./runtime/assets.ts";
+
+/** Finds a built file of the dashboard by its URL path. */
+export type Assets = (path: string) => Promise<Asset | null>;
+
+/** The dashboard: its files, and its one page at every address that is a page of it. */
+export function createDashboard(assets: Assets) {
+  return new Hono<AppEnv>().get("*", async (c, next) => {
+    const { path } = c.req;
+    if (!isPage(path) && !path.startsWith("/assets/")) return await next();
+    const asset = await assets(isPage(path) ? "/" : path);
+    if (!asset && isPage(path)) {
+      throw new GateError(
+        "unavailable",
+        "Cannot show the dashboard: it was not built into this gate",
+      );
+    }
+    if (!asset) return await next();
+    const headers = {
+      "content-type": asset.type,
+      "etag": asset.etag,
+      // A file's name changes with its content; the page's does not.
+      "cache-control": isPage(path) ? "no-cache" : "public, max-age=31536000, immutable",
+    };
+    if (c.req.header("if-none-match") === asset.etag) return c.body(null, 304, headers);
+    return c.body(asset.bytes, 200, headers);
+  });
+}
