@@ -1,0 +1,260 @@
+import { existsSync, mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { type Agent, connectAgent, until } from "./agent.ts";
+
+const HELD = { path: "held.txt", content: "x" };
+
+test("a held call gets its answer as soon as a person has approved", async () => {
+  const agent = await connectAgent();
+  const answer = agent.call("write_file", HELD);
+  const id = await firstHeld(agent);
+  agent.daemon.decide(id, { status: "approved", decided_by: "ada" });
+  expect(await answer).toMatchObject({
+    isError: false,
+    body: { action_id: id, status: "approved", execution: "succeeded" },
+  });
+  await agent.close();
+});
+
+test("a rejection carries the reviewer's reason", async () => {
+  const agent = await connectAgent();
+  const answer = agent.call("write_file", HELD);
+  const id = await firstHeld(agent);
+  agent.daemon.decide(id, { status: "rejected", decided_by: "ada", reason: "not before Monday" });
+  const { isError, body } = await answer;
+  expect(isError).toBe(true);
+  expect(body).toMatchObject({ status: "rejected", reason: "not before Monday" });
+  expect(body.message).toBe("Rejected by ada, nothing was done: not before Monday");
+  await agent.close();
+});
+
+test("nobody decides in time: pending with the next step, and await_action goes on", async () => {
+  const agent = await connectAgent();
+  const { isError, body } = await agent.call("write_file", { ...HELD, wait_ms: 30 });
+  expect(isError).toBe(false);
+  expect(body).toMatchObject({
+    status: "pending",
+    execution: "none",
+    next_tool: "await_action",
+    retry_after_s: expect.any(Number),
+  });
+  const action_id = body.action_id as string;
+  const again = { action_id, wait_ms: 30 };
+  expect((await agent.call("await_action", again)).body.status).toBe("pending");
+  expect((await agent.call("get_action", { action_id })).body.status).toBe("pending");
+  agent.daemon.decide(action_id, { status: "approved" });
+  for (const _ of [1, 2]) {
+    expect((await agent.call("await_action", { action_id })).body).toMatchObject({
+      status: "approved",
+      execution: "succeeded",
+    });
+  }
+  await agent.close();
+});
+
+test("an edited action says so and brings what was done instead", async () => {
+  const agent = await connectAgent();
+  const answer = agent.call("write_file", HELD);
+  const id = await firstHeld(agent);
+  agent.daemon.decide(id, { status: "approved", edited: true });
+  agent.daemon.decide(id, { result: { content: "y", diff: "-x\n+y" } });
+  const { body } = await answer;
+  expect(body).toMatchObject({ edited: true, content: "y", diff: "-x\n+y" });
+  expect(body.message).toContain("a reviewer changed it");
+  await agent.close();
+});
+
+test("a waiting call shows signs of life, each with a greater number", async () => {
+  const agent = await connectAgent({ timing: { first_ms: 10, every_ms: 10 } });
+  const seen: { progress: number; message?: string }[] = [];
+  const answer = agent.client.callTool({ name: "write_file", arguments: HELD }, undefined, {
+    onprogress: (sign) => seen.push(sign),
+  });
+  const id = await firstHeld(agent);
+  await until(() => seen.length >= 3, "three signs of life");
+  agent.daemon.decide(id, { status: "approved" });
+  await answer;
+  expect(seen[0]!.message).toBe("Held for a person's decision: write_file held.txt");
+  expect(seen.slice(1).every(({ progress }, i) => progress > seen[i]!.progress)).toBe(true);
+  const count = seen.length;
+  await agent.call("project_info");
+  expect(seen.length).toBe(count);
+  await agent.close();
+});
+
+test("a cancelled call decides nothing, and the next one finds the action as it was", async () => {
+  const agent = await connectAgent();
+  const giveUp = new AbortController();
+  const call = agent.client.callTool({ name: "write_file", arguments: HELD }, undefined, {
+    signal: giveUp.signal,
+  });
+  const id = await firstHeld(agent);
+  giveUp.abort("the user pressed escape");
+  await expect(call).rejects.toThrow();
+  expect(agent.daemon.actions.get(id)!.status).toBe("pending");
+  // opencode cancels every call that has been answered.
+  await agent.client.notification({
+    method: "notifications/cancelled",
+    params: { requestId: 1, reason: "AbortError" },
+  });
+  agent.daemon.decide(id, { status: "approved" });
+  expect((await agent.call("await_action", { action_id: id })).body.status).toBe("approved");
+  expect(agent.daemon.calls.some((call) => /cancel|reject/.test(call))).toBe(false);
+  await agent.close();
+});
+
+test("a restart of the daemon in the middle of a hold is not noticed", async () => {
+  const agent = await connectAgent();
+  const answer = agent.call("write_file", HELD);
+  const id = await firstHeld(agent);
+  const { connects } = agent.daemon;
+  agent.daemon.away = true;
+  await until(() => agent.daemon.connects > connects + 1, "it looks for the daemon");
+  agent.daemon.decide(id, { status: "approved" });
+  agent.daemon.away = false;
+  expect((await answer).body).toMatchObject({ action_id: id, execution: "succeeded" });
+  expect(agent.daemon.actions.size).toBe(1);
+  await agent.close();
+});
+
+test("a daemon that stays away in the middle of a hold leaves the id with the agent", async () => {
+  const agent = await connectAgent();
+  const answer = agent.call("write_file", { ...HELD, wait_ms: 400 });
+  await firstHeld(agent);
+  agent.daemon.away = true;
+  expect(await answer).toMatchObject({ isError: false, body: { status: "pending" } });
+  await agent.close();
+});
+
+test("an answer that was lost on the way does not make a second action", async () => {
+  const agent = await connectAgent();
+  await agent.call("project_info");
+  const submitted = () => agent.daemon.actions.size === 1;
+  const answer = agent.call("write_file", { path: "a", content: "x" });
+  await until(() => agent.daemon.calls.includes("POST /api/actions"), "it is submitted");
+  agent.daemon.away = true;
+  await until(submitted, "it is recorded");
+  agent.daemon.away = false;
+  expect((await answer).body.status).toBe("approved");
+  expect(agent.daemon.actions.size).toBe(1);
+  await agent.close();
+});
+
+test("twenty calls at once are all answered, each with its own action", async () => {
+  const agent = await connectAgent();
+  const calls = Array.from(
+    { length: 20 },
+    (_, i) => agent.call("write_file", { path: `held-${i}`, content: `${i}` }),
+  );
+  await until(() => agent.daemon.actions.size === 20, "all are held");
+  for (const id of agent.daemon.actions.keys()) agent.daemon.decide(id, { status: "approved" });
+  const answers = await Promise.all(calls);
+  expect(new Set(answers.map(({ body }) => body.action_id)).size).toBe(20);
+  answers.forEach(({ body }, i) => expect(body.path).toBe(`held-${i}`));
+  await agent.close();
+});
+
+test("more calls at once than could be held are refused, and none is lost", async () => {
+  const agent = await connectAgent();
+  const calls = Array.from(
+    { length: 60 },
+    (_, i) => agent.call("write_file", { path: `held-${i}`, content: "", wait_ms: 300 }),
+  );
+  const answers = await Promise.all(calls);
+  const refused = answers.filter(({ isError }) => isError);
+  expect(refused.length).toBe(12);
+  expect(String(refused[0]!.body.message)).toContain("48 calls at once");
+  expect(agent.daemon.actions.size).toBe(48);
+  await agent.close();
+});
+
+test("a content of ten megabytes arrives whole", async () => {
+  const agent = await connectAgent();
+  const content = "0123456789abcdef\n".repeat(600_000);
+  expect((await agent.call("write_file", { path: "big", content })).body.status).toBe("approved");
+  await agent.close();
+});
+
+test("a command is run here once it is approved, and only once", async () => {
+  const agent = await connectAgent();
+  const marks = join(mkdtempSync(join(tmpdir(), "gate-run-")), "marks");
+  const command = `echo held >> ${marks}; sleep 0.2; echo $FROM_AGENT`;
+  const answer = agent.call("run_command", { command });
+  const id = await firstHeld(agent);
+  const both = [agent.call("await_action", { action_id: id }), answer];
+  agent.daemon.decide(id, { status: "approved", edited: true });
+  for (const { body } of await Promise.all(both)) {
+    expect(body).toMatchObject({ execution: "succeeded", exit_code: 0, output: "yes\n" });
+  }
+  expect(agent.daemon.claims).toEqual([id]);
+  expect(readFileSync(marks, "utf8")).toBe("held\n");
+  await agent.close();
+});
+
+test("a command outlasts the call that waits for it, and await_action brings its output", async () => {
+  const agent = await connectAgent();
+  const args = { command: "sleep 0.4; echo late", wait_ms: 50 };
+  const { isError, body } = await agent.call("run_command", args);
+  expect(isError).toBe(false);
+  expect(body).toMatchObject({ execution: "running", next_tool: "await_action" });
+  expect((await agent.call("await_action", { action_id: body.action_id })).body).toMatchObject({
+    execution: "succeeded",
+    output: "late\n",
+  });
+  await agent.close();
+});
+
+test("an output over the cap is cut, and the cut is told", async () => {
+  const agent = await connectAgent();
+  const { body } = await agent.call("run_command", { command: "seq 1 100000" });
+  expect(body).toMatchObject({ exit_code: 0, truncated: true });
+  expect(String(body.output)).toMatch(/^1\n2\n[^]*100000\n$/);
+  expect(String(body.output).length).toBeLessThan(1_500);
+  await agent.close();
+});
+
+test.each([
+  ["the end of the input", (agent: Agent) => void agent.client.close()],
+  ["a signal", (agent: Agent) => agent.stop.abort()],
+])("%s kills what runs, as a group, and reports it", async (_, goAway) => {
+  const agent = await connectAgent();
+  const alive = join(mkdtempSync(join(tmpdir(), "gate-run-")), "alive");
+  const command = `(sleep 3; touch ${alive}) & touch ${alive}.started; sleep 30`;
+  const { body } = await agent.call("run_command", { command, wait_ms: 100 });
+  await until(() => existsSync(`${alive}.started`), "it runs");
+  goAway(agent);
+  if (!agent.stop.signal.aborted) await agent.close();
+  await agent.ended;
+  const action = agent.daemon.actions.get(body.action_id as string)!;
+  expect(action).toMatchObject({ execution: "failed", exit_code: null });
+  expect(action.error).toBeTruthy();
+  expect(existsSync(alive)).toBe(false);
+  expect(agent.daemon.sessions).toMatchObject([{ ended: true }]);
+});
+
+test("a command that somebody else runs is waited for, not run again", async () => {
+  const agent = await connectAgent();
+  const { body } = await agent.call("run_command", { command: "echo held", wait_ms: 10 });
+  const action_id = body.action_id as string;
+  agent.daemon.decide(action_id, { status: "approved", execution: "running" });
+  const answer = agent.call("await_action", { action_id });
+  await until(
+    () => agent.daemon.calls.filter((call) => call.endsWith("/wait")).length > 2,
+    "it waits",
+  );
+  agent.daemon.decide(action_id, {
+    execution: "succeeded",
+    exit_code: 0,
+    result: { output: "elsewhere" },
+  });
+  expect((await answer).body).toMatchObject({ output: "elsewhere" });
+  expect(agent.daemon.claims).toEqual([]);
+  await agent.close();
+});
+
+async function firstHeld({ daemon }: Agent): Promise<string> {
+  await until(() => daemon.calls.some((call) => call.endsWith("/wait")), "the call is held");
+  return [...daemon.actions.keys()][0]!;
+}
