@@ -6,7 +6,7 @@ import { LineTransport } from "../../../server/mcp/line_transport.ts";
 import { serveStdio, type StdioOptions } from "../../../server/mcp/stdio.ts";
 import { runCommand } from "../../../server/runtime/spawn.ts";
 import { FakeDaemon } from "./fake_daemon.ts";
-import { Client } from "./sdk_client.ts";
+import { type Answer, callTool, type Client, connectClient } from "./sdk_client.ts";
 
 /** A connected agent, with what stands behind it. */
 export interface Agent {
@@ -20,11 +20,6 @@ export interface Agent {
   /** What a tool answered, as the agent's host hands it on. */
   call: (name: string, args?: Record<string, unknown>) => Promise<Answer>;
   close: () => Promise<void>;
-}
-
-export interface Answer {
-  isError: boolean;
-  body: Record<string, unknown>;
 }
 
 /** The SDK's client, connected through two pipes to the server that `gate mcp` runs. */
@@ -50,26 +45,15 @@ export async function connectAgent(options: Partial<StdioOptions> = {}): Promise
     log: (line) => logs.push(line),
     ...options,
   });
-  const client = new Client({ name: "claude-code", version: "2.1" });
-  await client.connect(new LineTransport({ input: down, output: up, log: () => {} }));
+  const client = await connectClient(
+    new LineTransport({ input: down, output: up, log: () => {} }),
+  );
   const close = async () => {
     up.end();
     await ended;
   };
-  const call = async (name: string, args: Record<string, unknown> = {}) =>
-    toAnswer(await client.callTool({ name, arguments: args }));
+  const call: Agent["call"] = (name, args) => callTool(client, name, args);
   return { client, daemon, folder, ended, logs, stop, call, close };
-}
-
-/** Both forms of an answer; throws where they differ. */
-export function toAnswer(result: Awaited<ReturnType<Client["callTool"]>>): Answer {
-  const [text] = result.content as { type: string; text: string }[];
-  const structured = JSON.stringify(result.structuredContent);
-  if (text?.text !== structured) throw new Error(`text ${text?.text} is not ${structured}`);
-  return {
-    isError: result.isError === true,
-    body: result.structuredContent as Record<string, unknown>,
-  };
 }
 
 /** Looks again until it holds. */

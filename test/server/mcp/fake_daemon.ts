@@ -55,12 +55,12 @@ export class FakeDaemon {
     const request = new Request(input, init);
     this.calls.push(`${request.method} ${new URL(request.url).pathname}`);
     if (this.away) throw new TypeError("connection refused");
-    const answer = await this.#app.fetch(request);
+    const answer = await this.app.fetch(request);
     if (this.away) throw new TypeError("connection reset");
     return answer;
   };
 
-  readonly #app = new Hono()
+  readonly app = new Hono()
     .get("/api/hub/projects", (c) => c.json({ items: this.projects }))
     .post("/api/hub/projects", async (c) => {
       const { root } = await c.req.json();
