@@ -8,6 +8,7 @@ import { type OwnerLock, takeOwnership } from "./db/owner.ts";
 import { Bus } from "./events/bus.ts";
 import { Stream } from "./events/stream.ts";
 import type { DaemonStatus } from "./global/schema.ts";
+import { Idempotency } from "./idempotency/idempotency.ts";
 import { listAcross, listPendingAcross } from "./projects/across.ts";
 import type { Project } from "./projects/project.ts";
 import { Projects } from "./projects/projects.ts";
@@ -28,6 +29,7 @@ export class Daemon {
   readonly port: number;
   readonly bus: Bus;
   readonly stream: Stream;
+  readonly idempotency: Idempotency;
   readonly #environment: Environment;
   readonly #started: number;
   readonly #owner: OwnerLock;
@@ -45,6 +47,7 @@ export class Daemon {
     this.port = port;
     this.bus = parts.bus;
     this.stream = parts.stream;
+    this.idempotency = new Idempotency(parts.registry.database, environment.now);
     this.#owner = parts.owner;
     this.#registry = parts.registry;
     this.#projects = parts.projects;

@@ -8,6 +8,7 @@ import { createDocs } from "./docs.ts";
 import { GateError } from "./errors.ts";
 import type { EventReaders } from "./events/readers.ts";
 import { problemResponse } from "./guard/response.ts";
+import { idempotent } from "./idempotency/middleware.ts";
 import { HttpConnections } from "./mcp/http_connections.ts";
 import { runCommand } from "./runtime/spawn.ts";
 
@@ -41,6 +42,7 @@ export function createRouter(services: RouterServices) {
     if (c.env.caller) c.set("caller", c.env.caller);
     await next();
   });
+  router.use("/api/*", idempotent);
   router.route("/", routes);
   router.route("/", createDocs(routes.routes));
   router.route("/", createDashboard(services.assets));

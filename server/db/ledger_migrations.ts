@@ -175,17 +175,5 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
     `CREATE TRIGGER checkpoints_no_delete BEFORE DELETE ON checkpoints BEGIN
       SELECT RAISE(ABORT, 'checkpoints are append-only');
     END`,
-
-    `CREATE TABLE idempotency (
-      project_id TEXT NOT NULL,
-      key TEXT NOT NULL,
-      body_hash TEXT NOT NULL,
-      status INTEGER NOT NULL,
-      answer TEXT NOT NULL,
-      created_at TEXT NOT NULL,
-      expires_at TEXT NOT NULL,
-      PRIMARY KEY (project_id, key)
-    ) STRICT`,
-    "CREATE INDEX idempotency_by_expiry ON idempotency (project_id, expires_at)",
   ],
 }];

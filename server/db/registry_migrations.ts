@@ -34,5 +34,13 @@ export const REGISTRY_MIGRATIONS: Migration[] = [{
       seq INTEGER NOT NULL,
       at TEXT NOT NULL
     ) STRICT`,
+    `CREATE TABLE idempotency (
+      key TEXT PRIMARY KEY,
+      fingerprint TEXT NOT NULL,
+      status INTEGER NOT NULL,
+      answer TEXT NOT NULL,
+      expires_at TEXT NOT NULL
+    ) STRICT`,
+    "CREATE INDEX idempotency_by_expiry ON idempotency (expires_at)",
   ],
 }];

@@ -1,0 +1,58 @@
+import type { Database } from "../db/database.ts";
+
+/** What is kept of a request that came with an `Idempotency-Key`. */
+export interface Kept {
+  fingerprint: string;
+  /** 0 while the request runs, and for ever when the daemon died meanwhile. */
+  status: number;
+  answer: string;
+}
+
+export async function findKept(
+  database: Database,
+  key: string,
+  now: string,
+): Promise<Kept | null> {
+  const rows = await database.all(
+    "SELECT fingerprint, status, answer FROM idempotency WHERE key = ? AND expires_at > ?",
+    [key, now],
+  );
+  return (rows[0] as unknown as Kept | undefined) ?? null;
+}
+
+/** Notes that the request runs, and lets go of what is too old or too much. */
+export async function insertRunning(
+  database: Database,
+  row: { key: string; fingerprint: string; now: string; expires_at: string; most: number },
+): Promise<void> {
+  const { key, fingerprint, now, expires_at, most } = row;
+  await database.batch([
+    { sql: "DELETE FROM idempotency WHERE expires_at <= ?", args: [now] },
+    {
+      sql: `DELETE FROM idempotency WHERE key IN
+        (SELECT key FROM idempotency ORDER BY expires_at DESC LIMIT -1 OFFSET ?)`,
+      args: [most - 1],
+    },
+    {
+      sql: `INSERT INTO idempotency (key, fingerprint, status, answer, expires_at)
+        VALUES (?, ?, 0, '', ?)`,
+      args: [key, fingerprint, expires_at],
+    },
+  ]);
+}
+
+export async function updateAnswer(
+  database: Database,
+  key: string,
+  status: number,
+  answer: string,
+): Promise<void> {
+  await database.batch([{
+    sql: "UPDATE idempotency SET status = ?, answer = ? WHERE key = ?",
+    args: [status, answer, key],
+  }]);
+}
+
+export async function removeKept(database: Database, key: string): Promise<void> {
+  await database.batch([{ sql: "DELETE FROM idempotency WHERE key = ?", args: [key] }]);
+}
