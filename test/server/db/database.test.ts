@@ -1,0 +1,108 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { Database } from "../../../server/db/database.ts";
+import { startChild } from "../../child.ts";
+
+function place(name = "a.db"): string {
+  const folder = mkdtempSync(join(tmpdir(), "gate-db-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return join(folder, name);
+}
+
+async function openAt(path: string, busy_limit_ms = 10_000): Promise<Database> {
+  const database = await Database.open(path, { busy_limit_ms });
+  onTestFinished(() => database.close());
+  return database;
+}
+
+const sql = (text: string) => ({ sql: text, args: [] });
+
+async function openTable(busy_limit_ms?: number): Promise<Database> {
+  const database = await openAt(place(), busy_limit_ms);
+  await database.batch([sql("CREATE TABLE t (n INTEGER PRIMARY KEY) STRICT")]);
+  return database;
+}
+
+const count = async (database: Database) =>
+  (await database.all("SELECT count(*) AS n FROM t"))[0]!.n;
+
+test.each([
+  ["journal_mode", "wal"],
+  ["synchronous", 2],
+  ["foreign_keys", 1],
+  ["trusted_schema", 0],
+  ["cell_size_check", 1],
+  ["journal_size_limit", 67_108_864],
+])("PRAGMA %s is %s", async (name, value) => {
+  const database = await openAt(place());
+  expect(await database.all(`PRAGMA ${name}`)).toEqual([{ [name]: value }]);
+});
+
+test("a path may hold what means something in a URL", async () => {
+  const database = await openAt(place("ä ?#%41&.db"));
+  await database.batch([sql("CREATE TABLE t (n INTEGER) STRICT")]);
+  expect(await count(database)).toBe(0);
+});
+
+test("a batch is done whole or not at all", async () => {
+  const database = await openTable();
+  const batch = database.batch([sql("INSERT INTO t VALUES (1)"), sql("INSERT INTO t VALUES (1)")]);
+  await expect(batch).rejects.toThrow("UNIQUE");
+  expect(await count(database)).toBe(0);
+});
+
+test("100 batches at once are done one after the other", async () => {
+  const database = await openTable();
+  const insert = sql("INSERT INTO t SELECT coalesce(max(n), 0) + 1 FROM t RETURNING n");
+  const rows = await Promise.all(Array.from({ length: 100 }, () => database.batch([insert])));
+  expect(rows.map(([first]) => first![0]!.n)).toEqual(Array.from({ length: 100 }, (_, i) => i + 1));
+});
+
+test("a text with a NUL is refused, not cut", async () => {
+  const database = await openTable();
+  await expect(database.batch([{ sql: "SELECT ?", args: ["a\0b"] }]))
+    .rejects.toMatchObject({ code: "invalid" });
+});
+
+// libsql-client-ts#352: without a new connection the second batch fails, and its open transaction
+// locks the other process out.
+test("a connection that met a lock goes on working, for both processes", async () => {
+  const database = await openTable();
+  const other = await startChild("server/db/hold_lock.ts", [database.path]);
+  for (let round = 1; round <= 3; round++) {
+    other.writeLine("lock");
+    expect(await other.readLine()).toBe("locked");
+    const waiting = database.batch([{ sql: "INSERT INTO t VALUES (?)", args: [round] }]);
+    expect(await count(database)).toBe(round - 1);
+    other.writeLine("unlock");
+    expect(await other.readLine()).toBe("unlocked");
+    await waiting;
+    expect(await count(database)).toBe(round);
+  }
+});
+
+test("a lock that stays is told as unavailable, and everything works once it is gone", async () => {
+  const database = await openTable(50);
+  const other = await startChild("server/db/hold_lock.ts", [database.path]);
+  other.writeLine("lock");
+  await other.readLine();
+  await expect(database.batch([sql("INSERT INTO t VALUES (1)")]))
+    .rejects.toMatchObject({ code: "unavailable", message: expect.stringContaining("locked") });
+  await other.kill();
+  await database.batch([sql("INSERT INTO t VALUES (1)")]);
+  await database.batch([sql("INSERT INTO t VALUES (2)")]);
+  expect(await count(database)).toBe(2);
+});
+
+test("a closed database has its log in the file, and says that it is closed", async () => {
+  const database = await openTable();
+  await database.batch([sql("INSERT INTO t VALUES (1)")]);
+  await database.close();
+  await database.close();
+  await expect(database.all("SELECT 1")).rejects.toMatchObject({ code: "unavailable" });
+  await expect(database.batch([sql("SELECT 1")])).rejects.toMatchObject({ code: "unavailable" });
+  rmSync(`${database.path}-wal`, { force: true });
+  expect(await count(await openAt(database.path))).toBe(1);
+});

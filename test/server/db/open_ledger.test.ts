@@ -1,0 +1,256 @@
+import fc from "fast-check";
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { expect, onTestFinished, test } from "vitest";
+import { redactEvent } from "../../../server/audit/redact.ts";
+import type { AuditEvent } from "../../../server/audit/schema.ts";
+import { Signer } from "../../../server/audit/signer.ts";
+import { listEvents } from "../../../server/audit/store.ts";
+import { verifyChain } from "../../../server/audit/verify.ts";
+import { GENESIS, hashOf, link } from "../../../server/db/chain.ts";
+import { Database } from "../../../server/db/database.ts";
+import type { Ledger, NewEvent } from "../../../server/db/ledger.ts";
+import { openLedger } from "../../../server/db/open_ledger.ts";
+import { startChild } from "../../child.ts";
+
+function makeFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "gate-ledger-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+async function openIn(folder: string) {
+  const published: AuditEvent[] = [];
+  const signer = Signer.open(folder);
+  const { ledger, moved_to } = await openLedger({
+    project_id: "test",
+    folder,
+    pid: process.pid,
+    now: () => Date.UTC(2026, 0, 1),
+    redact: redactEvent,
+    sign: (head) => signer.sign(head),
+    publish: (events) => published.push(...events),
+  });
+  onTestFinished(() => ledger.close());
+  return { ledger, moved_to, published, public_key: signer.public_key };
+}
+
+function event(data: Record<string, unknown> = {}): NewEvent {
+  const actor = { kind: "agent" as const, id: "a" };
+  return { session_id: "s", action_id: null, type: "action.submitted", actor, data };
+}
+
+const verify = (ledger: Ledger, public_key: string) =>
+  verifyChain(ledger, { public_key, remembered: null });
+
+/** A row to decide on, as an action is. */
+const insertBlob = (sha256: string) => ({
+  sql: "INSERT INTO blobs VALUES ('test', ?, 0, 0, 'open')",
+  args: [sha256],
+});
+const decide = (as: string) => ({
+  statements: [{
+    sql: "UPDATE blobs SET created_at = ? WHERE created_at = 'open' RETURNING sha256",
+    args: [as],
+  }],
+  when: { sql: "SELECT 1 FROM blobs WHERE created_at = ?", args: [as] },
+  events: [event({ as })],
+});
+
+test("the first event follows the zero hash, each other one the one before", async () => {
+  const { ledger, published } = await openIn(makeFolder());
+  await ledger.commit({ statements: [], events: [event({ n: 1 }), event({ n: 2 })] });
+  await ledger.commit({ statements: [], events: [event({ n: 3 })] });
+  const events = await listEvents(ledger, 0, 10);
+  expect(events.map(({ seq }) => seq)).toEqual([1, 2, 3]);
+  expect(events[0]!.prev_hash).toBe("0".repeat(64));
+  expect(events[1]!.prev_hash).toBe(events[0]!.hash);
+  expect(events[2]!.prev_hash).toBe(events[1]!.hash);
+  expect(events.map(hashOf)).toEqual(events.map(({ hash }) => hash));
+  expect(published).toEqual(events);
+  expect(ledger.head).toEqual({ seq: 3, hash: events[2]!.hash });
+});
+
+test("the hash is that of RFC 8785 JSON, whatever the order of the keys", () => {
+  const at = "2026-01-01T00:00:00.000Z";
+  const place = { project_id: "test", at };
+  const [one] = link(GENESIS, [event({ b: 1, a: "ü" })], place);
+  const [other] = link(GENESIS, [event({ a: "ü", b: 1 })], place);
+  expect(one!.hash).toBe(other!.hash);
+  // sha256sum of the canonical text, made by hand.
+  expect(one!.hash).toBe("aa87d6c7832c06ca86927b239ae57c6bb32cb5a2df5a6ca29e77413838de0314");
+});
+
+test("20 decisions at once on one row: one winner, one event, the chain is whole", async () => {
+  const { ledger, published, public_key } = await openIn(makeFolder());
+  for (let round = 1; round <= 20; round++) {
+    await ledger.commit({ statements: [insertBlob(`${round}`)], events: [] });
+    const results = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => ledger.commit(decide(`${round}/${i}`))),
+    );
+    expect(results.filter(({ rows }) => rows[0]!.length === 1)).toHaveLength(1);
+    expect(results.filter(({ events }) => events.length === 1)).toHaveLength(1);
+    expect(published).toHaveLength(round);
+  }
+  expect(await verify(ledger, public_key)).toMatchObject({ ok: true, events: 20 });
+});
+
+test("20 commits at once stand in the chain one after the other", async () => {
+  const { ledger, published, public_key } = await openIn(makeFolder());
+  const commits = Array.from(
+    { length: 20 },
+    (_, n) => ledger.commit({ statements: [], events: [event({ n }), event({ n })] }),
+  );
+  const seqs = (await Promise.all(commits)).flatMap(({ events }) => events.map(({ seq }) => seq));
+  expect(seqs).toEqual(Array.from({ length: 40 }, (_, i) => i + 1));
+  expect(published.map(({ seq }) => seq)).toEqual(seqs);
+  expect(await verify(ledger, public_key)).toMatchObject({ ok: true, events: 40 });
+});
+
+test("a statement that fails takes the whole change with it, and the next one goes on", async () => {
+  const { ledger, published } = await openIn(makeFolder());
+  await ledger.commit({ statements: [insertBlob("x")], events: [] });
+  const change = { statements: [insertBlob("y"), insertBlob("x")], events: [event()] };
+  await expect(ledger.commit(change)).rejects.toMatchObject({ code: "conflict" });
+  expect(await ledger.all("SELECT sha256 FROM blobs")).toEqual([{ sha256: "x" }]);
+  expect(published).toEqual([]);
+  const { events } = await ledger.commit({ statements: [], events: [event()] });
+  expect(events[0]!.seq).toBe(1);
+});
+
+test("a head that somebody else has moved is read again, nothing is lost or left out", async () => {
+  const folder = makeFolder();
+  const { ledger, public_key } = await openIn(folder);
+  await ledger.commit({ statements: [], events: [event()] });
+  const other = await Database.open(join(folder, "ledger.db"));
+  onTestFinished(() => other.close());
+  const [foreign] = link(ledger.head, [event({ by: "another daemon" })], {
+    project_id: "test",
+    at: "2026-01-01T00:00:00.000Z",
+  });
+  await other.batch([{
+    sql: "INSERT INTO audit VALUES (?, ?, ?, ?, NULL, ?, ?, ?, ?, ?)",
+    args: [
+      "test",
+      foreign!.seq,
+      foreign!.at,
+      "s",
+      foreign!.type,
+      '{"id":"a","kind":"agent"}',
+      '{"by":"another daemon"}',
+      foreign!.prev_hash,
+      foreign!.hash,
+    ],
+  }]);
+  const { events, rows } = await ledger.commit({
+    statements: [insertBlob("x")],
+    events: [event({ by: "us" })],
+  });
+  expect(events).toMatchObject([{ seq: 3, prev_hash: foreign!.hash }]);
+  expect(rows).toHaveLength(1);
+  expect(await verify(ledger, public_key)).toMatchObject({ ok: true, events: 3 });
+});
+
+test.each(["UPDATE audit SET data = '{}'", "DELETE FROM audit", "DELETE FROM checkpoints"])(
+  "the chain refuses: %s",
+  async (sql) => {
+    const { ledger } = await openIn(makeFolder());
+    await ledger.commit({
+      statements: [],
+      events: Array.from({ length: 1000 }, () => event()),
+    });
+    await expect(ledger.commit({ statements: [{ sql, args: [] }], events: [] }))
+      .rejects.toThrow("append-only");
+  },
+);
+
+test("every 1,000 events the head is signed, also when a change steps over it", async () => {
+  const { ledger, public_key } = await openIn(makeFolder());
+  const add = (n: number) =>
+    ledger.commit({ statements: [], events: Array.from({ length: n }, () => event()) });
+  await add(999);
+  expect(await ledger.all("SELECT seq FROM checkpoints")).toEqual([]);
+  await add(3);
+  await add(998);
+  expect(await ledger.all("SELECT seq FROM checkpoints")).toEqual([{ seq: 1002 }, { seq: 2000 }]);
+  expect(await verify(ledger, public_key)).toMatchObject({ ok: true, checkpoints: 2 });
+});
+
+test("any changes give a chain that is whole, also after it is opened again", async () => {
+  const folder = makeFolder();
+  const change = fc.record({
+    decided: fc.boolean(),
+    events: fc.array(fc.dictionary(fc.string(), fc.jsonValue()), { maxLength: 4 }),
+    isReopened: fc.boolean(),
+  });
+  let { ledger, public_key } = await openIn(folder);
+  await fc.assert(
+    fc.asyncProperty(fc.array(change, { maxLength: 8 }), async (changes) => {
+      for (const { decided, events, isReopened } of changes) {
+        const before = ledger.head.seq;
+        await ledger.commit({
+          statements: [],
+          events: events.map(event),
+          when: { sql: "SELECT 1 WHERE ?", args: [decided ? 1 : 0] },
+        });
+        expect(ledger.head.seq - before).toBe(decided ? events.length : 0);
+        if (!isReopened) continue;
+        await ledger.close();
+        ({ ledger, public_key } = await openIn(folder));
+      }
+      expect(await verify(ledger, public_key)).toMatchObject({
+        ok: true,
+        events: ledger.head.seq,
+        problem: null,
+      });
+    }),
+    { numRuns: 25 },
+  );
+});
+
+test("a second process is refused and told who owns the ledger; it is free when that dies", async () => {
+  const folder = makeFolder();
+  const child = await startChild("server/db/commit_forever.ts", [folder]);
+  expect(await child.readLine()).toBe("1");
+  await expect(openIn(folder)).rejects.toMatchObject({
+    code: "unavailable",
+    message: expect.stringContaining(`process ${child.pid} owns it`),
+  });
+  await child.kill();
+  const { ledger } = await openIn(folder);
+  expect(ledger.head.seq).toBeGreaterThan(0);
+});
+
+test("what was acknowledged before a kill -9 is there after it, the chain is whole", async () => {
+  const folder = makeFolder();
+  for (let round = 0; round < 8; round++) {
+    const child = await startChild("server/db/commit_forever.ts", [folder]);
+    let acknowledged = 0;
+    const wanted = 1 + round * 7;
+    for (let n = 0; n < wanted; n++) acknowledged = Number(await child.readLine());
+    const killed = child.kill();
+    for (let line = await child.readLine(); line; line = await child.readLine()) {
+      acknowledged = Number(line);
+    }
+    await killed;
+    const { ledger, public_key, moved_to } = await openIn(folder);
+    expect(moved_to).toBeNull();
+    expect(ledger.head.seq).toBeGreaterThanOrEqual(acknowledged);
+    expect(await ledger.all("SELECT count(*) AS n FROM blobs")).toEqual([{ n: ledger.head.seq }]);
+    expect(await verify(ledger, public_key)).toMatchObject({ ok: true });
+    await ledger.close();
+  }
+});
+
+test("closing leaves one file, its owner gone", async () => {
+  const folder = makeFolder();
+  const { ledger } = await openIn(folder);
+  await ledger.commit({ statements: [], events: [event()] });
+  await ledger.close();
+  expect(existsSync(join(folder, "owner.pid"))).toBe(false);
+  rmSync(join(folder, "ledger.db-wal"), { force: true });
+  expect((await openIn(folder)).ledger.head.seq).toBe(1);
+  expect(readdirSync(folder).filter((name) => name.includes("corrupt"))).toEqual([]);
+});
