@@ -26,11 +26,14 @@ export function explain(error: unknown, path: string): unknown {
   return new GateError("unavailable", `Cannot use "${path}": ${why}`, { cause: error });
 }
 
+const DAMAGED = "it is damaged; restart gate, which moves it aside and begins a new one";
 const LOCKED = "another process keeps it locked; stop that process and try again";
 
 const EXPLAINED: Record<string, string> = {
   SQLITE_BUSY: LOCKED,
   SQLITE_LOCKED: LOCKED,
+  SQLITE_CORRUPT: DAMAGED,
+  SQLITE_NOTADB: DAMAGED,
   SQLITE_FULL: "the disk is full; make room and try again",
   SQLITE_IOERR: "the disk reports an error; check it and try again",
   SQLITE_READONLY: "it is read-only; make it writable and try again",

@@ -1,0 +1,85 @@
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { listDamaged } from "../../../server/db/health.ts";
+import { openSound } from "../../../server/db/sound.ts";
+
+const now = () => Date.UTC(2026, 0, 1);
+const migrations = [{
+  version: 1,
+  statements: ["CREATE TABLE a (n INTEGER, t TEXT) STRICT", "CREATE INDEX a_n ON a (n)"],
+}];
+
+async function makeDatabase(): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), "gate-health-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, "a.db");
+  const { database } = await openSound(path, { migrations, now });
+  const insert = { sql: "INSERT INTO a VALUES (?, ?)", args: [1, "x".repeat(3000)] };
+  await database.batch(Array.from({ length: 50 }, () => insert));
+  await database.close();
+  rmSync(`${path}-wal`, { force: true });
+  rmSync(`${path}-shm`, { force: true });
+  return path;
+}
+
+function overwrite(path: string, offset: number, length: number): void {
+  const fd = openSync(path, "r+");
+  writeSync(fd, new Uint8Array(length).fill(0xa5), 0, length, offset);
+  closeSync(fd);
+}
+
+test.each([
+  ["the header", (path: string) => overwrite(path, 0, 64)],
+  ["the page of the schema", (path: string) => overwrite(path, 100, 200)],
+  ["pages in the middle", (path: string) => overwrite(path, 4096 * 3, 4096 * 4)],
+  ["the end cut off", (path: string) => writeFileSync(path, readFileSync(path).subarray(0, 9000))],
+  [
+    "something else altogether",
+    (path: string) => writeFileSync(path, "not a database\n".repeat(99)),
+  ],
+])("damage is moved aside and a new file begun: %s", async (_name, damage) => {
+  const path = await makeDatabase();
+  damage(path);
+  const before = readFileSync(path);
+  const { database, moved_to } = await openSound(path, { migrations, now });
+  onTestFinished(() => database.close());
+  expect(moved_to).toBe(`${path}.corrupt-2026-01-01T00-00-00-000Z`);
+  expect(readFileSync(moved_to!).equals(before)).toBe(true);
+  expect(listDamaged(path)).toEqual([moved_to]);
+  expect(await database.all("SELECT count(*) AS n FROM a")).toEqual([{ n: 0 }]);
+});
+
+test("a second damaged file in the same moment gets a name of its own", async () => {
+  const path = await makeDatabase();
+  for (let n = 0; n < 2; n++) {
+    rmSync(`${path}-wal`, { force: true });
+    rmSync(`${path}-shm`, { force: true });
+    writeFileSync(path, `damage ${n}`.repeat(1000));
+    const { database } = await openSound(path, { migrations, now });
+    await database.close();
+  }
+  expect(listDamaged(path).map((file) => readFileSync(file, "utf8").slice(0, 8)).toSorted())
+    .toEqual(["damage 0", "damage 1"]);
+});
+
+test("a sound file stays where it is", async () => {
+  const path = await makeDatabase();
+  const { database, moved_to } = await openSound(path, { migrations, now });
+  onTestFinished(() => database.close());
+  expect(moved_to).toBeNull();
+  expect(listDamaged(path)).toEqual([]);
+  expect(existsSync(path) && statSync(path).size > 0).toBe(true);
+  expect(await database.all("SELECT count(*) AS n FROM a")).toEqual([{ n: 50 }]);
+});

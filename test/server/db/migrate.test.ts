@@ -1,0 +1,155 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { VERSION } from "../../../server/constants.ts";
+import { Database } from "../../../server/db/database.ts";
+import { LEDGER_MIGRATIONS } from "../../../server/db/ledger_migrations.ts";
+import { migrate, type Migration } from "../../../server/db/migrate.ts";
+import { REGISTRY_MIGRATIONS } from "../../../server/db/registry_migrations.ts";
+
+const now = () => Date.UTC(2026, 0, 1);
+const STEPS: Migration[] = [
+  { version: 1, statements: ["CREATE TABLE a (n INTEGER) STRICT", "INSERT INTO a VALUES (1)"] },
+  { version: 2, statements: ["ALTER TABLE a ADD COLUMN m INTEGER", "UPDATE a SET m = n + 1"] },
+];
+const FIRST = STEPS.slice(0, 1);
+
+function makePath(): string {
+  const folder = mkdtempSync(join(tmpdir(), "gate-migrate-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return join(folder, "a.db");
+}
+
+async function openAt(path: string): Promise<Database> {
+  const database = await Database.open(path);
+  onTestFinished(() => database.close());
+  return database;
+}
+
+test("a new file is brought to the newest version, without a backup", async () => {
+  const database = await openAt(makePath());
+  await migrate(database, STEPS, now);
+  expect(await database.all("SELECT * FROM a")).toEqual([{ n: 1, m: 2 }]);
+  expect(await database.all("SELECT version, made_by FROM migrations")).toEqual([
+    { version: 1, made_by: VERSION },
+    { version: 2, made_by: VERSION },
+  ]);
+  expect(existsSync(`${database.path}.backup-1`)).toBe(false);
+});
+
+test("an older file is backed up first, then brought forward, and only once", async () => {
+  const database = await openAt(makePath());
+  await migrate(database, FIRST, now);
+  await migrate(database, STEPS, now);
+  await migrate(database, STEPS, now);
+  expect(await database.all("SELECT * FROM a")).toEqual([{ n: 1, m: 2 }]);
+  const backup = await openAt(`${database.path}.backup-1`);
+  expect(await backup.all("SELECT * FROM a")).toEqual([{ n: 1 }]);
+});
+
+test("a newer schema is refused, both versions named, and nothing is touched", async () => {
+  const path = makePath();
+  const newer = await openAt(path);
+  await migrate(newer, STEPS, now);
+  await newer.batch([{ sql: "UPDATE migrations SET made_by = '9.9.9'", args: [] }]);
+  await newer.close();
+  const before = readFileSync(path);
+  const database = await openAt(path);
+  await expect(migrate(database, FIRST, now)).rejects.toMatchObject({
+    code: "unavailable",
+    message: expect.stringMatching(new RegExp(`9\\.9\\.9.*schema 2.*${VERSION}.*schema 1`)),
+  });
+  await database.close();
+  expect(readFileSync(path).equals(before)).toBe(true);
+});
+
+test("a step that fails leaves the version before it, whole", async () => {
+  const database = await openAt(makePath());
+  const broken = [...FIRST, { version: 2, statements: ["DROP TABLE a", "NO SQL"] }];
+  await expect(migrate(database, broken, now)).rejects.toThrow("syntax");
+  expect(await database.all("SELECT * FROM a")).toEqual([{ n: 1 }]);
+  await migrate(database, STEPS, now);
+  expect(await database.all("SELECT * FROM a")).toEqual([{ n: 1, m: 2 }]);
+});
+
+test.each([["ledger", LEDGER_MIGRATIONS], ["registry", REGISTRY_MIGRATIONS]])(
+  "each table of the %s is STRICT and carries project_id, versions count up",
+  async (_name, migrations) => {
+    const database = await openAt(makePath());
+    await migrate(database, migrations, now);
+    const tables = await database.all(
+      "SELECT name, strict FROM pragma_table_list WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+    );
+    const columns = await database.all(
+      `SELECT t.name FROM pragma_table_list t, pragma_table_info(t.name) c
+        WHERE c.name = 'project_id'`,
+    );
+    const withProject = columns.map(({ name }) => name);
+    for (const { name, strict } of tables) {
+      expect({ name, strict }).toEqual({ name, strict: 1 });
+      if (name !== "migrations") expect(withProject).toContain(name);
+    }
+    expect(migrations.map(({ version }) => version)).toEqual(migrations.map((_, i) => i + 1));
+  },
+);
+
+test.each([
+  [
+    "actions of a project",
+    "SELECT * FROM actions WHERE project_id = ? AND seq < ? ORDER BY seq DESC LIMIT 50",
+    "actions_by_seq",
+  ],
+  [
+    "actions by status",
+    "SELECT * FROM actions WHERE project_id = ? AND status = ? AND seq < ? ORDER BY seq DESC LIMIT 50",
+    "actions_by_status",
+  ],
+  [
+    "actions of a session",
+    "SELECT * FROM actions WHERE project_id = ? AND session_id = ? AND seq < ? ORDER BY seq DESC LIMIT 50",
+    "actions_by_session",
+  ],
+  [
+    "one action",
+    "SELECT * FROM actions WHERE project_id = ? AND id = ?",
+    "sqlite_autoindex_actions_1",
+  ],
+  [
+    "pending count",
+    "SELECT count(*) FROM actions WHERE project_id = ? AND status = 'pending'",
+    "actions_by_status",
+  ],
+  [
+    "unfinished actions",
+    "SELECT id FROM actions WHERE project_id = ? AND (status = 'pending' OR execution = 'running')",
+    "actions_unfinished",
+  ],
+  [
+    "sessions of a project",
+    "SELECT * FROM sessions WHERE project_id = ? AND seq < ? ORDER BY seq DESC LIMIT 50",
+    "sessions_by_seq",
+  ],
+  [
+    "events in order",
+    "SELECT * FROM audit WHERE project_id = ? AND seq > ? ORDER BY seq LIMIT 500",
+    "sqlite_autoindex_audit_1",
+  ],
+  [
+    "events of an action",
+    "SELECT * FROM audit WHERE project_id = ? AND action_id = ? ORDER BY seq",
+    "audit_by_action",
+  ],
+  [
+    "open intents",
+    "SELECT * FROM intents WHERE project_id = ? AND state = 'open' ORDER BY created_at",
+    "intents_open",
+  ],
+])("%s are found through an index, already in order", async (_name, sql, index) => {
+  const database = await openAt(makePath());
+  await migrate(database, LEDGER_MIGRATIONS, now);
+  const args = Array.from(sql.matchAll(/\?/g), () => 1);
+  const plan = (await database.all(`EXPLAIN QUERY PLAN ${sql}`, args)).map(({ detail }) => detail);
+  expect(plan.join("\n")).toContain(index);
+  expect(plan.join("\n")).not.toMatch(/SCAN|TEMP B-TREE/);
+});
