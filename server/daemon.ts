@@ -102,6 +102,11 @@ export class Daemon {
     return this.#projects.register(root);
   }
 
+  /** Forgets a project; its ledger and its files stay. @throws GateError `not_found`, `conflict` */
+  removeProject(id: string): Promise<void> {
+    return this.#projects.remove(id);
+  }
+
   /** Everything held, in all projects, newest first. */
   listPending(): Promise<Action[]> {
     return listPendingAcross(this.#projects);

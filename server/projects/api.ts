@@ -24,4 +24,12 @@ export const hubApi = new Hono<AppEnv>()
     async (c) => {
       return c.json(await c.var.daemon.registerProject(c.req.valid("json").root), 201);
     },
+  )
+  .delete(
+    "/projects/:id",
+    describe("Forget a project; its ledger and its files stay", z.object({ id: z.string() })),
+    async (c) => {
+      await c.var.daemon.removeProject(c.req.param("id"));
+      return c.json({ id: c.req.param("id") });
+    },
   );

@@ -81,6 +81,20 @@ export class Projects {
     return await this.#toHub(registered);
   }
 
+  /** @throws GateError `not_found`, `conflict` while something in it is held or being done */
+  async remove(id: string): Promise<void> {
+    const project = await this.get(id);
+    if (await isUnfinished(project.ledger)) {
+      throw new GateError(
+        "conflict",
+        `Cannot forget project "${id}": something in it is held or being done; decide on it first`,
+      );
+    }
+    await this.#registry.remove(id);
+    this.#open.delete(id);
+    await project.close();
+  }
+
   async list(): Promise<HubProject[]> {
     const registered = await this.#list();
     return await Promise.all(registered.map((project) => this.#toHub(project)));

@@ -13,6 +13,7 @@ import {
   insertRoot,
   listRegistered,
   type Registered,
+  removeProject,
   removeRoot,
   setAwake,
 } from "./store.ts";
@@ -56,6 +57,11 @@ export class Registry {
       insertRoot(id, root, at),
     ]);
     return (await this.find(id))!;
+  }
+
+  /** Forgets the project; its ledger stays and is found again when it is registered again. */
+  async remove(id: string): Promise<void> {
+    await this.database.batch(removeProject(id));
   }
 
   /** Notes that the project must be opened at the next start. */

@@ -46,6 +46,13 @@ export function removeRoot(project_id: string, root: string): Statement {
   return { sql: "DELETE FROM roots WHERE project_id = ? AND root = ?", args: [project_id, root] };
 }
 
+export function removeProject(project_id: string): Statement[] {
+  return [
+    { sql: "DELETE FROM roots WHERE project_id = ?", args: [project_id] },
+    { sql: "DELETE FROM projects WHERE project_id = ?", args: [project_id] },
+  ];
+}
+
 export function setAwake(project_id: string, isAwake: boolean): Statement {
   return {
     sql: "UPDATE projects SET is_awake = ? WHERE project_id = ?",
