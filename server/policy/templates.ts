@@ -1,0 +1,76 @@
+import type { Policies } from "./schema.ts";
+
+/** The policies that a project can start from. */
+export type TemplateName = "strict" | "balanced" | "permissive";
+
+const SECRETS: Policies["blockedPaths"] = [
+  {
+    pattern: ".env",
+    reason: "Secrets stay out of an agent's hands",
+    alternative: "Write .env.example and ask the person to fill in .env",
+    match: [".env", "api/.env"],
+    not_match: [".env.example"],
+  },
+  { pattern: ".env.local", reason: "Secrets stay out of an agent's hands" },
+  { pattern: ".env.production", reason: "Secrets stay out of an agent's hands" },
+  { pattern: "*.pem", reason: "Private keys stay out of an agent's hands" },
+  { pattern: "~/.ssh/**", reason: "Private keys stay out of an agent's hands" },
+  { pattern: "~/.aws/**", reason: "Credentials stay out of an agent's hands" },
+];
+
+const DESTRUCTIVE: Policies["blockedCommands"] = [
+  {
+    pattern: "git push --force",
+    reason: "It overwrites the work of others",
+    alternative: "git push --force-with-lease, after asking",
+  },
+  { pattern: "git reset --hard", reason: "It throws uncommitted work away" },
+  { pattern: "git clean -f", reason: "It deletes files that nobody has a copy of" },
+  { pattern: "* | sh", reason: "It runs what nobody has read" },
+  { pattern: "mkfs*", reason: "It erases a disk" },
+  { pattern: "shutdown", reason: "It ends everybody's work" },
+];
+
+const READING = ["ls", "pwd", "cat", "head", "tail", "wc", "grep", "rg"];
+const GIT_READING = ["git status", "git diff", "git log", "git show"];
+
+const LIMITS: Policies = { maxBashOutputBytes: 65_536, commandTimeoutSeconds: 600 };
+
+const TEMPLATES: Record<TemplateName, Policies> = {
+  strict: {
+    defaultEffect: "ask",
+    blockedPaths: SECRETS,
+    allowedCommands: [...READING, ...GIT_READING],
+    blockedCommands: DESTRUCTIVE,
+    ...LIMITS,
+  },
+  balanced: {
+    defaultEffect: "ask",
+    allowedPaths: ["src/**", "lib/**", "test/**", "tests/**", "docs/**"],
+    blockedPaths: SECRETS,
+    allowedCommands: [...READING, ...GIT_READING, "git add", "git commit", "echo", "mkdir"],
+    blockedCommands: DESTRUCTIVE,
+    ...LIMITS,
+  },
+  permissive: {
+    defaultEffect: "allow",
+    blockedPaths: SECRETS,
+    askCommands: ["rm -rf", "git push", "sudo"],
+    blockedCommands: DESTRUCTIVE,
+    ...LIMITS,
+  },
+};
+
+/** A copy of that template. */
+export function policyTemplate(name: TemplateName): Policies {
+  return structuredClone(TEMPLATES[name]);
+}
+
+/** What the global config of a machine starts with. */
+export function globalTemplate(): Policies {
+  return {
+    blockedPaths: [".env", ".env.*", "/etc/**", "secrets/**"],
+    blockedCommands: ["rm -rf /", "mkfs*", "* | sh"],
+    maxBashOutputBytes: LIMITS.maxBashOutputBytes,
+  };
+}
