@@ -10,20 +10,137 @@ export interface CommandEntry {
 }
 
 const SET_UP = "Set up:";
-const FOR_AGENTS = "For agents:";
+const RUN = "The gate itself:";
+const AGENTS = "For agents:";
+const DECIDE = "Decide:";
+const LOOK = "Look:";
 
 /** Every command, in the order of the help. */
 export const COMMANDS: readonly CommandEntry[] = [
   {
+    name: "demo",
+    summary: "See a hold, an approval, a block and a rollback in a minute",
+    group: SET_UP,
+    load: () => import("./commands/demo.ts"),
+  },
+  {
+    name: "init",
+    summary: "Put the project in this folder behind the gate",
+    group: SET_UP,
+    load: () => import("./commands/init.ts"),
+  },
+  {
+    name: "global-config",
+    summary: "Rules for every project of this machine",
+    group: SET_UP,
+    load: () => import("./commands/global_config.ts"),
+  },
+  {
+    name: "project",
+    summary: "The projects this machine's gate knows",
+    group: SET_UP,
+    load: () => import("./commands/project.ts"),
+  },
+  {
+    name: "daemon",
+    summary: "The one server of this machine",
+    group: RUN,
+    load: () => import("./commands/daemon.ts"),
+  },
+  {
+    name: "start",
+    summary: "Serve this folder's project alone, on its own port",
+    group: RUN,
+    load: () => import("./commands/start.ts"),
+  },
+  {
+    name: "status",
+    summary: "The daemon, this folder's project and what waits",
+    group: RUN,
+    load: () => import("./commands/status.ts"),
+  },
+  {
+    name: "dashboard",
+    summary: "Open the dashboard, logged in",
+    group: RUN,
+    load: () => import("./commands/dashboard.ts"),
+  },
+  {
     name: "token",
     summary: "Print the credential of a scope",
-    group: SET_UP,
+    group: RUN,
     load: () => import("./commands/token.ts"),
   },
   {
+    name: "prompt",
+    summary: "How many actions wait, for a shell prompt",
+    group: RUN,
+    load: () => import("./commands/prompt.ts"),
+  },
+  {
     name: "mcp",
-    summary: "Serve MCP to an agent's host",
-    group: FOR_AGENTS,
+    summary: "Serve MCP on standard input and output; agents' hosts start this",
+    group: AGENTS,
     load: () => import("./commands/mcp.ts"),
+  },
+  {
+    name: "pending",
+    summary: "List what waits for you",
+    group: DECIDE,
+    load: () => import("./commands/pending.ts"),
+  },
+  {
+    name: "show",
+    summary: "Show one action, whole",
+    group: DECIDE,
+    load: () => import("./commands/show.ts"),
+  },
+  {
+    name: "approve",
+    summary: "Let it happen",
+    group: DECIDE,
+    load: () => import("./commands/approve.ts"),
+  },
+  {
+    name: "reject",
+    summary: "Refuse it, with a reason",
+    group: DECIDE,
+    load: () => import("./commands/reject.ts"),
+  },
+  {
+    name: "rollback",
+    summary: "Put back what was there before",
+    group: DECIDE,
+    load: () => import("./commands/rollback.ts"),
+  },
+  {
+    name: "watch",
+    summary: "Decide on things as they come",
+    group: DECIDE,
+    load: () => import("./commands/watch.ts"),
+  },
+  {
+    name: "log",
+    summary: "What agents asked for and what came of it",
+    group: LOOK,
+    load: () => import("./commands/log.ts"),
+  },
+  {
+    name: "policy",
+    summary: "Ask what the rules say",
+    group: LOOK,
+    load: () => import("./commands/policy.ts"),
+  },
+  {
+    name: "audit",
+    summary: "Check the tamper-evident log",
+    group: LOOK,
+    load: () => import("./commands/audit.ts"),
+  },
+  {
+    name: "api",
+    summary: "One request to the HTTP API",
+    group: LOOK,
+    load: () => import("./commands/api.ts"),
   },
 ];

@@ -1,6 +1,5 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import type { Scope } from "../server/auth/schema.ts";
+import { readToken } from "../server/auth/tokens.ts";
 import { type Client, createClient } from "../server/client.ts";
 import { isSameProcess } from "../server/runtime/processes.ts";
 import { createSocketFetch, type Fetch } from "../server/runtime/socket_fetch.ts";
@@ -41,15 +40,15 @@ export async function openConnection(
   { scope, start = true }: ConnectOptions,
 ): Promise<Connection> {
   const reached = start ? await ensureDaemon(around) : await requireDaemon(around);
-  const token = readToken(placeOf(around).home, scope);
+  const token = await readToken(placeOf(around).home, scope);
   return { ...reached, token, client: createClient({ ...reached, token }) };
 }
 
 /** The running daemon, started detached if none runs. @throws CliError: the gate fails closed */
-export async function ensureDaemon(around: Surroundings): Promise<Reached> {
+export async function ensureDaemon(around: Surroundings, args: string[] = []): Promise<Reached> {
   const place = placeOf(around);
   const find = () => findDaemon(place);
-  return await find() ?? await launchDaemon({ place, around, find });
+  return await find() ?? await launchDaemon({ place, around, find, args });
 }
 
 /** The daemon that answers now, or null; never starts one. */
@@ -67,16 +66,9 @@ export async function findDaemon(place: Place): Promise<Reached | null> {
   return await isHealthy(overPort) ? overPort : null;
 }
 
-/** The credential of a scope as the daemon stored it. @throws CliError */
-export function readToken(home: string, scope: Scope): string {
-  try {
-    return readFileSync(join(home, "tokens", scope), "utf8").trim();
-  } catch (cause) {
-    const why = (cause as NodeJS.ErrnoException).code === "ENOENT" ? "none exists yet" : `${cause}`;
-    throw new CliError(`Cannot read the ${scope} token in ${home}: ${why}`, {
-      next: "gate daemon start",
-    });
-  }
+/** The same connection for the calls that mean one project. */
+export function scopedClient({ url, fetch, token }: Connection, project: string): Client {
+  return createClient({ url, fetch, token, project });
 }
 
 async function requireDaemon(around: Surroundings): Promise<Reached> {

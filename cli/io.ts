@@ -18,6 +18,8 @@ export interface Io {
   stderr: Terminal;
   /** Hears signals instead of dying of them, until the returned function is called. */
   onSignal: (handler: (signal: Signal) => void) => () => void;
+  /** Hears of a fault that nothing caught; the process ends with code 1 after that. */
+  onFault: (handler: (error: unknown) => void) => void;
 }
 
 /** True when a person sits at both ends: only then may a command ask questions. */

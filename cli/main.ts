@@ -27,7 +27,17 @@ function processIo(): Io {
     stdout: process.stdout,
     stderr: process.stderr,
     onSignal,
+    onFault,
   };
+}
+
+function onFault(handler: (error: unknown) => void): void {
+  for (const kind of ["uncaughtException", "unhandledRejection"] as const) {
+    process.on(kind, (error: unknown) => {
+      handler(error);
+      process.exit(1);
+    });
+  }
 }
 
 function onSignal(handler: (signal: Signal) => void): () => void {

@@ -1,5 +1,6 @@
 import { styleText } from "node:util";
 import type { Io } from "./io.ts";
+import { visibleJson } from "./visible.ts";
 
 type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 
@@ -15,7 +16,7 @@ export function say(io: Io, line: string): void {
 
 /** Writes a value as JSON: indented for people, one line when piped. */
 export function printJson(io: Io, value: unknown): void {
-  print(io, JSON.stringify(value, null, io.stdout.isTTY ? 2 : 0));
+  print(io, visibleJson(value, io.stdout.isTTY ? 2 : 0));
 }
 
 /** Colours text, on a terminal that wants colours only. */

@@ -21,6 +21,17 @@ export function visibleLine(text: string): string {
   return visibleText(text.replaceAll("\n", "⏎").replaceAll("\t", "⇥"));
 }
 
+/** JSON that is the same value, but safe to print: what a terminal would act on is `\\uXXXX`. */
+export function visibleJson(value: unknown, indent: number): string {
+  return JSON.stringify(value, null, indent).replace(UNSAFE, (found) => {
+    if (found === "\n" || found === "\r") return found;
+    return Array.from(
+      { length: found.length },
+      (_, i) => `\\u${found.charCodeAt(i).toString(16).padStart(4, "0")}`,
+    ).join("");
+  });
+}
+
 function hex(char: string): string {
   return char.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0");
 }

@@ -1,6 +1,7 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import { Scope } from "../../server/auth/schema.ts";
-import { readToken } from "../connect.ts";
+import { openTokens } from "../../server/auth/tokens.ts";
+import { openHome } from "../../server/runtime/home.ts";
 import type { Io } from "../io.ts";
 import { print } from "../output.ts";
 import { placeOf } from "../place.ts";
@@ -13,7 +14,11 @@ export function createCommand(io: Io) {
       new Option("--scope <scope>", "what it may do").choices(Scope.options).default("reviewer"),
     )
     .addHelpText("after", HELP)
-    .action(({ scope }) => print(io, readToken(placeOf(io).home, Scope.parse(scope))));
+    .action(async ({ scope }) => {
+      const { home } = placeOf(io);
+      openHome(home);
+      print(io, (await openTokens(home))[Scope.parse(scope)]);
+    });
 }
 
 const HELP = `

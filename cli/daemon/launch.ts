@@ -12,6 +12,8 @@ export interface Launching<T> {
   around: Pick<Io, "env" | "pid">;
   /** Answers as soon as a daemon can be reached. */
   find: () => Promise<T | null>;
+  /** Further arguments of `gate daemon run`. */
+  args: string[];
 }
 
 const DEADLINE_MS = 20_000;
@@ -21,7 +23,8 @@ const POLL_MS = 20;
  * Starts a daemon that outlives this process and waits until it answers. Of many callers at once
  * one starts it and the others wait for it. @throws CliError with what the daemon said
  */
-export async function launchDaemon<T>({ place, around, find }: Launching<T>): Promise<T> {
+export async function launchDaemon<T>(launching: Launching<T>): Promise<T> {
+  const { place, around, find } = launching;
   mkdirSync(join(place.home, "run"), { recursive: true, mode: 0o700 });
   mkdirSync(join(place.home, "logs"), { recursive: true, mode: 0o700 });
   const deadline = Date.now() + DEADLINE_MS;
@@ -31,7 +34,7 @@ export async function launchDaemon<T>({ place, around, find }: Launching<T>): Pr
       const found = await find();
       if (found) return found;
       if (child?.failure()) break;
-      child ??= takeTurn(place.home, around.pid) ? startChild(place, around) : null;
+      child ??= takeTurn(place.home, around.pid) ? startChild(launching) : null;
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
     throw notStarted(place, child?.failure() ?? null);
@@ -47,12 +50,12 @@ interface Child {
   forget(): void;
 }
 
-function startChild(place: Place, around: Launching<unknown>["around"]): Child {
+function startChild({ place, around, args }: Launching<unknown>): Child {
   const self = selfCommand();
   const output = join(place.home, "logs", `start-${around.pid}.txt`);
   const fd = openSync(output, "w", 0o600);
   let ended: number | null = null;
-  const child = spawn(self.command, [...self.args, "daemon", "run"], {
+  const child = spawn(self.command, [...self.args, "daemon", "run", ...args], {
     detached: true,
     cwd: place.home,
     env: { ...around.env, GATE_HOME: place.home } as NodeJS.ProcessEnv,

@@ -24,7 +24,7 @@ export function isSameProcess(identity: ProcessIdentity): boolean {
  * Signals a process after checking that it is still the same one; false when it has gone.
  * A reuse of the pid between check and signal stays possible; it would take a wrap of all pids.
  */
-export function signalProcess(identity: ProcessIdentity, signal: "SIGTERM" | "SIGKILL"): boolean {
+export function signalProcess(identity: ProcessIdentity, signal: "SIGTERM" | "SIGHUP"): boolean {
   if (identity.pid <= 1 || identity.pid === process.pid || !isSameProcess(identity)) return false;
   try {
     process.kill(identity.pid, signal);

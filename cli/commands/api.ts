@@ -1,0 +1,94 @@
+import { Command } from "@commander-js/extra-typings";
+import { Scope } from "../../server/auth/schema.ts";
+import { openConnection } from "../connect.ts";
+import { CliError, EXIT, Exit } from "../errors.ts";
+import { readData } from "../input.ts";
+import type { Io } from "../io.ts";
+import { print, printJson } from "../output.ts";
+
+const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
+
+/** `gate api <METHOD> <path>`: one request to the daemon, with the credential attached. */
+export function createCommand(io: Io) {
+  return new Command("api")
+    .description("Send one request to the daemon's HTTP API, with the credential attached.")
+    .argument("<method>", "GET, HEAD, POST, PUT, PATCH or DELETE")
+    .argument("<path>", "such as /api/actions?limit=5")
+    .option("-d, --data <json>", "the body: JSON, @file or - for standard input")
+    .option("-i, --include", "print the status and the headers as well")
+    .option("--scope <scope>", "agent, viewer or reviewer", "reviewer")
+    .addHelpText("after", HELP)
+    .action(async (method, path, options) => {
+      const answer = await send(io, checkMethod(method), checkPath(path), options);
+      if (options.include) printHead(io, answer);
+      await printBody(io, answer);
+      if (!answer.ok) throw new Exit(EXIT.failed);
+    });
+}
+
+async function send(
+  io: Io,
+  method: string,
+  path: string,
+  options: { data?: string; scope: string },
+): Promise<Response> {
+  const scope = Scope.safeParse(options.scope);
+  if (!scope.success) {
+    throw new CliError(`Cannot use scope "${options.scope}": it is agent, viewer or reviewer`, {
+      exit: EXIT.usage,
+    });
+  }
+  const body = options.data === undefined ? undefined : await readData(io, options.data);
+  const { url, fetch, token } = await openConnection(io, { scope: scope.data });
+  const headers: Record<string, string> = { authorization: `Bearer ${token}` };
+  if (method !== "GET" && method !== "HEAD") headers["content-type"] = "application/json";
+  return await fetch(`${url}${path}`, { method, headers, body });
+}
+
+function checkMethod(given: string): string {
+  const method = given.toUpperCase();
+  if (METHODS.includes(method)) return method;
+  throw new CliError(`Cannot send "${given}": it is no method of the API`, {
+    next: "gate api GET /api/daemon/status",
+    exit: EXIT.usage,
+  });
+}
+
+function checkPath(given: string): string {
+  if (given.startsWith("/") && !given.startsWith("//")) return given;
+  throw new CliError(`Cannot send to "${given}": a path of the API begins with one "/"`, {
+    next: "gate api GET /api/daemon/status",
+    exit: EXIT.usage,
+  });
+}
+
+function printHead(io: Io, answer: Response): void {
+  print(io, `HTTP/1.1 ${answer.status} ${answer.statusText}`);
+  for (const [name, value] of answer.headers) print(io, `${name}: ${value}`);
+  print(io);
+}
+
+/** Bytes as they come, so that an event stream can be followed; JSON is indented on a terminal. */
+async function printBody(io: Io, answer: Response): Promise<void> {
+  const isJson = answer.headers.get("content-type")?.includes("json") === true;
+  if (isJson && io.stdout.isTTY) {
+    printJson(io, await answer.json());
+    return;
+  }
+  let last = 0;
+  for await (const chunk of answer.body ?? []) {
+    io.stdout.write(chunk);
+    last = chunk.at(-1) ?? last;
+  }
+  const newline = 10;
+  if (isJson && last !== newline) print(io);
+}
+
+const HELP = `
+Exit 1 when the answer is an error.
+
+Examples:
+  gate api GET '/api/actions?status=blocked'
+  gate api POST /api/policy/test -d '{"path": ".env", "action": "write"}'
+  gate api GET /api/events
+`;

@@ -1,0 +1,81 @@
+import { Command, Option } from "@commander-js/extra-typings";
+import { unwrap } from "../../server/client.ts";
+import { connect } from "../connect.ts";
+import { showLog } from "../daemon/show_log.ts";
+import { showDaemonStatus } from "../daemon/show_status.ts";
+import { startDaemon } from "../daemon/start.ts";
+import { stopDaemon } from "../daemon/stop.ts";
+import type { Io } from "../io.ts";
+import { print, printJson } from "../output.ts";
+import { countBetween } from "../parsers.ts";
+import { placeOf } from "../place.ts";
+import { withSpinner } from "../spinner.ts";
+
+/** `gate daemon`: the one server of this machine. */
+export function createCommand(io: Io) {
+  const daemon = new Command("daemon")
+    .description("The one server of this machine, on port 47000.")
+    .addHelpText("after", HELP);
+  addStart(daemon, io);
+  daemon.command("stop")
+    .description("Stop it; what is being done is finished first.")
+    .action(async () => {
+      const stopped = await withSpinner(io, "Stopping the daemon", () => stopDaemon(placeOf(io)));
+      print(io, stopped ? "Stopped." : "The daemon is not running.");
+    });
+  daemon.command("restart")
+    .description("Stop it and start it again.")
+    .addOption(authOption())
+    .action(async ({ auth }) => {
+      await withSpinner(io, "Stopping the daemon", () => stopDaemon(placeOf(io)));
+      await startDaemon(io, { auth, foreground: false });
+    });
+  addStatus(daemon, io);
+  daemon.command("logs")
+    .description("Show what it wrote down.")
+    .option("-f, --follow", "go on as it grows")
+    .option("-n, --lines <count>", "how many lines to begin with", countBetween(0, 100_000), 100)
+    .option("--json", "print the JSON lines as they are")
+    .action(async (options) => await showLog(io, options));
+  return daemon;
+}
+
+function addStart(daemon: Command, io: Io): void {
+  daemon.command("start")
+    .description("Start it in the background; fine when it runs already.")
+    .option("--foreground", "stay, and print the dashboard's login link")
+    .addOption(authOption())
+    .action(async ({ foreground, auth }) => {
+      await startDaemon(io, { auth, foreground: foreground ?? false });
+    });
+  daemon.command("run", { hidden: true })
+    .addOption(authOption())
+    .action(async ({ auth }) => {
+      const { runDaemon } = await import("../daemon/foreground.ts");
+      await runDaemon(io, { auth, detached: true });
+    });
+}
+
+function addStatus(daemon: Command, io: Io): void {
+  daemon.command("status")
+    .description("Show how it is and which projects it serves; exit 1 when it does not run.")
+    .option("--json", "print JSON")
+    .action(async ({ json }) => {
+      const client = await connect(io, { scope: "viewer", start: false });
+      const status = await unwrap(client.api.daemon.status.$get());
+      if (json) printJson(io, status);
+      else showDaemonStatus(io, status);
+    });
+}
+
+function authOption() {
+  return new Option("--auth <how>", "none: ask for no credential, in throw-away runs only")
+    .choices(["token", "none"] as const).default("token" as const);
+}
+
+const HELP = `
+Examples:
+  gate daemon start                start it in the background
+  gate daemon start --foreground   watch it; Ctrl-C ends it
+  gate daemon logs -f              follow its log
+`;

@@ -1,0 +1,79 @@
+import { Command } from "@commander-js/extra-typings";
+import { join } from "node:path";
+import { GlobalConfig } from "../../server/config/schema.ts";
+import { compilePolicy } from "../../server/policy/evaluate.ts";
+import { globalTemplate } from "../../server/policy/templates.ts";
+import { openHome } from "../../server/runtime/home.ts";
+import { readConfig } from "../config_edit.ts";
+import { backUp, readText, writeText } from "../config_file.ts";
+import { editText } from "../editor.ts";
+import { CliError } from "../errors.ts";
+import type { Io } from "../io.ts";
+import { print, printJson } from "../output.ts";
+import { placeOf } from "../place.ts";
+import { visibleText } from "../visible.ts";
+
+/** `gate global-config`: the rules that hold for every project of this machine. */
+export function createCommand(io: Io) {
+  const config = new Command("global-config")
+    .description("The rules that hold for every project of this machine.");
+  config.command("init")
+    .description("Create the file with rules to start from; one that is there stays.")
+    .option("--dry-run", "show what would be written")
+    .action(({ dryRun }) => init(io, dryRun ?? false));
+  config.command("show")
+    .description("Print the file.")
+    .option("--json", "print JSON, without comments")
+    .action(({ json }) => {
+      const text = require(io);
+      if (json) printJson(io, readConfig(text, pathOf(io)));
+      else print(io, visibleText(text.trimEnd()));
+    });
+  config.command("edit")
+    .description("Open it in $VISUAL or $EDITOR; it is checked before it takes effect.")
+    .action(async () => await edit(io));
+  return config;
+}
+
+function init(io: Io, dryRun: boolean): void {
+  const path = pathOf(io);
+  if (readText(path) !== null) return print(io, `${path} is there already.`);
+  const text = `${JSON.stringify({ version: "1", policies: globalTemplate() }, null, 2)}\n`;
+  if (dryRun) return print(io, `Would create ${path}:\n${text.trimEnd()}`);
+  openHome(placeOf(io).home);
+  writeText(path, text, 0o600);
+  print(io, `Created ${path}; gate global-config edit changes it.`);
+}
+
+async function edit(io: Io): Promise<void> {
+  const path = pathOf(io);
+  const before = require(io);
+  const after = await editText(io, before, "config.json");
+  if (after === before) return print(io, "Nothing was changed.");
+  check(after, path);
+  print(io, `Kept the old one: ${backUp(path, placeOf(io).home)}`);
+  writeText(path, after, 0o600);
+  print(io, "Changed; it is in force from now on.");
+}
+
+/** @throws CliError or GateError with what is wrong in it */
+function check(text: string, path: string): void {
+  const parsed = GlobalConfig.safeParse(readConfig(text, path));
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0]!;
+    throw new CliError(
+      `Cannot use this: "${issue.path.join(".")}": ${issue.message}. Nothing was changed`,
+    );
+  }
+  compilePolicy({ global: parsed.data.policies ?? null, project: null, override_global: false });
+}
+
+function require(io: Io): string {
+  const text = readText(pathOf(io));
+  if (text !== null) return text;
+  throw new CliError(`There is no ${pathOf(io)} yet`, { next: "gate global-config init" });
+}
+
+function pathOf(io: Io): string {
+  return join(placeOf(io).home, "config.json");
+}

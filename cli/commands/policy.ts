@@ -1,0 +1,104 @@
+import { Command } from "@commander-js/extra-typings";
+import { type Client, unwrap } from "../../server/client.ts";
+import { PolicyTestInput, type PolicyTestResult } from "../../server/policy/schema.ts";
+import { openConnection, scopedClient } from "../connect.ts";
+import { CliError, EXIT, Exit } from "../errors.ts";
+import { readLines } from "../input.ts";
+import type { Io } from "../io.ts";
+import { paint, print, printJson } from "../output.ts";
+import { chooseProject } from "../project.ts";
+import { visibleJson, visibleLine } from "../visible.ts";
+
+/** `gate policy`: what the rules say, without doing anything. */
+export function createCommand(io: Io) {
+  const policy = new Command("policy").description("The rules in force.");
+  policy.command("test")
+    .description("Ask what policy would say: exit 0 for allow, 1 for ask or deny.")
+    .option("--command <line>", "of this command")
+    .option("--path <path>", "of this path")
+    .option("--action <kind>", "write, read, delete, command or a tool's name")
+    .option("--project <id>", "of this project; otherwise of the one of this folder")
+    .option("--stdin", "read one question a line from standard input")
+    .option("--jsonl", "questions and answers are one JSON object a line")
+    .option("--json", "print JSON")
+    .addHelpText("after", HELP)
+    .action(async ({ project, stdin, jsonl, json, ...question }) => {
+      const ask = await openQuestions(io, project);
+      if (stdin || jsonl) return await testLines(io, ask);
+      const result = await ask(checkQuestion(question));
+      if (json) printJson(io, result);
+      else print(io, describe(io, result));
+      if (result.effect !== "allow") throw new Exit(EXIT.failed);
+    });
+  return policy;
+}
+
+type Ask = (question: PolicyTestInput) => Promise<PolicyTestResult>;
+
+async function openQuestions(io: Io, named: string | undefined): Promise<Ask> {
+  const connection = await openConnection(io, { scope: "reviewer" });
+  const id = await chooseProject(io, connection.client, named);
+  const client: Client = scopedClient(connection, id);
+  return (question) => unwrap(client.api.policy.test.$post({ json: question }));
+}
+
+/** One answer a line, in the order of the questions; all of them must be allowed for exit 0. */
+async function testLines(io: Io, ask: Ask): Promise<void> {
+  let allowed = true;
+  let number = 0;
+  for await (const line of readLines(io.stdin)) {
+    number++;
+    if (line.trim() === "") continue;
+    const result = await ask(parseLine(line, number));
+    allowed &&= result.effect === "allow";
+    print(io, visibleJson(result, 0));
+  }
+  if (!allowed) throw new Exit(EXIT.failed);
+}
+
+function parseLine(line: string, number: number): PolicyTestInput {
+  try {
+    return checkQuestion(PolicyTestInput.parse(JSON.parse(line)));
+  } catch (cause) {
+    const why = cause instanceof CliError
+      ? cause.message
+      : cause instanceof SyntaxError
+      ? "it is no JSON"
+      : "it needs command, or path with action";
+    throw new CliError(`Cannot read line ${number}: ${why}`, { exit: EXIT.usage });
+  }
+}
+
+function checkQuestion(question: PolicyTestInput): PolicyTestInput {
+  if (question.command !== undefined || question.path !== undefined || question.action) {
+    return question;
+  }
+  throw new CliError("Nothing to test: give --command, or --path with --action", {
+    next: "gate policy test --command 'rm -rf build'",
+    exit: EXIT.usage,
+  });
+}
+
+function describe(io: Io, result: PolicyTestResult): string {
+  const colour = { allow: "green", ask: "yellow", deny: "red" } as const;
+  const lines = [
+    `${paint(io, colour[result.effect], result.effect)}: ${visibleLine(result.reason)}`,
+  ];
+  if (result.rule) {
+    const { pattern, source, list } = result.rule;
+    lines.push(`  rule     ${visibleLine(pattern)}  (${source} ${list})`);
+  }
+  if (result.alternative) lines.push(`  instead  ${visibleLine(result.alternative)}`);
+  for (const argv of result.analysis?.commands ?? []) {
+    lines.push(`  runs     ${visibleLine(argv.join(" "))}`);
+  }
+  return lines.join("\n");
+}
+
+const HELP = `
+Examples:
+  gate policy test --command 'git push --force'
+  gate policy test --path .env --action write --json
+  printf '%s\\n' '{"command":"ls"}' '{"path":"a.ts","action":"write"}' |
+    gate policy test --stdin --jsonl
+`;

@@ -1,0 +1,35 @@
+import { Command } from "@commander-js/extra-typings";
+import { unwrap } from "../../server/client.ts";
+import { connect } from "../connect.ts";
+import type { Io } from "../io.ts";
+import { print, printJson, table } from "../output.ts";
+import { visibleLine } from "../visible.ts";
+
+/** `gate project`: the projects this machine's gate knows. */
+export function createCommand(io: Io) {
+  const project = new Command("project").description("The projects this machine's gate knows.");
+  project.command("list")
+    .description("List them with what waits in each.")
+    .option("--json", "print JSON")
+    .action(async ({ json }) => {
+      const client = await connect(io, { scope: "viewer" });
+      const { items } = await unwrap(client.api.hub.projects.$get());
+      if (json) return printJson(io, items);
+      if (items.length === 0) return print(io, "No project is registered: gate init");
+      const rows = items.map(({ id, pending_count, roots }) => [
+        visibleLine(id),
+        `${pending_count} waiting`,
+        roots.map(visibleLine).join(", "),
+      ]);
+      print(io, table(rows));
+    });
+  project.command("remove")
+    .description("Forget a project; its ledger and its files stay where they are.")
+    .argument("<id>", "as gate project list shows it")
+    .action(async (id) => {
+      const client = await connect(io, { scope: "reviewer" });
+      await unwrap(client.api.hub.projects[":id"].$delete({ param: { id } }));
+      print(io, `Forgot ${visibleLine(id)}; gate init in its folder brings it back.`);
+    });
+  return project;
+}

@@ -1,0 +1,61 @@
+import { Command, Option } from "@commander-js/extra-typings";
+import type { RollbackInput, RollbackResult } from "../../server/actions/schema.ts";
+import { unwrap } from "../../server/client.ts";
+import { findAction } from "../action_id.ts";
+import { summarize } from "../action_view.ts";
+import { openConnection, scopedClient } from "../connect.ts";
+import type { Io } from "../io.ts";
+import { paint, print, printJson } from "../output.ts";
+import { visibleLine } from "../visible.ts";
+
+/** `gate rollback <id>`: puts back what was there before. */
+export function createCommand(io: Io) {
+  return new Command("rollback")
+    .description("Undo an action: put back what was there before it.")
+    .argument("<id>", "its id, or a beginning of it that no other action shares")
+    .option("--dry-run", "show what would change and touch nothing")
+    .addOption(
+      new Option("--on-conflict <how>", "when the file has changed since")
+        .choices(["abort", "merge", "force"] as const).default("abort" as const),
+    )
+    .option("--reason <text>", "kept in the audit log")
+    .option("--json", "print JSON")
+    .addHelpText("after", HELP)
+    .action(async (id, { dryRun, onConflict, reason, json }) => {
+      const connection = await openConnection(io, { scope: "reviewer" });
+      const found = await findAction(connection.client, id);
+      const body: RollbackInput = { on_conflict: onConflict, dry_run: dryRun ?? false };
+      if (reason) body.reason = reason;
+      const result = await unwrap(
+        scopedClient(connection, found.project_id).api.actions[":id"].rollback
+          .$post({ param: { id: found.id }, json: body }),
+      );
+      if (json) printJson(io, result);
+      else print(io, describeRollback(io, result));
+    });
+}
+
+function describeRollback(io: Io, result: RollbackResult): string {
+  const outcome = result.dry_run ? `would be ${result.outcome}` : result.outcome;
+  const head = `${paint(io, "green", "✓")} ${outcome.replaceAll("_", " ")}: ${
+    summarize(result.action)
+  }`;
+  const changes = result.changes.map(({ path, now_sha256, then_sha256 }) =>
+    `  ${visibleLine(path)}  ${shortHash(now_sha256)} → ${shortHash(then_sha256)}`
+  );
+  return [head, ...changes].join("\n");
+}
+
+function shortHash(hash: string | null): string {
+  return hash === null ? "absent" : hash.slice(0, 12);
+}
+
+const HELP = `
+A file that has changed since is a conflict: nothing is touched unless you say how.
+  merge   three-way: keeps later changes elsewhere in the file
+  force   restores the old content; the current one is kept in the ledger first
+
+Examples:
+  gate rollback 0199a1b2 --dry-run
+  gate rollback 0199a1b2 --on-conflict merge
+`;

@@ -1,0 +1,24 @@
+import { Command } from "@commander-js/extra-typings";
+import { unwrap } from "../../server/client.ts";
+import { findAction } from "../action_id.ts";
+import { actionCard } from "../action_view.ts";
+import { openConnection, scopedClient } from "../connect.ts";
+import type { Io } from "../io.ts";
+import { print, printJson } from "../output.ts";
+
+/** `gate show <id>`: one action, whole. */
+export function createCommand(io: Io) {
+  return new Command("show")
+    .description("Show one action with everything needed to decide on it.")
+    .argument("<id>", "its id, or a beginning of it that no other action shares")
+    .option("--json", "print JSON")
+    .addHelpText("after", "\nExamples:\n  gate show 0199a1b2\n  gate show 0199a1b2 --json\n")
+    .action(async (id, { json }) => {
+      const connection = await openConnection(io, { scope: "viewer" });
+      const found = await findAction(connection.client, id);
+      const client = scopedClient(connection, found.project_id);
+      const detail = await unwrap(client.api.actions[":id"].$get({ param: { id: found.id } }));
+      if (json) printJson(io, detail);
+      else print(io, actionCard(io, detail));
+    });
+}

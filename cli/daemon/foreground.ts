@@ -1,0 +1,95 @@
+import { v7 } from "uuid";
+import { VERSION } from "../../server/constants.ts";
+import type { Environment } from "../../server/context.ts";
+import { openHome } from "../../server/runtime/home.ts";
+import { findListener } from "../../server/runtime/processes.ts";
+import { PortTakenError } from "../../server/runtime/serve.ts";
+import { type Gate, startGate } from "../../server/start.ts";
+import { connect, findDaemon } from "../connect.ts";
+import { CliError } from "../errors.ts";
+import type { Io, Signal } from "../io.ts";
+import { print, say } from "../output.ts";
+import { type Place, placeOf } from "../place.ts";
+import { createLog, LogFile, logPath } from "./log_file.ts";
+import { createLoginLink } from "./login_link.ts";
+import { registerWaiting } from "./waiting_roots.ts";
+
+export interface ForegroundOptions {
+  auth: "token" | "none";
+  /** Started by another process of ours: nobody reads what it prints. */
+  detached: boolean;
+}
+
+/** Is the daemon until a signal ends it. Ends at once, and well, when one runs already. */
+export async function runDaemon(io: Io, options: ForegroundOptions): Promise<void> {
+  const place = placeOf(io);
+  openHome(place.home);
+  const file = new LogFile(logPath(place.home));
+  const log = createLog(file, Date.now);
+  const environment: Environment = { home: place.home, now: Date.now, id: v7, log };
+  io.onFault((error) => log("error", "fault", { error: String((error as Error)?.stack ?? error) }));
+  const gate = await open(environment, place, options);
+  if (!gate) return announceOther(io);
+  log("info", "started", { version: VERSION, pid: io.pid, port: gate.port });
+  const ended = untilEnded(io, options, file);
+  await registerWaiting(gate.daemon, place.home, log);
+  if (!options.detached) await announce(io, gate, options);
+  await ended.first;
+  log("info", "stopping");
+  await Promise.race([gate.close(), ended.second]);
+  log("info", "stopped");
+}
+
+/** The gate, or null when another daemon of this home has it. @throws CliError */
+async function open(
+  environment: Environment,
+  place: Place,
+  { auth }: ForegroundOptions,
+): Promise<Gate | null> {
+  try {
+    return await startGate({ environment, port: place.port, auth });
+  } catch (error) {
+    if (await findDaemon(place)) return null;
+    environment.log("error", "cannot start", { error: (error as Error).message });
+    if (!(error instanceof PortTakenError)) throw error;
+    const holder = findListener(place.port);
+    const who = holder ? `process ${holder.pid}: ${holder.command}` : "another user's program";
+    throw new CliError(`Port ${place.port} is taken by ${who}. It was left alone`, {
+      next: "stop that program, then gate daemon start",
+    });
+  }
+}
+
+async function announce(io: Io, gate: Gate, { auth }: ForegroundOptions): Promise<void> {
+  print(io, `gate ${VERSION} serves http://localhost:${gate.port}`);
+  if (auth === "none") say(io, "WARNING: it asks for no credential: anybody here may decide.");
+  const link = await createLoginLink(await connect(io, { scope: "reviewer", start: false }));
+  print(io, `Dashboard: ${link}`);
+  print(
+    io,
+    "The link works once, for a minute; gate dashboard makes another. Ctrl-C ends the gate.",
+  );
+}
+
+async function announceOther(io: Io): Promise<void> {
+  print(io, "The daemon is already running.");
+  const link = await createLoginLink(await connect(io, { scope: "reviewer", start: false }));
+  print(io, `Dashboard: ${link}`);
+}
+
+/** The first signal asks to end, a second one to end at once. */
+function untilEnded(io: Io, options: ForegroundOptions, file: LogFile) {
+  let heard = 0;
+  let resolveFirst = () => {};
+  let resolveSecond = () => {};
+  io.onSignal((signal: Signal) => {
+    // Without a terminal a hang-up cannot mean that the terminal has gone.
+    if (signal === "SIGHUP" && options.detached) return file.reopen();
+    if (++heard === 1) resolveFirst();
+    else resolveSecond();
+  });
+  return {
+    first: new Promise<void>((resolve) => resolveFirst = resolve),
+    second: new Promise<void>((resolve) => resolveSecond = resolve),
+  };
+}

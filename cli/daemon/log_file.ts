@@ -1,0 +1,77 @@
+import { closeSync, fstatSync, mkdirSync, openSync, renameSync, writeSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Environment } from "../../server/context.ts";
+
+export interface LogLimits {
+  bytes: number;
+  files: number;
+}
+
+const LIMITS: LogLimits = { bytes: 10 * 1024 * 1024, files: 5 };
+
+/** Where the daemon of a home writes what happens to it. */
+export function logPath(home: string): string {
+  return join(home, "logs", "daemon.log");
+}
+
+/** The name of a log that was moved aside; the lower the number, the newer it is. */
+export function rotatedPath(path: string, number: number): string {
+  return `${path}.${number}`;
+}
+
+/** A log of JSON lines, 0600, moved aside when it is full; the oldest is dropped. */
+export class LogFile {
+  readonly #path: string;
+  readonly #limits: LogLimits;
+  #fd: number;
+  #size: number;
+
+  constructor(path: string, limits: LogLimits = LIMITS) {
+    this.#path = path;
+    this.#limits = limits;
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    this.#fd = openSync(path, "a", 0o600);
+    this.#size = fstatSync(this.#fd).size;
+  }
+
+  /** Appends one line; a log that cannot be written never stops the daemon. */
+  write(record: Record<string, unknown>): void {
+    const line = Buffer.from(`${JSON.stringify(record)}\n`);
+    try {
+      if (this.#size > 0 && this.#size + line.length > this.#limits.bytes) this.#rotate();
+      writeSync(this.#fd, line);
+      this.#size += line.length;
+    } catch {
+      // A full disk: the daemon's work is worth more than its log.
+    }
+  }
+
+  /** Opens the file again, for a program that has moved it. */
+  reopen(): void {
+    closeSync(this.#fd);
+    this.#fd = openSync(this.#path, "a", 0o600);
+    this.#size = fstatSync(this.#fd).size;
+  }
+
+  close(): void {
+    closeSync(this.#fd);
+  }
+
+  #rotate(): void {
+    for (let number = this.#limits.files - 1; number >= 1; number--) {
+      const from = number === 1 ? this.#path : rotatedPath(this.#path, number - 1);
+      try {
+        renameSync(from, rotatedPath(this.#path, number));
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+      }
+    }
+    this.reopen();
+  }
+}
+
+/** The `log` of an environment that writes there. */
+export function createLog(file: LogFile, now: () => number): Environment["log"] {
+  return (level, message, fields = {}) =>
+    file.write({ at: new Date(now()).toISOString(), level, message, ...fields });
+}

@@ -1,0 +1,32 @@
+import type { DaemonStatus } from "../../server/global/schema.ts";
+import type { Io } from "../io.ts";
+import { paint, print, table } from "../output.ts";
+import { visibleLine } from "../visible.ts";
+
+/** Prints how the daemon is and which projects it serves. */
+export function showDaemonStatus(io: Io, status: DaemonStatus): void {
+  const health = status.healthy ? paint(io, "green", "healthy") : paint(io, "red", "not healthy");
+  print(
+    io,
+    `gate ${status.version} runs, ${health}: pid ${status.pid}, port ${status.port}, ` +
+      `since ${status.started_at}`,
+  );
+  for (const problem of status.problems) print(io, paint(io, "red", `! ${visibleLine(problem)}`));
+  if (status.projects.length === 0) {
+    print(io, "No project is registered: gate init");
+    return;
+  }
+  print(io);
+  print(
+    io,
+    table([
+      ["PROJECT", "WAITING", "LAST ACTIVITY", "ROOTS"],
+      ...status.projects.map((project) => [
+        visibleLine(project.id),
+        String(project.pending_count),
+        project.last_activity_at ?? "-",
+        project.roots.map(visibleLine).join(", ") + (project.reachable ? "" : " (not reachable)"),
+      ]),
+    ]),
+  );
+}

@@ -1,0 +1,81 @@
+import { readToken } from "../../server/auth/tokens.ts";
+import { createClient, unwrap } from "../../server/client.ts";
+import { VERSION } from "../../server/constants.ts";
+import type { DaemonStatus } from "../../server/global/schema.ts";
+import { ensureDaemon, findDaemon, type Reached } from "../connect.ts";
+import { CliError } from "../errors.ts";
+import type { Io } from "../io.ts";
+import { print, say } from "../output.ts";
+import { type Place, placeOf } from "../place.ts";
+import { askToGiveWay, isOwnServer } from "../project_server/own_server.ts";
+import { withSpinner } from "../spinner.ts";
+import { stopDaemon } from "./stop.ts";
+
+export interface StartDaemonOptions {
+  auth: "token" | "none";
+  foreground: boolean;
+}
+
+/** Sees to it that a daemon of this version or a newer one runs. */
+export async function startDaemon(io: Io, options: StartDaemonOptions): Promise<void> {
+  const place = placeOf(io);
+  const running = await findDaemon(place);
+  let status = running && await statusOf(io, running);
+  if (status && isOwnServer(place.home, status.pid)) {
+    // A project's own server (gate start) holds the ledgers: it leaves them to the daemon.
+    await giveWay(io, place);
+    status = null;
+  }
+  if (status && compareVersions(status.version, VERSION) < 0) {
+    say(io, `Replacing the running daemon ${status.version} by ${VERSION}.`);
+    await withSpinner(io, "Waiting for the older daemon to end", () => stopDaemon(place));
+  } else if (status && !options.foreground) return report(io, status, "already runs");
+  if (options.foreground) {
+    const { runDaemon } = await import("./foreground.ts");
+    return await runDaemon(io, { auth: options.auth, detached: false });
+  }
+  const started = await withSpinner(
+    io,
+    "Starting the daemon",
+    () => ensureDaemon(io, ["--auth", options.auth]),
+  );
+  report(io, await statusOf(io, started), "runs");
+}
+
+async function giveWay(io: Io, place: Place): Promise<void> {
+  askToGiveWay(place.home);
+  const deadline = Date.now() + GIVE_WAY_MS;
+  await withSpinner(io, "Waiting for gate start to hand its ledger over", async () => {
+    while (await findDaemon(place)) {
+      if (Date.now() > deadline) {
+        throw new CliError("The server of gate start does not hand its ledger over", {
+          next: "end it with Ctrl-C, then gate daemon start",
+        });
+      }
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+  });
+}
+
+const GIVE_WAY_MS = 15_000;
+
+async function statusOf(io: Io, reached: Reached): Promise<DaemonStatus> {
+  const token = await readToken(placeOf(io).home, "viewer");
+  return await unwrap(createClient({ ...reached, token }).api.daemon.status.$get());
+}
+
+function report(io: Io, status: DaemonStatus, how: string): void {
+  print(io, `gate ${status.version} ${how}: http://localhost:${status.port} (pid ${status.pid})`);
+  say(io, "  gate dashboard opens it; gate daemon stop ends it");
+}
+
+/** Below 0 when `a` is the older release. */
+export function compareVersions(a: string, b: string): number {
+  const numbers = (version: string) => version.split(/[.+-]/, 3).map(Number);
+  const [first, second] = [numbers(a), numbers(b)];
+  for (let i = 0; i < 3; i++) {
+    const difference = (first[i] || 0) - (second[i] || 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}

@@ -1,0 +1,42 @@
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Environment } from "../../server/context.ts";
+import type { Daemon } from "../../server/daemon.ts";
+
+/** Leaves a word for the next daemon to register the project of this folder. */
+export function leaveRoot(home: string, root: string): void {
+  const folder = waitingFolder(home);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const name = createHash("sha256").update(root).digest("hex").slice(0, 32);
+  writeFileSync(join(folder, name), JSON.stringify({ root }), { mode: 0o600 });
+}
+
+/** Registers the folders that were left while no daemon ran. */
+export async function registerWaiting(
+  daemon: Pick<Daemon, "registerProject">,
+  home: string,
+  log: Environment["log"],
+): Promise<void> {
+  for (const path of waitingFiles(home)) {
+    try {
+      const { root } = JSON.parse(readFileSync(path, "utf8")) as { root: string };
+      await daemon.registerProject(root);
+    } catch (error) {
+      log("warn", "cannot register a project", { error: (error as Error).message });
+    }
+    rmSync(path, { force: true });
+  }
+}
+
+function waitingFiles(home: string): string[] {
+  try {
+    return readdirSync(waitingFolder(home)).map((name) => join(waitingFolder(home), name));
+  } catch {
+    return [];
+  }
+}
+
+function waitingFolder(home: string): string {
+  return join(home, "run", "register");
+}

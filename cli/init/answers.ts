@@ -1,0 +1,71 @@
+import { cancel, confirm, isCancel, multiselect, select, text } from "@clack/prompts";
+import { EXIT, Exit } from "../errors.ts";
+import type { Io } from "../io.ts";
+import { PLATFORMS, PROJECT_ID, type Template, TEMPLATES } from "./choices.ts";
+
+/** What `gate init` has to know. */
+export interface Answers {
+  id: string;
+  template: Template | null;
+  extendGlobal: boolean;
+  platforms: string[];
+}
+
+/** Asks a person, each question already answered as it stands. Ends the command when they stop. */
+export async function askAnswers(io: Io, known: Answers): Promise<Answers> {
+  const id = answered(io, await askId(io, known));
+  const template = answered(io, await askTemplate(io, known));
+  const extendGlobal = answered(
+    io,
+    await confirm({
+      ...terminal(io),
+      message: "Inherit the rules of this machine (gate global-config)?",
+      initialValue: known.extendGlobal,
+    }),
+  );
+  const platforms = answered(
+    io,
+    await multiselect({
+      ...terminal(io),
+      message: "Which agents work here?",
+      required: false,
+      initialValues: known.platforms,
+      options: PLATFORMS.map((value) => ({ value: value as string, label: value })),
+    }),
+  );
+  return { id, template, extendGlobal, platforms };
+}
+
+function askId(io: Io, known: Answers) {
+  return text({
+    ...terminal(io),
+    message: "Name of the project",
+    initialValue: known.id,
+    validate: (value) =>
+      PROJECT_ID.test(value ?? "") ? undefined : "Letters, digits, '.', '_' and '-', at most 64",
+  });
+}
+
+function askTemplate(io: Io, known: Answers) {
+  return select<Template>({
+    ...terminal(io),
+    message: "Policy",
+    initialValue: known.template ?? "balanced",
+    options: TEMPLATES.map(({ name, hint }) => ({ value: name, label: name, hint })),
+  });
+}
+
+function terminal(io: Io) {
+  return { input: io.stdin, output: io.stdout };
+}
+
+/** Asks whether to go on. */
+export async function askToWrite(io: Io, message: string): Promise<boolean> {
+  return answered(io, await confirm({ input: io.stdin, output: io.stdout, message }));
+}
+
+function answered<T>(io: Io, answer: T): Exclude<T, symbol> {
+  if (!isCancel(answer)) return answer as Exclude<T, symbol>;
+  cancel("Nothing was changed.", { output: io.stdout });
+  throw new Exit(EXIT.failed);
+}

@@ -1,0 +1,48 @@
+import type { Policies } from "../../server/policy/schema.ts";
+import { policyTemplate } from "../../server/policy/templates.ts";
+import { editConfig, readConfig, type Wanted } from "../config_edit.ts";
+import type { Answers } from "./answers.ts";
+
+/** What `gate init` would make of a config file. */
+export interface Plan {
+  before: string | null;
+  after: string;
+}
+
+const CONFIG_VERSION = "2";
+
+/** The file with what is asked for in it; the same answers again change nothing. */
+export function planConfig(before: string | null, file: string, answers: Answers): Plan {
+  const current = before === null ? {} : readConfig(before, file);
+  const wanted: Wanted[] = [];
+  const want = (path: Wanted["path"], value: unknown, is: unknown) => {
+    if (JSON.stringify(value) !== JSON.stringify(is)) wanted.push({ path, value });
+  };
+  want(["version"], current.version ?? CONFIG_VERSION, current.version);
+  want(["id"], answers.id, current.id);
+  if (answers.extendGlobal) want(["extends"], "global", current.extends);
+  if (answers.platforms.length > 0) {
+    const known = Array.isArray(current.platforms) ? current.platforms as string[] : [];
+    want(["platforms"], [...new Set([...known, ...answers.platforms])], current.platforms);
+  }
+  if (answers.template) {
+    const known = (current.policies ?? {}) as Policies;
+    for (const [key, value] of Object.entries(policyTemplate(answers.template))) {
+      want(["policies", key], merge(known[key], value), known[key]);
+    }
+  }
+  return { before, after: `${editConfig(before ?? "{}", wanted).trimEnd()}\n` };
+}
+
+/** Lists only grow, and keep what stands in them; everything else becomes the template's. */
+function merge(known: unknown, template: unknown): unknown {
+  if (!Array.isArray(known) || !Array.isArray(template)) return template;
+  const patterns = new Set(known.map(patternOf));
+  return [...known, ...template.filter((entry) => !patterns.has(patternOf(entry)))];
+}
+
+function patternOf(entry: unknown): unknown {
+  return typeof entry === "object" && entry !== null
+    ? (entry as { pattern: unknown }).pattern
+    : entry;
+}

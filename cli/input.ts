@@ -1,0 +1,47 @@
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { Readable } from "node:stream";
+import { CliError } from "./errors.ts";
+import type { Io } from "./io.ts";
+
+const LONGEST_LINE = 16 * 1024 * 1024;
+
+/** The lines of a stream, without holding more than one of them. */
+export async function* readLines(stream: Readable): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of stream) {
+    rest += typeof chunk === "string"
+      ? chunk
+      : decoder.decode(chunk as Uint8Array, { stream: true });
+    const lines = rest.split("\n");
+    rest = lines.pop()!;
+    yield* lines;
+    if (rest.length > LONGEST_LINE) {
+      throw new CliError("Cannot read standard input: a line is over 16 MiB");
+    }
+  }
+  if (rest !== "") yield rest;
+}
+
+/** What `-d` means, as curl has it: the text itself, `@file`, or `-` for standard input. */
+export async function readData(io: Io, given: string): Promise<string> {
+  if (given === "-" || given === "@-") return await readAll(io.stdin);
+  if (!given.startsWith("@")) return given;
+  try {
+    return await readFile(resolve(io.cwd, given.slice(1)), "utf8");
+  } catch (cause) {
+    const why = (cause as NodeJS.ErrnoException).code === "ENOENT"
+      ? "it does not exist"
+      : `${cause}`;
+    throw new CliError(`Cannot read "${given.slice(1)}": ${why}`);
+  }
+}
+
+async function readAll(stream: Readable): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of stream) {
+    chunks.push(typeof chunk === "string" ? new TextEncoder().encode(chunk) : chunk as Uint8Array);
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks));
+}

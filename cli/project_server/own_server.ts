@@ -1,0 +1,41 @@
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  identify,
+  isSameProcess,
+  type ProcessIdentity,
+  signalProcess,
+} from "../../server/runtime/processes.ts";
+
+/** Notes that this process, a project's own server, holds the home. */
+export function writeOwnServer(home: string, pid: number): void {
+  writeFileSync(pathOf(home), JSON.stringify(identify(pid)), { mode: 0o600 });
+}
+
+export function removeOwnServer(home: string): void {
+  rmSync(pathOf(home), { force: true });
+}
+
+/** Whether the process that answers is a project's own server and no daemon. */
+export function isOwnServer(home: string, pid: number): boolean {
+  const noted = readOwnServer(home);
+  return noted?.pid === pid && isSameProcess(noted);
+}
+
+/** Asks a project's own server to leave the ledgers to a daemon; it forwards to it from then on. */
+export function askToGiveWay(home: string): boolean {
+  const noted = readOwnServer(home);
+  return noted !== null && signalProcess(noted, "SIGHUP");
+}
+
+function readOwnServer(home: string): ProcessIdentity | null {
+  try {
+    return JSON.parse(readFileSync(pathOf(home), "utf8")) as ProcessIdentity;
+  } catch {
+    return null;
+  }
+}
+
+function pathOf(home: string): string {
+  return join(home, "run", "project_server.json");
+}
