@@ -47,9 +47,9 @@ export const RULES: Record<string, Rule> = {
       return made && SERVICES.includes(String(made.name)) ? `makes ${made.name}` : null;
     }),
   "no index.ts, no utils, no barrel but mod.ts": (sources) =>
-    sources.filter(({ path, isReexportOnly }) =>
+    sources.filter(({ path, isBarrel }) =>
       /(^|\/)(index|utils?|helpers?_utils?)\.tsx?$/.test(path) || /(^|\/)utils?\//.test(path) ||
-      (isReexportOnly && path !== "mod.ts")
+      (isBarrel && path !== "mod.ts")
     ).map(({ path }) => path),
   "no file over 300 lines": (sources) =>
     sources.filter(({ lines }) => lines > 300).map(({ path, lines }) => `${path}: ${lines} lines`),

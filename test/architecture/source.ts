@@ -27,7 +27,8 @@ export interface Source {
   /** Calls `see` for each node of the syntax tree. */
   walk: (see: (node: Node, parent: Node | null) => void) => void;
   lineOf: (offset: number) => number;
-  isReexportOnly: boolean;
+  /** Does nothing but pass on what other files of ours export. */
+  isBarrel: boolean;
 }
 
 /** What the rules need to know of one TypeScript file. @throws Error where it does not parse */
@@ -44,7 +45,7 @@ export function readSource(path: string, text: string): Source {
     comments: parsed.comments.map((c) => ({ text: c.value, line: lineOf(c.start) })),
     walk: (see) => walk(program, null, see),
     lineOf,
-    isReexportOnly: isReexportOnly(program),
+    isBarrel: isBarrel(program),
   };
 }
 
@@ -87,12 +88,12 @@ function isTypeOnly(node: Node): boolean {
     names.every((name) => name.importKind === "type" || name.exportKind === "type");
 }
 
-function isReexportOnly(program: Node): boolean {
+function isBarrel(program: Node): boolean {
   const body = program.body as Node[];
-  return body.length > 0 && body.every((node) =>
-    node.type === "ExportAllDeclaration" ||
-    (node.type === "ExportNamedDeclaration" && node.source !== null)
-  );
+  return body.length > 0 && body.every((node) => {
+    const source = /^Export(All|Named)Declaration$/.test(node.type) && node.source as Node | null;
+    return source && textOf(source)!.startsWith(".");
+  });
 }
 
 function walk(node: Node, parent: Node | null, see: (node: Node, parent: Node | null) => void) {

@@ -1,8 +1,5 @@
-// @ts-types="@modelcontextprotocol/sdk/client"
-import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-// @ts-types="@modelcontextprotocol/sdk/client/stdio"
-import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import process from "node:process";
+import { connectClient, StdioClientTransport } from "../server/mcp/sdk_client.ts";
 import { until, type World } from "./world.ts";
 
 /** What a tool of the gate answered. */
@@ -14,12 +11,14 @@ export interface ToolAnswer {
   text: string;
 }
 
+type Connected = Awaited<ReturnType<typeof connectClient>>;
+
 /** An agent as hosts run one: the SDK's client on a `gate mcp` of its own. */
 export class Agent {
-  readonly #client: Client;
+  readonly #client: Connected;
   readonly #transport: StdioClientTransport;
 
-  private constructor(client: Client, transport: StdioClientTransport) {
+  private constructor(client: Connected, transport: StdioClientTransport) {
     this.#client = client;
     this.#transport = transport;
   }
@@ -33,9 +32,7 @@ export class Agent {
       env: world.env,
       stderr: "ignore",
     });
-    const client = new Client({ name: "test-agent", version: "1.0.0" });
-    await client.connect(transport);
-    return new Agent(client, transport);
+    return new Agent(await connectClient(transport), transport);
   }
 
   async toolNames(): Promise<string[]> {
