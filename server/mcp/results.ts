@@ -1,14 +1,17 @@
 import { z } from "zod";
 import { Action, ActionStatus, Execution } from "../actions/schema.ts";
 import { ProblemError } from "../client.ts";
-import { Decision, Rule } from "../policy/schema.ts";
+import { Effect } from "../policy/schema.ts";
 import { HubProject } from "../projects/schema.ts";
 import type { CallToolResult } from "./sdk.ts";
 
 /** What the daemon answers of an action: the record, and what the tool returned once it is done. */
 export type Submitted = Action & { result: Record<string, unknown> | null };
 
+// Loose all through: a client checks answers against these, and newer daemons may say more.
 const Problem = z.looseObject({ code: z.string(), detail: z.string() });
+const AnyRule = z.looseObject({ pattern: z.string(), list: z.string(), source: z.string() });
+const AnyDecision = z.looseObject({ effect: Effect, reason: z.string() });
 
 /** The structured content of every tool that acts; which keys are there depends on `status`. */
 export const ActionResult = z.looseObject({
@@ -20,9 +23,9 @@ export const ActionResult = z.looseObject({
   command: z.string().nullable().optional(),
   status: ActionStatus.optional(),
   execution: Execution.optional(),
-  decision: Decision.optional(),
+  decision: AnyDecision.optional(),
   edited: z.boolean().optional().describe("a reviewer changed it before approving"),
-  rule: Rule.nullable().optional().describe("of a refusal: the rule that decided"),
+  rule: AnyRule.nullable().optional().describe("of a refusal: the rule that decided"),
   reason: z.string().nullable().optional().describe("of a refusal: why"),
   alternative: z.string().nullable().optional().describe("of a refusal: what to do instead"),
   next_tool: z.string().optional().describe("while it is not settled: the tool to call next"),
@@ -34,7 +37,25 @@ export const ActionResult = z.looseObject({
   error: z.union([z.string(), Problem]).nullable().optional(),
   projects: z.array(z.looseObject({ id: z.string(), name: z.string() })).optional(),
 });
-export type ActionResult = z.infer<typeof ActionResult>;
+
+/** The structured content of `policy_check`. */
+export const PolicyCheckResult = z.looseObject({
+  message: z.string(),
+  effect: Effect.optional(),
+  rule: AnyRule.nullable().optional(),
+  reason: z.string().optional(),
+  alternative: z.string().nullable().optional(),
+});
+
+/** The structured content of `project_info`. */
+export const ProjectInfo = z.looseObject({
+  message: z.string(),
+  project: z.string().optional(),
+  name: z.string().optional(),
+  root: z.string().optional().describe("relative paths start here"),
+  detected_by: z.string().optional().describe("what told the gate which project is meant"),
+  session_id: z.string().optional(),
+});
 
 const REFUSED = new Set<ActionStatus>(["blocked", "rejected", "expired", "cancelled"]);
 

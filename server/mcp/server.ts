@@ -15,7 +15,7 @@ import {
   type Server,
 } from "./sdk.ts";
 import type { ToolCall, ToolContext } from "./tool_calls.ts";
-import { toListing, TOOLS } from "./tools.ts";
+import { listTools, TOOLS } from "./tools.ts";
 
 /** What one MCP connection needs of the outside. */
 export interface ConnectionOptions {
@@ -95,7 +95,7 @@ export class Connection {
 export function createMcpServer(connection: Connection): Server {
   const info = { name: "gate", title: "Gate", version: VERSION };
   const server = createSdkServer(info, INSTRUCTIONS);
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: TOOLS.map(toListing) }));
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: listTools() }));
   server.setRequestHandler(CallToolRequestSchema, ({ params }, extra) => {
     const { signal, _meta: meta } = extra;
     const token = meta?.progressToken;

@@ -10,7 +10,7 @@ import {
   WaitInput,
   WriteFileInput,
 } from "../actions/schema.ts";
-import { PolicyTestInput, PolicyTestResult } from "../policy/schema.ts";
+import { PolicyTestInput } from "../policy/schema.ts";
 import {
   awaitAction,
   getAction,
@@ -19,7 +19,7 @@ import {
   submit,
   type ToolContext,
 } from "./tool_calls.ts";
-import { ActionResult } from "./results.ts";
+import { ActionResult, PolicyCheckResult, ProjectInfo } from "./results.ts";
 import type { CallToolResult, Tool } from "./sdk.ts";
 import type { ToolCall } from "./tool_calls.ts";
 
@@ -44,20 +44,6 @@ const HELD = "If a person must decide first, the call waits, then answers status
 
 const WRITES = { readOnlyHint: false, destructiveHint: true, openWorldHint: false };
 const READS = { readOnlyHint: true, idempotentHint: true, openWorldHint: false };
-
-const PolicyCheckResult = z.looseObject({
-  message: z.string(),
-  ...PolicyTestResult.partial().shape,
-});
-
-const ProjectInfo = z.looseObject({
-  message: z.string(),
-  project: z.string().optional(),
-  name: z.string().optional(),
-  root: z.string().optional().describe("relative paths start here"),
-  detected_by: z.string().optional().describe("what told the gate which project is meant"),
-  session_id: z.string().optional(),
-});
 
 /** Every tool; adding one is adding a row. */
 export const TOOLS: readonly GateMcpTool[] = [
@@ -157,8 +143,14 @@ function submitting(name: GateTool, input: z.ZodObject, texts: Texts): GateMcpTo
   };
 }
 
-/** The tool as a client sees it. */
-export function toListing({ name, title, description, annotations, input, output }: GateMcpTool) {
+let listed: ReturnType<typeof toListing>[] | null = null;
+
+/** The tools as a client sees them. */
+export function listTools() {
+  return listed ??= TOOLS.map(toListing);
+}
+
+function toListing({ name, title, description, annotations, input, output }: GateMcpTool) {
   return {
     name,
     title,
