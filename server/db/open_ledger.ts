@@ -109,10 +109,17 @@ class FileLedger implements Ledger {
       } catch (error) {
         if (!brokenUnique(error)?.startsWith("audit.")) throw refusal(error);
         if (performance.now() > deadline) throw movedError(this.project_id, error);
-        this.#head = await readHead(this.#database, this.#options);
-        await new Promise((resolve) => setTimeout(resolve, Math.random() * 2 ** attempt));
+        await this.#follow(error);
+        await pause(Math.min(250, 2 ** attempt) * Math.random());
       }
     }
+  }
+
+  /** Reads the head again; when nobody moved it, the change itself is what does not fit. */
+  async #follow(error: unknown): Promise<void> {
+    const before = this.#head;
+    this.#head = await readHead(this.#database, this.#options);
+    if (this.#head.hash === before.hash) throw refusal(error);
   }
 
   #statements(change: Change, linked: AuditEvent[]): Statement[] {
@@ -170,4 +177,8 @@ function movedError(project_id: string, cause: unknown): GateError {
   const message = `Cannot save to the ledger of "${project_id}": others keep writing to it; ` +
     "try again";
   return new GateError("unavailable", message, { cause });
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -1,7 +1,7 @@
-import { parse, type ParseError, printParseErrorCode } from "jsonc-parser";
 import { createHash } from "node:crypto";
-import { readFileSync, realpathSync, statSync } from "node:fs";
+import { realpathSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
+import { loadConfig } from "../config/load.ts";
 import { ProjectConfig } from "../config/schema.ts";
 import { GateError } from "../errors.ts";
 
@@ -45,30 +45,12 @@ function realFolder(folder: string): string {
 }
 
 function readId(path: string, root: string): string | undefined {
-  const text = readText(path, root);
-  const errors: ParseError[] = [];
-  const value = parse(text, errors, { allowTrailingComma: true });
-  const error = errors[0];
-  if (error) {
-    const line = text.slice(0, error.offset).split("\n").length;
-    const what = printParseErrorCode(error.error);
-    throw new GateError("invalid", `Cannot read "${path}": ${what} in line ${line}`);
-  }
-  const config = ProjectConfig.pick({ id: true }).safeParse(value);
-  if (config.success) return config.data.id;
-  throw new GateError(
-    "invalid",
-    `Cannot read "${path}": "id" must be 1 to 64 of A–Z a–z 0–9 . _ -`,
-  );
-}
-
-function readText(path: string, root: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (cause) {
-    const message = `Cannot find a project in "${root}": it has no ${CONFIG}; run gate init there`;
-    throw new GateError("not_found", message, { cause });
-  }
+  // Nothing but the id is judged here: with a broken policy a project is there, and denies all.
+  const { value, text, error } = loadConfig(path, ProjectConfig.pick({ id: true }));
+  if (error) throw new GateError("invalid", `Cannot register "${root}": ${error}`);
+  if (value && text !== "") return value.id;
+  const message = `Cannot find a project in "${root}": it has no ${CONFIG}; run gate init there`;
+  throw new GateError("not_found", message);
 }
 
 /** The folder's name, as far as an id may hold it, and 8 hex digits of its real path. */

@@ -1,0 +1,148 @@
+import { readFileSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createTestGate, testCaller, type TestGate } from "../../helpers.ts";
+
+const agent = testCaller();
+const FREE = [
+  "audit_no_update",
+  "audit_no_delete",
+  "checkpoints_no_update",
+  "checkpoints_no_delete",
+]
+  .map((name) => `DROP TRIGGER IF EXISTS ${name}`);
+
+const SWAP = "UPDATE audit SET seq = -seq WHERE seq IN (4, 5);" +
+  "UPDATE audit SET seq = 9 + seq WHERE seq < 0";
+
+/** A gate whose chain holds `count` events, and one checkpoint of the last. */
+async function gateWith(count: number): Promise<TestGate> {
+  const gate = await createTestGate();
+  for (let n = 0; n < count; n++) await gate.project.sessions.open({ agent: `a${n}` }, agent);
+  await gate.project.audit.checkpoint();
+  return gate;
+}
+
+/** Changes the ledger as somebody would who has the file in hand. */
+async function tamper(gate: TestGate, ...sql: string[]): Promise<void> {
+  const all = [...FREE, ...sql.flatMap((text) => text.split(";"))];
+  const statements = all.map((text) => ({ sql: text, args: [] }));
+  await gate.project.ledger.commit({ statements, events: [] });
+}
+
+test("a chain that nobody touched is good, by its head and its checkpoints", async () => {
+  const gate = await gateWith(5);
+  const { head } = gate.project.ledger;
+  expect(await gate.project.audit.verify()).toEqual({
+    ok: true,
+    project_id: "test",
+    events: 5,
+    checkpoints: 1,
+    head,
+    problem: null,
+  });
+});
+
+test("an empty chain is good", async () => {
+  const gate = await createTestGate();
+  expect(await gate.project.audit.verify())
+    .toMatchObject({ ok: true, events: 0, head: null, problem: null });
+  expect(await gate.project.audit.checkpoint()).toMatchObject({ seq: 0, hash: "0".repeat(64) });
+});
+
+test.each([
+  ["an event is gone", "DELETE FROM audit WHERE seq = 3", 3],
+  ["the first is gone", "DELETE FROM audit WHERE seq = 1", 1],
+  ["the last is gone", "DELETE FROM audit WHERE seq = 5", 5],
+  ["all are gone", "DELETE FROM audit", 1],
+  ["the time is another", "UPDATE audit SET at = '2026-01-01T00:00:00.001Z' WHERE seq = 2", 2],
+  ["the actor is another", `UPDATE audit SET actor = '{"id":"x","kind":"agent"}' WHERE seq = 2`, 2],
+  ["the session is none", "UPDATE audit SET session_id = NULL WHERE seq = 2", 2],
+  ["the project is another", "UPDATE audit SET project_id = 'x' WHERE seq = 4", 4],
+  ["a blank more in the JSON", "UPDATE audit SET data = data || ' ' WHERE seq = 2", 2],
+  ["no JSON any more", "UPDATE audit SET data = '{' WHERE seq = 2", 2],
+  ["two have changed places", SWAP, 4],
+  ["a checkpoint's hash", "UPDATE checkpoints SET hash = replace(hash, 'a', 'b')", 5],
+  ["a checkpoint's place", "UPDATE checkpoints SET seq = 4", 4],
+  ["a checkpoint's time", "UPDATE checkpoints SET at = '2027-01-01T00:00:00.000Z'", 5],
+  ["a checkpoint's key", "UPDATE checkpoints SET public_key = 'AAAA'", 5],
+])("a change is found and named: %s", async (_name, sql, seq) => {
+  const gate = await gateWith(5);
+  await tamper(gate, sql);
+  expect(await gate.project.audit.verify()).toMatchObject({ ok: false, problem: { seq } });
+});
+
+test("every single-byte edit of any column of any event is found", async () => {
+  const gate = await gateWith(6);
+  const columns = ["at", "session_id", "type", "actor", "data", "prev_hash", "hash"];
+  const rows = await gate.project.ledger.all("SELECT * FROM audit ORDER BY seq");
+  await tamper(gate);
+  let edits = 0;
+  for (let n = 0; n < 1000; n++) {
+    const row = rows[n % rows.length]!;
+    const column = columns[n % columns.length]!;
+    const text = String(row[column]);
+    const at = (n * 31) % text.length;
+    const other = text[at] === "x" ? "y" : "x";
+    const change = (value: string) => ({
+      sql: `UPDATE audit SET ${column} = ? WHERE seq = ?`,
+      args: [value, row.seq ?? null],
+    });
+    const edited = text.slice(0, at) + other + text.slice(at + 1);
+    await gate.project.ledger.commit({ statements: [change(edited)], events: [] });
+    const { ok } = await gate.project.audit.verify();
+    await gate.project.ledger.commit({ statements: [change(text)], events: [] });
+    if (!ok) edits += 1;
+  }
+  expect(edits).toBe(1000);
+  expect(await gate.project.audit.verify()).toMatchObject({ ok: true });
+});
+
+test("a chain cut short while the daemon was down is told at its start, and stays told", async () => {
+  const gate = await gateWith(3);
+  await tamper(gate, "DELETE FROM audit WHERE seq = 3", "DELETE FROM checkpoints");
+  for (let start = 0; start < 2; start++) {
+    await gate.reopen();
+    const status = await gate.daemon.status();
+    expect(status.healthy).toBe(false);
+    expect(status.problems).toEqual([expect.stringContaining("event 3")]);
+    expect(await gate.project.audit.verify())
+      .toMatchObject({ ok: false, problem: { seq: 3 } });
+    // Whatever is appended now does not make it good again.
+    await gate.project.sessions.open({}, agent);
+    expect(await gate.project.audit.verify()).toMatchObject({ ok: false });
+  }
+});
+
+test("a chain written anew with correct hashes is not the one that was signed", async () => {
+  const gate = await gateWith(2);
+  const kept = await gate.project.ledger.all("SELECT * FROM checkpoints");
+  const other = await gateWith(2);
+  await tamper(
+    other,
+    "DELETE FROM checkpoints",
+    `INSERT INTO checkpoints VALUES (${
+      Object.values(kept[0]!).map((value) => typeof value === "number" ? value : `'${value}'`)
+        .join(", ")
+    })`,
+  );
+  expect(await other.project.audit.verify()).toMatchObject({
+    ok: false,
+    problem: { what: expect.stringContaining("another key") },
+  });
+});
+
+test("a checkpoint is asked for twice and made once; its key is for its owner only", async () => {
+  const gate = await gateWith(2);
+  const first = await gate.project.audit.checkpoint();
+  expect(await gate.project.audit.checkpoint()).toEqual(first);
+  const key = join(gate.home, "keys", "checkpoints.pem");
+  expect(statSync(key).mode & 0o777).toBe(0o600);
+  expect(readFileSync(key, "utf8")).toContain("PRIVATE KEY");
+  rmSync(key);
+  await gate.reopen();
+  expect(await gate.project.audit.verify()).toMatchObject({
+    ok: false,
+    problem: { what: expect.stringContaining("another key") },
+  });
+});
