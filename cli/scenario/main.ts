@@ -1,4 +1,4 @@
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { EXIT, ToolError } from "./errors.ts";
 import type { ScenarioIo } from "./io.ts";
 
@@ -29,7 +29,7 @@ async function createProgram(
   argv: string[],
   io: ScenarioIo,
   outcome: { code: number },
-): Promise<Command> {
+): Promise<CommandUnknownOpts> {
   const program = new Command("scenario-tool")
     .description("Adversarial test scenarios as JSON, and what a target makes of them.")
     .version(`scenario-tool ${io.version}`, "-V, --version", "print the version")

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from "commander";
+import { InvalidArgumentError } from "@commander-js/extra-typings";
 import { Priority } from "./schema.ts";
 
 /** `-H "Name: value"`, added to those given before. */
@@ -42,4 +42,13 @@ export function duration(text: string): number {
     throw new InvalidArgumentError("It must look like 500ms, 10s or 2m, and be an hour at most.");
   }
   return ms;
+}
+
+/** One of the words that are known. */
+export function oneOf<T extends string>(choices: readonly T[]): (text: string) => T {
+  return (text) => {
+    const found = choices.find((choice) => choice === text);
+    if (found === undefined) throw new InvalidArgumentError(`Choose ${choices.join(", ")}.`);
+    return found;
+  };
 }

@@ -1,4 +1,4 @@
-import { Command } from "commander";
+import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { existsSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { ToolError } from "../errors.ts";
@@ -6,7 +6,7 @@ import type { ScenarioIo } from "../io.ts";
 import type { Scenario } from "../schema.ts";
 
 /** `scenario-tool init`: a first scenario file to start from. */
-export function createCommand(io: ScenarioIo): Command {
+export function createCommand(io: ScenarioIo): CommandUnknownOpts {
   return new Command("init")
     .description("write a first scenarios.json into this folder")
     .argument("[file]", "its name", "scenarios.json")

@@ -1,15 +1,16 @@
-import { Command } from "commander";
+import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import type { ScenarioIo } from "../io.ts";
 import { list } from "../options.ts";
 import { loadScenarios } from "../sources.ts";
 
 /** `scenario-tool list`: one line a scenario. */
-export function createCommand(io: ScenarioIo): Command {
+export function createCommand(io: ScenarioIo): CommandUnknownOpts {
   return new Command("list")
     .description("list scenarios, one a line")
     .option("--scenarios <file>", "scenario file (again for more)", list, [])
-    .action((options: { scenarios: string[] }) => {
-      for (const one of loadScenarios(options, io.cwd)) {
+    .option("--spec <file>", "OpenAPI document (again for more)", list, [])
+    .action(async (options: { scenarios: string[]; spec: string[] }) => {
+      for (const one of await loadScenarios(options, io.cwd)) {
         const how = one.exec
           ? `${one.exec.method ?? "cli"} ${one.exec.path ?? ""}`.trim()
           : "prose";

@@ -1,11 +1,12 @@
-import { Command } from "commander";
+import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { ToolError } from "../errors.ts";
 import { executeAll } from "../execute/schedule.ts";
 import { isLoopback, parseTarget, type Target } from "../execute/target.ts";
 import { reachTarget } from "../execute/reach.ts";
+import { type Depth, DEPTHS } from "../generate/family.ts";
 import type { ScenarioIo } from "../io.ts";
-import { duration, header, list, priorities, whole } from "../options.ts";
-import { createRenderer } from "../report/render.ts";
+import { duration, header, list, oneOf, priorities, whole } from "../options.ts";
+import { createRenderer, type Format, FORMATS } from "../report/render.ts";
 import type { Priority, Scenario } from "../schema.ts";
 import { loadScenarios } from "../sources.ts";
 import { type RunResult, summarize } from "../summary.ts";
@@ -13,7 +14,10 @@ import { type RunResult, summarize } from "../summary.ts";
 interface RunOptions {
   target?: string;
   scenarios: string[];
-  output: "json" | "text" | "markdown";
+  spec: string[];
+  depth: Depth;
+  budget?: number;
+  output: Format;
   filter?: string;
   priority: Priority[];
   area: string[];
@@ -28,17 +32,15 @@ interface RunOptions {
 }
 
 /** `scenario-tool run`: puts scenarios together and, with `--target`, executes them. */
-export function createCommand(io: ScenarioIo, exit: (code: number) => void): Command {
+export function createCommand(io: ScenarioIo, exit: (code: number) => void): CommandUnknownOpts {
   return new Command("run")
     .description("print scenarios; with --target, execute them and judge what comes back")
     .option("--target <url>", "base URL to execute against")
     .option("--scenarios <file>", "scenario file (again for more)", list, [])
-    .option(
-      "--output <format>",
-      "json, text or markdown",
-      oneOf(["json", "text", "markdown"]),
-      "text",
-    )
+    .option("--spec <file>", "OpenAPI 3 document to generate from (again for more)", list, [])
+    .option("--depth <depth>", DEPTHS.join(", "), oneOf(DEPTHS), "normal" as const)
+    .option("--budget <n>", "at most so many generated scenarios", whole(1, 100_000))
+    .option("--output <format>", FORMATS.join(", "), oneOf(FORMATS), "text" as const)
     .option("--filter <regex>", "only scenarios whose id or title matches")
     .option("--priority <list>", "only these priorities", priorities, [])
     .option("--area <list>", "only these confidence areas", list, [])
@@ -59,7 +61,7 @@ export function createCommand(io: ScenarioIo, exit: (code: number) => void): Com
 async function run(options: RunOptions, io: ScenarioIo): Promise<RunResult> {
   const started = performance.now();
   const target = options.target === undefined ? null : parseTarget(options.target);
-  const scenarios = select(loadScenarios(options, io.cwd), options);
+  const scenarios = select(await loadScenarios(options, io.cwd), options);
   const renderer = createRenderer(options.output, io, target?.url ?? null);
   const stop = new AbortController();
   const release = io.onSignal(() => stop.abort());
@@ -67,7 +69,8 @@ async function run(options: RunOptions, io: ScenarioIo): Promise<RunResult> {
     const executions = target && scenarios.length > 0
       ? await execute(scenarios, target, options, io, stop.signal, renderer.onResult)
       : [];
-    const duration_ms = Math.round(performance.now() - started);
+    // Without a target the same input gives the same bytes, so no time may enter them.
+    const duration_ms = target ? Math.round(performance.now() - started) : 0;
     const result = summarize(scenarios, executions, { target: target?.url ?? null, duration_ms });
     renderer.end(result);
     return result;
@@ -116,11 +119,4 @@ function patternOf(filter: string | undefined): RegExp | null {
   } catch (cause) {
     throw new ToolError(`Cannot read --filter "${filter}": it is no regular expression`, { cause });
   }
-}
-
-function oneOf(choices: string[]) {
-  return (text: string) => {
-    if (choices.includes(text)) return text;
-    throw new ToolError(`Cannot use "${text}": choose ${choices.join(", ")}`);
-  };
 }

@@ -1,10 +1,10 @@
-import { Command } from "commander";
+import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { z } from "zod";
 import type { ScenarioIo } from "../io.ts";
 import { ScenarioDocument } from "../schema.ts";
 
 /** `scenario-tool schema`: the JSON Schema that editors and other tools can check against. */
-export function createCommand(io: ScenarioIo): Command {
+export function createCommand(io: ScenarioIo): CommandUnknownOpts {
   return new Command("schema")
     .description("print the JSON Schema of a scenario file")
     .action(() => {

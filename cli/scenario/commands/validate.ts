@@ -1,11 +1,11 @@
-import { Command } from "commander";
+import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { formatFinding, readDocument } from "../document.ts";
 import { EXIT } from "../errors.ts";
 import type { ScenarioIo } from "../io.ts";
 import { readText } from "../sources.ts";
 
 /** `scenario-tool validate FILE...`: every mistake with its line and JSON pointer. */
-export function createCommand(io: ScenarioIo, exit: (code: number) => void): Command {
+export function createCommand(io: ScenarioIo, exit: (code: number) => void): CommandUnknownOpts {
   return new Command("validate")
     .description("check scenario files; exit 3 names every mistake with line and pointer")
     .argument("<files...>", "scenario files")

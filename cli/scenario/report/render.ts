@@ -4,6 +4,10 @@ import type { RunResult } from "../summary.ts";
 import { createTextRenderer } from "./text.ts";
 import { markdownOf } from "./markdown.ts";
 
+/** What `--output` can print. */
+export const FORMATS = ["json", "text", "markdown"] as const;
+export type Format = typeof FORMATS[number];
+
 /** Shows a run: each result as it comes, and the whole at the end. */
 export interface Renderer {
   onResult: (execution: Execution, scenario: Scenario) => void;
@@ -12,7 +16,7 @@ export interface Renderer {
 
 /** Data goes to stdout, everything else to stderr. */
 export function createRenderer(
-  format: "json" | "text" | "markdown",
+  format: Format,
   io: ScenarioIo,
   target: string | null,
 ): Renderer {

@@ -1,7 +1,7 @@
 import { paint, print } from "../../output.ts";
 import { visibleLine } from "../../visible.ts";
 import type { ScenarioIo } from "../io.ts";
-import type { Execution, Scenario } from "../schema.ts";
+import type { Scenario } from "../schema.ts";
 import type { RunResult, Summary } from "../summary.ts";
 import { curlOf } from "./curl.ts";
 import type { Renderer } from "./render.ts";
