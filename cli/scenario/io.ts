@@ -2,7 +2,6 @@ import type { Io } from "../io.ts";
 
 /** What the scenario tool takes from outside itself. */
 export interface ScenarioIo extends Io {
+  /** The release, for `--version`. */
   version: string;
-  /** Ends a whole process group for good; one that is gone already is no error. */
-  killGroup: (pid: number) => void;
 }
