@@ -1,7 +1,7 @@
 import type { Logins } from "./auth/login.ts";
 import type { Caller } from "./auth/schema.ts";
 import type { Daemon } from "./daemon.ts";
-import type { HttpConnections } from "./mcp/http_connections.ts";
+import type { LazyMcp } from "./mcp/lazy_mcp.ts";
 import type { EventReaders } from "./events/readers.ts";
 import type { Project } from "./projects/project.ts";
 
@@ -40,6 +40,6 @@ export interface AppEnv {
     logins: Logins;
     readers: EventReaders;
     project: Project;
-    mcp: HttpConnections;
+    mcp: LazyMcp;
   };
 }

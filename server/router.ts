@@ -9,8 +9,7 @@ import { GateError } from "./errors.ts";
 import type { EventReaders } from "./events/readers.ts";
 import { problemResponse } from "./guard/response.ts";
 import { idempotent } from "./idempotency/middleware.ts";
-import { HttpConnections } from "./mcp/http_connections.ts";
-import { runCommand } from "./runtime/spawn.ts";
+import { LazyMcp } from "./mcp/lazy_mcp.ts";
 
 /** What the routes need besides the request. */
 export interface RouterServices {
@@ -27,13 +26,7 @@ export function createRouter(services: RouterServices) {
   const { now, log } = services;
   const routes = createApp();
   const router = new Hono<AppEnv>();
-  const mcp = new HttpConnections({
-    fetch: (request, bindings) => router.fetch(request, bindings),
-    run: runCommand,
-    now,
-    id: () => crypto.randomUUID(),
-    log: (message) => log("warn", message),
-  });
+  const mcp = new LazyMcp((request, bindings) => router.fetch(request, bindings), services);
   router.use(async (c, next) => {
     c.set("daemon", services.daemon);
     c.set("logins", services.logins);

@@ -6,10 +6,10 @@ import type { McpRequest } from "./http_connections.ts";
 /** `/mcp`: MCP over Streamable HTTP, the same tools as on stdio. */
 export const mcpApi = new Hono<AppEnv>()
   .post("/", describe("MCP Streamable HTTP"), async (c) => {
-    return await c.var.mcp.answer(askedOf(c));
+    return await (await c.var.mcp.open()).answer(askedOf(c));
   })
   .delete("/", describe("End an MCP session"), async (c) => {
-    await c.var.mcp.end(askedOf(c));
+    await (await c.var.mcp.open()).end(askedOf(c));
     return c.body(null, 204);
   });
 

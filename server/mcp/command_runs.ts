@@ -101,9 +101,8 @@ export class CommandRuns {
     const { link, now, log } = this.#options;
     const stopped = this.#stopping.signal.aborted;
     const json = { claim_id, ...fit(outcome) };
-    const init = { headers: { "Idempotency-Key": this.#options.id() } };
     await link.call(
-      (client) => client.api.actions[":id"].result.$post({ param: { id }, json }, init),
+      (client) => client.api.actions[":id"].result.$post({ param: { id }, json }),
       { until: now() + (stopped ? 0 : REPORT_MS) },
     ).catch((cause) => log(`Cannot report the result of ${id}: ${cause.message}`));
   }

@@ -26,15 +26,17 @@ export class DaemonLink {
     this.#now = now;
   }
 
-  /** The answer of one call, asked again while the daemon is away. @throws ProblemError */
+  /** The answer of one call, asked again while the daemon is away. @throws ProblemError, LostError */
   async call<T>(use: (client: Client) => Answer<T>, options: CallOptions): Promise<T> {
+    let sent = false;
     for (let pause = FIRST_PAUSE_MS;; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       try {
         const found = await this.#find();
+        sent = true;
         return await unwrap(use(createClient({ ...found, project: options.project })));
       } catch (error) {
         if (!isAway(error) || options.signal?.aborted) throw error;
-        if (this.#now() + pause > options.until) throw error;
+        if (this.#now() + pause > options.until) throw sent ? new LostError(error) : error;
         this.#found = null;
       }
       await rest(pause, options.signal);
@@ -49,6 +51,15 @@ export class DaemonLink {
       this.#found = null;
       throw error;
     }
+  }
+}
+
+/** The daemon went away after it had been asked: nobody here knows what it has done. */
+export class LostError extends Error {
+  constructor(cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    super(`The daemon went away before it answered: ${why}`, { cause });
+    this.name = "LostError";
   }
 }
 

@@ -40,7 +40,7 @@ export class Holding {
     const until = untilOf(call, now);
     // The submission waits for nothing and carries a key: sent again after a lost connection it
     // is the same action, and its id is known from the start.
-    const init = { headers: { "Idempotency-Key": id() } };
+    const init = input.tool === "read_file" ? undefined : { headers: { "Idempotency-Key": id() } };
     const json = { ...input, wait_ms: 0 };
     const first = await link.call(
       (client) => client.api.actions.$post({ json }, init),

@@ -3,6 +3,7 @@ import { Action, ActionStatus, Execution } from "../actions/schema.ts";
 import { ProblemError } from "../client.ts";
 import { Effect } from "../policy/schema.ts";
 import { HubProject } from "../projects/schema.ts";
+import { LostError } from "./daemon_link.ts";
 import type { CallToolResult } from "./sdk.ts";
 
 /** What the daemon answers of an action: the record, and what the tool returned once it is done. */
@@ -91,16 +92,28 @@ export function toResult(submitted: Submitted): CallToolResult {
   }, refused || failed || action.execution === "unknown");
 }
 
-/** The answer to a call that never became an action. */
+/** The answer to a call that did not become an action, as far as is known. */
 export function toProblem(error: unknown): CallToolResult {
   const problem = error instanceof ProblemError
     ? error.problem
     : { code: "unavailable", detail: error instanceof Error ? error.message : String(error) };
-  const message = problem.code === "unavailable"
-    ? `Nothing was done, the gate cannot be reached: ${problem.detail}. Ask the user to run ` +
-      "`gate daemon start` or `gate doctor`; do not do this without the gate."
-    : `Nothing was done: ${problem.detail}`;
-  return answer({ message, error: { ...problem } }, true);
+  return answer({ message: problemMessage(error, problem), error: { ...problem } }, true);
+}
+
+function problemMessage(error: unknown, { code, detail }: { code: string; detail: string }) {
+  if (error instanceof LostError || code === "conflict" || code === "internal") {
+    return `${detail}. Whether anything was done is not known: look before you repeat it.`;
+  }
+  if (code !== "unavailable") return `Nothing was done: ${detail}`;
+  return `Nothing was done, the gate cannot be reached: ${detail}. Ask the user to run ` +
+    "`gate daemon start` or `gate doctor`; do not do this without the gate.";
+}
+
+/** The answer to a call too many. */
+export function toBusy(most: number): CallToolResult {
+  const detail = `There are ${most} calls at once already`;
+  const message = `Nothing was done. ${detail}: call again when some of them have been answered.`;
+  return answer({ message, error: { code: "rate_limited", detail } }, true);
 }
 
 /** The answer to arguments that the tool does not take. */

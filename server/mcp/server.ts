@@ -4,7 +4,7 @@ import { type Connect, DaemonLink } from "./daemon_link.ts";
 import { Holding } from "./holding.ts";
 import type { ProgressTiming, SendProgress } from "./progress.ts";
 import { type ClientInfo, ProjectSessions, type SessionsOptions } from "./project_sessions.ts";
-import { toInvalid, toProblem } from "./results.ts";
+import { toBusy, toInvalid, toProblem } from "./results.ts";
 import {
   CallToolRequestSchema,
   type CallToolResult,
@@ -67,7 +67,7 @@ export class Connection {
     const parsed = tool.input.safeParse(args ?? {});
     if (!parsed.success) return toInvalid(parsed.error);
     if (this.#calls >= MAX_CALLS) {
-      return toProblem(new Error(`more than ${MAX_CALLS} calls at once; wait for some to end`));
+      return toBusy(MAX_CALLS);
     }
     this.#calls++;
     try {

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type Agent, connectAgent, until } from "./agent.ts";
+import { type Agent, connectAgent, jumping, until } from "./agent.ts";
 
 const HELD = { path: "held.txt", content: "x" };
 
@@ -128,6 +128,16 @@ test("a daemon that stays away in the middle of a hold leaves the id with the ag
   await agent.close();
 });
 
+test("a daemon that never comes back to answer leaves open what was done", async () => {
+  const agent = await connectAgent({ now: jumping() });
+  await agent.call("project_info");
+  agent.daemon.away = true;
+  const { isError, body } = await agent.call("write_file", { path: "a", content: "x" });
+  expect(isError).toBe(true);
+  expect(body.message).toContain("Whether anything was done is not known");
+  await agent.close();
+});
+
 test("an answer that was lost on the way does not make a second action", async () => {
   const agent = await connectAgent();
   await agent.call("project_info");
@@ -165,7 +175,7 @@ test("more calls at once than could be held are refused, and none is lost", asyn
   const answers = await Promise.all(calls);
   const refused = answers.filter(({ isError }) => isError);
   expect(refused.length).toBe(12);
-  expect(String(refused[0]!.body.message)).toContain("48 calls at once");
+  expect(refused[0]!.body.error).toMatchObject({ code: "rate_limited" });
   expect(agent.daemon.actions.size).toBe(48);
   await agent.close();
 });

@@ -11,8 +11,13 @@ export { ListRootsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 export type { Client } from "@modelcontextprotocol/sdk/client";
 
 /** The SDK's own client, which names itself as one of the hosts does. */
-export async function connectClient(transport: Transport, name = "claude-code"): Promise<Client> {
-  const client = new Client({ name, version: "2.1" });
+export async function connectClient(
+  transport: Transport,
+  name = "claude-code",
+  hasRoots = false,
+): Promise<Client> {
+  const capabilities = hasRoots ? { roots: {} } : {};
+  const client = new Client({ name, version: "2.1" }, { capabilities });
   await client.connect(transport);
   return client;
 }

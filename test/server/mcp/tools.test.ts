@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { TOOLS } from "../../../server/mcp/tools.ts";
-import { connectAgent } from "./agent.ts";
+import { connectAgent, jumping } from "./agent.ts";
 
 test("the tools are listed with what a host needs to know of each", async () => {
   const agent = await connectAgent();
@@ -131,9 +131,3 @@ test("without a daemon nothing is done, and the answer says what to do", async (
   expect(String(body.message)).toContain("gate daemon start");
   await agent.close();
 });
-
-/** A clock by which every look at it takes five seconds, so that deadlines come soon. */
-function jumping(): () => number {
-  let now = Date.now();
-  return () => now += 5_000;
-}
