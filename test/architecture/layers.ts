@@ -27,6 +27,12 @@ export const LAYERS: Record<string, Layer> = {
     of: /^cli\//,
     allows: ({ file }) => !/^ui\//.test(file ?? ""),
   },
+  "cli/ reaches actions, sessions, audit and the ledger only through client.ts": {
+    of: /^cli\//,
+    allows: ({ file, isType }) =>
+      isType || isSchema(file ?? "") ||
+      !/^server\/(actions|sessions|audit|events|db)\//.test(file ?? ""),
+  },
   "nothing that ships imports test/ or dist/": {
     of: /^(server|cli|ui)\/|^mod\.ts$/,
     allows: ({ file }) => !/^(test|dist)\//.test(file ?? ""),

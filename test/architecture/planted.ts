@@ -14,6 +14,11 @@ export const PLANTED: Planted[] = [
   layer("server/ never imports cli/ or ui/", "server/a/b.ts", "../../cli/main.ts"),
   layer("server/ never imports cli/ or ui/", "server/a.ts", "../ui/state.ts"),
   layer("cli/ never imports ui/", "cli/a.ts", "../ui/state.ts"),
+  layer(
+    "cli/ reaches actions, sessions, audit and the ledger only through client.ts",
+    "cli/commands/approve.ts",
+    "../../server/actions/actions.ts",
+  ),
   layer("nothing that ships imports test/ or dist/", "server/a.ts", "../test/helpers.ts"),
   layer("cli/scenario/ imports nothing of server/", "cli/scenario/a.ts", "../../server/errors.ts"),
   layer("cli/scenario/ loads no native module", "cli/scenario/a.ts", "@libsql/client"),
