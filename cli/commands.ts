@@ -143,4 +143,10 @@ export const COMMANDS: readonly CommandEntry[] = [
     group: LOOK,
     load: () => import("./commands/api.ts"),
   },
+  {
+    name: "scenario",
+    summary: "Adversarial test scenarios, and what a target makes of them",
+    group: "Test:",
+    load: () => import("./commands/scenario.ts"),
+  },
 ];

@@ -20,6 +20,8 @@ export interface Io {
   onSignal: (handler: (signal: Signal) => void) => () => void;
   /** Hears of a fault that nothing caught; the process ends with code 1 after that. */
   onFault: (handler: (error: unknown) => void) => void;
+  /** Ends a whole process group at once; one that is gone already is no error. */
+  killGroup: (pid: number) => void;
 }
 
 /** True when a person sits at both ends: only then may a command ask questions. */

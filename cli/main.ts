@@ -1,12 +1,18 @@
+import { basename } from "node:path";
 import process from "node:process";
 import { VERSION } from "../server/constants.ts";
 import type { Io, Signal } from "./io.ts";
 
 /** The entry: hands arguments, environment and streams on. `--version` loads nothing more. */
 async function main(argv: string[]): Promise<void> {
+  const called = basename(process.argv0).startsWith("scenario-tool") ? "scenario-tool" : "gate";
   if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-V")) {
-    console.log(`gate ${VERSION}`); // touching process.stdout would double the time of the start
+    console.log(`${called} ${VERSION}`); // touching process.stdout would double the time of the start
     return;
+  }
+  if (called === "scenario-tool") {
+    const scenario = await import("./scenario/main.ts");
+    return leave(await scenario.main(argv, { ...processIo(), version: VERSION }));
   }
   const { run } = await import("./run.ts");
   leave(await run(argv, processIo()));
@@ -28,7 +34,16 @@ function processIo(): Io {
     stderr: process.stderr,
     onSignal,
     onFault,
+    killGroup,
   };
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // It has ended by itself.
+  }
 }
 
 function onFault(handler: (error: unknown) => void): void {

@@ -21,6 +21,7 @@ async function createProgram(argv: string[], io: Io): Promise<CommandUnknownOpts
   const program = new Command("gate")
     .description("Stands between AI agents and your machine: checks, holds, records, rolls back.")
     .version(`gate ${VERSION}`, "-V, --version", "print the version")
+    .enablePositionalOptions()
     .exitOverride()
     .showSuggestionAfterError()
     .configureOutput({

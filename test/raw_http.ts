@@ -1,4 +1,4 @@
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 
 /** What came back over a raw socket. */
 export interface RawAnswer {
@@ -11,15 +11,18 @@ export interface RawAnswer {
 }
 
 export interface RawOptions {
-  /** Stops waiting after so long and reports what came until then. */
+  /** Cuts the connection after so long and reports what came until then. */
   hold_ms?: number;
   socket_path?: string;
 }
 
+/** What is sent: at once, or piece by piece as fast as it is taken. */
+export type Pieces = string | Uint8Array | Iterable<string | Uint8Array>;
+
 /** Sends bytes as they are on a connection of their own and reads until it ends. */
 export function sendRaw(
   port: number,
-  bytes: string | Uint8Array,
+  pieces: Pieces,
   options: RawOptions = {},
 ): Promise<RawAnswer> {
   return new Promise((resolve) => {
@@ -33,8 +36,20 @@ export function sendRaw(
       clearTimeout(cut);
       resolve({ ...parseAnswer(chunks), ms: performance.now() - started });
     });
-    socket.write(bytes);
+    const whole = typeof pieces === "string" || pieces instanceof Uint8Array;
+    void writeAll(socket, whole ? [pieces] : pieces);
   });
+}
+
+async function writeAll(socket: Socket, pieces: Iterable<string | Uint8Array>): Promise<void> {
+  for (const piece of pieces) {
+    if (socket.destroyed) return;
+    if (socket.write(piece)) continue;
+    await new Promise<void>((resolve) => {
+      socket.once("drain", resolve);
+      socket.once("close", () => resolve());
+    });
+  }
 }
 
 /** The text of a plain request with `Connection: close`. */
@@ -50,7 +65,7 @@ export function requestText(
 }
 
 function parseAnswer(chunks: Uint8Array[]): Omit<RawAnswer, "ms"> {
-  const text = new TextDecoder("latin1").decode(Buffer.concat(chunks)).replace(
+  const text = new TextDecoder().decode(Buffer.concat(chunks)).replace(
     /^HTTP\/1\.1 100 Continue\r\n\r\n/,
     "",
   );

@@ -1,0 +1,41 @@
+import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
+import { existsSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { ToolError } from "../errors.ts";
+import type { ScenarioIo } from "../io.ts";
+import type { Scenario } from "../schema.ts";
+
+/** `scenario-tool init`: a first scenario file to start from. */
+export function createCommand(io: ScenarioIo): CommandUnknownOpts {
+  return new Command("init")
+    .description("write a first scenarios.json into this folder")
+    .argument("[file]", "its name", "scenarios.json")
+    .action((file: string) => {
+      const path = resolve(io.cwd, file);
+      if (existsSync(path)) throw new ToolError(`Cannot write "${file}": it exists already`);
+      writeFileSync(path, `${JSON.stringify({ scenarios: [EXAMPLE] }, null, 2)}\n`);
+      io.stdout.write(`Wrote ${file}. Next: scenario-tool run --target http://127.0.0.1:3000\n`);
+    });
+}
+
+const EXAMPLE: Scenario = {
+  scenario_id: "TS-001",
+  title: "Redeeming one voucher from two tabs at once",
+  user_perspective: "A customer has the shop open in two tabs and presses Redeem in both.",
+  preconditions: ["The voucher WELCOME exists and has not been used"],
+  steps: ["Open the voucher page in two tabs", "Press Redeem in both at the same moment"],
+  chaos_factors: ["Both requests reach the server within a millisecond"],
+  expected_behavior: "One redemption succeeds, the other is told that the voucher is used.",
+  failure_modes: ["The voucher is credited twice"],
+  priority: "critical",
+  confidence_area: "payments",
+  is_edge_case: true,
+  exec: {
+    mode: "http",
+    method: "POST",
+    path: "/vouchers/WELCOME/redeem",
+    headers: { "Content-Type": "application/json" },
+    body: "{}",
+    concurrency: 10,
+  },
+};

@@ -1,0 +1,34 @@
+import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
+import { formatFinding, readDocument } from "../document.ts";
+import { EXIT } from "../errors.ts";
+import type { ScenarioIo } from "../io.ts";
+import { readText } from "../sources.ts";
+
+/** `scenario-tool validate FILE...`: every mistake with its line and JSON pointer. */
+export function createCommand(io: ScenarioIo, exit: (code: number) => void): CommandUnknownOpts {
+  return new Command("validate")
+    .description("check scenario files; exit 3 names every mistake with line and pointer")
+    .argument("<files...>", "scenario files")
+    .option("--json", "print the findings as JSON")
+    .action((files: string[], options: { json?: boolean }) => {
+      const read = files.map((name) => ({ name, ...readDocument(readText(name, io.cwd)) }));
+      const bad = read.some(({ findings }) => findings.length > 0);
+      if (options.json) {
+        const found = read.map(({ name, scenarios, findings }) => ({
+          file: name,
+          valid: findings.length === 0,
+          scenarios: scenarios.length,
+          findings,
+        }));
+        io.stdout.write(`${JSON.stringify({ files: found })}\n`);
+      } else {
+        for (const { name, scenarios, findings } of read) {
+          for (const finding of findings) io.stderr.write(`${formatFinding(finding, name)}\n`);
+          if (findings.length === 0) {
+            io.stdout.write(`${name}: ${scenarios.length} scenarios, valid\n`);
+          }
+        }
+      }
+      if (bad) exit(EXIT.error);
+    });
+}

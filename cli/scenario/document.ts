@@ -1,0 +1,146 @@
+import { findNodeAtLocation, type Node, parseTree, printParseErrorCode } from "jsonc-parser";
+import type { ParseError } from "jsonc-parser";
+import { z } from "zod";
+import { ToolError } from "./errors.ts";
+import { Scenario } from "./schema.ts";
+
+/** Something wrong in a document, with where it stands. */
+export interface Finding {
+  pointer: string;
+  line: number;
+  message: string;
+}
+
+/** The scenarios of a document, or what is wrong with it. */
+export interface ReadDocument {
+  scenarios: Scenario[];
+  findings: Finding[];
+}
+
+/** At most so many findings are reported of one document. */
+const FINDINGS = 100;
+
+/** Reads `{ "scenarios": [...] }` or a bare array; unknown keys are kept as they are. */
+export function readDocument(text: string): ReadDocument {
+  const errors: ParseError[] = [];
+  const tree = parseTree(text.replace(/^\uFEFF/, ""), errors, { disallowComments: true });
+  const broken = errors[0];
+  if (broken || !tree) return { scenarios: [], findings: [syntaxFinding(text, broken)] };
+  const twice = duplicateKeys(tree, text);
+  if (twice.length > 0) return { scenarios: [], findings: twice.slice(0, FINDINGS) };
+  const list = listOf(tree);
+  if (!list) return { scenarios: [], findings: [noListFinding(tree, text)] };
+  return readList(tree, list, text);
+}
+
+/** The document's scenarios. @throws ToolError that lists what is wrong */
+export function mustRead(text: string, name: string): Scenario[] {
+  const { scenarios, findings } = readDocument(text);
+  if (findings.length === 0) return scenarios;
+  const shown = findings.slice(0, 10).map((finding) => formatFinding(finding, name));
+  if (findings.length > 10) shown.push(`… and ${findings.length - 10} more`);
+  throw new ToolError(shown.join("\n"), { next: `scenario-tool validate ${name}` });
+}
+
+/** `file:line pointer message`, as editors and CI understand it. */
+export function formatFinding({ line, pointer, message }: Finding, name: string): string {
+  return `${name}:${line} ${pointer || "/"} ${message}`;
+}
+
+function readList(tree: Node, list: Node, text: string): ReadDocument {
+  const base = list === tree ? [] : ["scenarios"];
+  const scenarios: Scenario[] = [];
+  const findings: Finding[] = [];
+  const seen = new Map<string, number>();
+  (list.children ?? []).forEach((node, index) => {
+    const at = (path: PropertyKey[], message: string) =>
+      findings.push(findingAt(tree, text, [...base, index, ...path], message));
+    const read = Scenario.safeParse(valueOf(node));
+    if (!read.success) return read.error.issues.forEach((issue) => at(issue.path, wordsOf(issue)));
+    const id = read.data.scenario_id;
+    const first = seen.get(id);
+    if (first !== undefined) at(["scenario_id"], `${id} is also the id of scenario ${first + 1}`);
+    else seen.set(id, index);
+    scenarios.push(read.data);
+  });
+  return { scenarios, findings: findings.slice(0, FINDINGS) };
+}
+
+function listOf(tree: Node): Node | null {
+  if (tree.type === "array") return tree;
+  const node = tree.type === "object" ? findNodeAtLocation(tree, ["scenarios"]) : undefined;
+  return node?.type === "array" ? node : null;
+}
+
+function wordsOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === "invalid_type" && issue.input === undefined) return "is required";
+  if (issue.code === "invalid_value") {
+    return `must be one of ${issue.values.map((value) => JSON.stringify(value)).join(", ")}`;
+  }
+  return issue.message.replace(/^Invalid input: /, "");
+}
+
+function findingAt(tree: Node, text: string, path: PropertyKey[], message: string): Finding {
+  const pointer = "/" + path.map(String).map(escapeToken).join("/");
+  return { pointer, line: lineAt(text, offsetOf(tree, path)), message };
+}
+
+/** Of the value itself, or of the nearest thing around it that exists. */
+function offsetOf(tree: Node, path: PropertyKey[]): number {
+  for (let length = path.length; length > 0; length--) {
+    const node = findNodeAtLocation(tree, path.slice(0, length) as (string | number)[]);
+    if (node) return node.offset;
+  }
+  return tree.offset;
+}
+
+function syntaxFinding(text: string, error: ParseError | undefined): Finding {
+  if (!error) return { pointer: "", line: 1, message: "is empty: expected scenarios as JSON" };
+  const what = printParseErrorCode(error.error).replaceAll(/([a-z])([A-Z])/g, "$1 $2")
+    .toLowerCase();
+  return { pointer: "", line: lineAt(text, error.offset), message: `is not valid JSON: ${what}` };
+}
+
+function noListFinding(tree: Node, text: string): Finding {
+  const given = tree.type === "object" ? findNodeAtLocation(tree, ["scenarios"]) : undefined;
+  const pointer = given ? "/scenarios" : "";
+  const message = 'must be an array of scenarios, or an object with one under "scenarios"';
+  return { pointer, line: lineAt(text, (given ?? tree).offset), message };
+}
+
+/** JSON lets the last of two equal keys win silently; nobody means that. */
+function duplicateKeys(node: Node, text: string, pointer = ""): Finding[] {
+  const found: Finding[] = [];
+  const names = new Set<string>();
+  (node.children ?? []).forEach((child, index) => {
+    const [key, value] = child.type === "property" ? child.children! : [undefined, child];
+    const token = key ? String(key.value) : String(index);
+    const here = `${pointer}/${escapeToken(token)}`;
+    if (key && names.has(token)) {
+      found.push({ pointer: here, line: lineAt(text, key.offset), message: "is given twice" });
+    }
+    names.add(token);
+    if (value) found.push(...duplicateKeys(value, text, here));
+  });
+  return found;
+}
+
+function valueOf(node: Node): unknown {
+  if (node.type === "array") return (node.children ?? []).map(valueOf);
+  if (node.type !== "object") return node.value;
+  const pairs = (node.children ?? []).map(({ children }) => [
+    String(children![0]!.value),
+    children![1] ? valueOf(children![1]) : null,
+  ]);
+  return Object.fromEntries(pairs);
+}
+
+function escapeToken(token: string): string {
+  return token.replaceAll("~", "~0").replaceAll("/", "~1");
+}
+
+function lineAt(text: string, offset: number): number {
+  let line = 1;
+  for (let i = text.indexOf("\n"); i !== -1 && i < offset; i = text.indexOf("\n", i + 1)) line++;
+  return line;
+}

@@ -1,0 +1,108 @@
+import { Buffer } from "node:buffer";
+import { type ChildProcess, spawn } from "node:child_process";
+import type { Exec } from "../schema.ts";
+import type { Verdict } from "./verdict.ts";
+
+/** How a command line went. */
+export interface CommandRun {
+  exit_code: number | null;
+  signal: string | null;
+  timed_out: boolean;
+  stdout: string;
+  stderr: string;
+  /** Bytes of output that were read and dropped. */
+  dropped_bytes: number;
+  error: string | null;
+}
+
+export interface CommandOptions {
+  timeout_ms: number;
+  cwd: string;
+  env: Record<string, string | undefined>;
+  /** Ends a whole process group. */
+  killGroup: (pid: number) => void;
+}
+
+/** So much of each stream is kept: its head and its tail. */
+const KEPT_BYTES = 32 * 1024;
+/** Children that keep the pipes open may not keep us waiting longer than this. */
+const LINGER_MS = 500;
+
+/** Runs one argument vector without a shell, in its own process group. Never throws. */
+export function runCommand(argv: string[], options: CommandOptions): Promise<CommandRun> {
+  return new Promise((resolve) => {
+    const [program = "", ...rest] = argv;
+    const child = spawn(program, rest, {
+      cwd: options.cwd,
+      env: options.env,
+      detached: true,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const streams = [new Capture(child.stdout!), new Capture(child.stderr!)] as const;
+    let timed_out = false;
+    const timer = setTimeout(() => {
+      timed_out = true;
+      end(child, options);
+    }, options.timeout_ms);
+    const finish = (error: string | null, code: number | null, signal: string | null) => {
+      clearTimeout(timer);
+      end(child, options);
+      resolve({ exit_code: code, signal, timed_out, ...textOf(streams), error });
+    };
+    child.on("error", (error) => finish(`cannot be started: ${error.message}`, null, null));
+    child.on("exit", (code, signal) => {
+      const linger = setTimeout(() => finish(null, code, signal), LINGER_MS);
+      child.on("close", () => {
+        clearTimeout(linger);
+        finish(null, code, signal);
+      });
+    });
+  });
+}
+
+/** The exit code that was expected (0 unless said), and no signal, no time-out. */
+export function judgeCommand(exec: Exec, run: CommandRun, timeout_ms: number): Verdict {
+  const expected = exec.expected_exit ?? 0;
+  if (run.error) return { status: "failed", reason: `The command ${run.error}` };
+  if (run.timed_out) {
+    return { status: "failed", reason: `The command did not end within ${timeout_ms} ms` };
+  }
+  if (run.signal) return { status: "failed", reason: `The command died of ${run.signal}` };
+  return run.exit_code === expected
+    ? { status: "passed", reason: `Exited with ${expected} as expected` }
+    : { status: "failed", reason: `Exited with ${run.exit_code} instead of ${expected}` };
+}
+
+class Capture {
+  readonly #head: Buffer[] = [];
+  #headBytes = 0;
+  #tail: Buffer = Buffer.alloc(0);
+  dropped = 0;
+
+  constructor(stream: NodeJS.ReadableStream) {
+    stream.on("data", (chunk: Buffer) => this.#take(chunk));
+  }
+
+  text(): string {
+    const cut = this.dropped > 0 ? `\n[… ${this.dropped} bytes left out …]\n` : "";
+    return Buffer.concat(this.#head).toString("utf8") + cut + this.#tail.toString("utf8");
+  }
+
+  #take(chunk: Buffer): void {
+    const room = KEPT_BYTES / 2 - this.#headBytes;
+    const first = chunk.subarray(0, Math.max(0, room));
+    if (first.length > 0) this.#head.push(first);
+    this.#headBytes += first.length;
+    const rest = Buffer.concat([this.#tail, chunk.subarray(first.length)]);
+    this.#tail = rest.subarray(Math.max(0, rest.length - KEPT_BYTES / 2));
+    this.dropped += rest.length - this.#tail.length;
+  }
+}
+
+function textOf([out, err]: readonly [Capture, Capture]) {
+  return { stdout: out.text(), stderr: err.text(), dropped_bytes: out.dropped + err.dropped };
+}
+
+function end(child: ChildProcess, options: CommandOptions): void {
+  if (child.pid !== undefined) options.killGroup(child.pid);
+}

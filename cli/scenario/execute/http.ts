@@ -1,0 +1,154 @@
+import { Agent, type IncomingMessage, request as httpRequest } from "node:http";
+import { Agent as SecureAgent, request as httpsRequest } from "node:https";
+import { Buffer } from "node:buffer";
+import { requestPath, type Target } from "./target.ts";
+
+/** One request as a scenario describes it. */
+export interface HttpRequest {
+  method: string;
+  path: string;
+  headers: Record<string, string>;
+  body?: string;
+}
+
+/** What came back, or why nothing did. */
+export interface HttpExchange {
+  /** The request target as it was sent. */
+  sent_path: string;
+  status: number | null;
+  headers: [string, string][];
+  /** The first bytes of the body, as text. */
+  body: string;
+  body_bytes: number;
+  /** Why there is no whole answer; null when there is. */
+  error: string | null;
+  duration_ms: number;
+}
+
+export interface HttpOptions {
+  timeout_ms: number;
+  insecure?: boolean;
+}
+
+/** So much of an answer's body is kept, and so much is read before the socket is dropped. */
+const KEPT_BYTES = 64 * 1024;
+const READ_BYTES = 8 * 1024 * 1024;
+
+/**
+ * Sends exactly one request over its own connection: no redirect, no retry, the path byte for
+ * byte. Never throws: what cannot be sent or is not answered is an exchange with an `error`.
+ */
+export function sendRequest(
+  target: Target,
+  given: HttpRequest,
+  options: HttpOptions,
+): Promise<HttpExchange> {
+  const started = performance.now();
+  const sent_path = requestPath(target, given.path);
+  return new Promise((resolve) => {
+    const answer: HttpExchange = emptyExchange(sent_path);
+    const finish = (error: string | null) => {
+      clearTimeout(timer);
+      resolve({ ...answer, error, duration_ms: Math.round(performance.now() - started) });
+    };
+    const timer = setTimeout(() => {
+      finish(`no whole answer within ${options.timeout_ms} ms`);
+      request?.destroy();
+    }, options.timeout_ms);
+    const request = open(target, given, sent_path, options, finish);
+    request?.on("response", (message) => collect(message, answer, finish));
+    request?.on("error", (error) => finish(transportError(error)));
+    request?.end(given.body ?? undefined);
+  });
+}
+
+function open(
+  target: Target,
+  given: HttpRequest,
+  path: string,
+  options: HttpOptions,
+  finish: (error: string) => void,
+) {
+  try {
+    const send = target.secure ? httpsRequest : httpRequest;
+    return send({
+      host: target.hostname,
+      port: target.port,
+      method: given.method,
+      path,
+      headers: wireHeaders(target, given),
+      setHost: false,
+      agent: new (target.secure ? SecureAgent : Agent)({ keepAlive: false }),
+      rejectUnauthorized: !options.insecure,
+      insecureHTTPParser: true,
+    });
+  } catch (error) {
+    finish(`cannot be sent: ${(error as Error).message}`);
+    return null;
+  }
+}
+
+/** The headers as bytes on the wire: only `Host`, `Content-Length` and `Connection` are added. */
+export function wireHeaders(target: Target, given: HttpRequest): Record<string, string> {
+  const names = new Set(Object.keys(given.headers).map((name) => name.toLowerCase()));
+  const headers: Record<string, string> = {};
+  if (!names.has("host")) headers["Host"] = target.host;
+  for (const [name, value] of Object.entries(given.headers)) {
+    headers[name] = Buffer.from(value, "utf8").toString("latin1");
+  }
+  if (given.body !== undefined && !names.has("content-length") && !names.has("transfer-encoding")) {
+    headers["Content-Length"] = String(Buffer.byteLength(given.body));
+  }
+  if (!names.has("connection")) headers["Connection"] = "close";
+  return headers;
+}
+
+function collect(
+  message: IncomingMessage,
+  answer: HttpExchange,
+  finish: (error: string | null) => void,
+): void {
+  answer.status = message.statusCode ?? null;
+  answer.headers = pairs(message.rawHeaders);
+  const kept: Buffer[] = [];
+  let keptBytes = 0;
+  const end = (error: string | null) => {
+    answer.body = Buffer.concat(kept).toString("utf8");
+    finish(error);
+  };
+  message.on("data", (chunk: Buffer) => {
+    answer.body_bytes += chunk.length;
+    if (keptBytes < KEPT_BYTES) {
+      kept.push(chunk.subarray(0, KEPT_BYTES - keptBytes));
+      keptBytes += kept.at(-1)!.length;
+    }
+    if (answer.body_bytes <= READ_BYTES) return;
+    end(null);
+    message.destroy();
+  });
+  message.on("end", () => end(null));
+  message.on("error", (error) => end(transportError(error)));
+  message.on("close", () => end(message.complete ? null : "the answer was cut off"));
+}
+
+function pairs(raw: string[]): [string, string][] {
+  const found: [string, string][] = [];
+  for (let i = 0; i + 1 < raw.length; i += 2) found.push([raw[i]!, raw[i + 1]!]);
+  return found;
+}
+
+function emptyExchange(sent_path: string): HttpExchange {
+  const nothing = { status: null, headers: [], body: "", body_bytes: 0 };
+  return { sent_path, ...nothing, error: null, duration_ms: 0 };
+}
+
+function transportError(error: NodeJS.ErrnoException): string {
+  const known: Record<string, string> = {
+    ECONNREFUSED: "the connection was refused",
+    ECONNRESET: "the connection was reset before the answer was whole",
+    EPIPE: "the connection was closed while the request was being sent",
+    ENOTFOUND: "the host name is unknown",
+    ETIMEDOUT: "the connection timed out",
+  };
+  return known[error.code ?? ""] ?? error.message;
+}

@@ -1,0 +1,88 @@
+import { Buffer } from "node:buffer";
+
+/** The answer to one raced request; `status` is null until the final head has come. */
+export interface RawAnswer {
+  status: number | null;
+  headers: [string, string][];
+  body: Buffer;
+  /** The whole of it has come. */
+  complete: boolean;
+}
+
+/** What is kept of one raced answer's body. */
+const BODY_BYTES = 256 * 1024;
+const HEAD_BYTES = 64 * 1024;
+
+/** Reads one HTTP/1.1 answer from raw bytes, interim (1xx) answers skipped. */
+export class ResponseParser {
+  readonly #method: string;
+  #bytes: Buffer = Buffer.alloc(0);
+  #head: { status: number; headers: [string, string][] } | null = null;
+
+  constructor(method: string) {
+    this.#method = method;
+  }
+
+  /** Takes more bytes. @throws Error when they are no HTTP/1.1 answer */
+  push(chunk: Buffer): void {
+    if (this.#bytes.length > BODY_BYTES) return;
+    this.#bytes = Buffer.concat([this.#bytes, chunk]);
+    while (!this.#head) {
+      const end = this.#bytes.indexOf("\r\n\r\n");
+      if (end === -1 && this.#bytes.length > HEAD_BYTES) throw new Error("its head has no end");
+      if (end === -1) return;
+      const head = parseHead(this.#bytes.subarray(0, end).toString("latin1"));
+      this.#bytes = this.#bytes.subarray(end + 4);
+      if (head.status >= 200 || head.status === 101) this.#head = head;
+    }
+  }
+
+  /** What has come so far; `closed` says that the peer has closed the connection. */
+  answer(closed = false): RawAnswer {
+    if (!this.#head) return { status: null, headers: [], body: Buffer.alloc(0), complete: false };
+    return { ...this.#head, ...this.#body(this.#head, closed) };
+  }
+
+  #body(head: { status: number; headers: [string, string][] }, closed: boolean) {
+    const none = this.#method === "HEAD" || head.status === 204 || head.status === 304;
+    if (none) return { body: Buffer.alloc(0), complete: true };
+    const isChunked = /chunked/i.test(valueOf(head.headers, "transfer-encoding") ?? "");
+    if (isChunked) return dechunk(this.#bytes);
+    const length = valueOf(head.headers, "content-length");
+    if (length === null) return { body: this.#bytes, complete: closed };
+    const bytes = Number(length);
+    return { body: this.#bytes.subarray(0, bytes), complete: this.#bytes.length >= bytes };
+  }
+}
+
+function parseHead(text: string): { status: number; headers: [string, string][] } {
+  const [first = "", ...rest] = text.split("\r\n");
+  const match = /^HTTP\/1\.[01] (\d{3})(?: |$)/.exec(first);
+  if (!match) throw new Error("it is no HTTP/1.1 answer");
+  const headers = rest.map((line): [string, string] => {
+    const colon = line.indexOf(":");
+    return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
+  });
+  return { status: Number(match[1]), headers };
+}
+
+function valueOf(headers: [string, string][], name: string): string | null {
+  return headers.find(([key]) => key.toLowerCase() === name)?.[1] ?? null;
+}
+
+function dechunk(bytes: Buffer): { body: Buffer; complete: boolean } {
+  const parts: Buffer[] = [];
+  let at = 0;
+  while (true) {
+    const lineEnd = bytes.indexOf("\r\n", at);
+    if (lineEnd === -1) break;
+    const size = parseInt(bytes.subarray(at, lineEnd).toString("latin1"), 16);
+    if (!Number.isFinite(size)) break;
+    if (size === 0) return { body: Buffer.concat(parts), complete: true };
+    const end = lineEnd + 2 + size;
+    parts.push(bytes.subarray(lineEnd + 2, end));
+    if (bytes.length < end + 2) break;
+    at = end + 2;
+  }
+  return { body: Buffer.concat(parts), complete: false };
+}

@@ -1,0 +1,92 @@
+import type { Execution, Scenario } from "../schema.ts";
+import { Canary } from "./canary.ts";
+import { type ExecuteOptions, executeScenario } from "./execute.ts";
+import { isReading, laneOf } from "./lane.ts";
+
+export interface ScheduleOptions extends ExecuteOptions {
+  workers: number;
+  bail: boolean;
+  /** Requests that change data may leave this machine. */
+  may_change: boolean;
+  /** Least time between two starts, 0 for none. */
+  interval_ms: number;
+  /** Hears each result as it comes. */
+  onResult: (execution: Execution, scenario: Scenario) => void;
+  signal: AbortSignal;
+}
+
+/**
+ * Executes the scenarios and answers in their order: those that only read share the workers, then
+ * those that change data run one by one, and races last, each alone.
+ */
+export async function executeAll(
+  scenarios: readonly Scenario[],
+  options: ScheduleOptions,
+): Promise<Execution[]> {
+  const results = new Map<Scenario, Execution>();
+  const canary = new Canary(options);
+  const pace = paced(options.interval_ms);
+  let stopped = false;
+  const one = async (scenario: Scenario) => {
+    const execution = stopped || options.signal.aborted
+      ? skipped(scenario, stopped ? "an earlier scenario failed (--bail)" : "the run was stopped")
+      : await pace().then(() => runOne(scenario, options, canary));
+    if (execution.status === "failed" && options.bail) stopped = true;
+    results.set(scenario, execution);
+    options.onResult(execution, scenario);
+  };
+  for (const lane of ["read", "change", "race"] as const) {
+    const queue = scenarios.filter((scenario) => laneOf(scenario) === lane);
+    await drain(queue, lane === "read" ? options.workers : 1, one);
+  }
+  return scenarios.map((scenario) => results.get(scenario)!);
+}
+
+async function runOne(
+  scenario: Scenario,
+  options: ScheduleOptions,
+  canary: Canary,
+): Promise<Execution> {
+  const obstacle = obstacleOf(scenario, options);
+  if (obstacle) return skipped(scenario, obstacle);
+  const execution = await executeScenario(scenario, options);
+  return await canary.watch(scenario, execution);
+}
+
+function obstacleOf(scenario: Scenario, options: ScheduleOptions): string | null {
+  if (!scenario.exec) return "it has no exec and no driver was asked for (--driver)";
+  const changes = scenario.exec.mode === "http" && !isReading(scenario);
+  if (changes && !options.may_change) {
+    return "it may change data on a host that is not this machine (--allow-destructive)";
+  }
+  return null;
+}
+
+function skipped(scenario: Scenario, why: string): Execution {
+  return {
+    scenario_id: scenario.scenario_id,
+    status: "skipped",
+    reason: `Skipped: ${why}`,
+    evidence: {},
+    duration_ms: 0,
+  };
+}
+
+async function drain<T>(queue: T[], workers: number, task: (item: T) => Promise<void>) {
+  const waiting = queue.values();
+  const worker = async () => {
+    for (const item of waiting) await task(item);
+  };
+  await Promise.all(Array.from({ length: Math.max(1, workers) }, worker));
+}
+
+function paced(interval: number): () => Promise<void> {
+  let next = 0;
+  return async () => {
+    if (interval === 0) return;
+    const now = performance.now();
+    const wait = Math.max(0, next - now);
+    next = Math.max(now, next) + interval;
+    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+  };
+}

@@ -1,0 +1,75 @@
+import type { Exec } from "../schema.ts";
+import type { HttpExchange } from "./http.ts";
+
+/** Something an answer did against HTTP's own rules; never changes a verdict. */
+export interface Warning {
+  /** Web Fuzzing Commons code, or CWE number. */
+  code: string;
+  message: string;
+}
+
+interface Rule extends Warning {
+  when: (
+    seen: { exec: Exec; exchange: HttpExchange; header: (name: string) => string | null },
+  ) => boolean;
+}
+
+/** One row each; read in order. */
+const RULES: Rule[] = [
+  {
+    code: "WFC-105",
+    message: "401 without WWW-Authenticate (RFC 9110, 15.5.2)",
+    when: ({ exchange, header }) => exchange.status === 401 && header("www-authenticate") === null,
+  },
+  {
+    code: "WFC-106",
+    message: "405 without Allow (RFC 9110, 15.5.6)",
+    when: ({ exchange, header }) => exchange.status === 405 && header("allow") === null,
+  },
+  {
+    code: "WFC-103",
+    message: "201 in answer to a DELETE",
+    when: ({ exec, exchange }) => exec.method === "DELETE" && exchange.status === 201,
+  },
+  {
+    code: "WFC-107",
+    message: "a redirect without Location",
+    when: ({ exchange, header }) =>
+      [301, 302, 303, 307, 308].includes(exchange.status ?? 0) && header("location") === null,
+  },
+  {
+    code: "WFC-108",
+    message: "a body without Content-Type",
+    when: ({ exchange, header }) => exchange.body_bytes > 0 && header("content-type") === null,
+  },
+  {
+    code: "CWE-209",
+    message: "the body shows a stack trace",
+    when: ({ exchange }) => STACK_TRACE.test(exchange.body),
+  },
+  {
+    code: "CWE-200",
+    message: "a header names the server's exact version",
+    when: ({ header }) =>
+      /\/\d+\.\d+/.test(`${header("server") ?? ""} ${header("x-powered-by") ?? ""}`),
+  },
+  {
+    code: "CWE-209",
+    message: "the body shows a database error",
+    when: ({ exchange }) => DATABASE_ERROR.test(exchange.body),
+  },
+];
+
+const STACK_TRACE =
+  /\n\s+at [^\n]{1,200}\([^\n]{1,300}:\d+:\d+\)|Traceback \(most recent call last\)|\n\s+at [\w.$]{1,200}\([\w]{1,100}\.java:\d+\)|goroutine \d+ \[running\]|panicked at/;
+const DATABASE_ERROR =
+  /SQLITE_[A-Z]+|syntax error at or near|ORA-\d{5}|You have an error in your SQL syntax|SQLSTATE\[/;
+
+/** What is odd about an answer, for free on every one of them. */
+export function semanticsWarnings(exec: Exec, exchange: HttpExchange): Warning[] {
+  if (exchange.status === null) return [];
+  const header = (name: string) =>
+    exchange.headers.find(([key]) => key.toLowerCase() === name)?.[1] ?? null;
+  return RULES.filter(({ when }) => when({ exec, exchange, header }))
+    .map(({ code, message }) => ({ code, message }));
+}

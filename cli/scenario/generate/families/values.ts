@@ -1,0 +1,205 @@
+import { documented, type Draft, draft, type Family, nameOf } from "../family.ts";
+import { fillPath, type Operation, type Parameter, plain, sampleRequest } from "../operation.ts";
+import { isObject } from "../references.ts";
+import { typeOf } from "../sample.ts";
+
+interface Odd {
+  name: string;
+  value: string;
+  depth: Family["depth"];
+  why: string;
+  priority: Draft["priority"];
+}
+
+/** Values at the limits of their type; one scenario for each parameter they fit. */
+const NUMBERS: Odd[] = [
+  odd("negative", "-1", "light", "a counter that went below zero", "medium"),
+  odd("zero", "0", "normal", "a page size of nothing", "medium"),
+  odd("huge", "99999999999999999999", "normal", "a number beyond 64 bits", "medium"),
+  odd("not_a_number", "NaN", "aggressive", "a calculation that failed in the browser", "low"),
+];
+const TEXTS: Odd[] = [
+  odd("empty", "", "normal", "a search for nothing", "low"),
+  odd("nul", "%00", "normal", "a text with a NUL character", "medium"),
+  odd("bidi", "%E2%80%AEtxt.exe", "aggressive", "text that is drawn from right to left", "low"),
+  odd("quote", "%27%20OR%20%271%27%3D%271", "normal", "a quote that ends an SQL string", "high"),
+  odd("traversal", "..%2F..%2F..%2Fetc%2Fpasswd", "normal", "a path out of its folder", "high"),
+  odd("long", "x".repeat(4_000), "aggressive", "a text of 4,000 characters", "low"),
+];
+
+/** Parameters at their limits: numbers, texts, dates, twice the same, broken encodings. */
+export const VALUES: Family[] = [
+  ...NUMBERS.map((one) => valueFamily("number", one, isNumber)),
+  ...TEXTS.map((one) => valueFamily("text", one, (parameter) => !isNumber(parameter))),
+  {
+    name: "unknown_id",
+    depth: "light",
+    generate: (operation) => unknownId(operation),
+  },
+  {
+    name: "percent_broken",
+    depth: "light",
+    generate: (operation) => brokenEncoding(operation),
+  },
+  { name: "query_twice", depth: "normal", generate: twice },
+  { name: "date_limits", depth: "normal", generate: dates },
+];
+
+function odd(
+  name: string,
+  value: string,
+  depth: Family["depth"],
+  why: string,
+  priority: Draft["priority"],
+): Odd {
+  return { name, value, depth, why, priority };
+}
+
+function valueFamily(kind: string, one: Odd, fits: (parameter: Parameter) => boolean): Family {
+  const name = `${kind}_${one.name}`;
+  const generate = (operation: Operation) =>
+    operation.parameters
+      .filter((parameter) =>
+        (parameter.in === "query" || parameter.in === "path") && fits(parameter)
+      )
+      // An empty path segment is another path, not another value.
+      .filter((parameter) => parameter.in === "query" || one.value !== "")
+      .slice(0, 4)
+      .map((parameter) => valueDraft(operation, name, one, parameter));
+  return { name, depth: one.depth, generate };
+}
+
+function valueDraft(operation: Operation, family: string, one: Odd, parameter: Parameter): Draft {
+  return draft(operation, {
+    family,
+    title: `Asking ${nameOf(operation)} with ${one.why} as ${parameter.name}`,
+    who: "A user edits the address by hand, or a script fills it in unchecked.",
+    steps: [`Send ${nameOf(operation)} with ${parameter.name}=${one.value.slice(0, 60)}`],
+    chaos: [`${parameter.name} holds ${one.why}`],
+    expected: "The request is refused with a clear message, or answered with an empty result.",
+    failures: [
+      "The value reaches the database or the file system unchecked",
+      "An overflow or a type error becomes a 500",
+    ],
+    priority: one.priority,
+    request: { path: withValue(operation, parameter, one.value) },
+  });
+}
+
+function unknownId(operation: Operation): Draft[] {
+  const last = operation.parameters.findLast((parameter) => parameter.in === "path");
+  if (!last) return [];
+  const value = isNumber(last) ? "2147483646" : unknownOf(last);
+  return [draft(operation, {
+    family: "unknown_id",
+    title: `Asking ${nameOf(operation)} for something that does not exist`,
+    who: "A user opens a bookmark of something that was deleted since.",
+    preconditions: [`Nothing has the ${last.name} ${value}`],
+    steps: [`Send ${nameOf(operation)} with ${last.name} ${value}`],
+    chaos: ["The record was deleted by somebody else"],
+    expected: "The answer says that there is no such thing.",
+    failures: ["Reading a field of nothing becomes a 500", "An empty page looks like success"],
+    priority: "medium",
+    request: { path: withValue(operation, last, value) },
+    expected_status: operation.method === "GET" && operation.security.length === 0
+      ? documented(operation, 404)
+      : undefined,
+  })];
+}
+
+function brokenEncoding(operation: Operation): Draft[] {
+  const parameter = operation.parameters.find(({ in: where }) => where === "path");
+  if (!parameter) return [];
+  return [draft(operation, {
+    family: "percent_broken",
+    title: `Asking ${nameOf(operation)} with a broken percent-encoding`,
+    who: "A link was cut off in an e-mail, in the middle of an encoded character.",
+    steps: [`Send ${nameOf(operation)} with %E0%A4%A as ${parameter.name}`],
+    chaos: ["The path cannot be decoded"],
+    expected: "The request is refused as malformed.",
+    failures: ["decodeURIComponent throws and the exception becomes a 500"],
+    priority: "medium",
+    request: { path: withValue(operation, parameter, "%E0%A4%A") },
+  })];
+}
+
+function twice(operation: Operation): Draft[] {
+  const parameter = operation.parameters.find(({ in: where }) => where === "query");
+  if (!parameter) return [];
+  const { path } = sampleRequest(operation);
+  const name = encodeURIComponent(parameter.name);
+  const value = encodeURIComponent(plain(parameter.sample));
+  const joined = `${path}${path.includes("?") ? "&" : "?"}${name}=${value}&${name}[]=${value}`;
+  return [draft(operation, {
+    family: "query_twice",
+    title: `Giving ${parameter.name} twice to ${nameOf(operation)}`,
+    who: "A link was put together by two scripts, and each added its own filter.",
+    steps: [`Send ${nameOf(operation)} with ${parameter.name} twice, once as an array`],
+    chaos: ["The framework hands the handler an array where a text was expected"],
+    expected: "The request is refused, or one of the values is used.",
+    failures: ["Calling a string method on an array becomes a 500"],
+    priority: "medium",
+    request: { path: joined },
+  })];
+}
+
+const DATES = [
+  ["the 29th of February of a year without one", "2023-02-29"],
+  ["the year 9999", "9999-12-31"],
+  ["an hour that summer time skips", "2026-03-29T02:30:00"],
+];
+
+function dates(operation: Operation): Draft[] {
+  const parameter = operation.parameters.find(({ in: where, schema }) =>
+    where === "query" && /^date/.test(String(schema.format))
+  );
+  const field = dateField(operation);
+  if (!parameter && !field) return [];
+  return DATES.map(([what, value]) =>
+    draft(operation, {
+      family: "date_limits",
+      title: `Sending ${what} to ${nameOf(operation)}`,
+      who: "A user picks a date that the calendar should not have offered.",
+      steps: [`Send ${nameOf(operation)} with ${value} as ${field ?? parameter!.name}`],
+      chaos: ["Calendars disagree about this date"],
+      expected: "The date is refused, or understood the same way everywhere.",
+      failures: ["The date silently becomes another one", "The date library throws"],
+      priority: "medium",
+      request: field
+        ? { body: JSON.stringify({ ...operation.body!.sample as object, [field]: value }) }
+        : { path: withValue(operation, parameter!, value!) },
+    })
+  );
+}
+
+function dateField({ body }: Operation): string | null {
+  const properties = isObject(body?.schema.properties) ? body.schema.properties : {};
+  const found = Object.entries(properties).find(([, schema]) =>
+    isObject(schema) && /^date/.test(String(schema.format))
+  );
+  return found && isObject(body?.sample) ? found[0] : null;
+}
+
+/** The operation's sample path with one parameter's raw text in place of its sample. */
+function withValue(operation: Operation, parameter: Parameter, value: string): string {
+  if (parameter.in === "path") {
+    const query = sampleRequest(operation).path.split("?")[1];
+    return fillPath(operation, { [parameter.name]: value }) + (query ? `?${query}` : "");
+  }
+  const others = operation.parameters.filter((one) =>
+    one.in === "query" && one.required && one !== parameter
+  );
+  const pairs = others.map((one) =>
+    `${encodeURIComponent(one.name)}=${encodeURIComponent(plain(one.sample))}`
+  );
+  pairs.push(`${encodeURIComponent(parameter.name)}=${value}`);
+  return `${fillPath(operation)}?${pairs.join("&")}`;
+}
+
+function isNumber({ schema }: Parameter): boolean {
+  return ["integer", "number"].includes(typeOf(schema));
+}
+
+function unknownOf({ schema }: Parameter): string {
+  return schema.format === "uuid" ? "ffffffff-ffff-4fff-8fff-ffffffffffff" : "no-such-thing";
+}

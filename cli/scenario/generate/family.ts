@@ -1,0 +1,107 @@
+import type { Exec, Priority } from "../schema.ts";
+import type { Operation } from "./operation.ts";
+import { sampleRequest } from "./operation.ts";
+
+/** A scenario without its id, which depends on all the others. */
+export interface Draft {
+  title: string;
+  user_perspective: string;
+  preconditions: string[];
+  steps: string[];
+  chaos_factors: string[];
+  expected_behavior: string;
+  failure_modes: string[];
+  priority: Priority;
+  confidence_area: string;
+  is_edge_case: boolean;
+  exec: Exec;
+  family: string;
+  operation: Operation;
+}
+
+/** One way in which operations break; answers none where it does not fit. */
+export interface Family {
+  name: string;
+  /** Smallest `--depth` at which it is generated. */
+  depth: Depth;
+  generate: (operation: Operation) => Draft[];
+}
+
+export const DEPTHS = ["light", "normal", "aggressive"] as const;
+export type Depth = typeof DEPTHS[number];
+
+/** What a family says of one scenario; the rest follows from the operation. */
+export interface Story {
+  family: string;
+  title: string;
+  who: string;
+  steps: string[];
+  preconditions?: string[];
+  chaos: string[];
+  expected: string;
+  failures: string[];
+  priority: Priority;
+  is_edge_case?: boolean;
+  /** Replaces parts of the operation's sample request. */
+  request?: {
+    method?: string;
+    path?: string;
+    /** A header given as null is left out. */
+    headers?: Record<string, string | null>;
+    body?: string | null;
+  };
+  expected_status?: number;
+  concurrency?: number;
+}
+
+/** The draft of one story about one operation. */
+export function draft(operation: Operation, story: Story): Draft {
+  const exec: Exec = { mode: "http", ...requestOf(operation, story) };
+  if (story.expected_status) exec.expected_status = story.expected_status;
+  if (story.concurrency) exec.concurrency = story.concurrency;
+  return {
+    title: story.title,
+    user_perspective: story.who,
+    preconditions: story.preconditions ?? [`${operation.method} ${operation.path} is served`],
+    steps: story.steps,
+    chaos_factors: story.chaos,
+    expected_behavior: story.expected,
+    failure_modes: story.failures,
+    priority: story.priority,
+    confidence_area: operation.area,
+    is_edge_case: story.is_edge_case ?? true,
+    exec,
+    family: story.family,
+    operation,
+  };
+}
+
+/** The first of these statuses that the document names, else none is expected. */
+export function documented(operation: Operation, ...statuses: number[]): number | undefined {
+  return statuses.find((status) => operation.statuses.includes(status));
+}
+
+/** `GET /pets/{petId}`, as titles and steps say it. */
+export function nameOf({ method, path }: Operation): string {
+  return `${method} ${path}`;
+}
+
+/** True where a request of this operation means to change something. */
+export function changes({ method }: Operation): boolean {
+  return !["GET", "HEAD", "OPTIONS", "TRACE"].includes(method);
+}
+
+function requestOf(operation: Operation, { request = {} }: Story) {
+  const sample = sampleRequest(operation);
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries({ ...sample.headers, ...request.headers })) {
+    if (value !== null) headers[name] = value;
+  }
+  const body = request.body === null ? undefined : request.body ?? sample.body;
+  return {
+    method: request.method ?? sample.method,
+    path: request.path ?? sample.path,
+    ...(Object.keys(headers).length > 0 ? { headers } : {}),
+    ...(body === undefined ? {} : { body }),
+  };
+}

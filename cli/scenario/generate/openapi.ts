@@ -1,0 +1,136 @@
+import { ToolError } from "../errors.ts";
+import type { Body, Operation, Parameter, Schema } from "./operation.ts";
+import { createResolver, isObject } from "./references.ts";
+import { sampleOf } from "./sample.ts";
+
+const METHODS = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
+/** More operations than any document for people has; a bound against hostile input. */
+const OPERATIONS = 5_000;
+
+/** The operations of an OpenAPI 3.0 or 3.1 document, sorted. @throws ToolError when it is none */
+export function readOpenApi(
+  document: unknown,
+  lineOf: (path: string[]) => number | null = () => null,
+): Operation[] {
+  if (!isObject(document) || !/^3\./.test(String(document.openapi)) || !isObject(document.paths)) {
+    throw new ToolError("Cannot read the document: it is no OpenAPI 3.0 or 3.1 with paths");
+  }
+  const resolve = createResolver(document);
+  const found: Operation[] = [];
+  for (const [path, raw] of Object.entries(document.paths)) {
+    const item = resolve(raw);
+    for (const method of METHODS) {
+      if (!isObject(item[method])) continue;
+      const line = lineOf(["paths", path, method]);
+      found.push(operationOf({ document, resolve, path, method, item, line }));
+    }
+  }
+  return found.slice(0, OPERATIONS).sort(byPlace);
+}
+
+interface Place {
+  document: Record<string, unknown>;
+  resolve: (value: unknown) => Schema;
+  path: string;
+  method: string;
+  item: Schema;
+  line: number | null;
+}
+
+function operationOf(place: Place): Operation {
+  const { path, method, item, resolve, line } = place;
+  const operation = item[method] as Schema;
+  const parameters = parametersOf([item.parameters, operation.parameters], resolve);
+  return {
+    method: method.toUpperCase(),
+    path: path.startsWith("/") ? path : `/${path}`,
+    summary: String(
+      operation.summary ?? operation.operationId ?? `${method.toUpperCase()} ${path}`,
+    ),
+    area: areaOf(operation, path),
+    parameters,
+    body: bodyOf(operation.requestBody, resolve),
+    statuses: Object.keys(isObject(operation.responses) ? operation.responses : {})
+      .filter((status) => /^[1-5]\d\d$/.test(status)).map(Number).sort(),
+    security: securityOf(operation.security ?? place.document.security, place),
+    line,
+  };
+}
+
+/** An operation's own parameter replaces the path's of the same name and place. */
+function parametersOf(lists: unknown[], resolve: (value: unknown) => Schema): Parameter[] {
+  const found = new Map<string, Parameter>();
+  for (const raw of lists.flatMap((list) => Array.isArray(list) ? list : [])) {
+    const one = resolve(raw);
+    const where = String(one.in) as Parameter["in"];
+    if (!["path", "query", "header", "cookie"].includes(where) || typeof one.name !== "string") {
+      continue;
+    }
+    const schema = resolve(one.schema ?? firstSchema(one.content));
+    const sample = one.example ?? firstExample(one.examples, resolve) ?? sampleOf(schema, resolve);
+    const required = where === "path" || one.required === true;
+    found.set(`${where} ${one.name}`, { name: one.name, in: where, required, schema, sample });
+  }
+  return [...found.values()];
+}
+
+function bodyOf(raw: unknown, resolve: (value: unknown) => Schema): Body | null {
+  const body = resolve(raw);
+  if (!isObject(body.content)) return null;
+  const types = Object.keys(body.content);
+  const content_type = types.find((type) => /json/i.test(type)) ?? types[0];
+  if (content_type === undefined) return null;
+  const media = resolve(body.content[content_type]);
+  const schema = resolve(media.schema);
+  const sample = media.example ?? firstExample(media.examples, resolve) ??
+    sampleOf(schema, resolve);
+  return {
+    required: body.required === true,
+    content_type,
+    schema: flatten(schema, resolve),
+    sample,
+  };
+}
+
+/** One object schema whose properties are followed, so that families need no resolver. */
+function flatten(schema: Schema, resolve: (value: unknown) => Schema): Schema {
+  const parts = [schema, ...(Array.isArray(schema.allOf) ? schema.allOf.map(resolve) : [])];
+  const properties = Object.assign({}, ...parts.map((part) => part.properties ?? {}));
+  const followed = Object.entries(properties).map(([name, value]) => [name, resolve(value)]);
+  const required = parts.flatMap((part) => Array.isArray(part.required) ? part.required : []);
+  return { ...schema, properties: Object.fromEntries(followed), required };
+}
+
+function securityOf(raw: unknown, { document, resolve }: Place): Operation["security"] {
+  if (!Array.isArray(raw) || raw.length === 0) return [];
+  // An empty alternative means that the credential is optional.
+  if (raw.some((one) => isObject(one) && Object.keys(one).length === 0)) return [];
+  const components = isObject(document.components) ? document.components : {};
+  const schemes = isObject(components.securitySchemes) ? components.securitySchemes : {};
+  const names = raw.flatMap((one) => isObject(one) ? Object.keys(one) : []);
+  return names.map((name) => String(resolve(schemes[name]).type)) as Operation["security"];
+}
+
+function areaOf(operation: Schema, path: string): string {
+  const tag = Array.isArray(operation.tags) ? operation.tags[0] : undefined;
+  if (typeof tag === "string" && tag.trim() !== "") return tag.trim().toLowerCase();
+  const words = path.split("/").filter((word) => !/^(api|v\d+|\{.*\}|)$/i.test(word));
+  return (words[0] ?? "api").toLowerCase();
+}
+
+function firstSchema(content: unknown): unknown {
+  const media = isObject(content) ? Object.values(content)[0] : undefined;
+  return isObject(media) ? media.schema : undefined;
+}
+
+function firstExample(examples: unknown, resolve: (value: unknown) => Schema): unknown {
+  return isObject(examples) ? resolve(Object.values(examples)[0]).value : undefined;
+}
+
+function byPlace(a: Operation, b: Operation): number {
+  return compare(a.path, b.path) || compare(a.method, b.method);
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

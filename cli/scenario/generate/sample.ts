@@ -1,0 +1,115 @@
+import type { Schema } from "./operation.ts";
+import { isObject } from "./references.ts";
+
+/** Schemas may nest without end; samples do not. */
+const DEPTH = 6;
+/** Objects with hundreds of properties make scenarios nobody can read. */
+const PROPERTIES = 40;
+
+/**
+ * The smallest value that fits a schema: its example, default, constant or first enum value where
+ * it names one, else the least that its rules allow. Same schema, same value.
+ */
+export function sampleOf(
+  schema: unknown,
+  resolve: (value: unknown) => Schema,
+  depth = 0,
+): unknown {
+  const one = resolve(schema);
+  const given = givenValue(one);
+  if (given !== undefined) return given;
+  const all = Array.isArray(one.allOf) ? one.allOf : [];
+  const choice = [one.oneOf, one.anyOf].find((list) => Array.isArray(list) && list.length > 0);
+  if (choice && !one.properties) return sampleOf((choice as unknown[])[0], resolve, depth + 1);
+  if (all.length > 0) return mergeSamples([...all, { ...one, allOf: undefined }], resolve, depth);
+  return byType(typeOf(one), one, resolve, depth);
+}
+
+/** The type a schema names, or the one its keywords speak of. */
+export function typeOf(schema: Schema): string {
+  const { type } = schema;
+  if (typeof type === "string") return type;
+  if (Array.isArray(type)) return String(type.find((name) => name !== "null") ?? "null");
+  if (isObject(schema.properties)) return "object";
+  return schema.items ? "array" : "string";
+}
+
+function givenValue(schema: Schema): unknown {
+  if (schema.example !== undefined) return schema.example;
+  if (Array.isArray(schema.examples) && schema.examples.length > 0) return schema.examples[0];
+  if (schema.const !== undefined) return schema.const;
+  if (schema.default !== undefined) return schema.default;
+  return Array.isArray(schema.enum) && schema.enum.length > 0 ? schema.enum[0] : undefined;
+}
+
+function byType(
+  type: string,
+  schema: Schema,
+  resolve: (value: unknown) => Schema,
+  depth: number,
+): unknown {
+  switch (type) {
+    case "object":
+      return depth >= DEPTH ? {} : objectOf(schema, resolve, depth);
+    case "array": {
+      const least = depth >= DEPTH ? 0 : Math.min(3, Math.max(1, Number(schema.minItems) || 0));
+      return Array.from({ length: least }, () => sampleOf(schema.items, resolve, depth + 1));
+    }
+    case "integer":
+    case "number":
+      return numberOf(schema);
+    case "boolean":
+      return true;
+    case "null":
+      return null;
+    default:
+      return stringOf(schema);
+  }
+}
+
+function objectOf(schema: Schema, resolve: (value: unknown) => Schema, depth: number) {
+  const properties = isObject(schema.properties) ? schema.properties : {};
+  const required = new Set(Array.isArray(schema.required) ? schema.required : []);
+  const names = Object.keys(properties).filter((name) => required.has(name) || depth < 2);
+  const entries = names
+    .filter((name) => resolve(properties[name]).readOnly !== true)
+    .slice(0, PROPERTIES)
+    .map((name) => [name, sampleOf(properties[name], resolve, depth + 1)]);
+  return Object.fromEntries(entries);
+}
+
+function mergeSamples(parts: unknown[], resolve: (value: unknown) => Schema, depth: number) {
+  const samples = parts.map((part) => sampleOf(part, resolve, depth + 1)).filter(isObject);
+  return Object.assign({}, ...samples);
+}
+
+function numberOf(schema: Schema): number {
+  const least = Number(schema.minimum ?? schema.exclusiveMinimum ?? 1);
+  const most = Number(schema.maximum ?? schema.exclusiveMaximum ?? Infinity);
+  const isOpen = typeof schema.exclusiveMinimum === "number" || schema.exclusiveMinimum === true;
+  const value = (Number.isFinite(least) ? least : 1) + (isOpen ? 1 : 0);
+  return value > most ? most : value;
+}
+
+const FORMATS: Record<string, string> = {
+  date: "2026-01-31",
+  "date-time": "2026-01-31T12:00:00Z",
+  time: "12:00:00Z",
+  email: "user@example.com",
+  uuid: "00000000-0000-4000-8000-000000000001",
+  uri: "https://example.com/",
+  url: "https://example.com/",
+  hostname: "example.com",
+  ipv4: "192.0.2.1",
+  ipv6: "2001:db8::1",
+  byte: "Z2F0ZQ==",
+  binary: "data",
+  password: "correct horse battery",
+};
+
+function stringOf(schema: Schema): string {
+  const base = FORMATS[String(schema.format)] ?? "sample";
+  const least = Math.min(4_096, Number(schema.minLength) || 0);
+  const most = Math.max(0, Number(schema.maxLength ?? Infinity));
+  return base.padEnd(least, "x").slice(0, most);
+}

@@ -1,0 +1,7 @@
+import type { Io } from "../io.ts";
+
+/** What the scenario tool takes from outside itself. */
+export interface ScenarioIo extends Io {
+  /** The release, for `--version`. */
+  version: string;
+}

@@ -1,0 +1,72 @@
+import { Command, CommanderError, type CommandUnknownOpts } from "@commander-js/extra-typings";
+import { EXIT, ToolError } from "./errors.ts";
+import type { ScenarioIo } from "./io.ts";
+
+/** Runs one command line of the scenario tool; answers the exit code and never throws. */
+export async function main(argv: string[], io: ScenarioIo): Promise<number> {
+  const outcome = { code: EXIT.passed as number };
+  try {
+    await createProgram(argv, io, outcome).then((program) =>
+      program.parseAsync(argv.length === 0 ? ["help"] : argv, { from: "user" })
+    );
+    return outcome.code;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.passed : EXIT.error;
+    return report(error, io);
+  }
+}
+
+/** Each command is loaded when it is called: `--version` and `validate` need no executor. */
+const COMMANDS = {
+  run: () => import("./commands/run.ts"),
+  validate: () => import("./commands/validate.ts"),
+  schema: () => import("./commands/schema.ts"),
+  list: () => import("./commands/list.ts"),
+  init: () => import("./commands/init.ts"),
+};
+
+async function createProgram(
+  argv: string[],
+  io: ScenarioIo,
+  outcome: { code: number },
+): Promise<CommandUnknownOpts> {
+  const program = new Command("scenario-tool")
+    .description("Adversarial test scenarios as JSON, and what a target makes of them.")
+    .version(`scenario-tool ${io.version}`, "-V, --version", "print the version")
+    .exitOverride()
+    .showSuggestionAfterError()
+    .configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      writeErr: (text) => io.stderr.write(text),
+      outputError: (text, write) => write(text.replace(/^error: /, "scenario-tool: ")),
+      getOutHelpWidth: () => io.stdout.columns ?? 80,
+      getErrHelpWidth: () => io.stderr.columns ?? 80,
+    })
+    .showHelpAfterError("  try: scenario-tool --help")
+    .addHelpText("after", EXAMPLES);
+  const meant = argv.find((word) => word in COMMANDS) as keyof typeof COMMANDS | undefined;
+  const wanted = meant ? [meant] : Object.keys(COMMANDS) as (keyof typeof COMMANDS)[];
+  for (const name of wanted) {
+    const { createCommand } = await COMMANDS[name]();
+    const command = createCommand(io, (code) => outcome.code = code);
+    program.addCommand(command.copyInheritedSettings(program));
+  }
+  return program;
+}
+
+function report(error: unknown, io: ScenarioIo): number {
+  const message = error instanceof Error ? error.message : String(error);
+  io.stderr.write(`scenario-tool: ${message}\n`);
+  if (error instanceof ToolError && error.next) io.stderr.write(`  try: ${error.next}\n`);
+  return EXIT.error;
+}
+
+const EXAMPLES = `
+Examples:
+  scenario-tool run --spec openapi.json --output json      write scenarios, execute nothing
+  scenario-tool run --target http://127.0.0.1:3000         execute scenarios.json or openapi.json
+  scenario-tool run --target http://127.0.0.1:3000 --scenarios my.json --priority critical
+  scenario-tool validate my.json                           every mistake with its line
+
+Exit codes: 0 passed or nothing executed, 1 a failure, 2 a critical failure, 3 tool or usage error
+`;

@@ -1,0 +1,54 @@
+import { InvalidArgumentError } from "@commander-js/extra-typings";
+import { Priority } from "./schema.ts";
+
+/** `-H "Name: value"`, added to those given before. */
+export function header(text: string, given: Record<string, string>): Record<string, string> {
+  const match = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*(.*)$/.exec(text);
+  if (!match) throw new InvalidArgumentError('It must look like "Name: value".');
+  return { ...given, [match[1]!]: match[2]! };
+}
+
+/** A value that may be given again and again, or several at once with commas. */
+export function list(text: string, given: string[]): string[] {
+  return [...given, ...text.split(",").map((part) => part.trim()).filter((part) => part !== "")];
+}
+
+/** `--priority critical,high`. */
+export function priorities(text: string, given: Priority[]): Priority[] {
+  const known = list(text, []).map((name) => Priority.safeParse(name));
+  if (known.some(({ success }) => !success)) {
+    throw new InvalidArgumentError(`It must be of ${Priority.options.join(", ")}.`);
+  }
+  return [...given, ...known.map(({ data }) => data!)];
+}
+
+/** A whole number in a range. */
+export function whole(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (!/^\d+$/.test(text) || value < least || value > most) {
+      throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
+    }
+    return value;
+  };
+}
+
+/** `10s`, `500ms`, `2m` or plain milliseconds, as milliseconds. */
+export function duration(text: string): number {
+  const match = /^(\d{1,9})(ms|s|m)?$/.exec(text);
+  const unit = { ms: 1, s: 1_000, m: 60_000 }[match?.[2] ?? "ms"]!;
+  const ms = Number(match?.[1]) * unit;
+  if (!match || ms < 1 || ms > 3_600_000) {
+    throw new InvalidArgumentError("It must look like 500ms, 10s or 2m, and be an hour at most.");
+  }
+  return ms;
+}
+
+/** One of the words that are known. */
+export function oneOf<T extends string>(choices: readonly T[]): (text: string) => T {
+  return (text) => {
+    const found = choices.find((choice) => choice === text);
+    if (found === undefined) throw new InvalidArgumentError(`Choose ${choices.join(", ")}.`);
+    return found;
+  };
+}

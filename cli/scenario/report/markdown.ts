@@ -1,0 +1,46 @@
+import { visibleLine } from "../../visible.ts";
+import type { Execution, Scenario } from "../schema.ts";
+import type { RunResult } from "../summary.ts";
+import { curlOf } from "./curl.ts";
+
+/** A report for a pull request: the figures, then what failed with how to repeat it. */
+export function markdownOf({ scenarios, executions, summary }: RunResult): string {
+  const byId = new Map(scenarios.map((scenario) => [scenario.scenario_id, scenario]));
+  const failures = executions.filter(({ status }) => status === "failed");
+  const lines = [
+    "# Scenarios",
+    "",
+    "| scenarios | executed | passed | failed | skipped | inconclusive |",
+    "|---|---|---|---|---|---|",
+    `| ${summary.scenarios} | ${summary.executed} | ${summary.passed} | ${summary.failed} | ` +
+    `${summary.skipped} | ${summary.inconclusive} |`,
+    ...(summary.note ? ["", `> ${summary.note}`] : []),
+    ...(executions.length === 0 ? ["", ...scenarioTable(scenarios)] : []),
+    ...failures.flatMap((one) => failure(one, byId.get(one.scenario_id)!, summary.target)),
+  ];
+  return lines.join("\n");
+}
+
+function scenarioTable(scenarios: Scenario[]): string[] {
+  if (scenarios.length === 0) return [];
+  const rows = scenarios.map(({ scenario_id, priority, confidence_area, title }) =>
+    `| ${scenario_id} | ${priority} | ${cell(confidence_area)} | ${cell(title)} |`
+  );
+  return ["| id | priority | area | title |", "|---|---|---|---|", ...rows];
+}
+
+function failure(execution: Execution, scenario: Scenario, target: string | null): string[] {
+  const curl = target === null ? null : curlOf(scenario, target);
+  return [
+    "",
+    `## ${execution.scenario_id} (${scenario.priority}) ${cell(scenario.title)}`,
+    "",
+    `- Expected: ${cell(scenario.expected_behavior)}`,
+    `- Happened: ${cell(execution.reason)}`,
+    ...(curl ? ["", "```sh", visibleLine(curl).replaceAll("```", "` ` `"), "```"] : []),
+  ];
+}
+
+function cell(text: string): string {
+  return visibleLine(text).replaceAll(/[\\|<>&`*_[\]]/g, (char) => `\\${char}`);
+}

@@ -1,0 +1,58 @@
+import { paint, print } from "../../output.ts";
+import { visibleLine } from "../../visible.ts";
+import type { ScenarioIo } from "../io.ts";
+import type { Scenario } from "../schema.ts";
+import type { RunResult, Summary } from "../summary.ts";
+import { curlOf } from "./curl.ts";
+import type { Renderer } from "./render.ts";
+
+const MARKS = {
+  passed: ["✓", "green"],
+  failed: ["✗", "red"],
+  skipped: ["–", "dim"],
+  inconclusive: ["?", "yellow"],
+} as const;
+
+/** Lines for a person: each result as it comes, then the failures with how to repeat them. */
+export function createTextRenderer(io: ScenarioIo, target: string | null): Renderer {
+  return {
+    onResult: (execution, scenario) => {
+      const [mark, colour] = MARKS[execution.status];
+      const words = `${execution.scenario_id}  ${visibleLine(scenario.title)}`;
+      const reason = visibleLine(execution.reason);
+      print(io, `${paint(io, colour, mark)} ${words}  ${paint(io, "dim", reason)}`);
+    },
+    end: (result) => {
+      if (target === null) result.scenarios.forEach((scenario) => print(io, lineOf(scenario)));
+      printFailures(io, result, target);
+      print(io, summaryLine(result.summary));
+      if (result.summary.note) print(io, paint(io, "yellow", result.summary.note));
+    },
+  };
+}
+
+function printFailures(io: ScenarioIo, result: RunResult, target: string | null): void {
+  const byId = new Map(result.scenarios.map((scenario) => [scenario.scenario_id, scenario]));
+  for (const execution of result.executions.filter(({ status }) => status === "failed")) {
+    const scenario = byId.get(execution.scenario_id)!;
+    const head = `${execution.scenario_id} ${scenario.priority}: ${visibleLine(scenario.title)}`;
+    print(io, `\n${paint(io, "red", head)}`);
+    print(io, `  expected  ${visibleLine(scenario.expected_behavior)}`);
+    print(io, `  happened  ${visibleLine(execution.reason)}`);
+    const curl = target === null ? null : curlOf(scenario, target);
+    if (curl) print(io, `  repeat    ${visibleLine(curl)}`);
+  }
+}
+
+function lineOf(scenario: Scenario): string {
+  const { scenario_id, priority, confidence_area, title } = scenario;
+  return `${scenario_id}  ${priority.padEnd(8)}  ${visibleLine(confidence_area)}  ${
+    visibleLine(title)
+  }`;
+}
+
+function summaryLine(summary: Summary): string {
+  const { scenarios, executed, passed, failed, skipped, inconclusive, duration_ms } = summary;
+  return `\n${scenarios} scenarios: ${executed} executed, ${passed} passed, ${failed} failed, ` +
+    `${skipped} skipped, ${inconclusive} inconclusive, in ${duration_ms} ms`;
+}

@@ -1,0 +1,65 @@
+import { existsSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { mustRead } from "./document.ts";
+import { ToolError } from "./errors.ts";
+import type { Depth } from "./generate/family.ts";
+import type { Scenario } from "./schema.ts";
+
+/** Where scenarios are taken from, in the order in which they are put together. */
+export interface SourceOptions {
+  scenarios: string[];
+  spec?: string[];
+  depth?: Depth;
+  budget?: number;
+}
+
+/** The scenarios of every source; ids stay unique. @throws ToolError */
+export async function loadScenarios(options: SourceOptions, cwd: string): Promise<Scenario[]> {
+  const { scenarios, spec } = withDefaults(options, cwd);
+  const found = scenarios.flatMap((name) => mustRead(readText(name, cwd), name));
+  if (spec.length > 0) {
+    const { operationsOf } = await import("./generate/documents.ts");
+    const { generateScenarios } = await import("./generate/generate.ts");
+    const operations = spec.flatMap((name) => operationsOf(readText(name, cwd), name));
+    const { depth = "normal", budget } = options;
+    found.push(...generateScenarios(operations, { depth, budget, first_id: nextId(found) }));
+  }
+  const seen = new Set<string>();
+  for (const { scenario_id } of found) {
+    if (seen.has(scenario_id)) {
+      throw new ToolError(`Cannot put the sources together: ${scenario_id} stands in two of them`);
+    }
+    seen.add(scenario_id);
+  }
+  return found;
+}
+
+/** The text of a file, relative to the working directory. @throws ToolError */
+export function readText(name: string, cwd: string): string {
+  try {
+    return readFileSync(resolve(cwd, name), "utf8");
+  } catch (cause) {
+    const why = (cause as NodeJS.ErrnoException).code === "ENOENT"
+      ? "there is no such file"
+      : (cause as Error).message;
+    throw new ToolError(`Cannot read "${name}": ${why}`, { cause });
+  }
+}
+
+/** Without any source: what stands in the working directory under the usual names. */
+function withDefaults(
+  options: SourceOptions,
+  cwd: string,
+): { scenarios: string[]; spec: string[] } {
+  const { scenarios, spec = [] } = options;
+  if (scenarios.length > 0 || spec.length > 0) return { scenarios, spec };
+  const here = (name: string) => existsSync(resolve(cwd, name));
+  if (here("scenarios.json")) return { scenarios: ["scenarios.json"], spec };
+  const found = ["openapi.json", "openapi.yaml", "openapi.yml"].find(here);
+  return { scenarios, spec: found ? [found] : [] };
+}
+
+function nextId(scenarios: Scenario[]): number {
+  const numbers = scenarios.map(({ scenario_id }) => Number(scenario_id.slice(3)));
+  return numbers.reduce((most, number) => Math.max(most, number), 0) + 1;
+}

@@ -1,0 +1,108 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { PassThrough } from "node:stream";
+import { onTestFinished } from "vitest";
+import { main } from "../../../cli/scenario/main.ts";
+
+/** A scenario that is right; a test changes what it is about. */
+export function scenario(changes: Record<string, unknown> = {}): Record<string, unknown> {
+  return {
+    scenario_id: "TS-001",
+    title: "Opening the shop",
+    user_perspective: "A customer opens the shop.",
+    preconditions: [],
+    steps: ["Open the shop"],
+    chaos_factors: [],
+    expected_behavior: "The shop opens.",
+    failure_modes: ["It does not"],
+    priority: "high",
+    confidence_area: "shop",
+    is_edge_case: false,
+    ...changes,
+  };
+}
+
+/** Scenarios of these execs, numbered from TS-001. */
+export function execs(...list: Record<string, unknown>[]): Record<string, unknown>[] {
+  return list.map(({ priority = "high", ...exec }, index) =>
+    scenario({ scenario_id: `TS-${String(index + 1).padStart(3, "0")}`, priority, exec })
+  );
+}
+
+/** A folder that is gone after the test, with these files in it. */
+export function folder(files: Record<string, unknown> = {}): string {
+  const path = mkdtempSync(join(tmpdir(), "scenario-"));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  for (const [name, content] of Object.entries(files)) {
+    writeFileSync(
+      join(path, name),
+      typeof content === "string" ? content : JSON.stringify(content),
+    );
+  }
+  return path;
+}
+
+/** Runs the tool in this process, as its entry would; stdout and stderr apart. */
+export async function tool(cwd: string, ...argv: string[]) {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  const texts = [stdout, stderr].map((stream) => {
+    const chunks: string[] = [];
+    stream.on("data", (chunk) => chunks.push(String(chunk)));
+    return chunks;
+  });
+  const code = await main(argv, {
+    version: "0.0.0-test",
+    env: { PATH: process.env.PATH },
+    cwd,
+    pid: process.pid,
+    stdin,
+    stdout,
+    stderr,
+    onSignal: () => () => {},
+    onFault: () => {},
+    killGroup: (pid) => {
+      try {
+        process.kill(-pid, "SIGKILL");
+      } catch {
+        // It has ended by itself.
+      }
+    },
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  return { code, stdout: texts[0]!.join(""), stderr: texts[1]!.join("") };
+}
+
+/** Runs `run --output json` on scenarios and reads what it printed. */
+export async function runJson(scenarios: unknown[], ...argv: string[]) {
+  const cwd = folder({ "scenarios.json": { scenarios } });
+  const { code, stdout, stderr } = await tool(cwd, "run", "--output", "json", ...argv);
+  return { code, stderr, ...JSON.parse(stdout) };
+}
+
+/** A server on loopback that is gone after the test. */
+export async function serve(
+  handler: (request: IncomingMessage, response: ServerResponse, body: string) => void,
+): Promise<
+  { url: string; server: Server; requests: { line: string; headers: string[]; body: string }[] }
+> {
+  const requests: { line: string; headers: string[]; body: string }[] = [];
+  const server = createServer((request, response) => {
+    const chunks: string[] = [];
+    request.setEncoding("utf8").on("data", (chunk) => chunks.push(chunk)).on("end", () => {
+      const body = chunks.join("");
+      const line = `${request.method} ${request.url}`;
+      requests.push({ line, headers: request.rawHeaders, body });
+      handler(request, response, body);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server, requests };
+}

@@ -1,0 +1,106 @@
+import { describe, expect, test } from "vitest";
+import { execs, runJson, serve } from "./harness.ts";
+
+const WINDOW_MS = 5;
+
+/** Twins: one checks, waits and then sets; the other checks and sets at once. */
+async function twins() {
+  const used = new Set<string>();
+  return await serve((request, response) => {
+    const url = request.url ?? "";
+    const set = () => {
+      used.add(url);
+      response.end("credited");
+    };
+    if (used.has(url)) {
+      response.statusCode = 409;
+      return response.end("used");
+    }
+    if (url.startsWith("/guarded/")) return set();
+    setTimeout(set, WINDOW_MS);
+  });
+}
+
+const race = (path: string) => ({
+  mode: "http",
+  method: "POST",
+  path,
+  body: "{}",
+  concurrency: 10,
+});
+
+test("the vulnerable twin is caught and its guarded twin is not, 20 rounds each", async () => {
+  const { url } = await twins();
+  const rounds = Array.from({ length: 20 }, (_, n) => [race(`/open/${n}`), race(`/guarded/${n}`)]);
+  const { executions } = await runJson(execs(...rounds.flat()), "--target", url);
+  const statuses = executions.map(({ status }: { status: string }) => status);
+  expect(statuses.filter((_: string, n: number) => n % 2 === 0)).toEqual(Array(20).fill("failed"));
+  expect(statuses.filter((_: string, n: number) => n % 2 === 1)).toEqual(Array(20).fill("passed"));
+});
+
+test("all requests are identical, and all are in flight before the first answer", async () => {
+  let inFlight = 0;
+  let most = 0;
+  const { url, requests } = await serve((_request, response) => {
+    most = Math.max(most, ++inFlight);
+    setTimeout(() => {
+      inFlight--;
+      response.end();
+    }, 100);
+  });
+  const { executions } = await runJson(execs(race("/")), "--target", url);
+  expect(most).toBe(10);
+  expect(new Set(requests.map((request) => JSON.stringify(request))).size).toBe(1);
+  expect(executions[0].evidence.race).toMatchObject({ strategy: "last-byte", overlap: true });
+});
+
+describe("the verdict of a race", () => {
+  test.each([
+    [
+      "a server that fails once",
+      (n: number) => n === 3 ? 500 : n === 0 ? 200 : 409,
+      "failed",
+      "fail with 500",
+    ],
+    ["no winner", () => 409, "passed", "vacuous"],
+    ["all rate limited", () => 429, "passed", "rate limited"],
+    ["all redirected", () => 302, "passed", "redirected"],
+    ["one winner and redirected losers", (n: number) => n === 0 ? 201 : 303, "passed", "One of 10"],
+    ["two winners", (n: number) => n < 2 ? 204 : 409, "failed", "2 of 10"],
+  ])("%s", async (_name, statusOf, status, reason) => {
+    let n = 0;
+    const { url } = await serve((_request, response) => {
+      response.statusCode = statusOf(n++);
+      response.end();
+    });
+    const { executions } = await runJson(execs(race("/")), "--target", url);
+    expect(executions).toMatchObject([{ status, reason: expect.stringContaining(reason) }]);
+  });
+
+  test("a connection that is cut is a failure of its own", async () => {
+    let n = 0;
+    const { url } = await serve((request, response) =>
+      n++ === 0 ? request.socket.destroy() : response.end()
+    );
+    const { executions } = await runJson(execs({ ...race("/"), concurrency: 2 }), "--target", url);
+    expect(executions).toMatchObject([{
+      status: "failed",
+      reason: expect.stringContaining("no good answer"),
+    }]);
+  });
+});
+
+test("a race runs with nothing else in flight", async () => {
+  const order: string[] = [];
+  const { url } = await serve((request, response) => {
+    order.push(`${request.method} ${request.url}`);
+    setTimeout(() => response.end(), 5);
+  });
+  const reads = Array.from(
+    { length: 8 },
+    (_, n) => ({ mode: "http", method: "GET", path: `/${n}` }),
+  );
+  await runJson(execs(race("/race"), ...reads), "--target", url);
+  const first = order.indexOf("POST /race");
+  expect(order.slice(first, first + 10)).toEqual(Array(10).fill("POST /race"));
+});
