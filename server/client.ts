@@ -2,6 +2,8 @@ import { hc } from "hono/client";
 import type { App } from "./app.ts";
 import type { Problem } from "./errors.ts";
 
+export type { Problem } from "./errors.ts";
+
 /** How to reach a daemon: a base URL, a credential, and a fetch that may go over a unix socket. */
 export interface ClientOptions {
   url: string;
