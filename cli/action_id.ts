@@ -5,21 +5,24 @@ import { CliError, EXIT } from "./errors.ts";
 const FULL_ID = 36;
 const PAGES = 40;
 
-/**
- * The action whose id starts with what was typed: among what is held first, else among all of
- * every project. @throws CliError when none does, or more than one
- */
-export async function findAction(client: Client, typed: string): Promise<Action> {
+/** Reads what was typed as the beginning of an action's id. @throws CliError */
+export function parseIdPrefix(typed: string): string {
   const prefix = typed.toLowerCase();
-  if (!/^[0-9a-f-]{4,36}$/.test(prefix)) {
-    throw new CliError(`Cannot read "${typed}" as an action id: it takes 4 to 36 hex digits`, {
-      next: "gate pending",
-      exit: EXIT.usage,
-    });
-  }
+  if (/^[0-9a-f-]{4,36}$/.test(prefix)) return prefix;
+  throw new CliError(`Cannot read "${typed}" as an action id: it takes 4 to 36 hex digits`, {
+    next: "gate pending",
+    exit: EXIT.usage,
+  });
+}
+
+/**
+ * The action whose id starts so: among what is held first, else among all of every project.
+ * @throws CliError when none does, or more than one
+ */
+export async function findAction(client: Client, prefix: string): Promise<Action> {
   const held = await unwrap(client.api.global.approvals.pending.$get());
   return pick(held.items, prefix) ?? pick(await search(client, prefix), prefix) ??
-    notFound(typed);
+    notFound(prefix);
 }
 
 /** Newest first, until the ids are older than the prefix can be. */
@@ -51,6 +54,6 @@ function pick(actions: Action[], prefix: string): Action | null {
   return matching[0] ?? null;
 }
 
-function notFound(typed: string): never {
-  throw new CliError(`No action's id begins with "${typed}"`, { next: "gate log" });
+function notFound(prefix: string): never {
+  throw new CliError(`No action's id begins with "${prefix}"`, { next: "gate log" });
 }

@@ -1,6 +1,6 @@
 import { Command } from "@commander-js/extra-typings";
 import { unwrap } from "../../server/client.ts";
-import { findAction } from "../action_id.ts";
+import { findAction, parseIdPrefix } from "../action_id.ts";
 import { standing, summarize } from "../action_view.ts";
 import { connect } from "../connect.ts";
 import type { Io } from "../io.ts";
@@ -10,7 +10,7 @@ import { paint, print, printJson } from "../output.ts";
 export function createCommand(io: Io) {
   return new Command("approve")
     .description("Approve what is held: it happens at once.")
-    .argument("<id>", "its id, or a beginning of it that no other action shares")
+    .argument("<id>", "its id, or a beginning of it that no other action shares", parseIdPrefix)
     .option("--reason <text>", "kept in the audit log")
     .option("--digest <sha256>", "approve only if it still is what this digest names")
     .option("--json", "print JSON")

@@ -23,9 +23,9 @@ export function createCommand(io: Io) {
     .option("--json", "print JSON")
     .addHelpText("after", HELP)
     .action(async ({ project, stdin, jsonl, json, ...question }) => {
-      const ask = await openQuestions(io, project);
-      if (stdin || jsonl) return await testLines(io, ask);
-      const result = await ask(checkQuestion(question));
+      if (stdin || jsonl) return await testLines(io, await openQuestions(io, project));
+      const asked = checkQuestion(question);
+      const result = await (await openQuestions(io, project))(asked);
       if (json) printJson(io, result);
       else print(io, describe(io, result));
       if (result.effect !== "allow") throw new Exit(EXIT.failed);

@@ -1,6 +1,6 @@
 import { Command } from "@commander-js/extra-typings";
 import { unwrap } from "../../server/client.ts";
-import { findAction } from "../action_id.ts";
+import { findAction, parseIdPrefix } from "../action_id.ts";
 import { summarize } from "../action_view.ts";
 import { connect } from "../connect.ts";
 import type { Io } from "../io.ts";
@@ -10,7 +10,7 @@ import { paint, print, printJson } from "../output.ts";
 export function createCommand(io: Io) {
   return new Command("reject")
     .description("Reject what is held; the agent is told the reason.")
-    .argument("<id>", "its id, or a beginning of it that no other action shares")
+    .argument("<id>", "its id, or a beginning of it that no other action shares", parseIdPrefix)
     .requiredOption("--reason <text>", "what the agent should do instead")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  gate reject 0199a1b2 --reason 'use the staging file'\n")

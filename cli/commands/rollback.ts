@@ -1,7 +1,7 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import type { RollbackInput, RollbackResult } from "../../server/actions/schema.ts";
 import { unwrap } from "../../server/client.ts";
-import { findAction } from "../action_id.ts";
+import { findAction, parseIdPrefix } from "../action_id.ts";
 import { summarize } from "../action_view.ts";
 import { openConnection, scopedClient } from "../connect.ts";
 import type { Io } from "../io.ts";
@@ -12,7 +12,7 @@ import { visibleLine } from "../visible.ts";
 export function createCommand(io: Io) {
   return new Command("rollback")
     .description("Undo an action: put back what was there before it.")
-    .argument("<id>", "its id, or a beginning of it that no other action shares")
+    .argument("<id>", "its id, or a beginning of it that no other action shares", parseIdPrefix)
     .option("--dry-run", "show what would change and touch nothing")
     .addOption(
       new Option("--on-conflict <how>", "when the file has changed since")

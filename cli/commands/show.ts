@@ -1,6 +1,6 @@
 import { Command } from "@commander-js/extra-typings";
 import { unwrap } from "../../server/client.ts";
-import { findAction } from "../action_id.ts";
+import { findAction, parseIdPrefix } from "../action_id.ts";
 import { actionCard } from "../action_view.ts";
 import { openConnection, scopedClient } from "../connect.ts";
 import type { Io } from "../io.ts";
@@ -10,7 +10,7 @@ import { print, printJson } from "../output.ts";
 export function createCommand(io: Io) {
   return new Command("show")
     .description("Show one action with everything needed to decide on it.")
-    .argument("<id>", "its id, or a beginning of it that no other action shares")
+    .argument("<id>", "its id, or a beginning of it that no other action shares", parseIdPrefix)
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  gate show 0199a1b2\n  gate show 0199a1b2 --json\n")
     .action(async (id, { json }) => {

@@ -16,8 +16,9 @@ export interface Launching<T> {
   args: string[];
 }
 
-const DEADLINE_MS = 20_000;
-const POLL_MS = 20;
+const DEADLINE_MS = 30_000;
+const FIRST_PAUSE_MS = 20;
+const LONGEST_PAUSE_MS = 200;
 
 /**
  * Starts a daemon that outlives this process and waits until it answers. Of many callers at once
@@ -30,18 +31,22 @@ export async function launchDaemon<T>(launching: Launching<T>): Promise<T> {
   const deadline = Date.now() + DEADLINE_MS;
   let child: Child | null = null;
   try {
-    while (Date.now() < deadline) {
+    for (let pause = FIRST_PAUSE_MS; Date.now() < deadline; pause *= 1.3) {
       const found = await find();
       if (found) return found;
       if (child?.failure()) break;
       child ??= takeTurn(place.home, around.pid) ? startChild(launching) : null;
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      await rest(Math.min(pause, LONGEST_PAUSE_MS));
     }
     throw notStarted(place, child?.failure() ?? null);
   } finally {
     if (child) releaseTurn(place.home);
     child?.forget();
   }
+}
+
+function rest(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 interface Child {
