@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { editConfig, lineDiff, readConfig } from "../../cli/config_edit.ts";
+
+const COMMENTED = `{
+  // who we are
+  "id": "web",
+  "ours": { "a": [1, 2] }, /* stays */
+  "policies": {
+    "blockedPaths": [".env"] // secrets
+  }
+}
+`;
+
+test("editConfig() keeps comments, order and unknown keys", () => {
+  const edited = editConfig(COMMENTED, [{ path: ["extends"], value: "global" }]);
+  for (const kept of ["// who we are", "/* stays */", "// secrets", '"ours": { "a": [1, 2] }']) {
+    expect(edited).toContain(kept);
+  }
+  expect(readConfig(edited, "x")).toMatchObject({ id: "web", extends: "global" });
+});
+
+test("editConfig() with nothing wanted changes no byte", () => {
+  expect(editConfig(COMMENTED, [])).toBe(COMMENTED);
+});
+
+test("readConfig() names the line and column of what is broken", () => {
+  expect(() => readConfig('{\n  "id": "x"\n  "b": 1\n}', "gate.config.json"))
+    .toThrow('Cannot read "gate.config.json": CommaExpected at line 3, column 3');
+});
+
+test.each(["[]", "1", "null", ""])("readConfig() refuses %j", (text) => {
+  expect(() => readConfig(text, "x")).toThrow(/Cannot read "x"/);
+});
+
+test("lineDiff() shows what goes and what comes, in order", () => {
+  expect(lineDiff("a\nb\nc", "a\nx\nc\nd")).toEqual(["- b", "+ x", "+ d"]);
+  expect(lineDiff("same", "same")).toEqual([]);
+});

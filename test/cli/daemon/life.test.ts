@@ -1,0 +1,198 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { identify, isSameProcess } from "../../../server/runtime/processes.ts";
+import { must, until, World } from "../../e2e/world.ts";
+
+const OURS = "Deno" in globalThis ? "deno" : "node";
+
+let world: World;
+beforeEach(async () => void (world = await World.create(OURS)));
+afterEach(() => world.close());
+
+const countStarts = () =>
+  readFileSync(join(world.gateHome, "logs", "daemon.log"), "utf8").split("\n")
+    .filter((line) => line.includes('"message":"started"')).length;
+
+test("start, start again, status, restart, logs, stop, stop again", async () => {
+  expect(must(await world.run(["daemon", "start"])).stdout).toContain(`:${world.port} (pid `);
+  const pid = await world.daemonPid();
+  expect(must(await world.run(["daemon", "start"])).stdout).toContain("already runs");
+  expect(await world.daemonPid()).toBe(pid);
+  const status = await world.json(["daemon", "status", "--json"]);
+  expect(status).toMatchObject({ pid, port: world.port, healthy: true, projects: [] });
+  must(await world.run(["daemon", "restart"]));
+  const next = await world.daemonPid();
+  expect(next).not.toBe(pid);
+  expect(identify(pid)).toBeNull();
+  const { stdout } = must(await world.run(["daemon", "logs"]));
+  const messages = stdout.trim().split("\n").map((line) => JSON.parse(line).message);
+  expect(messages).toEqual(["started", "stopping", "stopped", "started"]);
+  expect(must(await world.run(["daemon", "stop"])).stdout).toBe("Stopped.\n");
+  expect(identify(next)).toBeNull();
+  expect(must(await world.run(["daemon", "stop"])).stdout).toBe("The daemon is not running.\n");
+  expect(await world.run(["daemon", "status"])).toMatchObject({ code: 1 });
+});
+
+test("fifty starts at once make one daemon, and all end well", { timeout: 180_000 }, async () => {
+  const ended = await Promise.all(
+    Array.from({ length: 50 }, () => world.run(["daemon", "start"])),
+  );
+  expect(ended.filter(({ code }) => code !== 0)).toEqual([]);
+  const pids = new Set(ended.map(({ stdout }) => /pid (\d+)/.exec(stdout)?.[1]));
+  expect([...pids]).toEqual([String(await world.daemonPid())]);
+  expect(countStarts()).toBe(1);
+});
+
+test("killed hard, it is up again with the next start, every time", async () => {
+  for (let round = 1; round <= 5; round++) {
+    must(await world.run(["daemon", "start"]));
+    expect(countStarts()).toBe(round);
+    await world.kill(await world.daemonPid());
+    expect(await world.run(["daemon", "status"])).toMatchObject({ code: 1 });
+  }
+});
+
+test("a daemon.json that names a living stranger harms nobody", async () => {
+  const stranger = spawn("sleep", ["60"], { stdio: "ignore" });
+  try {
+    const identity = identify(stranger.pid!)!;
+    mkdirSync(world.gateHome, { mode: 0o700 });
+    const forged = {
+      ...identity,
+      port: world.port,
+      version: "5.0.0",
+      started_at: new Date().toISOString(),
+      socket: join(world.gateHome, "run", "gate.sock"),
+    };
+    const forge = () => {
+      writeFileSync(join(world.gateHome, "daemon.json"), JSON.stringify(forged), { mode: 0o600 });
+    };
+    forge();
+    expect(must(await world.run(["daemon", "stop"])).stdout).toBe("The daemon is not running.\n");
+    forge();
+    must(await world.run(["daemon", "start"]));
+    forge();
+    must(await world.run(["daemon", "restart"]));
+    forge();
+    expect(must(await world.run(["daemon", "stop"])).stdout).toBe("Stopped.\n");
+    expect(isSameProcess(identity)).toBe(true);
+  } finally {
+    stranger.kill("SIGKILL");
+  }
+});
+
+test("a stranger on the port is named and left alone", async () => {
+  const stranger = createServer((_request, response) => response.end("mine"));
+  stranger.listen(world.port, "127.0.0.1");
+  await once(stranger, "listening");
+  try {
+    for (const args of [["daemon", "start"], ["daemon", "start", "--foreground"], ["pending"]]) {
+      const { code, stdout, stderr } = await world.run(args);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+      expect(stderr).toContain(`Port ${world.port} is taken by process ${process.pid}: `);
+      expect(stderr).toContain("try: stop that program, then gate daemon start");
+    }
+    expect(await (await fetch(`http://127.0.0.1:${world.port}/`)).text()).toBe("mine");
+  } finally {
+    stranger.close();
+    stranger.closeAllConnections();
+  }
+});
+
+test("an older daemon is asked to end and replaced", async () => {
+  const script = fileURLToPath(new URL("older_daemon.mjs", import.meta.url));
+  const runtime = OURS === "deno" ? [process.execPath, "run", "-A"] : [process.execPath];
+  const older = spawn(runtime[0]!, [
+    ...runtime.slice(1),
+    script,
+    world.gateHome,
+    String(world.port),
+  ], { stdio: ["ignore", "pipe", "inherit"] });
+  const said = collect(older);
+  await until("the older daemon is up", () => said().includes("up"));
+  const { stdout, stderr } = must(await world.run(["daemon", "start"]));
+  expect(stderr).toContain("Replacing the running daemon 4.9.12 by ");
+  expect(stdout).not.toContain("4.9.12");
+  await until("the older daemon has given way", () => said().includes("gave way"));
+  expect(await world.daemonPid()).not.toBe(older.pid);
+});
+
+test("it ends within its time while clients listen and wait", async () => {
+  must(await world.run(["daemon", "start"]));
+  const token = await world.token("viewer");
+  const streams = await Promise.all(
+    Array.from({ length: 20 }, () =>
+      fetch(`http://127.0.0.1:${world.port}/api/events`, {
+        headers: { authorization: `Bearer ${token}` },
+      })),
+  );
+  expect(streams.every(({ status }) => status === 200)).toBe(true);
+  const started = performance.now();
+  must(await world.run(["daemon", "stop"]));
+  expect(performance.now() - started).toBeLessThan(6_000);
+  await Promise.all(streams.map(({ body }) => body?.cancel().catch(() => {})));
+});
+
+test("in the foreground it prints a login link that works once; Ctrl-C ends it well", async () => {
+  const daemon = world.spawn(["daemon", "start", "--foreground"]);
+  const said = collect(daemon);
+  const link = await until(
+    "the link is printed",
+    () => /http:\S+login\?code=\S+/.exec(said())?.[0],
+  );
+  expect(link).toMatch(new RegExp(`^http://localhost:${world.port}/login\\?code=`));
+  const open = () => fetch(link.replace("localhost", "127.0.0.1"), { redirect: "manual" });
+  expect((await open()).status).toBe(303);
+  expect((await open()).status).toBe(401);
+  const again = await world.run(["daemon", "start", "--foreground"]);
+  expect(must(again).stdout).toContain("already running");
+  process.kill(daemon.pid!, "SIGINT");
+  expect(await once(daemon, "exit")).toEqual([0, null]);
+});
+
+test("without credentials it runs on a home and a port of its own only, with a warning", async () => {
+  const daemon = world.spawn(["daemon", "start", "--foreground", "--auth", "none"]);
+  const said = collect(daemon);
+  await until("it says what it refuses or serves", () => said().includes("usual home"));
+  expect(await once(daemon, "exit")).toEqual([1, null]);
+});
+
+test("logs -f goes on until it is told to end", async () => {
+  must(await world.run(["daemon", "start"]));
+  const following = world.spawn(["daemon", "logs", "-f"]);
+  const said = collect(following);
+  await until("what was there is shown", () => said().includes('"started"'));
+  must(await world.run(["daemon", "stop"]));
+  await until("what comes is shown", () => said().includes('"stopped"'));
+  process.kill(following.pid!, "SIGINT");
+  expect(await once(following, "exit")).toEqual([0, null]);
+});
+
+test("a home that others may write to is refused, with the way to mend it", async () => {
+  mkdirSync(world.gateHome);
+  chmodSync(world.gateHome, 0o777);
+  const { code, stderr } = await world.run(["daemon", "start"]);
+  expect(code).toBe(1);
+  expect(stderr).toContain("chmod go-rwx");
+});
+
+test("a home too deep for a socket is reached over the port", async () => {
+  world.env["GATE_HOME"] = join(world.folder, "deep".repeat(30), "home");
+  must(await world.run(["daemon", "start"]));
+  expect(await world.json(["daemon", "status", "--json"])).toMatchObject({ port: world.port });
+  must(await world.run(["daemon", "stop"]));
+});
+
+/** Everything the process has printed so far, on either stream. */
+function collect(child: ChildProcess): () => string {
+  let text = "";
+  child.stdout?.on("data", (chunk) => text += chunk);
+  child.stderr?.on("data", (chunk) => text += chunk);
+  return () => text;
+}

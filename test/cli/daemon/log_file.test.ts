@@ -1,0 +1,66 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { LogFollower } from "../../../cli/daemon/follow_log.ts";
+import { LogFile } from "../../../cli/daemon/log_file.ts";
+
+let folder: string;
+beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), "gate-log-"))));
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const path = () => join(folder, "logs", "daemon.log");
+const SMALL = { bytes: 200, files: 5 };
+
+test("LogFile appends JSON lines that only their owner can read", () => {
+  const file = new LogFile(path());
+  file.write({ message: "one\ntwo", n: 1 });
+  file.close();
+  expect(JSON.parse(readFileSync(path(), "utf8"))).toEqual({ message: "one\ntwo", n: 1 });
+  expect(readFileSync(path(), "utf8").split("\n")).toHaveLength(2);
+  expect(statSync(path()).mode & 0o777).toBe(0o600);
+  expect(statSync(join(folder, "logs")).mode & 0o777).toBe(0o700);
+});
+
+test("LogFile keeps five files, each within its size, and goes on after a restart", () => {
+  for (let start = 0; start < 4; start++) {
+    const file = new LogFile(path(), SMALL);
+    for (let n = 0; n < 25; n++) file.write({ start, n, text: "x".repeat(20) });
+    file.close();
+  }
+  const names = readdirSync(join(folder, "logs")).sort();
+  expect(names).toEqual(["daemon.log", ...[1, 2, 3, 4].map((n) => `daemon.log.${n}`)]);
+  for (const name of names) {
+    const { size, mode } = statSync(join(folder, "logs", name));
+    expect(size).toBeLessThanOrEqual(SMALL.bytes);
+    expect(mode & 0o777).toBe(0o600);
+  }
+  expect(readFileSync(path(), "utf8")).toContain('"start":3,"n":24');
+});
+
+test("LogFollower loses no line and repeats none over rotations", () => {
+  const file = new LogFile(path(), SMALL);
+  const follower = new LogFollower(path());
+  const seen: number[] = [];
+  const look = () => seen.push(...follower.read().map((line) => JSON.parse(line).n));
+  for (let n = 0; n < 60; n++) {
+    file.write({ n, text: "grüße".repeat(5) });
+    // Between two looks the log is moved aside up to twice.
+    if (n % 7 === 0) look();
+  }
+  look();
+  expect(seen).toEqual(Array.from({ length: 60 }, (_, n) => n));
+  follower.close();
+  file.close();
+});
+
+test("LogFollower waits for a log that is not there yet and for the end of a line", () => {
+  const follower = new LogFollower(path());
+  expect(follower.read()).toEqual([]);
+  const file = new LogFile(path());
+  file.write({ n: 1 });
+  expect(follower.read()).toEqual(['{"n":1}']);
+  expect(follower.read()).toEqual([]);
+  follower.close();
+  file.close();
+});

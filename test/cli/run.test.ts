@@ -1,0 +1,114 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { COMMANDS } from "../../cli/commands.ts";
+import { createTerminal, type TestTerminal } from "./terminal.ts";
+
+let terminal: TestTerminal;
+beforeAll(async () => void (terminal = await createTerminal()));
+afterAll(() => terminal.close());
+
+describe("wrong usage ends with 64, a hint and nothing on stdout", () => {
+  test.each([
+    [["nonsense"], "unknown command 'nonsense'"],
+    [["tokn"], "Did you mean token?"],
+    [["daemon", "stat"], "Did you mean start?"],
+    [["--nonsense"], "unknown option '--nonsense'"],
+    [["token", "--scope", "root"], "Allowed choices are agent, viewer, reviewer"],
+    [["token", "extra"], "too many arguments"],
+    [["show"], "missing required argument 'id'"],
+    [["show", "nothex"], 'Cannot read "nothex" as an action id'],
+    [["approve"], "missing required argument 'id'"],
+    [["reject", "0199a1b2"], "required option '--reason <text>' not specified"],
+    [["rollback", "0199a1b2", "--on-conflict", "hope"], "Allowed choices are abort, merge, force"],
+    [["log", "-n", "0"], "whole number from 1 to 500"],
+    [["log", "-n", "1e2"], "whole number from 1 to 500"],
+    [["log", "--status", "maybe"], "Allowed choices are pending"],
+    [["api", "FETCH", "/api/actions"], "it is no method of the API"],
+    [["api", "GET", "api/actions"], 'a path of the API begins with one "/"'],
+    [["api", "GET", "//evil"], 'a path of the API begins with one "/"'],
+    [["api", "GET", "/x", "--scope", "root"], "it is agent, viewer or reviewer"],
+    [["init"], "Cannot ask: this is no terminal"],
+    [["init", "--yes", "--platform", "emacs"], "known are claude-desktop"],
+    [["init", "--yes", "--policy-template", "lax"], "Allowed choices are strict"],
+    [["init", "--yes", "--id", "../up"], 'Cannot use the id "../up"'],
+    [["init", "--yes", "--id", ""], 'Cannot use the id ""'],
+    [["policy", "test", "--nonsense"], "unknown option"],
+    [["daemon", "start", "--auth", "open"], "Allowed choices are token, none"],
+    [["daemon", "logs", "-n", "-1"], "whole number"],
+  ])("gate %j", async (args, hint) => {
+    const { code, stdout, stderr } = await terminal.run(args);
+    expect(stderr).toContain(hint);
+    expect(stderr).toMatch(/^gate: /);
+    expect({ code, stdout }).toEqual({ code: 64, stdout: "" });
+  });
+});
+
+test("a port that is none is wrong usage", async () => {
+  for (const port of ["0", "65536", "abc", "-1", "1e3"]) {
+    const wrong = await createTerminal({ GATE_PORT: port });
+    expect(await wrong.run(["pending"])).toMatchObject({ code: 64 });
+    wrong.close();
+  }
+});
+
+describe("without a daemon", () => {
+  test.each([
+    [["status"], "The daemon is not running\n  try: gate daemon start"],
+    [["daemon", "status"], "The daemon is not running\n  try: gate daemon start"],
+    [["start"], "This folder belongs to no project\n  try: gate init"],
+    [["global-config", "show"], "try: gate global-config init"],
+    [["global-config", "edit"], "try: gate global-config init"],
+  ])("gate %j fails with the next step", async (args, hint) => {
+    const { code, stdout, stderr } = await terminal.run(args);
+    expect(stderr).toContain(hint);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  });
+
+  test("gate prompt says nothing and ends well", async () => {
+    expect(await terminal.run(["prompt"])).toEqual({ code: 0, stdout: "", stderr: "" });
+    expect((await terminal.run(["prompt", "--json"])).stdout)
+      .toBe('{"running":false,"pending":0}\n');
+  });
+
+  test("gate daemon stop and logs have nothing to do", async () => {
+    expect(await terminal.run(["daemon", "stop"]))
+      .toMatchObject({ code: 0, stdout: "The daemon is not running.\n" });
+    expect(await terminal.run(["daemon", "logs"])).toMatchObject({ code: 0 });
+  });
+
+  test("gate token prints one credential and nothing else, always the same", async () => {
+    const first = await terminal.run(["token"]);
+    expect(first).toMatchObject({ code: 0, stderr: "" });
+    expect(first.stdout).toMatch(/^[\w-]{43}\n$/);
+    expect(await terminal.run(["token", "--scope", "reviewer"])).toEqual(first);
+    const agent = await terminal.run(["token", "--scope", "agent"]);
+    expect(agent.stdout).not.toBe(first.stdout);
+  });
+});
+
+describe("help", () => {
+  test("gate without arguments shows every command, and ends well", async () => {
+    const { code, stdout, stderr } = await terminal.run([]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    for (const { name, summary } of COMMANDS) expect(stdout).toContain(`${name} `), summary;
+    expect(stdout).toContain("Examples:");
+  });
+
+  test.each(COMMANDS.map(({ name }) => name))("gate %s --help", async (name) => {
+    const { code, stdout, stderr } = await terminal.run([name, "--help"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain(`Usage: gate ${name}`);
+    expect(await terminal.run(["help", name])).toEqual({ code, stdout, stderr });
+  });
+});
+
+test("broken files are told with their line, never with a stack trace", async () => {
+  const project = join(terminal.folder, "broken");
+  mkdirSync(project);
+  writeFileSync(join(project, "gate.config.json"), '{\n  "id": "x",\n  "policies": {]\n}');
+  const { code, stderr } = await terminal.run(["init", "--yes"], { cwd: project });
+  expect(code).toBe(1);
+  expect(stderr).toContain("at line 3, column 16");
+  expect(stderr).not.toMatch(/\n\s+at /);
+});

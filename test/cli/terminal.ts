@@ -1,0 +1,77 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { PassThrough } from "node:stream";
+import type { Io, Signal } from "../../cli/io.ts";
+import { run } from "../../cli/run.ts";
+import { freePort } from "../e2e/world.ts";
+
+/** What a command printed and how it ended. */
+export interface Ended {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** A terminal of its own for commands that run in this process: nobody sits at it. */
+export interface TestTerminal {
+  folder: string;
+  env: Io["env"];
+  run(args: string[], options?: { input?: string; cwd?: string }): Promise<Ended>;
+  /** Sends a signal to the command that runs. */
+  signal(signal: Signal): void;
+  /** What has been printed so far by the command that runs. */
+  printed(): string;
+  close(): void;
+}
+
+/** @param env is laid over an environment that has a home and a port of its own and little else */
+export async function createTerminal(env: Io["env"] = {}): Promise<TestTerminal> {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "gate-cli-")));
+  mkdirSync(join(folder, "project"));
+  const handlers = new Set<(signal: Signal) => void>();
+  const port = String(await freePort());
+  const whole = { HOME: folder, PATH: process.env["PATH"], GATE_PORT: port, ...env };
+  let stdout: Collected;
+  return {
+    folder,
+    env: whole,
+    signal: (signal) => handlers.forEach((handle) => handle(signal)),
+    printed: () => stdout.text(),
+    close: () => rmSync(folder, { recursive: true, force: true }),
+    async run(args, { input = "", cwd = join(folder, "project") } = {}) {
+      stdout = collect();
+      const stderr = collect();
+      const stdin = new PassThrough();
+      stdin.end(input);
+      const code = await run(args, {
+        env: whole,
+        cwd,
+        pid: process.pid,
+        stdin,
+        stdout: stdout.stream,
+        stderr: stderr.stream,
+        onFault: () => {},
+        killGroup: () => {},
+        onSignal(handler) {
+          handlers.add(handler);
+          return () => handlers.delete(handler);
+        },
+      });
+      return { code, stdout: stdout.text(), stderr: stderr.text() };
+    },
+  };
+}
+
+interface Collected {
+  stream: PassThrough;
+  text(): string;
+}
+
+function collect(): Collected {
+  const chunks: Uint8Array[] = [];
+  const stream = new PassThrough();
+  stream.on("data", (chunk: Uint8Array) => chunks.push(chunk));
+  return { stream, text: () => Buffer.concat(chunks).toString("utf8") };
+}

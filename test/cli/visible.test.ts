@@ -1,0 +1,47 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { visibleJson, visibleLine, visibleText } from "../../cli/visible.ts";
+
+test.each([
+  ["\x1b[2J", "[U+001B][2J"],
+  ["\x9b31m", "[U+009B]31m"],
+  ["a\rb", "a[U+000D]b"],
+  ["a\x07b", "a[U+0007]b"],
+  ["user\u202Etxt.exe", "user[U+202E]txt.exe"],
+  ["\u2066x\u2069", "[U+2066]x[U+2069]"],
+  ["zero\u200Bwidth", "zero[U+200B]width"],
+  ["soft\u00ADhyphen", "soft[U+00AD]hyphen"],
+  ["tag\u{E0041}", "tag[U+E0041]"],
+  ["no\u00A0break", "no[U+00A0]break"],
+  ["two\nlines\tand a tab", "two\nlines\tand a tab"],
+  ["Grüße, 世界 🎉", "Grüße, 世界 🎉"],
+])("visibleText() shows what %j hides", (text, shown) => {
+  expect(visibleText(text)).toBe(shown);
+});
+
+test("visibleText() folds long blanks that would push text out of sight", () => {
+  expect(visibleText(`a${" ".repeat(200)}rm -rf`)).toBe("a[200 blanks]rm -rf");
+  expect(visibleText(`a${"\n".repeat(200)}rm -rf`)).toBe("a[200 blanks]\nrm -rf");
+});
+
+test("visibleLine() is one line", () => {
+  expect(visibleLine("a\nb\tc")).toBe("a⏎b⇥c");
+});
+
+// deno-lint-ignore no-control-regex
+const ACTS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069]/u;
+
+test("nothing that a terminal acts on survives, whatever the text", () => {
+  fc.assert(fc.property(fc.string({ unit: "binary", maxLength: 60 }), (text) => {
+    expect(visibleText(text)).not.toMatch(ACTS);
+    expect(visibleJson({ text }, 0)).not.toMatch(ACTS);
+  }));
+});
+
+test("visibleJson() is the same value", () => {
+  fc.assert(fc.property(fc.jsonValue(), (value) => {
+    expect(JSON.parse(visibleJson(value, 2))).toEqual(JSON.parse(JSON.stringify(value)));
+  }));
+  const hostile = { "\u202Ekey": "\x9b31m\u{E0041}\u2028" };
+  expect(JSON.parse(visibleJson(hostile, 0))).toEqual(hostile);
+});
