@@ -35,6 +35,7 @@ export class Daemon {
   readonly #owner: OwnerLock;
   readonly #registry: Registry;
   readonly #projects: Projects;
+  #closing: Promise<void> | null = null;
 
   private constructor(
     environment: Environment,
@@ -137,7 +138,11 @@ export class Daemon {
   }
 
   /** Closes every ledger, its log folded into the file, and gives the data folder free. */
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    return this.#closing ??= this.#close();
+  }
+
+  async #close(): Promise<void> {
     await this.#projects.close();
     await this.stream.close();
     await this.#registry.close();

@@ -60,6 +60,8 @@ export interface TestGate {
   request(method: string, path: string, body?: unknown, scope?: Scope): Promise<Response>;
   /** Writes a file of the project and returns its absolute path. */
   write(path: string, content: string | Uint8Array): string;
+  /** Opens the daemon again on the same folders, after it was closed. */
+  open(): Promise<void>;
   /** Closes the daemon and opens it again on the same folders. */
   reopen(): Promise<void>;
   close(): Promise<void>;

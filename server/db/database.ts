@@ -129,7 +129,7 @@ function toInput(statement: Statement): InStatement {
   for (const arg of statement.args) {
     // SQLite text ends at NUL when libSQL reads it back: refuse what would not be kept whole.
     if (typeof arg === "string" && arg.includes("\0")) {
-      throw new GateError("invalid", "Cannot store a text that contains a NUL character");
+      throw new GateError("invalid", "Cannot use a text that contains a NUL character");
     }
   }
   return { sql: statement.sql, args: statement.args };

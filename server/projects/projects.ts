@@ -125,15 +125,21 @@ export class Projects {
     return [...this.#problems.values(), ...damaged];
   }
 
+  /** Closes every ledger; one that cannot be closed well does not keep the others open. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const [id, opening] of this.#open) {
       const project = await opening.catch(() => null);
-      if (!project) continue;
-      const isAwake = await isUnfinished(project.ledger);
-      await project.close();
-      await this.#registry.setAwake(id, isAwake);
+      if (project) await this.#closeProject(id, project).catch((error) => this.#report(id, error));
     }
+  }
+
+  async #closeProject(id: string, project: Project): Promise<void> {
+    // Before the ledger is asked: nothing may begin between the question and the end.
+    await project.actions.close();
+    const isAwake = await isUnfinished(project.ledger);
+    await project.close();
+    await this.#registry.setAwake(id, isAwake);
   }
 
   async #openProject({ project_id, roots }: Registered): Promise<Project> {
@@ -146,13 +152,15 @@ export class Projects {
       return project;
     } catch (error) {
       this.#open.delete(project_id);
-      this.#problems.set(project_id, `project "${project_id}": ${(error as Error).message}`);
-      this.#shared.environment.log("error", "Cannot open a project", {
-        project_id,
-        error: String((error as Error).stack ?? error),
-      });
+      this.#report(project_id, error);
       throw error;
     }
+  }
+
+  #report(project_id: string, error: unknown): void {
+    const { message, stack } = error as Error;
+    this.#problems.set(project_id, `project "${project_id}": ${message}`);
+    this.#shared.environment.log("error", `project "${project_id}": ${message}`, { stack });
   }
 
   async #toHub({ project_id, name, roots, last_activity_at }: Registered): Promise<HubProject> {

@@ -12,7 +12,7 @@ export interface Registered {
 
 const SELECT = `SELECT p.project_id, p.name, p.last_activity_at, p.is_awake,
   (SELECT json_group_array(root) FROM
-    (SELECT root FROM roots r WHERE r.project_id = p.project_id ORDER BY added_at, root)) AS roots
+    (SELECT root FROM roots r WHERE r.project_id = p.project_id ORDER BY r.rowid)) AS roots
   FROM projects p`;
 
 export async function listRegistered(registry: Database): Promise<Registered[]> {

@@ -1,4 +1,4 @@
-import { chmodSync, lstatSync, mkdirSync } from "node:fs";
+import { chmodSync, existsSync, lstatSync, mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { GateError } from "../errors.ts";
@@ -15,8 +15,8 @@ export function openHome(home: string): void {
 }
 
 function makePrivate(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const found = lstatSync(folder);
+  if (!existsSync(folder)) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const found = statSync(folder);
   if (!found.isDirectory()) {
     throw refused(folder, "it is not a folder", `move it away: mv "${folder}" "${folder}.old"`);
   }

@@ -1,0 +1,171 @@
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { VERSION } from "../../server/constants.ts";
+import { Daemon } from "../../server/daemon.ts";
+import { createTestEnvironment, createTestGate, testCaller, type TestGate } from "../helpers.ts";
+
+const agent = testCaller();
+
+/** Registers another project beside the gate's own. */
+async function addProject(gate: TestGate, id: string): Promise<void> {
+  const root = join(gate.root, "..", id);
+  mkdirSync(root);
+  writeFileSync(join(root, "gate.config.json"), JSON.stringify({ id }));
+  await gate.daemon.registerProject(root);
+}
+
+test("the status of a sound daemon", async () => {
+  const gate = await createTestGate();
+  gate.clock.advance(1500);
+  const status = await gate.daemon.status();
+  expect(status).toMatchObject({
+    version: VERSION,
+    port: 47999,
+    started_at: "2026-01-01T00:00:00.000Z",
+    uptime_seconds: 1.5,
+    healthy: true,
+    problems: [],
+    projects: [{ id: "test", pending_count: 0, reachable: true }],
+  });
+  expect(status.pid).toBeGreaterThan(0);
+});
+
+test("a second daemon on the same home is refused, and the first goes on", async () => {
+  const gate = await createTestGate();
+  await expect(Daemon.open(gate.environment, { port: 47998 })).rejects.toMatchObject({
+    code: "unavailable",
+    message: expect.stringMatching(/process \d+ owns it/),
+  });
+  await gate.project.sessions.open({}, agent);
+  expect(await gate.audit()).toHaveLength(1);
+});
+
+test("20 calls at once open a ledger once", async () => {
+  const gate = await createTestGate();
+  await addProject(gate, "other");
+  const opened = await Promise.all(
+    Array.from({ length: 20 }, () => gate.daemon.project("other")),
+  );
+  expect(new Set(opened).size).toBe(1);
+});
+
+test("without a name the only project is meant; of two the choice is listed", async () => {
+  const gate = await createTestGate();
+  expect((await gate.daemon.onlyProject()).id).toBe("test");
+  await addProject(gate, "other");
+  await expect(gate.daemon.onlyProject()).rejects.toMatchObject({
+    code: "project_required",
+    fields: { projects: [{ id: "other" }, { id: "test" }] },
+  });
+});
+
+test("a home without projects says how to make one", async () => {
+  const gate = await createTestGate();
+  const { environment } = createTestEnvironment(join(gate.home, "..", "fresh"));
+  const daemon = await Daemon.open(environment, { port: 1 });
+  await expect(daemon.onlyProject()).rejects.toMatchObject({
+    code: "project_required",
+    message: expect.stringContaining("gate init"),
+  });
+  await daemon.close();
+});
+
+test.each(["nope", "", "../test", "a\0b", "x".repeat(10_000)])(
+  "an unknown project is not found: %j",
+  async (id) => {
+    const { daemon } = await createTestGate();
+    await expect(daemon.project(id)).rejects.toMatchObject({ code: "not_found" });
+  },
+);
+
+test.each(["nope", "", "00000000-0000-7000-8000-000000000000", "%00"])(
+  "an unknown action is not found: %j",
+  async (id) => {
+    const { daemon } = await createTestGate();
+    await expect(daemon.projectOfAction(id)).rejects.toMatchObject({ code: "not_found" });
+  },
+);
+
+test("a damaged ledger is set aside and told; the project and the others go on", async () => {
+  const gate = await createTestGate();
+  await addProject(gate, "other");
+  await gate.project.sessions.open({}, agent);
+  await (await gate.daemon.project("other")).sessions.open({}, agent);
+  await gate.daemon.close();
+  const path = join(gate.home, "projects", "test", "ledger.db");
+  rmSync(`${path}-wal`, { force: true });
+  rmSync(`${path}-shm`, { force: true });
+  writeFileSync(path, "damage".repeat(1000));
+  await gate.open();
+  const status = await gate.daemon.status();
+  expect(status.healthy).toBe(false);
+  expect(status.problems).toEqual([expect.stringContaining(`${path}.corrupt-`)]);
+  expect((await gate.project.audit.verify()).events).toBe(0);
+  await gate.project.sessions.open({}, agent);
+  expect(await gate.project.audit.verify()).toMatchObject({ ok: true, events: 1 });
+  const other = await gate.daemon.project("other");
+  expect(await other.audit.verify()).toMatchObject({ ok: true, events: 1 });
+});
+
+test("a ledger of a newer release is a problem of that project alone, and stays as it is", async () => {
+  const gate = await createTestGate();
+  await addProject(gate, "other");
+  await gate.project.ledger.commit({
+    statements: [{
+      sql: "INSERT INTO migrations VALUES (999, '9.9.9', '2030-01-01T00:00:00.000Z')",
+      args: [],
+    }],
+    events: [],
+  });
+  await gate.daemon.close();
+  const { environment, clock } = gate;
+  const daemon = await Daemon.open(environment, { port: 1 });
+  clock.advance(1);
+  await expect(daemon.project("test")).rejects.toMatchObject({
+    code: "unavailable",
+    message: expect.stringMatching(/9\.9\.9.*schema 999/),
+  });
+  const { healthy, problems, projects } = await daemon.status();
+  expect({ healthy, problems }).toEqual({
+    healthy: false,
+    problems: [expect.stringContaining("9.9.9")],
+  });
+  expect(projects.find(({ id }) => id === "test")).toMatchObject({ reachable: false });
+  await (await daemon.project("other")).sessions.open({}, agent);
+  await daemon.close();
+});
+
+test("a damaged registry is set aside; projects can be registered anew with their ledgers", async () => {
+  const gate = await createTestGate();
+  await gate.project.sessions.open({}, agent);
+  await gate.daemon.close();
+  const path = join(gate.home, "gate.db");
+  rmSync(`${path}-wal`, { force: true });
+  rmSync(`${path}-shm`, { force: true });
+  writeFileSync(path, "damage".repeat(1000));
+  await gate.open();
+  expect((await gate.daemon.status()).problems).toEqual([
+    expect.stringContaining(`${path}.corrupt-`),
+  ]);
+  expect(await gate.audit()).toHaveLength(1);
+});
+
+test("a closed daemon has freed the home, and opens nothing any more", async () => {
+  const gate = await createTestGate();
+  const { daemon } = gate;
+  await gate.reopen();
+  await expect(daemon.project("test")).rejects.toMatchObject({ code: "unavailable" });
+  expect((await gate.daemon.status()).healthy).toBe(true);
+});
+
+test("limited to one project, the others are not there", async () => {
+  const gate = await createTestGate();
+  await addProject(gate, "other");
+  await gate.daemon.close();
+  const daemon = await Daemon.open(gate.environment, { port: 1, project: "other" });
+  expect((await daemon.onlyProject()).id).toBe("other");
+  expect((await daemon.listProjects()).map(({ id }) => id)).toEqual(["other"]);
+  await expect(daemon.project("test")).rejects.toMatchObject({ code: "not_found" });
+  await daemon.close();
+});
