@@ -37,7 +37,6 @@ interface Snapshot {
  */
 export class Config {
   readonly #services: ConfigServices;
-  readonly #project: string;
   readonly #global: string;
   #snapshot: Snapshot | null = null;
   /** A project's policy that has been seen once may not vanish silently. */
@@ -45,8 +44,12 @@ export class Config {
 
   constructor(services: ConfigServices) {
     this.#services = services;
-    this.#project = join(services.roots[0]!, "gate.config.json");
     this.#global = join(services.environment.home, "config.json");
+  }
+
+  /** Asked each time: a folder that was moved is registered again while the project is open. */
+  get #project(): string {
+    return join(this.#services.roots[0]!, "gate.config.json");
   }
 
   /** What policy would say, without recording anything. */

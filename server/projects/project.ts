@@ -11,6 +11,7 @@ import type { Bus } from "../events/bus.ts";
 import type { Stream } from "../events/stream.ts";
 import type { PolicyTestInput, PolicyTestResult } from "../policy/schema.ts";
 import { Sessions } from "../sessions/sessions.ts";
+import { isUnfinished } from "./store.ts";
 
 export interface ProjectOptions {
   id: string;
@@ -90,12 +91,17 @@ export class Project {
     return this.config.test(input);
   }
 
-  addRoot(root: string): void {
-    if (!this.#roots.includes(root)) this.#roots.push(root);
+  /** The folders that the project has now; every service sees them at once. */
+  setRoots(roots: readonly string[]): void {
+    this.#roots.splice(0, this.#roots.length, ...roots);
   }
 
-  async close(): Promise<void> {
+  /** Closes the ledger; true when something in it waits to be gone on with at the next start. */
+  async close(): Promise<boolean> {
     await this.actions.close();
+    // Asked only now: nothing can begin any more.
+    const isLeft = await isUnfinished(this.ledger);
     await this.ledger.close();
+    return isLeft;
   }
 }

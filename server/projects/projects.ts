@@ -77,7 +77,7 @@ export class Projects {
     if (identity.warning) this.#shared.environment.log("warn", identity.warning);
     const registered = await this.#registry.register(identity);
     const open = await this.#open.get(identity.id)?.catch(() => null);
-    open?.addRoot(identity.root);
+    open?.setRoots(registered.roots);
     return await this.#toHub(registered);
   }
 
@@ -135,11 +135,7 @@ export class Projects {
   }
 
   async #closeProject(id: string, project: Project): Promise<void> {
-    // Before the ledger is asked: nothing may begin between the question and the end.
-    await project.actions.close();
-    const isAwake = await isUnfinished(project.ledger);
-    await project.close();
-    await this.#registry.setAwake(id, isAwake);
+    await this.#registry.setAwake(id, await project.close());
   }
 
   async #openProject({ project_id, roots }: Registered): Promise<Project> {

@@ -109,6 +109,19 @@ test("a folder that was moved takes the place of the one that is gone", async ()
   expect((await daemon.registerProject(second)).roots).toEqual([second]);
 });
 
+test("a folder that was moved while its project is open is where its config is read", async () => {
+  const gate = await createTestGate();
+  const moved = `${gate.root}-moved`;
+  cpSync(gate.root, moved, { recursive: true });
+  rmSync(gate.root, { recursive: true });
+  await gate.daemon.registerProject(moved);
+  expect(gate.project.roots).toEqual([moved]);
+  expect(await gate.project.config.view()).toMatchObject({
+    path: join(moved, "gate.config.json"),
+    error: null,
+  });
+});
+
 test("a git worktree is a second root, seen at once by what is open", async () => {
   const { daemon } = await createTestGate();
   const [main, tree] = [makeFolder(), makeFolder()];
