@@ -1,10 +1,17 @@
 import type { Caller } from "../auth/schema.ts";
-import type { Config } from "../config/config.ts";
-import type { Environment } from "../context.ts";
-import type { Ledger } from "../db/ledger.ts";
-import { GateError } from "../errors.ts";
-import type { Bus } from "../events/bus.ts";
-import type { Sessions } from "../sessions/sessions.ts";
+import { DEFAULT_LIMIT } from "../db/cursor.ts";
+import type { FileImage } from "../runtime/files.ts";
+import { answerOf, isSettled } from "./answer.ts";
+import { claim, report } from "./command.ts";
+import { approve, cancel, reject } from "./decide.ts";
+import { detailOf } from "./detail.ts";
+import { approveWithEdit } from "./edit.ts";
+import type { Entered, Road } from "./enter.ts";
+import { carryOut, settleCrashed } from "./execute.ts";
+import { Expiry } from "./expiry.ts";
+import { loadAction } from "./record.ts";
+import { replay } from "./replay.ts";
+import { rollback } from "./rollback.ts";
 import type {
   Action,
   ActionDetail,
@@ -23,6 +30,18 @@ import type {
   SubmitInput,
   WaitInput,
 } from "./schema.ts";
+import { Serial } from "./serial.ts";
+import type { ActionServices } from "./services.ts";
+import {
+  type ActionRow,
+  countPending,
+  listActions,
+  listRunning,
+  listUnstarted,
+  publicOf,
+} from "./store.ts";
+import { submit } from "./submit.ts";
+import { Waiters } from "./waiters.ts";
 
 /** What `submit` and `wait` answer: the action, and what the tool returned once it is done. */
 export interface Submitted {
@@ -31,73 +50,120 @@ export interface Submitted {
   result: Record<string, unknown> | null;
 }
 
-/** What the actions of one project work with; made in `Project` and nowhere else. */
-export interface ActionServices {
-  project_id: string;
-  /** Real paths of the project's folders; never empty, the first is the main one. */
-  roots: readonly string[];
-  environment: Environment;
-  ledger: Ledger;
-  config: Config;
-  sessions: Sessions;
-  bus: Bus;
-}
-
 /** The main road of one project: each verb is here, and nothing happens but through here. */
 export class Actions {
-  constructor(_services: ActionServices) {}
+  readonly #services: ActionServices;
+  readonly #road: Road;
+  readonly #waiters: Waiters;
+
+  constructor(services: ActionServices) {
+    this.#services = services;
+    this.#road = { services, serial: new Serial(), expiry: new Expiry(services) };
+    this.#waiters = new Waiters(services.bus, services.project_id);
+  }
 
   /** Settles what a crash left open: intents by looking at the files, commands as `unknown`. */
-  recover(): Promise<void> {
-    return Promise.resolve();
+  async recover(): Promise<void> {
+    const { ledger } = this.#services;
+    for (const row of await listRunning(ledger)) await settleCrashed(this.#services, row);
+    for (const row of await listUnstarted(ledger)) await carryOut(this.#road, row);
+    await this.#road.expiry.start();
   }
+
   /** Stops timers and waits; called before the ledger is closed. */
-  close(): Promise<void> {
-    return Promise.resolve();
+  async close(): Promise<void> {
+    this.#road.expiry.close();
+    this.#waiters.close();
+    await this.#road.serial.run(() => Promise.resolve());
   }
-  submit(_input: SubmitInput, _caller: Caller): Promise<Submitted> {
-    throw new GateError("internal", "not built yet");
+
+  /** Checks, records and, where policy allows it, does it; waits for a person where asked to. */
+  async submit(input: SubmitInput, caller: Caller): Promise<Submitted> {
+    const entered = await submit(this.#road, input, caller);
+    return await this.#settled(entered, input.wait_ms ?? 0);
   }
-  wait(_id: string, _input: WaitInput, _caller: Caller): Promise<Submitted> {
-    throw new GateError("internal", "not built yet");
+
+  /** Waits until there is something to tell, at most as long as asked. */
+  async wait(id: string, input: WaitInput, _caller: Caller): Promise<Submitted> {
+    const row = await loadAction(this.#services, id);
+    return await this.#settled({ row, image: null }, input.timeout_ms ?? 0);
   }
-  claim(_id: string, _input: ClaimInput, _caller: Caller): Promise<Claim> {
-    throw new GateError("internal", "not built yet");
+
+  async claim(id: string, input: ClaimInput, caller: Caller): Promise<Claim> {
+    return await claim(this.#road, id, input, caller);
   }
-  result(_id: string, _input: ResultInput, _caller: Caller): Promise<Action> {
-    throw new GateError("internal", "not built yet");
+
+  async result(id: string, input: ResultInput, caller: Caller): Promise<Action> {
+    return publicOf(await report(this.#road, id, input, caller));
   }
-  cancel(_id: string, _input: CancelInput, _caller: Caller): Promise<Action> {
-    throw new GateError("internal", "not built yet");
+
+  async cancel(id: string, input: CancelInput, caller: Caller): Promise<Action> {
+    return publicOf(await cancel(this.#road, id, input, caller));
   }
-  approve(_id: string, _input: ApproveInput, _caller: Caller): Promise<Action> {
-    throw new GateError("internal", "not built yet");
+
+  async approve(id: string, input: ApproveInput, caller: Caller): Promise<Action> {
+    return publicOf(await approve(this.#road, id, input, caller));
   }
-  reject(_id: string, _input: RejectInput, _caller: Caller): Promise<Action> {
-    throw new GateError("internal", "not built yet");
+
+  async reject(id: string, input: RejectInput, caller: Caller): Promise<Action> {
+    return publicOf(await reject(this.#road, id, input, caller));
   }
-  approveWithEdit(_id: string, _input: ApproveWithEditInput, _caller: Caller): Promise<Action> {
-    throw new GateError("internal", "not built yet");
+
+  async approveWithEdit(id: string, input: ApproveWithEditInput, caller: Caller): Promise<Action> {
+    return publicOf(await approveWithEdit(this.#road, id, input, caller));
   }
-  rollback(_id: string, _input: RollbackInput, _caller: Caller): Promise<RollbackResult> {
-    throw new GateError("internal", "not built yet");
+
+  async rollback(id: string, input: RollbackInput, caller: Caller): Promise<RollbackResult> {
+    return await rollback(this.#road, id, input, caller);
   }
-  replay(_id: string, _caller: Caller): Promise<Submitted> {
-    throw new GateError("internal", "not built yet");
+
+  async replay(id: string, caller: Caller): Promise<Submitted> {
+    return await this.#answer(await replay(this.#road, id, caller));
   }
-  get(_id: string): Promise<Action> {
-    throw new GateError("internal", "not built yet");
+
+  /** Expires what nobody decided in time; a timer does so by itself. */
+  async expireDue(): Promise<void> {
+    await this.#road.expiry.expireDue();
   }
-  detail(_id: string): Promise<ActionDetail> {
-    throw new GateError("internal", "not built yet");
+
+  async get(id: string): Promise<Action> {
+    return publicOf(await loadAction(this.#services, id));
   }
-  status(_id: string): Promise<ActionStatusView> {
-    throw new GateError("internal", "not built yet");
+
+  async detail(id: string): Promise<ActionDetail> {
+    return await detailOf(this.#services, id);
   }
-  list(_query: ActionQuery): Promise<ActionList> {
-    throw new GateError("internal", "not built yet");
+
+  async status(id: string): Promise<ActionStatusView> {
+    const row = await loadAction(this.#services, id);
+    const { status, execution, decided_by, reason } = row;
+    return { id, status, execution, decided_by, reason, approvals: approvalsOf(row) };
   }
-  countPending(): Promise<number> {
-    throw new GateError("internal", "not built yet");
+
+  async list(query: ActionQuery): Promise<ActionList> {
+    return await listActions(this.#services.ledger, query, query.limit ?? DEFAULT_LIMIT);
   }
+
+  async countPending(): Promise<number> {
+    return await countPending(this.#services.ledger);
+  }
+
+  async #settled({ row, image }: Entered, timeout_ms: number): Promise<Submitted> {
+    if (isSettled(row) || timeout_ms === 0) return await this.#answer({ row, image });
+    const settled = await this.#waiters.until(row.id, timeout_ms, async () => {
+      const value = await loadAction(this.#services, row.id);
+      return { found: isSettled(value), value };
+    });
+    return await this.#answer({ row: settled, image: null });
+  }
+
+  async #answer({ row, image }: { row: ActionRow; image: FileImage | null }): Promise<Submitted> {
+    return { action: publicOf(row), result: await answerOf(this.#services, row, image) };
+  }
+}
+
+/** One person is enough; whose turn it is with several is for approval routes to say. */
+function approvalsOf(row: ActionRow): ActionStatusView["approvals"] {
+  const byPerson = row.status === "approved" && row.decided_by !== "policy";
+  return { need: 1, have: byPerson ? 1 : 0 };
 }

@@ -78,6 +78,9 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
     "CREATE INDEX actions_by_status ON actions (project_id, status, seq)",
     "CREATE INDEX actions_by_session ON actions (project_id, session_id, seq)",
     "CREATE INDEX actions_by_path ON actions (project_id, path, seq)",
+    "CREATE INDEX actions_by_digest ON actions (project_id, digest, seq)",
+    `CREATE INDEX actions_unstarted ON actions (project_id, seq)
+      WHERE status = 'approved' AND execution = 'none'`,
     `CREATE INDEX actions_unfinished ON actions (project_id, seq)
       WHERE status = 'pending' OR execution = 'running'`,
 

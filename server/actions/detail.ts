@@ -1,0 +1,49 @@
+import { outputOf } from "./answer.ts";
+import { shownText } from "./contents.ts";
+import { listTimeline } from "./journal/store.ts";
+import { loadAction } from "./record.ts";
+import type { ActionDetail } from "./schema.ts";
+import type { ActionServices } from "./services.ts";
+import { type ActionRow, publicOf } from "./store.ts";
+
+/** Everything that a reviewer needs to decide on an action. */
+export async function detailOf(services: ActionServices, id: string): Promise<ActionDetail> {
+  const row = await loadAction(services, id);
+  const change = row.plan?.changes[0];
+  return {
+    ...publicOf(row),
+    before: await beforeOf(services, row),
+    after: change?.after
+      ? {
+        text: await shownText(services, change.after.sha256, change.after.bytes),
+        bytes: change.after.bytes,
+      }
+      : null,
+    proposed: await proposedOf(services, row),
+    analysis: row.analysis,
+    output: row.output_sha256 === null ? null : await shownOutput(services, row),
+    timeline: await listTimeline(services.ledger, id),
+  };
+}
+
+/** Of a move, what is moved: its source is the change that removes something. */
+async function beforeOf(services: ActionServices, row: ActionRow): Promise<ActionDetail["before"]> {
+  const before = row.plan?.changes.find((change) => change.before !== null)?.before;
+  if (!before) return null;
+  const { sha256, bytes, mode } = before;
+  return { text: await shownText(services, sha256, bytes), bytes, mode };
+}
+
+async function proposedOf(
+  services: ActionServices,
+  { proposed }: ActionRow,
+): Promise<ActionDetail["proposed"]> {
+  if (!proposed) return null;
+  const { content_sha256, command } = proposed;
+  return { content: await shownText(services, content_sha256, 0), command };
+}
+
+async function shownOutput(services: ActionServices, row: ActionRow) {
+  const { output, truncated } = await outputOf(services, row);
+  return { text: output, truncated, duration_ms: row.duration_ms ?? 0 };
+}

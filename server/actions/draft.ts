@@ -1,0 +1,150 @@
+import { sha256 } from "../db/chain.ts";
+import { GateError } from "../errors.ts";
+import type { Analysis, PolicyLimits } from "../policy/schema.ts";
+import { type FileImage, type FileState, readImage } from "../runtime/files.ts";
+import { editText } from "./edit_text.ts";
+import type { Asked, NewState, Plan, PlannedChange } from "./plan.ts";
+import type { EditFileInput } from "./schema.ts";
+import { scriptsOf } from "./scripts.ts";
+
+/** A plan with the contents that it names. */
+export interface Draft {
+  plan: Plan;
+  /** To be kept: what is to be written, and what stood there before where it may be kept. */
+  contents: Uint8Array[];
+  /** Why a rollback could not restore what was there; null where it can. */
+  irreversible: string | null;
+}
+
+/** A larger file is not edited or moved through memory. */
+export const MAX_IN_MEMORY = 64 * 1024 * 1024;
+
+/**
+ * Looks at the disk and says what exactly would be done.
+ * @throws GateError `invalid` where it cannot be done at all: folders, pipes, missing files
+ */
+export async function drawUp(
+  asked: Asked,
+  content: Uint8Array | null,
+  analysis: Analysis | null,
+  limits: PolicyLimits,
+): Promise<Draft> {
+  switch (asked.tool) {
+    case "write_file":
+      return await drawWrite(asked, () => content!, limits);
+    case "edit_file":
+      return await drawWrite(asked, (old) => edited(asked, old), limits);
+    case "delete_file":
+      return await drawDelete(asked, limits);
+    case "move_file":
+      return await drawMove(asked, limits);
+    case "run_command":
+      return withoutChanges(asked, await scriptsOf(analysis, asked.cwd!));
+    default:
+      return withoutChanges(asked, []);
+  }
+}
+
+/** The draft of these changes, whose contents are at hand. */
+export function draftOf(
+  asked: Asked,
+  changes: { path: string; shown: string; before: FileImage | null; after: After | null }[],
+  limits: PolicyLimits,
+  emptied_folders: string[] = [],
+): Draft {
+  const contents: Uint8Array[] = [];
+  let irreversible: string | null = null;
+  const planned = changes.map(({ path, shown, before, after }): PlannedChange => {
+    if (before?.content && before.bytes <= limits.maxBlobBytes) {
+      contents.push(before.content);
+    } else if (before) {
+      irreversible = `what "${shown}" holds now (${before.bytes} bytes) is larger than ` +
+        `maxBlobBytes (${limits.maxBlobBytes})`;
+    }
+    if (after) contents.push(after.content);
+    return { path, shown, before: before && stateOf(before), after: after && after.state };
+  });
+  const plan = { ...asked, changes: planned, scripts: [], emptied_folders };
+  return { plan, contents, irreversible };
+}
+
+/** What is to stand somewhere, with its content. */
+export interface After {
+  state: NewState;
+  content: Uint8Array;
+}
+
+/** A content as the new state of a file. */
+export function newState(content: Uint8Array, mode: number | null): After {
+  return { state: { sha256: sha256(content), bytes: content.length, mode }, content };
+}
+
+async function drawWrite(
+  asked: Asked,
+  contentFrom: (old: FileImage | null) => Uint8Array,
+  limits: PolicyLimits,
+): Promise<Draft> {
+  const { path, shown } = only(asked);
+  const keep = asked.tool === "edit_file" ? MAX_IN_MEMORY : limits.maxBlobBytes;
+  const before = await readImage(path, keep);
+  const after = newState(contentFrom(before), null);
+  return draftOf(asked, [{ path, shown, before, after }], limits);
+}
+
+async function drawDelete(asked: Asked, limits: PolicyLimits): Promise<Draft> {
+  const { path, shown } = only(asked);
+  const before = await readImage(path, limits.maxBlobBytes);
+  if (!before) throw missing(shown, "delete");
+  return draftOf(asked, [{ path, shown, before, after: null }], limits);
+}
+
+async function drawMove(asked: Asked, limits: PolicyLimits): Promise<Draft> {
+  const [to, from] = asked.accesses.map(({ target }) => target);
+  const before = await readImage(from!.real, Math.min(MAX_IN_MEMORY, limits.maxBlobBytes));
+  if (!before) throw missing(from!.shown, "move");
+  if (!before.content) {
+    throw new GateError("invalid", `Cannot move "${from!.shown}": it is too large to be kept`);
+  }
+  if (await readImage(to!.real, 0)) {
+    throw new GateError("invalid", `Cannot move to "${to!.shown}": a file stands there already`);
+  }
+  const after = newState(before.content, before.mode);
+  return draftOf(asked, [
+    { path: to!.real, shown: to!.shown, before: null, after },
+    { path: from!.real, shown: from!.shown, before, after: null },
+  ], limits);
+}
+
+function edited(asked: Asked, old: FileImage | null): Uint8Array {
+  const { shown } = only(asked);
+  if (!old) throw missing(shown, "edit");
+  if (!old.content) throw new GateError("invalid", `Cannot edit "${shown}": it is too large`);
+  const { edits } = asked.input as EditFileInput;
+  return new TextEncoder().encode(editText(textOf(old.content, shown), edits, MAX_IN_MEMORY));
+}
+
+function textOf(content: Uint8Array, shown: string): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(content);
+  } catch (cause) {
+    throw new GateError("invalid", `Cannot edit "${shown}": it is not UTF-8 text`, { cause });
+  }
+}
+
+function withoutChanges(asked: Asked, scripts: Plan["scripts"]): Draft {
+  const plan = { ...asked, changes: [], scripts, emptied_folders: [] };
+  return { plan, contents: [], irreversible: null };
+}
+
+function only(asked: Asked): { path: string; shown: string } {
+  const { target } = asked.accesses[0]!;
+  return { path: target.real, shown: target.shown };
+}
+
+function stateOf({ sha256, bytes, mode }: FileImage): FileState {
+  return { sha256, bytes, mode };
+}
+
+function missing(shown: string, verb: string): GateError {
+  return new GateError("invalid", `Cannot ${verb} "${shown}": there is no such file`);
+}

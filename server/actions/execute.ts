@@ -1,0 +1,268 @@
+import { dirname } from "node:path";
+import { readBlob } from "../db/blobs.ts";
+import type { NewEvent, Statement } from "../db/ledger.ts";
+import { applyChange, type FileImage, readImage } from "../runtime/files.ts";
+import { missingFolders, removeEmptyFolders } from "../runtime/folder.ts";
+import { insertIntent, type IntentRow, listIntents, settleIntent } from "./journal/store.ts";
+import { settleByLooking, type Settled, settleFailure } from "./journal/settle.ts";
+import type { PlannedChange } from "./plan.ts";
+import { recheck } from "./recheck.ts";
+import { BY_SYSTEM, eventOf, loadAction } from "./record.ts";
+import { type Serial } from "./serial.ts";
+import { type ActionServices, timestamp } from "./services.ts";
+import type { NewRow } from "./rows.ts";
+import { type ActionRow, insertAction, toRow, updateAction, whereStands } from "./store.ts";
+import { undoneOf } from "./undone.ts";
+
+/** A larger file is not handed to an agent in one piece. */
+export const MAX_READ_BYTES = 4 * 1024 * 1024;
+
+/** Carries out what the gate does itself: files. One at a time in a project. */
+export interface Executor {
+  services: ActionServices;
+  serial: Serial;
+}
+
+/** Does what was approved and not begun, once; the row as it stands afterwards. */
+export function carryOut(executor: Executor, row: ActionRow): Promise<ActionRow> {
+  return executor.serial.run(async () => {
+    const { services } = executor;
+    await services.environment.fault?.("decided");
+    try {
+      await recheck(services, row);
+    } catch (error) {
+      return await refuse(services, row, messageOf(error));
+    }
+    if (row.tool === "read_file") return await lookAt(services, row);
+    return await begin(services, row);
+  });
+}
+
+/** What a row that begins at once has to be committed with: its start and its intents. */
+function startOf(services: ActionServices, row: NewRow) {
+  const { environment, project_id } = services;
+  const claim_id = environment.id();
+  const started_at = timestamp(environment);
+  const intents = (row.plan?.changes ?? []).map((change) =>
+    intentOf(row, change, environment.id())
+  );
+  const statements = intents.map((intent) =>
+    insertIntent(project_id, { ...intent, digest: row.digest, claim_id, created_at: started_at })
+  );
+  return { fields: { execution: "running" as const, claim_id, started_at }, intents, statements };
+}
+
+/**
+ * Records an action together with its start, in one commit before any file is touched; null where
+ * the condition `only` did not hold.
+ */
+export async function recordStarted(
+  services: ActionServices,
+  row: NewRow,
+  contents: Statement[],
+  { events, only }: { events: NewEvent[]; only?: Statement },
+): Promise<{ started: ActionRow | null; intents: IntentRow[] }> {
+  const { fields, intents, statements } = startOf(services, row);
+  const begun = { ...row, ...fields };
+  const { rows } = await services.ledger.commit({
+    statements: [...contents, insertAction(begun, only), ...statements],
+    events: [...events, eventOf(begun, "action.started", BY_SYSTEM)],
+    when: whereStands(services.project_id, row.id, { claim_id: fields.claim_id }),
+  });
+  const inserted = rows[contents.length]?.[0];
+  return { started: inserted ? toRow(inserted) : null, intents };
+}
+
+/** Does what has been committed as begun. Only from within the project's turn. */
+export async function perform(
+  services: ActionServices,
+  row: ActionRow,
+  intents: readonly IntentRow[],
+): Promise<ActionRow> {
+  await services.environment.fault?.("intent");
+  const settled = await apply(services, row, intents);
+  await services.environment.fault?.("applied");
+  return await finish(services, row, settled);
+}
+
+/** Settles at start what a crash left begun, and does what was approved and never begun. */
+export async function settleCrashed(services: ActionServices, row: ActionRow): Promise<ActionRow> {
+  const why = "The gate stopped before it was done";
+  if (row.tool === "run_command") {
+    const error = "The gate stopped while it ran: what came of it is not known";
+    return await finish(services, row, { execution: "unknown", error, intents: [] });
+  }
+  const intents = await listIntents(services.ledger, row.id);
+  return await finish(services, row, await settleByLooking(intents, contentsOf(services), why));
+}
+
+async function begin(services: ActionServices, row: ActionRow): Promise<ActionRow> {
+  const { ledger, project_id } = services;
+  const { fields, intents, statements } = startOf(services, row);
+  const { rows } = await ledger.commit({
+    statements: [
+      updateAction(project_id, row.id, fields, {
+        status: "approved",
+        execution: ["none"],
+        digest: row.digest,
+      }),
+      ...statements,
+    ],
+    events: [eventOf(row, "action.started", BY_SYSTEM)],
+    when: whereStands(project_id, row.id, { claim_id: fields.claim_id }),
+  });
+  const started = rows[0]?.[0];
+  return started
+    ? await perform(services, toRow(started), intents)
+    : await loadAction(services, row.id);
+}
+
+async function apply(
+  services: ActionServices,
+  row: ActionRow,
+  intents: readonly IntentRow[],
+): Promise<Settled> {
+  const { fault } = services.environment;
+  const contents = contentsOf(services);
+  const done: IntentRow[] = [];
+  for (const intent of intents) {
+    try {
+      const after = await afterOf(intent, contents);
+      const change = { path: intent.path, before: intent.before_sha256, after };
+      const { made_folders } = await applyChange(
+        { ...change, temporary: intent.data.temporary },
+        fault,
+      );
+      done.push({ ...intent, state: "done", data: { ...intent.data, new_folders: made_folders } });
+    } catch (error) {
+      const rest = intents.slice(done.length);
+      return await settleFailure([...done, ...rest], done.length, contents, messageOf(error));
+    }
+  }
+  removeEmptyFolders(row.plan?.emptied_folders ?? []);
+  return { execution: "succeeded", error: null, intents: done };
+}
+
+async function afterOf(
+  intent: IntentRow,
+  contents: (sha256: string) => Promise<Uint8Array | null>,
+) {
+  if (intent.after_sha256 === null) return null;
+  const content = await contents(intent.after_sha256);
+  if (!content) throw new Error("Cannot write: its content is no longer in the ledger");
+  return { content, mode: intent.data.mode };
+}
+
+/** Records what came of it, and what that means for the action that was undone by it. */
+async function finish(
+  services: ActionServices,
+  row: ActionRow,
+  { execution, error, intents }: Settled,
+): Promise<ActionRow> {
+  const { ledger, project_id, environment } = services;
+  const finished_at = timestamp(environment);
+  const undone = execution === "succeeded" ? await undoneOf(services, row) : nothingUndone();
+  const { rows } = await ledger.commit({
+    statements: [
+      updateAction(project_id, row.id, { execution, error, finished_at }, {
+        execution: ["running"],
+        claim_id: row.claim_id ?? "",
+      }),
+      ...intents.map((intent) => settleIntent(project_id, intent, finished_at)),
+      ...undone.statements,
+    ],
+    events: [
+      eventOf(row, "action.finished", BY_SYSTEM, { execution, error, sha256: row.after_sha256 }),
+      ...undone.events,
+    ],
+    when: whereStands(project_id, row.id, { claim_id: row.claim_id ?? "" }),
+  });
+  const finished = rows[0]?.[0];
+  return finished ? toRow(finished) : await loadAction(services, row.id);
+}
+
+/** Why a file cannot be handed out; null where it can. */
+export function unreadable(shown: string | null, image: FileImage | null): string | null {
+  if (!image) return `Cannot read "${shown}": there is no such file`;
+  if (image.content) return null;
+  return `Cannot read "${shown}": its ${image.bytes} bytes are more than ${MAX_READ_BYTES}; ` +
+    "read a part of it with run_command";
+}
+
+/** A read changes nothing: what was there is noted, and the answer reads it again. */
+async function lookAt(services: ActionServices, row: ActionRow): Promise<ActionRow> {
+  try {
+    const image = await readImage(row.plan!.accesses[0]!.target.real, MAX_READ_BYTES);
+    const error = unreadable(row.path, image);
+    if (error !== null) return await refuse(services, row, error);
+    const { sha256, bytes } = image!;
+    return await conclude(services, row, { execution: "succeeded", after_sha256: sha256, bytes });
+  } catch (error) {
+    return await refuse(services, row, messageOf(error));
+  }
+}
+
+/** Ends what was approved and never began. */
+export function refuse(
+  services: ActionServices,
+  row: ActionRow,
+  error: string,
+): Promise<ActionRow> {
+  return conclude(services, row, { execution: "failed", error });
+}
+
+async function conclude(
+  services: ActionServices,
+  row: ActionRow,
+  fields: Partial<ActionRow>,
+): Promise<ActionRow> {
+  const { ledger, project_id, environment } = services;
+  const claim_id = environment.id();
+  const { rows } = await ledger.commit({
+    statements: [
+      updateAction(
+        project_id,
+        row.id,
+        { ...fields, claim_id, finished_at: timestamp(environment) },
+        { status: "approved", execution: ["none"], digest: row.digest },
+      ),
+    ],
+    events: [eventOf(row, "action.finished", BY_SYSTEM, {
+      execution: fields.execution,
+      error: fields.error ?? null,
+    })],
+    when: whereStands(project_id, row.id, { claim_id }),
+  });
+  const ended = rows[0]?.[0];
+  return ended ? toRow(ended) : await loadAction(services, row.id);
+}
+
+function intentOf(row: NewRow, change: PlannedChange, id: string): IntentRow {
+  const { path, before, after } = change;
+  return {
+    id,
+    action_id: row.id,
+    path,
+    before_sha256: before?.sha256 ?? null,
+    after_sha256: after?.sha256 ?? null,
+    state: "open",
+    data: {
+      mode: after?.mode ?? null,
+      before_mode: before?.mode ?? null,
+      temporary: `.gate-${id.replaceAll("-", "")}`,
+      new_folders: after ? missingFolders(dirname(path)) : [],
+    },
+  };
+}
+
+function contentsOf(services: ActionServices) {
+  return (sha256: string) => readBlob(services.ledger, sha256);
+}
+
+function nothingUndone(): { statements: Statement[]; events: NewEvent[] } {
+  return { statements: [], events: [] };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,84 @@
+import { createTwoFilesPatch, diffArrays } from "diff";
+
+/** A comparison that takes longer would hold up everybody else's requests. */
+const LIMITS = { timeout: 40, maxEditLength: 20_000 };
+
+/** A part of the old lines, and what stands in its place. */
+interface Hunk {
+  start: number;
+  end: number;
+  lines: string[];
+}
+
+/** The difference as a unified patch; null where the texts are too different to be compared. */
+export function unifiedDiff(path: string, before: string, after: string): string | null {
+  const patch = createTwoFilesPatch(path, path, before, after, undefined, undefined, {
+    context: 3,
+    ...LIMITS,
+  });
+  return patch ?? null;
+}
+
+/**
+ * What `ours` and `theirs` both made of `base`; null where they changed the same lines in different
+ * ways, or are too different to tell.
+ */
+export function mergeTexts(base: string, ours: string, theirs: string): string | null {
+  const lines = linesOf(base);
+  const mine = hunksOf(lines, linesOf(ours));
+  const other = hunksOf(lines, linesOf(theirs));
+  if (!mine || !other) return null;
+  const hunks = combined(mine, other);
+  return hunks && applied(lines, hunks);
+}
+
+function combined(mine: Hunk[], other: Hunk[]): Hunk[] | null {
+  const all = [...mine, ...other].sort((a, b) => a.start - b.start || a.end - b.end);
+  const result: Hunk[] = [];
+  for (const hunk of all) {
+    const last = result.at(-1);
+    if (last && equal(last, hunk)) continue;
+    // Touching counts as overlapping: the order of two insertions at one place is anybody's guess.
+    if (last && hunk.start <= last.end) return null;
+    result.push(hunk);
+  }
+  return result;
+}
+
+function applied(lines: readonly string[], hunks: readonly Hunk[]): string {
+  const result: string[] = [];
+  let at = 0;
+  for (const hunk of hunks) {
+    result.push(...lines.slice(at, hunk.start), ...hunk.lines);
+    at = hunk.end;
+  }
+  return [...result, ...lines.slice(at)].join("");
+}
+
+function hunksOf(base: string[], changed: string[]): Hunk[] | null {
+  const parts = diffArrays(base, changed, LIMITS);
+  if (!parts) return null;
+  const hunks: Hunk[] = [];
+  let at = 0;
+  for (const part of parts) {
+    if (!part.added && !part.removed) {
+      at += part.value.length;
+      continue;
+    }
+    const last = hunks.at(-1);
+    const hunk = last?.end === at ? last : { start: at, end: at, lines: [] };
+    if (hunk !== last) hunks.push(hunk);
+    if (part.added) hunk.lines.push(...part.value);
+    else hunk.end = at += part.value.length;
+  }
+  return hunks;
+}
+
+function equal(a: Hunk, b: Hunk): boolean {
+  return a.start === b.start && a.end === b.end && a.lines.join("") === b.lines.join("");
+}
+
+/** The lines with their own endings, so that a missing last one is a difference like any other. */
+function linesOf(text: string): string[] {
+  return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
+}

@@ -1,0 +1,29 @@
+import type { Caller } from "../auth/schema.ts";
+import { readAsked } from "./asked.ts";
+import { enterAsked, type Entered, type Road } from "./enter.ts";
+import { actorOf, eventOf, loadAction, notPossible, requireReviewer } from "./record.ts";
+import { contentOf } from "./rollback.ts";
+
+/** Submits a rolled-back write again, as a new action that passes policy like any other. */
+export async function replay(road: Road, id: string, caller: Caller): Promise<Entered> {
+  requireReviewer(caller, "replay");
+  const { services } = road;
+  const original = await loadAction(services, id);
+  const { tool, status, plan } = original;
+  if (status !== "rolled_back") throw notPossible(original, "replay", "it is not rolled back");
+  if (!plan || tool === "rollback") throw notPossible(original, "replay", "it is no write");
+  const session = await services.sessions.get(original.session_id);
+  // What is written again is the final content, also where it had come about by edits.
+  const after = tool === "write_file" || tool === "edit_file" ? plan.changes[0]?.after : null;
+  const bytes = after ? await contentOf(road, original, after.sha256) : null;
+  const input = after ? { path: plan.input.path, content: "" } : plan.input;
+  const asked = readAsked(after ? "write_file" : tool, input, original.root, services.roots);
+  const entered = await enterAsked(road, { session, asked, bytes, caller, replay_of: id });
+  await services.ledger.commit({
+    statements: [],
+    events: [eventOf(original, "action.replayed", actorOf(caller, original.agent), {
+      action: entered.row.id,
+    })],
+  });
+  return entered;
+}

@@ -1,0 +1,114 @@
+import { basename } from "node:path";
+import type { Analysis, Decision } from "../policy/schema.ts";
+import type { Plan, PlannedChange } from "./plan.ts";
+import type { Risk } from "./schema.ts";
+import { isInside } from "./target.ts";
+
+type Factor = Risk["factors"][number];
+
+/** What the risk of an action depends on, and nothing else does. */
+export interface RiskFacts {
+  plan: Plan;
+  decision: Decision;
+  analysis: Analysis | null;
+  root: string;
+  irreversible: string | null;
+}
+
+/** How much harm an action could do: the same facts always give the same score, each point explained. */
+export function assessRisk(facts: RiskFacts): Risk {
+  const factors = [
+    ...ruleFactors(facts),
+    ...facts.plan.changes.flatMap((change) => changeFactors(change, facts.root)),
+    ...(facts.analysis ? commandFactors(facts.analysis, facts.root) : []),
+    ...irreversibleFactors(facts),
+  ];
+  const score = Math.min(100, factors.reduce((sum, { weight }) => sum + weight, 0));
+  return { score, level: levelOf(score), factors: factors.slice(0, 50) };
+}
+
+function levelOf(score: number): Risk["level"] {
+  if (score >= 75) return "critical";
+  if (score >= 50) return "high";
+  return score >= 25 ? "medium" : "low";
+}
+
+function ruleFactors({ decision: { effect, rule, reason } }: RiskFacts): Factor[] {
+  if (effect === "deny") return [factor("blocked", 50, reason)];
+  if (effect === "ask" && rule?.source === "builtin") return [factor("guarded", 30, reason)];
+  return effect === "ask" && rule ? [factor("held_by_rule", 10, reason)] : [];
+}
+
+function changeFactors({ path, shown, before, after }: PlannedChange, root: string): Factor[] {
+  const factors: Factor[] = [];
+  if (!isInside(path, root)) factors.push(factor("outside", 40, `"${shown}" is outside the root`));
+  if (!after) return [...factors, factor("deletes", 25, `deletes "${shown}"`)];
+  if (!before) return [...factors, factor("creates", 2, `creates "${shown}"`)];
+  factors.push(factor("overwrites", 10, `replaces what "${shown}" holds`));
+  if (after.bytes * 2 < before.bytes) {
+    factors.push(factor("shrinks", 15, `"${shown}" loses more than half of its bytes`));
+  }
+  if (before.mode & 0o111) factors.push(factor("executable", 10, `"${shown}" is executable`));
+  return factors;
+}
+
+const NETWORK = /^(curl|wget|nc|ncat|netcat|socat|ssh|scp|sftp|rsync|ftp|telnet)$/;
+const PRIVILEGE = /^(sudo|doas|su|pkexec|chown|chmod|mount|systemctl|launchctl)$/;
+const INSTALL = /^(npm|pnpm|yarn|bun|pip\d?|pipx|gem|cargo|go|apt|apt-get|brew|dnf|yum|apk)$/;
+const PUBLISH = /^(git|gh|npm|pnpm|yarn|cargo|docker|kubectl|terraform|aws|gcloud|az)$/;
+const PUBLISHING = /^(push|publish|apply|destroy|delete|deploy|release)$/;
+const RUNS_TEXT = /^((ba|da|z|k)?sh|eval|python[\d.]*|node|perl|ruby)$/;
+
+function commandFactors(analysis: Analysis, root: string): Factor[] {
+  const factors: Factor[] = [];
+  const deletes = analysis.deletes.length;
+  if (deletes > 0) factors.push(factor("deletes", 25, `deletes ${listed(analysis.deletes)}`));
+  const outside = [...analysis.writes, ...analysis.deletes].filter((path) => !isInside(path, root));
+  if (outside.length > 0) factors.push(factor("outside", 40, `changes ${listed(outside)}`));
+  const writes = analysis.writes.length;
+  if (writes > 0) factors.push(factor("writes", 10, `writes ${listed(analysis.writes)}`));
+  if (analysis.unresolved.length > 0) {
+    factors.push(factor("unresolved", 20, `cannot be told: ${listed(analysis.unresolved)}`));
+  }
+  return [...factors, ...programFactors(analysis.commands)];
+}
+
+function programFactors(commands: string[][]): Factor[] {
+  const rows: [string, number, string, (argv: string[]) => boolean][] = [
+    ["privilege", 25, "changes rights or acts as somebody else", (argv) => runs(argv, PRIVILEGE)],
+    ["network", 15, "speaks to the network", (argv) => runs(argv, NETWORK)],
+    [
+      "publishes",
+      20,
+      "changes something beyond this machine",
+      (argv) => runs(argv, PUBLISH) && argv.some((word) => PUBLISHING.test(word)),
+    ],
+    ["installs", 10, "may fetch and run foreign code", (argv) => runs(argv, INSTALL)],
+    ["interpreter", 10, "runs code that is not checked further", (argv) => runs(argv, RUNS_TEXT)],
+  ];
+  return rows.flatMap(([name, weight, why, applies]) => {
+    const found = commands.find(applies);
+    return found ? [factor(name, weight, `${basename(found[0]!)} ${why}`)] : [];
+  });
+}
+
+function irreversibleFactors({ plan, irreversible, analysis }: RiskFacts): Factor[] {
+  if (irreversible !== null) return [factor("not_reversible", 20, irreversible)];
+  if (plan.tool !== "run_command") return [];
+  const harmless = analysis !== null && analysis.unresolved.length === 0 &&
+    analysis.writes.length === 0 && analysis.deletes.length === 0;
+  return [factor("not_reversible", harmless ? 3 : 10, "what a command does cannot be rolled back")];
+}
+
+function runs(argv: string[], programs: RegExp): boolean {
+  return programs.test(basename(argv[0] ?? ""));
+}
+
+function listed(paths: readonly string[]): string {
+  const shown = paths.slice(0, 3).map((path) => `"${path}"`).join(", ");
+  return paths.length > 3 ? `${shown} and ${paths.length - 3} more` : shown;
+}
+
+function factor(name: string, weight: number, why: string): Factor {
+  return { name, weight, why };
+}

@@ -1,0 +1,52 @@
+import { basename, isAbsolute, join } from "node:path";
+import type { Analysis } from "../policy/schema.ts";
+import { readImage } from "../runtime/files.ts";
+import { resolvePath } from "../runtime/real_path.ts";
+import type { Script } from "./plan.ts";
+
+/** Programs that run the files they are given. */
+const INTERPRETERS =
+  /^(ba|da|z|k|c|tc|fi)?sh$|^(source|\.|python[\d.]*|pypy\d*|node|nodejs|deno|bun|tsx|ts-node|ruby|perl|php\d*|lua[\d.]*|Rscript|osascript|pwsh|awk|gawk|sed|expect|tclsh|groovy|julia|just|env)$/;
+
+/** Programs that run what a file of this name in their folder says. */
+const IMPLIED: [program: RegExp, files: string[]][] = [
+  [/^g?make$/, ["GNUmakefile", "makefile", "Makefile"]],
+  [/^(npm|npx|pnpm|yarn|bun)$/, ["package.json"]],
+  [/^deno$/, ["deno.json", "deno.jsonc", "package.json"]],
+  [/^just$/, ["justfile", "Justfile", ".justfile"]],
+];
+
+const MAX_SCRIPTS = 64;
+
+/**
+ * The files that a command would run, with their content: an approval of `sh deploy.sh` is one of
+ * that script, not of whatever stands there later.
+ */
+export async function scriptsOf(analysis: Analysis | null, cwd: string): Promise<Script[]> {
+  const named = new Set((analysis?.commands ?? []).flatMap(scriptNames));
+  const scripts = new Map<string, Script>();
+  for (const name of [...named].slice(0, MAX_SCRIPTS)) {
+    const script = await lookUp(isAbsolute(name) ? name : join(cwd, name));
+    if (script) scripts.set(script.path, script);
+  }
+  return [...scripts.values()].sort((a, b) => a.path < b.path ? -1 : 1);
+}
+
+/** The script as it is now, or null where it is none. */
+async function lookUp(path: string): Promise<Script | null> {
+  try {
+    const { real } = resolvePath(path);
+    const image = await readImage(real, 0);
+    return image && { path: real, sha256: image.sha256 };
+  } catch {
+    return null; // a folder, a pipe, something unreadable: no interpreter would run it from a file
+  }
+}
+
+function scriptNames(argv: string[]): string[] {
+  const [program = "", ...operands] = argv;
+  const name = basename(program);
+  const implied = IMPLIED.filter(([of]) => of.test(name)).flatMap(([, files]) => files);
+  const run = INTERPRETERS.test(name) ? operands.filter((word) => !word.startsWith("-")) : [];
+  return [...(program.includes("/") ? [program] : []), ...run, ...implied];
+}

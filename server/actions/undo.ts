@@ -1,0 +1,189 @@
+import { readBlob } from "../db/blobs.ts";
+import { GateError } from "../errors.ts";
+import type { PolicyLimits } from "../policy/schema.ts";
+import { type FileImage, readImage } from "../runtime/files.ts";
+import { resolvePath } from "../runtime/real_path.ts";
+import { textOf } from "./contents.ts";
+import { type After, type Draft, draftOf, MAX_IN_MEMORY, newState } from "./draft.ts";
+import { listIntents } from "./journal/store.ts";
+import { mergeTexts, unifiedDiff } from "./merge.ts";
+import type { Access, PlannedChange } from "./plan.ts";
+import { notPossible } from "./record.ts";
+import type { RollbackResult } from "./schema.ts";
+import type { ActionServices } from "./services.ts";
+import type { ActionRow } from "./store.ts";
+
+type OnConflict = "abort" | "merge" | "force";
+
+/** How an action is undone. */
+export interface Undo {
+  outcome: RollbackResult["outcome"];
+  /** What stands there now, and what stood there before the action. */
+  changes: RollbackResult["changes"];
+  draft: Draft;
+}
+
+/** One file on its way back. */
+interface Step {
+  change: PlannedChange;
+  now: FileImage | null;
+  outcome: "restored" | "already_undone" | "merged" | "forced" | "conflict";
+  after: After | null;
+}
+
+/**
+ * Says how to bring back what stood there before: only what the action left is replaced.
+ * @throws GateError `conflict` with the hashes and a diff where something else stands there by now
+ */
+export async function planUndo(
+  services: ActionServices,
+  original: ActionRow,
+  limits: PolicyLimits,
+  on_conflict: OnConflict,
+): Promise<Undo> {
+  const steps: Step[] = [];
+  for (const change of [...original.plan!.changes].reverse()) {
+    steps.push(await planStep(services, original, change, on_conflict));
+  }
+  const changes = steps.map(({ change, now }) => ({
+    path: change.shown,
+    now_sha256: now?.sha256 ?? null,
+    then_sha256: change.before?.sha256 ?? null,
+  }));
+  if (steps.some(({ outcome }) => outcome === "conflict")) {
+    throw await conflictOf(services, original, steps, changes);
+  }
+  const draft = draftFrom(original, steps, limits, await madeFolders(services, original));
+  return { outcome: outcomeOf(steps), changes, draft };
+}
+
+async function planStep(
+  services: ActionServices,
+  original: ActionRow,
+  change: PlannedChange,
+  on_conflict: OnConflict,
+): Promise<Step> {
+  const now = await lookUp(original, change);
+  const hash = now?.sha256 ?? null;
+  const step = { change, now };
+  if (hash === (change.before?.sha256 ?? null)) {
+    return { ...step, outcome: "already_undone", after: null };
+  }
+  const before = await beforeOf(services, original, change);
+  const isOurs = hash === (change.after?.sha256 ?? null);
+  if (isOurs) return { ...step, outcome: "restored", after: before };
+  if (on_conflict === "force") return { ...step, outcome: "forced", after: before };
+  const merged = on_conflict === "merge" ? await merge(services, step, before) : null;
+  if (merged) return { ...step, outcome: "merged", after: merged };
+  return { ...step, outcome: "conflict", after: null };
+}
+
+/** What stands there now; a link or a folder in its place is for a person to look at. */
+async function lookUp(original: ActionRow, { path, shown }: PlannedChange) {
+  try {
+    if (resolvePath(path).real !== path) throw new Error("it leads to another file by now");
+    return await readImage(path, MAX_IN_MEMORY);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw notPossible(original, "roll back", `"${shown}": ${why}`);
+  }
+}
+
+async function beforeOf(
+  services: ActionServices,
+  original: ActionRow,
+  { before }: PlannedChange,
+): Promise<After | null> {
+  if (!before) return null;
+  const content = await readBlob(services.ledger, before.sha256);
+  if (content) return newState(content, before.mode);
+  throw notPossible(original, "roll back", "what was there before is no longer kept");
+}
+
+/** Takes out of the file what the action had put in, and leaves what came later. */
+async function merge(
+  services: ActionServices,
+  { change, now }: Pick<Step, "change" | "now">,
+  before: After | null,
+): Promise<After | null> {
+  if (!change.after || !now?.content || !before) return null;
+  const left = await readBlob(services.ledger, change.after.sha256);
+  const [base, ours, theirs] = [left, now.content, before.content].map((content) =>
+    content && textOf(content)
+  );
+  if (base == null || ours == null || theirs == null) return null;
+  const text = mergeTexts(base, ours, theirs);
+  return text === null ? null : newState(new TextEncoder().encode(text), now.mode);
+}
+
+function draftFrom(
+  original: ActionRow,
+  steps: Step[],
+  limits: PolicyLimits,
+  emptied_folders: string[],
+): Draft {
+  const open = steps.filter(({ outcome }) => outcome !== "already_undone");
+  const accesses = open.map(({ change: { path, shown }, after }): Access => ({
+    access: after ? "write" : "delete",
+    target: { lexical: path, real: path, shown },
+  }));
+  const asked = { tool: "rollback", path: original.path, command: null, cwd: null, accesses };
+  const changes = open.map(({ change: { path, shown }, now, after }) => ({
+    path,
+    shown,
+    before: now,
+    after,
+  }));
+  return draftOf({ ...asked, input: { action_id: original.id } }, changes, limits, emptied_folders);
+}
+
+async function madeFolders(services: ActionServices, original: ActionRow): Promise<string[]> {
+  const intents = await listIntents(services.ledger, original.id);
+  const made = intents.filter(({ before_sha256 }) => before_sha256 === null);
+  return made.flatMap(({ data }) => data.new_folders);
+}
+
+function outcomeOf(steps: readonly Step[]): Undo["outcome"] {
+  for (const outcome of ["forced", "merged", "restored"] as const) {
+    if (steps.some((step) => step.outcome === outcome)) return outcome;
+  }
+  return "already_undone";
+}
+
+async function conflictOf(
+  services: ActionServices,
+  original: ActionRow,
+  steps: readonly Step[],
+  changes: Undo["changes"],
+): Promise<GateError> {
+  const diffs = await Promise.all(
+    steps.filter(({ outcome }) => outcome === "conflict").map((step) => diffOf(services, step)),
+  );
+  const conflicts = steps.filter(({ outcome }) => outcome === "conflict").map((
+    { change, now },
+  ) => ({
+    path: change.shown,
+    left_sha256: change.after?.sha256 ?? null,
+    now_sha256: now?.sha256 ?? null,
+    before_sha256: change.before?.sha256 ?? null,
+  }));
+  const message = `Cannot roll back action "${original.id}": the file has changed since; ` +
+    'look at the diff, then use on_conflict "merge" or "force"';
+  return new GateError("conflict", message, {
+    fields: {
+      current_status: original.status,
+      changes,
+      conflicts,
+      diff: diffs.filter((diff) => diff !== null).join("\n") || null,
+    },
+  });
+}
+
+/** From what the action left to what stands there now. */
+async function diffOf(services: ActionServices, { change, now }: Step): Promise<string | null> {
+  const left = change.after && await readBlob(services.ledger, change.after.sha256);
+  const before = change.after ? left && textOf(left) : "";
+  const after = now ? now.content && textOf(now.content) : "";
+  if (before == null || after == null || before.length + after.length > 2_000_000) return null;
+  return unifiedDiff(change.shown, before, after);
+}
