@@ -13,6 +13,11 @@ export function list(text: string, given: string[]): string[] {
   return [...given, ...text.split(",").map((part) => part.trim()).filter((part) => part !== "")];
 }
 
+/** A value that may be given again and again, commas and all. */
+export function repeated(text: string, given: string[]): string[] {
+  return [...given, text];
+}
+
 /** `--priority critical,high`. */
 export function priorities(text: string, given: Priority[]): Priority[] {
   const known = list(text, []).map((name) => Priority.safeParse(name));

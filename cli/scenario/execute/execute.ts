@@ -13,6 +13,8 @@ export interface ExecuteOptions {
   insecure: boolean;
   /** Sent with every request; a scenario's own header of the same name wins. */
   headers: Record<string, string>;
+  /** Fills in what only the target may see. */
+  fill: (text: string) => string;
   cli: Pick<CommandOptions, "cwd" | "env" | "killGroup">;
 }
 
@@ -34,10 +36,18 @@ export async function executeScenario(
 /** The request that a scenario in http mode sends. */
 export function requestOf(
   scenario: Scenario,
-  options: Pick<ExecuteOptions, "headers">,
+  { headers: added, fill }: Pick<ExecuteOptions, "headers" | "fill">,
 ): HttpRequest {
   const { method = "GET", path = "", headers = {}, body } = scenario.exec!;
-  return { method, path, headers: mergeHeaders(options.headers, headers), body };
+  const filled = Object.entries(mergeHeaders(added, headers)).map((
+    [name, value],
+  ) => [name, fill(value)]);
+  return {
+    method,
+    path: fill(path),
+    headers: Object.fromEntries(filled),
+    body: body === undefined ? undefined : fill(body),
+  };
 }
 
 type Ran = { verdict: Verdict; evidence: Record<string, unknown> };

@@ -8,7 +8,7 @@ import type { Operation } from "./operation.ts";
 export function operationsOf(text: string, name: string): Operation[] {
   const { value, lineOf } = /^\s*[{[]/.test(text) ? readJson(text, name) : readYaml(text, name);
   try {
-    return readOpenApi(value, lineOf);
+    return readOpenApi(value, lineOf).map((operation) => ({ ...operation, source: name }));
   } catch (error) {
     if (error instanceof ToolError) throw new ToolError(`${name}: ${error.message}`);
     throw error;

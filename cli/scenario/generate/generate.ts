@@ -32,6 +32,7 @@ export function generateScenarios(operations: Operation[], options: GenerateOpti
     ...scenario,
     family,
     operation: `${operation.method} ${operation.path}`,
+    ...(operation.source === null ? {} : { source: operation.source }),
     ...(operation.line === null ? {} : { line: operation.line }),
   }));
 }

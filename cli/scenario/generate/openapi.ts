@@ -53,6 +53,7 @@ function operationOf(place: Place): Operation {
     statuses: Object.keys(isObject(operation.responses) ? operation.responses : {})
       .filter((status) => /^[1-5]\d\d$/.test(status)).map(Number).sort(),
     security: securityOf(operation.security ?? place.document.security, place),
+    source: null,
     line,
   };
 }

@@ -32,7 +32,8 @@ export interface Operation {
   statuses: number[];
   /** The credentials it wants, in OpenAPI's words; empty when it is open to all. */
   security: ("http" | "apiKey" | "oauth2" | "openIdConnect" | "mutualTLS")[];
-  /** Line of the document it stands in, for reports. */
+  /** The document it stands in, and the line, for reports. */
+  source: string | null;
   line: number | null;
 }
 

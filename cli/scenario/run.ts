@@ -1,0 +1,117 @@
+import { ToolError } from "./errors.ts";
+import { reachTarget } from "./execute/reach.ts";
+import { executeAll, type ScheduleOptions } from "./execute/schedule.ts";
+import { isLoopback, parseTarget, type Target } from "./execute/target.ts";
+import type { ScenarioIo } from "./io.ts";
+import { createRenderer, type Format } from "./report/render.ts";
+import { parseReport, writeReports } from "./report/reports.ts";
+import type { Execution, Priority, Scenario } from "./schema.ts";
+import { Secrets } from "./secrets.ts";
+import { loadScenarios, type SourceOptions } from "./sources.ts";
+import { type RunResult, summarize } from "./summary.ts";
+
+/** The flags of `run`, read. */
+export interface RunOptions extends SourceOptions {
+  target?: string;
+  output: Format;
+  report: string[];
+  filter?: string;
+  priority: Priority[];
+  area: string[];
+  bail?: true;
+  timeout: number;
+  workers: number;
+  rateLimit?: number;
+  header: Record<string, string>;
+  secret: string[];
+  insecure?: true;
+  allowDestructive?: true;
+  waitForTarget?: number;
+}
+
+/** One run from sources to reports. @throws ToolError before anything is sent, when it can tell */
+export async function runScenarios(options: RunOptions, io: ScenarioIo): Promise<RunResult> {
+  const started_at = Date.now();
+  const target = options.target === undefined ? null : parseTarget(options.target);
+  const reports = options.report.map(parseReport);
+  const secrets = Secrets.parse(options.secret, io.env);
+  const scenarios = select(await loadScenarios(options, io.cwd), options);
+  const renderer = createRenderer(options.output, io, target?.url ?? null);
+  const executions = target && scenarios.length > 0
+    ? await execute(scenarios, target, options, {
+      io,
+      secrets,
+      onResult: (execution, scenario) =>
+        renderer.onResult(secrets.redact(execution), secrets.redact(scenario)),
+    })
+    : [];
+  // Without a target the same input gives the same bytes, so no time may enter them.
+  const duration_ms = target ? Date.now() - started_at : 0;
+  const summary = { target: target?.url ?? null, duration_ms };
+  const result = secrets.redact(summarize(scenarios, executions, summary));
+  renderer.end(result);
+  await writeReports(reports, result, io, { started_at });
+  return result;
+}
+
+interface Around {
+  io: ScenarioIo;
+  secrets: Secrets;
+  onResult: (execution: Execution, scenario: Scenario) => void;
+}
+
+async function execute(
+  scenarios: Scenario[],
+  target: Target,
+  options: RunOptions,
+  { io, secrets, onResult }: Around,
+): Promise<Execution[]> {
+  const stop = new AbortController();
+  const release = io.onSignal(() => stop.abort());
+  try {
+    await reachTarget(target, options.waitForTarget ?? 0);
+    return await executeAll(scenarios, {
+      ...scheduleOptions(target, options),
+      cli: { cwd: io.cwd, env: io.env, killGroup: io.killGroup },
+      fill: (text) => secrets.fill(text),
+      onResult,
+      signal: stop.signal,
+    });
+  } finally {
+    release();
+  }
+}
+
+function scheduleOptions(
+  target: Target,
+  options: RunOptions,
+): Omit<ScheduleOptions, "cli" | "fill" | "onResult" | "signal"> {
+  return {
+    target,
+    timeout_ms: options.timeout,
+    insecure: options.insecure ?? false,
+    headers: options.header,
+    workers: options.workers,
+    bail: options.bail ?? false,
+    may_change: isLoopback(target) || (options.allowDestructive ?? false),
+    interval_ms: options.rateLimit ? 1_000 / options.rateLimit : 0,
+  };
+}
+
+function select(scenarios: Scenario[], options: RunOptions): Scenario[] {
+  const pattern = patternOf(options.filter);
+  return scenarios.filter((scenario) =>
+    (!pattern || pattern.test(`${scenario.scenario_id} ${scenario.title}`)) &&
+    (options.priority.length === 0 || options.priority.includes(scenario.priority)) &&
+    (options.area.length === 0 || options.area.includes(scenario.confidence_area))
+  );
+}
+
+function patternOf(filter: string | undefined): RegExp | null {
+  if (filter === undefined) return null;
+  try {
+    return new RegExp(filter, "iu");
+  } catch (cause) {
+    throw new ToolError(`Cannot read --filter "${filter}": it is no regular expression`, { cause });
+  }
+}
