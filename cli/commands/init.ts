@@ -1,12 +1,13 @@
 import { Command, Option } from "@commander-js/extra-typings";
-import { join } from "node:path";
+import { realpathSync } from "node:fs";
+import { basename, join } from "node:path";
+import { madeUpId } from "../../server/projects/identity.ts";
 import { backUp, readText, writeText } from "../config_file.ts";
 import { lineDiff, readConfig } from "../config_edit.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { type Answers, askAnswers, askToWrite } from "../init/answers.ts";
 import { PLATFORMS, PROJECT_ID, TEMPLATES } from "../init/choices.ts";
 import { type Plan, planConfig } from "../init/plan.ts";
-import { defaultProjectId } from "../init/project_id.ts";
 import { registerRoot } from "../init/register.ts";
 import { type Io, isInteractive } from "../io.ts";
 import { paint, print, say } from "../output.ts";
@@ -78,7 +79,10 @@ function refuseFolder(io: Io): void {
 
 function knownAnswers(io: Io, before: string | null, options: InitOptions): Answers {
   const current = before === null ? {} : readConfig(before, CONFIG_FILE);
-  const id = options.id ?? (typeof current.id === "string" ? current.id : defaultProjectId(io.cwd));
+  const root = realpathSync(io.cwd);
+  // The very id that the daemon made up as long as the config had none: the ledger stays.
+  const made = () => madeUpId(root, basename(root));
+  const id = options.id ?? (typeof current.id === "string" ? current.id : made());
   if (!PROJECT_ID.test(id)) {
     throw new CliError(
       `Cannot use the id "${id}": it takes letters, digits, ".", "_" and "-", at most 64`,

@@ -54,7 +54,7 @@ function readId(path: string, root: string): string | undefined {
 }
 
 /** The folder's name, as far as an id may hold it, and 8 hex digits of its real path. */
-function madeUpId(root: string, name: string): string {
+export function madeUpId(root: string, name: string): string {
   const hash = createHash("sha256").update(root).digest("hex").slice(0, 8);
   const kept = name.replaceAll(/[^A-Za-z0-9._-]+/g, "-").slice(0, 50).replace(
     /^[._-]+|[._-]+$/g,

@@ -1,0 +1,127 @@
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createTerminal, type TestTerminal } from "../terminal.ts";
+
+let terminal: TestTerminal;
+let file: string;
+beforeEach(async () => {
+  terminal = await createTerminal();
+  file = join(terminal.folder, "project", "gate.config.json");
+});
+afterEach(() => terminal.close());
+
+const init = async (...args: string[]) => {
+  const ended = await terminal.run(["init", ...args]);
+  expect(ended).toMatchObject({ code: 0 });
+  return ended;
+};
+const config = () => JSON.parse(readFileSync(file, "utf8"));
+
+test("init --yes names the project after its folder, the same each time", async () => {
+  await init("--yes");
+  expect(config().id).toMatch(/^project-[0-9a-f]{8}$/);
+  const before = readFileSync(file, "utf8");
+  expect((await init("--yes")).stdout).toContain("needs no change");
+  expect(readFileSync(file, "utf8")).toBe(before);
+  expect(existsSync(join(terminal.folder, ".gate", "backups"))).toBe(false);
+});
+
+test("init takes the id, the platforms, the template and the inheritance", async () => {
+  await init(
+    ..."--yes --id web --platform claude-code --platform codex".split(" "),
+    ..."--policy-template strict --extend-global".split(" "),
+  );
+  expect(config()).toMatchObject({
+    id: "web",
+    version: "2",
+    extends: "global",
+    platforms: ["claude-code", "codex"],
+    policies: { defaultEffect: "ask" },
+  });
+});
+
+test("init --dry-run shows everything and writes nothing", async () => {
+  const { stdout } = await init("--dry-run", "--id", "web", "--policy-template", "permissive");
+  expect(stdout).toContain('"id": "web"');
+  expect(existsSync(file)).toBe(false);
+  expect(readdirSync(terminal.folder)).toEqual(["project"]);
+});
+
+test("init keeps comments, unknown keys, the mode, and a copy of the old file", async () => {
+  const before = '{\n  // ours\n  "x": [1, 2],\n  "policies": { "defaultEffect": "deny" }\n}\n';
+  writeFileSync(file, before, { mode: 0o640 });
+  const { stdout } = await init("--yes", "--id", "web");
+  expect(stdout).toContain('+   "id": "web"');
+  const after = readFileSync(file, "utf8");
+  expect(after).toContain("// ours");
+  expect(after).toContain('"x": [1, 2]');
+  expect(after).toContain('"defaultEffect": "deny"');
+  expect(statSync(file).mode & 0o777).toBe(0o640);
+  const backups = join(terminal.folder, ".gate", "backups");
+  const [copy] = readdirSync(backups);
+  expect(readFileSync(join(backups, copy!), "utf8")).toBe(before);
+});
+
+test("init refuses the home folder and a config that is no plain file", async () => {
+  const home = await terminal.run(["init", "--yes"], { cwd: terminal.folder });
+  expect(home).toMatchObject({ code: 1, stdout: "" });
+  expect(home.stderr).toContain("a project is a folder of its own");
+  writeFileSync(join(terminal.folder, "elsewhere.json"), "{}");
+  symlinkSync(join(terminal.folder, "elsewhere.json"), file);
+  expect((await terminal.run(["init", "--yes"])).stderr).toContain("it is no plain file");
+  expect(readFileSync(join(terminal.folder, "elsewhere.json"), "utf8")).toBe("{}");
+});
+
+test("global-config init, show and edit", async () => {
+  const path = join(terminal.folder, ".gate", "config.json");
+  expect((await terminal.run(["global-config", "init", "--dry-run"])).stdout).toContain(
+    "blockedPaths",
+  );
+  expect(existsSync(path)).toBe(false);
+  expect(await terminal.run(["global-config", "init"])).toMatchObject({ code: 0 });
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  const written = readFileSync(path, "utf8");
+  expect(JSON.parse(written)).toMatchObject({
+    version: "1",
+    policies: { maxBashOutputBytes: 65536 },
+  });
+  expect((await terminal.run(["global-config", "init"])).stdout).toContain("is there already");
+  const shown = await terminal.run(["global-config", "show", "--json"]);
+  expect(JSON.parse(shown.stdout)).toEqual(JSON.parse(written));
+
+  const edit = (script: string) => {
+    terminal.env.EDITOR = script;
+    return terminal.run(["global-config", "edit"]);
+  };
+  expect((await edit("true")).stdout).toContain("Nothing was changed");
+  const broken = await edit("sed -i.bak 's/{/[/'");
+  expect(broken).toMatchObject({ code: 1 });
+  expect(broken.stderr).toMatch(/Cannot read .*line \d+/);
+  expect((await edit("sed -i.bak 's/\"\\.env\"/7/'")).stderr).toContain("Nothing was changed");
+  expect((await edit("false")).stderr).toContain("nothing was changed");
+  expect(readFileSync(path, "utf8")).toBe(written);
+  expect(await edit("sed -i.bak 's/65536/1024/'")).toMatchObject({ code: 0 });
+  expect(readFileSync(path, "utf8")).toBe(written.replace("65536", "1024"));
+});
+
+test("init registers with the next daemon when none runs", async () => {
+  mkdirSync(join(terminal.folder, ".gate"), { mode: 0o700 });
+  const { stdout } = await init("--yes", "--id", "web");
+  expect(stdout).toContain("Registered when the daemon starts");
+  const { stdout: list } = await terminal.run(["project", "list", "--json"]);
+  expect(JSON.parse(list)).toMatchObject([{
+    id: "web",
+    roots: [join(terminal.folder, "project")],
+  }]);
+  expect((await terminal.run(["init", "--yes"])).stdout).toContain("Registered as web.");
+  expect(await terminal.run(["daemon", "stop"])).toMatchObject({ code: 0, stdout: "Stopped.\n" });
+});

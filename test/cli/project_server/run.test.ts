@@ -1,0 +1,66 @@
+import { once } from "node:events";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { must, until, World } from "../../e2e/world.ts";
+import process from "node:process";
+
+let world: World;
+beforeEach(async () => {
+  world = await World.create("Deno" in globalThis ? "deno" : "node");
+  must(await world.run(["init", "--yes", "--id", "web"]));
+});
+afterEach(() => world.close());
+
+test("gate start serves alone, leaves the ledger to a daemon and forwards from then on", async () => {
+  const server = world.spawn(["start"]);
+  let said = "";
+  server.stdout!.on("data", (chunk) => said += chunk);
+  server.stderr!.on("data", (chunk) => said += chunk);
+  const url = await until("it serves by itself", () => {
+    return /serves web by itself: http:\/\/localhost:(\d+)/.exec(said)?.[1];
+  }).then((port) => `http://127.0.0.1:${port}`);
+  const token = await world.token("reviewer");
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  const config = () => fetch(`${url}/api/config`, { headers });
+  expect(await (await config()).json()).toMatchObject({ project_id: "web" });
+  const alone = await (await fetch(`${url}/api/daemon/status`, { headers })).json();
+  expect(alone).toMatchObject({ pid: server.pid, port: Number(new URL(url).port) });
+
+  must(await world.run(["daemon", "start"]));
+  await until("it serves through the daemon", () => said.includes("web through the daemon"));
+  const daemon = await world.daemonPid();
+  expect(daemon).not.toBe(server.pid);
+  const through = await fetch(`${url}/api/daemon/status`, { headers });
+  expect(await through.json()).toMatchObject({ pid: daemon, port: world.port });
+  expect(through.headers.get("content-security-policy")).toContain("default-src 'none'");
+  expect(await (await config()).json()).toMatchObject({ project_id: "web" });
+  const tested = await fetch(`${url}/api/policy/test`, {
+    method: "POST",
+    headers,
+    body: JSON.stringify({ path: ".env", action: "write" }),
+  });
+  expect(await tested.json()).toMatchObject({ effect: "deny" });
+  const link = said.match(/http:\S+login\?code=\S+/g)!.at(-1)!.replace("localhost", "127.0.0.1");
+  expect((await fetch(link, { redirect: "manual" })).headers.get("location")).toMatch(/^\/#key=/);
+
+  // What depends on this port cannot be checked by the daemon behind the socket.
+  const refused = await Promise.all([
+    fetch(`${url}/api/config`, { headers: { ...headers, origin: "http://evil.example" } }),
+    fetch(`${url}/api/config`, {
+      headers: { ...headers, origin: `http://localhost:${world.port}` },
+    }),
+    fetch(`${url}/api/config`, { headers: { ...headers, "sec-fetch-site": "cross-site" } }),
+    fetch(`${url}/api/config`),
+  ]);
+  expect(refused.map(({ status }) => status)).toEqual([403, 403, 403, 401]);
+
+  must(await world.run(["daemon", "stop"]));
+  expect(await (await config()).json()).toMatchObject({ status: 503, code: "unavailable" });
+  process.kill(server.pid!, "SIGINT");
+  expect(await once(server, "exit")).toEqual([0, null]);
+});
+
+test("gate start outside any project says what to do", async () => {
+  const { code, stderr } = await world.run(["start"], { cwd: world.folder });
+  expect(code).toBe(1);
+  expect(stderr).toContain("try: gate init");
+});
