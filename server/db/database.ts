@@ -25,27 +25,27 @@ export interface DatabaseOptions {
 export class Database {
   readonly path: string;
   readonly #busyLimit: number;
-  #client: Client;
+  #connection: Promise<Client> | null = null;
   #queue: Promise<unknown> = Promise.resolve();
   #closed = false;
 
-  private constructor(path: string, client: Client, options: DatabaseOptions) {
+  private constructor(path: string, options: DatabaseOptions) {
     this.path = path;
-    this.#client = client;
     this.#busyLimit = options.busy_limit_ms ?? BUSY_LIMIT_MS;
   }
 
   /** Opens the file, made when it is not there. @throws GateError `unavailable` when locked */
   static async open(path: string, options: DatabaseOptions = {}): Promise<Database> {
-    const database = new Database(path, connect(path), options);
-    await database.#retry(() => configure(database.#client));
+    const database = new Database(path, options);
+    await database.#retry(() => Promise.resolve());
     return database;
   }
 
   /** The rows of a read; it does not wait for the write queue. */
   async all(sql: string, args: Value[] = []): Promise<Row[]> {
     this.#mustBeOpen();
-    return rowsOf(await this.#retry(() => this.#client.execute(toInput({ sql, args }))));
+    const input = toInput({ sql, args });
+    return rowsOf(await this.#retry((client) => client.execute(input)));
   }
 
   /** All of the statements or none, durably; in the order in which they were asked for. */
@@ -69,15 +69,16 @@ export class Database {
   async close(): Promise<void> {
     if (this.#closed) return;
     await this.exclusive(async () => {
+      const client = await this.#connection?.catch(() => null);
       this.#closed = true;
-      await this.#client.execute("PRAGMA wal_checkpoint(TRUNCATE)").catch(() => {});
+      await client?.execute("PRAGMA wal_checkpoint(TRUNCATE)").catch(() => {});
+      client?.close();
     });
-    this.#client.close();
   }
 
   async #write(statements: Statement[]): Promise<Row[][]> {
     const inputs = statements.map(toInput);
-    const results = await this.#retry(() => this.#client.batch(inputs, "write"));
+    const results = await this.#retry((client) => client.batch(inputs, "write"));
     return results.map(rowsOf);
   }
 
@@ -85,27 +86,29 @@ export class Database {
    * libSQL never resets a statement that failed with BUSY: that connection cannot commit any more,
    * and its next transaction would lock everybody else out. So it is replaced before trying again.
    */
-  async #retry<T>(task: () => Promise<T>): Promise<T> {
+  async #retry<T>(task: (client: Client) => Promise<T>): Promise<T> {
     const deadline = performance.now() + this.#busyLimit;
     for (let attempt = 0;; attempt++) {
+      const connection = this.#connection ??= connect(this.path);
+      let isConnected = false;
       try {
-        return await task();
+        const client = await connection;
+        isConnected = true;
+        return await task(client);
       } catch (error) {
         const code = codeOf(error);
-        const isOver = performance.now() > deadline;
-        if (!RECONNECT.has(code)) throw explain(error, this.path);
+        if (!isConnected || RECONNECT.has(code)) await this.#drop(connection);
         if (this.#closed) throw closedError(this.path);
-        if (code !== "CLIENT_CLOSED") await this.#reconnect();
-        if (isOver || !RETRY.has(code)) throw explain(error, this.path);
+        if (!RETRY.has(code) || performance.now() > deadline) throw explain(error, this.path);
         await pause(Math.min(250, 2 ** attempt) * (0.5 + Math.random()));
       }
     }
   }
 
-  async #reconnect(): Promise<void> {
-    this.#client.close();
-    this.#client = connect(this.path);
-    await configure(this.#client).catch(() => {});
+  /** Only once: another call may have replaced the connection already. */
+  async #drop(connection: Promise<Client>): Promise<void> {
+    if (this.#connection === connection) this.#connection = null;
+    await connection.then((client) => client.close(), () => {});
   }
 
   #mustBeOpen(): void {
@@ -114,15 +117,26 @@ export class Database {
 }
 
 const RETRY = new Set(["SQLITE_BUSY", "SQLITE_LOCKED", "CLIENT_CLOSED"]);
-const RECONNECT = new Set([...RETRY, "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_PROTOCOL"]);
+const RECONNECT = new Set([
+  ...RETRY,
+  "SQLITE_FULL",
+  "SQLITE_IOERR",
+  "SQLITE_PROTOCOL",
+  "SQLITE_CANTOPEN",
+  "SQLITE_CORRUPT",
+  "SQLITE_NOTADB",
+]);
 
-function connect(path: string): Client {
+async function connect(path: string): Promise<Client> {
   // One connection: a pool would hand out connections on which the PRAGMAs were never run.
-  return createClient({ url: pathToFileURL(path).href, concurrency: 1 });
-}
-
-async function configure(client: Client): Promise<void> {
-  for (const pragma of PRAGMAS) await client.execute(pragma);
+  const client = createClient({ url: pathToFileURL(path).href, concurrency: 1 });
+  try {
+    for (const pragma of PRAGMAS) await client.execute(pragma);
+    return client;
+  } catch (error) {
+    client.close();
+    throw error;
+  }
 }
 
 function toInput(statement: Statement): InStatement {

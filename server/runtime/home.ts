@@ -23,12 +23,10 @@ function makePrivate(folder: string): void {
   // Windows has no such modes; its home folders are private by their access lists.
   if (process.platform === "win32") return;
   const uid = process.getuid?.() ?? found.uid;
-  if (found.uid !== uid) {
-    throw refused(
-      folder,
-      `user ${found.uid} owns it, not you`,
-      "set GATE_HOME to a folder of yours",
-    );
+  // A link is as good as what it points to, if nobody else can point it elsewhere.
+  const owner = found.uid === uid ? lstatSync(folder).uid : found.uid;
+  if (owner !== uid) {
+    throw refused(folder, `user ${owner} owns it, not you`, "set GATE_HOME to a folder of yours");
   }
   if (found.mode & 0o022) {
     throw refused(folder, "others may write to it", `run: chmod go-rwx "${folder}"`);

@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  chownSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -10,6 +11,7 @@ import {
 } from "node:fs";
 import { platform, tmpdir } from "node:os";
 import { join } from "node:path";
+import process from "node:process";
 import { expect, onTestFinished, test } from "vitest";
 import { openHome } from "../../../server/runtime/home.ts";
 
@@ -46,6 +48,13 @@ test.skipIf(platform() === "win32").each([0o770, 0o702, 0o777])(
     expect(modeOf(home)).toBe(mode);
   },
 );
+
+// Nobody but root can give a folder away, so only root can try this.
+test.skipIf(process.getuid?.() !== 0)("a folder of somebody else is refused", () => {
+  const home = makeBase();
+  chownSync(home, 12345, 12345);
+  expect(() => openHome(home)).toThrow("user 12345 owns it, not you");
+});
 
 test.skipIf(platform() === "win32")("so is a folder within it", () => {
   const home = makeBase();
