@@ -1,0 +1,82 @@
+import type { Action, Risk } from "../../server/actions/schema.ts";
+import { Icon, type IconName } from "./icon.tsx";
+
+const TOOLS: Record<string, IconName> = {
+  write_file: "pencil",
+  edit_file: "pencil",
+  delete_file: "trash",
+  move_file: "move",
+  read_file: "eye",
+  run_command: "terminal",
+  rollback: "undo",
+};
+
+const RISKS: Record<Risk["level"], IconName> = {
+  low: "dot",
+  medium: "info",
+  high: "alert",
+  critical: "octagon",
+};
+
+interface State {
+  icon: IconName;
+  word: string;
+  tone: string;
+}
+
+const STATUSES: Record<Action["status"], State> = {
+  pending: { icon: "clock", word: "waiting", tone: "info" },
+  approved: { icon: "check", word: "approved", tone: "ok" },
+  rejected: { icon: "x", word: "rejected", tone: "danger" },
+  blocked: { icon: "ban", word: "blocked", tone: "danger" },
+  expired: { icon: "clock", word: "expired", tone: "quiet" },
+  cancelled: { icon: "x", word: "withdrawn", tone: "quiet" },
+  rolled_back: { icon: "undo", word: "rolled back", tone: "warn" },
+};
+
+const EXECUTIONS: Record<Action["execution"], State> = {
+  none: { icon: "dot", word: "not carried out", tone: "quiet" },
+  running: { icon: "clock", word: "running", tone: "info" },
+  succeeded: { icon: "check", word: "done", tone: "quiet" },
+  failed: { icon: "alert", word: "failed", tone: "danger" },
+  unknown: { icon: "help", word: "outcome unknown", tone: "warn" },
+};
+
+/** The icon of what kind of action it is. */
+export function ToolIcon({ tool }: { tool: string }) {
+  return <Icon name={TOOLS[tool] ?? "plug"} class="tool-icon" />;
+}
+
+/** How risky, in a word. */
+export function RiskBadge({ risk }: { risk: Risk }) {
+  return (
+    <span class={`badge risk-${risk.level}`} title={`risk ${risk.score} of 100`}>
+      <Icon name={RISKS[risk.level]} />
+      {risk.level}
+    </span>
+  );
+}
+
+/** What was decided. */
+export function StatusBadge({ status }: { status: Action["status"] }) {
+  return <StateBadge state={STATUSES[status]} />;
+}
+
+/** What came of it. */
+export function ExecutionBadge({ execution }: { execution: Action["execution"] }) {
+  return <StateBadge state={EXECUTIONS[execution]} />;
+}
+
+/** The word for a status, for sentences. */
+export function statusWord(status: Action["status"]): string {
+  return STATUSES[status].word;
+}
+
+function StateBadge({ state }: { state: State }) {
+  return (
+    <span class={`badge tone-${state.tone}`}>
+      <Icon name={state.icon} />
+      {state.word}
+    </span>
+  );
+}

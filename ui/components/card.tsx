@@ -1,0 +1,202 @@
+import type { ComponentChildren } from "preact";
+import type { ActionDetail } from "../../server/actions/schema.ts";
+import { bytesOf, count } from "../words.ts";
+import { RiskBadge, ToolIcon } from "./badges.tsx";
+import { WhatItDoes } from "./command.tsx";
+import { Content, type Reading } from "./content.tsx";
+import type { DiffMode } from "./diff.tsx";
+import { Icon } from "./icon.tsx";
+import { Headline } from "./sentence.tsx";
+import { Code, Text } from "./text.tsx";
+import { Ago, Until } from "./time.tsx";
+import { useAddress } from "../router.ts";
+import { daemon } from "../state.ts";
+
+interface CardProps {
+  detail: ActionDetail;
+  mode: DiffMode;
+  onMode: (mode: DiffMode) => void;
+  reading?: Reading;
+  hidden?: number;
+  children?: ComponentChildren;
+}
+
+/** One action as a person decides on it: what, why it is held, what it changes, how risky. */
+export function Card({ detail, mode, onMode, reading, hidden, children }: CardProps) {
+  return (
+    <article class="card" aria-labelledby="card-title">
+      <header class="card-head">
+        <h2 id="card-title" class="headline">
+          <ToolIcon tool={detail.tool} />
+          <span>
+            <Headline detail={detail} />
+          </span>
+        </h2>
+        <Meta detail={detail} />
+      </header>
+      {children}
+      {hidden !== undefined && hidden > 0 && <HiddenNote hidden={hidden} />}
+      <dl class="facts">
+        <WhyHeld detail={detail} />
+        <Effects detail={detail} />
+        <RiskFacts detail={detail} />
+      </dl>
+      <Content detail={detail} mode={mode} onMode={onMode} reading={reading} />
+    </article>
+  );
+}
+
+function Meta({ detail }: { detail: ActionDetail }) {
+  const address = useAddress();
+  const session = address.href("/actions", { session_id: detail.session_id });
+  const several = (daemon.value?.projects.length ?? 0) > 1;
+  return (
+    <p class="meta">
+      <span>
+        <Text value={detail.agent} />
+      </span>
+      {several && (
+        <span>
+          <Text value={detail.project_id} />
+        </span>
+      )}
+      <span>
+        asked <Ago at={detail.created_at} said />
+      </span>
+      {detail.status === "pending" && detail.expires_at && (
+        <span>
+          expires in <Until at={detail.expires_at} />
+        </span>
+      )}
+      <a href={session}>session</a>
+      {detail.replay_of && (
+        <a href={address.href(`/actions/${detail.replay_of}`)}>
+          replay of this
+        </a>
+      )}
+      {detail.rollback_of && (
+        <a href={address.href(`/actions/${detail.rollback_of}`)}>undoes this</a>
+      )}
+    </p>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+  return (
+    <div class="fact">
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+const SOURCES = {
+  builtin: "built into the gate",
+  global: "your global policy",
+  project: "the project’s policy",
+  "auto-block": "an automatic block",
+} as const;
+
+const QUESTIONS = { allow: "Why allowed", ask: "Why held", deny: "Why blocked" } as const;
+
+function WhyHeld({ detail }: { detail: ActionDetail }) {
+  const { rule, reason, alternative, effect } = detail.decision;
+  return (
+    <Fact name={QUESTIONS[effect]}>
+      {rule && (
+        <span class="rule">
+          <Code value={rule.pattern} /> in <Text value={rule.list} />, {SOURCES[rule.source]}
+        </span>
+      )}
+      {reason !== "" && (
+        <p class="fact-line">
+          <Text value={reason} />
+        </p>
+      )}
+      {alternative && (
+        <p class="fact-line quiet">
+          Instead: <Text value={alternative} />
+        </p>
+      )}
+    </Fact>
+  );
+}
+
+function Effects({ detail }: { detail: ActionDetail }) {
+  if (detail.command !== null) return <CommandEffects detail={detail} />;
+  return (
+    <Fact name="Effects">
+      {effectsOf(detail)} <span class="quiet">{undoOf(detail)}</span>
+    </Fact>
+  );
+}
+
+function CommandEffects({ detail }: { detail: ActionDetail }) {
+  return (
+    <>
+      {detail.analysis
+        ? <WhatItDoes analysis={detail.analysis} />
+        : <Fact name="Effects">Not known: the command could not be read.</Fact>}
+      {detail.cwd && (
+        <Fact name="In">
+          <Code value={detail.cwd} />
+        </Fact>
+      )}
+      <Fact name="Undo">
+        {detail.reversible ? "Possible for the files it names." : "Not possible: "}
+        {!detail.reversible && <span class="quiet">what a command does is out of reach.</span>}
+      </Fact>
+    </>
+  );
+}
+
+function effectsOf(detail: ActionDetail): ComponentChildren {
+  const { before, after, path } = detail;
+  if (detail.tool === "read_file") return "Reads the file and changes nothing.";
+  if (before && after) {
+    return `Replaces the file, ${bytesOf(before.bytes)} → ${bytesOf(after.bytes)}.`;
+  }
+  if (after) return `Creates a new file of ${bytesOf(after.bytes)}.`;
+  if (before) return `Removes the file of ${bytesOf(before.bytes)}.`;
+  return path ? <Code value={path} /> : "Not known to the gate.";
+}
+
+function undoOf(detail: ActionDetail): string {
+  if (detail.tool === "read_file") return "";
+  if (detail.reversible) {
+    return detail.before
+      ? "Can be undone: the file as it is now is kept."
+      : "Can be undone: the file would be removed again.";
+  }
+  return "Cannot be undone: what is there now is too large to keep, or out of reach.";
+}
+
+function RiskFacts({ detail }: { detail: ActionDetail }) {
+  const { risk } = detail;
+  return (
+    <Fact name="Risk">
+      <span class="factors">
+        <RiskBadge risk={risk} />
+        <span>{risk.score} of 100</span>
+        {risk.factors.map((factor) => (
+          <span key={factor.name} class="factor" title={factor.name}>
+            <span class="factor-weight">{factor.weight > 0 ? "+" : ""}{factor.weight}</span>{" "}
+            <Text value={factor.why || factor.name} />
+          </span>
+        ))}
+      </span>
+    </Fact>
+  );
+}
+
+function HiddenNote({ hidden }: { hidden: number }) {
+  return (
+    <p class="notice tone-warn">
+      <Icon name="alert" />
+      <span>
+        {count(hidden, "hidden character")} in what would be done, each marked like{" "}
+        <span class="chip chip-hidden">[U+202E]</span> where it stands.
+      </span>
+    </p>
+  );
+}

@@ -1,0 +1,157 @@
+import { useCallback } from "preact/hooks";
+import type { ActionDetail } from "../../server/actions/schema.ts";
+import type { DiffModel } from "../diff_model.ts";
+import { countHidden } from "../visible.ts";
+import { bytesOf } from "../words.ts";
+import { Segmented } from "./button.tsx";
+import { Command } from "./command.tsx";
+import type { DiffMode } from "./diff.tsx";
+import { EndMark } from "./end_mark.tsx";
+import { useLazy, Waiting } from "./lazy.tsx";
+import { Path } from "./text.tsx";
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+
+/** Told what a reader has in front of them: how much of it is hidden, and whether all was seen. */
+export interface Reading {
+  shown(hidden: number): void;
+  ended(): void;
+}
+
+interface ContentProps {
+  detail: ActionDetail;
+  mode: DiffMode;
+  onMode: (mode: DiffMode) => void;
+  reading?: Reading;
+}
+
+/** What would be done, whole: the difference of a file, or the command and what it does. */
+export function Content(props: ContentProps) {
+  const { detail, reading } = props;
+  const outside = countHidden(detail.path ?? "");
+  if (detail.command !== null) {
+    return (
+      <>
+        <Command
+          command={detail.command}
+          onShown={(hidden) => reading?.shown(hidden + outside)}
+        />
+        <EndMark onSeen={() => reading?.ended()} />
+      </>
+    );
+  }
+  if (!isFileChange(detail)) return <Nothing reading={reading} hidden={outside} />;
+  if (isText(detail)) return <FileDiff {...props} outside={outside} />;
+  return (
+    <>
+      <Opaque detail={detail} />
+      <Nothing reading={reading} hidden={outside} />
+    </>
+  );
+}
+
+function FileDiff({ detail, mode, onMode, reading, outside }: ContentProps & { outside: number }) {
+  const loaded = useLazy(() => import("./diff.tsx"));
+  const model = useSignal<DiffModel | null>(null);
+  const whole = useSignal(false);
+  const before = detail.before?.text ?? null;
+  const after = detail.after?.text ?? null;
+  const onShown = useCallback((next: DiffModel, all: boolean) => {
+    model.value = next;
+    whole.value = all;
+    reading?.shown(next.hidden + outside);
+  }, [detail.digest]);
+  const Diff = loaded.value?.default;
+  return (
+    <section class="file" aria-label="What changes">
+      <header class="file-head">
+        <span class="code-text">{detail.path !== null && <Path value={detail.path} />}</span>
+        {model.value && <Figures model={model.value} detail={detail} />}
+        <Segmented
+          label="View of the difference"
+          value={mode}
+          options={[{ value: "unified", label: "Unified" }, { value: "split", label: "Split" }]}
+          onChange={onMode}
+        />
+      </header>
+      {Diff
+        ? (
+          <Diff
+            before={before}
+            after={after}
+            mode={mode}
+            caption="What changes"
+            onShown={onShown}
+          />
+        )
+        : <Waiting failed={loaded.failed} />}
+      {whole.value && <EndMark onSeen={() => reading?.ended()} />}
+    </section>
+  );
+}
+
+function Figures({ model, detail }: { model: DiffModel; detail: ActionDetail }) {
+  return (
+    <span class="figures">
+      <span class="figure-add">+{model.added}</span>
+      {model.removed > 0 && <span class="figure-del">−{model.removed}</span>}
+      {[...model.facts, ...modeFact(detail)].map((fact) => (
+        <span key={fact} class="figure-fact">{fact}</span>
+      ))}
+    </span>
+  );
+}
+
+function modeFact(detail: ActionDetail): string[] {
+  const mode = detail.before?.mode;
+  if (mode === null || mode === undefined || detail.after === null) return [];
+  const octal = `0${(mode & 0o7777).toString(8).padStart(3, "0")}`;
+  return [(mode & 0o111) ? `stays executable (${octal})` : `mode ${octal} kept`];
+}
+
+// What is no text cannot be read here; its size and hash say whether it is the right one.
+function Opaque({ detail }: { detail: ActionDetail }) {
+  const rows = [
+    { name: "Now", side: detail.before, hash: detail.before_sha256 },
+    { name: "After", side: detail.after, hash: detail.after_sha256 },
+  ];
+  return (
+    <section class="file" aria-label="What changes">
+      <header class="file-head">
+        <span class="code-text">{detail.path !== null && <Path value={detail.path} />}</span>
+        <span class="figure-fact">not shown as text: binary, or too large</span>
+      </header>
+      <table class="opaque">
+        <thead>
+          <tr>
+            <th scope="col">Version</th>
+            <th scope="col" class="opaque-size">Size</th>
+            <th scope="col">SHA-256</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ name, side, hash }) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              <td>{side ? bytesOf(side.bytes) : "no file"}</td>
+              <td class="code-text hash">{hash ?? "none"}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Nothing({ reading, hidden }: { reading: Reading | undefined; hidden: number }) {
+  useEffect(() => reading?.shown(hidden), [hidden]);
+  return <EndMark onSeen={() => reading?.ended()} />;
+}
+
+function isFileChange(detail: ActionDetail): boolean {
+  return detail.before !== null || detail.after !== null;
+}
+
+function isText(detail: ActionDetail): boolean {
+  return detail.before?.text !== null && detail.after?.text !== null;
+}

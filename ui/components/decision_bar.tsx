@@ -1,0 +1,223 @@
+import { useEffect, useRef } from "preact/hooks";
+import type { ActionDetail } from "../../server/actions/schema.ts";
+import { editableOf, type Review } from "../review.ts";
+import { shortHash } from "../words.ts";
+import { ExecutionBadge, StatusBadge } from "./badges.tsx";
+import { Button, Key } from "./button.tsx";
+import { Icon } from "./icon.tsx";
+import { Text } from "./text.tsx";
+import { Ago } from "./time.tsx";
+import { deciderOf } from "../words.ts";
+
+interface BarProps {
+  review: Review;
+  detail: ActionDetail;
+  onReadOn: () => void;
+  href: string;
+}
+
+/** Where the decision is made; it never scrolls away. */
+export function DecisionBar({ review, detail, onReadOn, href }: BarProps) {
+  const mode = review.mode.value;
+  return (
+    <footer class={`decision decision-${mode}`} aria-label="Decision">
+      <p class="decision-notice" role="status">{review.notice.value}</p>
+      {detail.status !== "pending"
+        ? <Settled detail={detail} href={href} />
+        : mode === "reject"
+        ? <RejectStep review={review} />
+        : mode === "confirm"
+        ? <ConfirmStep review={review} onReadOn={onReadOn} />
+        : mode === "edit"
+        ? <EditStep review={review} />
+        : mode === "check"
+        ? <CheckStep review={review} />
+        : <Choices review={review} detail={detail} />}
+    </footer>
+  );
+}
+
+function Choices({ review, detail }: { review: Review; detail: ActionDetail }) {
+  const busy = review.busy.value || review.settling.value;
+  const editable = editableOf(detail) !== null;
+  return (
+    <div class="decision-row">
+      <div class="decision-buttons">
+        <Button kind="primary" icon="check" keys="a" busy={busy} onClick={() => review.approve()}>
+          Approve
+        </Button>
+        <Button icon="x" keys="r" onClick={() => review.open("reject")}>Reject</Button>
+        <Button
+          icon="pencil"
+          keys="e"
+          disabled={!editable}
+          title={editable ? undefined : "Only text and commands can be edited"}
+          onClick={() => review.open("edit")}
+        >
+          Edit
+        </Button>
+      </div>
+      <p class="digest" title={`SHA-256 of what would be done: ${detail.digest}`}>
+        You are approving exactly what is shown
+        <span class="digest-hash code-text">digest {shortHash(detail.digest)}</span>
+      </p>
+    </div>
+  );
+}
+
+function RejectStep({ review }: { review: Review }) {
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => field.current?.focus(), []);
+  return (
+    <form
+      class="decision-step"
+      onSubmit={(event) => {
+        event.preventDefault();
+        review.reject();
+      }}
+    >
+      <label for="reject-reason">
+        Why not? The agent reads this <span class="quiet">(may stay empty)</span>
+      </label>
+      <textarea
+        id="reject-reason"
+        ref={field}
+        rows={2}
+        maxLength={4000}
+        value={review.reason.value}
+        onInput={(event) => review.reason.value = event.currentTarget.value}
+        onKeyDown={(event) => {
+          if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+            event.preventDefault();
+            review.reject();
+          }
+        }}
+      />
+      <div class="decision-buttons">
+        <button
+          type="submit"
+          class="button button-danger"
+          aria-disabled={review.busy.value ? "true" : undefined}
+        >
+          <Icon name="x" />
+          <span>Reject</span>
+          <Key keys="enter" />
+        </button>
+        <Button kind="quiet" keys="escape" onClick={() => review.close()}>Back</Button>
+      </div>
+    </form>
+  );
+}
+
+function ConfirmStep({ review, onReadOn }: { review: Review; onReadOn: () => void }) {
+  const step = useRef<HTMLDivElement>(null);
+  useEffect(() => step.current?.focus(), []);
+  const cautions = review.cautions.value;
+  const unread = cautions.some((caution) => caution.kind === "unread");
+  return (
+    <div
+      class="decision-step"
+      ref={step}
+      tabIndex={-1}
+      role="group"
+      aria-label="Before you approve"
+    >
+      <p class="decision-title">Before you approve</p>
+      <ul class="cautions">
+        {cautions.map((caution) => (
+          <li key={caution.kind}>
+            <Icon name={caution.kind === "critical" ? "octagon" : "alert"} />
+            <span>
+              <strong>{caution.what}.</strong> <Text value={caution.why} />
+            </span>
+          </li>
+        ))}
+        {cautions.length === 0 && (
+          <li>
+            <Icon name="check" />
+            <span>Nothing is left to look at.</span>
+          </li>
+        )}
+      </ul>
+      <div class="decision-buttons">
+        {unread && <Button kind="primary" keys="space" onClick={onReadOn}>Read on</Button>}
+        <Button
+          kind={unread ? "plain" : "primary"}
+          icon="check"
+          keys="y"
+          busy={review.busy.value}
+          onClick={() => review.approve(true)}
+        >
+          {cautions.length > 0 ? "Approve all the same" : "Approve"}
+        </Button>
+        <Button kind="quiet" keys="escape" onClick={() => review.close()}>Back</Button>
+      </div>
+    </div>
+  );
+}
+
+function EditStep({ review }: { review: Review }) {
+  const same = review.draft.value === editableOf(review.detail.value!);
+  return (
+    <div class="decision-row">
+      <div class="decision-buttons">
+        <Button
+          kind="primary"
+          keys="mod+enter"
+          disabled={same}
+          onClick={() => review.open("check")}
+        >
+          Look over your change
+        </Button>
+        <Button kind="quiet" keys="escape" onClick={() => review.close()}>Discard</Button>
+      </div>
+      <p class="digest">{same ? "Nothing is changed yet" : "Your version is what would be done"}</p>
+    </div>
+  );
+}
+
+function CheckStep({ review }: { review: Review }) {
+  return (
+    <div class="decision-row">
+      <div class="decision-buttons">
+        <Button
+          kind="primary"
+          icon="check"
+          keys="mod+enter"
+          busy={review.busy.value}
+          onClick={() => review.approveEdited()}
+        >
+          Approve edited
+        </Button>
+        <Button kind="quiet" keys="escape" onClick={() => review.close()}>
+          Back to the editor
+        </Button>
+      </div>
+      <p class="digest">The agent is told what you changed</p>
+    </div>
+  );
+}
+
+function Settled({ detail, href }: { detail: ActionDetail; href: string }) {
+  return (
+    <div class="decision-row">
+      <p class="settled">
+        <StatusBadge status={detail.status} />
+        {detail.execution !== "none" && <ExecutionBadge execution={detail.execution} />}
+        <span class="quiet">
+          by <Text value={deciderOf(detail.decided_by)} />
+          {detail.decided_at && (
+            <>
+              , <Ago at={detail.decided_at} said />
+            </>
+          )}
+        </span>
+      </p>
+      <div class="decision-buttons">
+        <a class="button button-plain" href={href}>
+          Open the record<Key keys="enter" />
+        </a>
+      </div>
+    </div>
+  );
+}

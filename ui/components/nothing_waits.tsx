@@ -1,0 +1,18 @@
+import { pending } from "../state.ts";
+import { Empty } from "./empty.tsx";
+
+/** The queue is empty: what would stand here, and how to see the first card. */
+export function NothingWaits() {
+  if (pending.value === null || pending.value.length > 0) return null;
+  return (
+    <Empty icon="check" title="Nothing waits for you">
+      <p>
+        When an agent asks for something that the policy wants a person to see, its card stands
+        here, and the agent waits until you decide.
+      </p>
+      <p class="quiet">
+        To see one now, run <code>gate demo</code> in an empty folder.
+      </p>
+    </Empty>
+  );
+}

@@ -1,0 +1,114 @@
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { type Binding, pageBindings } from "../keys.ts";
+import { useAddress } from "../router.ts";
+import { daemon, pending } from "../state.ts";
+import { sentenceOf } from "../words.ts";
+import { Key } from "./button.tsx";
+import { Dialog } from "./dialog.tsx";
+import { Icon, type IconName } from "./icon.tsx";
+import { plain } from "./sentence.tsx";
+
+interface Entry {
+  icon: IconName;
+  kind: string;
+  text: string;
+  keys?: string;
+  run: () => void;
+}
+
+const SHOWN = 12;
+
+/** Everything that can be done or opened from here, by typing a part of its name. */
+export function Palette({ onClose }: { onClose: () => void }) {
+  const address = useAddress();
+  const field = useRef<HTMLInputElement>(null);
+  const typed = useSignal("");
+  const at = useSignal(0);
+  const bindings = useRef(pageBindings());
+  const entries = find(entriesOf(address, bindings.current), typed.value);
+  const chosen = Math.min(at.value, entries.length - 1);
+  const run = (entry: Entry | undefined) => {
+    onClose();
+    if (entry) setTimeout(entry.run);
+  };
+  useEffect(() => field.current?.focus(), []);
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "ArrowDown") at.value = Math.min(entries.length - 1, chosen + 1);
+    else if (event.key === "ArrowUp") at.value = Math.max(0, chosen - 1);
+    else if (event.key === "Enter") run(entries[chosen]);
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <Dialog title="Go to or do" onClose={onClose} class="dialog-palette">
+      <label class="field">
+        <Icon name="search" />
+        <span class="visually-hidden">Find an action, a page or a project</span>
+        <input
+          ref={field}
+          type="text"
+          role="combobox"
+          aria-expanded="true"
+          aria-controls="palette-list"
+          aria-activedescendant={entries[chosen] ? `palette-${chosen}` : undefined}
+          autocomplete="off"
+          placeholder="Type a page, a project, a card, a key’s name"
+          value={typed.value}
+          onInput={(event) => {
+            typed.value = event.currentTarget.value;
+            at.value = 0;
+          }}
+          onKeyDown={onKeyDown}
+        />
+      </label>
+      <ul id="palette-list" class="palette" role="listbox" aria-label="Found">
+        {entries.map((entry, index) => (
+          <li
+            key={index}
+            id={`palette-${index}`}
+            role="option"
+            aria-selected={index === chosen}
+            onClick={() => run(entry)}
+          >
+            <Icon name={entry.icon} />
+            <span class="palette-text">{entry.text}</span>
+            <span class="quiet">{entry.kind}</span>
+            {entry.keys && <Key keys={entry.keys} />}
+          </li>
+        ))}
+      </ul>
+      {entries.length === 0 && <p class="quiet palette-none">Nothing here has that name.</p>}
+    </Dialog>
+  );
+}
+
+function entriesOf(address: ReturnType<typeof useAddress>, bindings: Binding[]): Entry[] {
+  const doing = bindings.filter((binding) => binding.group !== "Move" && binding.keys !== "mod+k")
+    .map((binding): Entry => ({
+      icon: binding.group === "Go to" ? "next" : "dot",
+      kind: binding.group === "Go to" ? "page" : "do",
+      text: binding.label,
+      keys: binding.keys,
+      run: binding.run,
+    }));
+  const projects = (daemon.value?.projects ?? []).map((project): Entry => ({
+    icon: "layers",
+    kind: "project",
+    text: project.name,
+    run: () => address.go(address.path, { project: project.id }),
+  }));
+  const cards = (pending.value ?? []).map((action): Entry => ({
+    icon: "clock",
+    kind: "waiting",
+    text: plain(sentenceOf(action)),
+    run: () => address.go("/approvals", { id: action.id, scope: "all" }),
+  }));
+  return [...doing, ...projects, ...cards];
+}
+
+function find(entries: Entry[], typed: string): Entry[] {
+  const words = typed.toLowerCase().split(/\s+/);
+  return entries.filter((entry) => words.every((word) => entry.text.toLowerCase().includes(word)))
+    .slice(0, SHOWN);
+}

@@ -1,0 +1,58 @@
+import type { RefObject } from "preact";
+import { useProject } from "../project.ts";
+import { useAddress } from "../router.ts";
+import { daemon, pending, pendingByProject } from "../state.ts";
+import { Key, Segmented } from "./button.tsx";
+import { Icon } from "./icon.tsx";
+
+interface HeadProps {
+  filter: RefObject<HTMLInputElement | null>;
+  shown: number;
+}
+
+/** The queue's title, whose projects it shows, and its filter. */
+export function QueueHead({ filter, shown }: HeadProps) {
+  const address = useAddress();
+  const project = useProject();
+  const scope = address.query["scope"] === "all" ? "all" : "project";
+  const several = (daemon.value?.projects.length ?? 0) > 1 && project !== null;
+  const total = scope === "all" || !project
+    ? pending.value?.length ?? 0
+    : pendingByProject.value.get(project) ?? 0;
+  return (
+    <header class="queue-head">
+      <div class="queue-title">
+        <h2>Approvals</h2>
+        {pending.value !== null && (
+          <span class="quiet">{shown === total ? `${total} waiting` : `${shown} of ${total}`}</span>
+        )}
+      </div>
+      {several && (
+        <Segmented
+          label="Whose approvals"
+          value={scope}
+          options={[
+            { value: "project", label: "This project" },
+            { value: "all", label: "All projects" },
+          ]}
+          onChange={(value) => address.set({ scope: value === "all" ? "all" : null })}
+        />
+      )}
+      <label class="field">
+        <Icon name="search" />
+        <span class="visually-hidden">Filter the queue</span>
+        <input
+          ref={filter}
+          type="search"
+          placeholder="Filter by path, command, agent"
+          value={address.query["q"] ?? ""}
+          onInput={(event) => address.set({ q: event.currentTarget.value })}
+          onKeyDown={(event) => {
+            if (event.key === "Escape" || event.key === "Enter") event.currentTarget.blur();
+          }}
+        />
+        <Key keys="/" />
+      </label>
+    </header>
+  );
+}

@@ -1,0 +1,213 @@
+import { Chunk } from "@codemirror/merge";
+import { Text } from "@codemirror/state";
+import { countHidden } from "./visible.ts";
+
+/** One line of a difference. `marks` are the stretches that changed inside it. */
+export interface Line {
+  kind: "same" | "add" | "del" | "note";
+  a: number | null;
+  b: number | null;
+  text: string;
+  marks: readonly (readonly [number, number])[];
+}
+
+/** Lines that stand together, or lines folded away under a name. */
+export type Part = { fold: null; lines: Line[] } | { fold: string; lines: Line[] };
+
+/** A difference, ready to be shown. */
+export interface DiffModel {
+  parts: Part[];
+  added: number;
+  removed: number;
+  /** Hidden characters on lines that would be written. */
+  hidden: number;
+  /** What the lines alone do not show: line endings, a missing last newline. */
+  facts: string[];
+}
+
+const CONTEXT = 3;
+const FOLD_FROM = 8;
+const BLANK_RUN = 100;
+const DIFF = { scanLimit: 1000, timeout: 250 };
+
+interface Side {
+  lines: string[];
+  newline: boolean;
+  endings: string;
+}
+
+/** The difference between two texts; null is a file that is not there. */
+export function createDiff(before: string | null, after: string | null): DiffModel {
+  const a = sideOf(before);
+  const b = sideOf(after);
+  if (a.endings === "CRLF" && b.endings === "CRLF") stripReturns(a, b);
+  const lines = withLastLine(changed(a.lines, b.lines), a, b);
+  const added = lines.filter((line) => line.kind === "add");
+  return {
+    parts: fold(lines),
+    added: added.length,
+    removed: lines.filter((line) => line.kind === "del").length,
+    hidden: added.reduce((sum, line) => sum + hiddenIn(line.text), 0),
+    facts: factsOf(before, after, a, b),
+  };
+}
+
+function sideOf(text: string | null): Side {
+  if (text === null || text === "") return { lines: [], newline: true, endings: "none" };
+  const newline = text.endsWith("\n");
+  const lines = text.split("\n");
+  if (newline) lines.pop();
+  const breaks = newline ? lines : lines.slice(0, -1);
+  const returns = breaks.filter((line) => line.endsWith("\r")).length;
+  const endings = breaks.length === 0
+    ? "none"
+    : returns === 0
+    ? "LF"
+    : returns === breaks.length
+    ? "CRLF"
+    : "mixed";
+  return { lines, newline, endings };
+}
+
+function stripReturns(...sides: Side[]): void {
+  for (const side of sides) side.lines = side.lines.map((line) => line.replace(/\r$/, ""));
+}
+
+function changed(a: string[], b: string[]): Line[] {
+  if (a.length === 0) return b.map((text, at) => plainLine("add", null, at + 1, text));
+  if (b.length === 0) return a.map((text, at) => plainLine("del", at + 1, null, text));
+  const left = Text.of(a);
+  const right = Text.of(b);
+  const lines: Line[] = [];
+  let nextA = 1;
+  let nextB = 1;
+  for (const chunk of Chunk.build(left, right, DIFF)) {
+    const [fromA, toA] = range(left, chunk.fromA, chunk.toA, chunk.endA);
+    const [fromB, toB] = range(right, chunk.fromB, chunk.toB, chunk.endB);
+    while (nextA < fromA) lines.push(plainLine("same", nextA, nextB++, a[nextA++ - 1]!));
+    const marked = chunk.precise && fromA < toA && fromB < toB;
+    const spansA = marked ? chunk.changes.map((c) => [c.fromA, c.toA] as const) : [];
+    const spansB = marked ? chunk.changes.map((c) => [c.fromB, c.toB] as const) : [];
+    lines.push(...cut("del", a.slice(fromA - 1, toA - 1), fromA, spansA));
+    lines.push(...cut("add", b.slice(fromB - 1, toB - 1), fromB, spansB));
+    nextA = toA;
+    nextB = toB;
+  }
+  while (nextA <= a.length) lines.push(plainLine("same", nextA, nextB++, a[nextA++ - 1]!));
+  return lines;
+}
+
+// First line of the chunk and the line after its last one; both the same when it has none.
+function range(doc: Text, from: number, to: number, end: number): [number, number] {
+  if (from >= doc.length && from === to && from > 0) return [doc.lines + 1, doc.lines + 1];
+  const first = doc.lineAt(Math.min(from, doc.length)).number;
+  return from === to ? [first, first] : [first, doc.lineAt(Math.min(end, doc.length)).number + 1];
+}
+
+type Spans = readonly (readonly [number, number])[];
+
+function cut(kind: "add" | "del", texts: string[], first: number, spans: Spans): Line[] {
+  let start = 0;
+  return texts.map((text, at) => {
+    const marks = spans
+      .map(([from, to]) => [Math.max(0, from - start), Math.min(text.length, to - start)] as const)
+      .filter(([from, to]) => from < to);
+    start += text.length + 1;
+    const marked = marks.reduce((sum, [from, to]) => sum + to - from, 0);
+    const line = kind === "add"
+      ? plainLine(kind, null, first + at, text)
+      : plainLine(kind, first + at, null, text);
+    // A line that changed almost whole reads better without marks.
+    return { ...line, marks: marked > text.trim().length * 0.7 ? [] : marks };
+  });
+}
+
+function plainLine(kind: Line["kind"], a: number | null, b: number | null, text: string): Line {
+  return { kind, a, b, text, marks: [] };
+}
+
+// A last line that only gained or lost its newline is a change that no line shows by itself.
+function withLastLine(lines: Line[], a: Side, b: Side): Line[] {
+  const result = [...lines];
+  const last = result.at(-1);
+  if (last?.kind === "same" && a.newline !== b.newline) {
+    result.pop();
+    result.push({ ...last, kind: "del", b: null }, { ...last, kind: "add", a: null });
+  }
+  const note = plainLine("note", null, null, "No newline at the end of the file");
+  if (last?.kind === "same" && !a.newline && !b.newline) return [...result, note];
+  if (!a.newline) insertAfter(result, (line) => line.a === a.lines.length, note);
+  if (!b.newline) insertAfter(result, (line) => line.b === b.lines.length, note);
+  return result;
+}
+
+function insertAfter(lines: Line[], is: (line: Line) => boolean, note: Line): void {
+  const at = lines.findLastIndex(is);
+  if (at >= 0) lines.splice(at + 1, 0, note);
+}
+
+function fold(lines: Line[]): Part[] {
+  const parts: Part[] = [];
+  const show = (more: Line[]) => {
+    if (more.length === 0) return;
+    const last = parts.at(-1);
+    if (last && last.fold === null) last.lines.push(...more);
+    else parts.push({ fold: null, lines: [...more] });
+  };
+  for (const run of runs(lines)) {
+    const first = run === undefined ? undefined : run[0];
+    if (!first) continue;
+    if (first.kind === "same") foldSame(run, first === lines[0], run.at(-1) === lines.at(-1));
+    else if (run.length >= BLANK_RUN && isBlank(first)) {
+      parts.push({ fold: `${run.length} blank lines`, lines: run });
+    } else show(run);
+  }
+  return parts;
+
+  function foldSame(run: Line[], atStart: boolean, atEnd: boolean): void {
+    const head = atStart ? 0 : CONTEXT;
+    const tail = atEnd ? 0 : CONTEXT;
+    const inner = run.length - head - tail;
+    if (inner < FOLD_FROM) return show(run);
+    show(run.slice(0, head));
+    parts.push({ fold: `${inner} unchanged lines`, lines: run.slice(head, head + inner) });
+    show(run.slice(head + inner));
+  }
+}
+
+// Lines of one kind that follow each other; blank changed lines are a kind of their own.
+function runs(lines: Line[]): Line[][] {
+  const groups: Line[][] = [];
+  let key = "";
+  for (const line of lines) {
+    const next = line.kind + (line.kind !== "same" && isBlank(line) ? "-blank" : "");
+    if (next !== key) groups.push([]);
+    key = next;
+    groups.at(-1)!.push(line);
+  }
+  return groups;
+}
+
+function isBlank(line: Line): boolean {
+  return line.text.trim() === "";
+}
+
+// A return before the line feed is a line ending, which the facts name.
+function hiddenIn(text: string): number {
+  return countHidden(text.replace(/\r$/, ""), { code: true });
+}
+
+function factsOf(before: string | null, after: string | null, a: Side, b: Side): string[] {
+  const facts: string[] = [];
+  const known = a.endings !== "none" && b.endings !== "none";
+  if (known && a.endings !== b.endings) facts.push(`line endings ${a.endings} → ${b.endings}`);
+  else if (b.endings === "CRLF" || b.endings === "mixed") facts.push(`line endings ${b.endings}`);
+  if (after !== null && after !== "" && !b.newline) {
+    facts.push(
+      before !== null && before !== "" && a.newline
+        ? "loses its last newline"
+        : "no newline at the end",
+    );
+  }
+  return facts;
+}

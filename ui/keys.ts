@@ -1,0 +1,109 @@
+import { signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+
+/** A key and what it does; the label is what `?` and the buttons say. */
+export interface Binding {
+  keys: string;
+  label: string;
+  group: "Decide" | "Move" | "Show" | "Go to";
+  run: () => void;
+  /** Holding the key down repeats it. */
+  repeat?: boolean;
+}
+
+interface Layer {
+  bindings: () => Binding[];
+  modal: boolean;
+}
+
+const SEQUENCE_MS = 1200;
+const layers = signal<Layer[]>([]);
+let prefix: { key: string; until: number } | null = null;
+
+/** Adds keys for as long as the component is mounted; a modal layer hides those below it. */
+export function useKeys(bindings: Binding[], options: { modal?: boolean } = {}): void {
+  const current = useRef(bindings);
+  current.current = bindings;
+  useEffect(() => {
+    const layer: Layer = { bindings: () => current.current, modal: options.modal === true };
+    layers.value = [...layers.peek(), layer];
+    return () => {
+      layers.value = layers.peek().filter((other) => other !== layer);
+    };
+  }, []);
+}
+
+/** Every key that works now, for the help page and the palette. */
+export function activeBindings(): Binding[] {
+  const from = layers.value.findLastIndex((layer) => layer.modal);
+  return layers.value.slice(Math.max(0, from)).flatMap((layer) => layer.bindings());
+}
+
+/** Every key of the page, whatever dialog is open over it. */
+export function pageBindings(): Binding[] {
+  return layers.value.filter((layer) => !layer.modal).flatMap((layer) => layer.bindings());
+}
+
+/** Listens to the keyboard; called once. */
+export function openKeys(): () => void {
+  addEventListener("keydown", handle);
+  return () => removeEventListener("keydown", handle);
+}
+
+function handle(event: KeyboardEvent): void {
+  if (event.defaultPrevented || event.isComposing || event.altKey) return;
+  const key = nameOf(event);
+  if (isTyping(event) && !key.startsWith("mod+") && key !== "escape") return;
+  if ((key === "enter" || key === "space") && isControl(event)) return;
+  const sequence = prefix && performance.now() < prefix.until ? `${prefix.key} ${key}` : null;
+  prefix = null;
+  const bindings = activeBindings();
+  const match = bindings.findLast((binding) => binding.keys === sequence) ??
+    bindings.findLast((binding) => binding.keys === key);
+  if (match) {
+    event.preventDefault();
+    if (!event.repeat || match.repeat) match.run();
+  } else if (bindings.some((binding) => binding.keys.startsWith(`${key} `))) {
+    prefix = { key, until: performance.now() + SEQUENCE_MS };
+  }
+}
+
+// A letter carries its shift; a sign such as "?" already says it.
+function nameOf(event: KeyboardEvent): string {
+  const key = event.key === " " ? "space" : event.key.toLowerCase();
+  const shift = event.shiftKey && (/^[a-z]$/.test(key) || key.length > 1) ? "shift+" : "";
+  return (event.metaKey || event.ctrlKey ? "mod+" : "") + shift + key;
+}
+
+function isTyping(event: KeyboardEvent): boolean {
+  const target = event.composedPath()[0];
+  if (!(target instanceof HTMLElement)) return false;
+  if (target.isContentEditable || target instanceof HTMLTextAreaElement) return true;
+  if (target instanceof HTMLSelectElement) return true;
+  return target instanceof HTMLInputElement && !/^(checkbox|radio|button)$/.test(target.type);
+}
+
+function isControl(event: KeyboardEvent): boolean {
+  const target = event.composedPath()[0];
+  return target instanceof HTMLElement && target.closest("button, a, summary, label") !== null;
+}
+
+const MAC = /mac|iphone|ipad/i.test(navigator.platform);
+const SIGNS: Record<string, string> = {
+  "arrowdown": "↓",
+  "arrowup": "↑",
+  "enter": "↵",
+  "escape": "esc",
+};
+
+/** A key as it stands on a keyboard: "⌘K", "Ctrl+K", "g a". */
+export function showKey(keys: string): string {
+  return keys.split(" ").map((part) => {
+    const names = part.split("+").map((name) => {
+      if (name === "mod") return MAC ? "⌘" : "Ctrl+";
+      if (name === "shift") return "⇧";
+      return SIGNS[name] ?? (part.startsWith("mod+") ? name.toUpperCase() : name);
+    });
+    return names.join("");
+  }).join(" ");
+}

@@ -1,0 +1,141 @@
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { Session } from "../../server/sessions/schema.ts";
+import { api, explain, unwrap } from "../client.ts";
+import { Empty } from "../components/empty.tsx";
+import { Icon } from "../components/icon.tsx";
+import { Skeleton } from "../components/skeleton.tsx";
+import { Text } from "../components/text.tsx";
+import { Ago } from "../components/time.tsx";
+import { useProject } from "../project.ts";
+import { useAddress } from "../router.ts";
+import { daemon, onEvent } from "../state.ts";
+
+const REFRESH_MS = 500;
+const MOST_PROJECTS = 20;
+
+/** One row for each connection of an agent; it opens the actions of that session. */
+export function SessionsPage() {
+  const project = useProject();
+  const known = daemon.value !== null;
+  const ids = project ? [project] : daemon.value?.projects.map((item) => item.id) ?? [];
+  const sessions = useSignal<Session[] | null>(null);
+  const problem = useSignal<string | null>(null);
+  useEffect(() => {
+    if (!known) return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const read = () =>
+      load(ids.slice(0, MOST_PROJECTS)).then(
+        (items) => sessions.value = items,
+        (error) => problem.value = explain(error),
+      );
+    void read();
+    const stop = onEvent(() => {
+      clearTimeout(timer);
+      timer = setTimeout(read, REFRESH_MS);
+    });
+    return () => {
+      clearTimeout(timer);
+      stop();
+    };
+  }, [known, ids.join()]);
+  const items = sessions.value;
+  return (
+    <main class="page-scroll">
+      <div class="page-head">
+        <h1>Sessions</h1>
+        {ids.length > MOST_PROJECTS && (
+          <p class="quiet">of the first {MOST_PROJECTS} projects; choose one to see the others</p>
+        )}
+      </div>
+      {problem.value
+        ? (
+          <Empty icon="alert" title="The sessions could not be loaded">
+            <p>{problem.value}</p>
+          </Empty>
+        )
+        : items === null
+        ? <Skeleton lines={8} />
+        : items.length === 0
+        ? <NoSessions />
+        : <SessionsTable items={items} several={project === null} />}
+    </main>
+  );
+}
+
+async function load(projects: string[]): Promise<Session[]> {
+  const pages = await Promise.all(
+    projects.map((id) => unwrap(api(id).api.sessions.$get({ query: { limit: "50" } }))),
+  );
+  return pages.flatMap((page) => page.items)
+    .sort((a, b) => b.started_at.localeCompare(a.started_at));
+}
+
+function NoSessions() {
+  return (
+    <Empty icon="layers" title="No agent has connected yet">
+      <p>A session begins when an agent connects to the gate, and holds all it asked for.</p>
+      <p class="quiet">
+        <code>gate init</code> connects the agents of a project.
+      </p>
+    </Empty>
+  );
+}
+
+const UNDONE = { none: "", partial: "partly rolled back", full: "rolled back" } as const;
+
+function SessionsTable({ items, several }: { items: Session[]; several: boolean }) {
+  const address = useAddress();
+  return (
+    <table class="table">
+      <thead>
+        <tr>
+          <th scope="col">Agent</th>
+          <th scope="col" class="cell-agent">Host</th>
+          {several && <th scope="col" class="cell-project">Project</th>}
+          <th scope="col" class="cell-number">Actions</th>
+          <th scope="col" class="cell-number">Waiting</th>
+          <th scope="col" class="cell-outcome">State</th>
+          <th scope="col" class="cell-time">Began</th>
+        </tr>
+      </thead>
+      <tbody>
+        {items.map((session) => (
+          <tr key={session.id}>
+            <td class="cell-what">
+              <a
+                class="row-link"
+                href={address.href("/actions", {
+                  project: session.project_id,
+                  session_id: session.id,
+                })}
+              >
+                <Icon name="layers" class="tool-icon" />
+                <span class="sentence">
+                  <Text value={session.agent} />
+                </span>
+              </a>
+            </td>
+            <td class="cell-agent">
+              <Text value={session.host} />
+            </td>
+            {several && (
+              <td class="cell-project">
+                <Text value={session.project_id} />
+              </td>
+            )}
+            <td class="cell-number">{session.action_count}</td>
+            <td class="cell-number">{session.pending_count || ""}</td>
+            <td class="cell-outcome">
+              {session.ended_at ? "ended" : "open"}
+              {session.rollback_state !== "none" && `, ${UNDONE[session.rollback_state]}`}
+            </td>
+            <td class="cell-time">
+              <Ago at={session.started_at} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

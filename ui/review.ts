@@ -1,0 +1,207 @@
+import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import type { Action, ActionDetail } from "../server/actions/schema.ts";
+import { api, explain, ProblemError, unwrap } from "./client.ts";
+import { type Loaded, refresh } from "./state.ts";
+import { count, deciderOf } from "./words.ts";
+import { statusWord } from "./components/badges.tsx";
+
+/** What the decision bar shows: the buttons, a reason to type, a second step, the editor, its check. */
+export type Mode = "idle" | "reject" | "confirm" | "edit" | "check";
+
+/** A reason to look twice before approving. */
+export interface Caution {
+  kind: "critical" | "hidden" | "unread";
+  what: string;
+  why: string;
+}
+
+/** A card that changed under the pointer takes no click for this long. */
+export const SETTLE_MS = 700;
+
+/** One person's reading of one card, from its appearance to the decision. */
+export class Review {
+  readonly mode = signal<Mode>("idle");
+  readonly busy = signal(false);
+  readonly notice = signal<string | null>(null);
+  readonly reason = signal("");
+  readonly draft = signal("");
+  /** The content stands on the screen; before that nothing can be approved. */
+  readonly ready = signal(false);
+  /** The end of the content has been in view. */
+  readonly ended = signal(false);
+  /** Hidden characters in what would be done. */
+  readonly hidden = signal(0);
+  /** True while the card is too new to take a click. */
+  readonly settling = signal(true);
+  readonly detail: ReadonlySignal<ActionDetail | null>;
+  readonly cautions: ReadonlySignal<Caution[]>;
+  readonly #decided: (action: Action) => void;
+  #digest = "";
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(loaded: Signal<Loaded>, decided: (action: Action) => void) {
+    this.detail = computed(() => {
+      const value = loaded.value;
+      return value && "detail" in value ? value.detail : null;
+    });
+    this.cautions = computed(() => this.detail.value ? this.#cautionsOf(this.detail.value) : []);
+    this.#decided = decided;
+  }
+
+  /** Called when a version of the card comes onto the screen. */
+  show(detail: ActionDetail): void {
+    clearTimeout(this.#timer);
+    this.settling.value = true;
+    this.#timer = setTimeout(() => this.settling.value = false, SETTLE_MS);
+    const changed = this.#digest !== "" && this.#digest !== detail.digest;
+    this.#digest = detail.digest;
+    this.mode.value = "idle";
+    if (changed) this.#reread();
+  }
+
+  /** Approves what is shown, after a second step where there is a reason for one. */
+  approve(confirmed = false): void {
+    if (!this.#canDecide()) return;
+    if (!this.ready.value) {
+      this.notice.value = "Still loading what would be done; nothing was approved.";
+    } else if (this.cautions.value.length > 0 && !confirmed) {
+      this.open("confirm");
+    } else {
+      void this.#send((json, id, project) =>
+        api(project).api.actions[":id"].approve.$post({ param: { id }, json })
+      );
+    }
+  }
+
+  reject(): void {
+    if (!this.#canDecide()) return;
+    const reason = this.reason.value.trim();
+    void this.#send((json, id, project) =>
+      api(project).api.actions[":id"].reject.$post({
+        param: { id },
+        json: reason ? { ...json, reason } : json,
+      })
+    );
+  }
+
+  approveEdited(): void {
+    const detail = this.detail.value;
+    if (!detail || !this.#canDecide()) return;
+    const edit = detail.command === null
+      ? { content: this.draft.value }
+      : { command: this.draft.value };
+    void this.#send((json, id, project) =>
+      api(project).api.actions[":id"]["approve-with-edit"].$post({
+        param: { id },
+        json: { ...json, ...edit },
+      })
+    );
+  }
+
+  /** Opens another step of the bar. */
+  open(mode: Mode): void {
+    const detail = this.detail.value;
+    if (detail?.status !== "pending") return;
+    if (mode === "edit" && this.mode.value !== "check") {
+      const text = editableOf(detail);
+      if (text === null) return;
+      this.draft.value = text;
+    }
+    this.notice.value = null;
+    this.mode.value = mode;
+  }
+
+  /** Back to the plain bar. */
+  close(): void {
+    this.mode.value = this.mode.value === "check" ? "edit" : "idle";
+  }
+
+  #canDecide(): boolean {
+    const detail = this.detail.value;
+    if (!detail || this.busy.value || detail.status !== "pending") return false;
+    if (!this.settling.value) return true;
+    this.notice.value = "This card has only just come up. Read it, then press again.";
+    return false;
+  }
+
+  async #send(
+    call: (
+      json: { expected_digest: string },
+      id: string,
+      project: string,
+    ) => Parameters<typeof unwrap<Action>>[0],
+  ): Promise<void> {
+    const detail = this.detail.value!;
+    this.busy.value = true;
+    this.notice.value = null;
+    try {
+      const action = await unwrap(
+        call({ expected_digest: detail.digest }, detail.id, detail.project_id),
+      );
+      this.#decided(action);
+    } catch (error) {
+      await this.#refused(error, detail);
+    } finally {
+      this.busy.value = false;
+    }
+  }
+
+  async #refused(error: unknown, shown: ActionDetail): Promise<void> {
+    const status = error instanceof ProblemError ? error.problem.status : 0;
+    if (status === 409 || status === 412) await refresh(shown.id, shown.project_id);
+    const detail = this.detail.value ?? shown;
+    if (status === 412) {
+      this.notice.value = "It changed while you were reading. This is the new version; " +
+        "nothing was approved.";
+    } else if (status === 409 && detail.status !== "pending") {
+      this.mode.value = "idle";
+      this.notice.value = `Your decision was not used: already ${statusWord(detail.status)} by ${
+        deciderOf(detail.decided_by)
+      }.`;
+    } else this.notice.value = explain(error);
+  }
+
+  #reread(): void {
+    this.ready.value = false;
+    this.ended.value = false;
+    this.hidden.value = 0;
+    this.notice.value = "It changed just now. What you see is the new version.";
+  }
+
+  #cautionsOf(detail: ActionDetail): Caution[] {
+    const cautions: Caution[] = [];
+    if (detail.risk.level === "critical") {
+      const worst = [...detail.risk.factors].sort((a, b) => b.weight - a.weight)[0];
+      cautions.push({
+        kind: "critical",
+        what: `Critical risk, ${detail.risk.score} of 100`,
+        why: worst?.why ?? "The sum of its risk factors is critical.",
+      });
+    }
+    if (this.hidden.value > 0) {
+      cautions.push({
+        kind: "hidden",
+        what: count(this.hidden.value, "hidden character"),
+        why: "Text can look like something else than what would be done. " +
+          "Each one is marked where it stands.",
+      });
+    }
+    if (this.ready.value && !this.ended.value) {
+      cautions.push({
+        kind: "unread",
+        what: "You have not seen all of it",
+        why: "Part of what would be done is further down.",
+      });
+    }
+    return cautions;
+  }
+}
+
+/** The text that a reviewer may change, or null where there is none. */
+export function editableOf(detail: ActionDetail): string | null {
+  if (detail.tool === "run_command") return detail.command;
+  if (detail.tool === "write_file" || detail.tool === "edit_file") {
+    return detail.after?.text ?? null;
+  }
+  return null;
+}

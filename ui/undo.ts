@@ -1,0 +1,79 @@
+import { signal } from "@preact/signals";
+import type { ActionDetail, RollbackResult } from "../server/actions/schema.ts";
+import type { Problem } from "../server/errors.ts";
+import { api, explain, ProblemError, unwrap } from "./client.ts";
+import { refresh } from "./state.ts";
+
+/** What a roll-back would do, or why it cannot be done just so. */
+export type Preview =
+  | { kind: "plan"; result: RollbackResult }
+  | { kind: "conflict"; problem: Problem }
+  | { kind: "problem"; text: string };
+
+/** The undoing of one action: first tried dry, then done. */
+export class Undo {
+  readonly preview = signal<Preview | null>(null);
+  readonly open = signal(false);
+  readonly busy = signal(false);
+
+  /** Asks what would change, without changing it. */
+  async look(detail: ActionDetail): Promise<void> {
+    this.open.value = true;
+    this.preview.value = null;
+    try {
+      this.preview.value = { kind: "plan", result: await call(detail, { dry_run: true }) };
+    } catch (error) {
+      this.preview.value = previewOf(error);
+    }
+  }
+
+  /** Does it; on a conflict nothing is touched unless `on_conflict` says how to go on. */
+  async run(detail: ActionDetail, on_conflict?: "merge" | "force"): Promise<RollbackResult | null> {
+    if (this.busy.value) return null;
+    this.busy.value = true;
+    try {
+      const result = await call(detail, on_conflict ? { on_conflict } : {});
+      this.open.value = false;
+      return result;
+    } catch (error) {
+      this.preview.value = previewOf(error);
+      return null;
+    } finally {
+      this.busy.value = false;
+      await refresh(detail.id, detail.project_id);
+    }
+  }
+
+  close(): void {
+    this.open.value = false;
+  }
+}
+
+/** Why this action cannot be rolled back, or null when it can. */
+export function whyNotUndo(detail: ActionDetail): string | null {
+  if (detail.status === "rolled_back") return "It is rolled back already";
+  if (detail.status !== "approved" || detail.execution !== "succeeded") {
+    return "It was not carried out";
+  }
+  if (!detail.reversible) return "What was there before is not kept";
+  return null;
+}
+
+/** Whether what was undone can be asked for again. */
+export function canReplay(detail: ActionDetail): boolean {
+  return detail.status === "rolled_back" && detail.command === null && detail.tool !== "rollback";
+}
+
+function call(detail: ActionDetail, json: { dry_run?: boolean; on_conflict?: "merge" | "force" }) {
+  const { id, project_id } = detail;
+  return unwrap<RollbackResult>(
+    api(project_id).api.actions[":id"].rollback.$post({ param: { id }, json }),
+  );
+}
+
+function previewOf(error: unknown): Preview {
+  if (error instanceof ProblemError && error.problem.code === "conflict") {
+    return { kind: "conflict", problem: error.problem };
+  }
+  return { kind: "problem", text: explain(error) };
+}

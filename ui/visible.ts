@@ -1,0 +1,132 @@
+/** A stretch of text that is shown in one way. */
+export interface Segment {
+  kind: "text" | "hidden" | "blank" | "mixed";
+  text: string;
+  /** What a person reads on hover or in place of the text. */
+  note?: string;
+}
+
+const PRINTABLE = /^[\x20-\x7e]*$/;
+const PRINTABLE_CODE = /^[\x20-\x7e\t\n]*$/;
+// Everything that has no mark of its own on the screen, or changes how its neighbours are drawn.
+const HIDDEN =
+  /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/u;
+const PIECES = new RegExp(
+  `(?<hidden>${HIDDEN.source})|(?<blank> {81,})|(?<marks>\\p{M}{4,})|(?<word>(?:[\\p{L}\\p{N}_]\\p{M}{0,3}(?!\\p{M}))+)`,
+  "gu",
+);
+const SCRIPTS: readonly [string, RegExp][] = [
+  ["Latin", /\p{Script=Latin}/u],
+  ["Cyrillic", /\p{Script=Cyrillic}/u],
+  ["Greek", /\p{Script=Greek}/u],
+  ["Armenian", /\p{Script=Armenian}/u],
+  ["Cherokee", /\p{Script=Cherokee}/u],
+];
+const NAMES: Record<number, string> = {
+  0x00: "null",
+  0x07: "bell",
+  0x08: "backspace",
+  0x09: "tab",
+  0x0a: "line feed",
+  0x0d: "carriage return",
+  0x1b: "escape: starts a terminal sequence",
+  0x7f: "delete",
+  0xa0: "no-break space",
+  0xad: "soft hyphen",
+  0x200b: "zero-width space",
+  0x200c: "zero-width non-joiner",
+  0x200d: "zero-width joiner",
+  0x200e: "left-to-right mark",
+  0x200f: "right-to-left mark",
+  0x202a: "left-to-right embedding",
+  0x202b: "right-to-left embedding",
+  0x202c: "end of direction change",
+  0x202d: "left-to-right override",
+  0x202e: "right-to-left override: shows text backwards",
+  0x2060: "word joiner",
+  0x2066: "left-to-right isolate",
+  0x2067: "right-to-left isolate",
+  0x2068: "first strong isolate",
+  0x2069: "end of isolate",
+  0xfeff: "byte order mark",
+};
+
+/**
+ * Cuts text into what can be shown as it is and what must be made visible. In code, tabs and line
+ * feeds are layout; anywhere else they are hidden characters like the rest.
+ */
+export function segments(text: string, options: { code?: boolean } = {}): Segment[] {
+  const plain = options.code ? PRINTABLE_CODE : PRINTABLE;
+  if (plain.test(text) && !text.includes(" ".repeat(81))) return [{ kind: "text", text }];
+  const found: Segment[] = [];
+  let from = 0;
+  for (const match of text.matchAll(PIECES)) {
+    const segment = special(match, options.code === true);
+    if (!segment) continue;
+    if (match.index > from) found.push({ kind: "text", text: text.slice(from, match.index) });
+    found.push(segment);
+    from = match.index + match[0].length;
+  }
+  if (from < text.length) found.push({ kind: "text", text: text.slice(from) });
+  return found;
+}
+
+/** How many characters of the text a reader could not see. */
+export function countHidden(text: string, options: { code?: boolean } = {}): number {
+  return segments(text, options).filter((segment) => segment.kind === "hidden").length;
+}
+
+/** The name of an internationalised host that could be mistaken for another, or null. */
+export function findPunycode(text: string): string | null {
+  return text.match(/\bxn--[a-z0-9-]+(?:\.[a-z0-9-]+)*/i)?.[0] ?? null;
+}
+
+/** Text for places that take only a string (titles, document.title): chips in square brackets. */
+export function flatten(text: string): string {
+  return segments(text).map((segment) => segment.text).join("");
+}
+
+function special(match: RegExpMatchArray, code: boolean): Segment | null {
+  const text = match[0];
+  const { hidden, blank, marks } = match.groups ?? {};
+  if (hidden) {
+    if (code && (text === "\t" || text === "\n")) return null;
+    return chipOf(text);
+  }
+  if (blank) {
+    return { kind: "blank", text: `[${text.length} spaces]`, note: "a long run of spaces" };
+  }
+  if (marks) {
+    const count = [...text].length;
+    return {
+      kind: "hidden",
+      text: `[${count} combining marks]`,
+      note: "marks stacked on one letter",
+    };
+  }
+  return mixed(text);
+}
+
+function chipOf(character: string): Segment {
+  const point = character.codePointAt(0)!;
+  const hex = point.toString(16).toUpperCase().padStart(4, "0");
+  return { kind: "hidden", text: `[U+${hex}]`, note: NAMES[point] ?? nameOfRange(point) };
+}
+
+function nameOfRange(point: number): string {
+  if (point < 0xa0) return "control character";
+  if (point >= 0xe0000 && point <= 0xe007f) return "invisible tag character";
+  if ((point >= 0xfe00 && point <= 0xfe0f) || (point >= 0xe0100 && point <= 0xe01ef)) {
+    return "variation selector";
+  }
+  if (point >= 0xd800 && point <= 0xdfff) return "half of a character";
+  return "character without a mark of its own";
+}
+
+// A word in two alphabets is how "аpple" passes for "apple"; whole words in one alphabet are fine.
+function mixed(word: string): Segment | null {
+  if (PRINTABLE.test(word)) return null;
+  const scripts = SCRIPTS.filter(([, pattern]) => pattern.test(word)).map(([name]) => name);
+  if (scripts.length < 2) return null;
+  return { kind: "mixed", text: word, note: `one word, two alphabets: ${scripts.join(" and ")}` };
+}
