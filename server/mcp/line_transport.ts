@@ -13,7 +13,7 @@ export interface LineOptions {
 
 // A write of 16 MiB, every byte of it escaped as \u00XX, is the longest line that could be taken.
 const MAX_LINE_BYTES = 96 * 1024 * 1024;
-const LINGER_MS = 1_000;
+const LINGER_MS = 3_000;
 const EDGE_BYTES = 1024;
 const NEWLINE = 0x0a;
 
