@@ -59,6 +59,11 @@ export class CommandRuns {
     await run;
   }
 
+  /** Whether the command runs here now. */
+  holds(action_id: string): boolean {
+    return this.#running.has(action_id);
+  }
+
   get isBusy(): boolean {
     return this.#running.size > 0;
   }

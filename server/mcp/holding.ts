@@ -72,7 +72,7 @@ export class Holding {
       now,
     });
     try {
-      while (!isSettled(current) && now() < until && !call.signal.aborted) {
+      while (!this.#isOver(current) && now() < until && !call.signal.aborted) {
         current = await this.#step(current, until, call);
       }
       return current;
@@ -86,19 +86,36 @@ export class Holding {
   }
 
   async #step(current: Submitted, until: number, call: Call): Promise<Submitted> {
+    const { now } = this.#options;
+    const asked = now();
+    if (this.#isOurs(current)) return await this.#run(current, until, call);
+    const slice = Math.max(0, Math.min(SLICE_MS, until - asked));
+    return await this.#wait(current.id, slice, until, call);
+  }
+
+  /** Runs a command here, or finds that somebody else does. */
+  async #run(current: Submitted, until: number, call: Call): Promise<Submitted> {
     const { now, runs } = this.#options;
     const asked = now();
-    if (mayRun(current)) {
-      await Promise.race([runs.run(current.id), rest(until - asked, call.signal)]);
-    }
-    const slice = mayRun(current) ? 0 : Math.max(0, Math.min(SLICE_MS, until - asked));
-    const grace = mayRun(current) ? SUBMIT_MS : 0;
-    const next = await this.#wait(current.id, slice, until + grace, call);
-    // Somebody else may be running it, or every place be taken: never ask in a tight circle.
+    const refused = await Promise.race([
+      runs.run(current.id).then(() => null, (error: unknown) => ({ error })),
+      rest(until - asked, call.signal).then(() => null),
+    ]);
+    const next = await this.#wait(current.id, 0, until + SUBMIT_MS, call);
+    if (refused && !isSettled(next)) throw refused.error;
+    // Every place may be taken: never ask in a tight circle.
     const breath = Math.min(asked + BREATH_MS, until) - now();
-    const waits = !isSettled(next) && mayRun(next) === mayRun(current);
-    if (waits && breath > 0) await rest(breath, call.signal);
+    if (!this.#isOver(next) && breath > 0) await rest(breath, call.signal);
     return next;
+  }
+
+  #isOver(action: Submitted): boolean {
+    return isSettled(action) && !this.#options.runs.holds(action.id);
+  }
+
+  /** Approved and nobody's yet, or running here, whatever a daemon that was restarted knows of it. */
+  #isOurs(action: Submitted): boolean {
+    return mayRun(action) || this.#options.runs.holds(action.id);
   }
 
   #wait(id: string, timeout_ms: number, until: number, call: Call): Promise<Submitted> {

@@ -21,7 +21,9 @@ export class FakeDaemon {
   projects: HubProject[] = [];
   /** While true nobody answers, as while the daemon is being restarted. */
   away = false;
-  /** Calls that find the daemon away, before they are served all the same. */
+  /** Why the next claim is refused for good. */
+  unclaimable: string | null = null;
+  /** How often somebody looked for the daemon. */
   connects = 0;
   #keys = new Map<string, string>();
   #next = 1;
@@ -104,6 +106,11 @@ export class FakeDaemon {
       const action = this.#get(c.req.param("id"));
       if (action.status !== "approved" || action.execution !== "none") {
         return c.json({ code: "conflict", status: 409, detail: "Cannot claim" }, 409);
+      }
+      if (this.unclaimable) {
+        action.execution = "failed";
+        action.error = this.unclaimable;
+        return c.json({ code: "invalid", status: 400, detail: this.unclaimable }, 400);
       }
       action.execution = "running";
       this.claims.push(action.id);

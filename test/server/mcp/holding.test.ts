@@ -216,6 +216,33 @@ test("a command outlasts the call that waits for it, and await_action brings its
   await agent.close();
 });
 
+test("a daemon that was restarted may not know of a command that runs here: it is waited for", async () => {
+  const agent = await connectAgent();
+  const args = { command: "sleep 0.4; echo late", wait_ms: 50 };
+  const { body } = await agent.call("run_command", args);
+  const action_id = body.action_id as string;
+  agent.daemon.decide(action_id, { execution: "unknown" });
+  expect((await agent.call("await_action", { action_id })).body).toMatchObject({
+    execution: "succeeded",
+    output: "late\n",
+  });
+  await agent.close();
+});
+
+test("a command that may not run any more says why", async () => {
+  const agent = await connectAgent();
+  const { body } = await agent.call("run_command", { command: "echo held", wait_ms: 10 });
+  const action_id = body.action_id as string;
+  agent.daemon.unclaimable = "its folder has gone";
+  agent.daemon.decide(action_id, { status: "approved" });
+  const answer = await agent.call("await_action", { action_id });
+  expect(answer).toMatchObject({
+    isError: true,
+    body: { action_id, execution: "failed", error: "its folder has gone" },
+  });
+  await agent.close();
+});
+
 test("an output over the cap is cut, and the cut is told", async () => {
   const agent = await connectAgent();
   const { body } = await agent.call("run_command", { command: "seq 1 100000" });
