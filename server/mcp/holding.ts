@@ -1,5 +1,6 @@
 import type { SubmitInput } from "../actions/schema.ts";
-import { DEFAULT_WAIT_MS } from "../constants.ts";
+import { DEFAULT_WAIT_MS, REQUEST_LIMITS } from "../constants.ts";
+import { GateError } from "../errors.ts";
 import type { CommandRuns } from "./command_runs.ts";
 import { type DaemonLink, isAway, rest } from "./daemon_link.ts";
 import { type ProgressTiming, type SendProgress, startProgress } from "./progress.ts";
@@ -42,6 +43,7 @@ export class Holding {
     // is the same action, and its id is known from the start.
     const init = input.tool === "read_file" ? undefined : { headers: { "Idempotency-Key": id() } };
     const json = { ...input, wait_ms: 0 };
+    refuseTooLarge(json);
     const first = await link.call(
       (client) => client.api.actions.$post({ json }, init),
       { project, until: now() + SUBMIT_MS, signal: call.signal },
@@ -128,6 +130,14 @@ export class Holding {
       { until, signal: call.signal },
     );
   }
+}
+
+/** The daemon would cut the line in the middle of it, and nobody could tell that from a crash. */
+function refuseTooLarge(json: SubmitInput): void {
+  const limit = REQUEST_LIMITS.content_body_bytes;
+  if (Buffer.byteLength(JSON.stringify(json)) <= limit) return;
+  const detail = `Cannot take this call: it is over ${limit} bytes`;
+  throw new GateError("too_large", detail);
 }
 
 function untilOf(call: Call, now: () => number): number {

@@ -138,7 +138,7 @@ export class LineTransport implements Transport {
 /** The id of a request that could not be read: where clients write it, first or last. */
 function idOf(line: string): number | string | null {
   const value = String.raw`"id"\s*:\s*(\d{1,15}|"[\w.:-]{1,100}")`;
-  const first = new RegExp(String.raw`^\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?${value}`);
+  const first = new RegExp(String.raw`^\{\s*(?:"jsonrpc"\s*:\s*"[^"]{0,9}"\s*,\s*)?${value}`);
   const last = new RegExp(String.raw`${value}\s*\}$`);
   const found = first.exec(line.slice(0, EDGE_BYTES)) ?? last.exec(line.slice(-EDGE_BYTES));
   return found ? JSON.parse(found[1]!) : null;

@@ -3,6 +3,7 @@ import { Action, ActionStatus, Execution } from "../actions/schema.ts";
 import { ProblemError } from "../client.ts";
 import { Effect } from "../policy/schema.ts";
 import { HubProject } from "../projects/schema.ts";
+import { GateError } from "../errors.ts";
 import { LostError } from "./daemon_link.ts";
 import type { CallToolResult } from "./sdk.ts";
 
@@ -99,6 +100,8 @@ export function toResult(submitted: Submitted): CallToolResult {
 export function toProblem(error: unknown): CallToolResult {
   const problem = error instanceof ProblemError
     ? error.problem
+    : error instanceof GateError
+    ? error.toProblem()
     : { code: "unavailable", detail: error instanceof Error ? error.message : String(error) };
   return answer({ message: problemMessage(error, problem), error: { ...problem } }, true);
 }

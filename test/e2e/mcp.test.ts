@@ -1,0 +1,228 @@
+import type { ChildProcess } from "node:child_process";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { identify } from "../../server/runtime/processes.ts";
+import { connect, decide, heldAction, initialize, POLICIES, toolCall } from "./mcp_agent.ts";
+import { until, World } from "./world.ts";
+
+let world: World;
+
+beforeAll(async () => {
+  world = await World.create("deno");
+  await world.init(POLICIES);
+});
+
+afterAll(async () => await world?.close());
+
+describe("gate mcp, as a host starts it", () => {
+  test("answers a probe before initialize, survives nonsense, prints JSON-RPC only", async () => {
+    const lines = [
+      '{"jsonrpc":"2.0","id":"probe-1","method":"server/discover","params":{}}',
+      "this is no JSON",
+      '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":',
+      '{"jsonrpc":"1.0","id":4,"method":"ping"}',
+      initialize(0, "2025-06-18"),
+      '{"jsonrpc":"2.0","method":"notifications/initialized"}',
+      '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0}}',
+      toolCall(5, "write_file", { path: "piped.txt", content: "piped" }),
+    ];
+    const { stdout, stderr, code } = await world.run(["mcp"], { input: lines.join("\n") + "\n" });
+    const answers = stdout.trim().split("\n").map((line) => JSON.parse(line));
+    expect(answers.map(({ id, error, result }) => [id, error?.code ?? Object.keys(result)]))
+      .toEqual([
+        ["probe-1", -32601],
+        [3, -32700],
+        [4, -32600],
+        [0, ["protocolVersion", "capabilities", "serverInfo", "instructions"]],
+        [5, ["content", "structuredContent"]],
+      ]);
+    expect(answers[3].result.protocolVersion).toBe("2025-06-18");
+    expect(answers[4].result.structuredContent.status).toBe("approved");
+    expect(stderr).toContain("not valid JSON");
+    expect(code).toBe(0);
+    expect(readFileSync(join(world.project, "piped.txt"), "utf8")).toBe("piped");
+  });
+
+  test.each(["SIGTERM", "SIGINT"] as const)("puts itself in order on %s", async (signal) => {
+    const child = world.spawn(["mcp"]);
+    child.stdin!.write(initialize(1) + "\n" + toolCall(2, "project_info", {}) + "\n");
+    const { session_id } = await infoFrom(child);
+    child.kill(signal);
+    await endOf(child);
+    const { ended_at } = (await world.api("GET", `/api/sessions/${session_id}`)).body;
+    expect(ended_at).toEqual(expect.any(String));
+  });
+
+  test("kills what it runs when its host goes away, and reports it", async () => {
+    const child = world.spawn(["mcp"]);
+    const mark = join(world.project, "running");
+    const command =
+      `(trap '' TERM; touch ${mark}; while :; do :; done) & echo $! > ${mark}.pid; wait`;
+    child.stdin!.write(initialize(1) + "\n");
+    child.stdin!.write(toolCall(2, "run_command", { command }) + "\n");
+    await until(
+      "it runs",
+      () => existsSync(mark) && /\d\n/.test(readFileSync(`${mark}.pid`, "utf8")),
+    );
+    child.stdin!.end();
+    await endOf(child);
+    const background = Number(readFileSync(`${mark}.pid`, "utf8"));
+    await until("nothing of it is left", () => identify(background) === null);
+    const { items } = (await world.api("GET", "/api/actions?tool=run_command&limit=1")).body;
+    expect(items[0]).toMatchObject({ command, execution: "failed", exit_code: null });
+    expect(items[0].error).toBeTruthy();
+  });
+});
+
+describe("an agent on gate mcp", () => {
+  test("twenty calls at once are all carried out", async () => {
+    const agent = await connect(world);
+    const paths = Array.from({ length: 20 }, (_, i) => `many/${i}.txt`);
+    const answers = await Promise.all(
+      paths.map((path) => agent.call("write_file", { path, content: path })),
+    );
+    expect(answers.map(({ body }) => body.execution)).toEqual(paths.map(() => "succeeded"));
+    for (const path of paths) expect(read(path)).toBe(path);
+    await agent.close();
+  });
+
+  test("a content of eight megabytes arrives whole, one that is too large is refused", async () => {
+    const agent = await connect(world);
+    const content = "0123456789abcdé\n".repeat(500_000);
+    expect((await agent.call("write_file", { path: "big", content })).body.execution)
+      .toBe("succeeded");
+    expect(read("big")).toBe(content);
+    const { isError, body } = await agent.call("write_file", {
+      path: "big",
+      content: content + content + content,
+    });
+    expect(isError).toBe(true);
+    expect(body.error.code).toBe("too_large");
+    expect((await agent.call("project_info")).body.project).toBe("demo");
+    await agent.close();
+  });
+
+  test("a hold outlives the daemon: killed, started again, approved, delivered", async () => {
+    const agent = await connect(world);
+    const answer = agent.call("write_file", { path: "held/a.txt", content: "kept" });
+    const held = await heldAction(world);
+    await world.kill(await world.daemonPid());
+    const status = await until(
+      "a daemon is back",
+      async () => (await world.api("GET", "/api/daemon/status").catch(() => null))?.body,
+    );
+    expect(status.pid).toBeGreaterThan(0);
+    await decide(world, held.id, "approve");
+    expect((await answer).body).toMatchObject({ action_id: held.id, execution: "succeeded" });
+    expect(read("held/a.txt")).toBe("kept");
+    await agent.close();
+  });
+
+  test("an approved command whose holder has gone is run by whoever awaits it", async () => {
+    const first = await connect(world);
+    const command = "printf 'by the %s' second";
+    const { body } = await first.call("run_command", { command, wait_ms: 50 });
+    expect(body).toMatchObject({ status: "pending", next_tool: "await_action" });
+    await first.kill();
+    await decide(world, body.action_id, "approve");
+    const second = await connect(world);
+    const found = await second.call("get_action", { action_id: body.action_id });
+    expect(found.body).toMatchObject({ status: "approved", execution: "none" });
+    const answers = await Promise.all(
+      [1, 2].map(() => second.call("await_action", { action_id: body.action_id })),
+    );
+    for (const { body } of answers) {
+      expect(body).toMatchObject({ execution: "succeeded", output: "by the second" });
+    }
+    await second.close();
+  });
+
+  test("a command runs as the reviewer edited it, in the agent's environment and folder", async () => {
+    const agent = await connect(world, { env: { FROM_AGENT: "seen" } });
+    const answer = agent.call("run_command", { command: "printf mine" });
+    const held = await heldAction(world);
+    await decide(world, held.id, "approve-with-edit", { command: 'printf "$FROM_AGENT $PWD"' });
+    const { body } = await answer;
+    expect(body).toMatchObject({ edited: true, exit_code: 0, output: `seen ${root()}` });
+    expect(body.final_command).toBe('printf "$FROM_AGENT $PWD"');
+    expect(body.message).toContain("a reviewer changed it");
+    await agent.close();
+  });
+
+  test("a write tells the agent what the reviewer made of it", async () => {
+    const agent = await connect(world);
+    const answer = agent.call("write_file", { path: "held/b.txt", content: "mine\n" });
+    const held = await heldAction(world);
+    await decide(world, held.id, "approve-with-edit", { content: "ours\n" });
+    const { body } = await answer;
+    expect(body).toMatchObject({ edited: true, execution: "succeeded", final_content: "ours\n" });
+    expect(body.diff).toMatch(/-mine\n\+ours\n/);
+    expect(read("held/b.txt")).toBe("ours\n");
+    await agent.close();
+  });
+
+  test("an output over the cap is cut, and the cut is announced", async () => {
+    const agent = await connect(world);
+    const { body } = await agent.call("run_command", { command: "seq 1 20000" });
+    expect(body).toMatchObject({ exit_code: 0, truncated: true });
+    expect(body.output).toMatch(/^1\n2\n[^]*20000\n$/);
+    expect(body.output.length).toBeLessThan(2_300);
+    await agent.close();
+  });
+
+  test("a cancelled call decides nothing", async () => {
+    const agent = await connect(world);
+    const giveUp = new AbortController();
+    const args = { path: "held/c.txt", content: "later" };
+    const call = agent.client.callTool({ name: "write_file", arguments: args }, undefined, {
+      signal: giveUp.signal,
+    });
+    const held = await heldAction(world);
+    giveUp.abort();
+    await expect(call).rejects.toThrow();
+    await decide(world, held.id, "approve");
+    expect((await agent.call("await_action", { action_id: held.id })).body.execution)
+      .toBe("succeeded");
+    expect(read("held/c.txt")).toBe("later");
+    await agent.close();
+  });
+
+  test("a rollback restores what was there", async () => {
+    const agent = await connect(world);
+    world.write("old.txt", "old");
+    const { body } = await agent.call("write_file", { path: "old.txt", content: "new" });
+    expect((await agent.call("rollback_action", { action_id: body.action_id })).body)
+      .toMatchObject({ tool: "rollback", execution: "succeeded" });
+    expect(read("old.txt")).toBe("old");
+    expect((await agent.call("get_action", { action_id: body.action_id })).body.status)
+      .toBe("rolled_back");
+    await agent.close();
+  });
+});
+
+/** What `project_info` answered on the child's output. */
+async function infoFrom(child: ChildProcess): Promise<{ session_id: string }> {
+  let said = "";
+  child.stdout!.on("data", (chunk) => said += chunk);
+  return await until(
+    "it has answered",
+    () =>
+      said.trim().split("\n").map((line) => JSON.parse(line || "{}").result?.structuredContent)
+        .find(
+          (info) => info?.session_id,
+        ),
+  );
+}
+
+function endOf(child: ChildProcess): Promise<number | null> {
+  return new Promise((resolve) => child.on("close", resolve));
+}
+
+function read(path: string): string {
+  return readFileSync(join(world.project, path), "utf8");
+}
+
+function root(): string {
+  return realpathSync(world.project);
+}
