@@ -17,8 +17,14 @@ export async function detailOf(services: ActionServices, id: string): Promise<Ac
       ? {
         text: await shownText(services, change.after.sha256, change.after.bytes),
         bytes: change.after.bytes,
+        mode: change.after.mode,
       }
       : null,
+    changes: (row.plan?.changes ?? []).map(({ shown, before, after }) => ({
+      path: shown,
+      before_sha256: before?.sha256 ?? null,
+      after_sha256: after?.sha256 ?? null,
+    })),
     proposed: await proposedOf(services, row),
     analysis: row.analysis,
     output: row.output_sha256 === null ? null : await shownOutput(services, row),

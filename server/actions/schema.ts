@@ -225,7 +225,16 @@ export const ActionDetail = Action.extend({
     bytes: z.number().int(),
     mode: z.number().int().nullable(),
   }).nullable(),
-  after: z.object({ text: z.string().nullable(), bytes: z.number().int() }).nullable(),
+  after: z.object({
+    text: z.string().nullable(),
+    bytes: z.number().int(),
+    mode: z.number().int().nullable().describe("null keeps the old one"),
+  }).nullable(),
+  changes: z.array(z.object({
+    path: z.string(),
+    before_sha256: z.string().nullable(),
+    after_sha256: z.string().nullable(),
+  })).describe("every file that changes, in order; a move changes two"),
   proposed: z.object({ content: z.string().nullable(), command: z.string().nullable() }).nullable()
     .describe("what the agent had asked for, when a reviewer changed it"),
   analysis: z.object({
