@@ -39,7 +39,7 @@ async function answer(
     method: raw.method,
     headers: new Headers(raw.headers),
     body: body && body.length > 0 ? body : null,
-    signal: raw.signal,
   });
+  Object.defineProperty(request, "signal", { get: () => raw.signal });
   return await router.fetch(request, { caller, json });
 }

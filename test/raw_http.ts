@@ -46,8 +46,11 @@ async function writeAll(socket: Socket, pieces: Iterable<string | Uint8Array>): 
     if (socket.destroyed) return;
     if (socket.write(piece)) continue;
     await new Promise<void>((resolve) => {
-      socket.once("drain", resolve);
-      socket.once("close", () => resolve());
+      const go = () => {
+        socket.off("drain", go).off("close", go);
+        resolve();
+      };
+      socket.on("drain", go).on("close", go);
     });
   }
 }

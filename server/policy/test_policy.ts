@@ -54,6 +54,10 @@ function toRequest(input: PolicyTestInput, around: Surroundings): Request {
 
 function toolRequest(tool: string, input: PolicyTestInput): Request {
   const { path, command, content } = input;
+  // A misspelt action must not be taken for a tool that no rule speaks of.
+  if (input.input === undefined && (path !== undefined || command !== undefined)) {
+    throw refuse(`no action is called "${tool}"; for a tool of the host give its "input"`);
+  }
   const given = Object.entries({ path, command, content, ...input.input });
   return {
     kind: "tool",

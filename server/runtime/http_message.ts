@@ -8,6 +8,30 @@ export interface ResponseLimits {
   drain_bytes: number;
 }
 
+/** Tells when a client has gone. Its signal is made on demand: it costs more than all the rest. */
+export class ClientPresence {
+  #gone = false;
+  #controller: AbortController | null = null;
+
+  constructor(request: IncomingMessage, response: ServerResponse) {
+    const leave = () => this.#leave();
+    request.on("error", leave);
+    response.on("error", leave);
+    response.on("close", () => response.writableFinished || this.#leave());
+  }
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#gone) this.#controller.abort();
+    return this.#controller.signal;
+  }
+
+  #leave(): void {
+    this.#gone = true;
+    this.#controller?.abort();
+  }
+}
+
 /** Reads one request's body, counting its bytes itself. */
 export class BodyReader {
   readonly #request: IncomingMessage;
@@ -73,7 +97,7 @@ export function rejectRest(
 export async function writeResponse(
   response: ServerResponse,
   answer: Response,
-  signal: AbortSignal,
+  client: { readonly signal: AbortSignal },
   limits: ResponseLimits,
 ): Promise<void> {
   try {
@@ -81,16 +105,27 @@ export async function writeResponse(
     for (const [name, value] of answer.headers) response.setHeader(name, value);
     if (isStream(answer)) {
       response.flushHeaders();
-      await pump(response, answer.body!, signal, limits);
+      await pump(response, answer.body!, client.signal, limits);
+    } else if (!answer.body) {
+      response.end();
     } else {
-      const bytes = new Uint8Array(await answer.arrayBuffer());
-      if (answer.body) response.setHeader("content-length", bytes.length);
-      response.end(bytes);
+      // Node sends a text together with the head, but bytes after it.
+      const content = isText(answer)
+        ? await answer.text()
+        : new Uint8Array(await answer.arrayBuffer());
+      response.setHeader("content-length", Buffer.byteLength(content));
+      response.end(content);
     }
   } catch {
     // The head is out: all that can be said now is that the answer is not whole.
     response.destroy();
   }
+}
+
+const TEXT = /^(?:text\/|application\/(?:problem\+)?json)/;
+
+function isText(answer: Response): boolean {
+  return TEXT.test(answer.headers.get("content-type") ?? "");
 }
 
 function isStream(answer: Response): boolean {

@@ -9,7 +9,13 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { dirname } from "node:path";
 import { GateError } from "../errors.ts";
 import { REQUEST_LIMITS } from "../constants.ts";
-import { BodyReader, rejectRest, type ResponseLimits, writeResponse } from "./http_message.ts";
+import {
+  BodyReader,
+  ClientPresence,
+  rejectRest,
+  type ResponseLimits,
+  writeResponse,
+} from "./http_message.ts";
 
 /** One request as it came over the wire: nothing joined, decoded or followed. */
 export interface RawRequest {
@@ -136,23 +142,22 @@ async function handle(
   timeouts: Timeouts,
   port: number | null,
 ): Promise<void> {
-  const gone = new AbortController();
+  const client = new ClientPresence(request, response);
   const body = new BodyReader(request, response);
-  request.on("error", () => gone.abort());
-  response.on("error", () => gone.abort());
-  response.on("close", () => response.writableFinished || gone.abort());
   const raw: RawRequest = {
     method: request.method ?? "",
     target: request.url ?? "",
     headers: headerLines(request.rawHeaders),
     port,
-    signal: gone.signal,
+    get signal() {
+      return client.signal;
+    },
     readBody: (limit) => body.read(limit),
   };
   try {
     const answer = await options.handler(raw);
     rejectRest(request, response, timeouts);
-    await writeResponse(response, answer, gone.signal, timeouts);
+    await writeResponse(response, answer, raw, timeouts);
   } catch {
     response.destroy();
   }

@@ -73,7 +73,7 @@ function publish(count: number): void {
   gate.daemon.bus.publish(events);
 }
 
-test("a reader that never reads is dropped and costs nothing", async () => {
+test("h-6287434616 a reader that never reads is dropped and costs nothing", async () => {
   const client = listen(false);
   await until(async () => await readerCount() === 1);
   const before = process.memoryUsage().rss;
@@ -119,7 +119,7 @@ test("a client that closes its half of the connection is let go", async () => {
   socket.destroy();
 });
 
-test("300 readers leave the rest of the API quick and small", async () => {
+test("h-5c9df78a13 300 readers leave the rest of the API quick and small", async () => {
   const before = process.memoryUsage().rss;
   const clients = Array.from({ length: 300 }, () => listen(true));
   await until(async () => await readerCount() === 300);
