@@ -1,4 +1,5 @@
 import { ToolError } from "./errors.ts";
+import type { Strategy } from "./execute/race.ts";
 import { reachTarget } from "./execute/reach.ts";
 import { executeAll, type ScheduleOptions } from "./execute/schedule.ts";
 import { isLoopback, parseTarget, type Target } from "./execute/target.ts";
@@ -25,6 +26,7 @@ export interface RunOptions extends SourceOptions {
   header: Record<string, string>;
   secret: string[];
   insecure?: true;
+  raceStrategy: Strategy;
   allowDestructive?: true;
   waitForTarget?: number;
 }
@@ -90,6 +92,7 @@ function scheduleOptions(
     target,
     timeout_ms: options.timeout,
     insecure: options.insecure ?? false,
+    race_strategy: options.raceStrategy,
     headers: options.header,
     workers: options.workers,
     bail: options.bail ?? false,

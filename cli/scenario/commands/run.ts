@@ -1,4 +1,5 @@
 import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
+import { STRATEGIES } from "../execute/race.ts";
 import { DEPTHS } from "../generate/family.ts";
 import type { ScenarioIo } from "../io.ts";
 import { duration, header, list, oneOf, priorities, repeated, whole } from "../options.ts";
@@ -25,6 +26,7 @@ export function createCommand(io: ScenarioIo, exit: (code: number) => void): Com
     .option("--rate-limit <n>", "at most so many requests a second", whole(1, 100_000))
     .option("-H, --header <header>", 'add "Name: value" to every request', header, {})
     .option("--secret <name[=value]>", "fills {{name}} and is never shown (again)", repeated, [])
+    .option("--race-strategy <name>", STRATEGIES.join(", "), oneOf(STRATEGIES), "auto" as const)
     .option("--insecure", "accept any TLS certificate")
     .option("--allow-destructive", "send changing requests to another machine too")
     .option("--wait-for-target <time>", "wait so long for the target to come up", duration)

@@ -1,7 +1,7 @@
 import type { Execution, Scenario } from "../schema.ts";
 import { type CommandOptions, judgeCommand, runCommand } from "./command.ts";
 import { type HttpExchange, type HttpRequest, sendRequest } from "./http.ts";
-import { raceRequests } from "./race.ts";
+import { raceRequests, type Strategy } from "./race.ts";
 import type { Target } from "./target.ts";
 import { judgeExchange, judgeRace, type Verdict } from "./verdict.ts";
 import { semanticsWarnings } from "./warnings.ts";
@@ -11,6 +11,7 @@ export interface ExecuteOptions {
   target: Target;
   timeout_ms: number;
   insecure: boolean;
+  race_strategy: Strategy;
   /** Sent with every request; a scenario's own header of the same name wins. */
   headers: Record<string, string>;
   /** Fills in what only the target may see. */

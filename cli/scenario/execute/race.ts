@@ -1,8 +1,9 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
-import { connect as connectPlain, type Socket } from "node:net";
-import { connect as connectSecure } from "node:tls";
+import type { Socket } from "node:net";
+import { openSocket } from "./connect.ts";
 import { type HttpRequest, wireHeaders } from "./http.ts";
+import { raceOverHttp2 } from "./race_h2.ts";
 import { type RawAnswer, ResponseParser } from "./response_parser.ts";
 import { requestPath, type Target } from "./target.ts";
 
@@ -20,7 +21,7 @@ export interface RaceShot {
 
 /** A volley, with the proof of how simultaneous it was. */
 export interface Race {
-  strategy: "last-byte";
+  strategy: "last-byte" | "h2";
   shots: RaceShot[];
   /** Between the first and the last released byte. */
   spread_us: number;
@@ -29,20 +30,51 @@ export interface Race {
   error: string | null;
 }
 
+/** How the volley is released; `auto` takes HTTP/2 where TLS negotiates it. */
+export const STRATEGIES = ["auto", "last-byte", "h2"] as const;
+export type Strategy = typeof STRATEGIES[number];
+
 export interface RaceOptions {
   timeout_ms: number;
   insecure?: boolean;
+  race_strategy: Strategy;
 }
+
+/** Servers grant one HTTP/2 connection so many bytes before they must grant more. */
+const H2_BYTES = 60_000;
 
 /** Servers that distrust slow heads give up after this; the settle time stays well below. */
 const SETTLE_MS = { least: 20, most: 500 };
 
-/**
- * Fires `count` identical requests at once: each has its own open connection and all of its bytes
- * but the last on the server's side; then one synchronous loop sends the last bytes. Nothing else
- * is sent meanwhile (it hangs some servers).
- */
+/** Fires `count` identical requests at the same moment, by the best means the target offers. */
 export async function raceRequests(
+  target: Target,
+  request: HttpRequest,
+  count: number,
+  options: RaceOptions,
+): Promise<Race> {
+  const fits = count * Buffer.byteLength(request.body ?? "") < H2_BYTES;
+  const mayH2 = fits && options.race_strategy !== "last-byte" &&
+    (target.secure || options.race_strategy === "h2");
+  if (mayH2) {
+    const one = await openSocket(target, { ...options, protocols: ["h2", "http/1.1"] });
+    if (one instanceof Error) return brokenRace(one.message);
+    const speaks = one.protocol === "h2" || !target.secure;
+    const race = speaks
+      ? await raceOverHttp2(one.socket, target, request, count, options.timeout_ms)
+      : null;
+    one.socket.destroy();
+    if (race) return race;
+  }
+  return await raceByLastByte(target, request, count, options);
+}
+
+/**
+ * Each request has its own open connection and all of its bytes but the last on the server's side;
+ * then one synchronous loop sends the last bytes. Nothing else is sent meanwhile (it hangs some
+ * servers).
+ */
+async function raceByLastByte(
   target: Target,
   request: HttpRequest,
   count: number,
@@ -50,15 +82,16 @@ export async function raceRequests(
 ): Promise<Race> {
   const bytes = serialize(target, request);
   const opened = performance.now();
-  const lanes = await openLanes(target, count, options);
+  const open = () => openSocket(target, { ...options, protocols: ["http/1.1"] });
+  const lanes = await Promise.all(Array.from({ length: count }, open));
+  const sockets = lanes.flatMap((lane) => lane instanceof Error ? [] : [lane.socket]);
   try {
-    const failed = lanes.find((lane) => lane instanceof Error);
-    if (failed instanceof Error) return brokenRace(failed.message);
-    const sockets = lanes as Socket[];
+    const failed = lanes.find((lane): lane is Error => lane instanceof Error);
+    if (failed) return brokenRace(failed.message);
     const roundTrip = performance.now() - opened;
     return await fire(sockets, bytes, request.method, roundTrip, options.timeout_ms);
   } finally {
-    for (const lane of lanes) if (!(lane instanceof Error)) lane.destroy();
+    for (const socket of sockets) socket.destroy();
   }
 }
 
@@ -168,32 +201,6 @@ function serialize(target: Target, request: HttpRequest): Buffer {
     Buffer.from(`${head}\r\n\r\n`, "latin1"),
     Buffer.from(request.body ?? "", "utf8"),
   ]);
-}
-
-function openLanes(target: Target, count: number, options: RaceOptions) {
-  return Promise.all(Array.from({ length: count }, () => openLane(target, options)));
-}
-
-function openLane(target: Target, { timeout_ms, insecure }: RaceOptions): Promise<Socket | Error> {
-  return new Promise((resolve) => {
-    const { hostname: host, port } = target;
-    const socket = target.secure
-      ? connectSecure({ host, port, servername: host, rejectUnauthorized: !insecure })
-      : connectPlain({ host, port });
-    socket.setNoDelay(true);
-    const timer = setTimeout(() => fail(new Error("the connection timed out")), timeout_ms);
-    const fail = (error: Error) => {
-      clearTimeout(timer);
-      socket.destroy();
-      resolve(new Error(`cannot open ${host}:${port}: ${error.message}`));
-    };
-    socket.once("error", fail);
-    socket.once(target.secure ? "secureConnect" : "connect", () => {
-      clearTimeout(timer);
-      socket.off("error", fail);
-      resolve(socket);
-    });
-  });
 }
 
 function written(socket: Socket, bytes: Buffer): Promise<void> {
