@@ -123,7 +123,7 @@ export class Daemon {
     const now = this.#environment.now();
     const problems = [
       ...listDamaged(join(this.home, "gate.db")).map((path) => `damaged registry kept: ${path}`),
-      ...await this.#projects.problems(),
+      ...this.#projects.problems(),
     ];
     return {
       version: VERSION,

@@ -98,6 +98,11 @@ export class Stream {
     return [...kept, ...waiting.filter((event) => event.cursor > last)].slice(0, limit);
   }
 
+  /** When something last happened in each project whose events are not kept yet. */
+  unsavedActivity(): Map<string, string> {
+    return new Map([...this.#heads].map(([project_id, { at }]) => [project_id, at]));
+  }
+
   /** The newest head of a chain that was remembered outside its ledger. */
   remembered(project_id: string): Promise<Head | null> {
     return findHead(this.#registry, project_id);

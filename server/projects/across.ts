@@ -12,7 +12,10 @@ const CURSOR = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Everything held, in all projects, newest first. */
 export async function listPendingAcross(projects: Projects): Promise<Action[]> {
-  const held = await Promise.all((await projects.listOpen()).map(listAllPending));
+  const open = await projects.listOpen();
+  const held = await Promise.all(open.map(async (project) => {
+    return await project.countPending() > 0 ? await listAllPending(project) : [];
+  }));
   return held.flat().toSorted(newestFirst);
 }
 
@@ -23,7 +26,7 @@ export async function listAcross(projects: Projects, query: ActionQuery): Promis
     throw new GateError("invalid", 'Cannot read the list: "cursor" is not one that a page gave');
   }
   let page: Action[] = [];
-  for (const { project, last_activity_at } of await projects.listActive()) {
+  for await (const { project, last_activity_at } of projects.listActive()) {
     const oldest = page.length > limit ? page.at(-1) : undefined;
     // The projects come newest first: nothing in the rest can still belong to this page.
     if (oldest && last_activity_at < oldest.created_at) break;

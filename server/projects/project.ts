@@ -11,7 +11,7 @@ import type { Bus } from "../events/bus.ts";
 import type { Stream } from "../events/stream.ts";
 import type { PolicyTestInput, PolicyTestResult } from "../policy/schema.ts";
 import { Sessions } from "../sessions/sessions.ts";
-import { isUnfinished } from "./store.ts";
+import { countPending, isUnfinished } from "./store.ts";
 
 export interface ProjectOptions {
   id: string;
@@ -36,6 +36,7 @@ export class Project {
   /** Where the ledger that was here before is now, when it was damaged. */
   readonly moved_to: string | null;
   readonly #roots: string[];
+  #pending: { seq: number; count: number } | null = null;
 
   private constructor(options: ProjectOptions, ledger: Ledger, moved_to: string | null) {
     const { id, environment, port, signer, bus, stream } = options;
@@ -89,6 +90,15 @@ export class Project {
   /** What policy would say, without recording anything. */
   testPolicy(input: PolicyTestInput): Promise<PolicyTestResult> {
     return this.config.test(input);
+  }
+
+  /** How many actions are held; counted again only when something has happened since. */
+  async countPending(): Promise<number> {
+    const { seq } = this.ledger.head;
+    if (this.#pending?.seq !== seq) {
+      this.#pending = { seq, count: await countPending(this.ledger) };
+    }
+    return this.#pending.count;
   }
 
   /** The folders that the project has now; every service sees them at once. */

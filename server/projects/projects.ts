@@ -6,7 +6,7 @@ import { identifyProject } from "./identity.ts";
 import { Project, type ProjectOptions } from "./project.ts";
 import type { Registry } from "./registry.ts";
 import type { HubProject } from "./schema.ts";
-import { countPending, hasAction, isUnfinished, type Registered } from "./store.ts";
+import { hasAction, isUnfinished, type Registered } from "./store.ts";
 
 type Shared = Omit<ProjectOptions, "id" | "roots">;
 
@@ -19,6 +19,8 @@ export class Projects {
   readonly #open = new Map<string, Promise<Project>>();
   /** What is wrong with a project, until it could be opened without that. */
   readonly #problems = new Map<string, string>();
+  /** Damaged ledgers that were moved aside, by path; one that a person has taken away is over. */
+  readonly #damaged = new Map<string, string>();
   #closed = false;
 
   constructor(registry: Registry, shared: Shared, only: string | null) {
@@ -30,6 +32,7 @@ export class Projects {
   /** Opens the projects in which something was unfinished when the last daemon ended. */
   async wake(): Promise<void> {
     for (const { project_id, is_awake } of await this.#list()) {
+      this.#noteDamaged(project_id);
       // One that cannot be opened is a problem to report; the others go on.
       if (is_awake) await this.get(project_id).catch(() => {});
     }
@@ -100,14 +103,13 @@ export class Projects {
     return await Promise.all(registered.map((project) => this.#toHub(project)));
   }
 
-  /** The projects that may hold actions, the one with the newest activity first. */
-  async listActive(): Promise<{ project: Project; last_activity_at: string }[]> {
-    const active = (await this.#byActivity()).filter((project) => project.last_activity_at);
-    const opened = await Promise.all(active.map(async ({ project_id, last_activity_at }) => {
+  /** The projects that may hold actions, the newest activity first; each opened when asked for. */
+  async *listActive(): AsyncGenerator<{ project: Project; last_activity_at: string }> {
+    for (const { project_id, last_activity_at } of await this.#byActivity()) {
+      if (last_activity_at === null) continue;
       const project = await this.get(project_id).catch(() => null);
-      return project ? [{ project, last_activity_at: last_activity_at ?? "" }] : [];
-    }));
-    return opened.flat();
+      if (project) yield { project, last_activity_at };
+    }
   }
 
   /** The projects whose ledgers are open: only they can hold anything that is pending. */
@@ -117,11 +119,9 @@ export class Projects {
   }
 
   /** What a person should look at, one line each. */
-  async problems(): Promise<string[]> {
-    const damaged = (await this.#list()).flatMap(({ project_id }) =>
-      listDamaged(join(this.#shared.environment.home, "projects", project_id, "ledger.db"))
-        .map((path) => `damaged ledger of "${project_id}" kept, a new one was begun: ${path}`)
-    );
+  problems(): string[] {
+    const damaged = [...this.#damaged].filter(([path]) => existsSync(path))
+      .map(([path, id]) => `damaged ledger of "${id}" kept, a new one was begun: ${path}`);
     return [...this.#problems.values(), ...damaged];
   }
 
@@ -145,11 +145,19 @@ export class Projects {
       const { project, problem } = await Project.open({ ...this.#shared, id: project_id, roots });
       if (problem) this.#problems.set(project_id, problem);
       else this.#problems.delete(project_id);
+      this.#noteDamaged(project_id);
       return project;
     } catch (error) {
       this.#open.delete(project_id);
       this.#report(project_id, error);
       throw error;
+    }
+  }
+
+  #noteDamaged(project_id: string): void {
+    const { home } = this.#shared.environment;
+    for (const path of listDamaged(join(home, "projects", project_id, "ledger.db"))) {
+      this.#damaged.set(path, project_id);
     }
   }
 
@@ -165,7 +173,7 @@ export class Projects {
       id: project_id,
       name,
       roots,
-      pending_count: open ? await countPending(open.ledger) : 0,
+      pending_count: await open?.countPending() ?? 0,
       last_activity_at,
       reachable: !this.#problems.has(project_id) && roots.some((root) => existsSync(root)),
       workspace_ids: [],
@@ -173,7 +181,12 @@ export class Projects {
   }
 
   async #list(): Promise<Registered[]> {
-    const all = await this.#registry.list();
+    // Taken before the read: what is saved meanwhile is then in both, never in neither.
+    const unsaved = this.#shared.stream.unsavedActivity();
+    const all = (await this.#registry.list()).map((project) => ({
+      ...project,
+      last_activity_at: unsaved.get(project.project_id) ?? project.last_activity_at,
+    }));
     return this.#only === null ? all : all.filter(({ project_id }) => project_id === this.#only);
   }
 

@@ -71,6 +71,15 @@ test("actions of all projects are paged newest first, none twice, none left out"
   expect(one.items.map(({ project_id }) => project_id)).toEqual(["one"]);
 });
 
+test("what was submitted a moment ago is in the list at once", async () => {
+  const gate = await gateWith(["one"], "allow");
+  for (let n = 0; n < 20; n++) {
+    const { id } = await submit(gate, n % 2 ? "one" : "test", n);
+    expect((await gate.daemon.listActions({ limit: 1 })).items.map((item) => item.id))
+      .toEqual([id]);
+  }
+});
+
 test("an action is found and decided on without naming its project", async () => {
   const gate = await gateWith(["one"], "ask");
   const { id } = await submit(gate, "one", 1);
