@@ -23,7 +23,7 @@ export interface RouterServices {
 
 /** The URL map with its services, and an answer to everything that goes wrong in it. */
 export function createRouter(services: RouterServices) {
-  const { now, log } = services;
+  const { log } = services;
   const routes = createApp();
   const router = new Hono<AppEnv>();
   const mcp = new LazyMcp((request, bindings) => router.fetch(request, bindings), services);
