@@ -1,14 +1,31 @@
 import { findNodeAtLocation, parseTree } from "jsonc-parser";
 import { LineCounter, parseDocument } from "yaml";
 import { ToolError } from "../errors.ts";
+import { isHar, readHar } from "./har.ts";
+import { readMarkdown } from "./markdown_routes.ts";
 import { readOpenApi } from "./openapi.ts";
 import type { Operation } from "./operation.ts";
+import { isPostman, readPostman } from "./postman.ts";
 
-/** The operations of an OpenAPI document in JSON or YAML. @throws ToolError naming the line */
+/**
+ * The operations that a document speaks of: OpenAPI 3 (JSON or YAML), a HAR recording, a Postman
+ * collection, or Markdown with route tables and curl blocks. @throws ToolError naming the line
+ */
 export function operationsOf(text: string, name: string): Operation[] {
+  const operations = readAny(text, name).map((operation) => ({ ...operation, source: name }));
+  if (operations.length > 0) return operations;
+  throw new ToolError(`Cannot generate from ${name}: it names no endpoint`, {
+    next: "give an OpenAPI 3 document, a HAR recording, a Postman collection or Markdown",
+  });
+}
+
+function readAny(text: string, name: string): Operation[] {
+  if (/\.(md|markdown)$/i.test(name)) return readMarkdown(text);
   const { value, lineOf } = /^\s*[{[]/.test(text) ? readJson(text, name) : readYaml(text, name);
+  if (isHar(value)) return readHar(value);
+  if (isPostman(value)) return readPostman(value);
   try {
-    return readOpenApi(value, lineOf).map((operation) => ({ ...operation, source: name }));
+    return readOpenApi(value, lineOf);
   } catch (error) {
     if (error instanceof ToolError) throw new ToolError(`${name}: ${error.message}`);
     throw error;
@@ -45,8 +62,12 @@ function readYaml(text: string, name: string): Read {
     const node = document.getIn(path, true) as { range?: [number, number, number] } | undefined;
     return node?.range ? counter.linePos(node.range[0]).line : null;
   };
-  // Aliases that multiply (a YAML bomb) are refused by the parser's own limit.
-  return { value: document.toJS({ maxAliasCount: 100 }), lineOf };
+  try {
+    // Aliases that multiply (a YAML bomb) are refused by the parser's own limit.
+    return { value: document.toJS({ maxAliasCount: 100 }), lineOf };
+  } catch (cause) {
+    throw new ToolError(`Cannot read ${name}: ${(cause as Error).message}`, { cause });
+  }
 }
 
 function lineStarts(text: string): number[] {

@@ -1,5 +1,6 @@
 import { ToolError } from "../errors.ts";
 import type { Body, Operation, Parameter, Schema } from "./operation.ts";
+import { areaOf } from "./recorded.ts";
 import { createResolver, isObject } from "./references.ts";
 import { sampleOf } from "./sample.ts";
 
@@ -47,7 +48,7 @@ function operationOf(place: Place): Operation {
     summary: String(
       operation.summary ?? operation.operationId ?? `${method.toUpperCase()} ${path}`,
     ),
-    area: areaOf(operation, path),
+    area: tagOrArea(operation, path),
     parameters,
     body: bodyOf(operation.requestBody, resolve),
     statuses: Object.keys(isObject(operation.responses) ? operation.responses : {})
@@ -112,11 +113,10 @@ function securityOf(raw: unknown, { document, resolve }: Place): Operation["secu
   return names.map((name) => String(resolve(schemes[name]).type)) as Operation["security"];
 }
 
-function areaOf(operation: Schema, path: string): string {
+function tagOrArea(operation: Schema, path: string): string {
   const tag = Array.isArray(operation.tags) ? operation.tags[0] : undefined;
   if (typeof tag === "string" && tag.trim() !== "") return tag.trim().toLowerCase();
-  const words = path.split("/").filter((word) => !/^(api|v\d+|\{.*\}|)$/i.test(word));
-  return (words[0] ?? "api").toLowerCase();
+  return areaOf(path);
 }
 
 function firstSchema(content: unknown): unknown {

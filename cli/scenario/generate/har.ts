@@ -1,0 +1,56 @@
+import type { Operation } from "./operation.ts";
+import { areaOf, queryParameter, recordedBody } from "./recorded.ts";
+import { isObject } from "./references.ts";
+
+/** Header values that are somebody's login: a recording must not become a test with them in it. */
+const CREDENTIALS =
+  /^(authorization|cookie|set-cookie|proxy-authorization|x-api-key|x-auth-token|x-csrf-token)$/i;
+/** Recordings of a long day hold tens of thousands of requests. */
+const ENTRIES = 20_000;
+
+/** True for the export of a browser's network panel. */
+export function isHar(value: unknown): boolean {
+  return isObject(value) && isObject(value.log) && Array.isArray(value.log.entries);
+}
+
+/** The distinct requests of a recording, credentials left out. */
+export function readHar(value: unknown): Operation[] {
+  const entries = (value as { log: { entries: unknown[] } }).log.entries.slice(0, ENTRIES);
+  const found = new Map<string, Operation>();
+  for (const entry of entries) {
+    const operation = isObject(entry) ? operationOf(entry) : null;
+    const key = `${operation?.method} ${operation?.path}`;
+    if (operation && !found.has(key)) found.set(key, operation);
+  }
+  return [...found.values()];
+}
+
+function operationOf(entry: Record<string, unknown>): Operation | null {
+  const request = isObject(entry.request) ? entry.request : {};
+  const url = URL.canParse(String(request.url)) ? new URL(String(request.url)) : null;
+  if (!url || !/^https?:$/.test(url.protocol)) return null;
+  const headers = pairs(request.headers);
+  const response = isObject(entry.response) ? Number(entry.response.status) : 0;
+  return {
+    method: String(request.method ?? "GET").toUpperCase(),
+    path: url.pathname,
+    summary: `a recorded ${request.method} ${url.pathname}`,
+    area: areaOf(url.pathname),
+    parameters: pairs(request.queryString).map(([name, value]) => queryParameter(name, value)),
+    body: bodyOf(request.postData),
+    statuses: response >= 100 && response <= 599 ? [response] : [],
+    security: headers.some(([name]) => CREDENTIALS.test(name)) ? ["http"] : [],
+    source: null,
+    line: null,
+  };
+}
+
+function bodyOf(post: unknown): Operation["body"] {
+  if (!isObject(post) || typeof post.text !== "string") return null;
+  return recordedBody(post.text, String(post.mimeType ?? "application/json"));
+}
+
+function pairs(list: unknown): [string, string][] {
+  return (Array.isArray(list) ? list : []).filter(isObject)
+    .map((one) => [String(one.name), String(one.value)]);
+}

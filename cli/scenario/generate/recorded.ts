@@ -1,0 +1,49 @@
+import type { Operation, Parameter, Schema } from "./operation.ts";
+import { isObject } from "./references.ts";
+
+/** A query parameter whose recorded value is the sample. */
+export function queryParameter(name: string, value: string): Parameter {
+  const type = /^-?\d+$/.test(value) ? "integer" : "string";
+  return { name, in: "query", required: true, schema: { type }, sample: value };
+}
+
+/** A JSON body with the schema that its own sample shows. */
+export function recordedBody(text: string, content_type: string): Operation["body"] {
+  let sample: unknown = text;
+  try {
+    if (/json/i.test(content_type)) sample = JSON.parse(text);
+  } catch {
+    // A recorded body may be broken; then it is sent as it was.
+  }
+  return { required: true, content_type, schema: schemaOf(sample), sample };
+}
+
+/** The first word of a path that is not decoration. */
+export function areaOf(path: string): string {
+  const words = path.split("/").filter((word) =>
+    word !== "" && !/^(api|v\d+|\{.*\}|:.*)$/i.test(word)
+  );
+  return (words[0] ?? "api").toLowerCase().slice(0, 60);
+}
+
+function schemaOf(sample: unknown): Schema {
+  if (!isObject(sample)) return { type: Array.isArray(sample) ? "array" : typeof sample };
+  const fields = Object.entries(sample).map(([name, value]) => [name, { type: typeName(value) }]);
+  return { type: "object", properties: Object.fromEntries(fields), required: [] };
+}
+
+function typeName(value: unknown): string {
+  if (Array.isArray(value)) return "array";
+  return value === null ? "null" : typeof value;
+}
+
+/** The `{name}` parts of a path as parameters of which nothing else is known. */
+export function pathParameters(path: string): Parameter[] {
+  return [...path.matchAll(/\{([^{}]+)\}/g)].map(([, name]) => ({
+    name: name!,
+    in: "path",
+    required: true,
+    schema: { type: "string" },
+    sample: "1",
+  }));
+}
