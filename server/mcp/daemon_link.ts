@@ -5,8 +5,10 @@ export type Connect = () => Promise<ClientOptions>;
 
 type Answer<T> = Parameters<typeof unwrap<T>>[0];
 
-export interface CallOptions {
+export interface CallOptions<T> {
   project?: string;
+  /** Looks for what a call did whose answer was lost, before it is sent again. */
+  recover?: (client: Client) => Promise<T | null>;
   /** Until when (milliseconds since 1970) a lost daemon is looked for again. */
   until: number;
   signal?: AbortSignal;
@@ -27,13 +29,15 @@ export class DaemonLink {
   }
 
   /** The answer of one call, asked again while the daemon is away. @throws ProblemError, LostError */
-  async call<T>(use: (client: Client) => Answer<T>, options: CallOptions): Promise<T> {
+  async call<T>(use: (client: Client) => Answer<T>, options: CallOptions<T>): Promise<T> {
     let sent = false;
     for (let pause = FIRST_PAUSE_MS;; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       try {
-        const found = await this.#find();
+        const client = createClient({ ...await this.#find(), project: options.project });
+        const done = sent ? await options.recover?.(client) : null;
+        if (done) return done;
         sent = true;
-        return await unwrap(use(createClient({ ...found, project: options.project })));
+        return await unwrap(use(client));
       } catch (error) {
         if (!isAway(error) || options.signal?.aborted) throw error;
         if (this.#now() + pause > options.until) throw sent ? new LostError(error) : error;

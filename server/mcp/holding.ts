@@ -5,6 +5,7 @@ import type { CommandRuns } from "./command_runs.ts";
 import { type DaemonLink, isAway, rest } from "./daemon_link.ts";
 import { type ProgressTiming, type SendProgress, startProgress } from "./progress.ts";
 import { isSettled, type Submitted } from "./results.ts";
+import { Submissions } from "./submissions.ts";
 
 /** One call of a tool, as far as waiting is concerned. */
 export interface Call {
@@ -19,7 +20,6 @@ export interface HoldingOptions {
   link: DaemonLink;
   runs: CommandRuns;
   now: () => number;
-  id: () => string;
   timing?: ProgressTiming;
 }
 
@@ -30,6 +30,7 @@ const BREATH_MS = 100;
 /** Submits actions and waits for what comes of them, across restarts of the daemon. */
 export class Holding {
   readonly #options: HoldingOptions;
+  readonly #submissions = new Submissions();
 
   constructor(options: HoldingOptions) {
     this.#options = options;
@@ -37,17 +38,20 @@ export class Holding {
 
   /** What the action came to within the call's time; a command that may run is run here. */
   async submit(input: SubmitInput, project: string, call: Call): Promise<Submitted> {
-    const { link, now, id } = this.#options;
+    const { link, now } = this.#options;
     const until = untilOf(call, now);
-    // The submission waits for nothing and carries a key: sent again after a lost connection it
-    // is the same action, and its id is known from the start.
-    const init = input.tool === "read_file" ? undefined : { headers: { "Idempotency-Key": id() } };
     const json = { ...input, wait_ms: 0 };
     refuseTooLarge(json);
     const first = await link.call(
-      (client) => client.api.actions.$post({ json }, init),
-      { project, until: now() + SUBMIT_MS, signal: call.signal },
+      (client) => client.api.actions.$post({ json }),
+      {
+        project,
+        until: now() + SUBMIT_MS,
+        signal: call.signal,
+        recover: this.#submissions.finder(input, now()),
+      },
     );
+    this.#submissions.note(first.id);
     return await this.#settle(first, until, call);
   }
 

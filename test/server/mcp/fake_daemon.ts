@@ -25,7 +25,6 @@ export class FakeDaemon {
   unclaimable: string | null = null;
   /** How often somebody looked for the daemon. */
   connects = 0;
-  #keys = new Map<string, string>();
   #next = 1;
 
   readonly connect = (): Promise<ClientOptions> => {
@@ -80,16 +79,20 @@ export class FakeDaemon {
       if (session) session.ended = true;
       return c.json({});
     })
+    .get("/api/sessions/:id/actions", (c) => {
+      const { tool } = c.req.query();
+      const items = [...this.actions.values()].filter((action) =>
+        action.session_id === c.req.param("id") && action.tool === tool
+      );
+      return c.json({ items: items.reverse(), next_cursor: null });
+    })
     .post("/api/policy/test", async (c) => {
       const { path, command } = await c.req.json();
       const decision = decisionOn(path ?? command);
       return c.json({ ...decision, matched: [], elapsed_us: 1 });
     })
     .post("/api/actions", async (c) => {
-      const key = c.req.header("Idempotency-Key") ?? "";
-      const known = this.#keys.get(key);
-      const action = known ? this.#get(known) : this.#submit(await c.req.json());
-      this.#keys.set(key, action.id);
+      const action = this.#submit(await c.req.json());
       return c.json(action, action.status === "pending" ? 202 : 201);
     })
     .post("/api/actions/:id/wait", async (c) => {
@@ -145,7 +148,7 @@ export class FakeDaemon {
       session_id: session_id ?? "",
       agent: "agent",
       tool,
-      path: (input.path as string) ?? null,
+      path: (input.path as string) ?? (input.from as string) ?? null,
       command: (input.command as string) ?? null,
       cwd: null,
       status: status[decision.effect],
@@ -159,7 +162,7 @@ export class FakeDaemon {
       bytes: null,
       digest: "d",
       replay_of: null,
-      rollback_of: null,
+      rollback_of: (input.action_id as string) ?? null,
       created_at: new Date().toISOString(),
       decided_at: null,
       expires_at: null,

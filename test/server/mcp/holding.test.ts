@@ -138,17 +138,37 @@ test("a daemon that never comes back to answer leaves open what was done", async
   await agent.close();
 });
 
-test("an answer that was lost on the way does not make a second action", async () => {
+test.each([
+  ["write_file", { path: "./a", content: "x" }],
+  ["edit_file", { path: "a", edits: [{ old_text: "a", new_text: "b" }] }],
+  ["move_file", { from: "a", to: "b" }],
+  ["run_command", { command: "true" }],
+  ["rollback_action", { action_id: "x" }],
+])("an answer to %s that was lost on the way does not make a second action", async (name, args) => {
   const agent = await connectAgent();
-  await agent.call("project_info");
-  const submitted = () => agent.daemon.actions.size === 1;
-  const answer = agent.call("write_file", { path: "a", content: "x" });
-  await until(() => agent.daemon.calls.includes("POST /api/actions"), "it is submitted");
+  const earlier = await agent.call(name, args);
+  const answer = agent.call(name, args);
+  await until(() => countOf(agent.daemon, "POST /api/actions") === 2, "it is submitted");
   agent.daemon.away = true;
-  await until(submitted, "it is recorded");
+  await until(() => agent.daemon.actions.size === 2, "it is recorded");
   agent.daemon.away = false;
-  expect((await answer).body.status).toBe("approved");
-  expect(agent.daemon.actions.size).toBe(1);
+  const { body } = await answer;
+  expect(body.action_id).toBe([...agent.daemon.actions.keys()][1]);
+  expect(body.action_id).not.toBe(earlier.body.action_id);
+  expect(body.execution).toBe("succeeded");
+  expect(agent.daemon.actions.size).toBe(2);
+  await agent.close();
+});
+
+test("a submission that never arrived is sent again", async () => {
+  const agent = await connectAgent();
+  await agent.call("write_file", { path: "a", content: "x" });
+  agent.daemon.away = true;
+  const answer = agent.call("write_file", { path: "a", content: "x" });
+  await until(() => countOf(agent.daemon, "POST /api/actions") === 2, "it is tried");
+  agent.daemon.away = false;
+  expect((await answer).body.execution).toBe("succeeded");
+  expect(agent.daemon.actions.size).toBe(2);
   await agent.close();
 });
 
@@ -294,4 +314,8 @@ test("a command that somebody else runs is waited for, not run again", async () 
 async function firstHeld({ daemon }: Agent): Promise<string> {
   await until(() => daemon.calls.some((call) => call.endsWith("/wait")), "the call is held");
   return [...daemon.actions.keys()][0]!;
+}
+
+function countOf({ calls }: Agent["daemon"], call: string): number {
+  return calls.filter((made) => made === call).length;
 }
