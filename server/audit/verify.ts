@@ -4,7 +4,7 @@ import type { AuditVerification, Checkpoint } from "./schema.ts";
 import { isSigned } from "./signer.ts";
 import { listCheckpoints, listRows } from "./store.ts";
 
-const PAGE = 500;
+const PAGE = 200;
 
 export interface VerifyOptions {
   public_key: string;

@@ -6,6 +6,7 @@ import { REGISTRY_MIGRATIONS } from "../db/registry_migrations.ts";
 import { openSound } from "../db/sound.ts";
 import { GateError } from "../errors.ts";
 import { type Identity } from "./identity.ts";
+import { rebuildRegistry } from "./rebuild.ts";
 import { isSameRepository } from "./same_repository.ts";
 import {
   findRegistered,
@@ -30,7 +31,11 @@ export class Registry {
 
   static async open({ home, now }: Environment): Promise<Registry> {
     const path = join(home, "gate.db");
-    const { database } = await openSound(path, { migrations: REGISTRY_MIGRATIONS, now });
+    const { database, moved_to } = await openSound(path, { migrations: REGISTRY_MIGRATIONS, now });
+    if (moved_to) {
+      const known = await rebuildRegistry(home, new Date(now()).toISOString());
+      if (known.length > 0) await database.batch(known);
+    }
     return new Registry(database, now);
   }
 

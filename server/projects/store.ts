@@ -60,6 +60,15 @@ export function setAwake(project_id: string, isAwake: boolean): Statement {
   };
 }
 
+/** The folders that the sessions of a ledger worked in, the first one first. */
+export async function listLedgerRoots(ledger: Database, project_id: string): Promise<string[]> {
+  const rows = await ledger.all(
+    "SELECT root FROM sessions WHERE project_id = ? GROUP BY root ORDER BY min(seq)",
+    [project_id],
+  );
+  return rows.map(({ root }) => String(root));
+}
+
 export async function hasAction(ledger: Ledger, id: string): Promise<boolean> {
   const rows = await ledger.all("SELECT 1 FROM actions WHERE project_id = ? AND id = ?", [
     ledger.project_id,

@@ -136,19 +136,23 @@ test("a ledger of a newer release is a problem of that project alone, and stays 
   await daemon.close();
 });
 
-test("a damaged registry is set aside; projects can be registered anew with their ledgers", async () => {
-  const gate = await createTestGate();
-  await gate.project.sessions.open({}, agent);
+test("a damaged registry is set aside and made anew from the ledgers", async () => {
+  const gate = await createTestGate({ policies: { defaultEffect: "ask" } });
+  await addProject(gate, "unused");
+  const input = { path: "a.txt", content: "x" };
+  const { action } = await gate.project.actions.submit({ tool: "write_file", input }, agent);
   await gate.daemon.close();
   const path = join(gate.home, "gate.db");
   rmSync(`${path}-wal`, { force: true });
   rmSync(`${path}-shm`, { force: true });
   writeFileSync(path, "damage".repeat(1000));
-  await gate.open();
-  expect((await gate.daemon.status()).problems).toEqual([
-    expect.stringContaining(`${path}.corrupt-`),
+  const daemon = await Daemon.open(gate.environment, { port: 1 });
+  expect((await daemon.status()).problems).toEqual([expect.stringContaining(`${path}.corrupt-`)]);
+  expect(await daemon.listProjects()).toMatchObject([
+    { id: "test", name: "project", roots: [gate.root], pending_count: 1 },
   ]);
-  expect(await gate.audit()).toHaveLength(1);
+  expect((await daemon.listPending()).map(({ id }) => id)).toEqual([action.id]);
+  await daemon.close();
 });
 
 test("a closed daemon has freed the home, and opens nothing any more", async () => {
