@@ -14,8 +14,8 @@ import {
   insertRoot,
   listRegistered,
   type Registered,
-  removeProject,
   removeRoot,
+  removeRoots,
   setAwake,
 } from "./store.ts";
 
@@ -66,7 +66,7 @@ export class Registry {
 
   /** Forgets the project; its ledger stays and is found again when it is registered again. */
   async remove(id: string): Promise<void> {
-    await this.database.batch(removeProject(id));
+    await this.database.batch([removeRoots(id)]);
   }
 
   /** Notes that the project must be opened at the next start. */

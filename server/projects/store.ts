@@ -13,7 +13,7 @@ export interface Registered {
 const SELECT = `SELECT p.project_id, p.name, p.last_activity_at, p.is_awake,
   (SELECT json_group_array(root) FROM
     (SELECT root FROM roots r WHERE r.project_id = p.project_id ORDER BY r.rowid)) AS roots
-  FROM projects p`;
+  FROM projects p WHERE EXISTS (SELECT 1 FROM roots r WHERE r.project_id = p.project_id)`;
 
 export async function listRegistered(registry: Database): Promise<Registered[]> {
   return (await registry.all(`${SELECT} ORDER BY p.project_id`)).map(toRegistered);
@@ -23,7 +23,7 @@ export async function findRegistered(
   registry: Database,
   project_id: string,
 ): Promise<Registered | null> {
-  const rows = await registry.all(`${SELECT} WHERE p.project_id = ?`, [project_id]);
+  const rows = await registry.all(`${SELECT} AND p.project_id = ?`, [project_id]);
   return rows[0] ? toRegistered(rows[0]) : null;
 }
 
@@ -46,11 +46,9 @@ export function removeRoot(project_id: string, root: string): Statement {
   return { sql: "DELETE FROM roots WHERE project_id = ? AND root = ?", args: [project_id, root] };
 }
 
-export function removeProject(project_id: string): Statement[] {
-  return [
-    { sql: "DELETE FROM roots WHERE project_id = ?", args: [project_id] },
-    { sql: "DELETE FROM projects WHERE project_id = ?", args: [project_id] },
-  ];
+/** A project without a root is forgotten: what is known of its ledger stays for its return. */
+export function removeRoots(project_id: string): Statement {
+  return { sql: "DELETE FROM roots WHERE project_id = ?", args: [project_id] };
 }
 
 export function setAwake(project_id: string, isAwake: boolean): Statement {
