@@ -23,7 +23,7 @@ export async function startDaemon(io: Io, options: StartDaemonOptions): Promise<
   let status = running && await statusOf(io, running);
   if (status && isOwnServer(place.home, status.pid)) {
     // A project's own server (gate start) holds the ledgers: it leaves them to the daemon.
-    await giveWay(io, place);
+    await giveWay(io, place, status.pid);
     status = null;
   }
   if (status && compareVersions(status.version, VERSION) < 0) {
@@ -42,11 +42,11 @@ export async function startDaemon(io: Io, options: StartDaemonOptions): Promise<
   report(io, await statusOf(io, started), "runs");
 }
 
-async function giveWay(io: Io, place: Place): Promise<void> {
+async function giveWay(io: Io, place: Place, pid: number): Promise<void> {
   askToGiveWay(place.home);
   const deadline = Date.now() + GIVE_WAY_MS;
   await withSpinner(io, "Waiting for gate start to hand its ledger over", async () => {
-    while (await findDaemon(place)) {
+    while (isOwnServer(place.home, pid)) {
       if (Date.now() > deadline) {
         throw new CliError("The server of gate start does not hand its ledger over", {
           next: "end it with Ctrl-C, then gate daemon start",

@@ -71,8 +71,8 @@ async function serveAlone(serving: Serving): Promise<"ended" | "give way"> {
   const reached = await findDaemon(place);
   if (reached) await announce(serving, reached, "by itself");
   const signal = await nextSignal(io);
-  removeOwnServer(place.home);
   await gate.close();
+  removeOwnServer(place.home);
   return signal === "SIGHUP" ? "give way" : "ended";
 }
 
