@@ -95,7 +95,9 @@ describe("help", () => {
     expect(stdout).toContain("Examples:");
   });
 
-  test.each(COMMANDS.map(({ name }) => name))("gate %s --help", async (name) => {
+  // The scenario tool has a help of its own.
+  const ours = COMMANDS.map(({ name }) => name).filter((name) => name !== "scenario");
+  test.each(ours)("gate %s --help", async (name) => {
     const { code, stdout, stderr } = await terminal.run([name, "--help"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toContain(`Usage: gate ${name}`);

@@ -1,7 +1,9 @@
 import { once } from "node:events";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { must, until, World } from "../../e2e/world.ts";
 import process from "node:process";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { must, until, World } from "../../e2e/world.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
 
 let world: World;
 beforeEach(async () => {
