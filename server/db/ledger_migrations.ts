@@ -101,7 +101,8 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
           + (NEW.execution = 'succeeded' AND NEW.reversible AND NEW.tool <> 'rollback')
           - (OLD.execution = 'succeeded' AND OLD.reversible AND OLD.tool <> 'rollback'),
         rolled_back_count = rolled_back_count
-          + (NEW.status = 'rolled_back') - (OLD.status = 'rolled_back')
+          + (NEW.status = 'rolled_back' AND NEW.tool <> 'rollback')
+          - (OLD.status = 'rolled_back' AND OLD.tool <> 'rollback')
       WHERE project_id = NEW.project_id AND id = NEW.session_id;
     END`,
 

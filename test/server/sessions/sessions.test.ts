@@ -193,3 +193,20 @@ test.each([
   expect(response.status).toBe(status);
   if (status >= 400) expect(await response.json()).toMatchObject({ status });
 });
+
+test("a real write, its rollback and the undoing of that show in the session", async () => {
+  const gate = await createTestGate({ policies: { defaultEffect: "allow" } });
+  const { actions, sessions } = gate.project;
+  const reviewer = testCaller("reviewer");
+  const { action } = await actions.submit(
+    { tool: "write_file", input: { path: "a.txt", content: "x" } },
+    agent,
+  );
+  const state = async () => (await sessions.get(action.session_id)).rollback_state;
+  expect(await state()).toBe("none");
+  const { rollback } = await actions.rollback(action.id, {}, reviewer);
+  expect(await state()).toBe("full");
+  await actions.rollback(rollback!.id, {}, reviewer);
+  expect(await state()).toBe("none");
+  expect((await sessions.get(action.session_id)).action_count).toBe(3);
+});
