@@ -70,3 +70,9 @@ export function jumping(): () => number {
   let now = Date.now();
   return () => now += 5_000;
 }
+
+/** The id of the first action, once its call is held. */
+export async function firstHeld({ daemon }: Agent): Promise<string> {
+  await until(() => daemon.calls.some((call) => call.endsWith("/wait")), "the call is held");
+  return [...daemon.actions.keys()][0]!;
+}

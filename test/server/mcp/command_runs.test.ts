@@ -1,0 +1,109 @@
+import { existsSync, mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { type Agent, connectAgent, firstHeld, until } from "./agent.ts";
+
+test("a command is run here once it is approved, and only once", async () => {
+  const agent = await connectAgent();
+  const marks = join(mkdtempSync(join(tmpdir(), "gate-run-")), "marks");
+  const command = `echo held >> ${marks}; sleep 0.2; echo $FROM_AGENT`;
+  const answer = agent.call("run_command", { command });
+  const id = await firstHeld(agent);
+  const both = [agent.call("await_action", { action_id: id }), answer];
+  agent.daemon.decide(id, { status: "approved", edited: true });
+  for (const { body } of await Promise.all(both)) {
+    expect(body).toMatchObject({ execution: "succeeded", exit_code: 0, output: "yes\n" });
+  }
+  expect(agent.daemon.claims).toEqual([id]);
+  expect(readFileSync(marks, "utf8")).toBe("held\n");
+  await agent.close();
+});
+
+test("a command outlasts the call that waits for it, and await_action brings its output", async () => {
+  const agent = await connectAgent();
+  const args = { command: "sleep 0.4; echo late", wait_ms: 50 };
+  const { isError, body } = await agent.call("run_command", args);
+  expect(isError).toBe(false);
+  expect(body).toMatchObject({ execution: "running", next_tool: "await_action" });
+  expect((await agent.call("await_action", { action_id: body.action_id })).body).toMatchObject({
+    execution: "succeeded",
+    output: "late\n",
+  });
+  await agent.close();
+});
+
+test("a daemon that was restarted may not know of a command that runs here: it is waited for", async () => {
+  const agent = await connectAgent();
+  const args = { command: "sleep 0.4; echo late", wait_ms: 50 };
+  const { body } = await agent.call("run_command", args);
+  const action_id = body.action_id as string;
+  agent.daemon.decide(action_id, { execution: "unknown" });
+  expect((await agent.call("await_action", { action_id })).body).toMatchObject({
+    execution: "succeeded",
+    output: "late\n",
+  });
+  await agent.close();
+});
+
+test("a command that may not run any more says why", async () => {
+  const agent = await connectAgent();
+  const { body } = await agent.call("run_command", { command: "echo held", wait_ms: 10 });
+  const action_id = body.action_id as string;
+  agent.daemon.unclaimable = "its folder has gone";
+  agent.daemon.decide(action_id, { status: "approved" });
+  const answer = await agent.call("await_action", { action_id });
+  expect(answer).toMatchObject({
+    isError: true,
+    body: { action_id, execution: "failed", error: "its folder has gone" },
+  });
+  await agent.close();
+});
+
+test("an output over the cap is cut, and the cut is told", async () => {
+  const agent = await connectAgent();
+  const { body } = await agent.call("run_command", { command: "seq 1 100000" });
+  expect(body).toMatchObject({ exit_code: 0, truncated: true });
+  expect(String(body.output)).toMatch(/^1\n2\n[^]*100000\n$/);
+  expect(String(body.output).length).toBeLessThan(1_500);
+  await agent.close();
+});
+
+test.each([
+  ["the end of the input", (agent: Agent) => void agent.client.close()],
+  ["a signal", (agent: Agent) => agent.stop.abort()],
+])("%s kills what runs, as a group, and reports it", async (_, goAway) => {
+  const agent = await connectAgent();
+  const alive = join(mkdtempSync(join(tmpdir(), "gate-run-")), "alive");
+  const command = `(sleep 3; touch ${alive}) & touch ${alive}.started; sleep 30`;
+  const { body } = await agent.call("run_command", { command, wait_ms: 100 });
+  await until(() => existsSync(`${alive}.started`), "it runs");
+  goAway(agent);
+  if (!agent.stop.signal.aborted) await agent.close();
+  await agent.ended;
+  const action = agent.daemon.actions.get(body.action_id as string)!;
+  expect(action).toMatchObject({ execution: "failed", exit_code: null });
+  expect(action.error).toBeTruthy();
+  expect(existsSync(alive)).toBe(false);
+  expect(agent.daemon.sessions).toMatchObject([{ ended: true }]);
+});
+
+test("a command that somebody else runs is waited for, not run again", async () => {
+  const agent = await connectAgent();
+  const { body } = await agent.call("run_command", { command: "echo held", wait_ms: 10 });
+  const action_id = body.action_id as string;
+  agent.daemon.decide(action_id, { status: "approved", execution: "running" });
+  const answer = agent.call("await_action", { action_id });
+  await until(
+    () => agent.daemon.calls.filter((call) => call.endsWith("/wait")).length > 2,
+    "it waits",
+  );
+  agent.daemon.decide(action_id, {
+    execution: "succeeded",
+    exit_code: 0,
+    result: { output: "elsewhere" },
+  });
+  expect((await answer).body).toMatchObject({ output: "elsewhere" });
+  expect(agent.daemon.claims).toEqual([]);
+  await agent.close();
+});
