@@ -4,9 +4,11 @@ import { show } from "./holes.ts";
 import { decidePath, judgePath } from "./path_decision.ts";
 import type { PathFacts, Surroundings } from "./rule.ts";
 import type { Analysis } from "./schema.ts";
+import { protectGate } from "./protect_command.ts";
+import { seenFrom } from "./shell/paths.ts";
 import { compareUnit } from "./shell/rules.ts";
 import { understand } from "./shell/understand.ts";
-import type { Effect, Understanding, Unit } from "./shell/unit.ts";
+import type { Doubt, Effect, Understanding, Unit } from "./shell/unit.ts";
 import { judgeTool } from "./tool_decision.ts";
 
 /** Decides on a command: the strictest finding on any program in it, any file it touches. */
@@ -15,18 +17,20 @@ export function decideCommand(
   request: { command: string; cwd: string; tool?: string },
   around: Surroundings,
 ): { findings: Finding[]; analysis: Analysis } {
-  const setting = { cwd: request.cwd, user_home: around.user_home };
+  const setting = { cwd: request.cwd, user_home: around.user_home, script: around.script };
   const understood = understand(request.command, setting);
   const tool = judgeTool(policy, { tool: request.tool ?? "run_command", input: request }, false);
   const findings = [
-    ...understood.doubts.map(({ effect, reason }) => builtin(effect, "unresolved", "$…", reason)),
-    ...understood.units.flatMap((unit) => judgeUnit(policy, unit, understood.units)),
+    ...understood.doubts.map(toFinding),
+    ...understood.units.flatMap((unit) => judgeUnit(policy, unit, understood.units, around)),
     ...understood.effects.flatMap((effect) => judgeEffect(policy, effect, around)),
     ...tool,
   ];
-  if (tool.length > 0) return { findings: spoken(findings), analysis: analysisOf(understood) };
+  if (tool.length > 0) {
+    return { findings: spoken(findings), analysis: analysisOf(understood, request.cwd) };
+  }
   if (findings.length === 0) findings.push(byDefault(policy.defaultEffect, "this command"));
-  return { findings, analysis: analysisOf(understood) };
+  return { findings, analysis: analysisOf(understood, request.cwd) };
 }
 
 /** Where a tool rule speaks, the default does not. */
@@ -34,17 +38,28 @@ function spoken(findings: Finding[]): Finding[] {
   return findings.filter((one) => one.rule !== null);
 }
 
-function judgeUnit(policy: CompiledPolicy, unit: Unit, units: Unit[]): Finding[] {
-  const found: Finding[] = [];
+function toFinding({ reason, text }: Doubt): Finding {
+  const part = text === "" ? "" : `: ${show(text).slice(0, 200)}`;
+  return builtin("ask", "unresolved", "$…", reason + part);
+}
+
+function judgeUnit(
+  policy: CompiledPolicy,
+  unit: Unit,
+  units: Unit[],
+  around: Surroundings,
+): Finding[] {
+  const found = protectGate(unit, around);
   for (const { compiled, rule, effect, reason, alternative } of policy.commands) {
+    if (effect === "allow" && unit.supposed) continue;
     const match = compareUnit(compiled, unit, units, effect !== "allow");
-    if (match === "yes") found.push({ effect, rule, reason, alternative });
-    else if (match === "maybe" && effect !== "allow") {
+    if (match === "yes" && !unit.supposed) found.push({ effect, rule, reason, alternative });
+    else if (match !== "no" && effect !== "allow") {
       found.push({ effect: "ask", rule, reason: `${reason} (it may match)`, alternative });
     }
   }
   if (found.length > 0 || unit.passive) return found;
-  return [byDefault(policy.defaultEffect, `"${unit.argv.map(show).join(" ")}"`)];
+  return [byDefault(policy.defaultEffect, `"${unit.argv.map(show).join(" ").slice(0, 200)}"`)];
 }
 
 /** Writes and deletes go through the path rules; reads meet only what blocks or asks. */
@@ -57,16 +72,24 @@ function judgeEffect(policy: CompiledPolicy, effect: Effect, around: Surrounding
     );
   }
   const setting = { ...around, defaultEffect: policy.defaultEffect };
-  return decidePath(policy.paths, effect.op, facts, setting);
+  const found = decidePath(policy.paths, effect.op, facts, setting);
+  if (effect.implied) return found.filter((one) => one.rule !== null && one.effect !== "allow");
+  return effect.uncertain ? found.map(atMostAsk) : found;
 }
 
-function analysisOf({ units, effects, unresolved }: Understanding): Analysis {
+/** Nobody knows whether the file is touched at all: a person decides. */
+function atMostAsk(finding: Finding): Finding {
+  return finding.effect === "deny" ? { ...finding, effect: "ask" } : finding;
+}
+
+function analysisOf(understood: Understanding, cwd: string): Analysis {
+  const { units, effects, unresolved } = understood;
   const of = (op: Effect["op"]) => {
     const named = effects.filter((one) => one.op === op && !one.implied && !one.uncertain);
-    return [...new Set(named.map((one) => show(one.path)))];
+    return [...new Set(named.map((one) => show(seenFrom(one.path, cwd))))];
   };
   return {
-    commands: units.map((unit) => unit.argv.map(show)),
+    commands: units.filter((unit) => !unit.supposed).map((unit) => unit.argv.map(show)),
     reads: of("read"),
     writes: of("write"),
     deletes: of("delete"),

@@ -44,3 +44,20 @@ export function isWild(text: string): boolean {
 export function show(text: string): string {
   return HOLES.test(text) ? text.replace(HOLES_EACH, (hole) => SHOWN[hole] ?? "$…") : text;
 }
+
+/** Where an expansion ends one word and begins the next; only while a word is expanded. */
+export const FIELD = "\uFDD7";
+/** A quoted part, which makes a word even of nothing; only while a word is expanded. */
+export const QUOTED = "\uFDD8";
+
+/** Text as it is inside double quotes: an unknown is one word. */
+export function asOneWord(text: string): string {
+  return text.includes(SPLIT) ? text.replaceAll(SPLIT, ANY) : text;
+}
+
+/** The least that can be said of several values at once. */
+export function generalise(values: readonly string[]): string {
+  if (values.some(isWild)) return ANY;
+  if (values.every((value) => /^[\w.,:@%+=\uFDD2][\w.,:@%+=\uFDD2-]*$/.test(value))) return TAME;
+  return values.every((value) => /^[^\s-]\S*$/.test(value)) ? DEEP : ANY;
+}

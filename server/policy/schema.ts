@@ -65,7 +65,7 @@ export const PolicyLimits = z.object({
 });
 export type PolicyLimits = z.infer<typeof PolicyLimits>;
 
-/** What a command would run and touch; paths are as the command would see them, absolute. */
+/** What a command would run and touch; paths are relative to its folder, or absolute outside it. */
 export const Analysis = z.object({
   commands: z.array(z.array(z.string())),
   reads: z.array(z.string()),

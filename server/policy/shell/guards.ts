@@ -11,8 +11,25 @@ export const SHELL_LIMITS = {
 /** Why a text is not even parsed; null when it may be. */
 export function refuseText(source: string): string | null {
   if (source.length > SHELL_LIMITS.bytes) return "it is longer than 64 KiB";
-  if (STRANGE.test(source)) return "it has a control character or an unusual blank";
+  if (UNREADABLE.test(source)) return "it has characters that stand for nothing";
   if (/\$\\\n/.test(source)) return "a $ stands before a line continuation";
+  return refuseSize(source);
+}
+
+/** A control character or an unusual blank: a person and bash may read different things. */
+export function isStrange(source: string): boolean {
+  // A joiner between two pictures makes one picture of them, and nothing else.
+  return STRANGE.test(source) && STRANGE.test(source.replace(JOINED_PICTURE, "$1"));
+}
+
+const JOINED_PICTURE = /(\p{Extended_Pictographic}\uFE0F?)\u200D(?=\p{Extended_Pictographic})/gu;
+
+/** The same for code that was found in a command: what is unknown in it is no reason. */
+export function refuseCode(source: string): string | null {
+  return refuseText(source.replace(/[\uFDD0-\uFDD6]/g, "x"));
+}
+
+function refuseSize(source: string): string | null {
   const { separators, nesting } = measure(source);
   if (separators > SHELL_LIMITS.separators) return "it has too many commands";
   if (nesting > SHELL_LIMITS.nesting) return `it nests deeper than ${SHELL_LIMITS.nesting} levels`;
@@ -21,7 +38,10 @@ export function refuseText(source: string): string | null {
 
 const STRANGE =
   // deno-lint-ignore no-control-regex
-  /[\x00-\x08\x0b-\x1f\x7f-\xa0\u00AD\u034F\u061C\u115F\u1160\u1680\u17B4\u17B5\u180E\u2000-\u200F\u2028-\u202F\u205F-\u206F\u3000\u3164\uFDD0-\uFDEF\uFEFF\uFFA0\uFFF9-\uFFFB]|[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
+  /[\x00-\x08\x0b-\x1f\x7f-\xa0\u00AD\u034F\u061C\u115F\u1160\u1680\u17B4\u17B5\u180E\u2000-\u200F\u2028-\u202F\u205F-\u206F\u3000\u3164\uFEFF\uFFA0\uFFF9-\uFFFB]/;
+
+const UNREADABLE =
+  /[\uFDD0-\uFDEF]|[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
 
 /** Counts separators and open brackets in the raw text: what decides how long parsing takes. */
 function measure(source: string): { separators: number; nesting: number } {

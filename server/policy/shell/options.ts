@@ -122,8 +122,10 @@ function findLong(written: string, grammar: Spec): Option | undefined {
 
 function readCluster(letters: string, queue: string[], grammar: Spec, parsed: Parsed): void {
   for (let at = 0; at < letters.length; at++) {
-    const letter = letters[at]!;
+    const two = letters.slice(at, at + 2);
+    const letter = two.length === 2 && grammar.short.has(two) ? two : letters[at]!;
     const option = grammar.short.get(letter);
+    at += letter.length - 1;
     const rest = letters.slice(at + 1);
     if (!option || option.value === "none") {
       parsed.options.push({ name: option?.name ?? letter, value: null });
@@ -149,4 +151,27 @@ export function has(parsed: Parsed, ...names: string[]): boolean {
 /** A name that a glob could make anything that does not look like an option. */
 export function isGlob(arg: string): boolean {
   return arg.includes(STAR);
+}
+
+/** The options and first operands of a program that runs another, and the command it is given. */
+export function splitCommand(
+  args: readonly string[],
+  grammar: Spec,
+  skip: number,
+): { parsed: Parsed; rest: string[] } {
+  const parsed: Parsed = { options: [], operands: [], raw: new Set(), wild: false, open: false };
+  const queue = [...args];
+  while (queue.length > 0) {
+    const arg = queue.shift()!;
+    if (arg === "--") break;
+    if (arg.length > 1 && arg.startsWith("-")) readOption(arg, queue, grammar, parsed);
+    else if (parsed.operands.length < skip) {
+      parsed.operands.push(arg);
+      if (grammar.posix && parsed.operands.length === skip) break;
+    } else {
+      queue.unshift(arg);
+      break;
+    }
+  }
+  return { parsed, rest: queue };
 }

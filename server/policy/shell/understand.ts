@@ -1,56 +1,58 @@
-import { forEachChild, parse, type SyntaxNode, type Word } from "unbash";
-import { ANY, SPLIT } from "../holes.ts";
-import { readCommand } from "./grammar.ts";
-import { hasStrayOpener, refuseText } from "./guards.ts";
-import { baseName } from "./rules.ts";
-import type { Understanding, Unit } from "./unit.ts";
+import { parse } from "unbash";
+import { hasStrayOpener, isStrange, refuseText } from "./guards.ts";
+import { Interpreter } from "./interpreter.ts";
+import { Recorder } from "./recorder.ts";
+import { TableRunner } from "./runner.ts";
+import { runSimple } from "./simple.ts";
+import { Shell } from "./state.ts";
+import type { Understanding } from "./unit.ts";
 
 /** What a command is understood against. */
 export interface Setting {
   cwd: string;
   user_home: string;
+  /** The text of a task of the project (`npm run build`), where there is one. */
+  script?: (name: string, cwd: string) => string | null;
 }
 
 /** Reads a command: what runs, what is touched, what nobody can know. Never throws. */
-export function understand(source: string, _setting: Setting): Understanding {
-  const found: Understanding = { units: [], effects: [], doubts: [], unresolved: [] };
+export function understand(source: string, setting: Setting): Understanding {
+  const recorder = new Recorder();
+  const shell = new Shell(setting.cwd, setting.user_home);
+  const call = {
+    shell,
+    stdin: "",
+    pipes: [],
+    depth: 0,
+    remote: false,
+    supposed: false,
+    text: source.slice(0, 400),
+  };
   const refused = refuseText(source);
-  if (refused) return doubt(found, refused, source);
-  const script = parse(source);
-  if (script.errors?.length) return doubt(found, "it cannot be read as a command", source);
-  if (hasStrayOpener(source, script)) doubt(found, "quoted text may be run a second time", source);
-  visit(script, found);
-  return found;
-}
-
-function doubt(found: Understanding, reason: string, text: string): Understanding {
-  found.doubts.push({ reason, text, effect: "ask" });
-  return found;
-}
-
-function visit(node: SyntaxNode, found: Understanding): void {
-  if (node.type === "Command" && node.name) {
-    const words = [node.name, ...node.suffix.filter((one) => one.type === "Word")];
-    const argv = words.map((word) => valueOf(word as Word));
-    if (/[\uFDD0-\uFDD6]/.test(argv[0]!)) doubt(found, "the program is not known", node.name.text);
-    found.units.push(toUnit(argv));
+  if (refused) {
+    recorder.doubt(`The command is not read: ${refused}`, call.text, call);
+    return recorder.found;
   }
-  forEachChild(node, (child) => visit(child, found));
-}
-
-function valueOf(word: Word): string {
-  const parts = word.parts ?? [];
-  const known = ["Literal", "SingleQuoted", "AnsiCQuoted", "Glob"];
-  if (parts.every((part) => known.includes(part.type))) return word.value;
-  const quoted = parts.every((part) => part.type === "DoubleQuoted");
-  const plain = quoted &&
-    parts.every((part) =>
-      part.type === "DoubleQuoted" && part.parts.every((child) => child.type === "Literal")
+  if (isStrange(source)) {
+    recorder.doubt("It has a control character or an unusual blank", call.text, call);
+  }
+  try {
+    const script = parse(source);
+    if (script.errors?.length) {
+      recorder.doubt(`The command cannot be read: ${script.errors[0]!.message}`, call.text, call);
+    }
+    if (hasStrayOpener(source, script)) {
+      recorder.doubt("Quoted text may be run a second time", call.text, call);
+    }
+    const runner = new TableRunner(recorder, setting.script ?? (() => null));
+    runner.interpreter = new Interpreter(
+      recorder,
+      (node, inner, interpreter) => runSimple(node, inner, interpreter, runner),
     );
-  return plain ? word.value : quoted ? ANY : SPLIT;
-}
-
-function toUnit(argv: string[]): Unit {
-  const read = readCommand(baseName(argv[0]!), argv.slice(1));
-  return { argv, read, pipes: [], passive: false };
+    runner.interpreter.script(script, call);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    recorder.doubt(`The command could not be followed to its end: ${why}`, call.text, call);
+  }
+  return recorder.found;
 }

@@ -8,6 +8,10 @@ export interface Unit {
   pipes: readonly { pipeline: number; stage: number }[];
   /** It only starts another unit, or does nothing by itself: an allow rule need not name it. */
   passive: boolean;
+  /** It stands in text that may or may not be run: a rule that matches holds it, no more. */
+  supposed: boolean;
+  /** The part of the text it was found in. */
+  text: string;
 }
 
 /** A file that would be touched; the path is absolute where the folder is known. */
@@ -25,7 +29,6 @@ export interface Doubt {
   reason: string;
   /** The part of the text that is meant, for a person to find it. */
   text: string;
-  effect: "ask" | "deny";
 }
 
 /** What one command would run and touch. */

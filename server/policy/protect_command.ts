@@ -1,0 +1,139 @@
+import { builtin, type Finding } from "./finding.ts";
+import { isWild } from "./holes.ts";
+import type { Surroundings } from "./rule.ts";
+import { baseName } from "./shell/rules.ts";
+import type { Unit } from "./shell/unit.ts";
+
+/** What an agent may ask of `gate`; everything else decides or configures. */
+const HARMLESS = new Set([
+  "status",
+  "pending",
+  "show",
+  "log",
+  "watch",
+  "prompt",
+  "doctor",
+  "completion",
+  "help",
+  "version",
+  "demo",
+  "hook",
+  "mcp",
+  "scenario",
+  "policy",
+  "audit",
+]);
+const HARMLESS_VERBS: Record<string, Set<string>> = {
+  daemon: new Set(["status", "logs"]),
+  service: new Set(["status"]),
+  project: new Set(["list"]),
+  team: new Set(["list"]),
+  "global-config": new Set(["show"]),
+};
+
+const LAUNCHERS = new Set(["npx", "bunx", "pnpx"]);
+
+/** What no command may do to the gate itself, whatever the policy allows. */
+export function protectGate(unit: Unit, around: Surroundings): Finding[] {
+  const name = baseName(unit.argv[0] ?? "");
+  const found = [
+    ...gateCommand(name, unit),
+    ...killing(name, unit, around),
+    ...service(name, unit),
+    ...calling(name, unit, around),
+  ];
+  return unit.supposed ? found.map((one) => ({ ...one, effect: "ask" as const })) : found;
+}
+
+function deny(pattern: string, reason: string): Finding {
+  return builtin("deny", "self-protection", pattern, reason);
+}
+
+function gateCommand(name: string, unit: Unit): Finding[] {
+  if (LAUNCHERS.has(name)) return [];
+  if (!/^gate(-(linux|darwin|win32)[\w-]*)?(\.exe)?$/.test(name)) return [];
+  const words = unit.argv.slice(1).filter((word) => !word.startsWith("-"));
+  const [verb = "help", next = "help"] = words;
+  if (HARMLESS.has(verb) || HARMLESS_VERBS[verb]?.has(next)) return [];
+  if (isWild(unit.argv.join(" "))) {
+    return [builtin("ask", "self-protection", "gate *", "This may decide for you")];
+  }
+  return [deny(`gate ${verb}`, `"gate ${verb}" decides or configures: only a person may run it`)];
+}
+
+function killing(name: string, unit: Unit, around: Surroundings): Finding[] {
+  const args = unit.argv.slice(1);
+  if (name === "kill") return killByPid(args, around);
+  if (name === "fuser" && args.some((arg) => arg.includes(String(around.port)))) {
+    return [deny("fuser", "The daemon's port is off limits")];
+  }
+  if (!/^(pkill|killall|killall5|skill|pgrep-kill|taskkill|xkill)$/.test(name)) return [];
+  const patterns = args.filter((arg) => !/^-(\d+|[A-Z]{3,}|[a-z]{1,2})$/.test(arg));
+  if (patterns.some((arg) => namesDaemon(arg))) {
+    return [deny(`${name} gate`, "Ending the gate's daemon is off limits")];
+  }
+  const unsure = name === "killall5" ||
+    patterns.some((arg) => isWild(arg) || /^[.*^$?\[\]\\+]+$/.test(arg));
+  return unsure ? [builtin("ask", "self-protection", name, "This may end the gate's daemon")] : [];
+}
+
+function killByPid(args: readonly string[], around: Surroundings): Finding[] {
+  const pids = args.filter((arg, at) => !(at === 0 && /^-[A-Za-z0-9]+$/.test(arg)) && arg !== "--");
+  if (args.includes("-l") || args.includes("-L")) return [];
+  if (
+    around.daemon_pid !== undefined &&
+    pids.some((pid) => Math.abs(Number(pid)) === around.daemon_pid)
+  ) {
+    return [deny("kill", "Ending the gate's daemon is off limits")];
+  }
+  const unsure = pids.some((pid) => isWild(pid) || pid === "-1" || pid === "0");
+  return unsure
+    ? [builtin("ask", "self-protection", "kill $…", "This may end the gate's daemon")]
+    : [];
+}
+
+/** Whether a pattern of `pkill` would find a process called `gate daemon`. */
+function namesDaemon(pattern: string): boolean {
+  const letters = pattern.toLowerCase().replace(/\[(\w)\]/g, "$1").replace(/[\\^$]/g, "");
+  const command = "gate daemon start --foreground";
+  return letters !== "" && (command.includes(letters) || /\bgate\b/.test(letters) ||
+    letters.split(/\.\*|\s+/).filter((part) => part.length > 2).some((part) =>
+      part.startsWith("gate")
+    ));
+}
+
+function service(name: string, unit: Unit): Finding[] {
+  if (!/^(systemctl|launchctl|service|sc|sc\.exe|schtasks)$/.test(name)) return [];
+  const about = unit.argv.slice(1).some((arg) => /(^|[./])gate([.@-]|$)/.test(arg));
+  const looks = unit.argv.some((arg) =>
+    /^(status|show|is-active|is-enabled|list|print|cat)$/.test(arg)
+  );
+  return about && !looks ? [deny(name, "The gate's service is off limits")] : [];
+}
+
+/** Programs that only show or search their words. */
+const TALKS =
+  /^(echo|printf|grep|egrep|fgrep|rg|ag|sed|awk|git|gh|logger|cat|head|tail|test|\[|export|set)$/;
+
+function calling(name: string, unit: Unit, around: Surroundings): Finding[] {
+  if (TALKS.test(name)) return [];
+  const port = String(around.port);
+  for (const arg of unit.argv.slice(1)) {
+    if (mentions(arg, port)) return [deny(`*:${port}`, "The daemon's API is not for commands")];
+    if (new RegExp(`(^|[^0-9])${port}([^0-9]|$)`).test(arg)) {
+      return [builtin("ask", "self-protection", port, "This names the daemon's port")];
+    }
+    if (/run\/[\w.-]*\.sock/.test(arg) && arg.includes(around.gate_home)) {
+      return [deny("*.sock", "The daemon's socket is not for commands")];
+    }
+  }
+  return [];
+}
+
+/** Any spelling of this machine's loopback address in front of the port. */
+function mentions(arg: string, port: string): boolean {
+  return new RegExp(
+    `(localhost|ip6-localhost|127\\.[\\d.]+|\\[?::1\\]?|0\\.0\\.0\\.0|2130706433|0x7f[0-9a-f]*|0177[\\d.]*|\\b0)\\.?:${port}([^0-9]|$)`,
+    "i",
+  ).test(arg);
+}

@@ -1,0 +1,242 @@
+import { ANY, isStatic, isWild } from "../holes.ts";
+import type { Call, Handler, Runner } from "./call.ts";
+import { checkVariable } from "./environment.ts";
+import { readOptions, spec, valuesOf } from "./options.ts";
+import { OUTPUTS } from "./outputs.ts";
+import { absolutePath } from "./paths.ts";
+import { runFile } from "./scripts.ts";
+
+/** A command of the shell itself. `passive`: it does nothing that an allow rule must name. */
+export interface Builtin {
+  passive: boolean;
+  run: Handler;
+}
+
+const nothing: Handler = () => "";
+const passive = (run: Handler): Builtin => ({ passive: true, run });
+const active = (run: Handler): Builtin => ({ passive: false, run });
+
+/** What the shell does by itself, one row each. */
+export const BUILTINS: Record<string, Builtin> = {
+  ":": passive(nothing),
+  true: passive(nothing),
+  false: passive(nothing),
+  exit: passive(nothing),
+  return: passive(nothing),
+  break: passive(nothing),
+  continue: passive(nothing),
+  wait: passive(nothing),
+  jobs: passive(nothing),
+  fg: passive(nothing),
+  bg: passive(nothing),
+  disown: passive(nothing),
+  umask: passive(nothing),
+  ulimit: passive(nothing),
+  shopt: passive(nothing),
+  hash: passive(nothing),
+  times: passive(nothing),
+  unalias: passive(nothing),
+  getopts: passive((argv, call) => assignAll([argv[2] ?? "opt"], call)),
+  echo: passive(OUTPUTS.echo!),
+  pwd: passive((_argv, { shell }) => `${shell.cwd}\n`),
+  printf: passive(printf),
+  cd: passive(changeFolder),
+  pushd: passive(changeFolder),
+  popd: passive((_argv, { shell }) => move(shell.folders.pop() ?? ANY, shell)),
+  eval: active((argv, call, run) => run.code(afterDashes(argv).join(" "), call)),
+  source: active(source),
+  ".": active(source),
+  export: passive(declare),
+  declare: passive(declare),
+  typeset: passive(declare),
+  local: passive(declare),
+  readonly: passive(declare),
+  read: passive(read),
+  mapfile: passive(mapfile),
+  readarray: passive(mapfile),
+  set: passive(setArguments),
+  shift: passive((argv, { shell }) => {
+    shell.positional = shell.positional.slice(Number(argv[1] ?? 1) || 0);
+    return "";
+  }),
+  unset: passive(unset),
+  alias: passive(alias),
+  trap: active(trap),
+  test: passive(test),
+  "[": passive(test),
+  let: passive((argv, call, run) => {
+    for (const text of argv.slice(1)) evaluate(text, call, run);
+    return "";
+  }),
+  enable: active(loads("-f")),
+  bind: active(codeOption("-x=")),
+  complete: active(codeOption("-C= -F=")),
+  compgen: active(codeOption("-C= -F= -W=")),
+};
+
+function afterDashes(argv: readonly string[]): readonly string[] {
+  return argv[1] === "--" ? argv.slice(2) : argv.slice(1);
+}
+
+function changeFolder(argv: readonly string[], { shell }: Call): string {
+  const [target] = argv.slice(1).filter((arg) => !/^(-[LPe@n]+|--)$/.test(arg));
+  if (argv[0] === "pushd") shell.folders.push(shell.cwd);
+  if (target === undefined) return move(shell.valuesOf("HOME")[0]!, shell);
+  if (target === "-") return move(shell.valuesOf("OLDPWD")[0]!, shell);
+  return move(target, shell);
+}
+
+function move(target: string, shell: Call["shell"]): string {
+  const from = shell.cwd;
+  shell.cwd = isWild(target) && !target.startsWith("/") && !isUnder(target)
+    ? `/${ANY}`
+    : absolutePath(target, from);
+  shell.assign("OLDPWD", [from]);
+  shell.previous = from;
+  return "";
+}
+
+function isUnder(target: string): boolean {
+  return /^[^\uFDD0\uFDD1]+\//.test(target);
+}
+
+function source(argv: readonly string[], call: Call, run: Runner): string {
+  const [path, ...positional] = afterDashes(argv);
+  if (path === undefined) return "";
+  const before = call.shell.positional;
+  if (positional.length > 0) call.shell.positional = positional;
+  const printed = runFile(path, call, run);
+  call.shell.positional = before;
+  return printed;
+}
+
+function declare(argv: readonly string[], call: Call, run: Runner): string {
+  const flags = argv.slice(1).filter((arg) => /^[-+][a-zA-Z]+$/.test(arg)).join("");
+  for (const arg of argv.slice(1)) {
+    const found = /^(\w+)(?:\[(.*?)\])?(\+?)=([\s\S]*)$/.exec(arg);
+    if (!found) {
+      if (flags.includes("n")) call.shell.assign(arg, [ANY]);
+      continue;
+    }
+    const [, name, index, append, given] = found;
+    if (index !== undefined) run.reevaluate(index, call);
+    if (flags.includes("i")) evaluate(given!, call, run);
+    if (flags.includes("n")) run.reevaluate(given!, call);
+    const value = flags.includes("l")
+      ? given!.toLowerCase()
+      : flags.includes("u")
+      ? given!.toUpperCase()
+      : given!;
+    checkVariable(name!, value, call, run);
+    const old = append ? call.shell.valuesOf(name!) : [""];
+    call.shell.assign(name!, flags.includes("n") ? [ANY] : old.map((one) => one + value));
+  }
+  return "";
+}
+
+const READ = spec("-r -e -s -a= -d= -i= -n= -N= -p= -t= -u= -E");
+
+function read(argv: readonly string[], call: Call, run: Runner): string {
+  const parsed = readOptions(argv.slice(1), READ);
+  for (const name of [...parsed.operands, ...valuesOf(parsed, "a")]) run.reevaluate(name, call);
+  const line = /^[^\n]*/.exec(call.stdin)![0];
+  const known = isStatic(line) && call.stdin !== "" && valuesOf(parsed, "d", "u").length === 0;
+  const fields = line.split(/[ \t]+/).filter(Boolean);
+  const [array] = valuesOf(parsed, "a");
+  if (array !== undefined) call.shell.assignItems(array, known ? fields : [ANY]);
+  const names = parsed.operands.length > 0 ? parsed.operands : ["REPLY"];
+  for (const [at, name] of names.entries()) {
+    const last = at === names.length - 1;
+    const value = last ? fields.slice(at).join(" ") : fields[at] ?? "";
+    call.shell.assign(name, [known ? value : ANY]);
+  }
+  return "";
+}
+
+const MAPFILE = spec("-t -d= -n= -O= -s= -u= -C= -c=");
+
+function mapfile(argv: readonly string[], call: Call, run: Runner): string {
+  const parsed = readOptions(argv.slice(1), MAPFILE);
+  for (const code of valuesOf(parsed, "C")) run.code(`${code} 0 x`, call);
+  const known = isStatic(call.stdin) && call.stdin !== "";
+  const items = known ? call.stdin.replace(/\n$/, "").split("\n").slice(0, 64) : [ANY];
+  call.shell.assignItems(parsed.operands[0] ?? "MAPFILE", items);
+  return "";
+}
+
+function setArguments(argv: readonly string[], { shell }: Call): string {
+  const dashes = argv.indexOf("--");
+  if (dashes > 0) shell.positional = argv.slice(dashes + 1);
+  else if (argv.length > 1 && !/^[-+]/.test(argv[1]!)) shell.positional = argv.slice(1);
+  return "";
+}
+
+function unset(argv: readonly string[], call: Call, run: Runner): string {
+  for (const name of argv.slice(1)) {
+    run.reevaluate(name, call);
+    if (argv[1] === "-f") call.shell.functions.delete(name);
+    else if (/^\w+$/.test(name)) call.shell.assign(name, [""]);
+  }
+  return "";
+}
+
+function alias(argv: readonly string[], { shell }: Call): string {
+  for (const arg of argv.slice(1)) {
+    const at = arg.indexOf("=");
+    if (at > 0) shell.aliases.set(arg.slice(0, at), arg.slice(at + 1));
+  }
+  return "";
+}
+
+function trap(argv: readonly string[], call: Call, run: Runner): string {
+  const [code] = afterDashes(argv);
+  if (code !== undefined && argv.length > 2 && !/^-/.test(code)) {
+    run.code(code, { ...call, shell: call.shell.fork() });
+  }
+  return "";
+}
+
+function test(argv: readonly string[], call: Call, run: Runner): string {
+  for (const [at, arg] of argv.entries()) {
+    if (argv[at - 1] === "-v" || argv[at - 1] === "-R") run.reevaluate(arg, call);
+  }
+  return "";
+}
+
+function printf(argv: readonly string[], call: Call, run: Runner): string {
+  if (argv[1] !== "-v") return OUTPUTS.printf!(argv, call, run);
+  const name = argv[2] ?? "";
+  run.reevaluate(name, call);
+  const text = OUTPUTS.printf!(["printf", ...argv.slice(3)], call, run);
+  if (/^\w+$/.test(name)) call.shell.assign(name, [text]);
+  return "";
+}
+
+function evaluate(text: string, call: Call, run: Runner): void {
+  run.reevaluate(text, call);
+  for (const [name] of text.matchAll(/[A-Za-z_]\w*/g)) {
+    for (const value of call.shell.variables.get(name)?.values ?? []) run.reevaluate(value, call);
+  }
+}
+
+function assignAll(names: string[], { shell }: Call): string {
+  for (const name of names) shell.assign(name, [ANY]);
+  return "";
+}
+
+function loads(option: string): Handler {
+  return (argv, call, run) => {
+    if (argv.includes(option)) run.doubt("a builtin is loaded from a file", argv.join(" "), call);
+    return "";
+  };
+}
+
+function codeOption(row: string): Handler {
+  const grammar = spec(row);
+  return (argv, call, run) => {
+    for (const { value } of readOptions(argv.slice(1), grammar).options) {
+      if (value !== null) run.code(value.replace(/^"?[^":]+"?:\s*/, ""), call);
+    }
+    return "";
+  };
+}

@@ -1,0 +1,139 @@
+import { ANY, isStatic, isWild, show } from "../holes.ts";
+import type { Call, Handler, Runner } from "./call.ts";
+import { has, readOptions, spec, valuesOf } from "./options.ts";
+import { OUTPUTS } from "./outputs.ts";
+import { readSed, SED, sedParts } from "./sed.ts";
+
+/** `sed`: in-place writes, `w` files, and the `e` command, which runs text. */
+export const runSed: Handler = (argv, call, run) => {
+  const { scripts, files } = sedParts(argv);
+  const parsed = readOptions(argv.slice(1), SED);
+  for (const script of scripts) judgeSed(script, call, run);
+  for (const path of files) run.touch(has(parsed, "in-place") ? "write" : "read", path, call);
+  return OUTPUTS.sed!(argv, call, run);
+};
+
+function judgeSed(script: string, call: Call, run: Runner): void {
+  const commands = readSed(script);
+  if (commands === null) {
+    if (isWild(script) && /\b[we]\b|^e|[;{}]/.test(script)) {
+      run.doubt("nobody can know what sed does here", show(script), call);
+    }
+    return;
+  }
+  for (const { kind, text, flags } of commands) {
+    if (kind === "run" || /^[^w]*e/.test(flags)) {
+      if (text !== "") run.code(text, { ...call, supposed: true });
+      run.doubt("sed runs text as a command", script, call);
+    }
+    const file = kind === "write" ? text : /w\s*(\S.*)$/.exec(flags)?.[1];
+    if (file) run.touch("write", file, call);
+  }
+}
+
+const AWK = spec(
+  "-F,--field-separator= -v,--assign= -f,--file= -b -c -C -d=? -e,--source= -E= -g -h -i,--include= -l= -L=? -M -n -N -o=? -O -p=? -P -r -s -S -t -V",
+  { posix: true },
+);
+
+/** `awk`: what it runs by `system` and pipes, and the files it prints into. */
+export const runAwk: Handler = (argv, call, run) => {
+  const parsed = readOptions(argv.slice(1), AWK);
+  const given = valuesOf(parsed, "source");
+  const fromFile = has(parsed, "file");
+  const programs = given.length > 0 || fromFile ? given : parsed.operands.slice(0, 1);
+  const files = given.length > 0 || fromFile ? parsed.operands : parsed.operands.slice(1);
+  for (const program of programs) judgeAwk(program, call, run);
+  for (const path of valuesOf(parsed, "include")) {
+    if (path === "inplace") { for (const file of files) run.touch("write", file, call); }
+  }
+  for (const path of files) if (!/^\w+=/.test(path)) run.touch("read", path, call);
+  return ANY;
+};
+
+const AWK_STRINGS = /"((?:[^"\\]|\\.)*)"/g;
+
+function judgeAwk(program: string, call: Call, run: Runner): void {
+  if (isWild(program)) {
+    run.doubt("nobody can know what awk does here", show(program), call);
+    return;
+  }
+  const bare = program.replace(
+    /\/(?:\\.|[^/\\\n])+\//g,
+    (text) => /[{};"]/.test(text) ? text : "//",
+  );
+  const noText = bare.replace(AWK_STRINGS, '""');
+  for (const [, path] of bare.matchAll(/>>?\s*"([^"]+)"/g)) {
+    if (!path!.startsWith("/dev/std")) run.touch("write", path!, call);
+  }
+  if (
+    !/\bsystem\s*\(|(^|[^|])\|&?\s*("|getline|[A-Za-z_(])|@load|\bprint[^;}\n>]{0,300}>\s*[A-Za-z_$(]/
+      .test(noText)
+  ) return;
+  const supposed = { ...call, supposed: true, stdin: "" };
+  for (const [, text] of bare.matchAll(AWK_STRINGS)) {
+    run.code(text!.replace(/\\(["\\])/g, "$1"), supposed);
+  }
+  if (isHarmlessPipe(bare)) return;
+  run.doubt("awk runs a command or writes where nobody can see", program, call);
+}
+
+/** `… | "sort"`: a fixed filter that only reads. */
+function isHarmlessPipe(program: string): boolean {
+  if (/\bsystem\s*\(|@load|getline/.test(program)) return false;
+  const targets = [...program.matchAll(/\|&?\s*("[^"]*"|[^\s"]+)/g)].map((one) => one[1]!);
+  return targets.every((target) =>
+    /^"(sort|uniq|wc|head|tail|cat|column|nl)( -[\w]+)*( 1>&2)?"$/.test(target)
+  );
+}
+
+/** `ed`, `ex`, `vi`: `!command` in what they are given. */
+export const runEditor: Handler = (argv, call, run) => {
+  const parsed = readOptions(
+    argv.slice(1),
+    spec("-c= -S= -s -e -E -n -N -u= -i= -p= --cmd= -R -O -o -es -Es --eval="),
+  );
+  const scripts = [
+    call.stdin,
+    ...valuesOf(parsed, "c", "cmd"),
+    ...argv.filter((arg) => arg.startsWith("+")),
+  ];
+  for (const script of scripts) {
+    if (isWild(script)) {
+      run.doubt("nobody can know what the editor is told", show(script).slice(0, 80), call);
+    } else judgeEditor(script, call, run);
+  }
+  for (const path of parsed.operands) {
+    if (!path.startsWith("+")) run.touch("write", path, call);
+  }
+  return ANY;
+};
+
+function judgeEditor(script: string, call: Call, run: Runner): void {
+  for (const line of script.split(/\n|\|/)) {
+    const shell = /^[\s:+]*(?:[\d,.$%]*)\s*(?:r|w|e|E|silent|execute)?\s*!+\s*(.+)$/.exec(line);
+    if (shell) {
+      run.code(shell[1]!, { ...call, supposed: true, stdin: "" });
+      run.doubt("the editor runs a command", line, call);
+    }
+    const write = /^[\s:+]*[\d,.$%]*\s*(?:w|W|wq|f)\s+([^!\s]\S*)$/.exec(line);
+    if (write) run.touch("write", write[1]!, call);
+    if (/\b(system|shell-command|call-process|libcall)\b/.test(line)) {
+      run.doubt("the editor runs a command", line, call);
+    }
+  }
+}
+
+/** `psql -c '\! …'`, `sqlite3 '.shell …'`, `gdb -ex 'shell …'`: a shell behind another language. */
+export function runClient(escape: RegExp): Handler {
+  return (argv, call, run) => {
+    for (const text of [...argv.slice(1), call.stdin]) {
+      if (!isStatic(text)) continue;
+      for (const [, command] of text.matchAll(escape)) {
+        run.code(command!, { ...call, supposed: true, stdin: "" });
+        run.doubt("the program runs a command of the shell", text.slice(0, 200), call);
+      }
+    }
+    return ANY;
+  };
+}

@@ -1,0 +1,136 @@
+import { ANY, DEEP, isStatic, isWild, SPLIT, STAR } from "../holes.ts";
+import type { Call, Runner } from "./call.ts";
+import { has, readOptions, spec, splitCommand, valuesOf } from "./options.ts";
+
+const XARGS = spec(
+  "-0,--null -a,--arg-file= -d,--delimiter= -E= -e,--eof=? -I= -i,--replace=? -L= -l,--max-lines=? " +
+    "-n,--max-args= -o,--open-tty -P,--max-procs= -p,--interactive -r,--no-run-if-empty -s,--max-chars= " +
+    "-t,--verbose -x,--exit -J= -R= -S= --process-slot-var= --show-limits",
+);
+
+/** `xargs`: the command with what is read behind it, or in the place it names. */
+export function runXargs(argv: readonly string[], call: Call, run: Runner): string {
+  const { parsed, rest } = splitCommand(argv.slice(1), XARGS, 0);
+  const [file] = valuesOf(parsed, "arg-file");
+  if (file !== undefined) run.touch("read", file, call);
+  const text = file === undefined ? call.stdin : run.content(file, call) ?? ANY;
+  const words = rest.length > 0 ? rest : ["echo"];
+  const place = has(parsed, "I")
+    ? valuesOf(parsed, "I")[0]!
+    : has(parsed, "replace")
+    ? valuesOf(parsed, "replace")[0] ?? "{}"
+    : null;
+  const inner = { ...call, stdin: "" };
+  if (place === null || place === "") return run.command([...words, ...itemsOf(text)], inner);
+  const lines = isWild(text) ? [ANY] : text.split("\n").filter((line) => line !== "");
+  for (const line of lines.slice(0, 32)) {
+    run.command(words.map((word) => word.replaceAll(place, line.trim())), inner);
+  }
+  return ANY;
+}
+
+function itemsOf(text: string): string[] {
+  if (text === "") return [];
+  return text.replaceAll(ANY, SPLIT).split(/\s+/).filter(Boolean).map((item) =>
+    isStatic(item) ? item.replace(/["'\\]/g, "") : item
+  );
+}
+
+const FIND_VALUES = new Set(
+  ("-amin -anewer -atime -cmin -cnewer -context -ctime -fstype -gid -group -ilname -iname -inum " +
+    "-ipath -iregex -iwholename -links -lname -maxdepth -mindepth -mmin -mtime -name -newer -path " +
+    "-perm -printf -regex -regextype -samefile -size -type -uid -used -user -wholename -xtype -files0-from")
+    .split(" "),
+);
+
+/** `find`: what it deletes, writes and runs; what it prints are files below its folders. */
+export function runFind(argv: readonly string[], call: Call, run: Runner): string {
+  const args = argv.slice(1);
+  const first = args.findIndex((arg) => /^[-(!]/.test(arg) && !/^-([HLPO]|D)/.test(arg));
+  const starts = args.slice(0, first < 0 ? undefined : first).filter((arg) => !arg.startsWith("-"));
+  const folders = starts.length > 0 ? starts : ["."];
+  const found = folders.map((folder) => `${folder.replace(/\/+$/, "")}/${DEEP}`);
+  for (let at = Math.max(first, 0); at < args.length; at++) {
+    const action = args[at]!;
+    if (/^-(exec|execdir|ok|okdir)$/.test(action)) {
+      const end = endOfExec(args, at + 1);
+      runEach(args.slice(at + 1, end), found, call, run);
+      at = end;
+    } else if (action === "-delete") {
+      for (const path of found) run.touch("delete", path, call);
+    } else if (/^-(fprint|fprint0|fls|fprintf)$/.test(action)) {
+      run.touch("write", args[++at] ?? ANY, call);
+    } else if (FIND_VALUES.has(action)) at++;
+  }
+  for (const folder of folders) run.touch("read", folder, call, { implied: true });
+  return found.map((path) => `${path}\n`).join("");
+}
+
+function endOfExec(args: string[], from: number): number {
+  for (let at = from; at < args.length; at++) {
+    if (args[at] === ";" || (args[at] === "+" && args[at - 1] === "{}")) return at;
+  }
+  return args.length;
+}
+
+function runEach(words: string[], found: string[], call: Call, run: Runner): void {
+  for (const path of found) {
+    run.command(words.map((word) => word.replaceAll("{}", path)), { ...call, stdin: "" });
+  }
+}
+
+const FD = spec(
+  "-H,--hidden -I,--no-ignore -u -s -i -g,--glob -F -a -l -L -p -0 -d,--max-depth= -E,--exclude= -t,--type= " +
+    "-e,--extension= -S,--size= -o,--owner= --changed-within= --changed-before= -c,--color= -j,--threads= " +
+    "-x,--exec -X,--exec-batch -C,--base-directory= --search-path=",
+);
+
+/** `fd`: like `find`, with `-x` and `-X` for what is run. */
+export function runFd(argv: readonly string[], call: Call, run: Runner): string {
+  const at = argv.findIndex((arg) => /^(-x|-X|--exec|--exec-batch)$/.test(arg));
+  const { operands } = readOptions(argv.slice(1, at < 0 ? undefined : at), FD);
+  const found = (operands.length > 1 ? operands.slice(1) : ["."]).map((folder) =>
+    `${folder}/${DEEP}`
+  );
+  if (at > 0) {
+    const words = argv.slice(at + 1).filter((word) => word !== ";");
+    const placed = words.some((word) => /\{(\/|\.|\/\/|\/\.)?\}/.test(word));
+    const inPlace = words.map((word) => word.replace(/\{(\/|\.|\/\/|\/\.)?\}/g, "{}"));
+    runEach(placed ? inPlace : [...inPlace, "{}"], found, call, run);
+  }
+  return found.map((path) => `${path}\n`).join("");
+}
+
+const PARALLEL = spec(
+  "-j,--jobs= -N= -n,--max-args= -L= -l -k,--keep-order -I= -a,--arg-file= -C,--colsep= -d,--delimiter= -0,--null " +
+    "-P= -X -m -q,--quote -t,--verbose -u --bar --eta --progress --halt= --joblog= --results= --resume " +
+    "--retries= --timeout= --delay= --dry-run --pipe --block= --tag --no-notice --will-cite -S,--sshlogin= --shuf",
+);
+
+/** GNU `parallel`: the command with each argument; without one, each argument is a command. */
+export function runParallel(argv: readonly string[], call: Call, run: Runner): string {
+  const { rest } = splitCommand(argv.slice(1), PARALLEL, 0);
+  const at = rest.findIndex((word) => /^:::\+?:?\+?$/.test(word));
+  const words = at < 0 ? rest : rest.slice(0, at);
+  const given = at < 0 ? itemsByLine(call.stdin) : rest.slice(at + 1);
+  const fromFiles = at >= 0 && rest[at]!.startsWith("::::");
+  const items = fromFiles ? [ANY] : given.filter((item) => !/^:::/.test(item));
+  for (const item of items.slice(0, 32)) {
+    const code = words.length === 0
+      ? item
+      : /\{[^\s}]*\}/.test(words.join(" "))
+      ? words.join(" ").replace(/\{[^\s}]*\}/g, () => item)
+      : `${words.join(" ")} ${item}`;
+    run.code(code, { ...call, stdin: "", shell: call.shell.fork() });
+  }
+  return ANY;
+}
+
+function itemsByLine(text: string): string[] {
+  return isWild(text) ? [ANY] : text.split("\n").filter(Boolean);
+}
+
+/** Whether a file name is one that a glob gave. */
+export function isFound(path: string): boolean {
+  return path.includes(STAR) || path.includes(DEEP);
+}

@@ -1,0 +1,229 @@
+import { ANY, DEEP, isWild, show, TAME } from "../holes.ts";
+import type { Call, Handler, Runner } from "./call.ts";
+import { GRAMMARS } from "./grammar.ts";
+import { has, type Parsed, readOptions, spec, splitCommand, valuesOf } from "./options.ts";
+
+/** Git's own commands; any other word may be an alias, which can be anything. */
+const COMMANDS = new Set(
+  ("add am annotate apply archive backfill bisect blame branch bugreport bundle cat-file check-attr " +
+    "check-ignore check-mailmap check-ref-format checkout checkout-index cherry cherry-pick citool clean clone " +
+    "column commit commit-graph commit-tree config count-objects credential credential-cache credential-store " +
+    "daemon describe diagnose diff diff-files diff-index diff-tree difftool fast-export fast-import fetch " +
+    "fetch-pack filter-branch fmt-merge-msg for-each-ref for-each-repo format-patch fsck fsmonitor--daemon gc " +
+    "get-tar-commit-id grep gui hash-object help hook http-backend imap-send index-pack init init-db instaweb " +
+    "interpret-trailers last-modified lfs log ls-files ls-remote ls-tree mailinfo mailsplit maintenance merge " +
+    "merge-base merge-file merge-index merge-tree mergetool mktag mktree multi-pack-index mv name-rev notes " +
+    "pack-objects pack-redundant pack-refs patch-id prune prune-packed pull push quiltimport range-diff read-tree " +
+    "rebase receive-pack reflog refs remote repack replace replay repo request-pull rerere reset restore rev-list " +
+    "rev-parse revert rm send-email send-pack shortlog show show-branch show-index show-ref sparse-checkout stage " +
+    "stash status stripspace submodule subtree survey svn switch symbolic-ref tag unpack-file unpack-objects " +
+    "update-index update-ref update-server-info upload-archive upload-pack var verify-commit verify-pack " +
+    "verify-tag version web--browse whatchanged worktree write-tree flow cliff absorb town branchless")
+    .split(" "),
+);
+
+/** Settings whose value git runs. */
+const RUN_KEYS =
+  /^(core\.(pager|editor|sshcommand|fsmonitor|askpass|gitproxy|alternaterefscommand)|sequence\.editor|diff\.external|pager\.\w+|gpg(\.\w+)?\.program|gpg\.ssh\.defaultkeycommand|credential(\..*)?\.helper|diff\..*\.(command|textconv)|merge\..*\.driver|filter\..*\.(clean|smudge|process)|(diff|merge)tool\..*\.cmd|browser\..*\.cmd|man\..*\.cmd|sendemail\.(smtpserver|sendmailcmd|tocmd|cccmd)|remote\..*\.(uploadpack|receivepack|proxy)|interactive\.difffilter|uploadpack\.packobjectshook|trailer\..*\.(command|cmd)|tar\..*\.command|submodule\..*\.update|hook\..*\.command)$/;
+
+/** Settings that point git at files it runs, or at other settings. */
+const FILE_KEYS =
+  /^(core\.(hookspath|attributesfile|worktree)|include\.path|includeif\..*\.path|init\.templatedir|protocol\.ext\.allow|protocol\.allow|core\.gitproxy)$/;
+
+/** `git`: settings and options that run programs, aliases, files it writes. */
+export const runGit: Handler = (argv, call, run) => {
+  const { parsed, rest } = splitCommand(argv.slice(1), GRAMMARS.git!.options, 0);
+  const inner = inFolder(parsed, call);
+  const aliases = new Map<string, string>();
+  for (const setting of valuesOf(parsed, "c")) readSetting(setting, aliases, inner, run);
+  if (valuesOf(parsed, "exec-path").some((path) => path !== null)) {
+    run.doubt("git is told to run its programs from elsewhere", argv.join(" "), call);
+  }
+  const [name, ...args] = rest;
+  if (name === undefined) return ANY;
+  const alias = aliases.get(name);
+  if (alias !== undefined) return runAlias(alias, args, inner, run);
+  if (isWild(name)) {
+    run.doubt("nobody can know which git command is run", show(name), call);
+    return ANY;
+  }
+  if (!COMMANDS.has(name)) {
+    run.doubt(`"git ${name}" is no command of git's own: it may be an alias`, name, call);
+    return ANY;
+  }
+  runOptions(name, args, inner, run);
+  return printed(name, args);
+};
+
+function inFolder(parsed: Parsed, call: Call): Call {
+  const folders = valuesOf(parsed, "C");
+  if (folders.length === 0) return call;
+  const shell = call.shell.fork();
+  for (const path of folders) shell.cwd = path.startsWith("/") ? path : `${shell.cwd}/${path}`;
+  return { ...call, shell };
+}
+
+function readSetting(setting: string, aliases: Map<string, string>, call: Call, run: Runner): void {
+  const at = setting.indexOf("=");
+  const key = (at < 0 ? setting : setting.slice(0, at)).toLowerCase();
+  const value = at < 0 ? "true" : setting.slice(at + 1);
+  if (isWild(key)) run.doubt("nobody can know which setting git is given", show(setting), call);
+  else if (key.startsWith("alias.")) aliases.set(setting.slice(6, at < 0 ? undefined : at), value);
+  else judgeSetting(key, value, call, run);
+}
+
+function judgeSetting(key: string, value: string, call: Call, run: Runner): void {
+  if (FILE_KEYS.test(key) && value !== "/dev/null" && value !== "") {
+    run.doubt(`git's setting "${key}" brings in what it runs`, show(value), call);
+  }
+  if (!RUN_KEYS.test(key) || /^(true|false|)$/.test(value)) return;
+  const helper = key.includes("credential") && !value.startsWith("!");
+  if (helper && /^[\w-]+( --?[\w=-]+)*$/.test(value)) return;
+  run.code(value.replace(/^!/, ""), { ...call, stdin: "", shell: call.shell.fork() });
+}
+
+function runAlias(alias: string, args: string[], call: Call, run: Runner): string {
+  if (alias.startsWith("!")) return run.code([alias.slice(1), ...args].join(" "), call);
+  return run.code(
+    ["git", alias, ...args.map((arg) => `'${arg.replaceAll("'", `'\\''`)}'`)].join(" "),
+    call,
+  );
+}
+
+/** Options of single commands whose value is shell code. */
+const CODE_OPTIONS: Record<string, string> = {
+  rebase: "-x,--exec= --onto= -s= -X= -C= -i --interactive",
+  "ls-remote":
+    "--upload-pack,--exec= -o= --sort= -h,--heads -t,--tags --refs -q,--quiet --exit-code --get-url --symref",
+  fetch:
+    "--upload-pack= -o= -j= --depth= --shallow-since= --shallow-exclude= --refmap= --filter= -a -f -k -p -t -n -u -q -v",
+  "fetch-pack": "--upload-pack,--exec= --depth=",
+  pull: "--upload-pack= -s= -X= -o= -j= --depth= -r,--rebase=? -q -v -n -f -k -a -t",
+  clone:
+    "-u,--upload-pack= -b,--branch= -o,--origin= -c,--config= -j= --depth= --reference= --template= --separate-git-dir= --filter= -l -n -q -v -s",
+  push:
+    "--receive-pack,--exec= --repo= -o,--push-option= --recurse-submodules= -u,--set-upstream -f,--force -d -n -q -v",
+  "send-pack": "--receive-pack,--exec=",
+  archive: "--exec= -o,--output= --remote= --prefix= --format= --add-file= -l -v",
+  difftool: "-x,--extcmd= -t,--tool= -d -g -y",
+  grep:
+    "-O,--open-files-in-pager=? -e= -f= -A= -B= -C= -m= --max-depth= --threads= -n -i -l -w -r -E -F -P -G -v -c -h -H -q -I -a -z",
+  "filter-branch":
+    "--setup= --env-filter= --tree-filter= --index-filter= --parent-filter= --msg-filter= --commit-filter= --tag-name-filter= --subdirectory-filter= -d= -f,--force --original= --state-branch= --prune-empty",
+  "send-email":
+    "--smtp-server= --sendmail-cmd= --to-cmd= --cc-cmd= --header-cmd= --to= --cc= --bcc= --from= --subject=",
+  submodule: "",
+  mergetool: "-t,--tool= -y -g",
+};
+
+const CODE_NAMES = [
+  "exec",
+  "upload-pack",
+  "receive-pack",
+  "extcmd",
+  "open-files-in-pager",
+  "setup",
+  "env-filter",
+  "tree-filter",
+  "index-filter",
+  "parent-filter",
+  "msg-filter",
+  "commit-filter",
+  "tag-name-filter",
+  "smtp-server",
+  "sendmail-cmd",
+  "to-cmd",
+  "cc-cmd",
+  "header-cmd",
+];
+
+const CODE_GRAMMARS = new Map(Object.entries(CODE_OPTIONS).map(([name, row]) => [name, spec(row)]));
+const OUTPUT = spec("-o,--output= --output-directory= -O=");
+
+function runOptions(name: string, args: string[], call: Call, run: Runner): void {
+  const grammar = CODE_GRAMMARS.get(name);
+  const fork = { ...call, stdin: "", shell: call.shell.fork() };
+  if (grammar) {
+    const parsed = readOptions(args, grammar);
+    for (const code of valuesOf(parsed, ...CODE_NAMES)) run.code(code, fork);
+    if (name === "clone") runClone(parsed, fork, run);
+  }
+  for (const arg of args) {
+    if (/^--output(-directory)?=/.test(arg)) {
+      run.touch("write", arg.slice(arg.indexOf("=") + 1), call);
+    }
+    if (/^ext::/.test(arg)) run.code(arg.slice(5), fork);
+  }
+  if (/^(archive|format-patch|bundle|diff)$/.test(name)) {
+    for (const path of valuesOf(readOptions(args, OUTPUT), "output", "output-directory")) {
+      run.touch("write", path, call);
+    }
+  }
+  runSubcommand(name, args, fork, run);
+}
+
+function runClone(parsed: Parsed, call: Call, run: Runner): void {
+  for (const setting of valuesOf(parsed, "config")) readSetting(setting, new Map(), call, run);
+  const [, folder] = parsed.operands;
+  if (folder !== undefined) run.touch("write", folder, call);
+}
+
+function runSubcommand(name: string, args: string[], call: Call, run: Runner): void {
+  const [verb, ...rest] = args.filter((arg) => !/^(-q|--quiet|--recursive)$/.test(arg));
+  if (name === "bisect" && verb === "run") run.command(rest, call);
+  if (name === "submodule" && verb === "foreach") {
+    run.code(rest.filter((arg) => arg !== "--").join(" "), call);
+  }
+  if (name === "for-each-repo") {
+    run.command(["git", ...readOptions(args, spec("--config=", { posix: true })).operands], call);
+  }
+  if (name === "hook" && verb === "run") run.doubt("a git hook is run", args.join(" "), call);
+  if (name === "config") runConfig(args, call, run);
+  if (name === "worktree" && verb === "add") {
+    const [folder] =
+      readOptions(rest, spec("-b= -B= --reason= -f,--force -d,--detach --lock")).operands;
+    if (folder !== undefined) run.touch("write", folder, call);
+  }
+  if (name === "stash" || name === "notes") return;
+  if (name === "filter-repo") run.doubt("git filter-repo runs callbacks", args.join(" "), call);
+}
+
+const CONFIG = spec(
+  "--global --system --local --worktree -f,--file= --blob= --add --replace-all --unset --unset-all --get --get-all " +
+    "--get-regexp --get-urlmatch -l,--list -e,--edit --type= -t= --bool --int --path -z,--null --name-only --show-origin " +
+    "--show-scope --default= --rename-section --remove-section --includes --fixed-value --all --value=",
+);
+
+/** Setting a key that git runs later is as good as running it. */
+function runConfig(args: string[], call: Call, run: Runner): void {
+  const parsed = readOptions(args, CONFIG);
+  const words = parsed.operands[0] === "set" ? parsed.operands.slice(1) : parsed.operands;
+  const [key, value] = words;
+  if (
+    key === undefined || value === undefined || has(parsed, "get", "get-all", "unset", "unset-all")
+  ) return;
+  for (const path of valuesOf(parsed, "file")) run.touch("write", path, call);
+  const lower = key.toLowerCase();
+  if (isWild(key)) run.doubt("nobody can know which setting git is given", show(key), call);
+  if (lower.startsWith("alias.")) runAlias(value, [], call, run);
+  else judgeSetting(lower, value, call, run);
+}
+
+/** What git prints where it matters: names without blanks, or files below the folder. */
+function printed(name: string, args: string[]): string {
+  if (
+    /^(rev-parse|describe|symbolic-ref|merge-base|name-rev|hash-object|write-tree|commit-tree|rev-list)$/
+      .test(name)
+  ) {
+    return args.includes("--show-toplevel") ? ANY : `${TAME}\n`;
+  }
+  if (name === "branch" && args.includes("--show-current")) return `${TAME}\n`;
+  if (name === "config" && args.length <= 2) return `${TAME}\n`;
+  if (
+    name === "ls-files" ||
+    (/^(diff|grep)$/.test(name) && args.some((arg) => /^(--name-only|-l)$/.test(arg)))
+  ) {
+    return `./${DEEP}\n`;
+  }
+  return ANY;
+}

@@ -1,0 +1,281 @@
+import type { Command, ParsedScript, Redirection, Statement, SyntaxNode } from "unbash";
+import { ANY } from "../holes.ts";
+import type { Call } from "./call.ts";
+import { type Context, expandText, expandWord } from "./expand.ts";
+import { reckon, runTest } from "./reckon.ts";
+import type { Recorder } from "./recorder.ts";
+import { redirect } from "./redirect.ts";
+import type { FunctionBody } from "./state.ts";
+
+/** Runs one simple command, its words not yet expanded. */
+export type RunSimple = (node: Command, call: Call, interpreter: Interpreter) => string;
+
+/** Runs parsed scripts on what is known, following every branch. */
+export class Interpreter {
+  #pipelines = 0;
+
+  constructor(readonly recorder: Recorder, readonly runSimple: RunSimple) {}
+
+  /** All statements in turn; what they print. */
+  script(script: { commands: readonly Statement[] }, call: Call): string {
+    return this.#statements(script.commands, call);
+  }
+
+  /** A function's body, or any other group. */
+  body(body: FunctionBody, call: Call): string {
+    return body.type === "CompoundList"
+      ? this.#statements(body.commands, call)
+      : this.node(body, call);
+  }
+
+  #statements(statements: readonly Statement[], call: Call): string {
+    let printed = "";
+    for (const statement of statements) {
+      if (this.recorder.isFull(call)) break;
+      const inner = statement.background ? { ...call, shell: call.shell.fork() } : call;
+      printed += this.node(statement.command, inner);
+      this.#unsureFolder(call);
+    }
+    return printed;
+  }
+
+  /** After a `cd` nobody has looked whether it worked: the old folder stays possible. */
+  #unsureFolder({ shell }: Call): void {
+    if (shell.previous !== null) shell.mayBeIn(shell.previous);
+    shell.previous = null;
+  }
+
+  /** Runs one node of the tree; what it prints. */
+  node(node: SyntaxNode, call: Call): string {
+    switch (node.type) {
+      case "Command":
+        return this.runSimple(node, call, this);
+      case "Pipeline":
+        return this.#pipeline(node.commands, call);
+      case "AndOr":
+        return this.#andOr(node.commands, node.operators, call);
+      case "Redirected":
+        return this.#redirected(node, call);
+      case "Subshell":
+        return this.#statements(node.body.commands, { ...call, shell: call.shell.fork() });
+      case "BraceGroup":
+        return this.#statements(node.body.commands, call);
+      case "CompoundList":
+        return this.#statements(node.commands, call);
+      case "Function":
+        call.shell.functions.set(node.name.value, node.body);
+        return "";
+      case "Coproc":
+        return this.body(node.body as FunctionBody, {
+          ...call,
+          shell: call.shell.fork(),
+          stdin: ANY,
+        });
+      default:
+        return this.#compound(node, call);
+    }
+  }
+
+  #compound(node: SyntaxNode, call: Call): string {
+    switch (node.type) {
+      case "If":
+        return this.#branches(
+          [[node.clause, node.then], ...node.elif.map((one) => [one.clause, one.then] as const)],
+          node.else,
+          call,
+        );
+      case "While":
+        return this.#loop(
+          call,
+          (inner) =>
+            this.#statements(node.clause.commands, inner) +
+            this.#statements(node.body.commands, inner),
+        );
+      case "For":
+      case "Select":
+        return this.#for(node, call);
+      case "ArithmeticFor":
+        reckon(node.initialize, call, this);
+        return this.#loop(call, (inner) => {
+          reckon(node.test, inner, this);
+          const printed = this.#statements(node.body.commands, inner);
+          reckon(node.update, inner, this);
+          return printed;
+        });
+      case "Case":
+        return this.#case(node, call);
+      case "TestCommand":
+        runTest(node.expression, call, this);
+        return "";
+      case "ArithmeticCommand":
+        reckon(node.expression, call, this);
+        return "";
+      default:
+        return this.#bare(node, call);
+    }
+  }
+
+  /** A command of its own, as in `f() rm -rf x`; anything else is not understood. */
+  #bare(node: SyntaxNode, call: Call): string {
+    this.recorder.doubt(`nobody knows what "${node.type}" does here`, call.text, call);
+    return ANY;
+  }
+
+  #pipeline(commands: readonly SyntaxNode[], call: Call): string {
+    if (commands.length === 1) return this.node(commands[0]!, call);
+    const pipeline = ++this.#pipelines;
+    let stdin = call.stdin;
+    for (const [stage, command] of commands.entries()) {
+      const pipes = [...call.pipes, { pipeline, stage }];
+      stdin = this.node(command, { ...call, shell: call.shell.fork(), stdin, pipes });
+    }
+    return stdin;
+  }
+
+  /** The right side may run or not: what it changes is possible, not certain. */
+  #andOr(commands: readonly SyntaxNode[], operators: readonly string[], call: Call): string {
+    let printed = this.node(commands[0]!, call);
+    const before: string[] = [];
+    for (const [at, operator] of operators.entries()) {
+      const command = commands[at + 1]!;
+      const left = call.shell.previous;
+      call.shell.previous = null;
+      if (operator === "||") {
+        printed += this.#orElse(command, left, call);
+        continue;
+      }
+      if (left !== null) before.push(left);
+      const branch = call.shell.fork();
+      printed += this.node(command, { ...call, shell: branch });
+      call.shell.join(branch);
+      call.shell.previous = branch.previous;
+    }
+    for (const folder of before) call.shell.mayBeIn(folder);
+    return printed;
+  }
+
+  /** `cd x || exit`: after it the `cd` has worked. */
+  #orElse(command: SyntaxNode, left: string | null, call: Call): string {
+    const branch = call.shell.fork();
+    if (left !== null) branch.cwd = left;
+    const printed = this.node(command, { ...call, shell: branch });
+    if (leaves(command)) return printed;
+    const { cwd } = call.shell;
+    call.shell.join(branch);
+    call.shell.mayBeIn(call.shell.cwd);
+    call.shell.cwd = cwd;
+    return printed;
+  }
+
+  #branches(
+    branches: readonly (readonly [SyntaxNode, SyntaxNode])[],
+    otherwise: SyntaxNode | undefined,
+    call: Call,
+  ): string {
+    const ends = [];
+    let printed = "";
+    for (const [clause, then] of branches) {
+      printed += this.node(clause, call);
+      const shell = call.shell.fork();
+      printed += this.node(then, { ...call, shell });
+      ends.push(shell);
+    }
+    if (otherwise) printed += this.node(otherwise, call);
+    for (const end of ends) call.shell.join(end);
+    return printed;
+  }
+
+  /** Twice: what the body sets is seen by its own beginning. */
+  #loop(call: Call, body: (call: Call) => string): string {
+    const shell = call.shell.fork();
+    const inner = { ...call, shell };
+    let printed = body(inner);
+    const before = shell.variables;
+    shell.join(call.shell.fork());
+    if (!sameVariables(before, call.shell.variables)) body(inner);
+    call.shell.join(shell);
+    return printed === "" ? "" : printed + ANY;
+  }
+
+  #for(node: SyntaxNode & { type: "For" | "Select" }, call: Call): string {
+    const context = this.context(call);
+    const lists = node.wordlist?.map((word) => expandWord(word, context).flat()) ??
+      [call.shell.positional];
+    const values = lists.flat();
+    if (node.type === "Select") values.push(ANY);
+    call.shell.assign(node.name.value, values.length > 0 ? values : [""]);
+    return this.#loop(call, (inner) => this.#statements(node.body.commands, inner));
+  }
+
+  #case(node: SyntaxNode & { type: "Case" }, call: Call): string {
+    const context = this.context(call);
+    expandText(node.word, context);
+    let printed = "";
+    const ends = [];
+    for (const item of node.items) {
+      for (const pattern of item.pattern) expandText(pattern, context);
+      const shell = call.shell.fork();
+      printed += this.#statements(item.body.commands, { ...call, shell });
+      ends.push(shell);
+    }
+    for (const end of ends) call.shell.join(end);
+    return printed;
+  }
+
+  #redirected(node: SyntaxNode & { type: "Redirected" }, call: Call): string {
+    const { stdin, capture } = this.redirect(node.redirects, call);
+    const printed = this.node(node.command, { ...call, stdin: stdin ?? call.stdin });
+    return capture(printed);
+  }
+
+  /** Applies redirections: the new input, and what becomes of the output. */
+  redirect(redirects: readonly Redirection[], call: Call) {
+    return redirect(redirects, call, this.context(call), this.recorder);
+  }
+
+  /** What expansion needs here. */
+  context(call: Call): Context {
+    return {
+      shell: call.shell,
+      substitute: (script) => this.substitution(script, call),
+      connect: (script, operator) => this.#connect(script, operator, call),
+      arithmetic: (expression) => reckon(expression, call, this),
+      reevaluate: (text) => this.recorder.reevaluate(text, call),
+      doubt: (reason, text) => this.recorder.doubt(reason, text, call),
+    };
+  }
+
+  /** A substitution runs in a shell of its own. */
+  substitution(script: ParsedScript, call: Call): string {
+    if (script.errors?.length) {
+      this.recorder.doubt("a substitution cannot be read", call.text, call);
+    }
+    return this.#statements(script.commands, { ...call, shell: call.shell.fork(), pipes: [] });
+  }
+
+  #connect(script: ParsedScript, operator: "<" | ">", call: Call): string {
+    const name = `/dev/fd/${63 - (this.#pipelines++ % 32)}`;
+    const stdin = operator === ">" ? ANY : call.stdin;
+    const printed = this.#statements(script.commands, {
+      ...call,
+      shell: call.shell.fork(),
+      stdin,
+      pipes: [],
+    });
+    if (operator === "<") call.shell.files.set(name, printed);
+    return name;
+  }
+}
+
+/** `cd x || exit`: what follows only runs when the left side worked. */
+function leaves(node: SyntaxNode): boolean {
+  if (node.type === "BraceGroup") {
+    const last = node.body.commands.at(-1)?.command;
+    return last !== undefined && leaves(last);
+  }
+  return node.type === "Command" && /^(exit|return|break|continue)$/.test(node.name?.value ?? "");
+}
+
+function sameVariables(a: Map<string, unknown>, b: Map<string, unknown>): boolean {
+  return a.size === b.size && [...a].every(([name, value]) => b.get(name) === value);
+}

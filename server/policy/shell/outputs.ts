@@ -1,0 +1,174 @@
+import { ANY, DEEP, isStatic, isWild, show, TAME } from "../holes.ts";
+import type { Call, Handler } from "./call.ts";
+import { has, type Parsed, readOptions, spec, valuesOf } from "./options.ts";
+import { sedText } from "./sed.ts";
+import { formatPrintf, unescape } from "./printf.ts";
+
+/** What programs print that only rework text: the road on which hidden code travels. */
+export const OUTPUTS: Record<string, Handler> = {
+  echo: (argv) => {
+    const flags = argv.slice(1).findIndex((arg) => !/^-[neE]+$/.test(arg));
+    const from = flags < 0 ? argv.length : flags + 1;
+    const options = argv.slice(1, from).join("");
+    const text = argv.slice(from).join(" ");
+    return (options.includes("e") ? unescape(text) : text) + (options.includes("n") ? "" : "\n");
+  },
+  printf: (argv) => formatPrintf(argv[1] === "--" ? argv.slice(2) : argv.slice(1)),
+  cat: (argv, call, run) => inputs(argv, call, run, spec("-A -b -e -E -n -s -t -T -u -v")),
+  tac: (argv, call, run) => lines(inputs(argv, call, run), (all) => all.reverse()),
+  rev: (argv, call, run) =>
+    lines(inputs(argv, call, run), (all) => all.map((line) => [...line].reverse().join(""))),
+  sort: (argv, call, run) => {
+    const parsed = readOptions(argv.slice(1), SORT);
+    const text = inputs(argv, call, run, SORT);
+    const plain = parsed.options.every(({ name }) => name === "r" || name === "u");
+    return plain
+      ? lines(text, (all) => has(parsed, "r") ? all.sort().reverse() : all.sort())
+      : orderless(text);
+  },
+  uniq: (argv, call, run) =>
+    argv.length === 1
+      ? lines(inputs(argv, call, run), (all) => all.filter((line, at) => line !== all[at - 1]))
+      : ANY,
+  head: (argv, call, run) => ends(argv, call, run, true),
+  tail: (argv, call, run) => ends(argv, call, run, false),
+  tr: (argv, call) => translate(argv, call.stdin),
+  sed: (argv, call) => sedText(argv, call.stdin),
+  base64: (argv, call, run) => base64(argv, inputs(argv, call, run, BASE64)),
+  xxd: (argv, call, run) => {
+    const parsed = readOptions(argv.slice(1), XXD);
+    const text = inputs(argv, call, run, XXD);
+    return has(parsed, "r") && has(parsed, "p") && isStatic(text) ? fromHex(text) : ANY;
+  },
+  tee: (argv, call) => argv.length > 0 ? call.stdin : "",
+  date: (argv) =>
+    argv.slice(1).filter((arg) => arg.startsWith("+")).map((format) =>
+      format.slice(1).replace(/%[-_0^#]*\d*[A-Za-z%]/g, TAME)
+    ).join("") + (argv.some((arg) => arg.startsWith("+")) ? "\n" : `${TAME} ${TAME}\n`),
+  basename: (argv) => `${names(argv[1] ?? "").at(-1) ?? ""}\n`,
+  dirname: (argv) => `${names(argv[1] ?? "").slice(0, -1).join("/") || "."}\n`,
+  seq: (argv) => argv.length > 1 ? `${TAME}\n` : "",
+  nproc: () => `${TAME}\n`,
+  whoami: () => `${TAME}\n`,
+  hostname: () => `${TAME}\n`,
+  uname: () => `${TAME}\n`,
+  id: () => `${TAME}\n`,
+  arch: () => `${TAME}\n`,
+  wc: () => `${TAME}\n`,
+  yes: (argv) => `${argv.slice(1).join(" ") || "y"}\n`,
+  ls: () => `${DEEP}\n`,
+  which: (argv) => argv.slice(1).map((name) => `/${DEEP}/${name}\n`).join(""),
+};
+
+const SORT = spec("-r,--reverse -u,--unique -k= -t= -o,--output= -S= -T=");
+const BASE64 = spec("-d,-D,--decode -i,--ignore-garbage -w,--wrap=");
+const XXD = spec("-r -p,-ps,-plain,-postscript -c= -g= -l= -s= -o= -u -b -e -i", { single: true });
+
+/** The files named, or else what is read. */
+function inputs(
+  argv: readonly string[],
+  call: Call,
+  run: Parameters<Handler>[2],
+  grammar = spec(""),
+): string {
+  const { operands } = readOptions(argv.slice(1), grammar);
+  if (operands.length === 0) return call.stdin;
+  return operands.map((path) => path === "-" ? call.stdin : run.content(path, call) ?? ANY).join(
+    "",
+  );
+}
+
+function lines(text: string, change: (all: string[]) => string[]): string {
+  if (isWild(text)) return ANY;
+  if (text === "") return "";
+  return `${change(text.replace(/\n$/, "").split("\n")).join("\n")}\n`;
+}
+
+function orderless(text: string): string {
+  return isWild(text) || text.split("\n").length > 2 ? ANY : text;
+}
+
+const ENDS = spec("-n,--lines= -c,--bytes= -q,--quiet -v -f -F");
+
+function ends(
+  argv: readonly string[],
+  call: Call,
+  run: Parameters<Handler>[2],
+  front: boolean,
+): string {
+  const short = argv.map((arg) => /^-(\d+)$/.exec(arg)?.[1]).find(Boolean);
+  const rest = argv.filter((arg) => !/^-\d+$/.test(arg));
+  const parsed = readOptions(rest.slice(1), ENDS);
+  const count = short ?? valuesOf(parsed, "lines")[0] ?? "10";
+  if (has(parsed, "bytes") || !/^\d+$/.test(count)) return ANY;
+  const most = Number(count);
+  return lines(
+    inputs(rest, call, run, ENDS),
+    (all) => front ? all.slice(0, most) : all.slice(Math.max(0, all.length - most)),
+  );
+}
+
+function names(path: string): string[] {
+  return path.replace(/\/+$/, "").split("/");
+}
+
+function base64(argv: readonly string[], text: string): string {
+  const decode = has(readOptions(argv.slice(1), BASE64), "decode");
+  if (!isStatic(text)) return ANY;
+  try {
+    return decode ? fromBytes(atob(text.replace(/\s/g, ""))) : `${btoa(text)}\n`;
+  } catch {
+    return ANY;
+  }
+}
+
+function fromHex(text: string): string {
+  const digits = text.replace(/\s/g, "");
+  const bytes = digits.match(/[0-9a-fA-F]{2}/g) ?? [];
+  return fromBytes(
+    String.fromCharCode(...bytes.slice(0, 32_768).map((byte) => parseInt(byte, 16))),
+  );
+}
+
+function fromBytes(binary: string): string {
+  return new TextDecoder().decode(Uint8Array.from(binary, (char) => char.charCodeAt(0)));
+}
+
+/** `tr` with ranges and the common classes. */
+function translate(argv: readonly string[], text: string): string {
+  const parsed: Parsed = readOptions(
+    argv.slice(1),
+    spec("-d -s -c,-C,--complement --delete --squeeze-repeats"),
+  );
+  const [from = "", to = ""] = parsed.operands.map(trSet);
+  if (isWild(text) || !isStatic(from + to) || has(parsed, "complement")) return ANY;
+  if (has(parsed, "d", "delete")) return [...text].filter((char) => !from.includes(char)).join("");
+  if (to === "") return text;
+  const map = [...from].map((char, at) => [char, to[Math.min(at, to.length - 1)]!] as const);
+  const table = new Map(map);
+  return [...text].map((char) => table.get(char) ?? char).join("");
+}
+
+const CLASSES: Record<string, string> = {
+  "[:upper:]": "A-Z",
+  "[:lower:]": "a-z",
+  "[:digit:]": "0-9",
+  "[:alpha:]": "A-Za-z",
+  "[:alnum:]": "A-Za-z0-9",
+  "[:space:]": " \t\n\r\f\v",
+  "[:blank:]": " \t",
+};
+
+function trSet(written: string): string {
+  const plain = unescape(written.replace(/\[:\w+:\]/g, (name) => CLASSES[name] ?? name));
+  return plain.replace(/([\s\S])-([\s\S])/g, (_all, first: string, last: string) => {
+    const [a, b] = [first.charCodeAt(0), last.charCodeAt(0)];
+    if (b < a || b - a > 255) return `${first}-${last}`;
+    return Array.from({ length: b - a + 1 }, (_, at) => String.fromCharCode(a + at)).join("");
+  });
+}
+
+/** Text for a message. */
+export function shown(text: string): string {
+  return show(text).slice(0, 200);
+}

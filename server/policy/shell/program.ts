@@ -1,0 +1,145 @@
+import { ANY, isStatic } from "../holes.ts";
+import type { Call, Runner } from "./call.ts";
+import { isInterpreter, runInterpreter } from "./inline_code.ts";
+import { has, type Parsed, readOptions, valuesOf } from "./options.ts";
+import { OUTPUTS } from "./outputs.ts";
+import { type Row, ROWS } from "./program_rows.ts";
+import { runSubwrapper, SUBWRAPPERS } from "./subwrappers.ts";
+
+/** Runs a program that has no handler of its own: by its row, or by what its arguments look like. */
+export function runProgram(name: string, argv: readonly string[], call: Call, run: Runner): string {
+  const written = argv[0]!.includes("/") ? run.content(argv[0]!, call) : null;
+  if (written !== null) {
+    return run.code(written, { ...call, shell: withArguments(call, argv) });
+  }
+  if (Object.hasOwn(SUBWRAPPERS, name)) {
+    const printed = runSubwrapper(argv, SUBWRAPPERS[name]!, call, run);
+    if (printed !== null) return printed;
+  }
+  if (isInterpreter(name)) return runInterpreter(argv, call, run);
+  const row = Object.hasOwn(ROWS, name) ? ROWS[name]! : null;
+  if (row) touchFiles(row, argv.slice(1), call, run);
+  else if (!Object.hasOwn(SUBWRAPPERS, name)) suppose(argv, call, run);
+  return Object.hasOwn(OUTPUTS, name) ? OUTPUTS[name]!(argv, call, run) : ANY;
+}
+
+function withArguments(call: Call, argv: readonly string[]) {
+  const shell = call.shell.fork();
+  shell.program = argv[0]!;
+  shell.positional = argv.slice(1);
+  return shell;
+}
+
+function touchFiles(row: Row, args: readonly string[], call: Call, run: Runner): void {
+  const parsed = readOptions(args, row.grammar);
+  for (const path of valuesOf(parsed, ...row.writes)) {
+    if (path !== "-") run.touch("write", path, call);
+  }
+  for (const path of valuesOf(parsed, ...row.reads)) {
+    if (path !== "-") run.touch("read", path, call);
+  }
+  for (const code of valuesOf(parsed, ...row.code)) {
+    run.code(code, { ...call, stdin: ANY, shell: call.shell.fork() });
+  }
+  touchOperands(row, parsed, call, run);
+  touchNamed(parsed, call, run);
+}
+
+function touchOperands(row: Row, parsed: Parsed, call: Call, run: Runner): void {
+  const { operands } = parsed;
+  const all = (op: "read" | "write" | "delete", paths: readonly string[]) => {
+    for (const path of paths) if (path !== "-") run.touch(op, path, call);
+  };
+  switch (row.operands) {
+    case "reads":
+      return all("read", operands);
+    case "writes":
+      return all(isReading(parsed) ? "read" : "write", operands);
+    case "deletes":
+      return all("delete", operands);
+    case "pattern": {
+      const files = has(parsed, "regexp", "file", "from-file") ? operands : operands.slice(1);
+      const changes = row.onlyWith.length > 0 && has(parsed, ...row.onlyWith);
+      return all(changes ? "write" : "read", files);
+    }
+    case "mode":
+      return all("write", has(parsed, "reference") ? operands : operands.slice(1));
+    case "copy":
+    case "move":
+    case "link":
+      return touchCopies(row.operands, parsed, call, run);
+  }
+}
+
+/** `gzip -c`, `touch -c`, `zip -T`: only looks. */
+function isReading(parsed: Parsed): boolean {
+  return has(parsed, "stdout", "list", "l", "t");
+}
+
+function touchCopies(
+  how: "copy" | "move" | "link",
+  parsed: Parsed,
+  call: Call,
+  run: Runner,
+): void {
+  const [folder] = valuesOf(parsed, "target-directory");
+  const { operands } = parsed;
+  if (has(parsed, "directory") && how === "copy") {
+    for (const path of operands) run.touch("write", path, call);
+    return;
+  }
+  const dry = has(parsed, "dry-run");
+  const alone = folder === undefined && operands.length < 2;
+  const sources = folder !== undefined || alone ? operands : operands.slice(0, -1);
+  const target = folder ?? (alone ? undefined : operands.at(-1));
+  for (const path of sources) {
+    if (isRemote(path)) continue;
+    run.touch(how === "move" ? "delete" : "read", path, call);
+  }
+  if (target === undefined || isRemote(target) || dry) return;
+  run.touch("write", target, call);
+  for (const path of sources) {
+    const name = path.replace(/\/+$/, "").split("/").at(-1)!;
+    if (name !== "" && name !== "." && name !== "..") {
+      run.touch("write", `${target.replace(/\/+$/, "")}/${name}`, call, { implied: true });
+    }
+  }
+}
+
+/** `host:path` of `scp` and `rsync`. */
+function isRemote(path: string): boolean {
+  return /^[\w.@-]+:/.test(path) || /^\w+:\/\//.test(path);
+}
+
+/** `curl -d @file`, `-F file=@file`: contents that leave. */
+function touchNamed(parsed: Parsed, call: Call, run: Runner): void {
+  for (const { value } of parsed.options) {
+    const path = value === null ? undefined : /(?:^|=)[@<]([^@][^;]*)/.exec(value)?.[1];
+    if (path !== undefined && path !== "-") run.touch("read", path, call, { implied: true });
+  }
+}
+
+const MOST_WORDS = 24;
+const PROGRAM = /^[A-Za-z_./~][\w./+~-]*$/;
+
+/**
+ * A program without a row: words that would be a command under a rule hold it, so that no unknown
+ * wrapper passes silently; names of files count as read.
+ */
+function suppose(argv: readonly string[], call: Call, run: Runner): void {
+  const supposed: Call = { ...call, supposed: true, stdin: "", shell: call.shell };
+  const words = argv.slice(1, MOST_WORDS);
+  for (const [at, word] of words.entries()) {
+    if (/^(-c|--command|--exec|--cmd|--run|--execute|--shell|--script|--eval)$/.test(word)) {
+      const code = words[at + 1];
+      if (code !== undefined && /\s/.test(code)) run.code(code, supposed);
+    }
+    const value = /^--(?:command|exec|cmd|run|execute|shell|script)=([\s\S]*)$/.exec(word)?.[1];
+    if (value && /\s/.test(value)) run.code(value, supposed);
+    if (PROGRAM.test(word) && at + 1 < words.length) run.note(argv.slice(at + 1), supposed, true);
+    const path = word.startsWith("-") ? /^--?[\w-]+=(.+)$/.exec(word)?.[1] : word;
+    if (path !== undefined && isStatic(path) && !/\s/.test(path) && at < 12) {
+      run.touch("read", path, call, { implied: true });
+    }
+  }
+}

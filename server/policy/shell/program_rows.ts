@@ -1,0 +1,349 @@
+import { type Spec, spec } from "./options.ts";
+
+/** What the operands of a program are to it. */
+export type Operands =
+  | "none"
+  | "reads"
+  | "writes"
+  | "deletes"
+  | "copy"
+  | "move"
+  | "link"
+  /** The first is a pattern or a mode, the rest are read or changed. */
+  | "pattern"
+  | "mode";
+
+/** One program: its options, what its operands are, and which options name files or code. */
+export interface Row {
+  grammar: Spec;
+  operands: Operands;
+  reads: string[];
+  writes: string[];
+  deletes: string[];
+  /** Options whose value is shell code. */
+  code: string[];
+  /** Options without which the operands are only read. */
+  onlyWith: string[];
+}
+
+function row(operands: Operands, options = "", how: Partial<Row> = {}): Row {
+  const none = { reads: [], writes: [], deletes: [], code: [], onlyWith: [] };
+  return { ...none, ...how, operands, grammar: spec(options) };
+}
+
+const none = row("none");
+const reads = row("reads");
+const copyOptions =
+  "-a,--archive -b --backup=? -d -f,--force -H -i,--interactive -l,--link -L -n,--no-clobber -p -P --preserve=? " +
+  "-r,-R,--recursive --reflink=? --remove-destination --sparse= -s,--symbolic-link -S,--suffix= " +
+  "-t,--target-directory= -T,--no-target-directory -u,--update=? -v,--verbose -x -Z -g -o -m,--mode= -O";
+const hash = row("reads", "-a,--algorithm= -b -c,--check -t -w -q -l,--length= --tag --status");
+const pager = row(
+  "reads",
+  "-b= -h= -j= -k= -o,--log-file= -O= -p,--pattern= -P= -t,--tag= -T= -x= -y= -z=",
+  {
+    writes: ["log-file"],
+  },
+);
+const view = (options: string) => row("reads", options);
+const grep = row(
+  "pattern",
+  "-e,--regexp= -f,--file= -A,--after-context= -B,--before-context= -C,--context= -m,--max-count= -d= -D= " +
+    "--include= --exclude= --exclude-dir= --exclude-from= --label= --color=? --binary-files= -r -R -n -i -l -L -c -o -q -s -v -w -x -E -F -G -P -H -h -z -Z -a -I -U -b -T",
+  { reads: ["file", "exclude-from"] },
+);
+const linter = row("none", "--fix --write --check -o,--output= --output-file=", {
+  writes: ["output-file"],
+});
+
+/** Programs that are known, one row each; `none` says that operands are no files that matter. */
+export const ROWS: Record<string, Row> = {
+  // Files
+  cp: row("copy", copyOptions),
+  gcp: row("copy", copyOptions),
+  install: row(
+    "copy",
+    "-b -c -C -d,--directory -D -g,--group= -m,--mode= -o,--owner= -p -s -S= -t,--target-directory= -T -v --backup=? --strip-program=",
+    {
+      code: ["strip-program"],
+    },
+  ),
+  mv: row("move", copyOptions),
+  ln: row(
+    "link",
+    "-b -d -f,--force -i -L -n -P -r,--relative -s,--symbolic -S= -t,--target-directory= -T -v",
+  ),
+  link: row("link"),
+  rm: row(
+    "deletes",
+    "-f,--force -i -I --interactive=? -r,-R,--recursive -d,--dir -v,--verbose --no-preserve-root --preserve-root=? --one-file-system",
+  ),
+  rmdir: row("deletes", "-p,--parents -v,--verbose --ignore-fail-on-non-empty"),
+  unlink: row("deletes"),
+  shred: row("deletes", "-f -n,--iterations= -s,--size= -u -v -x -z --random-source= --remove=?"),
+  rimraf: row("deletes", "-G,--glob -v --preserve-root --no-preserve-root --impl="),
+  "del-cli": row("deletes", "-f -d"),
+  trash: row("deletes"),
+  "trash-put": row("deletes"),
+  "gio": none,
+  touch: row("writes", "-a -c,--no-create -d,--date= -f -h -m -r,--reference= -t= --time="),
+  mkdir: row("writes", "-m,--mode= -p,--parents -v,--verbose -Z"),
+  mkfifo: row("writes", "-m,--mode="),
+  mknod: row("writes", "-m,--mode="),
+  tee: row("writes", "-a,--append -i,--ignore-interrupts -p --output-error=?"),
+  sponge: row("writes", "-a"),
+  truncate: row("writes", "-c,--no-create -o -r,--reference= -s,--size="),
+  fallocate: row("writes", "-l,--length= -o,--offset= -n -p -d -c -z -v -x"),
+  chmod: row(
+    "mode",
+    "-c -f,--silent,--quiet -v -R,--recursive --reference= --preserve-root --no-preserve-root",
+  ),
+  chown: row("mode", "-c -f,--silent,--quiet -v -R,--recursive --from= --reference= -h -H -L -P"),
+  chgrp: row("mode", "-c -f -v -R,--recursive --reference= -h -H -L -P"),
+  chattr: row("mode", "-R -V -f -v= -p="),
+  setfacl: row(
+    "writes",
+    "-m,--modify= -x,--remove= -M= -X= -b -k -d -R -L -P -n --set= --restore=",
+  ),
+  // Reading
+  cat: view("-A -b -e -E -n -s -t -T -u -v"),
+  tac: view("-b -r -s,--separator="),
+  bat: view(
+    "-l,--language= -p -n -A --style= --theme= --paging= --pager= -r,--line-range= -H,--highlight-line= --color=",
+  ),
+  nl: view("-b= -d= -f= -h= -i= -l= -n= -s= -v= -w="),
+  head: view("-n,--lines= -c,--bytes= -q -v -z"),
+  tail: view("-n,--lines= -c,--bytes= -f,--follow=? -F -q -v -s= --pid= --retry -z"),
+  less: pager,
+  more: pager,
+  wc: row("reads", "-c -m -l -L -w --files0-from=", { reads: ["files0-from"] }),
+  sort: row(
+    "reads",
+    "-b -d -f -g -i -M -h -n -R -r -V -c -m -s -u -z -o,--output= -T,--temporary-directory= -t= -k,--key= -S= --parallel= --batch-size= --files0-from= --compress-program= --random-source=",
+    {
+      writes: ["output"],
+      code: ["compress-program"],
+      reads: ["files0-from"],
+    },
+  ),
+  uniq: row("copy", "-c -d -D -f,--skip-fields= -i -s,--skip-chars= -u -w,--check-chars= -z"),
+  cut: view("-b= -c= -d,--delimiter= -f,--fields= -s -n -z --complement --output-delimiter="),
+  paste: view("-d= -s -z"),
+  join: view("-a= -e= -i -j= -o= -t= -v= -1= -2="),
+  comm: view("-1 -2 -3 -z --output-delimiter= --check-order --total"),
+  diff: view(
+    "-a -b -B -c -C= -d -e -E -F= -i -I= -l -L= -n -N -p -q -r -s -S= -t -T -u -U= -w -W= -x,--exclude= -X= -y --label= --color=?",
+  ),
+  cmp: view("-b -i= -l -n= -s"),
+  column: view("-c= -s,--separator= -t -x -o= -N= -J -n= -l= -H= -R= -T="),
+  fold: view("-b -s -w="),
+  fmt: view("-c -p= -s -t -u -w= -g="),
+  expand: view("-i -t="),
+  unexpand: view("-a -t="),
+  rev: reads,
+  strings: view("-a -e= -n= -t= -o -f"),
+  xxd: row("copy", "-r -p -c= -g= -l= -s= -o= -u -b -e -i -a -E"),
+  od: view("-A= -j= -N= -S= -t= -v -w=? -c -x -d -b -o -a"),
+  hexdump: view("-C -n= -s= -e= -f= -v -b -c -d -o -x"),
+  base64: view("-d -D --decode -i -w,--wrap="),
+  base32: view("-d -i -w="),
+  file: view("-b -i -f= -F= -k -L -m= -n -z -e= -P="),
+  stat: view("-c,--format= --printf= -f -L -t"),
+  readlink: view("-f -e -m -n -q -s -v -z"),
+  realpath: view("-e -m -L -P -q -s -z --relative-to= --relative-base="),
+  md5sum: hash,
+  sha1sum: hash,
+  sha256sum: hash,
+  sha512sum: hash,
+  shasum: hash,
+  cksum: hash,
+  b2sum: hash,
+  grep,
+  egrep: grep,
+  fgrep: grep,
+  zgrep: grep,
+  ggrep: grep,
+  rg: row(
+    "pattern",
+    "-e,--regexp= -f,--file= -A= -B= -C= -m= -g,--glob= --iglob= -t,--type= -T= --type-add= -r,--replace= -M= -j= --pre= --pre-glob= --sort= --color= --colors= --max-depth= -d= -E= --context-separator= --engine= --hostname-bin= --ignore-file= -n -i -l -c -o -q -v -w -x -F -P -S -s -u -z -a -U -L -H -I -N -p -0",
+    {
+      code: ["pre", "hostname-bin"],
+      reads: ["file"],
+    },
+  ),
+  ag: row("pattern", "-A= -B= -C= -G= -m= --ignore= --depth= --pager= -p= -W=", {
+    code: ["pager"],
+  }),
+  ack: row("pattern", "-A= -B= -C= -g= -m= --type= --pager= --output=", { code: ["pager"] }),
+  jq: row(
+    "pattern",
+    "-f,--from-file= --arg= --argjson= --slurpfile= --rawfile= --indent= -L= --args --jsonargs -r -c -n -s -e -a -S -C -M -j -R --tab --seq --stream",
+    {
+      reads: ["from-file"],
+    },
+  ),
+  yq: row("pattern", "-i,--inplace -o= -p= -I= -P -r -e -n -s= -f= -j -y --from-file=", {
+    onlyWith: ["inplace"],
+  }),
+  xmllint: row("reads", "--xpath= --format -o,--output= --schema= --noout", { writes: ["output"] }),
+  ls: view("-I= --color=? -w= -T= --block-size= --sort= --time= --format= --hide="),
+  tree: view("-L= -I= -P= -o= --filelimit= --charset="),
+  du: view("-B= -d,--max-depth= -t= -X= --exclude= --time=? --files0-from="),
+  // Archives
+  zip: row(
+    "writes",
+    "-T -TT,--unzip-command= -b= -d -e -f -i= -j -m -n= -O= -P= -q -r -R -s= -t= -tt= -u -v -x= -y -z -0 -1 -9 -@",
+    {
+      code: ["unzip-command"],
+    },
+  ),
+  unzip: row("reads", "-d= -o -n -q -l -t -v -j -x= -P= -a -u -p -Z -C", { writes: ["d"] }),
+  gzip: row(
+    "writes",
+    "-c,--stdout -d,--decompress -f -k -l -n -N -q -r -S= -t -v -1 -9 --fast --best",
+  ),
+  gunzip: row("writes", "-c,--stdout -f -k -l -n -N -q -r -S= -t -v"),
+  zcat: reads,
+  bzip2: row("writes", "-c -d -f -k -q -s -t -v -z"),
+  xz: row("writes", "-c -d -f -k -l -q -t -T= -v -z -S= -F= -0 -9 -e"),
+  zstd: row("writes", "-c -d -f -k -l -o= -q -r -t -T= -v -D= --rm -19", { writes: ["o"] }),
+  "7z": none,
+  cpio: row(
+    "none",
+    "-i -o -p -d -m -u -v -t -F,--file= -D,--directory= -E= -H= -R= --rsh-command= -I= -O=",
+    {
+      code: ["rsh-command"],
+      writes: ["file", "directory"],
+    },
+  ),
+  patch: row(
+    "writes",
+    "-p= -i,--input= -o,--output= -d,--directory= -R -N -f -s -b -B= -D= -F= -r= -V= -z= --dry-run",
+    {
+      writes: ["output"],
+      reads: ["input"],
+    },
+  ),
+  split: row(
+    "pattern",
+    "-a= -b= -C= -d -e -l= -n= -t= -u -x --additional-suffix= --filter= --verbose",
+    {
+      code: ["filter"],
+    },
+  ),
+  csplit: row("reads", "-b= -f= -k -n= -q -s -z"),
+  dd: none,
+  rsync: row(
+    "copy",
+    "-e,--rsh= --rsync-path= -f,--filter= --exclude= --include= --exclude-from= --include-from= --files-from= --backup-dir= --suffix= --log-file= --partial-dir= -T,--temp-dir= --compare-dest= --copy-dest= --link-dest= --bwlimit= --port= --timeout= --max-size= --min-size= --chmod= --chown= --out-format= --password-file= --info= --debug= -M= -B= -a -v -q -c -r -R -b -u -l -L -k -K -H -p -E -A -X -o -g -D -t -U -O -J -S -n,--dry-run -W -x -y -C -F -s -h -P -i -z -0 -4 -6 -m --delete --progress",
+    {
+      code: ["rsh", "rsync-path"],
+      writes: ["log-file", "backup-dir", "partial-dir"],
+    },
+  ),
+  scp: row(
+    "copy",
+    "-c= -D= -F= -i= -J= -l= -o= -P= -S= -X= -3 -4 -6 -A -B -C -O -p -q -R -r -s -T -v",
+    {
+      code: ["S"],
+    },
+  ),
+  sftp: row("none", "-b= -B= -c= -D= -F= -i= -J= -l= -o= -P= -R= -S= -s= -X=", {
+    code: ["S", "D"],
+  }),
+  // Network
+  curl: row(
+    "none",
+    "-o,--output= -O,--remote-name --output-dir= -d,--data= --data-binary= --data-raw= --data-urlencode= -F,--form= -T,--upload-file= -K,--config= -c,--cookie-jar= -b,--cookie= -D,--dump-header= --trace= --trace-ascii= --stderr= -H,--header= -X,--request= -u,--user= -A,--user-agent= -e,--referer= -m,--max-time= -x,--proxy= -w,--write-out= -E,--cert= --key= --cacert= --connect-timeout= --retry= --retry-delay= -r,--range= -C,--continue-at= -z= -y= -Y= --resolve= --url= --unix-socket= --interface= --limit-rate= --etag-save= --etag-compare= --hsts= --alt-svc= -Q= -P= -t= -U= -s,--silent -S -f,--fail -L,--location -k -v -i -I,--head -N -n -g -G,--get -j -J -p -q -R -Z -a -B -l -M -V -0 -1 -2 -3 -4 -6 --compressed",
+    {
+      writes: [
+        "output",
+        "cookie-jar",
+        "dump-header",
+        "trace",
+        "trace-ascii",
+        "stderr",
+        "etag-save",
+        "hsts",
+        "output-dir",
+      ],
+      reads: ["upload-file", "config"],
+    },
+  ),
+  wget: row(
+    "none",
+    "-O,--output-document= -P,--directory-prefix= -o,--output-file= -a,--append-output= -i,--input-file= -e,--execute= --use-askpass= -t,--tries= -T,--timeout= -w= -Q= -U,--user-agent= --header= --post-data= --post-file= --user= --password= --save-cookies= --load-cookies= -l= -A= -R= -D= -I= -X= -B= --limit-rate= --rejected-log= -q -v -c -N -S -r -k -p -m -H -L -np -nc -nv -nd -x -b -d -F -4 -6 --no-check-certificate",
+    {
+      writes: [
+        "output-document",
+        "directory-prefix",
+        "output-file",
+        "append-output",
+        "save-cookies",
+      ],
+      reads: ["post-file", "input-file"],
+      code: ["use-askpass"],
+    },
+  ),
+  nc: row("none", "-e,--exec= -c,--sh-exec= -p= -w= -s= -i= -q= -x= -X= -l -k -n -u -v -z -4 -6", {
+    code: ["exec", "sh-exec"],
+  }),
+  ncat: row("none", "-e,--exec= -c,--sh-exec= --lua-exec= -p= -w= -s= -i= -o= -l -k -n -u -v", {
+    code: ["exec", "sh-exec"],
+  }),
+  // Development
+  tcpdump: row("none", "-z,--postrotate-command= -w= -r= -i= -c= -s= -G= -W= -C=", {
+    code: ["postrotate-command"],
+    writes: ["w"],
+  }),
+  man: row(
+    "none",
+    "-P,--pager= -H,--html=? -B= --preprocessor= -T=? -C= -M= -S= -L= -m= -e= -E= -r= -R= -a -f -k -K -l -w -W -D -d -i -I -t -7 -Z -X=?",
+    {
+      code: ["pager", "html"],
+    },
+  ),
+  fzf: row(
+    "none",
+    "--preview= --bind= -q,--query= -f,--filter= -d,--delimiter= -n,--nth= --height= --prompt= --header= --history= --with-shell= -m -e -i -1 -0",
+    {
+      code: ["preview"],
+    },
+  ),
+  "apt-get": row("none", "-o,--option= -c,--config-file= -t,--target-release= -y -q -f -m -d -s"),
+  apt: row("none", "-o,--option= -c,--config-file= -t,--target-release= -y -q -f -m -d -s"),
+  openssl: row("none"),
+  tsc: row("none"),
+  gcc: row(
+    "reads",
+    "-o= -I= -L= -l= -D= -U= -include= -isystem= -x= -std= -MF= -MT= -wrapper= -c -S -E -g -w",
+    { writes: ["o", "MF"] },
+  ),
+  cc: row("reads", "-o= -I= -L= -l= -D= -c -S -E -g", { writes: ["o"] }),
+  "g++": row("reads", "-o= -I= -L= -l= -D= -c -S -E -g", { writes: ["o"] }),
+  clang: row("reads", "-o= -I= -L= -l= -D= -c -S -E -g", { writes: ["o"] }),
+  esbuild: linter,
+  eslint: linter,
+  prettier: linter,
+  black: linter,
+  ruff: linter,
+};
+
+/** Programs that are known to take words as words: nothing in their arguments is run. */
+const WORDS =
+  "echo printf logger notify-send say wall write gh glab hub jira mail mutt sendmail figlet cowsay lolcat banner " +
+  "date cal uname hostname whoami id groups who w uptime ps top htop free df lsof lsblk lscpu lsusb lspci dmesg " +
+  "ping traceroute dig nslookup host whois ifconfig netstat ss which whereis type locate basename dirname seq " +
+  "expr bc dc factor numfmt shuf sleep clear reset tput tty stty locale printenv env-vars pwd dirs history help " +
+  "info apropos whatis journalctl systemctl service launchctl sysctl mount umount swapon docker-machine helm helmfile " +
+  "terraform tofu terragrunt pulumi ansible ansible-playbook packer vault consul nomad aws gsutil bq doctl linode-cli wrangler vercel " +
+  "netlify firebase supabase pip pip3 pipx poetry2nix gem cargo rustup rustc go gofmt gopls dotnet mvn gradle gradlew mvnw " +
+  "ant sbt lein mix rebar3 stack cabal ghc swift swiftc xcodebuild pod fastlane flutter dart bazel buck2 ninja cmake meson " +
+  "autoconf automake configure pytest tox nox mypy pyright flake8 pylint isort coverage jest vitest mocha ava tap playwright cypress " +
+  "webpack vite rollup parcel next nuxt astro svelte-kit turbo nx lerna changeset tsup swc stylelint biome oxlint shellcheck shfmt " +
+  "hadolint yamllint markdownlint golangci-lint clippy rustfmt protoc buf sqlfluff pre-commit commitlint brew port dnf yum apk pacman " +
+  "zypper snapd dpkg rpm nvm fnm ngrok cloudflared redis-cli mongosh createdb dropdb pg_dump pg_restore mysqldump mysqladmin " +
+  "ffmpeg ffprobe convert magick identify pandoc pdftotext tesseract qemu-img kind k3d skaffold kustomize kubectx kubens stern flux argocd " +
+  "act open xdg-open code subl ssh-keygen ssh-add ssh-copy-id gpg age cosign syft trivy snyk semgrep sonar-scanner hugo jekyll mkdocs sphinx-build typedoc";
+
+for (const name of WORDS.split(" ")) if (!Object.hasOwn(ROWS, name)) ROWS[name] = none;

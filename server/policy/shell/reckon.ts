@@ -1,0 +1,50 @@
+import { type ArithmeticExpression, forEachChild, type TestExpression } from "unbash";
+import type { Call } from "./call.ts";
+import { expandText } from "./expand.ts";
+import type { Interpreter } from "./interpreter.ts";
+
+/** Runs the substitutions of an expression; a variable's value may itself be evaluated. */
+export function reckon(
+  expression: ArithmeticExpression | undefined,
+  call: Call,
+  interpreter: Interpreter,
+): void {
+  if (!expression) return;
+  if (expression.type === "ArithmeticCommandExpansion") {
+    if (expression.script) interpreter.substitution(expression.script, call);
+  } else if (expression.type === "ArithmeticWord") {
+    const word = { ...expression, type: "Word" as const, text: expression.value };
+    const texts = expression.parts ? expandText(word, interpreter.context(call)) : [word.value];
+    for (const text of texts) reckonText(text, call, interpreter);
+  } else {
+    forEachChild(expression, (one) => reckon(one as ArithmeticExpression, call, interpreter));
+  }
+}
+
+/** Names in arithmetic stand for their values, which are evaluated in turn. */
+export function reckonText(text: string, call: Call, { recorder }: Pick<Interpreter, "recorder">) {
+  for (const [name] of text.matchAll(/[A-Za-z_]\w*/g)) {
+    const variable = call.shell.variables.get(name);
+    for (const value of variable?.values ?? []) recorder.reevaluate(value, call);
+  }
+}
+
+/** Runs what stands in `[[ … ]]`. */
+export function runTest(expression: TestExpression, call: Call, interpreter: Interpreter): void {
+  const context = interpreter.context(call);
+  if (expression.type === "TestUnary") {
+    const texts = expandText(expression.operand, context);
+    if (/^-[vR]$/.test(expression.operator)) texts.forEach(context.reevaluate);
+    return;
+  }
+  if (expression.type !== "TestBinary") {
+    forEachChild(expression, (one) => runTest(one as TestExpression, call, interpreter));
+    return;
+  }
+  const texts = [expression.left, expression.right].flatMap((word) => expandText(word, context));
+  if (!/^-(eq|ne|lt|le|gt|ge)$/.test(expression.operator)) return;
+  for (const text of texts) {
+    context.reevaluate(text);
+    reckonText(text, call, interpreter);
+  }
+}

@@ -1,0 +1,81 @@
+import { asOneWord, isWild, show } from "../holes.ts";
+import type { Call } from "./call.ts";
+import { readCommand } from "./grammar.ts";
+import { absolutePath } from "./paths.ts";
+import { baseName } from "./rules.ts";
+import type { Effect, Understanding } from "./unit.ts";
+
+/** Bounds on what is followed; beyond them a person decides. */
+export const RUN_LIMITS = { commands: 400, effects: 400, depth: 12 } as const;
+
+/** Notes what is found while a script is followed. */
+export class Recorder {
+  readonly found: Understanding = { units: [], effects: [], doubts: [], unresolved: [] };
+  readonly #seen = new Set<string>();
+  #commands = 0;
+
+  /** Counts one more command; true when the bound is reached. */
+  isFull(call: Call): boolean {
+    if (++this.#commands <= RUN_LIMITS.commands) return false;
+    this.doubt("it runs too many commands to follow", call.text, { ...call, supposed: false });
+    return true;
+  }
+
+  /** A program that would run. */
+  note(argv: readonly string[], call: Call, passive = false): void {
+    const key = `${call.supposed} ${argv.join("\0")} ${JSON.stringify(call.pipes)}`;
+    if (!this.#isNew(key)) return;
+    const program = baseName(argv[0] ?? "");
+    this.found.units.push({
+      argv: [...argv],
+      read: readCommand(program, argv.slice(1)),
+      pipes: call.pipes,
+      passive: passive || call.supposed,
+      supposed: call.supposed,
+      text: call.text,
+    });
+  }
+
+  /** A file that would be touched, in every folder the command may stand in. */
+  touch(op: Effect["op"], path: string, call: Call, how: Partial<Effect> = {}): void {
+    if (call.remote || call.supposed || path === "") return;
+    this.#add({ op, path: absolutePath(path, call.shell.cwd), ...how });
+    if (path.startsWith("/")) return;
+    for (const folder of call.shell.otherFolders) {
+      this.#add({ op, path: absolutePath(path, folder), ...how, uncertain: true });
+    }
+  }
+
+  #add(effect: Effect): void {
+    const key = `${effect.op} ${effect.path} ${effect.uncertain} ${effect.implied}`;
+    if (!this.#isNew(key)) return;
+    if (this.found.effects.length < RUN_LIMITS.effects) this.found.effects.push(effect);
+    else this.#doubt("it touches too many files to follow", show(effect.path));
+  }
+
+  /** A reason to ask a person, once. */
+  doubt(reason: string, text: string, call: Call): void {
+    if (!call.supposed) this.#doubt(reason, text);
+  }
+
+  #doubt(reason: string, text: string): void {
+    if (this.#isNew(`doubt ${reason} ${text}`)) this.found.doubts.push({ reason, text });
+  }
+
+  /** A part of the text whose value nobody can know. */
+  unresolved(text: string, call: Call): void {
+    if (!call.supposed) this.found.unresolved.push(show(asOneWord(text)));
+  }
+
+  /** Text that bash evaluates once more: a substitution in it would run. */
+  reevaluate(text: string, call: Call): void {
+    if (/\$\(|`|\$\{/.test(text)) this.doubt("a text is evaluated a second time", text, call);
+    else if (isWild(text) && /\[/.test(text)) this.unresolved(text, call);
+  }
+
+  #isNew(key: string): boolean {
+    if (this.#seen.has(key)) return false;
+    this.#seen.add(key);
+    return true;
+  }
+}

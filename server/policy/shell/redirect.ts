@@ -1,0 +1,103 @@
+import type { HereDoc, Redirect, Redirection } from "unbash";
+import { ANY, isWild } from "../holes.ts";
+import type { Call } from "./call.ts";
+import { type Context, expandBody, expandText, expandWord } from "./expand.ts";
+import { absolutePath } from "./paths.ts";
+import type { Recorder } from "./recorder.ts";
+
+/** What redirections do to a command: what it reads, and what becomes of what it prints. */
+export interface Redirected {
+  stdin: string | null;
+  capture: (printed: string) => string;
+}
+
+/** Applies redirections in order; the files they open are noted. */
+export function redirect(
+  redirects: readonly Redirection[],
+  call: Call,
+  context: Context,
+  recorder: Recorder,
+): Redirected {
+  let stdin: string | null = null;
+  const captures: ((printed: string) => string)[] = [];
+  for (const one of redirects) {
+    if (one.type === "HereDoc") stdin = hereDoc(one, context);
+    else if (one.type === "HereString") {
+      stdin = one.target ? `${only(expandText(one.target, context))}\n` : ANY;
+    } else {
+      const opened = open(one, call, context, recorder);
+      if (opened.stdin !== null) stdin = opened.stdin;
+      if (opened.capture) captures.push(opened.capture);
+    }
+  }
+  return { stdin, capture: (printed) => captures.reduce((text, one) => one(text), printed) };
+}
+
+function hereDoc(node: HereDoc, context: Context): string {
+  if (!node.closing) context.doubt("a here-document has no end", node.body.text.slice(0, 80));
+  if (node.delimiter?.quoted || !node.body.parts) return node.body.text;
+  return only(expandBody(node.body.parts, context));
+}
+
+/** One text where only one will do: several possible ones are not known. */
+function only(texts: string[]): string {
+  return texts.length === 1 ? texts[0]! : ANY;
+}
+
+function open(
+  node: Redirect,
+  call: Call,
+  context: Context,
+  recorder: Recorder,
+): { stdin: string | null; capture: ((printed: string) => string) | null } {
+  const nothing = { stdin: null, capture: null };
+  if (!node.target) return nothing;
+  const lists = expandWord(node.target, context);
+  const paths = lists.map((fields) => fields.length === 1 ? fields[0]! : ANY);
+  if (isDuplicate(node, paths)) return { stdin: null, capture: copiesAway(node) };
+  const reads = node.operator === "<" || node.operator === "<>" || node.operator === "<&";
+  const writes = node.operator !== "<" && node.operator !== "<&";
+  for (const path of paths) {
+    if (isWild(path)) recorder.unresolved(node.target.text, call);
+    if (reads) recorder.touch("read", path, call);
+    if (writes) recorder.touch("write", path, call);
+  }
+  if (!writes) return { stdin: readFrom(node, paths, call), capture: null };
+  const full = absolutePath(paths[0]!, call.shell.cwd);
+  const appends = node.operator === ">>" || node.operator === "&>>";
+  return { stdin: null, capture: isOutput(node) ? keep(full, appends, call) : null };
+}
+
+/** `2>&1`, `>&-`, `<&3`: no file is opened. */
+function isDuplicate(node: Redirect, paths: string[]): boolean {
+  if (node.operator !== ">&" && node.operator !== "<&") return false;
+  return paths.every((path) => /^(\d+-?|-)$/.test(path)) || node.descriptor !== undefined;
+}
+
+function copiesAway(node: Redirect): ((printed: string) => string) | null {
+  return node.operator === ">&" && isOutput(node) ? () => "" : null;
+}
+
+function isOutput(node: Redirect): boolean {
+  if (node.descriptor === undefined) return true;
+  return node.descriptor.type === "FileDescriptor" && node.descriptor.value === 1;
+}
+
+function readFrom(node: Redirect, paths: string[], call: Call): string | null {
+  const other = node.descriptor !== undefined &&
+    !(node.descriptor.type === "FileDescriptor" && node.descriptor.value === 0);
+  if (other) return null;
+  if (paths.length !== 1) return ANY;
+  if (paths[0] === "/dev/null") return "";
+  return call.shell.files.get(absolutePath(paths[0]!, call.shell.cwd)) ?? ANY;
+}
+
+/** What is printed into a file can be read, or run, later in the same script. */
+function keep(path: string, appends: boolean, call: Call): (printed: string) => string {
+  const { shell } = call;
+  const before = appends ? shell.files.get(path) ?? ANY : "";
+  return (printed) => {
+    shell.files.set(path, before + printed);
+    return "";
+  };
+}

@@ -1,0 +1,145 @@
+import { parse } from "unbash";
+import { ANY, asOneWord, isStatic, isWild, show } from "../holes.ts";
+import { BUILTINS } from "./builtins.ts";
+import type { Call, Handler, Runner } from "./call.ts";
+import { hasStrayOpener, isStrange, refuseCode } from "./guards.ts";
+import type { Interpreter } from "./interpreter.ts";
+import { absolutePath } from "./paths.ts";
+import { runProgram } from "./program.ts";
+import { quote } from "./quote.ts";
+import { type Recorder, RUN_LIMITS } from "./recorder.ts";
+import { baseName } from "./rules.ts";
+import { SPECIALS } from "./specials.ts";
+import { runWrapper } from "./wrapper.ts";
+import { WRAPPERS } from "./wrappers.ts";
+
+/** Runs commands by the tables of programs. */
+export class TableRunner implements Runner {
+  interpreter!: Interpreter;
+
+  constructor(
+    readonly recorder: Recorder,
+    readonly taskScript: (name: string, cwd: string) => string | null,
+  ) {}
+
+  code(text: string, call: Call): string {
+    const source = asOneWord(text);
+    if (source.trim() === "") return "";
+    if (call.depth >= RUN_LIMITS.depth) {
+      this.doubt("code runs code too many times over", source.slice(0, 80), call);
+      return ANY;
+    }
+    if (isWild(source)) {
+      this.recorder.unresolved(source, call);
+      this.doubt("nobody can know all of the code that is run", show(source).slice(0, 200), call);
+    }
+    const refused = refuseCode(source);
+    if (refused) {
+      this.doubt(refused, show(source).slice(0, 200), call);
+      return ANY;
+    }
+    if (isStrange(source)) {
+      this.doubt(
+        "code has a control character or an unusual blank",
+        show(source).slice(0, 200),
+        call,
+      );
+    }
+    const script = parse(source);
+    if (script.errors?.length || hasStrayOpener(source, script)) {
+      this.doubt(
+        "code that is run cannot be read with certainty",
+        show(source).slice(0, 200),
+        call,
+      );
+      if (call.supposed) return ANY;
+    }
+    return this.interpreter.script(script, { ...call, depth: call.depth + 1 });
+  }
+
+  command(argv: readonly string[], call: Call): string {
+    const [program] = argv;
+    if (program === undefined || program === "" || this.recorder.isFull(call)) return "";
+    if (call.depth > RUN_LIMITS.depth) {
+      this.doubt("commands call commands too many times over", program, call);
+      return ANY;
+    }
+    if (!isStatic(program)) return this.#unknown(argv, call);
+    const inner = { ...call, depth: call.depth + 1 };
+    const alias = call.shell.aliases.get(program);
+    if (alias !== undefined) this.#alias(alias, argv, inner);
+    const body = call.shell.functions.get(program);
+    if (body) return this.#function(body, argv, inner);
+    return this.#dispatch(program, argv, inner);
+  }
+
+  #dispatch(program: string, argv: readonly string[], call: Call): string {
+    const name = baseName(program);
+    const builtin = program === name ? own(BUILTINS, name) : undefined;
+    if (builtin) {
+      this.note(argv, call, builtin.passive);
+      return builtin.run(argv, call, this);
+    }
+    const wrapper = own(WRAPPERS, name);
+    const special: Handler | undefined = own(SPECIALS, name);
+    this.note(argv, call, wrapper?.passive ?? false);
+    if (special) return special(argv, call, this);
+    if (wrapper) return runWrapper(wrapper, argv.slice(1), call, this);
+    return runProgram(name, argv, call, this);
+  }
+
+  /** The program itself is not known: it could be anything. */
+  #unknown(argv: readonly string[], call: Call): string {
+    this.recorder.unresolved(argv[0]!, call);
+    this.doubt("nobody can know which program is run", show(argv[0]!), call);
+    this.note(argv, call);
+    return ANY;
+  }
+
+  #alias(alias: string, argv: readonly string[], call: Call): void {
+    const shell = call.shell.fork();
+    shell.aliases.delete(argv[0]!);
+    this.code([alias, ...argv.slice(1).map(quote)].join(" "), { ...call, shell });
+  }
+
+  #function(body: Parameters<Interpreter["body"]>[0], argv: readonly string[], call: Call): string {
+    const { shell } = call;
+    const { positional } = shell;
+    shell.positional = argv.slice(1);
+    const printed = this.interpreter.body(body, call);
+    shell.positional = positional;
+    return printed;
+  }
+
+  note(argv: readonly string[], call: Call, passive = false): void {
+    this.recorder.note(argv, call, passive);
+  }
+
+  touch(...args: Parameters<Runner["touch"]>): void {
+    this.recorder.touch(...args);
+  }
+
+  doubt(reason: string, text: string, call: Call): void {
+    this.recorder.doubt(reason, text, call);
+  }
+
+  reevaluate(text: string, call: Call): void {
+    this.recorder.reevaluate(text, call);
+  }
+
+  content(path: string, call: Call): string | null {
+    if (path === "/dev/stdin" || path === "/dev/fd/0" || path === "/proc/self/fd/0") {
+      return call.stdin;
+    }
+    return call.shell.files.get(absolutePath(path, call.shell.cwd)) ?? null;
+  }
+
+  script(name: string, call: Call): string | null {
+    return call.remote ? null : this.taskScript(name, call.shell.cwd);
+  }
+}
+
+/** A table's own row, never what every object inherits. */
+function own<T>(table: Record<string, T>, name: string): T | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined;
+}

@@ -1,0 +1,59 @@
+import { ANY, isWild } from "../holes.ts";
+import type { Call, Runner } from "./call.ts";
+import { readOptions, spec, valuesOf } from "./options.ts";
+
+/** Runs a file as a script: its text, where it is known. A file that merely exists is left open. */
+export function runFile(path: string, call: Call, run: Runner): string {
+  if (isWild(path)) {
+    run.doubt("nobody can know which file is run", path, call);
+    return ANY;
+  }
+  const text = run.content(path, call);
+  if (text !== null) return run.code(text, call);
+  if (path.startsWith("/dev/") || path.startsWith("/proc/")) {
+    run.doubt("nobody can know what is run from there", path, call);
+  }
+  run.touch("read", path, call);
+  return ANY;
+}
+
+const SHELL = spec(
+  "-c -s -l -i -r -x -e -u -n -v -f -a -b -h -k -m -p -t -B -C -E -H -P -T -D -o= -O= " +
+    "--rcfile= --init-file= --login --norc --noprofile --posix --restricted --verbose --version --help",
+  { posix: true },
+);
+
+/** `sh`, `bash` and their like: code from `-c`, from a file or from what they read. */
+export function runShell(argv: readonly string[], call: Call, run: Runner): string {
+  const parsed = readOptions(plusOptions(argv.slice(1)), SHELL);
+  const shell = call.shell.fork();
+  const inner = { ...call, shell, stdin: call.stdin };
+  for (const path of valuesOf(parsed, "rcfile", "init-file")) runFile(path, inner, run);
+  if (parsed.options.some(({ name }) => name === "version" || name === "help")) return "";
+  const [first, ...rest] = parsed.operands;
+  if (parsed.options.some(({ name }) => name === "c")) {
+    shell.program = rest[0] ?? argv[0]!;
+    shell.positional = rest.slice(1);
+    return first === undefined ? "" : run.code(first, inner);
+  }
+  const fromInput = parsed.options.some(({ name }) => name === "s") || first === undefined;
+  shell.positional = fromInput ? parsed.operands : rest;
+  if (fromInput || first === "-") return run.code(call.stdin, { ...inner, stdin: "" });
+  shell.program = first;
+  return runFile(first, inner, run);
+}
+
+/** `+x` switches an option off; `+O name` takes a value. */
+function plusOptions(args: readonly string[]): string[] {
+  const rest = [...args];
+  const kept: string[] = [];
+  while (/^[-+]/.test(rest[0] ?? "") && rest[0] !== "--" && rest[0] !== "-") {
+    const arg = rest.shift()!;
+    if (arg.startsWith("-")) {
+      kept.push(arg);
+      if (/^-[a-zA-Z]*[oO]$/.test(arg) && rest.length > 0) kept.push(rest.shift()!);
+      if (/^--(rcfile|init-file)$/.test(arg) && rest.length > 0) kept.push(rest.shift()!);
+    } else if (/[oO]$/.test(arg)) rest.shift();
+  }
+  return [...kept, ...rest];
+}

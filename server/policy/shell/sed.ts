@@ -1,0 +1,138 @@
+import { ANY, isStatic, isWild } from "../holes.ts";
+import { readOptions, spec, valuesOf } from "./options.ts";
+
+export const SED = spec(
+  "-n,--quiet,--silent -e,--expression= -f,--file= -E,-r,--regexp-extended -i,--in-place=? " +
+    "-s,--separate -u,--unbuffered -z,--null-data -l,--line-length= --debug --posix --sandbox " +
+    "--follow-symlinks",
+);
+
+/** One command of a sed script that matters: what it substitutes, runs or writes. */
+export interface SedCommand {
+  kind: "substitute" | "run" | "write" | "read" | "other";
+  /** The pattern and text of `s`, or the argument of `e`, `r` and `w`. */
+  pattern: string;
+  text: string;
+  flags: string;
+}
+
+/** The scripts given to sed, and the files it works on. */
+export function sedParts(argv: readonly string[]): { scripts: string[]; files: string[] } {
+  const parsed = readOptions(argv.slice(1), SED);
+  const given = valuesOf(parsed, "expression");
+  const fromFile = valuesOf(parsed, "file").length > 0;
+  if (given.length > 0 || fromFile) return { scripts: given, files: parsed.operands };
+  return { scripts: parsed.operands.slice(0, 1), files: parsed.operands.slice(1) };
+}
+
+const ADDRESS = /\s*(?:(?:\d+|\$|\/(?:\\.|[^/\\])*\/[IM]*|[,~+!{}\s])\s*)*/y;
+
+/** Reads a sed script far enough to know what it runs and writes; null when it cannot. */
+export function readSed(script: string): SedCommand[] | null {
+  if (!isStatic(script)) return null;
+  const commands: SedCommand[] = [];
+  let at = 0;
+  while (at < script.length) {
+    ADDRESS.lastIndex = at;
+    at += ADDRESS.exec(script)?.[0].length ?? 0;
+    const char = script[at++];
+    if (char === undefined) break;
+    if (char === ";" || char === "\n" || char === "}") continue;
+    if (char === "#") at = lineEnd(script, at);
+    else if (char === "s" || char === "y") {
+      const read = readSubstitute(script, at, char);
+      if (!read) return null;
+      commands.push(read.command);
+      at = read.end;
+    } else {
+      const end = "aicerRwW:btT".includes(char) ? lineEnd(script, at) : commandEnd(script, at);
+      commands.push({
+        kind: kindOf(char),
+        pattern: "",
+        text: script.slice(at, end).trim(),
+        flags: "",
+      });
+      at = end;
+    }
+  }
+  return commands;
+}
+
+function kindOf(char: string): SedCommand["kind"] {
+  if (char === "e") return "run";
+  if (char === "w" || char === "W") return "write";
+  return char === "r" || char === "R" ? "read" : "other";
+}
+
+function lineEnd(script: string, at: number): number {
+  const end = script.indexOf("\n", at);
+  return end < 0 ? script.length : end;
+}
+
+function commandEnd(script: string, at: number): number {
+  while (at < script.length && !";\n}".includes(script[at]!)) at++;
+  return at;
+}
+
+function readSubstitute(script: string, at: number, kind: string) {
+  const delimiter = script[at];
+  if (delimiter === undefined) return null;
+  const parts: string[] = [];
+  let part = "";
+  let place = at + 1;
+  for (; place < script.length && parts.length < 2; place++) {
+    const char = script[place]!;
+    if (char === "\\" && place + 1 < script.length) {
+      const next = script[++place]!;
+      part += next === delimiter ? next : `\\${next}`;
+    } else if (char === delimiter) {
+      parts.push(part);
+      part = "";
+    } else part += char;
+  }
+  if (parts.length < 2) return null;
+  const flags = /^[gpiIeMm\d]*(?:w[^\n]*)?/.exec(script.slice(place))![0];
+  const [pattern, text] = parts as [string, string];
+  const command: SedCommand = {
+    kind: kind === "s" ? "substitute" : "other",
+    pattern,
+    text,
+    flags,
+  };
+  return { command, end: place + flags.length };
+}
+
+/** What sed prints, for scripts of plain substitutions. */
+export function sedText(argv: readonly string[], stdin: string): string {
+  const { scripts, files } = sedParts(argv);
+  const quiet = readOptions(argv.slice(1), SED).options.length > 0;
+  if (files.length > 0 || quiet || isWild(stdin) || scripts.length !== 1) return ANY;
+  const commands = readSed(scripts[0]!);
+  if (!commands || commands.length === 0 || !isStatic(stdin)) return ANY;
+  let text = stdin;
+  for (const command of commands) {
+    const changed = substitute(command, text);
+    if (changed === null) return ANY;
+    text = changed;
+  }
+  return text;
+}
+
+/** Only letters and the plainest patterns: a regular expression of the agent's is never run. */
+function substitute({ kind, pattern, text, flags }: SedCommand, input: string): string | null {
+  if (kind !== "substitute" || !/^g?$/.test(flags)) return null;
+  const plain = /^(\^?)([\w \-./:@,=]*)(\$?)$/.exec(pattern);
+  if (!plain || /[&\\]/.test(text) || (plain[2]!.includes(".") && plain[2] !== ".")) return null;
+  const [, front, letters, back] = plain;
+  const change = (line: string) => {
+    if (letters === "" || letters === ".") return null;
+    if (front && back) return line === letters ? text : line;
+    if (front) return line.startsWith(letters!) ? text + line.slice(letters!.length) : line;
+    if (back) return line.endsWith(letters!) ? line.slice(0, -letters!.length) + text : line;
+    return flags === "g"
+      ? line.replaceAll(letters!, () => text)
+      : line.replace(letters!, () => text);
+  };
+  const changed = input.split("\n").map(change);
+  return changed.includes(null) ? null : changed.join("\n");
+}

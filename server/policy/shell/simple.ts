@@ -1,0 +1,132 @@
+import type { Assignment, Command, CommandArgument, Word } from "unbash";
+import { ANY, asOneWord, isWild } from "../holes.ts";
+import type { Call, Runner } from "./call.ts";
+import { checkVariable } from "./environment.ts";
+import { type Context, expandText, expandWord } from "./expand.ts";
+import type { Interpreter } from "./interpreter.ts";
+import type { Variable } from "./state.ts";
+
+const MOST_LISTS = 24;
+
+/** Runs a simple command in every form that its words may take; what it prints. */
+export function runSimple(
+  node: Command,
+  outer: Call,
+  interpreter: Interpreter,
+  runner: Runner,
+): string {
+  const call = { ...outer, text: sourceOf(node) };
+  const context = interpreter.context(call);
+  const { stdin, capture } = interpreter.redirect(node.redirects, call);
+  const assignments = node.prefix.filter((one) => one.type === "Assignment");
+  const lists = expandAll([...(node.name ? [node.name] : []), ...node.args], context);
+  const inner = { ...call, stdin: stdin ?? call.stdin };
+  noteUnresolved(lists, node, inner, interpreter);
+  if (lists.every((argv) => argv.length === 0)) {
+    for (const one of assignments) assign(one, context, inner, runner);
+    return capture("");
+  }
+  const before = assignments.map((one) => [one.name, call.shell.variables.get(one.name)] as const);
+  for (const one of assignments) assign(one, context, inner, runner);
+  const printed = runAll(lists, inner, runner);
+  restore(before, call);
+  return capture(printed);
+}
+
+/** Several possible forms run side by side; afterwards any of them may have run. */
+function runAll(lists: string[][], call: Call, runner: Runner): string {
+  if (lists.length === 1) return runner.command(lists[0]!, call);
+  const start = call.shell.fork();
+  const outputs = lists.map((argv) => {
+    const shell = start.fork();
+    const printed = argv.length > 0 ? runner.command(argv, { ...call, shell }) : "";
+    call.shell.join(shell);
+    return printed;
+  });
+  return outputs.every((one) => one === outputs[0]) ? outputs[0]! : ANY;
+}
+
+function expandAll(words: readonly CommandArgument[], context: Context): string[][] {
+  let lists: string[][] = [[]];
+  for (const word of words) {
+    const next = word.type === "Word" ? expandWord(word, context) : [[argument(word, context)]];
+    const fitting = lists.length * next.length > MOST_LISTS ? [[merged(next)]] : next;
+    lists = lists.length === 1 && fitting.length === 1
+      ? [[...lists[0]!, ...fitting[0]!]]
+      : lists.flatMap((list) => fitting.map((fields) => [...list, ...fields]));
+  }
+  return lists;
+}
+
+function merged(lists: string[][]): string {
+  return lists.every((list) => list.length === 1 && !/^[-\uFDD0\uFDD1]/.test(list[0]!))
+    ? "\uFDD3"
+    : "\uFDD1";
+}
+
+/** `declare a=1`: the assignment as the text the builtin is given. */
+function argument(node: Assignment, context: Context): string {
+  const name = node.index ? `${node.name}[${expandText(node.index, context)[0]}]` : node.name;
+  if (node.value.type === "ArrayValue") {
+    context.shell.assignItems(node.name, itemsOf(node.value.elements, context));
+    return name;
+  }
+  const [value, ...more] = expandText(node.value, context);
+  return `${name}${node.append ? "+" : ""}=${more.length > 0 ? ANY : value}`;
+}
+
+function itemsOf(words: readonly Word[], context: Context): string[] {
+  return words.flatMap((word) => {
+    const lists = expandWord(word, context);
+    return lists.length === 1 ? lists[0]! : [ANY];
+  }).map((item) => item.replace(/^\[[^\]]*\]=/, ""));
+}
+
+function assign(node: Assignment, context: Context, call: Call, runner: Runner): void {
+  const { shell } = call;
+  if (node.index) { for (const text of expandText(node.index, context)) context.reevaluate(text); }
+  if (node.value.type === "ArrayValue") {
+    const items = itemsOf(node.value.elements, context);
+    const old = node.append ? shell.variables.get(node.name)?.items ?? [] : [];
+    shell.assignItems(node.name, [...old, ...items]);
+    return;
+  }
+  const values = expandText(node.value, context);
+  for (const value of values) checkVariable(node.name, value, call, runner);
+  if (node.index) {
+    const items = [...shell.variables.get(node.name)?.items ?? []];
+    const at = Number(expandText(node.index, context)[0]);
+    if (Number.isInteger(at) && at >= 0 && at < 256) items[at] = values[0]!;
+    else items.push(...values);
+    shell.assignItems(node.name, Array.from(items, (item) => item ?? ""));
+    return;
+  }
+  const old = node.append ? shell.valuesOf(node.name) : [""];
+  shell.assign(node.name, old.flatMap((one) => values.map((value) => asOneWord(one + value))));
+}
+
+/** A variable set for one command only has its old value again. */
+function restore(before: readonly (readonly [string, Variable | undefined])[], { shell }: Call) {
+  for (const [name, variable] of before) {
+    if (variable) shell.variables.set(name, variable);
+    else shell.variables.delete(name);
+  }
+}
+
+function noteUnresolved(
+  lists: string[][],
+  node: Command,
+  call: Call,
+  { recorder }: Interpreter,
+): void {
+  if (!lists.some((argv) => argv.some(isWild))) return;
+  const words = [...(node.name ? [node.name] : []), ...node.args];
+  for (const word of words) {
+    if (/[$`]/.test(word.text)) recorder.unresolved(word.text, call);
+  }
+}
+
+function sourceOf(node: Command): string {
+  const words = [...(node.name ? [node.name] : []), ...node.args].map((word) => word.text);
+  return words.join(" ").slice(0, 400);
+}

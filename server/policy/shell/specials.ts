@@ -1,0 +1,149 @@
+import { ANY, isWild, show } from "../holes.ts";
+import type { Call, Handler, Runner } from "./call.ts";
+import { runAwk, runClient, runEditor, runSed } from "./editors.ts";
+import { runFd, runFind, runParallel, runXargs } from "./feeders.ts";
+import { runGit } from "./git.ts";
+import { runDeno } from "./inline_code.ts";
+import { has, readOptions, spec, valuesOf } from "./options.ts";
+import { runShell } from "./scripts.ts";
+import { runCrontab, runLater, runMake, runNodeManager } from "./tasks.ts";
+
+const sqlShell = runClient(/\\!\s*([^\n;]+)|^\s*\.(?:shell|system)\s+([^\n]+)/gm);
+const gdbShell = runClient(/^\s*(?:shell|!|pipe\s+[^|]*\|)\s*([^\n]+)/gm);
+const editor = runEditor;
+
+/** Programs with a grammar of their own. */
+export const SPECIALS: Record<string, Handler> = {
+  sh: runShell,
+  bash: runShell,
+  dash: runShell,
+  zsh: runShell,
+  ksh: runShell,
+  ksh93: runShell,
+  mksh: runShell,
+  ash: runShell,
+  rbash: runShell,
+  yash: runShell,
+  fish: runShell,
+  xargs: runXargs,
+  gxargs: runXargs,
+  find: runFind,
+  gfind: runFind,
+  fd: runFd,
+  fdfind: runFd,
+  parallel: runParallel,
+  git: runGit,
+  make: runMake,
+  gmake: runMake,
+  npm: runNodeManager,
+  pnpm: runNodeManager,
+  yarn: runNodeManager,
+  bun: (argv, call, run) => {
+    runDeno(argv, call, run);
+    return runNodeManager(argv, call, run);
+  },
+  deno: runDeno,
+  sed: runSed,
+  gsed: runSed,
+  awk: runAwk,
+  gawk: runAwk,
+  mawk: runAwk,
+  nawk: runAwk,
+  ed: editor,
+  ex: editor,
+  vi: editor,
+  vim: editor,
+  nvim: editor,
+  emacs: editor,
+  psql: sqlShell,
+  mysql: sqlShell,
+  mariadb: sqlShell,
+  sqlite3: sqlShell,
+  sqlite: sqlShell,
+  gdb: gdbShell,
+  lldb: gdbShell,
+  at: runLater,
+  batch: runLater,
+  crontab: runCrontab,
+  tar: runTar,
+  gtar: runTar,
+  bsdtar: runTar,
+  dd: runDd,
+  socat: runSocat,
+};
+
+const TAR = spec(
+  "-c,--create -x,--extract,--get -t,--list -r,--append -u,--update -A -d,--diff --delete -f,--file= -C,--directory= " +
+    "-I,--use-compress-program= --to-command= --checkpoint-action= --checkpoint=? -F,--info-script,--new-volume-script= " +
+    "--rsh-command= --rmt-command= -T,--files-from= -X,--exclude-from= --exclude= --strip-components= --transform= " +
+    "-g= -b= -H= -K= -L= -N= -V= --owner= --group= --mode= --mtime= -z -j -J -Z -a -v -p -P -k -m -O,--to-stdout -S -h -w -W --zstd",
+);
+
+function runTar(argv: readonly string[], call: Call, run: Runner): string {
+  const parsed = readOptions(oldStyle(argv.slice(1)), TAR);
+  for (
+    const code of valuesOf(
+      parsed,
+      "use-compress-program",
+      "to-command",
+      "new-volume-script",
+      "rsh-command",
+      "rmt-command",
+    )
+  ) {
+    run.code(code, { ...call, stdin: "", shell: call.shell.fork() });
+  }
+  for (const action of valuesOf(parsed, "checkpoint-action")) {
+    if (action.startsWith("exec=")) run.code(action.slice(5), { ...call, stdin: "" });
+    else if (isWild(action)) run.doubt("nobody can know what tar runs", show(action), call);
+  }
+  const extracts = has(parsed, "get");
+  const [archive] = valuesOf(parsed, "file");
+  if (archive !== undefined && archive !== "-" && !/^[\w.@-]+:/.test(archive)) {
+    run.touch(
+      has(parsed, "create", "append", "update", "delete") ? "write" : "read",
+      archive,
+      call,
+    );
+  }
+  const folders = valuesOf(parsed, "directory");
+  if (extracts && !has(parsed, "to-stdout")) {
+    for (const folder of folders) run.touch("write", folder, call);
+  }
+  if (has(parsed, "create", "append", "update")) {
+    for (const path of parsed.operands) run.touch("read", path, call, { implied: true });
+  }
+  return ANY;
+}
+
+/** `tar czf x.tgz`: the first word without a dash holds the options, their values follow. */
+function oldStyle(args: readonly string[]): string[] {
+  const [first, ...rest] = args;
+  if (first === undefined || !/^[A-Za-z]+$/.test(first)) return [...args];
+  const values = [...first].filter((letter) => TAR.short.get(letter)?.value === "required");
+  const plain = [...first].filter((letter) => !values.includes(letter));
+  const pairs = values.flatMap((letter, at) => [`-${letter}`, rest[at] ?? ""]);
+  return [
+    ...(plain.length > 0 ? [`-${plain.join("")}`] : []),
+    ...pairs,
+    ...rest.slice(values.length),
+  ];
+}
+
+function runDd(argv: readonly string[], call: Call, run: Runner): string {
+  for (const arg of argv.slice(1)) {
+    const [, name, path] = /^(if|of)=([\s\S]*)$/.exec(arg) ?? [];
+    if (name && path) run.touch(name === "if" ? "read" : "write", path, call);
+  }
+  return ANY;
+}
+
+function runSocat(argv: readonly string[], call: Call, run: Runner): string {
+  for (const arg of argv.slice(1)) {
+    const code = /^(?:EXEC|SYSTEM|SHELL):("?)(.*?)\1(?:,[\w=,]*)?$/i.exec(arg)?.[2];
+    if (code) run.code(code, { ...call, stdin: ANY });
+    const file = /^(?:OPEN|CREATE|FILE|GOPEN):([^,]+)/i.exec(arg)?.[1];
+    if (file) run.touch("write", file, call);
+  }
+  return ANY;
+}

@@ -1,0 +1,115 @@
+import type { CompoundCommand, CompoundList, Redirected } from "unbash";
+import { ANY, generalise, TAME } from "../holes.ts";
+
+/** What a variable may hold: the values that are possible here, or an array's items. */
+export interface Variable {
+  values: string[];
+  items: string[] | null;
+}
+
+export type FunctionBody = CompoundCommand | Redirected | CompoundList;
+
+const MOST_VALUES = 24;
+
+/** Variables that every shell has, with a value that no rule needs to know. */
+const TAME_NAMES = new Set(
+  ("USER LOGNAME UID EUID PPID RANDOM SRANDOM SECONDS LINENO BASHPID HOSTNAME HOSTTYPE OSTYPE " +
+    "MACHTYPE EPOCHSECONDS EPOCHREALTIME SHLVL COLUMNS LINES BASH_VERSION ? $ ! #").split(" "),
+);
+
+/** What a shell knows at one point of a script. */
+export class Shell {
+  variables = new Map<string, Variable>();
+  functions = new Map<string, FunctionBody>();
+  aliases = new Map<string, string>();
+  /** `$1` and what follows it. */
+  positional: string[] = [];
+  program = "bash";
+  /** Files that the script itself has written, with what is in them. */
+  files = new Map<string, string>();
+  /** Folders it may be in instead, because nobody can see whether a `cd` succeeds. */
+  otherFolders: string[] = [];
+  folders: string[] = [];
+  /** Where it was before a `cd` of which nobody knows yet whether it worked. */
+  previous: string | null = null;
+
+  constructor(public cwd: string, readonly home: string) {}
+
+  /** A copy for a subshell or a branch. */
+  fork(): Shell {
+    const copy = new Shell(this.cwd, this.home);
+    copy.variables = new Map(this.variables);
+    copy.functions = new Map(this.functions);
+    copy.aliases = new Map(this.aliases);
+    copy.positional = this.positional;
+    copy.program = this.program;
+    copy.files = new Map(this.files);
+    copy.otherFolders = [...this.otherFolders];
+    copy.folders = [...this.folders];
+    copy.previous = this.previous;
+    return copy;
+  }
+
+  /** Takes over the state of a fork that has certainly run. */
+  become(other: Shell): void {
+    const { cwd, ...rest } = other;
+    Object.assign(this, rest, { cwd });
+  }
+
+  /** Adds what a branch may have changed to what holds if it was not taken. */
+  join(branch: Shell): void {
+    for (const name of new Set([...this.variables.keys(), ...branch.variables.keys()])) {
+      const [mine, other] = [this.variables.get(name), branch.variables.get(name)];
+      if (mine !== other) {
+        this.variables.set(name, union(mine ?? unset(name), other ?? unset(name)));
+      }
+    }
+    for (const [name, body] of branch.functions) this.functions.set(name, body);
+    for (const [name, text] of branch.aliases) this.aliases.set(name, text);
+    for (const [path, text] of branch.files) this.files.set(path, text);
+    const folders = [this.cwd, ...this.otherFolders, ...branch.otherFolders];
+    this.cwd = branch.cwd;
+    this.otherFolders = [...new Set(folders)].filter((one) => one !== branch.cwd).slice(0, 4);
+    if (this.positional !== branch.positional) this.positional = branch.positional;
+  }
+
+  /** Notes a folder it may be in as well. */
+  mayBeIn(folder: string): void {
+    if (folder !== this.cwd && !this.otherFolders.includes(folder)) {
+      this.otherFolders = [...this.otherFolders, folder].slice(-4);
+    }
+  }
+
+  /** The values a name may have; an unset one has whatever the environment gives it. */
+  valuesOf(name: string): string[] {
+    if (name === "PWD") return [this.cwd];
+    const variable = this.variables.get(name);
+    if (variable) return variable.items ? [variable.items[0] ?? ""] : variable.values;
+    return name === "HOME" ? [this.home] : unset(name).values;
+  }
+
+  /** Sets a name; too many possible values become what they have in common. */
+  assign(name: string, values: string[]): void {
+    const distinct = [...new Set(values)];
+    const kept = distinct.length > MOST_VALUES ? [generalise(distinct)] : distinct;
+    this.variables.set(name, { values: kept, items: null });
+  }
+
+  assignItems(name: string, items: string[]): void {
+    this.variables.set(name, { values: [items[0] ?? ""], items });
+  }
+}
+
+function unset(name: string): Variable {
+  const value = name === "IFS" ? " \t\n" : TAME_NAMES.has(name) ? TAME : ANY;
+  return { values: [value], items: null };
+}
+
+function union(a: Variable, b: Variable): Variable {
+  if (a.items && b.items && a.items.join("\0") === b.items.join("\0")) return a;
+  if (a.items || b.items) {
+    return { values: [...new Set([...a.values, ...b.values])], items: [ANY] };
+  }
+  const values = [...new Set([...a.values, ...b.values])];
+  return { values: values.length > MOST_VALUES ? [generalise(values)] : values, items: null };
+}

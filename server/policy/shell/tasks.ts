@@ -1,0 +1,128 @@
+import { ANY, isStatic, isWild, show } from "../holes.ts";
+import type { Call, Handler, Runner } from "./call.ts";
+import { has, readOptions, spec, splitCommand, valuesOf } from "./options.ts";
+import { quote } from "./quote.ts";
+
+const NODE_OPTIONS = spec(
+  "-C,--dir,--prefix,--cwd= -w,--workspace= -F,--filter= --loglevel= -s,--silent -r,--recursive --if-present " +
+    "--workspaces -p,--package= -c,--call,--shell-mode= --yes -y --no -i --bun --node-options=",
+  { posix: true },
+);
+
+/** Subcommands that are tasks themselves. */
+const OWN_TASKS = new Set(["test", "start", "stop", "restart", "t", "tst"]);
+const RUN = new Set(["run", "run-script", "rum", "urn", "task"]);
+const EXEC = new Set(["exec", "x", "dlx"]);
+
+/** `npm`, `pnpm`, `yarn`, `bun`: tasks of the project by their text, `exec` as a wrapper. */
+export const runNodeManager: Handler = (argv, call, run) => {
+  const { parsed, rest } = splitCommand(argv.slice(1), NODE_OPTIONS, 0);
+  const [verb, ...more] = rest;
+  if (verb === undefined) return ANY;
+  const options = splitCommand(more, NODE_OPTIONS, 0);
+  const elsewhere = has(parsed, "cwd", "workspace", "filter", "recursive");
+  if (EXEC.has(verb)) {
+    for (const code of valuesOf(options.parsed, "shell-mode")) {
+      if (code !== null) run.code(code, call);
+    }
+    return options.rest.length > 0 ? run.command(options.rest, call) : ANY;
+  }
+  if (verb === "explore" && more.length > 1) return run.command(afterDashes(more.slice(1)), call);
+  if (verb === "config" || verb === "set" || verb === "c") return ANY;
+  const task = RUN.has(verb)
+    ? options.rest[0]
+    : OWN_TASKS.has(verb) || bare(argv)
+    ? verb
+    : undefined;
+  if (task === undefined || elsewhere) return ANY;
+  const given = RUN.has(verb) ? options.rest.slice(1) : more;
+  return runTask(task === "t" || task === "tst" ? "test" : task, afterDashes(given), call, run);
+};
+
+/** `yarn build` and `pnpm build` run the task without saying `run`. */
+function bare(argv: readonly string[]): boolean {
+  return /(^|\/)(yarn|pnpm|bun)$/.test(argv[0]!);
+}
+
+function afterDashes(words: string[]): string[] {
+  const at = words.indexOf("--");
+  return at < 0 ? words : [...words.slice(0, at), ...words.slice(at + 1)];
+}
+
+function runTask(name: string, args: string[], call: Call, run: Runner): string {
+  if (isWild(name)) {
+    run.doubt("nobody can know which task is run", show(name), call);
+    return ANY;
+  }
+  for (const part of [`pre${name}`, name, `post${name}`]) {
+    const text = isStatic(part) ? run.script(part, call) : null;
+    if (text === null) continue;
+    const code = part === name ? [text, ...args.map(quote)].join(" ") : text;
+    run.code(code, { ...call, shell: call.shell.fork(), stdin: "" });
+  }
+  return ANY;
+}
+
+const MAKE = spec(
+  "-f,--file,--makefile= -C,--directory= -I,--include-dir= -j,--jobs=? -l,--load-average=? -o,--old-file= " +
+    "-W,--what-if= -E,--eval= -O=? -B -d -e -h -i -k -L -n -p -q -r -R -s -S -t -v -w",
+);
+
+/** `make`: a makefile that is written here is read for its recipes. */
+export const runMake: Handler = (argv, call, run) => {
+  const parsed = readOptions(argv.slice(1), MAKE);
+  for (const path of valuesOf(parsed, "makefile")) {
+    const text = path === "-" ? call.stdin : run.content(path, call);
+    if (text !== null) readMakefile(text, call, run);
+  }
+  for (const text of valuesOf(parsed, "eval")) readMakefile(text, call, run);
+  for (const word of parsed.operands) {
+    const [, name, value] = /^(\w+)\s*[:+?!]*=([\s\S]*)$/.exec(word) ?? [];
+    if (name === "SHELL" || name === ".SHELLFLAGS" || value?.includes("$(shell")) {
+      run.doubt("make is told what to run", word, call);
+    }
+    if (value && /\s/.test(value)) run.code(value, { ...call, supposed: true, stdin: "" });
+  }
+  return ANY;
+};
+
+function readMakefile(text: string, call: Call, run: Runner): void {
+  if (isWild(text)) {
+    run.doubt("nobody can know what the makefile says", show(text).slice(0, 80), call);
+  }
+  for (const line of text.split("\n")) {
+    const recipe = /^\t[@+-]*(.*)$/.exec(line)?.[1] ?? /^[^\t#=]*:[^=;]*;(.*)$/.exec(line)?.[1];
+    if (recipe) {
+      run.code(recipe.replaceAll("$$", "$"), { ...call, stdin: "", shell: call.shell.fork() });
+    }
+    for (const [, code] of line.matchAll(/\$\(shell\s+([^)]*)\)/g)) {
+      run.code(code!, { ...call, stdin: "" });
+    }
+    if (/^[^\t]*!=/.test(line)) {
+      run.code(line.slice(line.indexOf("!=") + 2), { ...call, stdin: "" });
+    }
+  }
+}
+
+/** `at`, `batch`: what they read is run later. */
+export const runLater: Handler = (argv, call, run) => {
+  const parsed = readOptions(argv.slice(1), spec("-f= -q= -t= -m -M -l -d -r -c -v -V -b"));
+  if (has(parsed, "l", "d", "r", "c")) return "";
+  const [file] = valuesOf(parsed, "f");
+  const text = file === undefined ? call.stdin : run.content(file, call) ?? ANY;
+  return run.code(text, { ...call, stdin: "", shell: call.shell.fork() });
+};
+
+/** `crontab`: the commands of the lines it is given. */
+export const runCrontab: Handler = (argv, call, run) => {
+  const parsed = readOptions(argv.slice(1), spec("-u= -l -r -e -i -s"));
+  if (has(parsed, "l")) return ANY;
+  const [file] = parsed.operands;
+  const text = file === undefined || file === "-" ? call.stdin : run.content(file, call) ?? ANY;
+  run.doubt("a schedule is changed", argv.join(" "), call);
+  for (const line of isWild(text) ? [] : text.split("\n")) {
+    const command = /^\s*(?:@\w+|(?:\S+\s+){4}\S+)\s+(.+)$/.exec(line)?.[1];
+    if (command) run.code(command, { ...call, supposed: true, stdin: "" });
+  }
+  return "";
+};
