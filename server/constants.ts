@@ -14,6 +14,7 @@ export const REQUEST_LIMITS = {
   url_bytes: 8 * 1024,
   body_bytes: 1024 * 1024,
   content_body_bytes: 16 * 1024 * 1024,
+  all_bodies_bytes: 256 * 1024 * 1024,
   json_depth: 64,
   headers_timeout_ms: 15_000,
   request_timeout_ms: 30_000,

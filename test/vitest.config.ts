@@ -9,5 +9,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     pool: "forks",
     maxWorkers: 2,
+    // Under Bun vitest loses Zod's exports unless it transforms that package itself.
+    server: "Bun" in globalThis ? { deps: { inline: [/zod/] } } : {},
   },
 });

@@ -32,17 +32,45 @@ export class ClientPresence {
   }
 }
 
+/** How many bytes of large bodies all requests together may hold. */
+export class BodyBudget {
+  #left: number;
+
+  constructor(bytes: number) {
+    this.#left = bytes;
+  }
+
+  take(bytes: number): boolean {
+    if (bytes > this.#left) return false;
+    this.#left -= bytes;
+    return true;
+  }
+
+  give(bytes: number): void {
+    this.#left += bytes;
+  }
+}
+
+/** Bodies up to this size are not counted: a flood of large ones shall not keep small ones out. */
+const SMALL_BODY = 64 * 1024;
+
 /** Reads one request's body, counting its bytes itself. */
 export class BodyReader {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
+  readonly #budget: BodyBudget;
+  #counted = 0;
 
-  constructor(request: IncomingMessage, response: ServerResponse) {
+  constructor(request: IncomingMessage, response: ServerResponse, budget: BodyBudget) {
     this.#request = request;
     this.#response = response;
+    this.#budget = budget;
   }
 
-  /** The whole body. @throws GateError `too_large`, `timeout` when the client went away before */
+  /**
+   * The whole body. @throws GateError `too_large`, `unavailable` when all bodies together are too
+   * large, `timeout` when the client went away before
+   */
   read(limit: number): Promise<Uint8Array<ArrayBuffer>> {
     const request = this.#request;
     if (request.headers.expect !== undefined) this.#response.writeContinue();
@@ -51,11 +79,13 @@ export class BodyReader {
       let size = 0;
       const fail = (error: GateError) => {
         request.removeAllListeners("data");
+        chunks.length = 0;
         reject(error);
       };
       request.on("data", (chunk: Uint8Array) => {
         size += chunk.length;
         if (size > limit) fail(tooLarge(limit));
+        else if (!this.#count(size, chunk.length)) fail(tooMuch());
         else chunks.push(chunk);
       });
       request.on("end", () => resolve(join(chunks, size)));
@@ -64,6 +94,23 @@ export class BodyReader {
       request.on("close", gone);
     });
   }
+
+  /** The request is over: its body no longer counts. */
+  release(): void {
+    this.#budget.give(this.#counted);
+    this.#counted = 0;
+  }
+
+  #count(size: number, more: number): boolean {
+    if (size <= SMALL_BODY) return true;
+    if (!this.#budget.take(more)) return false;
+    this.#counted += more;
+    return true;
+  }
+}
+
+function tooMuch(): GateError {
+  return new GateError("unavailable", "Cannot read the body: too much is being sent at once");
 }
 
 /** The refusal of a body longer than `limit` bytes. */
@@ -115,11 +162,17 @@ export async function writeResponse(
         : new Uint8Array(await answer.arrayBuffer());
       response.setHeader("content-length", Buffer.byteLength(content));
       response.end(content);
+      if (response.writableLength > 0) cutUnlessTaken(response, limits.write_ms);
     }
   } catch {
     // The head is out: all that can be said now is that the answer is not whole.
     response.destroy();
   }
+}
+
+function cutUnlessTaken(response: ServerResponse, write_ms: number): void {
+  const cut = setTimeout(() => response.destroy(), write_ms);
+  response.on("close", () => clearTimeout(cut));
 }
 
 const TEXT = /^(?:text\/|application\/(?:problem\+)?json)/;

@@ -10,6 +10,7 @@ import { dirname } from "node:path";
 import { GateError } from "../errors.ts";
 import { REQUEST_LIMITS } from "../constants.ts";
 import {
+  BodyBudget,
   BodyReader,
   ClientPresence,
   rejectRest,
@@ -42,6 +43,13 @@ export interface ServeOptions {
   /** The answer to what could not even be read as a request. */
   refuse: (error: GateError) => Response;
   timeouts?: Partial<Timeouts>;
+  /** How many bytes of large bodies all requests together may hold. */
+  all_bodies_bytes?: number;
+}
+
+interface Serving extends ServeOptions {
+  timeouts: Timeouts;
+  bodies: BodyBudget;
 }
 
 export interface Timeouts extends ResponseLimits {
@@ -79,12 +87,16 @@ const TIMEOUTS: Timeouts = {
 
 /** Listens on 127.0.0.1 and on the unix socket. @throws PortTakenError */
 export async function serve(options: ServeOptions): Promise<Listening> {
-  const timeouts = { ...TIMEOUTS, ...options.timeouts };
-  const tcp = createListener(options, timeouts, () => port);
+  const serving: Serving = {
+    ...options,
+    timeouts: { ...TIMEOUTS, ...options.timeouts },
+    bodies: new BodyBudget(options.all_bodies_bytes ?? REQUEST_LIMITS.all_bodies_bytes),
+  };
+  const tcp = createListener(serving, () => port);
   let port = 0;
   await listenOnPort(tcp, options.port);
   port = (tcp.address() as AddressInfo).port;
-  const local = options.socket_path ? createListener(options, timeouts, () => null) : null;
+  const local = options.socket_path ? createListener(serving, () => null) : null;
   try {
     if (local) await listenOnSocket(local, options.socket_path!);
   } catch (error) {
@@ -101,7 +113,8 @@ export async function serve(options: ServeOptions): Promise<Listening> {
   };
 }
 
-function createListener(options: ServeOptions, timeouts: Timeouts, port: () => number | null) {
+function createListener(serving: Serving, port: () => number | null) {
+  const { timeouts } = serving;
   const server = createServer({
     maxHeaderSize: REQUEST_LIMITS.header_bytes,
     headersTimeout: timeouts.headers_ms,
@@ -114,20 +127,20 @@ function createListener(options: ServeOptions, timeouts: Timeouts, port: () => n
   server.maxHeadersCount = 0;
   server.maxConnections = REQUEST_LIMITS.connections;
   const answer = (request: IncomingMessage, response: ServerResponse) => {
-    void handle(request, response, options, timeouts, port());
+    void handle(request, response, serving, port());
   };
   server.on("request", answer);
   server.on("checkContinue", answer);
   server.on("checkExpectation", answer);
   server.on("clientError", (error, socket) => {
-    refuse(socket as Socket, toGateError(error), options.refuse);
+    refuse(socket as Socket, toGateError(error), serving.refuse);
   });
   const refuseSwitch = (request: IncomingMessage, socket: Socket) => {
     const code = request.method === "CONNECT" ? "method_not_allowed" : "invalid";
     refuse(
       socket,
       new GateError(code, "Cannot switch protocols: the gate speaks HTTP/1.1 only"),
-      options.refuse,
+      serving.refuse,
     );
   };
   server.on("upgrade", refuseSwitch);
@@ -138,12 +151,11 @@ function createListener(options: ServeOptions, timeouts: Timeouts, port: () => n
 async function handle(
   request: IncomingMessage,
   response: ServerResponse,
-  options: ServeOptions,
-  timeouts: Timeouts,
+  { handler, timeouts, bodies }: Serving,
   port: number | null,
 ): Promise<void> {
   const client = new ClientPresence(request, response);
-  const body = new BodyReader(request, response);
+  const body = new BodyReader(request, response, bodies);
   const raw: RawRequest = {
     method: request.method ?? "",
     target: request.url ?? "",
@@ -155,11 +167,13 @@ async function handle(
     readBody: (limit) => body.read(limit),
   };
   try {
-    const answer = await options.handler(raw);
+    const answer = await handler(raw);
     rejectRest(request, response, timeouts);
     await writeResponse(response, answer, raw, timeouts);
   } catch {
     response.destroy();
+  } finally {
+    body.release();
   }
 }
 

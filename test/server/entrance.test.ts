@@ -26,8 +26,10 @@ beforeAll(async () => {
   };
   const credentials = new Credentials(tokens, new PageKeys(environment));
   const router = {
-    fetch(request: Request, { json }: { json: unknown }) {
+    async fetch(request: Request, { json }: { json: unknown }) {
       heard.push({ url: request.url, json });
+      if (request.url.endsWith("/api/events")) return streamOf(10, 100);
+      if (request.url.endsWith("/wait")) await new Promise((done) => setTimeout(done, 1_000));
       return Response.json({ ok: true });
     },
   };
@@ -37,6 +39,7 @@ beforeAll(async () => {
     handler: createEntrance(router, credentials, () => {}),
     refuse: (error) => secure(problemResponse(error), "/api"),
     timeouts: { headers_ms: 300, request_ms: 600, check_ms: 50 },
+    all_bodies_bytes: 4_000_000,
   });
 });
 
@@ -162,6 +165,39 @@ test("a client that keeps sending after 413 is cut off, having been told", async
     `${head}${length.toString(16)}\r\n${"a".repeat(length)}`,
   );
   expect([413, 0]).toContain(answer.status);
+});
+
+test.each(["/api/actions/x/wait", "/api/events"])(
+  "the answer of %s may take longer than the request was allowed to",
+  async (target) => {
+    const method = target.endsWith("wait") ? "POST" : "GET";
+    const answer = await ask(method, target, headers());
+    expect([answer.status, answer.ms > 900]).toEqual([200, true]);
+    if (target === "/api/events") expect(answer.body.match(/tick/g)).toHaveLength(10);
+  },
+);
+
+function streamOf(ticks: number, every_ms: number): Response {
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      await new Promise((done) => setTimeout(done, every_ms));
+      controller.enqueue(new TextEncoder().encode("data: tick\n\n"));
+      if (--ticks === 0) controller.close();
+    },
+  });
+  return new Response(body, { headers: { "content-type": "text/event-stream" } });
+}
+
+test("large bodies are bounded in sum, small ones still get in", async () => {
+  const target = "/api/actions";
+  const whole = `"${"x".repeat(1_499_998)}"`;
+  const head = requestText("POST", target, headers(JSON_BODY, ["Content-Length", "1500000"]));
+  const held = [1, 2].map(() => sendRaw(listening.port, [head, whole.slice(1)]));
+  const third = () => ask("POST", target, headers(JSON_BODY), whole);
+  await expect.poll(async () => (await third()).status, { timeout: 5_000 }).toBe(503);
+  expect((await ask("POST", target, headers(JSON_BODY), "{}")).status).toBe(200);
+  expect((await Promise.all(held)).map((answer) => answer.status)).toEqual([408, 408]);
+  expect((await third()).status).toBe(200);
 });
 
 test("over the unix socket the Host does not matter, the credential does", async () => {
