@@ -55,7 +55,13 @@ export class World {
     this.port = port;
     mkdirSync(this.home, { mode: 0o700 });
     mkdirSync(this.project);
-    this.env = { HOME: this.home, PATH: path, GATE_PORT: String(port), NO_COLOR: "1" };
+    this.env = {
+      HOME: this.home,
+      PATH: path,
+      GATE_PORT: String(port),
+      NO_COLOR: "1",
+      ...(subject === "deno" ? { DENO_DIR: denoDir() } : {}),
+    };
   }
 
   /** @param isBare leaves nothing on PATH but a shell and a handful of tools */
@@ -65,10 +71,11 @@ export class World {
     return new World(subject, port, path);
   }
 
-  /** Writes the project's config and registers it; the daemon is started by that. */
+  /** Writes the project's config, registers it and starts the daemon. */
   async init(policies: object = POLICIES): Promise<void> {
     this.write("gate.config.json", JSON.stringify({ id: "demo", policies }, null, 2));
     must(await this.run(["init", "--yes"]));
+    must(await this.run(["daemon", "start"]));
   }
 
   write(path: string, text: string, mode = 0o644): string {
@@ -188,6 +195,11 @@ function bunPath(): string {
 
 function isMusl(): boolean {
   return existsSync("/etc/alpine-release");
+}
+
+// Deno keeps its packages under HOME, and has to find them from another home too.
+function denoDir(): string {
+  return JSON.parse(execFileSync(denoPath(), ["info", "--json"]).toString()).denoDir;
 }
 
 function denoPath(): string {
