@@ -167,7 +167,8 @@ async function conflictOf(
     now_sha256: now?.sha256 ?? null,
     before_sha256: change.before?.sha256 ?? null,
   }));
-  const message = `Cannot roll back action "${original.id}": the file has changed since; ` +
+  const names = conflicts.map(({ path }) => `"${path}"`).join(", ");
+  const message = `Cannot roll back action "${original.id}": ${names} changed since; ` +
     'look at the diff, then use on_conflict "merge" or "force"';
   return new GateError("conflict", message, {
     fields: {

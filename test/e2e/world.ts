@@ -146,6 +146,11 @@ export class World {
 
   async close(): Promise<void> {
     await this.run(["daemon", "stop"]).catch(() => {});
+    this.remove();
+  }
+
+  /** Removes the folder alone: for tests that run the daemon themselves. */
+  remove(): void {
     rmSync(this.folder, { recursive: true, force: true });
   }
 }

@@ -1,0 +1,184 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, describe, expect, test } from "vitest";
+import { SUBJECTS, until, World } from "./world.ts";
+
+const SCRIPT = fileURLToPath(new URL("crashing_gate.ts", import.meta.url));
+const OLD = "old line\n".repeat(8000);
+const NEW = "the new line\n".repeat(9000);
+
+interface Kind {
+  tool: string;
+  input: Record<string, unknown>;
+  /** What is decided and then crashed: the approval of the action, or its rollback. */
+  verb: "approve" | "rollback";
+}
+
+const KINDS: Record<string, Kind> = {
+  "a new file": {
+    tool: "write_file",
+    input: { path: "docs/new.txt", content: NEW },
+    verb: "approve",
+  },
+  "a changed file": {
+    tool: "write_file",
+    input: { path: "docs/old.txt", content: NEW },
+    verb: "approve",
+  },
+  "an edit": {
+    tool: "edit_file",
+    input: { path: "docs/one.txt", edits: [{ old_text: "one", new_text: "two" }] },
+    verb: "approve",
+  },
+  "a deletion": { tool: "delete_file", input: { path: "docs/old.txt" }, verb: "approve" },
+  "a move": {
+    tool: "move_file",
+    input: { from: "docs/old.txt", to: "docs/moved.txt" },
+    verb: "approve",
+  },
+  "a rollback": {
+    tool: "write_file",
+    input: { path: "docs/old.txt", content: NEW },
+    verb: "rollback",
+  },
+};
+
+describe("a daemon killed between a decision and its end", () => {
+  let world: World | null = null;
+  let daemon: ChildProcess | null = null;
+
+  afterEach(async () => {
+    daemon?.kill("SIGKILL");
+    world?.remove();
+  });
+
+  async function start(crashAt: string): Promise<ChildProcess> {
+    const child = spawn(SUBJECTS.bun[0], [SCRIPT], {
+      env: {
+        ...world!.env,
+        GATE_HOME: world!.gateHome,
+        CRASH_AT: crashAt,
+        CRASH_LOG: join(world!.folder, "steps.txt"),
+      },
+      stdio: ["ignore", "inherit", "inherit"],
+    });
+    daemon = child;
+    await until("the daemon answers", () => fetch(`${url()}/healthz`).catch(() => null));
+    return child;
+  }
+
+  const url = () => `http://127.0.0.1:${world!.port}`;
+
+  // Tokens are files, so no program has to run for one: a launched daemon would be another one.
+  async function send(scope: string, path: string, body?: unknown) {
+    const token = readFileSync(join(world!.gateHome, "tokens", scope), "utf8").trim();
+    const response = await fetch(`${url()}${path}`, {
+      method: body === undefined ? "GET" : "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    // deno-lint-ignore no-explicit-any
+    return { status: response.status, body: await response.json() as any };
+  }
+
+  async function prepare(kind: Kind, crashAt: string) {
+    world = await World.create("bun");
+    world.write("gate.config.json", '{ "id": "demo", "policies": { "defaultEffect": "ask" } }');
+    world.write("docs/old.txt", OLD);
+    world.write("docs/one.txt", "one\n");
+    if (kind.verb === "rollback") await start("");
+    else await start(crashAt);
+    await send("reviewer", "/api/hub/projects", { root: world.project });
+    const { tool, input } = kind;
+    const { body } = await send("agent", "/api/actions?project=demo", { tool, input });
+    expect(body.status).toBe("pending");
+    if (kind.verb === "rollback") {
+      await send("reviewer", `/api/actions/${body.id}/approve`, {});
+      await ended(() => daemon!.kill("SIGKILL"));
+      rmSync(join(world.folder, "steps.txt"), { force: true });
+      await start(crashAt);
+    }
+    return body.id as string;
+  }
+
+  async function ended(end: () => void): Promise<void> {
+    const child = daemon!;
+    const gone = new Promise((resolve) => child.on("exit", resolve));
+    end();
+    await gone;
+  }
+
+  function steps(): string[] {
+    const file = join(world!.folder, "steps.txt");
+    return existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [];
+  }
+
+  function state(): string {
+    const names = ["new", "old", "one", "moved"];
+    const hashes = names.map((name) => {
+      const file = join(world!.project, `docs/${name}.txt`);
+      return existsSync(file) ? createHash("sha256").update(readFileSync(file)).digest("hex") : "-";
+    });
+    return hashes.join(" ");
+  }
+
+  /** The steps it passes, and how the files stand before and after, when nothing goes wrong. */
+  async function rehearse(kind: Kind) {
+    const id = await prepare(kind, "");
+    const before = state();
+    expect((await send("reviewer", `/api/actions/${id}/${kind.verb}`, {})).status).toBe(200);
+    const rehearsal = { passed: [...new Set(steps())], before, after: state() };
+    expect(rehearsal.after).not.toBe(before);
+    await ended(() => daemon!.kill("SIGKILL"));
+    world!.remove();
+    return rehearsal;
+  }
+
+  test.each(Object.entries(KINDS))(
+    "%s: whole at every step, and the ledger agrees",
+    async (_, kind) => {
+      const { passed, before, after } = await rehearse(kind);
+      expect(passed.length).toBeGreaterThan(2);
+      for (const step of passed) {
+        const id = await prepare(kind, step);
+        await ended(() =>
+          void send("reviewer", `/api/actions/${id}/${kind.verb}`, {}).catch(() => {})
+        );
+        await start("");
+        const { body: action } = await send("reviewer", `/api/actions/${id}`);
+        const now = state();
+        expect([before, after], step).toContain(now);
+        expect({ step, ...seen(action) }).toEqual({ step, ...expected(kind, now === after) });
+        const { body: chain } = await send("reviewer", "/api/audit/verify?project=demo");
+        expect(chain.ok, step).toBe(true);
+        // What was left behind half done is cleared away.
+        const names = readdirSync(join(world!.project, "docs")).filter((name) =>
+          !name.endsWith(".txt")
+        );
+        expect(names, step).toEqual([]);
+        await ended(() => daemon!.kill("SIGKILL"));
+        world!.remove();
+      }
+    },
+    120_000,
+  );
+
+  // deno-lint-ignore no-explicit-any
+  function seen({ status, execution, timeline }: any) {
+    const types = timeline.map(({ type }: { type: string }) => type);
+    const starts = types.filter((type: string) => type === "action.started").length;
+    return { status, execution, starts };
+  }
+
+  function expected(kind: Kind, isDone: boolean) {
+    const isApproval = kind.verb === "approve";
+    return {
+      status: !isApproval && isDone ? "rolled_back" : "approved",
+      execution: !isApproval || isDone ? "succeeded" : "failed",
+      starts: 1,
+    };
+  }
+});
