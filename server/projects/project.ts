@@ -101,6 +101,11 @@ export class Project {
     return this.#pending.count;
   }
 
+  /** True while something waits to be decided, carried out or settled. */
+  isUnfinished(): Promise<boolean> {
+    return isUnfinished(this.ledger);
+  }
+
   /** The folders that the project has now; every service sees them at once. */
   setRoots(roots: readonly string[]): void {
     this.#roots.splice(0, this.#roots.length, ...roots);
@@ -110,7 +115,7 @@ export class Project {
   async close(): Promise<boolean> {
     await this.actions.close();
     // Asked only now: nothing can begin any more.
-    const isLeft = await isUnfinished(this.ledger);
+    const isLeft = await this.isUnfinished();
     await this.ledger.close();
     return isLeft;
   }

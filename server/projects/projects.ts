@@ -3,10 +3,11 @@ import { join } from "node:path";
 import { listDamaged } from "../db/health.ts";
 import { GateError } from "../errors.ts";
 import { identifyProject } from "./identity.ts";
+import { OpenProjects } from "./open_projects.ts";
 import { Project, type ProjectOptions } from "./project.ts";
 import type { Registry } from "./registry.ts";
 import type { HubProject } from "./schema.ts";
-import { hasAction, isUnfinished, type Registered } from "./store.ts";
+import { hasAction, type Registered } from "./store.ts";
 
 type Shared = Omit<ProjectOptions, "id" | "roots">;
 
@@ -16,17 +17,22 @@ export class Projects {
   readonly #shared: Shared;
   /** Nothing but this one is served (`gate start`). */
   readonly #only: string | null;
-  readonly #open = new Map<string, Promise<Project>>();
+  readonly #open: OpenProjects;
   /** What is wrong with a project, until it could be opened without that. */
   readonly #problems = new Map<string, string>();
   /** Damaged ledgers that were moved aside, by path; one that a person has taken away is over. */
   readonly #damaged = new Map<string, string>();
-  #closed = false;
 
   constructor(registry: Registry, shared: Shared, only: string | null) {
     this.#registry = registry;
     this.#shared = shared;
     this.#only = only;
+    this.#open = new OpenProjects({
+      open: (id) => this.#openProject(id),
+      closed: (id, isLeft) => registry.setAwake(id, isLeft),
+      failed: (id, error) => this.#report(id, error),
+      now: shared.environment.now,
+    });
   }
 
   /** Opens the projects in which something was unfinished when the last daemon ended. */
@@ -39,15 +45,8 @@ export class Projects {
   }
 
   /** @throws GateError `not_found`, `unavailable` */
-  async get(id: string): Promise<Project> {
-    if (this.#closed) throw new GateError("unavailable", "Cannot open a project: gate is ending");
-    const opening = this.#open.get(id);
-    if (opening) return await opening;
-    const registered = await this.#find(id);
-    // Another call may have begun to open it meanwhile.
-    const project = this.#open.get(id) ?? this.#openProject(registered);
-    this.#open.set(id, project);
-    return await project;
+  get(id: string): Promise<Project> {
+    return this.#open.get(id);
   }
 
   /** @throws GateError `project_required` with the list, unless there is exactly one project */
@@ -79,23 +78,21 @@ export class Projects {
     const identity = identifyProject(root);
     if (identity.warning) this.#shared.environment.log("warn", identity.warning);
     const registered = await this.#registry.register(identity);
-    const open = await this.#open.get(identity.id)?.catch(() => null);
-    open?.setRoots(registered.roots);
+    (await this.#open.peek(identity.id))?.setRoots(registered.roots);
     return await this.#toHub(registered);
   }
 
   /** @throws GateError `not_found`, `conflict` while something in it is held or being done */
   async remove(id: string): Promise<void> {
     const project = await this.get(id);
-    if (await isUnfinished(project.ledger)) {
+    if (await project.isUnfinished()) {
       throw new GateError(
         "conflict",
         `Cannot forget project "${id}": something in it is held or being done; decide on it first`,
       );
     }
     await this.#registry.remove(id);
-    this.#open.delete(id);
-    await project.close();
+    await this.#open.close(id);
   }
 
   async list(): Promise<HubProject[]> {
@@ -113,9 +110,8 @@ export class Projects {
   }
 
   /** The projects whose ledgers are open: only they can hold anything that is pending. */
-  async listOpen(): Promise<Project[]> {
-    const opened = await Promise.allSettled(this.#open.values());
-    return opened.flatMap((result) => result.status === "fulfilled" ? [result.value] : []);
+  listOpen(): Promise<Project[]> {
+    return this.#open.list();
   }
 
   /** What a person should look at, one line each. */
@@ -125,20 +121,12 @@ export class Projects {
     return [...this.#problems.values(), ...damaged];
   }
 
-  /** Closes every ledger; one that cannot be closed well does not keep the others open. */
-  async close(): Promise<void> {
-    this.#closed = true;
-    for (const [id, opening] of this.#open) {
-      const project = await opening.catch(() => null);
-      if (project) await this.#closeProject(id, project).catch((error) => this.#report(id, error));
-    }
+  close(): Promise<void> {
+    return this.#open.closeAll();
   }
 
-  async #closeProject(id: string, project: Project): Promise<void> {
-    await this.#registry.setAwake(id, await project.close());
-  }
-
-  async #openProject({ project_id, roots }: Registered): Promise<Project> {
+  async #openProject(id: string): Promise<Project> {
+    const { project_id, roots } = await this.#find(id);
     try {
       // Noted first: after a crash the next start then knows where to look.
       await this.#registry.setAwake(project_id, true);
@@ -148,7 +136,6 @@ export class Projects {
       this.#noteDamaged(project_id);
       return project;
     } catch (error) {
-      this.#open.delete(project_id);
       this.#report(project_id, error);
       throw error;
     }
@@ -168,7 +155,7 @@ export class Projects {
   }
 
   async #toHub({ project_id, name, roots, last_activity_at }: Registered): Promise<HubProject> {
-    const open = await this.#open.get(project_id)?.catch(() => null);
+    const open = await this.#open.peek(project_id);
     return {
       id: project_id,
       name,
