@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import type { ActionDetail, RollbackResult } from "../server/actions/schema.ts";
-import type { Problem } from "../server/errors.ts";
+import type { Problem } from "../server/client.ts";
 import { api, explain, ProblemError, unwrap } from "./client.ts";
 import { refresh } from "./state.ts";
 

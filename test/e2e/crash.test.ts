@@ -50,7 +50,7 @@ describe("a daemon killed between a decision and its end", () => {
   let world: World | null = null;
   let daemon: ChildProcess | null = null;
 
-  afterEach(async () => {
+  afterEach(() => {
     daemon?.kill("SIGKILL");
     world?.remove();
   });

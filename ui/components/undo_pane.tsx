@@ -1,5 +1,5 @@
 import type { ActionDetail, RollbackResult } from "../../server/actions/schema.ts";
-import type { Problem } from "../../server/errors.ts";
+import type { Problem } from "../../server/client.ts";
 import type { Undo } from "../undo.ts";
 import { shortHash } from "../words.ts";
 import { useLazy, Waiting } from "./lazy.tsx";
