@@ -1,7 +1,6 @@
 import { ANY, isWild, show } from "../holes.ts";
 import type { Call, Handler, Runner } from "./call.ts";
 import { type Parsed, readOptions, type Spec, spec, valuesOf } from "./options.ts";
-import { runFile } from "./scripts.ts";
 
 /** An interpreter of another language: how it is given code, and what in that code runs programs. */
 interface Language {

@@ -189,7 +189,7 @@ export class Interpreter {
   #loop(call: Call, body: (call: Call) => string): string {
     const shell = call.shell.fork();
     const inner = { ...call, shell };
-    let printed = body(inner);
+    const printed = body(inner);
     const before = shell.variables;
     shell.join(call.shell.fork());
     if (!sameVariables(before, call.shell.variables)) body(inner);

@@ -3,7 +3,8 @@ import type { Call, Runner } from "./call.ts";
 import { isInterpreter, runInterpreter } from "./inline_code.ts";
 import { has, type Parsed, readOptions, valuesOf } from "./options.ts";
 import { OUTPUTS } from "./outputs.ts";
-import { type Row, ROWS } from "./program_rows.ts";
+import { ROWS } from "./program_rows.ts";
+import type { Row } from "./row.ts";
 import { runSubwrapper, SUBWRAPPERS } from "./subwrappers.ts";
 
 /** Runs a program that has no handler of its own: by its row, or by what its arguments look like. */
