@@ -9,7 +9,7 @@ import { until, World } from "./world.ts";
 let world: World;
 
 beforeAll(async () => {
-  world = await World.create("deno");
+  world = await World.create("executable");
   await world.init(POLICIES);
 });
 
@@ -140,12 +140,14 @@ describe("an agent on gate mcp", () => {
 
   test("a command runs as the reviewer edited it, in the agent's environment and folder", async () => {
     const agent = await connect(world, { env: { FROM_AGENT: "seen" } });
-    const answer = agent.call("run_command", { command: "printf mine" });
+    const command = "printf mine; printenv FROM_AGENT; pwd";
+    const answer = agent.call("run_command", { command });
     const held = await heldAction(world);
-    await decide(world, held.id, "approve-with-edit", { command: 'printf "$FROM_AGENT $PWD"' });
+    const edited = "printenv FROM_AGENT; pwd";
+    await decide(world, held.id, "approve-with-edit", { command: edited });
     const { body } = await answer;
-    expect(body).toMatchObject({ edited: true, exit_code: 0, output: `seen ${root()}` });
-    expect(body.final_command).toBe('printf "$FROM_AGENT $PWD"');
+    expect(body).toMatchObject({ edited: true, exit_code: 0, final_command: edited });
+    expect(body.output).toBe(`seen\n${realpathSync(world.project)}\n`);
     expect(body.message).toContain("a reviewer changed it");
     await agent.close();
   });
@@ -221,8 +223,4 @@ function endOf(child: ChildProcess): Promise<number | null> {
 
 function read(path: string): string {
   return readFileSync(join(world.project, path), "utf8");
-}
-
-function root(): string {
-  return realpathSync(world.project);
 }

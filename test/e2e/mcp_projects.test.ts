@@ -7,7 +7,7 @@ import { World } from "./world.ts";
 let world: World;
 
 beforeAll(async () => {
-  world = await World.create("deno");
+  world = await World.create("executable");
   await world.init(POLICIES);
 });
 
