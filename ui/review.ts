@@ -10,7 +10,7 @@ export type Mode = "idle" | "reject" | "confirm" | "edit" | "check";
 
 /** A reason to look twice before approving. */
 export interface Caution {
-  kind: "critical" | "hidden" | "unread";
+  kind: "critical" | "hidden" | "unread" | "unseen";
   what: string;
   why: string;
 }
@@ -25,14 +25,22 @@ export class Review {
   readonly notice = signal<string | null>(null);
   readonly reason = signal("");
   readonly draft = signal("");
-  /** The content stands on the screen; before that nothing can be approved. */
-  readonly ready = signal(false);
+  /** The content stands on the page. */
+  readonly shown = signal(false);
+  /** It is known whether its end is in view. */
+  readonly measured = signal(false);
+  /** Before that nothing can be approved. */
+  readonly ready = computed(() => this.shown.value && this.measured.value);
   /** The end of the content has been in view. */
   readonly ended = signal(false);
   /** Hidden characters in what would be done. */
   readonly hidden = signal(0);
+  /** What would be written is too large to be shown. */
+  readonly unseen = signal(false);
   /** True while the card is too new to take a click. */
   readonly settling = signal(true);
+  /** No decision is taken now: the card is too new, or one is on its way. */
+  readonly waits = computed(() => this.busy.value || this.settling.value);
   readonly detail: ReadonlySignal<ActionDetail | null>;
   readonly cautions: ReadonlySignal<Caution[]>;
   readonly #decided: (action: Action) => void;
@@ -162,9 +170,11 @@ export class Review {
   }
 
   #reread(): void {
-    this.ready.value = false;
+    this.shown.value = false;
+    this.measured.value = false;
     this.ended.value = false;
     this.hidden.value = 0;
+    this.unseen.value = false;
     this.notice.value = "It changed just now. What you see is the new version.";
   }
 
@@ -184,6 +194,13 @@ export class Review {
         what: count(this.hidden.value, "hidden character"),
         why: "Text can look like something else than what would be done. " +
           "Each one is marked where it stands.",
+      });
+    }
+    if (this.unseen.value) {
+      cautions.push({
+        kind: "unseen",
+        what: "What would be written is not shown",
+        why: "It is too large for this page; you would approve it by its size and hash.",
       });
     }
     if (this.ready.value && !this.ended.value) {

@@ -2,7 +2,7 @@ import { computed, type Signal, signal } from "@preact/signals";
 import type { Action, ActionDetail } from "../server/actions/schema.ts";
 import type { StreamEvent } from "../server/events/schema.ts";
 import type { DaemonStatus } from "../server/global/schema.ts";
-import { api, explain, ProblemError, unwrap } from "./client.ts";
+import { api, explain, unwrap } from "./client.ts";
 import { openEvents } from "./events.ts";
 
 /** The machine: version, port, projects. */
@@ -83,7 +83,9 @@ export async function refresh(id: string, project?: string): Promise<void> {
   const target = details.get(id);
   if (!target) return;
   try {
-    const detail = await find(id, project ?? projectOf(id));
+    const detail = await unwrap(
+      api(project ?? projectOf(id)).api.actions[":id"].$get({ param: { id } }),
+    );
     const before = target.peek();
     const same = before && "detail" in before && before.detail.digest === detail.digest &&
       before.detail.status === detail.status;
@@ -94,8 +96,12 @@ export async function refresh(id: string, project?: string): Promise<void> {
   }
 }
 
-/** Takes what is no longer pending out of the queue before the daemon says so. */
+/** What was decided on this page; what others decide is shown as theirs. */
+export const decidedHere = new Set<string>();
+
+/** Takes what was decided here out of the queue before the daemon says so. */
 export function settle(action: Action): void {
+  decidedHere.add(action.id);
   pending.value = pending.peek()?.filter((item) => item.id !== action.id) ?? null;
   void refresh(action.id, action.project_id);
 }
@@ -141,21 +147,4 @@ function projectOf(id: string): string | undefined {
   const shown = details.get(id)?.peek();
   if (shown && "detail" in shown) return shown.detail.project_id;
   return pending.peek()?.find((action) => action.id === id)?.project_id;
-}
-
-// A link that names no project is looked for in all of them.
-async function find(id: string, project: string | undefined): Promise<ActionDetail> {
-  const get = (name?: string) => unwrap(api(name).api.actions[":id"].$get({ param: { id } }));
-  if (project) return await get(project);
-  const projects = (await unwrap(api().api.hub.projects.$get())).items;
-  let problem: unknown = null;
-  for (const { id: name } of projects) {
-    try {
-      return await get(name);
-    } catch (error) {
-      if (!(error instanceof ProblemError) || error.problem.code !== "not_found") throw error;
-      problem = error;
-    }
-  }
-  throw problem ?? new Error("no projects");
 }

@@ -45,6 +45,8 @@ export function headlineOf(detail: ActionDetail): Sentence {
     return { verb: `Write ${amount} to`, object: detail.path, tail: "" };
   }
   if (detail.tool === "run_command") return headlineOfCommand(detail, sentence);
+  const target = detail.tool === "move_file" ? detail.changes[0]?.path : undefined;
+  if (target) return { ...sentence, tail: ` to ${target}` };
   return sentence;
 }
 

@@ -8,14 +8,14 @@ import { Command } from "./command.tsx";
 import type { DiffMode } from "./diff.tsx";
 import { EndMark } from "./end_mark.tsx";
 import { useLazy, Waiting } from "./lazy.tsx";
-import { Path } from "./text.tsx";
+import { Path, Text } from "./text.tsx";
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
 /** Told what a reader has in front of them: how much of it is hidden, and whether all was seen. */
 export interface Reading {
-  shown(hidden: number): void;
-  ended(): void;
+  shown(hidden: number, unseen?: boolean): void;
+  end(seen: boolean): void;
 }
 
 interface ContentProps {
@@ -28,7 +28,8 @@ interface ContentProps {
 /** What would be done, whole: the difference of a file, or the command and what it does. */
 export function Content(props: ContentProps) {
   const { detail, reading } = props;
-  const outside = countHidden(detail.path ?? "");
+  const outside = detail.changes.reduce((sum, { path }) => sum + countHidden(path), 0) ||
+    countHidden(detail.path ?? "");
   if (detail.command !== null) {
     return (
       <>
@@ -36,16 +37,24 @@ export function Content(props: ContentProps) {
           command={detail.command}
           onShown={(hidden) => reading?.shown(hidden + outside)}
         />
-        <EndMark onSeen={() => reading?.ended()} />
+        <EndMark whole onReport={(seen) => reading?.end(seen)} />
       </>
     );
   }
   if (!isFileChange(detail)) return <Nothing reading={reading} hidden={outside} />;
+  if (isMove(detail)) {
+    return (
+      <>
+        <Moved detail={detail} />
+        <Nothing reading={reading} hidden={outside} />
+      </>
+    );
+  }
   if (isText(detail)) return <FileDiff {...props} outside={outside} />;
   return (
     <>
       <Opaque detail={detail} />
-      <Nothing reading={reading} hidden={outside} />
+      <Nothing reading={reading} hidden={outside} unseen={isLargeText(detail)} />
     </>
   );
 }
@@ -85,7 +94,7 @@ function FileDiff({ detail, mode, onMode, reading, outside }: ContentProps & { o
           />
         )
         : <Waiting failed={loaded.failed} />}
-      {whole.value && <EndMark onSeen={() => reading?.ended()} />}
+      {model.value && <EndMark whole={whole.value} onReport={(seen) => reading?.end(seen)} />}
     </section>
   );
 }
@@ -102,11 +111,17 @@ function Figures({ model, detail }: { model: DiffModel; detail: ActionDetail }) 
   );
 }
 
-function modeFact(detail: ActionDetail): string[] {
-  const mode = detail.before?.mode;
-  if (mode === null || mode === undefined || detail.after === null) return [];
-  const octal = `0${(mode & 0o7777).toString(8).padStart(3, "0")}`;
-  return [(mode & 0o111) ? `stays executable (${octal})` : `mode ${octal} kept`];
+function modeFact({ before, after }: ActionDetail): string[] {
+  const old = before?.mode ?? null;
+  const next = after?.mode ?? null;
+  if (!after || (old === null && next === null)) return [];
+  if (old === null) return [`mode ${octalOf(next!)}`];
+  if (next !== null && next !== old) return [`mode ${octalOf(old)} → ${octalOf(next)}`];
+  return [(old & 0o111) ? `stays executable (${octalOf(old)})` : `mode ${octalOf(old)} kept`];
+}
+
+function octalOf(mode: number): string {
+  return `0${(mode & 0o7777).toString(8).padStart(3, "0")}`;
 }
 
 // What is no text cannot be read here; its size and hash say whether it is the right one.
@@ -119,7 +134,9 @@ function Opaque({ detail }: { detail: ActionDetail }) {
     <section class="file" aria-label="What changes">
       <header class="file-head">
         <span class="code-text">{detail.path !== null && <Path value={detail.path} />}</span>
-        <span class="figure-fact">not shown as text: binary, or too large</span>
+        <span class="figure-fact">
+          {isLargeText(detail) ? "too large to show here" : "not text: told by size and hash"}
+        </span>
       </header>
       <table class="opaque">
         <thead>
@@ -143,13 +160,61 @@ function Opaque({ detail }: { detail: ActionDetail }) {
   );
 }
 
-function Nothing({ reading, hidden }: { reading: Reading | undefined; hidden: number }) {
-  useEffect(() => reading?.shown(hidden), [hidden]);
-  return <EndMark onSeen={() => reading?.ended()} />;
+interface NothingProps {
+  reading: Reading | undefined;
+  hidden: number;
+  unseen?: boolean;
+}
+
+function Nothing({ reading, hidden, unseen }: NothingProps) {
+  useEffect(() => reading?.shown(hidden, unseen), [hidden, unseen]);
+  return <EndMark whole onReport={(seen) => reading?.end(seen)} />;
 }
 
 function isFileChange(detail: ActionDetail): boolean {
   return detail.before !== null || detail.after !== null;
+}
+
+function isMove({ changes }: ActionDetail): boolean {
+  return changes.length > 1;
+}
+
+// A move keeps the content: what counts is which path goes and which one comes.
+function Moved({ detail }: { detail: ActionDetail }) {
+  return (
+    <section class="file" aria-label="What changes">
+      <table class="opaque moved">
+        <thead>
+          <tr>
+            <th scope="col">File</th>
+            <th scope="col">Path</th>
+            <th scope="col">SHA-256</th>
+          </tr>
+        </thead>
+        <tbody>
+          {detail.changes.map((change) => (
+            <tr key={change.path}>
+              <th scope="row">{wordOf(change)}</th>
+              <td class="code-text">
+                <Text value={change.path} />
+              </td>
+              <td class="code-text">{change.after_sha256 ?? change.before_sha256}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function wordOf(change: ActionDetail["changes"][number]): string {
+  if (change.before_sha256 === null) return "Comes";
+  return change.after_sha256 === null ? "Goes" : "Changes";
+}
+
+// The daemon hands out texts up to a megabyte.
+function isLargeText({ before, after }: ActionDetail): boolean {
+  return Math.max(before?.bytes ?? 0, after?.bytes ?? 0) > 1024 * 1024;
 }
 
 function isText(detail: ActionDetail): boolean {

@@ -38,12 +38,12 @@ export function DecisionBar({ review, detail, onReadOn, href }: BarProps) {
 }
 
 function Choices({ review, detail }: { review: Review; detail: ActionDetail }) {
-  const busy = review.busy.value || review.settling.value;
   const editable = editableOf(detail) !== null;
+  const waits = review.waits.value || !review.ready.value;
   return (
     <div class="decision-row">
       <div class="decision-buttons">
-        <Button kind="primary" icon="check" keys="a" busy={busy} onClick={() => review.approve()}>
+        <Button kind="primary" icon="check" keys="a" busy={waits} onClick={() => review.approve()}>
           Approve
         </Button>
         <Button icon="x" keys="r" onClick={() => review.open("reject")}>Reject</Button>
@@ -97,7 +97,7 @@ function RejectStep({ review }: { review: Review }) {
         <button
           type="submit"
           class="button button-danger"
-          aria-disabled={review.busy.value ? "true" : undefined}
+          aria-disabled={review.waits.value ? "true" : undefined}
         >
           <Icon name="x" />
           <span>Reject</span>
@@ -145,7 +145,7 @@ function ConfirmStep({ review, onReadOn }: { review: Review; onReadOn: () => voi
           kind={unread ? "plain" : "primary"}
           icon="check"
           keys="y"
-          busy={review.busy.value}
+          busy={review.waits.value}
           onClick={() => review.approve(true)}
         >
           {cautions.length > 0 ? "Approve all the same" : "Approve"}
@@ -184,7 +184,7 @@ function CheckStep({ review }: { review: Review }) {
           kind="primary"
           icon="check"
           keys="mod+enter"
-          busy={review.busy.value}
+          busy={review.waits.value}
           onClick={() => review.approveEdited()}
         >
           Approve edited

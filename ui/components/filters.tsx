@@ -31,7 +31,7 @@ export function Filters({ inputRef }: { inputRef: RefObject<HTMLInputElement | n
     <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
       <Choice name="status" label="Status" all="Any status" options={STATUSES} />
       <Choice name="tool" label="Kind" all="Any kind" options={TOOLS} />
-      <Words name="path" label="Path" placeholder="Path" inputRef={inputRef} />
+      <Words name="path" label="Path" placeholder="Whole path" inputRef={inputRef} />
       <Words name="agent" label="Agent" placeholder="Agent" />
       {session && (
         <button

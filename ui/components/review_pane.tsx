@@ -50,11 +50,15 @@ function Reviewed({ review, detail }: { review: Review; detail: ActionDetail }) 
     pane.scrollBy({ top: pages * pane.clientHeight * 0.85 });
   };
   const reading = useMemo(() => ({
-    shown(hidden: number) {
+    shown(hidden: number, unseen = false) {
       review.hidden.value = hidden;
-      review.ready.value = true;
+      review.unseen.value = unseen;
+      review.shown.value = true;
     },
-    ended: () => void (review.ended.value = true),
+    end(seen: boolean) {
+      review.measured.value = true;
+      if (seen) review.ended.value = true;
+    },
   }), [review]);
   useEffect(() => review.show(detail), [review, detail.digest, detail.status]);
   const step = review.mode.value;

@@ -33,7 +33,11 @@ function Words({ sentence, isPath }: { sentence: Sentence; isPath: boolean }) {
           {isPath ? <Path value={sentence.object} /> : <Text value={sentence.object} />}
         </span>
       )}
-      {sentence.tail !== "" && <span class="sentence-tail">{sentence.tail}</span>}
+      {sentence.tail !== "" && (
+        <span class="sentence-tail">
+          <Text value={sentence.tail} />
+        </span>
+      )}
     </>
   );
 }

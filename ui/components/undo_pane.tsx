@@ -103,7 +103,7 @@ function Conflict({ problem, detail }: { problem: Problem; detail: ActionDetail 
 }
 
 function hashIn(problem: Problem, name: string): string | null | undefined {
-  const own = problem[name] ?? (problem["conflicts"] as Record<string, unknown>[] | undefined)?.[0]
+  const own = (problem["conflicts"] as Record<string, unknown>[] | undefined)?.[0]
     ?.[name];
   return typeof own === "string" || own === null ? own : undefined;
 }

@@ -9,7 +9,7 @@ import { announce } from "../components/toast.tsx";
 import { useKeys } from "../keys.ts";
 import { useProject } from "../project.ts";
 import { useAddress } from "../router.ts";
-import { detailOf, pending, settle } from "../state.ts";
+import { decidedHere, detailOf, pending, settle } from "../state.ts";
 import { useWide } from "../wide.ts";
 import { sentenceOf } from "../words.ts";
 import { statusWord } from "../components/badges.tsx";
@@ -24,7 +24,7 @@ export function ApprovalsPage() {
   const filter = useRef<HTMLInputElement>(null);
   const at = items?.findIndex((item) => item.id === selected) ?? -1;
   const step = (by: number) => {
-    const next = items?.[Math.max(0, Math.min(items.length - 1, at + by))];
+    const next = neighbour(items ?? [], at, by);
     if (next) address.set({ id: next.id });
   };
   const decided = (action: Action) => {
@@ -64,6 +64,15 @@ export function ApprovalsPage() {
   );
 }
 
+/** The next card that still waits, in one direction. */
+function neighbour(items: QueueItem[], at: number, by: number): QueueItem | undefined {
+  const from = at < 0 ? (by > 0 ? 0 : items.length - 1) : at + by;
+  for (let next = from; next >= 0 && next < items.length; next += by) {
+    if (!items[next]!.gone) return items[next];
+  }
+  return undefined;
+}
+
 // What others decide stays in its place, marked, until the reader moves on: nothing jumps.
 function useQueue(selected: string | null): QueueItem[] | null {
   const { query } = useAddress();
@@ -79,7 +88,7 @@ function useQueue(selected: string | null): QueueItem[] | null {
     );
     const present = new Set(wanted.map((action) => action.id));
     const before = kept.current.view === view ? kept.current.items : [];
-    const gone = before.filter((action) => !present.has(action.id))
+    const gone = before.filter((action) => !present.has(action.id) && !decidedHere.has(action.id))
       .map((action) => ({ ...action, gone: true }));
     const items = [...wanted, ...gone].sort((a, b) => a.created_at.localeCompare(b.created_at));
     kept.current = { view, items };

@@ -1,0 +1,196 @@
+import { readFileSync } from "node:fs";
+import type { Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { headline, settled, Stage, until } from "./stage.ts";
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await Stage.open(["my-app", "billing-api"]);
+});
+afterEach(async () => expect(await stage.clear()).toEqual([]));
+afterAll(() => stage?.close());
+
+describe("logging in", () => {
+  test("a login link opens the dashboard and leaves no key in the address", async () => {
+    const page = await stage.page();
+    expect(page.url()).toBe(`${stage.gate.url}/approvals`);
+    await page.reload();
+    await page.getByText("Nothing waits for you").waitFor();
+  });
+
+  test("without a key the page says how to get one, at every address", async () => {
+    const page = await stage.stranger();
+    for (const path of ["/", "/approvals?id=x", "/actions/1234", "/sessions"]) {
+      await page.goto(stage.gate.url + path);
+      await page.getByText("gate dashboard", { exact: true }).waitFor();
+    }
+  });
+
+  test("a key that is no longer taken leads back to that page", async () => {
+    const page = await stage.page();
+    await page.evaluate(() => {
+      const kept = { key: "0".repeat(43), until: Date.now() + 1e6 };
+      localStorage.setItem("gate.key", JSON.stringify(kept));
+    });
+    await page.reload();
+    await page.getByText("This page needs a key").waitFor();
+    expect(await page.evaluate(() => localStorage.getItem("gate.key"))).toBeNull();
+  });
+});
+
+describe("deciding", () => {
+  test("approving with the mouse writes the file and brings the next card", async () => {
+    const first = await stage.hold("one.ts", "export const one = 1;\n");
+    await stage.hold("two.ts", "export const two = 2;\n");
+    const page = await stage.page();
+    await headline(page, "Write 1 line to src/one.ts");
+    await page.getByText("sources are looked at by a person").first().waitFor();
+    await page.getByText("export const one = 1;").waitFor();
+    await page.getByRole("button", { name: "Approve" }).click();
+    await headline(page, "Write 1 line to src/two.ts");
+    expect(readFileSync(`${stage.folder}/my-app/src/one.ts`, "utf8")).toBe(
+      "export const one = 1;\n",
+    );
+    const { status, execution } = await stage.detail(first.id);
+    expect({ status, execution }).toEqual({ status: "approved", execution: "succeeded" });
+  });
+
+  test("the queue is emptied from the keyboard alone", async () => {
+    stage.write("src/old.ts", "const a = 1;\n");
+    const write = await stage.hold("old.ts", "const a = 2;\n");
+    const command = await stage.submit("run_command", { command: "echo hello" });
+    const other = await stage.submit("delete_file", { path: "src/old.ts" });
+    const page = await stage.page();
+    await headline(page, "Write 1 line to src/old.ts");
+    await page.keyboard.press("j");
+    await headline(page, "Run echo hello");
+    await page.keyboard.press("k");
+    await headline(page, "Write 1 line to src/old.ts");
+    await settled(page);
+    await page.keyboard.press("d");
+    await until("the split view is in the address", () => page.url().includes("view=split"));
+    await page.keyboard.press("a");
+    await headline(page, "Run echo hello");
+    await settled(page);
+    await page.keyboard.press("a");
+    await headline(page, "Delete src/old.ts");
+    await settled(page);
+    await page.keyboard.press("r");
+    await page.keyboard.type("still needed");
+    await page.keyboard.press("Enter");
+    await page.getByText("Nothing waits for you").waitFor();
+    expect((await stage.detail(write.id)).status).toBe("approved");
+    expect((await stage.detail(command.id)).status).toBe("approved");
+    expect(await stage.detail(other.id)).toMatchObject({
+      status: "rejected",
+      reason: "still needed",
+    });
+  });
+
+  test("rejecting puts the cursor into the reason, and the agent is told it", async () => {
+    const { id } = await stage.hold("no.ts", "no\n");
+    const page = await stage.page();
+    await page.getByRole("button", { name: "Reject" }).click();
+    await page.keyboard.type("use the helper instead");
+    await page.getByRole("button", { name: "Reject" }).click();
+    await page.getByText("Nothing waits for you").waitFor();
+    expect(await stage.detail(id)).toMatchObject({
+      status: "rejected",
+      reason: "use the helper instead",
+    });
+  });
+
+  test("what is edited in the editor is what is written", async () => {
+    const { id } = await stage.hold("edit.ts", "const secret = 1;\n");
+    const page = await stage.page();
+    await headline(page, "Write 1 line to src/edit.ts");
+    await settled(page);
+    await page.keyboard.press("e");
+    await page.locator(".editor .cm-content").waitFor();
+    await page.keyboard.press("Control+Home");
+    await page.keyboard.type("// by a person\n");
+    await page.keyboard.press("Control+Enter");
+    await page.getByText("Your change to what the agent asked for").waitFor();
+    await page.getByText("// by a person").waitFor();
+    await page.getByRole("button", { name: "Approve edited" }).click();
+    await page.getByText("Nothing waits for you").waitFor();
+    expect(readFileSync(`${stage.folder}/my-app/src/edit.ts`, "utf8")).toBe(
+      "// by a person\nconst secret = 1;\n",
+    );
+    expect(await stage.detail(id)).toMatchObject({ status: "approved", edited: true });
+  });
+
+  test("an edited command runs as edited, and may not do more", async () => {
+    const { id } = await stage.submit("run_command", { command: "echo one" });
+    const page = await stage.page();
+    await headline(page, "Run echo one");
+    await settled(page);
+    await editTo(page, "rm -rf src");
+    await page.getByRole("button", { name: "Approve edited" }).click();
+    await page.getByText("does more than what was asked for").waitFor();
+    await page.keyboard.press("Escape");
+    await retype(page, "echo two");
+    await page.keyboard.press("Control+Enter");
+    await page.getByRole("button", { name: "Approve edited" }).click();
+    await page.getByText("Nothing waits for you").waitFor();
+    expect(await stage.detail(id)).toMatchObject({ command: "echo two", edited: true });
+  });
+
+  test("who comes second is told who was first, and nothing jumps", async () => {
+    const { id } = await stage.hold("race.ts", "x\n");
+    const page = await stage.page();
+    await headline(page, "Write 1 line to src/race.ts");
+    await settled(page);
+    await page.route("**/api/events*", (route) => route.abort());
+    await page.route(`**/api/actions/${id}/approve*`, async (route) => {
+      await stage.api("POST", `/api/actions/${id}/reject`, { reason: "first" });
+      await route.continue();
+    });
+    await page.keyboard.press("a");
+    await page.getByText("Your decision was not used: already rejected").waitFor();
+    await headline(page, "Write 1 line to src/race.ts");
+    expect((await stage.detail(id)).status).toBe("rejected");
+  });
+
+  test("a card that has only just come up takes no decision", async () => {
+    const first = await stage.hold("fast_1.ts", "1\n");
+    const second = await stage.hold("fast_2.ts", "2\n");
+    const page = await stage.page();
+    await headline(page, "Write 1 line to src/fast_1.ts");
+    await settled(page);
+    await page.keyboard.press("a");
+    await headline(page, "Write 1 line to src/fast_2.ts");
+    await page.keyboard.press("a");
+    await page.getByText("only just come up").waitFor();
+    expect((await stage.detail(first.id)).status).toBe("approved");
+    expect((await stage.detail(second.id)).status).toBe("pending");
+  });
+
+  test("approving sends the digest that was shown; another one approves nothing", async () => {
+    const { id } = await stage.hold("digest.ts", "x\n");
+    const page = await stage.page();
+    await headline(page, "Write 1 line to src/digest.ts");
+    await settled(page);
+    let sent = "";
+    await page.route(`**/api/actions/${id}/approve*`, async (route) => {
+      sent = route.request().postDataJSON().expected_digest;
+      await route.continue({ postData: JSON.stringify({ expected_digest: "0".repeat(64) }) });
+    });
+    await page.keyboard.press("a");
+    await page.getByText("It changed while you were reading").waitFor();
+    const { digest, status } = await stage.detail(id);
+    expect({ sent, status }).toEqual({ sent: digest, status: "pending" });
+  });
+});
+
+async function editTo(page: Page, text: string): Promise<void> {
+  await page.keyboard.press("e");
+  await retype(page, text);
+  await page.keyboard.press("Control+Enter");
+}
+
+async function retype(page: Page, text: string): Promise<void> {
+  await page.locator(".editor .cm-content").click();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.type(text);
+}

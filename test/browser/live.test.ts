@@ -1,0 +1,77 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { headline, Stage, until } from "./stage.ts";
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await Stage.open(["my-app", "billing-api"]);
+});
+afterEach(async () => expect(await stage.clear()).toEqual([]));
+afterAll(() => stage?.close());
+
+describe("live", () => {
+  test("what arrives is announced and moves nothing that is being read", async () => {
+    await stage.hold("reading.ts", "const reading = true;\n");
+    const page = await stage.page();
+    await headline(page, "Write 1 line to src/reading.ts");
+    const places = () =>
+      page.evaluate(() =>
+        [".headline", ".diff", ".queue-row", ".decision"].map((selector) =>
+          JSON.stringify(document.querySelector(selector)!.getBoundingClientRect())
+        )
+      );
+    await page.getByText("const reading = true;").waitFor();
+    const before = await places();
+    await stage.hold("arrives.ts", "new\n");
+    await page.locator(".queue-row", { hasText: "arrives.ts" }).waitFor();
+    expect(await places()).toEqual(before);
+    await until(
+      "it is said",
+      async () =>
+        (await page.getByRole("status").allTextContents()).join().includes(
+          "New: Write src/arrives.ts",
+        ),
+    );
+    await headline(page, "Write 1 line to src/reading.ts");
+  });
+
+  test("what somebody else decides stays in its place, marked, until the reader moves on", async () => {
+    const gone = await stage.hold("gone.ts", "a\n");
+    await stage.hold("stays.ts", "b\n");
+    const page = await stage.page();
+    await page.keyboard.press("j");
+    await headline(page, "Write 1 line to src/stays.ts");
+    await stage.api("POST", `/api/actions/${gone.id}/approve`, {});
+    const row = page.locator(".queue-row", { hasText: "gone.ts" });
+    await row.getByText("decided elsewhere").waitFor();
+    await stage.hold("later.ts", "c\n");
+    await page.locator(".queue-row", { hasText: "later.ts" }).waitFor();
+    await row.waitFor();
+    await page.keyboard.press("j");
+    await headline(page, "Write 1 line to src/later.ts");
+    await until("it is gone", async () => await row.count() === 0);
+  });
+
+  test("the footer says when the daemon is away, and the page catches up", async () => {
+    const page = await stage.page();
+    await page.locator(".live-live").waitFor();
+    await stage.stop();
+    await page.locator(".live-offline").waitFor();
+    await stage.start();
+    await stage.hold("meanwhile.ts", "x\n");
+    await page.locator(".live-live").waitFor();
+    await headline(page, "Write 1 line to src/meanwhile.ts");
+  });
+
+  test("another project's card is reached from all projects", async () => {
+    await stage.hold("mine.ts", "a\n");
+    await stage.hold("theirs.ts", "b\n", { project: "billing-api" });
+    const page = await stage.page("/approvals?project=my-app");
+    await headline(page, "Write 1 line to src/mine.ts");
+    expect(await page.locator(".queue-row").count()).toBe(1);
+    await page.getByRole("button", { name: "All projects" }).click();
+    await page.locator(".queue-row", { hasText: "theirs.ts" }).click();
+    await headline(page, "Write 1 line to src/theirs.ts");
+    await page.goBack();
+    await headline(page, "Write 1 line to src/mine.ts");
+  });
+});

@@ -1,0 +1,201 @@
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { v7 } from "uuid";
+import { buildDashboard } from "../../dist/dashboard.ts";
+import type { Action, ActionDetail } from "../../server/actions/schema.ts";
+import { readToken } from "../../server/auth/tokens.ts";
+import type { Policies } from "../../server/policy/schema.ts";
+import type { Session } from "../../server/sessions/schema.ts";
+import { type Gate, startGate, type StartOptions } from "../../server/start.ts";
+import { openChromium } from "./chromium.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+export const POLICIES: Policies = {
+  defaultEffect: "ask",
+  allowedPaths: ["free/**"],
+  askPaths: [{ pattern: "src/**", reason: "sources are looked at by a person" }],
+  blockedPaths: [{ pattern: ".env", reason: "secrets stay with people" }],
+};
+
+export interface PageOptions {
+  width?: number;
+  height?: number;
+  scheme?: "light" | "dark";
+}
+
+/** A real daemon with its dashboard, and a real browser in front of it. */
+export class Stage {
+  gate: Gate;
+  readonly folder: string;
+  readonly browser: Browser;
+  /** What no page may ever do: errors, reports of the content security policy, dialogs. */
+  readonly complaints: string[] = [];
+  readonly #contexts: BrowserContext[] = [];
+  readonly #sessions = new Map<string, Promise<Session>>();
+
+  private constructor(gate: Gate, folder: string, browser: Browser) {
+    this.gate = gate;
+    this.folder = folder;
+    this.browser = browser;
+  }
+
+  static async open(projects: string[] = ["my-app"]): Promise<Stage> {
+    if (!existsSync(join(ROOT, "dist/ui/index.html"))) await buildDashboard(ROOT);
+    const folder = realpathSync(mkdtempSync(join(tmpdir(), "gate-browser-")));
+    mkdirSync(join(folder, "home"), { mode: 0o700 });
+    const gate = await startGate(optionsOf(folder, 0));
+    const stage = new Stage(gate, folder, await openChromium());
+    for (const id of projects) await stage.addProject(id);
+    return stage;
+  }
+
+  async addProject(id: string): Promise<void> {
+    this.write("gate.config.json", JSON.stringify({ id, policies: POLICIES }), id);
+    await this.gate.daemon.registerProject(join(this.folder, id));
+  }
+
+  write(path: string, text: string | Uint8Array, project = "my-app", mode = 0o644): string {
+    const file = join(this.folder, project, path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text, { mode });
+    return file;
+  }
+
+  /** What an agent does: asks for an action, and does not wait. */
+  async submit(
+    tool: string,
+    input: Record<string, unknown>,
+    { agent = "claude-code", project = "my-app" } = {},
+  ): Promise<Action> {
+    const session = await this.#session(agent, project);
+    const body = { tool, input, session_id: session.id };
+    return await this.api("POST", `/api/actions?project=${project}`, body, "agent");
+  }
+
+  /** A write that is held. */
+  hold(path: string, content: string, options = {}): Promise<Action> {
+    return this.submit("write_file", { path: `src/${path}`, content }, options);
+  }
+
+  detail(id: string): Promise<ActionDetail> {
+    return this.api("GET", `/api/actions/${id}`);
+  }
+
+  // deno-lint-ignore no-explicit-any
+  async api(method: string, path: string, body?: unknown, scope = "reviewer"): Promise<any> {
+    const token = await readToken(join(this.folder, "home"), scope as "reviewer");
+    const response = await fetch(`http://127.0.0.1:${this.gate.port}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const answer = await response.json();
+    if (!response.ok) throw new Error(`${response.status}: ${JSON.stringify(answer)}`);
+    return answer;
+  }
+
+  /** A page that has come in through a login link, as a person's browser would. */
+  async page(path = "/approvals", options: PageOptions = {}): Promise<Page> {
+    const page = await this.stranger(options);
+    const { path: link } = await this.api("POST", "/api/auth/login-code", {});
+    await page.goto(`${this.gate.url}${link}`);
+    await page.getByText(`port ${this.gate.port}`).waitFor();
+    if (path !== "/approvals") await page.goto(`${this.gate.url}${path}`);
+    return page;
+  }
+
+  /** A page of a browser that was never here. */
+  async stranger(
+    { width = 1440, height = 900, scheme = "light" }: PageOptions = {},
+  ): Promise<Page> {
+    const context = await this.browser.newContext({
+      viewport: { width, height },
+      colorScheme: scheme,
+      reducedMotion: "reduce",
+    });
+    this.#contexts.push(context);
+    const page = await context.newPage();
+    page.setDefaultTimeout(8000);
+    page.on("pageerror", (error) => this.complaints.push(`error: ${error.message}`));
+    page.on("dialog", (dialog) => this.complaints.push(`dialog: ${dialog.message()}`));
+    page.on("console", (message) => {
+      const text = message.text();
+      if (/content security policy|trusted ?type|refused to/i.test(text)) {
+        this.complaints.push(text);
+      }
+    });
+    return page;
+  }
+
+  /** Ends the daemon, as an update or a crash would. */
+  async stop(): Promise<void> {
+    await this.gate.close();
+  }
+
+  /** Starts it again where it was. */
+  async start(): Promise<void> {
+    this.gate = await startGate(optionsOf(this.folder, this.gate.port));
+  }
+
+  /** Ends a test: no page is left, nothing waits, and nothing was complained about. */
+  async clear(): Promise<string[]> {
+    await this.closePages();
+    const { items } = await this.api("GET", "/api/global/approvals/pending");
+    for (const { id, project_id } of items) {
+      await this.api("POST", `/api/actions/${id}/reject?project=${project_id}`, {});
+    }
+    return this.complaints.splice(0);
+  }
+
+  async closePages(): Promise<void> {
+    for (const context of this.#contexts.splice(0)) await context.close();
+  }
+
+  async close(): Promise<void> {
+    await this.closePages();
+    await this.browser.close();
+    await this.gate.close();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  #session(agent: string, project: string): Promise<Session> {
+    const key = `${project}/${agent}`;
+    const known = this.#sessions.get(key) ??
+      this.api("POST", `/api/sessions?project=${project}`, { agent, host: "unknown" }, "agent");
+    this.#sessions.set(key, known);
+    return known;
+  }
+}
+
+function optionsOf(folder: string, port: number): StartOptions {
+  const environment = {
+    home: join(folder, "home"),
+    now: () => Date.now(),
+    id: () => v7(),
+    log: () => {},
+  };
+  return { environment, port };
+}
+
+/** The card with that headline stands on the page. */
+export async function headline(page: Page, text: string): Promise<void> {
+  await page.locator(".headline").filter({ hasText: text }).waitFor();
+}
+
+/** The card has stood long enough to take a decision. */
+export async function settled(page: Page): Promise<void> {
+  await page.locator(".button-primary:not([aria-disabled])").waitFor();
+}
+
+/** Polls until the condition holds. @throws Error after the deadline */
+export async function until(what: string, condition: () => boolean | Promise<boolean>) {
+  const end = Date.now() + 10_000;
+  while (!await condition()) {
+    if (Date.now() > end) throw new Error(`waited in vain until ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
