@@ -8,6 +8,17 @@ export function header(text: string, given: Record<string, string>): Record<stri
   return { ...given, [match[1]!]: match[2]! };
 }
 
+/** Headers by the name of whom they make a request come from. */
+export type Identities = Map<string, Record<string, string>>;
+
+/** `--as "alice=Authorization: Bearer …"`; several headers for one name add up. */
+export function identity(text: string, given: Identities): Identities {
+  const match = /^([A-Za-z][\w-]{0,31})=(.*)$/s.exec(text);
+  if (!match) throw new InvalidArgumentError('It must look like "alice=Authorization: Bearer …".');
+  const [, name = "", value = ""] = match;
+  return new Map([...given, [name, header(value, given.get(name) ?? {})]]);
+}
+
 /** A value that may be given again and again, or several at once with commas. */
 export function list(text: string, given: string[]): string[] {
   return [...given, ...text.split(",").map((part) => part.trim()).filter((part) => part !== "")];

@@ -1,9 +1,10 @@
 import { ToolError } from "./errors.ts";
 import type { Strategy } from "./execute/race.ts";
 import { reachTarget } from "./execute/reach.ts";
-import { executeAll, type ScheduleOptions } from "./execute/schedule.ts";
+import { executeAll, type ProseDriver, type ScheduleOptions } from "./execute/schedule.ts";
 import { isLoopback, parseTarget, type Target } from "./execute/target.ts";
 import type { ScenarioIo } from "./io.ts";
+import type { Identities } from "./options.ts";
 import { createRenderer, type Format } from "./report/render.ts";
 import { parseReport, writeReports } from "./report/reports.ts";
 import type { Execution, Priority, Scenario } from "./schema.ts";
@@ -29,6 +30,12 @@ export interface RunOptions extends SourceOptions {
   raceStrategy: Strategy;
   allowDestructive?: true;
   waitForTarget?: number;
+  driver?: string;
+  as: Identities;
+  record?: string;
+  maxTurns: number;
+  maxRequests: number;
+  maxTokens: number;
 }
 
 /** One run from sources to reports. @throws ToolError before anything is sent, when it can tell */
@@ -72,8 +79,12 @@ async function execute(
   const release = io.onSignal(() => stop.abort());
   try {
     await reachTarget(target, options.waitForTarget ?? 0);
+    const scheduled = scheduleOptions(target, options);
     return await executeAll(scenarios, {
-      ...scheduleOptions(target, options),
+      ...scheduled,
+      driver: options.driver
+        ? await openDriver(options.driver, scheduled, options, { io, secrets })
+        : null,
       cli: { cwd: io.cwd, env: io.env, killGroup: io.killGroup },
       fill: (text) => secrets.fill(text),
       onResult,
@@ -84,10 +95,41 @@ async function execute(
   }
 }
 
+/** Loaded only when a driver is asked for. */
+async function openDriver(
+  name: string,
+  scheduled: Scheduled,
+  options: RunOptions,
+  { io, secrets }: Pick<Around, "io" | "secrets">,
+): Promise<ProseDriver> {
+  const { Driver } = await import("./driver/driver.ts");
+  const ledger = {
+    ...scheduled,
+    identities: options.as,
+    fill: (text: string) => secrets.fill(text),
+    redact: (text: string) => secrets.redact(text),
+    max_requests: options.maxRequests,
+  };
+  return await Driver.open({
+    driver: name,
+    record: options.record,
+    ledger,
+    max_turns: options.maxTurns,
+    max_tokens: options.maxTokens,
+    max_run_tokens: options.maxTokens,
+    timeout_ms: DRIVER_MS,
+  }, io);
+}
+
+type Scheduled = Omit<ScheduleOptions, "cli" | "fill" | "onResult" | "signal" | "driver">;
+
+/** No scenario keeps a model longer than this. */
+const DRIVER_MS = 600_000;
+
 function scheduleOptions(
   target: Target,
   options: RunOptions,
-): Omit<ScheduleOptions, "cli" | "fill" | "onResult" | "signal"> {
+): Scheduled {
   return {
     target,
     timeout_ms: options.timeout,

@@ -2,7 +2,17 @@ import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { STRATEGIES } from "../execute/race.ts";
 import { DEPTHS } from "../generate/family.ts";
 import type { ScenarioIo } from "../io.ts";
-import { duration, header, list, oneOf, priorities, repeated, whole } from "../options.ts";
+import {
+  duration,
+  header,
+  type Identities,
+  identity,
+  list,
+  oneOf,
+  priorities,
+  repeated,
+  whole,
+} from "../options.ts";
 import { FORMATS } from "../report/render.ts";
 import { runScenarios } from "../run.ts";
 
@@ -27,6 +37,20 @@ export function createCommand(io: ScenarioIo, exit: (code: number) => void): Com
     .option("-H, --header <header>", 'add "Name: value" to every request', header, {})
     .option("--secret <name[=value]>", "fills {{name}} and is never shown (again)", repeated, [])
     .option("--race-strategy <name>", STRATEGIES.join(", "), oneOf(STRATEGIES), "auto" as const)
+    .option(
+      "--driver <driver>",
+      "openai:<model>, anthropic:<model>, command:<path>, playbook, replay:<file>",
+    )
+    .option(
+      "--as <name=header>",
+      "credentials of one identity, for playbooks (again)",
+      identity,
+      new Map() as Identities,
+    )
+    .option("--record <file>", "write the driver's moves to a cassette for replay:<file>")
+    .option("--max-turns <n>", "of a driver, for one scenario", whole(1, 100), 12)
+    .option("--max-requests <n>", "of a driver, for one scenario", whole(1, 1_000), 30)
+    .option("--max-tokens <n>", "of a driver, for the run", whole(1, 1_000_000_000), 500_000)
     .option("--insecure", "accept any TLS certificate")
     .option("--allow-destructive", "send changing requests to another machine too")
     .option("--wait-for-target <time>", "wait so long for the target to come up", duration)

@@ -18,7 +18,7 @@ export class Canary {
 
   /** The execution, with the blame when the target has been broken since. */
   async watch(scenario: Scenario, execution: Execution): Promise<Execution> {
-    if (scenario.exec?.mode !== "http") return execution;
+    if (scenario.exec?.mode === "cli" || execution.status === "skipped") return execution;
     if (this.#brokenBy) return afterDamage(execution, this.#brokenBy);
     this.#learn(scenario, execution);
     const harmless = isReading(scenario) && execution.status === "passed";

@@ -6,8 +6,7 @@ export type Lane = "read" | "change" | "race";
 /** Where a scenario runs: what changes data, or whose effect cannot be known, runs alone. */
 export function laneOf(scenario: Scenario): Lane {
   const { exec } = scenario;
-  if (!exec) return "read";
-  if (exec.mode === "cli") return "change";
+  if (!exec || exec.mode === "cli") return "change";
   if ((exec.concurrency ?? 0) > 1) return "race";
   return isReading(scenario) ? "read" : "change";
 }

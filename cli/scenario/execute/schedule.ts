@@ -2,8 +2,15 @@ import type { Execution, Scenario } from "../schema.ts";
 import { Canary } from "./canary.ts";
 import { type ExecuteOptions, executeScenario } from "./execute.ts";
 import { isReading, laneOf } from "./lane.ts";
+import type { Verdict } from "./verdict.ts";
+
+/** Whoever carries out scenarios without an exec. */
+export interface ProseDriver {
+  run: (scenario: Scenario) => Promise<{ verdict: Verdict; evidence: Record<string, unknown> }>;
+}
 
 export interface ScheduleOptions extends ExecuteOptions {
+  driver: ProseDriver | null;
   workers: number;
   bail: boolean;
   /** Requests that change data may leave this machine. */
@@ -49,17 +56,28 @@ async function runOne(
 ): Promise<Execution> {
   const obstacle = obstacleOf(scenario, options);
   if (obstacle) return skipped(scenario, obstacle);
-  const execution = await executeScenario(scenario, options);
+  const execution = scenario.exec
+    ? await executeScenario(scenario, options)
+    : await driveScenario(scenario, options.driver!);
   return await canary.watch(scenario, execution);
 }
 
 function obstacleOf(scenario: Scenario, options: ScheduleOptions): string | null {
-  if (!scenario.exec) return "it has no exec and no driver was asked for (--driver)";
+  if (!scenario.exec) {
+    return options.driver ? null : "it has no exec and no driver was asked for (--driver)";
+  }
   const changes = scenario.exec.mode === "http" && !isReading(scenario);
   if (changes && !options.may_change) {
     return "it may change data on a host that is not this machine (--allow-destructive)";
   }
   return null;
+}
+
+async function driveScenario(scenario: Scenario, driver: ProseDriver): Promise<Execution> {
+  const started = performance.now();
+  const { verdict, evidence } = await driver.run(scenario);
+  const duration_ms = Math.round(performance.now() - started);
+  return { scenario_id: scenario.scenario_id, ...verdict, evidence, duration_ms };
 }
 
 function skipped(scenario: Scenario, why: string): Execution {

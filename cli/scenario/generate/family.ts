@@ -1,3 +1,4 @@
+import type { Playbook } from "../driver/playbook_schema.ts";
 import type { Exec, Priority } from "../schema.ts";
 import type { Operation } from "./operation.ts";
 import { sampleRequest } from "./operation.ts";
@@ -14,7 +15,8 @@ export interface Draft {
   priority: Priority;
   confidence_area: string;
   is_edge_case: boolean;
-  exec: Exec;
+  exec?: Exec;
+  playbook?: Playbook;
   family: string;
   operation: Operation;
 }

@@ -6,6 +6,7 @@ import { RACE } from "./families/race.ts";
 import { VALUES } from "./families/values.ts";
 import { type Depth, DEPTHS, type Draft, type Family } from "./family.ts";
 import type { Operation } from "./operation.ts";
+import { playbookDrafts } from "./playbooks.ts";
 
 /** Every family; the order is that of the budget when not all fit. */
 export const FAMILIES: readonly Family[] = [...PROTOCOL, ...ACCESS, ...RACE, ...BODY, ...VALUES];
@@ -25,7 +26,12 @@ export function generateScenarios(operations: Operation[], options: GenerateOpti
   const perOperation = operations.map((operation) =>
     families.flatMap((family) => family.generate(operation))
   );
-  const drafts = deal(perOperation, options.budget ?? Infinity).sort(byWeight);
+  const budget = options.budget ?? Infinity;
+  const single = deal(perOperation, budget);
+  const several = reach === 0
+    ? []
+    : playbookDrafts(operations).slice(0, Math.max(0, budget - single.length));
+  const drafts = [...single, ...several].sort(byWeight);
   const first = options.first_id ?? 1;
   return drafts.map(({ operation, family, ...scenario }, index) => ({
     scenario_id: `TS-${String(first + index).padStart(3, "0")}`,

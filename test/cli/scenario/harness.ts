@@ -56,7 +56,7 @@ export async function tool(cwd: string, ...argv: string[]) {
   });
   const code = await main(argv, {
     version: "0.0.0-test",
-    env: { PATH: process.env.PATH },
+    env: { ...process.env },
     cwd,
     pid: process.pid,
     stdin,

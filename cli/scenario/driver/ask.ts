@@ -1,0 +1,41 @@
+import { PlayerError } from "./player.ts";
+
+const TIMEOUT_MS = 120_000;
+const ANSWER_BYTES = 4 * 1024 * 1024;
+
+/** One JSON request to a model's API. @throws PlayerError with the status, never with the key */
+export async function askModel(
+  url: string,
+  headers: Record<string, string>,
+  body: unknown,
+): Promise<Record<string, unknown>> {
+  let response: Response;
+  try {
+    response = await fetch(url, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", ...headers },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+      redirect: "error",
+    });
+  } catch (cause) {
+    throw new PlayerError(`the model at ${new URL(url).host} cannot be reached`, { cause });
+  }
+  const text = (await response.text()).slice(0, ANSWER_BYTES);
+  if (!response.ok) throw new PlayerError(`the model's API answered ${response.status}`);
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new PlayerError("the model's API answered no JSON", { cause });
+  }
+}
+
+/** Arguments as models send them: JSON text, or what should have been. */
+export function parseArguments(text: unknown): Record<string, unknown> | null {
+  try {
+    const value = typeof text === "string" ? JSON.parse(text || "{}") : text;
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,108 @@
+import { raceRequests, type Strategy } from "../execute/race.ts";
+import { type HttpExchange, type HttpRequest, sendRequest } from "../execute/http.ts";
+import type { Target } from "../execute/target.ts";
+
+/** One request that the tool itself sent for a scenario: the only evidence that counts. */
+export interface LedgerEntry {
+  /** `r1`, `r2` … in the order of sending. */
+  id: string;
+  method: string;
+  path: string;
+  /** Whose credentials it carried. */
+  as: string | null;
+  status: number | null;
+  /** The statuses of a volley, in place of one status. */
+  statuses: (number | null)[] | null;
+  body: string;
+  error: string | null;
+  duration_ms: number;
+}
+
+export interface LedgerOptions {
+  target: Target;
+  timeout_ms: number;
+  insecure: boolean;
+  race_strategy: Strategy;
+  headers: Record<string, string>;
+  /** Headers of each named identity (`--as alice=Authorization: …`). */
+  identities: Map<string, Record<string, string>>;
+  fill: (text: string) => string;
+  /** Takes secrets out of what a player, a report or a model gets to see. */
+  redact: (text: string) => string;
+  /** Requests that change data may be sent. */
+  may_change: boolean;
+  max_requests: number;
+}
+
+/** Why a request was not sent. */
+export class Refusal extends Error {}
+
+const BODY_BYTES = 4_096;
+
+/** Sends requests to the target and remembers every one of them. */
+export class RequestLedger {
+  readonly entries: LedgerEntry[] = [];
+  readonly #options: LedgerOptions;
+
+  constructor(options: LedgerOptions) {
+    this.#options = options;
+  }
+
+  /** Sends one request. @throws Refusal outside the budget or the rules */
+  async send(
+    request: HttpRequest,
+    as: string | null = null,
+  ): Promise<{ entry: LedgerEntry; exchange: HttpExchange }> {
+    const ready = this.#prepare(request, as);
+    const exchange = await sendRequest(this.#options.target, ready, this.#options);
+    const { status, body, error, duration_ms } = exchange;
+    const entry = this.#record(ready, as, { status, statuses: null, body, error, duration_ms });
+    return { entry, exchange };
+  }
+
+  /** Sends `count` identical requests at once. @throws Refusal */
+  async race(request: HttpRequest, count: number, as: string | null = null): Promise<LedgerEntry> {
+    if (!(count >= 2 && count <= 50)) throw new Refusal("a race takes 2 to 50 requests");
+    const ready = this.#prepare(request, as);
+    const started = performance.now();
+    const race = await raceRequests(this.#options.target, ready, count, this.#options);
+    return this.#record(ready, as, {
+      status: null,
+      statuses: race.shots.map(({ status }) => status),
+      body: "",
+      error: race.error ?? race.shots.find(({ error }) => error)?.error ?? null,
+      duration_ms: Math.round(performance.now() - started),
+    });
+  }
+
+  #prepare(request: HttpRequest, as: string | null): HttpRequest {
+    const { max_requests, may_change, headers, identities, fill } = this.#options;
+    if (this.entries.length >= max_requests) throw new Refusal("the budget of requests is used up");
+    const changes = !/^(GET|HEAD|OPTIONS|TRACE)$/i.test(request.method);
+    if (changes && !may_change) throw new Refusal("changing requests need --allow-destructive");
+    // A path is a path: nothing a model or a target says may lead to another host.
+    if (!/^\//.test(request.path)) throw new Refusal('the path must begin with "/"');
+    const identity = as === null ? {} : identities.get(as);
+    if (!identity) throw new Refusal(`there is no identity "${as}" (--as)`);
+    const all = Object.entries({ ...headers, ...identity, ...request.headers });
+    return {
+      method: request.method.toUpperCase(),
+      path: fill(request.path),
+      headers: Object.fromEntries(all.map(([name, value]) => [name, fill(String(value))])),
+      body: request.body === undefined ? undefined : fill(request.body),
+    };
+  }
+
+  #record(
+    { method, path }: HttpRequest,
+    as: string | null,
+    seen: Pick<LedgerEntry, "status" | "statuses" | "body" | "error" | "duration_ms">,
+  ): LedgerEntry {
+    const id = `r${this.entries.length + 1}`;
+    const { redact } = this.#options;
+    const body = redact(seen.body).slice(0, BODY_BYTES);
+    const entry = { id, method, path: redact(path), as, ...seen, body };
+    this.entries.push(entry);
+    return entry;
+  }
+}
