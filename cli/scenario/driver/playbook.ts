@@ -102,7 +102,7 @@ function valueOf(exchange: HttpExchange, from: string): string | null {
   if (kind === "header") {
     const header = exchange.headers.find(([name]) => name.toLowerCase() === what.toLowerCase())
       ?.[1];
-    return header?.split(/[?#]/)[0]!.split("/").findLast((part) => part !== "") ?? null;
+    return (header?.split(/[?#]/)[0] ?? "").split("/").findLast((part) => part !== "") ?? null;
   }
   try {
     let value: unknown = JSON.parse(exchange.body);
