@@ -1,8 +1,9 @@
-import { mkdirSync, realpathSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { identify } from "../../server/runtime/processes.ts";
 import { connect, connectOverHttp, decide, heldAction, initialize, POLICIES } from "./mcp_agent.ts";
-import { World } from "./world.ts";
+import { must, until, World } from "./world.ts";
 
 let world: World;
 
@@ -106,4 +107,24 @@ describe("POST /mcp on the daemon", () => {
     expect(response.status).toBe(status);
     await response.body?.cancel();
   });
+
+  test("a daemon that is stopped kills what it runs, and reports it", async () => {
+    const agent = await connectOverHttp(world, "agent");
+    const mark = join(world.project, "running");
+    const command = `echo $$ > ${mark}; while :; do :; done`;
+    const args = { command, project: "demo", wait_ms: 100 };
+    const { body } = await agent.call("run_command", args);
+    expect(body).toMatchObject({ execution: "running", next_tool: "await_action" });
+    const pid = await until("it runs", () => Number(readText(mark)));
+    must(await world.run(["daemon", "stop"]));
+    await until("nothing of it is left", () => identify(pid) === null);
+    must(await world.run(["daemon", "start"]));
+    expect((await world.api("GET", `/api/actions/${body.action_id}`)).body)
+      .toMatchObject({ execution: "failed", exit_code: null });
+    await agent.close();
+  });
 });
+
+function readText(path: string): string {
+  return existsSync(path) ? readFileSync(path, "utf8") : "";
+}
