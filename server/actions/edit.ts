@@ -92,7 +92,7 @@ async function editedCommand(road: Road, row: ActionRow, command: string): Promi
   }
   const asked: Plan = { ...row.plan!, command, input: { ...row.plan!.input, command } };
   const judgement = await judge(road.services, asked);
-  const widened = widenedBy(row.analysis ?? NOTHING, judgement.analysis ?? NOTHING);
+  const widened = widenedBy(row.analysis ?? NOTHING, judgement.analysis ?? NOTHING, row.cwd!);
   if (widened !== null) {
     const message = `Cannot approve the edited command: it does more than what was asked for: ` +
       `${widened}; reject it and say in the reason what to run instead`;

@@ -1,4 +1,4 @@
-import { basename } from "node:path";
+import { basename, resolve } from "node:path";
 import type { Analysis, Decision } from "../policy/schema.ts";
 import type { Plan, PlannedChange } from "./plan.ts";
 import type { Risk } from "./schema.ts";
@@ -20,7 +20,7 @@ export function assessRisk(facts: RiskFacts): Risk {
   const factors = [
     ...ruleFactors(facts),
     ...facts.plan.changes.flatMap((change) => changeFactors(change, facts.root)),
-    ...(facts.analysis ? commandFactors(facts.analysis, facts.root) : []),
+    ...(facts.analysis ? commandFactors(facts.analysis, facts) : []),
     ...irreversibleFactors(facts),
   ];
   const score = Math.min(100, factors.reduce((sum, { weight }) => sum + weight, 0));
@@ -59,11 +59,12 @@ const PUBLISH = /^(git|gh|npm|pnpm|yarn|cargo|docker|kubectl|terraform|aws|gclou
 const PUBLISHING = /^(push|publish|apply|destroy|delete|deploy|release)$/;
 const RUNS_TEXT = /^((ba|da|z|k)?sh|eval|python[\d.]*|node|perl|ruby)$/;
 
-function commandFactors(analysis: Analysis, root: string): Factor[] {
+function commandFactors(analysis: Analysis, { root, plan }: RiskFacts): Factor[] {
+  const isOutside = (path: string) => !isInside(resolve(plan.cwd ?? root, path), root);
   const factors: Factor[] = [];
   const deletes = analysis.deletes.length;
   if (deletes > 0) factors.push(factor("deletes", 25, `deletes ${listed(analysis.deletes)}`));
-  const outside = [...analysis.writes, ...analysis.deletes].filter((path) => !isInside(path, root));
+  const outside = [...analysis.writes, ...analysis.deletes].filter(isOutside);
   if (outside.length > 0) factors.push(factor("outside", 40, `changes ${listed(outside)}`));
   const writes = analysis.writes.length;
   if (writes > 0) factors.push(factor("writes", 10, `writes ${listed(analysis.writes)}`));

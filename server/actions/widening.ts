@@ -1,4 +1,4 @@
-import { basename } from "node:path";
+import { basename, resolve } from "node:path";
 import type { Analysis } from "../policy/schema.ts";
 import { isInside } from "./target.ts";
 
@@ -7,21 +7,29 @@ const HARMLESS =
   /^(echo|printf|true|false|:|pwd|sleep|seq|date|test|\[|exit|set|cat|head|tail|wc|ls)$/;
 
 /** What an edited command does beyond the one it replaces, in words; null where nothing. */
-export function widenedBy(before: Analysis, after: Analysis): string | null {
+export function widenedBy(before: Analysis, after: Analysis, cwd: string): string | null {
   const allowed = new Set(before.commands.map(programOf));
   const program = after.commands.map(programOf)
     .find((name) => !allowed.has(name) && !HARMLESS.test(name));
   if (program !== undefined) return `it runs ${program}`;
   const changed = [...before.writes, ...before.deletes];
   const touched = [...changed, ...before.reads];
-  return beyond("it also deletes", before.deletes, after.deletes) ??
-    beyond("it also writes", changed, after.writes) ??
-    beyond("it also reads", touched, after.reads) ??
+  return beyond("it also deletes", before.deletes, after.deletes, cwd) ??
+    beyond("it also writes", changed, after.writes, cwd) ??
+    beyond("it also reads", touched, after.reads, cwd) ??
     unresolvedBeyond(before.unresolved, after.unresolved);
 }
 
-function beyond(what: string, allowed: readonly string[], paths: readonly string[]): string | null {
-  const more = paths.find((path) => !allowed.some((folder) => isInside(path, folder)));
+function beyond(
+  what: string,
+  allowed: readonly string[],
+  paths: readonly string[],
+  cwd: string,
+): string | null {
+  const folders = allowed.map((path) => resolve(cwd, path));
+  const more = paths.find((path) =>
+    !folders.some((folder) => isInside(resolve(cwd, path), folder))
+  );
   return more === undefined ? null : `${what} "${more}"`;
 }
 

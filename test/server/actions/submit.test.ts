@@ -290,7 +290,9 @@ describe("an edited approval", () => {
     ["cat a.txt | sort", "sort a.txt", "narrower"],
     ["echo hello", "echo goodbye", "narrower"],
     ["npm test", "npm test; git push", "wider"],
-    ["ls", "ls $(cat where)", "narrower"],
+    ["rm -r build", "rm -r src", "wider"],
+    ["echo a > out.txt", "echo a > other.txt", "wider"],
+    ["ls", "ls $(cat where)", "wider"],
     ["echo hi", "echo hi; $X", "wider"],
     ["npm test", "npm publish", "blocked"],
   ])("of %j may become %j: %s", async (command, edited, outcome) => {

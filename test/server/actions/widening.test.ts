@@ -18,6 +18,7 @@ test.each([
     of("rm", { writes: ["/p/a"] }),
   ],
   ["a read of what was written", of("cat", { writes: ["/p/a"] }), of("cat", { reads: ["/p/a"] })],
+  ["the same by a relative path", of("rm", { deletes: ["a"] }), of("rm", { deletes: ["/p/a/b"] })],
   ["a harmless program", of("npm"), of("echo")],
   ["the same program by its path", of("/usr/bin/git"), of("git")],
   [
@@ -26,7 +27,7 @@ test.each([
     of("sh", { unresolved: ["$x"] }),
   ],
 ])("an edit is fine that does %s", (_name, before, after) => {
-  expect(widenedBy(before, after)).toBeNull();
+  expect(widenedBy(before, after, "/p")).toBeNull();
 });
 
 test.each([
@@ -44,5 +45,5 @@ test.each([
   ['reads "/etc/x"', of("cat", { reads: ["/p/a"] }), of("cat", { reads: ["/etc/x"] })],
   ['"$x"', of("rm"), of("rm", { unresolved: ["$x"] })],
 ])("an edit is refused that also %s", (what, before, after) => {
-  expect(widenedBy(before, after)).toContain(what);
+  expect(widenedBy(before, after, "/p")).toContain(what);
 });
