@@ -90,9 +90,8 @@ async function editOf(services: ActionServices, row: ActionRow): Promise<Record<
     const diff = unifiedDiff("command", `${proposed?.command}\n`, `${row.command}\n`);
     return { edited: true, final_command: row.command, diff };
   }
-  const bytes = row.bytes ?? 0;
-  const final_content = await shownText(services, row.after_sha256, bytes);
-  const before = await shownText(services, proposed?.content_sha256 ?? null, bytes);
+  const final_content = await shownText(services, row.after_sha256);
+  const before = await shownText(services, proposed?.content_sha256 ?? null);
   const comparable = final_content !== null && before !== null;
   const diff = comparable ? unifiedDiff(row.path ?? "file", before, final_content) : null;
   return { edited: true, final_content, diff };

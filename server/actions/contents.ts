@@ -1,4 +1,4 @@
-import { putBlob, readBlob } from "../db/blobs.ts";
+import { putBlob, readBlob, sizeOfBlob } from "../db/blobs.ts";
 import type { Statement } from "../db/ledger.ts";
 import { type ActionServices, timestamp } from "./services.ts";
 
@@ -32,10 +32,10 @@ export async function keepContents(
 export async function shownText(
   services: ActionServices,
   sha256: string | null,
-  bytes: number,
 ): Promise<string | null> {
-  if (sha256 === null || bytes > MAX_SHOWN) return null;
-  const content = await readBlob(services.ledger, sha256);
+  const { ledger } = services;
+  if (sha256 === null || (await sizeOfBlob(ledger, sha256) ?? Infinity) > MAX_SHOWN) return null;
+  const content = await readBlob(ledger, sha256);
   return content && textOf(content);
 }
 

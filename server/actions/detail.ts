@@ -15,7 +15,7 @@ export async function detailOf(services: ActionServices, id: string): Promise<Ac
     before: await beforeOf(services, row),
     after: change?.after
       ? {
-        text: await shownText(services, change.after.sha256, change.after.bytes),
+        text: await shownText(services, change.after.sha256),
         bytes: change.after.bytes,
         mode: change.after.mode,
       }
@@ -37,7 +37,7 @@ async function beforeOf(services: ActionServices, row: ActionRow): Promise<Actio
   const before = row.plan?.changes.find((change) => change.before !== null)?.before;
   if (!before) return null;
   const { sha256, bytes, mode } = before;
-  return { text: await shownText(services, sha256, bytes), bytes, mode };
+  return { text: await shownText(services, sha256), bytes, mode };
 }
 
 async function proposedOf(
@@ -46,7 +46,7 @@ async function proposedOf(
 ): Promise<ActionDetail["proposed"]> {
   if (!proposed) return null;
   const { content_sha256, command } = proposed;
-  return { content: await shownText(services, content_sha256, 0), command };
+  return { content: await shownText(services, content_sha256), command };
 }
 
 async function shownOutput(services: ActionServices, row: ActionRow) {

@@ -1,4 +1,4 @@
-import { basename, isAbsolute, join } from "node:path";
+import { basename, resolve } from "node:path";
 import type { Analysis } from "../policy/schema.ts";
 import { readImage } from "../runtime/files.ts";
 import { resolvePath } from "../runtime/real_path.ts";
@@ -17,19 +17,40 @@ const IMPLIED: [program: RegExp, files: string[]][] = [
 ];
 
 const MAX_SCRIPTS = 64;
+const MAX_FOLDERS = 8;
 
 /**
  * The files that a command would run, with their content: an approval of `sh deploy.sh` is one of
  * that script, not of whatever stands there later.
  */
 export async function scriptsOf(analysis: Analysis | null, cwd: string): Promise<Script[]> {
-  const named = new Set((analysis?.commands ?? []).flatMap(scriptNames));
+  const commands = analysis?.commands ?? [];
+  const names = new Set(commands.flatMap(scriptNames));
+  const paths = foldersOf(commands, cwd).flatMap((folder) =>
+    [...names].map((name) => resolve(folder, name))
+  );
   const scripts = new Map<string, Script>();
-  for (const name of [...named].slice(0, MAX_SCRIPTS)) {
-    const script = await lookUp(isAbsolute(name) ? name : join(cwd, name));
+  for (const path of [...new Set(paths)].slice(0, MAX_SCRIPTS)) {
+    const script = await lookUp(path);
     if (script) scripts.set(script.path, script);
   }
   return [...scripts.values()].sort((a, b) => a.path < b.path ? -1 : 1);
+}
+
+/** Where the commands may find themselves: a script is looked up in each of these. */
+function foldersOf(commands: string[][], cwd: string): string[] {
+  const folders = [cwd];
+  for (const argv of commands.slice(0, 200)) {
+    const to = argv[0] === "cd" || argv[0] === "pushd" ? argv.at(-1) : afterOption(argv, "-C");
+    const folder = to === undefined ? undefined : resolve(folders.at(-1)!, to);
+    if (folder !== undefined && !folders.includes(folder)) folders.push(folder);
+  }
+  return folders.slice(0, MAX_FOLDERS);
+}
+
+function afterOption(argv: string[], option: string): string | undefined {
+  const at = argv.indexOf(option);
+  return at === -1 ? undefined : argv[at + 1];
 }
 
 /** The script as it is now, or null where it is none. */

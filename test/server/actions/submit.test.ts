@@ -1,25 +1,8 @@
-import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, symlinkSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Action } from "../../../server/actions/schema.ts";
-import { createTestGate, testCaller, type TestGateOptions } from "../../helpers.ts";
-
-const agent = testCaller("agent");
-const reviewer = testCaller("reviewer");
-const sha = (content: string | Uint8Array) => createHash("sha256").update(content).digest("hex");
-
-async function open(options: TestGateOptions = {}) {
-  const gate = await createTestGate(options);
-  const { actions } = gate.project;
-  return {
-    gate,
-    actions,
-    submit: (tool: string, input: Record<string, unknown>, wait_ms = 0) =>
-      actions.submit({ tool, input, wait_ms }, agent),
-    at: (path: string) => join(gate.root, path),
-  };
-}
+import { testCaller } from "../../helpers.ts";
+import { agent, openGate, reviewer, sha } from "./harness.ts";
 
 const BINARY = Uint8Array.from({ length: 256 }, (_, n) => n);
 const base64 = (bytes: Uint8Array) => btoa(String.fromCharCode(...bytes));
@@ -36,8 +19,8 @@ describe("write_file keeps every byte", () => {
     ["invalid UTF-8", { content: "/w==", encoding: "base64" }, Uint8Array.of(0xff)],
     ["3 MB", { content: "x".repeat(3_000_000) }, "x".repeat(3_000_000)],
   ])("%s", async (_name, input, expected) => {
-    const { submit, at, actions } = await open({ policies: { defaultEffect: "ask" } });
-    const { action } = await submit("write_file", { path: "f", ...input });
+    const { submitted, at, actions } = await openGate({ policies: { defaultEffect: "ask" } });
+    const { action } = await submitted("write_file", { path: "f", ...input });
     const done = await actions.approve(action.id, {}, reviewer);
     expect(sha(readFileSync(at("f")))).toBe(sha(expected));
     expect(done.after_sha256).toBe(sha(expected));
@@ -89,10 +72,12 @@ describe("what cannot be understood is refused and leaves no action", () => {
     ["a folder that is none", "run_command", { command: "ls", cwd: "file" }],
     ["an unknown action", "rollback", { action_id: "x" }],
   ])("%s", async (_name, tool, input) => {
-    const { gate, submit, actions, at } = await open({ files: { file: "foo", other: "bar" } });
+    const { gate, submitted, actions, at } = await openGate({
+      files: { file: "foo", other: "bar" },
+    });
     mkdirSync(at("dir"));
     symlinkSync("/", at("out"));
-    const answer = submit(tool, input);
+    const answer = submitted(tool, input);
     await expect(answer).rejects.toMatchObject({ name: "GateError" });
     await expect(answer).rejects.toSatisfy(({ status }) => status >= 400 && status < 500);
     expect((await actions.list({})).items).toEqual([]);
@@ -103,8 +88,8 @@ describe("what cannot be understood is refused and leaves no action", () => {
 describe("who may do what", () => {
   const viewer = testCaller("viewer");
   test("a viewer only looks; an agent never decides", async () => {
-    const { submit, actions } = await open({ policies: { defaultEffect: "ask" } });
-    const { action: { id } } = await submit("write_file", { path: "a", content: "x" });
+    const { submitted, actions } = await openGate({ policies: { defaultEffect: "ask" } });
+    const { action: { id } } = await submitted("write_file", { path: "a", content: "x" });
     const result = { claim_id: "x", exit_code: 0, output: "", truncated: false, duration_ms: 0 };
     const forbidden = [
       actions.submit({ tool: "read_file", input: { path: "a" } }, viewer),
@@ -128,7 +113,7 @@ describe("who may do what", () => {
   test.each(["0", "not-an-id", "\ud800", "' OR 1=1", "x".repeat(10_000)])(
     "an action that does not exist is not found: %s",
     async (id) => {
-      const { actions } = await open();
+      const { actions } = await openGate();
       const verbs = [
         actions.get(id),
         actions.detail(id),
@@ -146,8 +131,8 @@ describe("who may do what", () => {
   );
 
   test("what is decided is not decided again", async () => {
-    const { submit, actions } = await open({ policies: { defaultEffect: "ask" } });
-    const { action: { id } } = await submit("write_file", { path: "a", content: "x" });
+    const { submitted, actions } = await openGate({ policies: { defaultEffect: "ask" } });
+    const { action: { id } } = await submitted("write_file", { path: "a", content: "x" });
     expect(await actions.cancel(id, { reason: "changed my mind" }, agent)).toMatchObject({
       status: "cancelled",
       reason: "changed my mind",
@@ -168,8 +153,8 @@ describe("who may do what", () => {
   });
 
   test("approvals are not remembered silently", async () => {
-    const { submit, actions } = await open({ policies: { defaultEffect: "ask" } });
-    const { action: { id } } = await submit("write_file", { path: "a", content: "x" });
+    const { submitted, actions } = await openGate({ policies: { defaultEffect: "ask" } });
+    const { action: { id } } = await submitted("write_file", { path: "a", content: "x" });
     const remember = { scope: "session" as const, ttl_seconds: 60, max_uses: 1 };
     await expect(actions.approve(id, { remember }, reviewer)).rejects.toMatchObject({
       code: "invalid",
@@ -179,21 +164,21 @@ describe("who may do what", () => {
 
 describe("reading", () => {
   test("hands out text and bytes, and records what was read", async () => {
-    const { gate, submit } = await open({ files: { "a.txt": "grüße\n" } });
+    const { gate, submitted } = await openGate({ files: { "a.txt": "grüße\n" } });
     gate.write("b.bin", BINARY);
-    expect(await submit("read_file", { path: "a.txt" })).toMatchObject({
+    expect(await submitted("read_file", { path: "a.txt" })).toMatchObject({
       action: { status: "approved", execution: "succeeded", after_sha256: sha("grüße\n") },
       result: { content: "grüße\n", encoding: "utf8", bytes: 8 },
     });
-    expect((await submit("read_file", { path: "b.bin" })).result).toMatchObject({
+    expect((await submitted("read_file", { path: "b.bin" })).result).toMatchObject({
       content: base64(BINARY),
       encoding: "base64",
     });
   });
 
   test("of what is not there fails, and is recorded", async () => {
-    const { submit } = await open();
-    expect(await submit("read_file", { path: "none" })).toMatchObject({
+    const { submitted } = await openGate();
+    expect(await submitted("read_file", { path: "none" })).toMatchObject({
       action: {
         status: "approved",
         execution: "failed",
@@ -204,11 +189,11 @@ describe("reading", () => {
   });
 
   test("that was approved hands nothing out once policy blocks it", async () => {
-    const { gate, submit, actions } = await open({
+    const { gate, submitted, actions } = await openGate({
       policies: { defaultEffect: "ask" },
       files: { "a.txt": "secret" },
     });
-    const { action } = await submit("read_file", { path: "a.txt" });
+    const { action } = await submitted("read_file", { path: "a.txt" });
     await actions.approve(action.id, {}, reviewer);
     expect((await actions.wait(action.id, {}, agent)).result).toMatchObject({ content: "secret" });
     const policies = { defaultEffect: "ask", blockedPaths: ["a.txt"] };
@@ -217,172 +202,16 @@ describe("reading", () => {
   });
 });
 
-describe("waiting", () => {
-  test("ends at the time-out with the action as it is", async () => {
-    const { submit } = await open({ policies: { defaultEffect: "ask" } });
-    const started = performance.now();
-    const { action } = await submit("write_file", { path: "a", content: "x" }, 50);
-    expect(action.status).toBe("pending");
-    expect(performance.now() - started).toBeGreaterThan(45);
-  });
-
-  test("ends when the deadline of the action comes", async () => {
-    const { gate, submit, actions } = await open({
-      policies: { defaultEffect: "ask", approvalTimeoutSeconds: 60 },
-    });
-    const { action } = await submit("write_file", { path: "a", content: "x" });
-    expect(action.expires_at).toBe(new Date(gate.clock.now + 60_000).toISOString());
-    const waiting = actions.wait(action.id, { timeout_ms: 20_000 }, agent);
-    gate.clock.advance(60_000);
-    await expect(actions.approve(action.id, {}, reviewer)).rejects.toMatchObject({
-      code: "conflict",
-      fields: { current_status: "expired" },
-    });
-    expect((await waiting).action).toMatchObject({ status: "expired", decided_by: "system" });
-  });
-
-  test("of many for one action ends for all, also when the gate closes", async () => {
-    const { gate, submit, actions } = await open({ policies: { defaultEffect: "ask" } });
-    const { action } = await submit("write_file", { path: "a", content: "x" });
-    const wait = () => actions.wait(action.id, { timeout_ms: 20_000 }, agent);
-    const many = Array.from({ length: 50 }, wait);
-    await actions.reject(action.id, {}, reviewer);
-    for (const { action } of await Promise.all(many)) expect(action.status).toBe("rejected");
-    const other = (await submit("write_file", { path: "b", content: "x" })).action;
-    const held = actions.wait(other.id, { timeout_ms: 20_000 }, agent);
-    await gate.close();
-    await expect(held.then(({ action }) => action.status, () => "gone")).resolves.toMatch(
-      /pending|gone/,
-    );
-  });
-});
-
-describe("an edited approval", () => {
-  const policies = { defaultEffect: "ask" as const };
-
-  test("writes what the reviewer made of it and tells the agent", async () => {
-    const { submit, actions, at } = await open({ policies });
-    const { action } = await submit("write_file", { path: "a.txt", content: "one\ntwo\n" });
-    const edit = { content: "one\n2\n", reason: "digits", expected_digest: action.digest };
-    const done = await actions.approveWithEdit(action.id, edit, reviewer);
-    expect(done).toMatchObject({
-      edited: true,
-      execution: "succeeded",
-      after_sha256: sha("one\n2\n"),
-    });
-    expect(done.digest).not.toBe(action.digest);
-    expect(readFileSync(at("a.txt"), "utf8")).toBe("one\n2\n");
-    expect((await actions.wait(action.id, {}, agent)).result).toMatchObject({
-      edited: true,
-      final_content: "one\n2\n",
-      diff: expect.stringContaining("-two\n+2\n"),
-    });
-    expect(await actions.detail(action.id)).toMatchObject({
-      proposed: { content: "one\ntwo\n", command: null },
-      after: { text: "one\n2\n", bytes: 6 },
-    });
-  });
-
-  test.each<[string, string, "narrower" | "wider" | "blocked"]>([
-    ["npm test", "npm test -- --bail", "narrower"],
-    ["rm -r build", "rm -r build/tmp", "narrower"],
-    ["echo a > out.txt", "echo b > out.txt", "narrower"],
-    ["cat a.txt | sort", "sort a.txt", "narrower"],
-    ["echo hello", "echo goodbye", "narrower"],
-    ["npm test", "npm test; git push", "wider"],
-    ["rm -r build", "rm -r src", "wider"],
-    ["echo a > out.txt", "echo a > other.txt", "wider"],
-    ["ls", "ls $(cat where)", "wider"],
-    ["echo hi", "echo hi; $X", "wider"],
-    ["npm test", "npm publish", "blocked"],
-  ])("of %j may become %j: %s", async (command, edited, outcome) => {
-    const { submit, actions } = await open({
-      policies: { ...policies, blockedCommands: ["npm publish"] },
-    });
-    const { action } = await submit("run_command", { command });
-    expect(action.status).toBe("pending");
-    const answer = actions.approveWithEdit(action.id, { command: edited }, reviewer);
-    if (outcome === "narrower") {
-      expect(await answer).toMatchObject({ status: "approved", command: edited, edited: true });
-      expect((await actions.claim(action.id, {}, agent)).command).toBe(edited);
-      return;
-    }
-    const code = outcome === "wider" ? "invalid" : "conflict";
-    await expect(answer).rejects.toMatchObject({ code });
-    expect((await actions.get(action.id)).status).toBe("pending");
-  });
-
-  test.each<[string, Record<string, unknown>, Record<string, string>]>([
-    ["write_file", { path: "a", content: "x" }, {}],
-    ["write_file", { path: "a", content: "x" }, { command: "ls" }],
-    ["write_file", { path: "a", content: "x" }, { content: "x", command: "ls" }],
-    ["run_command", { command: "ls" }, { content: "x" }],
-    ["delete_file", { path: "file" }, { content: "x" }],
-  ])("of %s %j takes no %j", async (tool, input, edit) => {
-    const { submit, actions } = await open({ policies, files: { file: "x" } });
-    const { action } = await submit(tool, input);
-    await expect(actions.approveWithEdit(action.id, edit, reviewer)).rejects.toMatchObject({
-      code: "invalid",
-    });
-  });
-});
-
-describe("commands", () => {
-  test("run where they are told to, and not beyond the caps", async () => {
-    const { gate, submit, actions } = await open({
-      policies: { defaultEffect: "allow", maxBashOutputBytes: 100, commandTimeoutSeconds: 7 },
-    });
-    mkdirSync(join(gate.root, "sub"));
-    const { action } = await submit("run_command", { command: "pwd", cwd: "sub/" });
-    expect(action).toMatchObject({ status: "approved", execution: "none", reversible: false });
-    const claim = await actions.claim(action.id, {}, agent);
-    expect(claim).toMatchObject({
-      command: "pwd",
-      cwd: join(gate.root, "sub"),
-      timeout_ms: 7_000,
-      max_output_bytes: 100,
-    });
-    const { claim_id } = claim;
-    await expect(
-      actions.result(action.id, { ...RESULT, claim_id: "another" }, agent),
-    ).rejects.toMatchObject({ code: "conflict" });
-    await actions.result(action.id, { ...RESULT, claim_id, output: "x".repeat(5_000) }, agent);
-    const { result } = await actions.wait(action.id, {}, agent);
-    const { output, truncated } = result as { output: string; truncated: boolean };
-    expect(truncated).toBe(true);
-    expect(new TextEncoder().encode(output).length).toBeLessThanOrEqual(100);
-  });
-
-  test("whose holder never reports are unknown in the end", async () => {
-    const { gate, submit, actions } = await open({
-      policies: { defaultEffect: "allow", commandTimeoutSeconds: 10 },
-    });
-    const { action } = await submit("run_command", { command: "sleep 1" });
-    const { claim_id } = await actions.claim(action.id, {}, agent);
-    gate.clock.advance(69_000);
-    await actions.expireDue();
-    expect((await actions.get(action.id)).execution).toBe("running");
-    gate.clock.advance(2_000);
-    await actions.expireDue();
-    expect((await actions.get(action.id)).execution).toBe("unknown");
-    expect(await actions.result(action.id, { ...RESULT, claim_id }, agent)).toMatchObject({
-      execution: "succeeded",
-    });
-  });
-
-  const RESULT = { exit_code: 0, output: "", truncated: false, duration_ms: 1 };
-});
-
 describe("tools of other hosts", () => {
   test("are recorded under their own names, without secrets", async () => {
-    const { submit, actions } = await open({
+    const { submitted, actions } = await openGate({
       policies: { defaultEffect: "ask", allowedTools: ["mcp__github__*"], blockedTools: ["Web*"] },
     });
     const input = { repo: "x", api_token: "hunter2", nested: { password: "hunter2" } };
-    const allowed = (await submit("mcp__github__get", input)).action;
+    const allowed = (await submitted("mcp__github__get", input)).action;
     expect(allowed).toMatchObject({ status: "approved", execution: "unknown", reversible: false });
-    expect((await submit("WebFetch", { url: "x" })).action.status).toBe("blocked");
-    const held = (await submit("Other", {})).action;
+    expect((await submitted("WebFetch", { url: "x" })).action.status).toBe("blocked");
+    const held = (await submitted("Other", {})).action;
     expect(held.status).toBe("pending");
     expect(await actions.approve(held.id, {}, reviewer)).toMatchObject({ execution: "unknown" });
     expect(JSON.stringify(await actions.detail(allowed.id))).not.toContain("hunter2");
@@ -391,10 +220,10 @@ describe("tools of other hosts", () => {
 
 describe("lists", () => {
   test("come in pages, newest first, by filter", async () => {
-    const { submit, actions } = await open({ policies: { defaultEffect: "ask" } });
+    const { submitted, actions } = await openGate({ policies: { defaultEffect: "ask" } });
     const ids: string[] = [];
     for (let n = 0; n < 7; n++) {
-      ids.unshift((await submit("write_file", { path: `${n}`, content: "x" })).action.id);
+      ids.unshift((await submitted("write_file", { path: `${n}`, content: "x" })).action.id);
     }
     await actions.reject(ids[2]!, {}, reviewer);
     const seen: string[] = [];
