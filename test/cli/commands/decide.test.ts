@@ -183,7 +183,7 @@ test("watch --json prints each held action once, as it comes", async () => {
 describe("policy test", () => {
   test.each([
     [["--command", "ls -la"], "allow", 0],
-    [["--command", "rm -rf /"], "ask", 1],
+    [["--command", "rm -rf /"], "deny", 1],
     [["--path", "src/a.ts", "--action", "write"], "allow", 0],
     [["--path", ".env", "--action", "write"], "deny", 1],
     [["--path", "ls", "--action", "command"], "allow", 0],
