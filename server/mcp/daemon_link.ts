@@ -31,6 +31,7 @@ export class DaemonLink {
   /** The answer of one call, asked again while the daemon is away. @throws ProblemError, LostError */
   async call<T>(use: (client: Client) => Answer<T>, options: CallOptions<T>): Promise<T> {
     let sent = false;
+    let renewed: boolean = false;
     for (let pause = FIRST_PAUSE_MS;; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       try {
         const client = createClient({ ...await this.#find(), project: options.project });
@@ -39,7 +40,9 @@ export class DaemonLink {
         sent = true;
         return await unwrap(use(client));
       } catch (error) {
-        if (!isAway(error) || options.signal?.aborted) throw error;
+        const renews: boolean = isUnauthorized(error) && !renewed;
+        if (!(renews || isAway(error)) || options.signal?.aborted) throw error;
+        renewed ||= renews;
         if (this.#now() + pause > options.until) throw sent ? new LostError(error) : error;
         this.#found = null;
       }
@@ -65,6 +68,11 @@ export class LostError extends Error {
     super(`The daemon went away before it answered: ${why}`, { cause });
     this.name = "LostError";
   }
+}
+
+/** A credential may have been replaced while we held the old one. */
+function isUnauthorized(error: unknown): boolean {
+  return error instanceof ProblemError && error.problem.code === "unauthorized";
 }
 
 /** Whether the daemon gave no answer of its own, or said that it will be back. */

@@ -17,13 +17,11 @@ export interface McpRequest {
   project?: string;
 }
 
+type Awaitable<T> = T | Promise<T>;
+
 export interface HttpOptions {
   /** The daemon's own routes, entered behind the guard. */
-  fetch: (request: Request, bindings: { caller: Caller; json: unknown }) =>
-    | Response
-    | Promise<
-      Response
-    >;
+  fetch: (request: Request, bindings: { caller: Caller; json: unknown }) => Awaitable<Response>;
   run: RunCommand;
   now: () => number;
   id: () => string;

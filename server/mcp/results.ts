@@ -107,7 +107,7 @@ export function toProblem(error: unknown): CallToolResult {
 }
 
 function problemMessage(error: unknown, { code, detail }: { code: string; detail: string }) {
-  if (error instanceof LostError || code === "conflict" || code === "internal") {
+  if (error instanceof LostError || code === "internal") {
     return `${detail}. Whether anything was done is not known: look before you repeat it.`;
   }
   if (code !== "unavailable") return `Nothing was done: ${detail}`;

@@ -201,6 +201,17 @@ describe("an agent on gate mcp", () => {
       .toBe("rolled_back");
     await agent.close();
   });
+
+  test("a rollback of what has changed since is refused, and nothing is touched", async () => {
+    const agent = await connect(world);
+    const { body } = await agent.call("write_file", { path: "shared.txt", content: "agent" });
+    world.write("shared.txt", "person");
+    const refused = await agent.call("rollback_action", { action_id: body.action_id });
+    expect(refused.isError).toBe(true);
+    expect(refused.body.message).toMatch(/^Nothing was done: .*shared\.txt/);
+    expect(read("shared.txt")).toBe("person");
+    await agent.close();
+  });
 });
 
 /** What `project_info` answered on the child's output. */

@@ -21,6 +21,8 @@ export class FakeDaemon {
   projects: HubProject[] = [];
   /** While true nobody answers, as while the daemon is being restarted. */
   away = false;
+  /** The credential that is good now. */
+  token = "first";
   /** Why the next claim is refused for good. */
   unclaimable: string | null = null;
   /** How often somebody looked for the daemon. */
@@ -30,7 +32,7 @@ export class FakeDaemon {
   readonly connect = (): Promise<ClientOptions> => {
     this.connects++;
     if (this.away) return Promise.reject(new Error("The daemon is not running"));
-    return Promise.resolve({ url: "http://daemon.test", token: "t", fetch: this.#fetch });
+    return Promise.resolve({ url: "http://daemon.test", token: this.token, fetch: this.#fetch });
   };
 
   addProject(id: string, root: string): void {
@@ -56,7 +58,12 @@ export class FakeDaemon {
     const request = new Request(input, init);
     this.calls.push(`${request.method} ${new URL(request.url).pathname}`);
     if (this.away) throw new TypeError("connection refused");
-    const answer = await this.app.fetch(request);
+    const given = request.headers.get("authorization");
+    const answer = given === `Bearer ${this.token}`
+      ? await this.app.fetch(request)
+      : Response.json({ code: "unauthorized", status: 401, detail: "Who are you?" }, {
+        status: 401,
+      });
     if (this.away) throw new TypeError("connection reset");
     return answer;
   };

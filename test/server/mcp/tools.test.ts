@@ -131,3 +131,12 @@ test("without a daemon nothing is done, and the answer says what to do", async (
   expect(String(body.message)).toContain("gate daemon start");
   await agent.close();
 });
+
+test("a credential that was replaced meanwhile is read again", async () => {
+  const agent = await connectAgent();
+  await agent.call("project_info");
+  agent.daemon.token = "second";
+  expect((await agent.call("read_file", { path: "a" })).body.status).toBe("approved");
+  expect(agent.daemon.connects).toBe(2);
+  await agent.close();
+});
