@@ -1,3 +1,5 @@
+import { resolve } from "node:path";
+import { acceptedBy, readBaseline, writeBaseline } from "./baseline.ts";
 import { ToolError } from "./errors.ts";
 import type { Strategy } from "./execute/race.ts";
 import { reachTarget } from "./execute/reach.ts";
@@ -36,6 +38,9 @@ export interface RunOptions extends SourceOptions {
   maxTurns: number;
   maxRequests: number;
   maxTokens: number;
+  confirm: number;
+  baseline?: string;
+  baselineUpdate?: true;
 }
 
 /** One run from sources to reports. @throws ToolError before anything is sent, when it can tell */
@@ -57,10 +62,39 @@ export async function runScenarios(options: RunOptions, io: ScenarioIo): Promise
   // Without a target the same input gives the same bytes, so no time may enter them.
   const duration_ms = target ? Date.now() - started_at : 0;
   const summary = { target: target?.url ?? null, duration_ms };
-  const result = secrets.redact(summarize(scenarios, executions, summary));
+  const judged = options.baseline ? applyBaseline(scenarios, executions, options, io) : executions;
+  const result = secrets.redact(summarize(scenarios, judged, summary));
   renderer.end(result);
   await writeReports(reports, result, io, { started_at });
   return result;
+}
+
+/** Accepted failures stay failures, with who accepted them until when; new ones can be added. */
+function applyBaseline(
+  scenarios: Scenario[],
+  executions: Execution[],
+  options: RunOptions,
+  io: ScenarioIo,
+): Execution[] {
+  const path = resolve(io.cwd, options.baseline!);
+  const baseline = readBaseline(path);
+  if (options.baselineUpdate && executions.length > 0) {
+    writeBaseline(path, baseline, { scenarios, executions, until: day(Date.now() + ACCEPTED_MS) });
+  }
+  const accepted = acceptedBy(readBaseline(path), scenarios, day(Date.now()));
+  return executions.map((execution) => {
+    const entry = execution.status === "failed" ? accepted.get(execution.scenario_id) : undefined;
+    return entry
+      ? { ...execution, evidence: { ...execution.evidence, accepted: entry } }
+      : execution;
+  });
+}
+
+/** A failure is accepted for 90 days, then somebody has to look at it again. */
+const ACCEPTED_MS = 90 * 86_400_000;
+
+function day(time: number): string {
+  return new Date(time).toISOString().slice(0, 10);
 }
 
 interface Around {
@@ -138,6 +172,7 @@ function scheduleOptions(
     headers: options.header,
     workers: options.workers,
     bail: options.bail ?? false,
+    confirm: options.confirm,
     may_change: isLoopback(target) || (options.allowDestructive ?? false),
     interval_ms: options.rateLimit ? 1_000 / options.rateLimit : 0,
   };

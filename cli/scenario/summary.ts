@@ -1,3 +1,5 @@
+import { type AreaConfidence, confidenceOf } from "./confidence.ts";
+import { type Coverage, coverageOf } from "./coverage.ts";
 import { EXIT } from "./errors.ts";
 import type { Execution, Scenario } from "./schema.ts";
 
@@ -10,6 +12,12 @@ export interface Summary {
   skipped: number;
   inconclusive: number;
   critical_failures: number;
+  /** Failures that the baseline accepts; they do not change the exit code. */
+  accepted: number;
+  /** Failures that did not fail every time they were repeated (`--confirm`). */
+  flaky: number;
+  areas: AreaConfidence[];
+  coverage: Coverage | null;
   target: string | null;
   duration_ms: number;
   /** Why nothing was tested, when nothing was. */
@@ -30,32 +38,40 @@ export function summarize(
   executions: Execution[],
   run: { target: string | null; duration_ms: number },
 ): RunResult {
-  const count = (status: Execution["status"]) =>
-    executions.filter((execution) => execution.status === status).length;
-  const failed = executions.filter(({ status }) => status === "failed");
+  const count = (test: (execution: Execution) => boolean) => executions.filter(test).length;
   const critical = new Set(
     scenarios.filter(({ priority }) => priority === "critical").map((s) => s.scenario_id),
   );
-  const critical_failures = failed.filter((one) => critical.has(one.scenario_id)).length;
-  const skipped = count("skipped");
+  const skipped = count(({ status }) => status === "skipped");
   const executed = executions.length - skipped;
   const summary: Summary = {
     scenarios: scenarios.length,
     executed,
-    passed: count("passed"),
-    failed: failed.length,
+    passed: count(({ status }) => status === "passed"),
+    failed: count(({ status }) => status === "failed"),
     skipped,
-    inconclusive: count("inconclusive"),
-    critical_failures,
+    inconclusive: count(({ status }) => status === "inconclusive"),
+    critical_failures: count((one) => counts(one) && critical.has(one.scenario_id)),
+    accepted: count(({ evidence }) => evidence.accepted !== undefined),
+    flaky: count(({ evidence }) =>
+      (evidence.confirm as { flaky?: boolean } | undefined)?.flaky === true
+    ),
+    areas: confidenceOf(scenarios, executions),
+    coverage: coverageOf(scenarios),
     ...run,
     note: noteOf(scenarios.length, executed, run.target),
   };
   return { scenarios, executions, summary, exit_code: exitCode(summary) };
 }
 
-function exitCode({ failed, critical_failures }: Summary): number {
+/** A failure that nobody has accepted. */
+function counts({ status, evidence }: Execution): boolean {
+  return status === "failed" && evidence.accepted === undefined;
+}
+
+function exitCode({ failed, accepted, critical_failures }: Summary): number {
   if (critical_failures > 0) return EXIT.critical;
-  return failed > 0 ? EXIT.failed : EXIT.passed;
+  return failed > accepted ? EXIT.failed : EXIT.passed;
 }
 
 function noteOf(scenarios: number, executed: number, target: string | null): string | null {

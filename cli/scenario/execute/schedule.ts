@@ -1,5 +1,6 @@
 import type { Execution, Scenario } from "../schema.ts";
 import { Canary } from "./canary.ts";
+import { confirmFailure } from "./confirm.ts";
 import { type ExecuteOptions, executeScenario } from "./execute.ts";
 import { isReading, laneOf } from "./lane.ts";
 import type { Verdict } from "./verdict.ts";
@@ -13,6 +14,8 @@ export interface ScheduleOptions extends ExecuteOptions {
   driver: ProseDriver | null;
   workers: number;
   bail: boolean;
+  /** How often a failure is repeated, 0 for never. */
+  confirm: number;
   /** Requests that change data may leave this machine. */
   may_change: boolean;
   /** Least time between two starts, 0 for none. */
@@ -57,7 +60,7 @@ async function runOne(
   const obstacle = obstacleOf(scenario, options);
   if (obstacle) return skipped(scenario, obstacle);
   const execution = scenario.exec
-    ? await executeScenario(scenario, options)
+    ? await confirmFailure(scenario, await executeScenario(scenario, options), options)
     : await driveScenario(scenario, options.driver!);
   return await canary.watch(scenario, execution);
 }

@@ -25,6 +25,7 @@ export function createTextRenderer(io: ScenarioIo, target: string | null): Rende
     end: (result) => {
       if (target === null) result.scenarios.forEach((scenario) => print(io, lineOf(scenario)));
       printFailures(io, result, target);
+      printAreas(io, result.summary);
       print(io, summaryLine(result.summary));
       if (result.summary.note) print(io, paint(io, "yellow", result.summary.note));
     },
@@ -44,6 +45,15 @@ function printFailures(io: ScenarioIo, result: RunResult, target: string | null)
   }
 }
 
+function printAreas(io: ScenarioIo, { areas, coverage }: Summary): void {
+  if (areas.length > 0) print(io, "");
+  for (const { area, passed, failed, low, high } of areas) {
+    const bounds = `${Math.round(low * 100)}–${Math.round(high * 100)} %`;
+    print(io, `${visibleLine(area)}: ${passed} of ${passed + failed} passed (95 %: ${bounds})`);
+  }
+  if (coverage) print(io, `${coverage.operations} operations × ${coverage.families} families`);
+}
+
 function lineOf(scenario: Scenario): string {
   const { scenario_id, priority, confidence_area, title } = scenario;
   return `${scenario_id}  ${priority.padEnd(8)}  ${visibleLine(confidence_area)}  ${
@@ -53,6 +63,7 @@ function lineOf(scenario: Scenario): string {
 
 function summaryLine(summary: Summary): string {
   const { scenarios, executed, passed, failed, skipped, inconclusive, duration_ms } = summary;
-  return `\n${scenarios} scenarios: ${executed} executed, ${passed} passed, ${failed} failed, ` +
+  const accepted = summary.accepted > 0 ? ` (${summary.accepted} accepted)` : "";
+  return `\n${scenarios} scenarios: ${executed} executed, ${passed} passed, ${failed} failed${accepted}, ` +
     `${skipped} skipped, ${inconclusive} inconclusive, in ${duration_ms} ms`;
 }
