@@ -34,6 +34,9 @@ const UNSAVED_LIMIT = 10_000;
 
 const PAGE = 500;
 
+/** Events of so many milliseconds share one write: what a crash loses of them is published anew. */
+const GATHER_MS = 25;
+
 /**
  * The machine-wide order of events: gives each its cursor, publishes it on the bus at once and
  * keeps it for readers that come back with `Last-Event-ID`.
@@ -46,6 +49,8 @@ export class Stream {
   readonly #heads = new Map<string, Head & { at: string }>();
   readonly #disputed = new Set<string>();
   #saving: Promise<void> | null = null;
+  #hurry: () => void = () => {};
+  #closing = false;
   #head: number;
   #floor: number;
   #untilPrune = PRUNE_EVERY;
@@ -74,6 +79,7 @@ export class Stream {
 
   /** Called after a commit: one published event per topic that an audit event belongs to. */
   append(events: readonly AuditEvent[]): void {
+    if (events.length === 0) return;
     const published = events.flatMap(toStreamEvents)
       .map((event) => ({ ...event, cursor: ++this.#head }));
     for (const { project_id, seq, hash, at } of events) {
@@ -137,18 +143,20 @@ export class Stream {
 
   /** Waits until everything published is kept, as far as the registry can be written. */
   async close(): Promise<void> {
+    this.#closing = true;
+    this.#hurry();
     while (this.#saving) await this.#saving;
   }
 
   async #save(): Promise<void> {
-    // In the next turn, so that events of one moment go into one batch.
-    await Promise.resolve();
-    while (this.#unsaved.length > 0 || this.#heads.size > 0) {
+    do {
+      await this.#gather();
       const events = this.#unsaved.slice(0, PAGE);
       const heads = [...this.#heads];
       try {
         await this.#registry.batch([...events.map(insertEvent), ...this.#noteHeads(heads)]);
-        this.#unsaved = this.#unsaved.filter((event) => !events.includes(event));
+        const saved = new Set(events);
+        this.#unsaved = this.#unsaved.filter((event) => !saved.has(event));
         for (const [id, head] of heads) if (this.#heads.get(id) === head) this.#heads.delete(id);
         await this.#prune(events.length);
       } catch (error) {
@@ -157,8 +165,15 @@ export class Stream {
         });
         break;
       }
-    }
+    } while (this.#unsaved.length > 0 || this.#heads.size > 0);
     this.#saving = null;
+  }
+
+  #gather(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#hurry = resolve;
+      setTimeout(resolve, this.#closing ? 0 : GATHER_MS);
+    });
   }
 
   #noteHeads(heads: [string, Head & { at: string }][]): Statement[] {

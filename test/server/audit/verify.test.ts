@@ -62,7 +62,7 @@ test.each([
   ["a blank more in the JSON", "UPDATE audit SET data = data || ' ' WHERE seq = 2", 2],
   ["no JSON any more", "UPDATE audit SET data = '{' WHERE seq = 2", 2],
   ["two have changed places", SWAP, 4],
-  ["a checkpoint's hash", "UPDATE checkpoints SET hash = replace(hash, 'a', 'b')", 5],
+  ["a checkpoint's hash", "UPDATE checkpoints SET hash = substr(hash, 2) || substr(hash, 1, 1)", 5],
   ["a checkpoint's place", "UPDATE checkpoints SET seq = 4", 4],
   ["a checkpoint's time", "UPDATE checkpoints SET at = '2027-01-01T00:00:00.000Z'", 5],
   ["a checkpoint's key", "UPDATE checkpoints SET public_key = 'AAAA'", 5],
