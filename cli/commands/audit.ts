@@ -5,6 +5,7 @@ import { openConnection, scopedClient } from "../connect.ts";
 import { CliError, EXIT, Exit } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { paint, print, printJson } from "../output.ts";
+import { withSpinner } from "../spinner.ts";
 import { visibleLine } from "../visible.ts";
 
 /** `gate audit`: the tamper-evident log. */
@@ -16,7 +17,7 @@ export function createCommand(io: Io) {
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  gate audit verify\n  gate audit verify --project web\n")
     .action(async ({ project, json }) => {
-      const results = await verify(io, project);
+      const results = await withSpinner(io, "Checking every event", () => verify(io, project));
       if (json) printJson(io, project ? results[0] : results);
       else for (const result of results) print(io, describe(io, result));
       if (!results.every(({ ok }) => ok)) throw new Exit(EXIT.failed);

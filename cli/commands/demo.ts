@@ -1,6 +1,7 @@
 import { Command } from "@commander-js/extra-typings";
 import { SCENES } from "../demo/script.ts";
 import { Stage } from "../demo/stage.ts";
+import { CliError } from "../errors.ts";
 import { type Io, isInteractive } from "../io.ts";
 import { paint, print, printJson } from "../output.ts";
 import { visibleText } from "../visible.ts";
@@ -15,10 +16,11 @@ export function createCommand(io: Io) {
     .addHelpText("after", HELP)
     .action(async ({ json }) => {
       const started = Date.now();
+      const interrupted = hearInterrupt(io);
       if (!json) print(io, "A real agent's client, a real daemon, a temporary project.");
       const stage = await Stage.open(io);
       try {
-        const played = await play(io, stage, json ?? false);
+        const played = await Promise.race([play(io, stage, json ?? false), interrupted]);
         if (json) printJson(io, { ok: true, scenes: played, elapsed_ms: Date.now() - started });
         else finish(io, Date.now() - started);
       } finally {
@@ -40,6 +42,16 @@ async function play(io: Io, stage: Stage, quiet: boolean) {
     for (const line of happened) print(io, `   ${paint(io, "green", "✓")} ${visibleText(line)}`);
   }
   return played;
+}
+
+/** Fails with the first signal: Ctrl-C ends the demo, but not before it has cleaned up. */
+function hearInterrupt(io: Io): Promise<never> {
+  const interrupted = new Promise<never>((_resolve, reject) => {
+    io.onSignal(() => reject(new CliError("The demo was interrupted")));
+  });
+  // It may come while nobody waits for it yet.
+  interrupted.catch(() => {});
+  return interrupted;
 }
 
 function finish(io: Io, elapsed_ms: number): void {

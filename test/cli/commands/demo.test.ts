@@ -1,0 +1,54 @@
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { once } from "node:events";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { must, until, World } from "../../e2e/world.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+let world: World;
+beforeEach(async () => {
+  world = await World.create("Deno" in globalThis ? "deno" : "node");
+  world.env["TMPDIR"] = join(world.folder, "tmp");
+  mkdirSync(world.env["TMPDIR"]);
+});
+afterEach(() => world.close());
+
+// Deno keeps caches of its own where it finds room.
+const left = () => readdirSync(world.env["TMPDIR"]!).filter((name) => name.startsWith("gate-"));
+
+test("demo shows a write, a block, a hold, an approval, a capped command and a rollback", async () => {
+  const { stdout } = must(await world.run(["demo"]));
+  for (
+    const line of [
+      "allowed by policy, on disk",
+      'blocked by the project rule ".env"',
+      "held: gate show ",
+      "approved: gate approve ",
+      "on disk, and the waiting agent has its answer",
+      "exit 0; of 23,893 bytes the agent gets ",
+      "the bytes from before are back",
+      "events, the chain holds",
+      "All of it really happened",
+    ]
+  ) expect(stdout).toContain(line);
+  expect(left()).toEqual([]);
+  expect(existsSync(world.gateHome)).toBe(false);
+});
+
+test("demo --json tells the same to a program", async () => {
+  const { ok, scenes } = await world.json(["demo", "--json"]);
+  expect(ok).toBe(true);
+  expect(scenes).toHaveLength(6);
+});
+
+test("an interrupted demo cleans up after itself", async () => {
+  const demo = world.spawn(["demo"]);
+  let said = "";
+  demo.stdout!.on("data", (chunk) => said += chunk);
+  await until("it begins", () => said.includes("1. The agent"));
+  process.kill(demo.pid!, "SIGINT");
+  expect(await once(demo, "exit")).toEqual([1, null]);
+  expect(left()).toEqual([]);
+});

@@ -1,0 +1,49 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import process from "node:process";
+import { expect, test } from "vitest";
+import {
+  commandOf,
+  findListener,
+  identify,
+  isSameProcess,
+  signalProcess,
+} from "../../../server/runtime/processes.ts";
+
+test("identify() tells a process from a later one with its pid", () => {
+  const me = identify(process.pid)!;
+  expect(me).toEqual(identify(process.pid));
+  expect(isSameProcess(me)).toBe(true);
+  expect(isSameProcess({ ...me, start_time: `${me.start_time}0` })).toBe(false);
+});
+
+test.each([0, -1, 2 ** 22 + 1])("identify() knows no process %i", (pid) => {
+  expect(identify(pid)).toBeNull();
+});
+
+test("signalProcess() signals the very process and nobody else", async () => {
+  const child = spawn("sleep", ["60"], { stdio: "ignore" });
+  await once(child, "spawn");
+  const identity = identify(child.pid!)!;
+  expect(signalProcess({ ...identity, start_time: "another" }, "SIGTERM")).toBe(false);
+  expect(isSameProcess(identity)).toBe(true);
+  expect(signalProcess(identity, "SIGTERM")).toBe(true);
+  await once(child, "exit");
+  expect(isSameProcess(identity)).toBe(false);
+  expect(signalProcess(identity, "SIGTERM")).toBe(false);
+});
+
+test.each([1, process.pid])("signalProcess() never signals %i", (pid) => {
+  expect(signalProcess(identify(pid) ?? { pid, start_time: "" }, "SIGTERM")).toBe(false);
+});
+
+test("findListener() names who has a port, and nobody where it is free", async () => {
+  const server = createServer();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  expect(findListener(port)).toEqual({ pid: process.pid, command: commandOf(process.pid) });
+  await new Promise((resolve) => server.close(resolve));
+  expect(findListener(port)).toBeNull();
+});
