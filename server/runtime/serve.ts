@@ -120,6 +120,8 @@ function createListener(serving: Serving, port: () => number | null) {
     headersTimeout: timeouts.headers_ms,
     requestTimeout: timeouts.request_ms,
     connectionsCheckingInterval: timeouts.check_ms,
+    // A client that uses a connection again at the moment we close it would see a reset.
+    keepAliveTimeout: 65_000,
     requireHostHeader: false,
     noDelay: true,
   });
