@@ -112,7 +112,7 @@ describe("POST /mcp on the daemon", () => {
     const agent = await connectOverHttp(world, "agent");
     const mark = join(world.project, "running");
     const command = `echo $$ > ${mark}; while :; do :; done`;
-    const args = { command, project: "demo", wait_ms: 100 };
+    const args = { command, project: "demo", wait_ms: 1_500 };
     const { body } = await agent.call("run_command", args);
     expect(body).toMatchObject({ execution: "running", next_tool: "await_action" });
     const pid = await until("it runs", () => Number(readText(mark)));

@@ -22,7 +22,7 @@ test("a command is run here once it is approved, and only once", async () => {
 
 test("a command outlasts the call that waits for it, and await_action brings its output", async () => {
   const agent = await connectAgent();
-  const args = { command: "sleep 0.4; echo late", wait_ms: 50 };
+  const args = { command: "sleep 2; echo late", wait_ms: 1_000 };
   const { isError, body } = await agent.call("run_command", args);
   expect(isError).toBe(false);
   expect(body).toMatchObject({ execution: "running", next_tool: "await_action" });
@@ -38,6 +38,7 @@ test("a daemon that was restarted may not know of a command that runs here: it i
   const args = { command: "sleep 0.4; echo late", wait_ms: 50 };
   const { body } = await agent.call("run_command", args);
   const action_id = body.action_id as string;
+  await until(() => agent.daemon.claims.includes(action_id), "it runs");
   agent.daemon.decide(action_id, { execution: "unknown" });
   expect((await agent.call("await_action", { action_id })).body).toMatchObject({
     execution: "succeeded",
