@@ -8,10 +8,12 @@ import {
   lstatSync,
   openSync,
   read,
+  readSync,
   renameSync,
   type Stats,
   unlinkSync,
   write,
+  writeSync,
 } from "node:fs";
 import { createHash } from "node:crypto";
 import { basename, dirname } from "node:path";
@@ -53,6 +55,7 @@ const { O_CREAT, O_EXCL, O_RDONLY, O_WRONLY } = constants;
 const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0;
 const O_NONBLOCK = constants.O_NONBLOCK ?? 0;
 const CHUNK = 1024 * 1024;
+const SMALL = 64 * 1024 + 1;
 const MAX_FILE = 4 * 1024 * 1024 * 1024;
 
 /** The file at a real path, or null where there is none. @throws GateError for what is no regular file */
@@ -171,7 +174,7 @@ async function contentOf(fd: number, expected: number, keep: number) {
   let bytes = 0;
   for (;;) {
     const chunk = new Uint8Array(Math.min(CHUNK, expected + 1));
-    const { bytesRead } = await promisify(read)(fd, chunk, 0, chunk.length, null);
+    const bytesRead = await readPart(fd, chunk);
     if (bytesRead === 0) break;
     const part = chunk.subarray(0, bytesRead);
     hash.update(part);
@@ -180,6 +183,12 @@ async function contentOf(fd: number, expected: number, keep: number) {
     if (bytes > MAX_FILE) throw new GateError("too_large", "Cannot use a file that keeps growing");
   }
   return { sha256: hash.digest("hex"), bytes, content: bytes <= keep ? joined(kept, bytes) : null };
+}
+
+/** Small pieces at once: handing them to another thread takes longer than reading them. */
+async function readPart(fd: number, chunk: Uint8Array): Promise<number> {
+  if (chunk.length <= SMALL) return readSync(fd, chunk, 0, chunk.length, null);
+  return (await promisify(read)(fd, chunk, 0, chunk.length, null)).bytesRead;
 }
 
 function joined(parts: Uint8Array[], bytes: number): Uint8Array<ArrayBuffer> {
@@ -208,8 +217,10 @@ function notRegular(name: string): GateError {
 
 async function writeAll(fd: number, content: Uint8Array): Promise<void> {
   for (let at = 0; at < content.length;) {
-    const { bytesWritten } = await promisify(write)(fd, content, at, content.length - at, null);
-    at += bytesWritten;
+    const left = content.length - at;
+    at += left <= SMALL
+      ? writeSync(fd, content, at, left, null)
+      : (await promisify(write)(fd, content, at, left, null)).bytesWritten;
   }
 }
 
