@@ -83,12 +83,15 @@ export async function countPending(ledger: Ledger): Promise<number> {
   return Number(rows[0]?.count);
 }
 
-/** True while something waits to be decided, carried out or settled. */
+/** True while something waits to be decided, to be carried out by the gate, or to be settled. */
 export async function isUnfinished(ledger: Ledger): Promise<boolean> {
   const rows = await ledger.all(
-    `SELECT 1 FROM actions WHERE project_id = ? AND (status = 'pending' OR execution = 'running')
-      UNION ALL SELECT 1 FROM intents WHERE project_id = ? AND state = 'open' LIMIT 1`,
-    [ledger.project_id, ledger.project_id],
+    `SELECT 1 FROM actions WHERE project_id = ?1 AND (status = 'pending' OR execution = 'running')
+      UNION ALL SELECT 1 FROM actions
+        WHERE project_id = ?1 AND status = 'approved' AND execution = 'none' AND tool IN
+          ('write_file', 'edit_file', 'delete_file', 'move_file', 'read_file', 'rollback')
+      UNION ALL SELECT 1 FROM intents WHERE project_id = ?1 AND state = 'open' LIMIT 1`,
+    [ledger.project_id],
   );
   return rows.length > 0;
 }

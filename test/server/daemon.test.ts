@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { VERSION } from "../../server/constants.ts";
@@ -152,6 +152,24 @@ test("a damaged registry is set aside and made anew from the ledgers", async () 
     { id: "test", name: "project", roots: [gate.root], pending_count: 1 },
   ]);
   expect((await daemon.listPending()).map(({ id }) => id)).toEqual([action.id]);
+  await daemon.close();
+});
+
+test("what was approved and not begun is carried out at the next start, unasked", async () => {
+  const gate = await createTestGate({ policies: { defaultEffect: "ask" } });
+  const input = { path: "a.txt", content: "approved" };
+  const { action } = await gate.project.actions.submit({ tool: "write_file", input }, agent);
+  // As if the daemon had ended between the decision and the write.
+  await gate.project.ledger.commit({
+    statements: [{
+      sql: "UPDATE actions SET status = 'approved', decided_by = 'me' WHERE id = ?",
+      args: [action.id],
+    }],
+    events: [],
+  });
+  await gate.daemon.close();
+  const daemon = await Daemon.open(gate.environment, { port: 1 });
+  expect(readFileSync(join(gate.root, "a.txt"), "utf8")).toBe("approved");
   await daemon.close();
 });
 
