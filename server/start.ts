@@ -19,7 +19,7 @@ import { type Listening, type RawRequest, serve, type Timeouts } from "./runtime
 
 export interface StartOptions {
   environment: Environment;
-  /** The TCP port on 127.0.0.1; 0 lets the system choose. */
+  /** The TCP port on loopback; 0 lets the system choose. */
   port: number;
   /** `none` asks for no credential: for throw-away runs, never on the real home or port. */
   auth?: "token" | "none";

@@ -14,6 +14,8 @@ export interface RawOptions {
   /** Cuts the connection after so long and reports what came until then. */
   hold_ms?: number;
   socket_path?: string;
+  /** 127.0.0.1 unless said. */
+  host?: string;
 }
 
 /** What is sent: at once, or piece by piece as fast as it is taken. */
@@ -28,7 +30,8 @@ export function sendRaw(
   return new Promise((resolve) => {
     const started = performance.now();
     const chunks: Uint8Array[] = [];
-    const socket = options.socket_path ? connect(options.socket_path) : connect(port, "127.0.0.1");
+    const { socket_path, host = "127.0.0.1" } = options;
+    const socket = socket_path ? connect(socket_path) : connect(port, host);
     const cut = setTimeout(() => socket.destroy(), options.hold_ms ?? 20_000);
     socket.on("data", (chunk: Uint8Array) => chunks.push(chunk));
     socket.on("error", () => {});

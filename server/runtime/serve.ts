@@ -34,7 +34,7 @@ export interface RawRequest {
 }
 
 export interface ServeOptions {
-  /** The TCP port on 127.0.0.1; 0 lets the system choose. */
+  /** The TCP port on loopback; 0 lets the system choose. */
   port: number;
   /** A unix socket to listen on as well, in a folder of its own. */
   socket_path: string | null;
@@ -85,32 +85,48 @@ const TIMEOUTS: Timeouts = {
   drain_bytes: REQUEST_LIMITS.drain_bytes,
 };
 
-/** Listens on 127.0.0.1 and on the unix socket. @throws PortTakenError */
+/** Listens on loopback, 127.0.0.1 and ::1, and on the unix socket. @throws PortTakenError */
 export async function serve(options: ServeOptions): Promise<Listening> {
   const serving: Serving = {
     ...options,
     timeouts: { ...TIMEOUTS, ...options.timeouts },
     bodies: new BodyBudget(options.all_bodies_bytes ?? REQUEST_LIMITS.all_bodies_bytes),
   };
-  const tcp = createListener(serving, () => port);
-  let port = 0;
-  await listenOnPort(tcp, options.port);
-  port = (tcp.address() as AddressInfo).port;
-  const local = options.socket_path ? createListener(serving, () => null) : null;
+  const servers: NodeServer[] = [];
+  const close = async (grace_ms: number) => {
+    await Promise.all(servers.map((server) => closeServer(server, grace_ms)));
+  };
   try {
-    if (local) await listenOnSocket(local, options.socket_path!);
+    const port = await openDoors(serving, servers);
+    return { port, socket_path: options.socket_path, close: (grace_ms = 2_000) => close(grace_ms) };
   } catch (error) {
-    await closeServer(tcp, 0);
+    await close(0);
+    // The system chose a port that is free on 127.0.0.1 only.
+    if (options.port === 0 && error instanceof PortTakenError) return await serve(options);
     throw error;
   }
-  return {
-    port,
-    socket_path: options.socket_path,
-    async close(grace_ms = 2_000) {
-      const servers = local ? [tcp, local] : [tcp];
-      await Promise.all(servers.map((server) => closeServer(server, grace_ms)));
-    },
+}
+
+async function openDoors(serving: Serving, servers: NodeServer[]): Promise<number> {
+  const open = async (port: () => number | null, listen: (server: NodeServer) => Promise<void>) => {
+    const server = createListener(serving, port);
+    await listen(server);
+    servers.push(server);
+    return server;
   };
+  let port = serving.port;
+  const first = await open(() => port, (server) => listenOnPort(server, port, "127.0.0.1"));
+  port = (first.address() as AddressInfo).port;
+  // A browser tries ::1 first for "localhost": whoever listened there would be taken for the gate.
+  await open(() => port, (server) => listenOnPort(server, port, "::1")).catch(ignoreNoIpv6);
+  if (serving.socket_path) {
+    await open(() => null, (server) => listenOnSocket(server, serving.socket_path!));
+  }
+  return port;
+}
+
+function ignoreNoIpv6(error: Error & { code?: string }): void {
+  if (error.code !== "EADDRNOTAVAIL" && error.code !== "EAFNOSUPPORT") throw error;
 }
 
 function createListener(serving: Serving, port: () => number | null) {
@@ -216,12 +232,12 @@ function toGateError(error: Error & { code?: string }): GateError {
   return new GateError("invalid", "Cannot read the request: it is not well-formed HTTP/1.1");
 }
 
-function listenOnPort(server: NodeServer, port: number): Promise<void> {
+function listenOnPort(server: NodeServer, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", (error: Error & { code?: string }) => {
       reject(error.code === "EADDRINUSE" ? new PortTakenError(port, error) : error);
     });
-    server.listen({ port, host: "127.0.0.1", backlog: 1024 }, resolve);
+    server.listen({ port, host, backlog: 1024 }, resolve);
   });
 }
 

@@ -1,5 +1,7 @@
 import { mkdtemp, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Credentials } from "../../server/auth/credentials.ts";
@@ -222,15 +224,38 @@ test("a navigation from elsewhere opens the page and nothing else", async () => 
   expect((await ask("GET", "/api/actions", [...from, bearer()])).status).toBe(403);
 });
 
-test("the port of another program is named", async () => {
-  const taken = serve({
-    port: listening.port,
-    socket_path: null,
-    handler: () => Promise.resolve(new Response()),
-    refuse: () => new Response(),
-  });
-  await expect(taken).rejects.toThrow(PortTakenError);
+test("nobody else can be localhost on our port, over IPv6 either", async () => {
+  const hosts = ["127.0.0.1", "::1"].filter((host) => host !== "::1" || hasIpv6());
+  for (const host of hosts) {
+    const text = requestText("GET", "/healthz", [["Host", `localhost:${listening.port}`]]);
+    expect((await sendRaw(listening.port, text, { host })).status, host).toBe(200);
+  }
 });
+
+test.each(["127.0.0.1", "::1"])(
+  "the port that another program has on %s is named",
+  async (host) => {
+    if (host === "::1" && !hasIpv6()) return;
+    const stranger = createServer().listen(0, host);
+    await once(stranger, "listening");
+    const { port } = stranger.address() as AddressInfo;
+    const taken = serve({
+      port,
+      socket_path: null,
+      handler: () => Promise.resolve(new Response()),
+      refuse: () => new Response(),
+    });
+    await expect(taken).rejects.toThrow(PortTakenError);
+    await expect(taken).rejects.toMatchObject({ port });
+    stranger.close();
+  },
+);
+
+function hasIpv6(): boolean {
+  return Object.values(networkInterfaces()).some((all) =>
+    all?.some(({ address }) => address === "::1")
+  );
+}
 
 test("the socket of a dead daemon is taken over, that of a live one is not", async () => {
   const options = {
