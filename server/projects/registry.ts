@@ -10,6 +10,7 @@ import { rebuildRegistry } from "./rebuild.ts";
 import { isSameRepository } from "./same_repository.ts";
 import {
   findRegistered,
+  findTwin,
   insertProject,
   insertRoot,
   listRegistered,
@@ -55,7 +56,8 @@ export class Registry {
     const at = new Date(this.#now()).toISOString();
     const known = await this.find(id);
     const gone = known?.roots.filter((other) => !existsSync(other)) ?? [];
-    if (known) refuseStranger(id, root, known.roots.filter((other) => !gone.includes(other)));
+    if (!known) await this.#refuseTwin(id);
+    else refuseStranger(id, root, known.roots.filter((other) => !gone.includes(other)));
     await this.database.batch([
       insertProject(id, name, at),
       ...gone.map((other) => removeRoot(id, other)),
@@ -67,6 +69,15 @@ export class Registry {
   /** Forgets the project; its ledger stays and is found again when it is registered again. */
   async remove(id: string): Promise<void> {
     await this.database.batch([removeRoots(id)]);
+  }
+
+  /** The id names a folder, and many file systems take "A" and "a" for the same. */
+  async #refuseTwin(id: string): Promise<void> {
+    const twin = await findTwin(this.database, id);
+    if (twin === null) return;
+    const message = `Cannot register "${id}": it differs from "${twin}" only in upper and lower ` +
+      'case; give one of them another "id" in its gate.config.json';
+    throw new GateError("conflict", message);
   }
 
   /** Notes that the project must be opened at the next start. */

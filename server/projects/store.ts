@@ -27,6 +27,15 @@ export async function findRegistered(
   return rows[0] ? toRegistered(rows[0]) : null;
 }
 
+/** A project whose id is the same but for upper and lower case. */
+export async function findTwin(registry: Database, project_id: string): Promise<string | null> {
+  const rows = await registry.all(
+    "SELECT project_id FROM projects WHERE project_id = ?1 COLLATE NOCASE AND project_id <> ?1",
+    [project_id],
+  );
+  return rows[0] ? String(rows[0].project_id) : null;
+}
+
 export function insertProject(project_id: string, name: string, at: string): Statement {
   return {
     sql: `INSERT INTO projects (project_id, name, registered_at) VALUES (?, ?, ?)

@@ -99,6 +99,13 @@ test("another folder with the same id is a conflict that says what to do", async
   expect((await daemon.listProjects())[0]!.roots).toEqual([first]);
 });
 
+test("an id that differs only in case is a conflict: both would share a folder", async () => {
+  const { daemon } = await createTestGate();
+  await daemon.registerProject(makeFolder());
+  await expect(daemon.registerProject(makeFolder("project", '{"id": "Other"}'))).rejects
+    .toMatchObject({ code: "conflict", message: expect.stringContaining('"other"') });
+});
+
 test("a folder that was moved takes the place of the one that is gone", async () => {
   const { daemon } = await createTestGate();
   const first = makeFolder();
