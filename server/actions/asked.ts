@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import { statSync } from "node:fs";
+import { sha256 } from "../db/chain.ts";
 import { GateError } from "../errors.ts";
 import { parse } from "../validate.ts";
 import type { Asked } from "./plan.ts";
@@ -33,7 +34,7 @@ export function readAsked(
   if (tool === "read_file") return readOne(tool, "read", parse(ReadFileInput, input), root);
   if (tool === "move_file") return readMove(parse(MoveFileInput, input), root);
   if (tool === "run_command") return readCommand(parse(RunCommandInput, input), root, roots);
-  return { ...nothing(tool), input: redactInput(input) };
+  return readForeign(tool, input);
 }
 
 /** The bytes that an input means. @throws GateError `invalid` for what is no text, or no base64 */
@@ -100,6 +101,15 @@ function readFolder(given: string | undefined, root: string, roots: readonly str
   return real;
 }
 
+function readForeign(tool: string, input: Record<string, unknown>): Asked {
+  if (!/^[\x21-\x7e]+$/.test(tool)) {
+    throw new GateError("invalid", "Cannot record the tool: its name is not plain ASCII");
+  }
+  const input_sha256 = sha256(JSON.stringify(input));
+  return { ...nothing(tool), input: redactInput(input), input_sha256 };
+}
+
 function nothing(tool: string): Asked {
-  return { tool, path: null, command: null, cwd: null, accesses: [], input: {} };
+  const none = { path: null, command: null, cwd: null, input_sha256: null };
+  return { tool, ...none, accesses: [], input: {} };
 }

@@ -40,6 +40,8 @@ export interface Entering {
   session: Session;
   asked: Asked;
   bytes: Uint8Array | null;
+  /** The input as it came. */
+  input: Record<string, unknown>;
   caller: Caller;
   replay_of?: string;
 }
@@ -47,8 +49,8 @@ export interface Entering {
 /** The check stands here, so that no tool can forget it. */
 export async function enterAsked(road: Road, entering: Entering): Promise<Entered> {
   const { services } = road;
-  const { session, asked, bytes, caller, replay_of } = entering;
-  const judgement = await judge(services, asked);
+  const { session, asked, bytes, input, caller, replay_of } = entering;
+  const judgement = await judge(services, asked, input);
   const { decision, analysis, limits } = judgement;
   const isDenied = decision.effect === "deny";
   const draft = isDenied ? blockedDraft(asked) : await drawUp(asked, bytes, analysis, limits);

@@ -10,10 +10,17 @@ export interface Judgement extends Evaluation {
 
 const STRICTNESS: Record<Effect, number> = { allow: 0, ask: 1, deny: 2 };
 
-/** Asks policy about everything that an action would touch: the strictest answer is the answer. */
-export async function judge(services: ActionServices, asked: Asked): Promise<Judgement> {
+/**
+ * Asks policy about everything that an action would touch: the strictest answer is the answer.
+ * Of a tool that the gate only records, `input` is the whole input, where it is still at hand.
+ */
+export async function judge(
+  services: ActionServices,
+  asked: Asked,
+  input: Record<string, unknown> = asked.input,
+): Promise<Judgement> {
   const { compiled, around } = await services.config.inForce();
-  const { tool, command, cwd, accesses, input } = asked;
+  const { tool, command, cwd, accesses } = asked;
   const answers = accesses.map(({ access, target: { lexical, real } }) =>
     evaluate(compiled, { kind: "path", access, path: { lexical, real } }, around)
   );

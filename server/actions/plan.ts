@@ -40,6 +40,8 @@ export interface Asked {
   accesses: Access[];
   /** The input, without what is kept elsewhere. */
   input: Record<string, unknown>;
+  /** Names the whole input of a tool that the gate only records: what is kept of it is cut. */
+  input_sha256: string | null;
 }
 
 /** What exactly is going to be done: an approval is given to this and nothing else. */

@@ -21,11 +21,20 @@ export async function recheck(services: ActionServices, row: ActionRow): Promise
 
 function checkTargets({ accesses, cwd }: Plan): void {
   for (const { target } of accesses) {
-    if (resolvePath(target.lexical).real !== target.real) {
+    if (realOf(target.lexical) !== target.real) {
       throw changed(`"${target.shown}" leads to another file by now`);
     }
   }
-  if (cwd !== null && resolvePath(cwd).real !== cwd) throw changed(`"${cwd}" was replaced`);
+  if (cwd !== null && realOf(cwd) !== cwd) throw changed(`"${cwd}" was replaced`);
+}
+
+/** Null where it leads nowhere by now. */
+function realOf(path: string): string | null {
+  try {
+    return resolvePath(path).real;
+  } catch {
+    return null;
+  }
 }
 
 async function checkPolicy(services: ActionServices, row: ActionRow, plan: Plan): Promise<void> {
@@ -41,7 +50,9 @@ async function checkBase(
   shown: string,
   expected: { sha256: string } | null,
 ): Promise<void> {
-  const now = (await readImage(path, 0).catch(() => null))?.sha256 ?? null;
+  const image = await readImage(path, 0).catch(() => undefined);
+  if (image === undefined) throw changed(`"${shown}" is no longer a file that can be used`);
+  const now = image?.sha256 ?? null;
   const then = expected?.sha256 ?? null;
   if (now === then) return;
   throw changed(`"${shown}" has changed since it was submitted`, {

@@ -18,7 +18,7 @@ export async function replay(road: Road, id: string, caller: Caller): Promise<En
   const bytes = after ? await contentOf(road, original, after.sha256) : null;
   const input = after ? { path: plan.input.path, content: "" } : plan.input;
   const asked = readAsked(after ? "write_file" : tool, input, original.root, services.roots);
-  const entered = await enterAsked(road, { session, asked, bytes, caller, replay_of: id });
+  const entered = await enterAsked(road, { session, asked, bytes, input, caller, replay_of: id });
   await services.ledger.commit({
     statements: [],
     events: [eventOf(original, "action.replayed", actorOf(caller, original.agent), {

@@ -17,5 +17,5 @@ export async function submit(road: Road, input: SubmitInput, caller: Caller): Pr
   }
   const { content, encoding } = input.input as { content?: string; encoding?: "utf8" | "base64" };
   const bytes = asked.tool === "write_file" ? bytesOf(content!, encoding) : null;
-  return await enterAsked(road, { session, asked, bytes, caller });
+  return await enterAsked(road, { session, asked, bytes, input: input.input, caller });
 }

@@ -127,7 +127,8 @@ function draftFrom(
     access: after ? "write" : "delete",
     target: { lexical: path, real: path, shown },
   }));
-  const asked = { tool: "rollback", path: original.path, command: null, cwd: null, accesses };
+  const none = { command: null, cwd: null, input_sha256: null };
+  const asked = { tool: "rollback", path: original.path, ...none, accesses };
   const changes = open.map(({ change: { path, shown }, now, after }) => ({
     path,
     shown,

@@ -60,17 +60,17 @@ const MAX_FILE = 4 * 1024 * 1024 * 1024;
 
 /** The file at a real path, or null where there is none. @throws GateError for what is no regular file */
 export async function readImage(path: string, keep: number): Promise<FileImage | null> {
-  let folder: Folder;
   try {
-    folder = openFolder(dirname(path)).folder;
+    const { folder } = openFolder(dirname(path));
+    try {
+      return await inspect(folder, basename(path), keep);
+    } finally {
+      folder.close();
+    }
   } catch (error) {
-    if (error instanceof GateError && error.code === "not_found") return null;
+    if (!(error instanceof GateError)) throw unreadable(path, error);
+    if (error.code === "not_found") return null;
     throw error;
-  }
-  try {
-    return await inspect(folder, basename(path), keep);
-  } finally {
-    folder.close();
   }
 }
 
@@ -209,6 +209,15 @@ function regularOrNothing(folder: Folder, name: string): Stats | null {
   }
   if (!found.isFile()) throw notRegular(name);
   return found;
+}
+
+/** What the system refuses is the caller's to mend, unless the system itself has run out. */
+function unreadable(path: string, cause: unknown): GateError {
+  const { code = "unknown error" } = cause as { code?: string };
+  const isOurs = /^(EMFILE|ENFILE|ENOMEM|EIO|EBUSY|EAGAIN)$/.test(code);
+  return new GateError(isOurs ? "unavailable" : "invalid", `Cannot read "${path}": ${code}`, {
+    cause,
+  });
 }
 
 function notRegular(name: string): GateError {

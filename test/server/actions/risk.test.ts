@@ -14,6 +14,7 @@ const plan = (over: Partial<Plan> = {}): Plan => ({
   cwd: null,
   accesses: [],
   input: {},
+  input_sha256: null,
   changes: [],
   scripts: [],
   emptied_folders: [],
@@ -122,6 +123,7 @@ describe("digest", () => {
     ["the mode", { changes: [change({ after: { sha256: "1", bytes: 100, mode: 0o755 } })] }],
     ["what stands there", { changes: [change({ before: null })] }],
     ["what is touched", { accesses: [] }],
+    ["the input of another host's tool", { input_sha256: "4" }],
   ])("changes with %s", (_name, over) => {
     expect(digestOf({ ...whole, ...over })).not.toBe(digestOf(whole));
   });
