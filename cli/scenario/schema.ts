@@ -18,6 +18,7 @@ export const Exec = z.looseObject({
     .describe("0 or left out: any status but 5xx passes"),
   concurrency: z.number().int().min(0).max(256).optional()
     .describe("above 1: so many identical requests at once, of which at most one may win"),
+  anonymous: z.boolean().optional().describe("credentials given as -H are left out"),
   command: z.array(z.string()).optional(),
   expected_exit: z.number().int().min(0).max(255).optional(),
 }).superRefine(needsItsMode);

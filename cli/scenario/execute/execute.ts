@@ -39,8 +39,9 @@ export function requestOf(
   scenario: Scenario,
   { headers: added, fill }: Pick<ExecuteOptions, "headers" | "fill">,
 ): HttpRequest {
-  const { method = "GET", path = "", headers = {}, body } = scenario.exec!;
-  const filled = Object.entries(mergeHeaders(added, headers)).map((
+  const { method = "GET", path = "", headers = {}, body, anonymous } = scenario.exec!;
+  const base = anonymous ? withoutCredentials(added) : added;
+  const filled = Object.entries(mergeHeaders(base, headers)).map((
     [name, value],
   ) => [name, fill(value)]);
   return {
@@ -91,6 +92,12 @@ function responseOf({ status, headers, body, body_bytes, error }: HttpExchange) 
     body_bytes,
     error,
   };
+}
+
+const CREDENTIAL = /^(authorization|proxy-authorization|cookie|x-.*(key|token|auth).*)$/i;
+
+function withoutCredentials(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !CREDENTIAL.test(name)));
 }
 
 function mergeHeaders(base: Record<string, string>, own: Record<string, string>) {

@@ -110,6 +110,11 @@ function collect(
 ): void {
   answer.status = message.statusCode ?? null;
   answer.headers = pairs(message.rawHeaders);
+  // A stream of events has no end to wait for: its head is the answer.
+  if (/^text\/event-stream/i.test(message.headers["content-type"] ?? "")) {
+    finish(null);
+    return void message.destroy();
+  }
   const kept: Buffer[] = [];
   let keptBytes = 0;
   const end = (error: string | null) => {

@@ -54,6 +54,8 @@ export interface Story {
   };
   expected_status?: number;
   concurrency?: number;
+  /** Sent without the credentials of the run. */
+  anonymous?: boolean;
 }
 
 /** The draft of one story about one operation. */
@@ -61,6 +63,7 @@ export function draft(operation: Operation, story: Story): Draft {
   const exec: Exec = { mode: "http", ...requestOf(operation, story) };
   if (story.expected_status) exec.expected_status = story.expected_status;
   if (story.concurrency) exec.concurrency = story.concurrency;
+  if (story.anonymous) exec.anonymous = true;
   return {
     title: story.title,
     user_perspective: story.who,

@@ -202,3 +202,34 @@ describe("command lines", () => {
     expect(stdout.length + dropped_bytes).toBeGreaterThan(10_000_000);
   });
 });
+
+test("a scenario without a login is sent without the run's credentials", async () => {
+  const { url, requests } = await serve((request, response) => {
+    response.statusCode = request.headers.authorization ? 200 : 401;
+    response.end();
+  });
+  const list = execs(
+    get("/", { anonymous: true, expected_status: 401 }),
+    get("/", { expected_status: 200 }),
+  );
+  const { executions } = await runJson(
+    list,
+    "--target",
+    url,
+    "-H",
+    "Authorization: Bearer x",
+    "-H",
+    "X-Trace: 1",
+  );
+  expect(executions.map(({ status }: { status: string }) => status)).toEqual(["passed", "passed"]);
+  expect(requests.every(({ headers }) => headers.includes("X-Trace"))).toBe(true);
+});
+
+test("a stream of events is answered by its head", async () => {
+  const { url } = await serve((_request, response) => {
+    response.writeHead(200, { "Content-Type": "text/event-stream" });
+    response.write(": open\n\n");
+  });
+  const { executions } = await runJson(execs(get("/", { expected_status: 200 })), "--target", url);
+  expect(executions[0].status).toBe("passed");
+});

@@ -18,6 +18,7 @@ export const ACCESS: Family[] = [
           ...(changes(operation) ? ["A stranger changes data"] : []),
         ],
         priority: "critical",
+        anonymous: true,
         request: { headers: { Authorization: null } },
         expected_status: documented(operation, 401, 403) ?? 401,
       })],
