@@ -1,0 +1,75 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { readToken } from "../../../server/auth/tokens.ts";
+import { createSocketFetch } from "../../../server/runtime/socket_fetch.ts";
+import { type Gate, startGate } from "../../../server/start.ts";
+import { folder, tool } from "./harness.ts";
+
+let base: string;
+let gate: Gate;
+let headers: { agent: string; reviewer: string };
+
+beforeAll(async () => {
+  base = mkdtempSync(join(tmpdir(), "gate-self-"));
+  const [home, root] = [join(base, "home"), join(base, "project")];
+  mkdirSync(home, { mode: 0o700 });
+  mkdirSync(root);
+  const policies = { defaultEffect: "allow", askPaths: ["held/**"], blockedPaths: [".env"] };
+  writeFileSync(
+    join(root, "gate.config.json"),
+    JSON.stringify({ id: "self", version: "2", policies }),
+  );
+  const environment = { home, now: Date.now, id: () => crypto.randomUUID(), log: () => {} };
+  gate = await startGate({ environment, port: 0 });
+  await gate.daemon.registerProject(root);
+  headers = {
+    agent: `Authorization: Bearer ${await readToken(home, "agent")}`,
+    reviewer: `Authorization: Bearer ${await readToken(home, "reviewer")}`,
+  };
+});
+
+afterAll(async () => {
+  await gate.close();
+  rmSync(base, { recursive: true });
+});
+
+const run = (...argv: string[]) =>
+  tool(
+    folder(),
+    ...["run", "--output", "json", "--target", `http://127.0.0.1:${gate.port}`],
+    ...["-H", headers.reviewer, ...argv],
+  );
+
+test("the gate passes its own scenarios, races included", async () => {
+  const file = fileURLToPath(new URL("../../scenarios/gate.json", import.meta.url));
+  const { code, stdout } = await run(
+    ...["--scenarios", file, "--driver", "playbook"],
+    ...["--as", `agent=${headers.agent}`, "--as", `reviewer=${headers.reviewer}`],
+  );
+  const { executions } = JSON.parse(stdout);
+  const seen = executions.map(({ status, reason }: { status: string; reason: string }) =>
+    `${status}: ${reason}`
+  );
+  expect(seen.filter((line: string) => !line.startsWith("passed"))).toEqual([]);
+  expect(code).toBe(0);
+});
+
+test("scenarios from its own OpenAPI document find no server error", async () => {
+  const fetch = createSocketFetch(null);
+  const answer = await fetch(`http://127.0.0.1:${gate.port}/api/openapi.json`, {
+    headers: { authorization: headers.reviewer.replace("Authorization: ", "") },
+  });
+  const spec = join(folder({ "openapi.json": await answer.json() }), "openapi.json");
+  const { code, stdout } = await run("--spec", spec, "--depth", "normal");
+  const { executions, summary } = JSON.parse(stdout);
+  const failed = executions.filter(({ status }: { status: string }) => status === "failed")
+    .map(({ scenario_id, reason }: { scenario_id: string; reason: string }) =>
+      `${scenario_id} ${reason}`
+    );
+  expect(failed).toEqual([]);
+  expect(summary.executed).toBeGreaterThan(400);
+  expect(code).toBe(0);
+}, 120_000);
