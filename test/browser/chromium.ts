@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, rmdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -19,19 +20,18 @@ const UNPACK_DEADLINE_MS = 60_000;
 
 /** A real Chromium without a window: `$CHROME_PATH`, an installed one, else the packaged one. */
 export async function openChromium(): Promise<Browser> {
-  return await chromium.launch({ executablePath: await chromiumPath(), args: FLAGS });
+  const installed = process.env["CHROME_PATH"] ?? INSTALLED.find((path) => existsSync(path));
+  const found = installed ? { executablePath: installed } : await unpackChromium();
+  return await chromium.launch({ ...found, args: FLAGS });
 }
 
-async function chromiumPath(): Promise<string> {
-  const asked = process.env["CHROME_PATH"];
-  if (asked) return asked;
-  const installed = INSTALLED.find((path) => existsSync(path));
-  return installed ?? await unpackChromium();
+interface Unpacked {
+  executablePath: string;
+  env: Record<string, string>;
 }
 
 // The package unpacks into the temp folder; two test files must not do that at the same time.
-async function unpackChromium(): Promise<string> {
-  const packaged = (await import("@sparticuz/chromium")).default;
+async function unpackChromium(): Promise<Unpacked> {
   const lock = join(tmpdir(), "gate-chromium.lock");
   const end = Date.now() + UNPACK_DEADLINE_MS;
   while (!await mkdir(lock).then(() => true, () => false)) {
@@ -40,8 +40,22 @@ async function unpackChromium(): Promise<string> {
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   try {
-    return await packaged.executablePath();
+    const { default: packaged, inflate } = await import("@sparticuz/chromium");
+    const executablePath = await packaged.executablePath();
+    if (!lacksLibraries(executablePath)) return { executablePath, env: environment() };
+    const bin = join(import.meta.dirname!, "../../node_modules/@sparticuz/chromium/bin");
+    const libraries = join(await inflate(join(bin, "al2023.tar.br")), "lib");
+    return { executablePath, env: { ...environment(), LD_LIBRARY_PATH: libraries } };
   } finally {
     await rmdir(lock).catch(() => {});
   }
+}
+
+// A bare machine has no NSS; the package brings it, but unpacks it by itself on Lambda only.
+function lacksLibraries(program: string): boolean {
+  return execFileSync("ldd", [program], { encoding: "utf8" }).includes("not found");
+}
+
+function environment(): Record<string, string> {
+  return { ...process.env, FONTCONFIG_PATH: join(tmpdir(), "fonts") } as Record<string, string>;
 }

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Browser, launchBrowser } from "./browser.ts";
+import { openChromium } from "../browser/chromium.ts";
 import { Agent, heldAction } from "./agent.ts";
 import { must, World } from "./world.ts";
 
@@ -9,14 +9,14 @@ import { must, World } from "./world.ts";
 describe.sequential("an agent's work on the executable", () => {
   let world: World;
   let agent: Agent;
-  let browser: Browser;
+  let browser: Awaited<ReturnType<typeof openChromium>>;
   const ids: Record<string, string> = {};
   const read = (path: string) => readFileSync(join(world.project, path), "utf8");
 
   beforeAll(async () => {
     world = await World.create("executable");
     await world.init();
-    browser = await launchBrowser();
+    browser = await openChromium();
     agent = await Agent.connect(world);
   });
 
