@@ -1,8 +1,8 @@
 import { type ReadonlySignal, useComputed, useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
 import type { Action, ActionQuery } from "../server/actions/schema.ts";
 import { api, explain, unwrap } from "./client.ts";
-import { onEvent } from "./state.ts";
+import { useLive } from "./live.ts";
+import { daemon } from "./state.ts";
 
 /** A page of actions that stays where it is: what is new waits until it is asked for. */
 export interface Feed {
@@ -21,53 +21,43 @@ interface Page {
 
 export type FeedQuery = Partial<Record<keyof ActionQuery, string>>;
 
-const REFRESH_MS = 250;
-
-/** The actions of one project or, without one, of all. */
+/** The actions of one project or, without one, of all; the former rows stay until others come. */
 export function useFeed(project: string | null, query: FeedQuery): Feed {
-  const shown = useSignal<Page | null>(null);
+  const known = daemon.value !== null;
+  const key = JSON.stringify([known, project, query]);
+  const shown = useSignal<(Page & { key: string }) | null>(null);
   const latest = useSignal<Page | null>(null);
   const problem = useSignal<string | null>(null);
-  const key = JSON.stringify([project, query]);
-  const current = useRef(key);
-  current.current = key;
-  useEffect(() => {
-    shown.value = null;
-    latest.value = null;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const read = async () => {
+  useLive(
+    key,
+    async (late) => {
+      if (!known) return;
       try {
         const page = await load(project, query);
-        if (current.current !== key) return;
+        if (late.aborted) return;
+        const before = shown.peek();
         latest.value = page;
-        shown.value = shown.peek() ? updated(shown.peek()!, page) : page;
+        shown.value = { ...before?.key === key ? updated(before, page) : page, key };
         problem.value = null;
       } catch (error) {
-        if (current.current === key) problem.value = explain(error);
+        if (!late.aborted) problem.value = explain(error);
       }
-    };
-    void read();
-    const stop = onEvent((event) => {
-      if (event && event.topic !== "actions" && event.topic !== "approvals") return;
-      if (event && project && event.project_id !== project) return;
-      clearTimeout(timer);
-      timer = setTimeout(read, REFRESH_MS);
-    });
-    return () => {
-      clearTimeout(timer);
-      stop();
-    };
-  }, [key]);
+    },
+    ({ topic, project_id }) =>
+      (topic === "actions" || topic === "approvals") && (!project || project_id === project),
+  );
   return {
     items: useComputed(() => shown.value?.items ?? null),
-    waiting: useComputed(() => {
-      const known = new Set(shown.value?.items.map((item) => item.id));
-      return latest.value?.items.filter((item) => !known.has(item.id)).length ?? 0;
-    }),
-    take: () => shown.value = latest.value,
+    waiting: useComputed(() => missing(shown.value, latest.value)),
+    take: () => shown.value = latest.value && { ...latest.value, key },
     next: useComputed(() => shown.value?.next_cursor ?? null),
     problem,
   };
+}
+
+function missing(shown: Page | null, latest: Page | null): number {
+  const known = new Set(shown?.items.map((item) => item.id));
+  return latest?.items.filter((item) => !known.has(item.id)).length ?? 0;
 }
 
 async function load(project: string | null, query: FeedQuery): Promise<Page> {

@@ -7,8 +7,14 @@ export interface Binding {
   label: string;
   group: "Decide" | "Move" | "Show" | "Go to";
   run: () => void;
-  /** Holding the key down repeats it. */
-  repeat?: boolean;
+}
+
+/** Keys of one group, each with what it says and does. */
+export function bind(
+  group: Binding["group"],
+  ...rows: readonly (readonly [keys: string, label: string, run: () => unknown])[]
+): Binding[] {
+  return rows.map(([keys, label, run]) => ({ keys, label, group, run: () => void run() }));
 }
 
 interface Layer {
@@ -17,6 +23,8 @@ interface Layer {
 }
 
 const SEQUENCE_MS = 1200;
+// Held down, these go on; a decision is never taken twice by a heavy finger.
+const REPEATS = /^(?:j|k|arrow(?:up|down)|(?:shift\+)?space)$/;
 const layers = signal<Layer[]>([]);
 let prefix: { key: string; until: number } | null = null;
 
@@ -62,7 +70,7 @@ function handle(event: KeyboardEvent): void {
     bindings.findLast((binding) => binding.keys === key);
   if (match) {
     event.preventDefault();
-    if (!event.repeat || match.repeat) match.run();
+    if (!event.repeat || REPEATS.test(key)) match.run();
   } else if (bindings.some((binding) => binding.keys.startsWith(`${key} `))) {
     prefix = { key, until: performance.now() + SEQUENCE_MS };
   }

@@ -7,7 +7,7 @@ import { Help } from "./components/help.tsx";
 import { Palette } from "./components/palette.tsx";
 import { Sidebar } from "./components/sidebar.tsx";
 import { Toasts } from "./components/toast.tsx";
-import { openKeys, useKeys } from "./keys.ts";
+import { bind, openKeys, useKeys } from "./keys.ts";
 import { ActionPage } from "./pages/action.tsx";
 import { ActionsPage } from "./pages/actions.tsx";
 import { ApprovalsPage } from "./pages/approvals.tsx";
@@ -36,12 +36,18 @@ function Frame() {
     document.title = titleOf(address.path);
   });
   useKeys([
-    { keys: "?", label: "All keys", group: "Show", run: () => dialog.value = "help" },
-    { keys: "mod+k", label: "Palette", group: "Show", run: () => dialog.value = "palette" },
-    { keys: "t t", label: "Light, dark or as the machine", group: "Show", run: turnTheme },
-    { keys: "g a", label: "Approvals", group: "Go to", run: () => address.go("/approvals") },
-    { keys: "g h", label: "Actions", group: "Go to", run: () => address.go("/actions") },
-    { keys: "g s", label: "Sessions", group: "Go to", run: () => address.go("/sessions") },
+    ...bind(
+      "Show",
+      ["?", "All keys", () => dialog.value = "help"],
+      ["mod+k", "Palette", () => dialog.value = "palette"],
+      ["t t", "Light, dark or as the machine", turnTheme],
+    ),
+    ...bind(
+      "Go to",
+      ["g a", "Approvals", () => address.go("/approvals")],
+      ["g h", "Actions", () => address.go("/actions")],
+      ["g s", "Sessions", () => address.go("/sessions")],
+    ),
   ]);
   const close = () => dialog.value = null;
   return (
@@ -52,18 +58,24 @@ function Frame() {
         onPalette={() => dialog.value = "palette"}
       />
       <div class="page" id="main" tabIndex={-1}>
-        <Router>
-          <Route path="/approvals" component={ApprovalsPage} />
-          <Route path="/actions" component={ActionsPage} />
-          <Route path="/actions/*" component={ActionPage} />
-          <Route path="/sessions" component={SessionsPage} />
-          <Route default component={NotFoundPage} />
-        </Router>
+        <Rooms />
       </div>
       <Toasts />
       {dialog.value === "help" && <Help onClose={close} />}
       {dialog.value === "palette" && <Palette onClose={close} />}
     </div>
+  );
+}
+
+function Rooms() {
+  return (
+    <Router>
+      <Route path="/approvals" component={ApprovalsPage} />
+      <Route path="/actions" component={ActionsPage} />
+      <Route path="/actions/*" component={ActionPage} />
+      <Route path="/sessions" component={SessionsPage} />
+      <Route default component={NotFoundPage} />
+    </Router>
   );
 }
 

@@ -8,6 +8,12 @@ import { statusWord } from "./components/badges.tsx";
 /** What the decision bar shows: the buttons, a reason to type, a second step, the editor, its check. */
 export type Mode = "idle" | "reject" | "confirm" | "edit" | "check";
 
+/** Told what a reader has in front of them: how much of it is hidden, and whether all was seen. */
+export interface Reading {
+  shown(hidden: number, unseen?: boolean): void;
+  end(seen: boolean): void;
+}
+
 /** A reason to look twice before approving. */
 export interface Caution {
   kind: "critical" | "hidden" | "unread" | "unseen";
@@ -43,6 +49,18 @@ export class Review {
   readonly waits = computed(() => this.busy.value || this.settling.value);
   readonly detail: ReadonlySignal<ActionDetail | null>;
   readonly cautions: ReadonlySignal<Caution[]>;
+  /** What the content tells of itself. */
+  readonly reading: Reading = {
+    shown: (hidden, unseen = false) => {
+      this.hidden.value = hidden;
+      this.unseen.value = unseen;
+      this.shown.value = true;
+    },
+    end: (seen) => {
+      this.measured.value = true;
+      if (seen) this.ended.value = true;
+    },
+  };
   readonly #decided: (action: Action) => void;
   #digest = "";
   #timer: ReturnType<typeof setTimeout> | undefined;

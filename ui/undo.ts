@@ -44,6 +44,11 @@ export class Undo {
     }
   }
 
+  /** What would change is on the screen, and nothing stands against it. */
+  isPlanned(): boolean {
+    return this.open.value && this.preview.value?.kind === "plan";
+  }
+
   close(): void {
     this.open.value = false;
   }

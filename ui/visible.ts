@@ -6,13 +6,21 @@ export interface Segment {
   note?: string;
 }
 
+const ODD = / {81}|\bxn--/;
 const PRINTABLE = /^[\x20-\x7e]*$/;
 const PRINTABLE_CODE = /^[\x20-\x7e\t\n]*$/;
 // Everything that has no mark of its own on the screen, or changes how its neighbours are drawn.
 const HIDDEN =
-  /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/u;
+  /(?:[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs})/u;
+const SHOWN = `(?!${HIDDEN.source})`;
 const PIECES = new RegExp(
-  `(?<hidden>${HIDDEN.source})|(?<blank> {81,})|(?<marks>\\p{M}{4,})|(?<word>(?:[\\p{L}\\p{N}_]\\p{M}{0,3}(?!\\p{M}))+)`,
+  [
+    `(?<hidden>${HIDDEN.source})`,
+    "(?<blank> {81,})",
+    "(?<puny>\\bxn--[a-z0-9-]+)",
+    `(?<marks>(?:${SHOWN}\\p{M}){4,})`,
+    `(?<word>(?:${SHOWN}[\\p{L}\\p{N}_](?:${SHOWN}\\p{M}){0,3}(?!\\p{M}))+)`,
+  ].join("|"),
   "gu",
 );
 const SCRIPTS: readonly [string, RegExp][] = [
@@ -57,7 +65,7 @@ const NAMES: Record<number, string> = {
  */
 export function segments(text: string, options: { code?: boolean } = {}): Segment[] {
   const plain = options.code ? PRINTABLE_CODE : PRINTABLE;
-  if (plain.test(text) && !text.includes(" ".repeat(81))) return [{ kind: "text", text }];
+  if (plain.test(text) && !ODD.test(text)) return [{ kind: "text", text }];
   const found: Segment[] = [];
   let from = 0;
   for (const match of text.matchAll(PIECES)) {
@@ -76,11 +84,6 @@ export function countHidden(text: string, options: { code?: boolean } = {}): num
   return segments(text, options).filter((segment) => segment.kind === "hidden").length;
 }
 
-/** The name of an internationalised host that could be mistaken for another, or null. */
-export function findPunycode(text: string): string | null {
-  return text.match(/\bxn--[a-z0-9-]+(?:\.[a-z0-9-]+)*/i)?.[0] ?? null;
-}
-
 /** Text for places that take only a string (titles, document.title): chips in square brackets. */
 export function flatten(text: string): string {
   return segments(text).map((segment) => segment.text).join("");
@@ -88,7 +91,7 @@ export function flatten(text: string): string {
 
 function special(match: RegExpMatchArray, code: boolean): Segment | null {
   const text = match[0];
-  const { hidden, blank, marks } = match.groups ?? {};
+  const { hidden, blank, puny, marks } = match.groups ?? {};
   if (hidden) {
     if (code && (text === "\t" || text === "\n")) return null;
     return chipOf(text);
@@ -96,6 +99,7 @@ function special(match: RegExpMatchArray, code: boolean): Segment | null {
   if (blank) {
     return { kind: "blank", text: `[${text.length} spaces]`, note: "a long run of spaces" };
   }
+  if (puny) return { kind: "mixed", text, note: "a host name in another alphabet, encoded" };
   if (marks) {
     const count = [...text].length;
     return {

@@ -1,4 +1,5 @@
 import type { Action, ActionDetail } from "../server/actions/schema.ts";
+import { flatten } from "./visible.ts";
 
 /** What an action does, in a person's words: the verb, its object, and what follows. */
 export interface Sentence {
@@ -33,6 +34,11 @@ function sentenceOfCommand(verb: string, command: string): Sentence {
   const lines = command.trim().split("\n");
   const tail = lines.length > 1 ? ` + ${count(lines.length - 1, "line")}` : "";
   return { verb, object: lines[0]!, tail };
+}
+
+/** A sentence as a string, for titles and announcements. */
+export function plain({ verb, object, tail }: Sentence): string {
+  return flatten([verb, object, tail.trim()].filter(Boolean).join(" "));
 }
 
 /** The sentence of the card, with the figures that only the whole record has. */

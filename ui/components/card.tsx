@@ -1,9 +1,10 @@
 import type { ComponentChildren } from "preact";
 import type { ActionDetail } from "../../server/actions/schema.ts";
+import type { Reading } from "../review.ts";
 import { bytesOf, count } from "../words.ts";
 import { RiskBadge, ToolIcon } from "./badges.tsx";
 import { WhatItDoes } from "./command.tsx";
-import { Content, type Reading } from "./content.tsx";
+import { Content } from "./content.tsx";
 import type { DiffMode } from "./diff.tsx";
 import { Icon } from "./icon.tsx";
 import { Headline } from "./sentence.tsx";

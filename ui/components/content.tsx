@@ -1,6 +1,7 @@
 import { useCallback } from "preact/hooks";
 import type { ActionDetail } from "../../server/actions/schema.ts";
 import type { DiffModel } from "../diff_model.ts";
+import type { Reading } from "../review.ts";
 import { countHidden } from "../visible.ts";
 import { bytesOf } from "../words.ts";
 import { Segmented } from "./button.tsx";
@@ -11,12 +12,6 @@ import { useLazy, Waiting } from "./lazy.tsx";
 import { Path, Text } from "./text.tsx";
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-
-/** Told what a reader has in front of them: how much of it is hidden, and whether all was seen. */
-export interface Reading {
-  shown(hidden: number, unseen?: boolean): void;
-  end(seen: boolean): void;
-}
 
 interface ContentProps {
   detail: ActionDetail;

@@ -1,13 +1,11 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { ActionDetail } from "../../server/actions/schema.ts";
-import { editableOf, type Review } from "../review.ts";
+import { type Caution, editableOf, type Review } from "../review.ts";
 import { shortHash } from "../words.ts";
-import { ExecutionBadge, StatusBadge } from "./badges.tsx";
 import { Button, Key } from "./button.tsx";
 import { Icon } from "./icon.tsx";
+import { Outcome } from "./record_bar.tsx";
 import { Text } from "./text.tsx";
-import { Ago } from "./time.tsx";
-import { deciderOf } from "../words.ts";
 
 interface BarProps {
   review: Review;
@@ -66,8 +64,6 @@ function Choices({ review, detail }: { review: Review; detail: ActionDetail }) {
 }
 
 function RejectStep({ review }: { review: Review }) {
-  const field = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => field.current?.focus(), []);
   return (
     <form
       class="decision-step"
@@ -79,20 +75,7 @@ function RejectStep({ review }: { review: Review }) {
       <label for="reject-reason">
         Why not? The agent reads this <span class="quiet">(may stay empty)</span>
       </label>
-      <textarea
-        id="reject-reason"
-        ref={field}
-        rows={2}
-        maxLength={4000}
-        value={review.reason.value}
-        onInput={(event) => review.reason.value = event.currentTarget.value}
-        onKeyDown={(event) => {
-          if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
-            event.preventDefault();
-            review.reject();
-          }
-        }}
-      />
+      <ReasonField review={review} />
       <div class="decision-buttons">
         <button
           type="submit"
@@ -106,6 +89,26 @@ function RejectStep({ review }: { review: Review }) {
         <Button kind="quiet" keys="escape" onClick={() => review.close()}>Back</Button>
       </div>
     </form>
+  );
+}
+
+function ReasonField({ review }: { review: Review }) {
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => field.current?.focus(), []);
+  return (
+    <textarea
+      id="reject-reason"
+      ref={field}
+      rows={2}
+      maxLength={4000}
+      value={review.reason.value}
+      onInput={(event) => review.reason.value = event.currentTarget.value}
+      onKeyDown={(event) => {
+        if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+        event.preventDefault();
+        review.reject();
+      }}
+    />
   );
 }
 
@@ -123,22 +126,7 @@ function ConfirmStep({ review, onReadOn }: { review: Review; onReadOn: () => voi
       aria-label="Before you approve"
     >
       <p class="decision-title">Before you approve</p>
-      <ul class="cautions">
-        {cautions.map((caution) => (
-          <li key={caution.kind}>
-            <Icon name={caution.kind === "critical" ? "octagon" : "alert"} />
-            <span>
-              <strong>{caution.what}.</strong> <Text value={caution.why} />
-            </span>
-          </li>
-        ))}
-        {cautions.length === 0 && (
-          <li>
-            <Icon name="check" />
-            <span>Nothing is left to look at.</span>
-          </li>
-        )}
-      </ul>
+      <Cautions cautions={cautions} />
       <div class="decision-buttons">
         {unread && <Button kind="primary" keys="space" onClick={onReadOn}>Read on</Button>}
         <Button
@@ -153,6 +141,27 @@ function ConfirmStep({ review, onReadOn }: { review: Review; onReadOn: () => voi
         <Button kind="quiet" keys="escape" onClick={() => review.close()}>Back</Button>
       </div>
     </div>
+  );
+}
+
+function Cautions({ cautions }: { cautions: Caution[] }) {
+  return (
+    <ul class="cautions">
+      {cautions.map(({ kind, what, why }) => (
+        <li key={kind}>
+          <Icon name={kind === "critical" ? "octagon" : "alert"} />
+          <span>
+            <strong>{what}.</strong> <Text value={why} />
+          </span>
+        </li>
+      ))}
+      {cautions.length === 0 && (
+        <li class="tone-ok">
+          <Icon name="check" />
+          <span>Nothing is left to look at.</span>
+        </li>
+      )}
+    </ul>
   );
 }
 
@@ -201,21 +210,11 @@ function CheckStep({ review }: { review: Review }) {
 function Settled({ detail, href }: { detail: ActionDetail; href: string }) {
   return (
     <div class="decision-row">
-      <p class="settled">
-        <StatusBadge status={detail.status} />
-        {detail.execution !== "none" && <ExecutionBadge execution={detail.execution} />}
-        <span class="quiet">
-          by <Text value={deciderOf(detail.decided_by)} />
-          {detail.decided_at && (
-            <>
-              , <Ago at={detail.decided_at} said />
-            </>
-          )}
-        </span>
-      </p>
+      <Outcome detail={detail} />
       <div class="decision-buttons">
         <a class="button button-plain" href={href}>
-          Open the record<Key keys="enter" />
+          Open the record
+          <Key keys="enter" />
         </a>
       </div>
     </div>

@@ -135,13 +135,17 @@ function take(parts: Part[], limit: number): { parts: Part[]; left: number } {
   let room = limit;
   let left = 0;
   for (const part of parts) {
-    if (room <= 0) left += part.lines.length;
+    if (room <= 0) left += real(part.lines);
     else if (part.fold !== null || part.lines.length <= room) shown.push(part);
     else {
       shown.push({ fold: null, lines: part.lines.slice(0, room) });
-      left += part.lines.length - room;
+      left += real(part.lines.slice(room));
     }
     if (part.fold === null) room -= part.lines.length;
   }
   return { parts: shown, left };
+}
+
+function real(lines: Line[]): number {
+  return lines.filter((line) => line.kind !== "note").length;
 }

@@ -3,11 +3,11 @@ import { useEffect, useRef } from "preact/hooks";
 import { type Binding, pageBindings } from "../keys.ts";
 import { useAddress } from "../router.ts";
 import { daemon, pending } from "../state.ts";
-import { sentenceOf } from "../words.ts";
+import { flatten } from "../visible.ts";
+import { plain, sentenceOf } from "../words.ts";
 import { Key } from "./button.tsx";
 import { Dialog } from "./dialog.tsx";
 import { Icon, type IconName } from "./icon.tsx";
-import { plain } from "./sentence.tsx";
 
 interface Entry {
   icon: IconName;
@@ -22,7 +22,6 @@ const SHOWN = 12;
 /** Everything that can be done or opened from here, by typing a part of its name. */
 export function Palette({ onClose }: { onClose: () => void }) {
   const address = useAddress();
-  const field = useRef<HTMLInputElement>(null);
   const typed = useSignal("");
   const at = useSignal(0);
   const bindings = useRef(pageBindings());
@@ -32,7 +31,6 @@ export function Palette({ onClose }: { onClose: () => void }) {
     onClose();
     if (entry) setTimeout(entry.run);
   };
-  useEffect(() => field.current?.focus(), []);
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "ArrowDown") at.value = Math.min(entries.length - 1, chosen + 1);
     else if (event.key === "ArrowUp") at.value = Math.max(0, chosen - 1);
@@ -40,46 +38,78 @@ export function Palette({ onClose }: { onClose: () => void }) {
     else return;
     event.preventDefault();
   };
+  const onType = (text: string) => {
+    typed.value = text;
+    at.value = 0;
+  };
   return (
     <Dialog title="Go to or do" onClose={onClose} class="dialog-palette">
-      <label class="field">
-        <Icon name="search" />
-        <span class="visually-hidden">Find an action, a page or a project</span>
-        <input
-          ref={field}
-          type="text"
-          role="combobox"
-          aria-expanded="true"
-          aria-controls="palette-list"
-          aria-activedescendant={entries[chosen] ? `palette-${chosen}` : undefined}
-          autocomplete="off"
-          placeholder="Type a page, a project, a card, a key’s name"
-          value={typed.value}
-          onInput={(event) => {
-            typed.value = event.currentTarget.value;
-            at.value = 0;
-          }}
-          onKeyDown={onKeyDown}
-        />
-      </label>
+      <Field chosen={chosen} typed={typed.value} onType={onType} onKeyDown={onKeyDown} />
       <ul id="palette-list" class="palette" role="listbox" aria-label="Found">
         {entries.map((entry, index) => (
-          <li
+          <Found
             key={index}
-            id={`palette-${index}`}
-            role="option"
-            aria-selected={index === chosen}
-            onClick={() => run(entry)}
-          >
-            <Icon name={entry.icon} />
-            <span class="palette-text">{entry.text}</span>
-            <span class="quiet">{entry.kind}</span>
-            {entry.keys && <Key keys={entry.keys} />}
-          </li>
+            entry={entry}
+            index={index}
+            chosen={chosen}
+            run={() => run(entry)}
+          />
         ))}
       </ul>
       {entries.length === 0 && <p class="quiet palette-none">Nothing here has that name.</p>}
     </Dialog>
+  );
+}
+
+interface FieldProps {
+  chosen: number;
+  typed: string;
+  onType: (text: string) => void;
+  onKeyDown: (event: KeyboardEvent) => void;
+}
+
+function Field({ chosen, typed, onType, onKeyDown }: FieldProps) {
+  const field = useRef<HTMLInputElement>(null);
+  // The dialog opens in the same turn and takes the focus first.
+  useEffect(() => {
+    const turn = requestAnimationFrame(() => field.current?.focus());
+    return () => cancelAnimationFrame(turn);
+  }, []);
+  return (
+    <label class="field">
+      <Icon name="search" />
+      <span class="visually-hidden">Find an action, a page or a project</span>
+      <input
+        ref={field}
+        type="text"
+        role="combobox"
+        aria-expanded="true"
+        aria-controls="palette-list"
+        aria-activedescendant={chosen >= 0 ? `palette-${chosen}` : undefined}
+        autocomplete="off"
+        placeholder="Type a page, a project, a card, a key’s name"
+        value={typed}
+        onInput={(event) => onType(event.currentTarget.value)}
+        onKeyDown={onKeyDown}
+      />
+    </label>
+  );
+}
+
+function Found(props: { entry: Entry; index: number; chosen: number; run: () => void }) {
+  const { icon, text, kind, keys } = props.entry;
+  return (
+    <li
+      id={`palette-${props.index}`}
+      role="option"
+      aria-selected={props.index === props.chosen}
+      onClick={props.run}
+    >
+      <Icon name={icon} />
+      <span class="palette-text">{text}</span>
+      <span class="quiet">{kind}</span>
+      {keys && <Key keys={keys} />}
+    </li>
   );
 }
 
@@ -95,7 +125,7 @@ function entriesOf(address: ReturnType<typeof useAddress>, bindings: Binding[]):
   const projects = (daemon.value?.projects ?? []).map((project): Entry => ({
     icon: "layers",
     kind: "project",
-    text: project.name,
+    text: flatten(project.name),
     run: () => address.go(address.path, { project: project.id }),
   }));
   const cards = (pending.value ?? []).map((action): Entry => ({

@@ -1,32 +1,29 @@
 import { useEffect, useRef } from "preact/hooks";
-import type { Action } from "../../server/actions/schema.ts";
 import { useProject } from "../project.ts";
+import type { QueueItem } from "../queue_items.ts";
 import { useAddress } from "../router.ts";
 import { useWide } from "../wide.ts";
 import { loadProblem } from "../state.ts";
-import { count, sentenceOf } from "../words.ts";
+import { count, plain, sentenceOf } from "../words.ts";
 import { RiskBadge, ToolIcon } from "./badges.tsx";
 import { Empty } from "./empty.tsx";
 import { NothingWaits } from "./nothing_waits.tsx";
-import { plain, SentenceLine } from "./sentence.tsx";
+import { SentenceLine } from "./sentence.tsx";
 import { Skeleton } from "./skeleton.tsx";
 import { Text } from "./text.tsx";
 import { Ago } from "./time.tsx";
 import { speak } from "./toast.tsx";
 
-export type QueueItem = Action & { gone?: boolean };
-
 interface QueueProps {
   items: QueueItem[] | null;
   selected: string | null;
-  onOpen: (id: string) => void;
 }
 
 // More than anyone decides in one sitting; the rest comes up as these are decided.
 const SHOWN = 500;
 
 /** What waits, the longest waiting first, so that what arrives stands at the end. */
-export function Queue({ items, selected, onOpen }: QueueProps) {
+export function Queue({ items, selected }: QueueProps) {
   const list = useRef<HTMLUListElement>(null);
   const fresh = useArrivals(items);
   useEffect(() => {
@@ -43,7 +40,6 @@ export function Queue({ items, selected, onOpen }: QueueProps) {
           item={item}
           selected={item.id === selected}
           fresh={fresh.has(item.id)}
-          onOpen={onOpen}
         />
       ))}
       {items.length > SHOWN && (
@@ -59,10 +55,9 @@ interface RowProps {
   item: QueueItem;
   selected: boolean;
   fresh: boolean;
-  onOpen: (id: string) => void;
 }
 
-function Row({ item, selected, fresh, onOpen }: RowProps) {
+function Row({ item, selected, fresh }: RowProps) {
   const address = useAddress();
   const project = useProject();
   const foreign = project !== item.project_id || address.query["scope"] === "all";
@@ -73,7 +68,7 @@ function Row({ item, selected, fresh, onOpen }: RowProps) {
         type="button"
         class={classes}
         aria-current={selected ? "true" : undefined}
-        onClick={() => onOpen(item.id)}
+        onClick={() => address.set({ id: item.id }, { push: true })}
       >
         <ToolIcon tool={item.tool} />
         <span class="queue-words">

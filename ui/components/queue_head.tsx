@@ -38,21 +38,28 @@ export function QueueHead({ filter, shown }: HeadProps) {
           onChange={(value) => address.set({ scope: value === "all" ? "all" : null })}
         />
       )}
-      <label class="field">
-        <Icon name="search" />
-        <span class="visually-hidden">Filter the queue</span>
-        <input
-          ref={filter}
-          type="search"
-          placeholder="Filter by path, command, agent"
-          value={address.query["q"] ?? ""}
-          onInput={(event) => address.set({ q: event.currentTarget.value })}
-          onKeyDown={(event) => {
-            if (event.key === "Escape" || event.key === "Enter") event.currentTarget.blur();
-          }}
-        />
-        <Key keys="/" />
-      </label>
+      <FilterField filter={filter} />
     </header>
+  );
+}
+
+function FilterField({ filter }: Pick<HeadProps, "filter">) {
+  const address = useAddress();
+  return (
+    <label class="field">
+      <Icon name="search" />
+      <span class="visually-hidden">Filter the queue</span>
+      <input
+        ref={filter}
+        type="search"
+        placeholder="Filter by path, command, agent"
+        value={address.query["q"] ?? ""}
+        onInput={(event) => address.set({ q: event.currentTarget.value })}
+        onKeyDown={(event) => {
+          if (event.key === "Escape" || event.key === "Enter") event.currentTarget.blur();
+        }}
+      />
+      <Key keys="/" />
+    </label>
   );
 }

@@ -1,6 +1,5 @@
 import type { Action, ActionDetail } from "../../server/actions/schema.ts";
-import { flatten } from "../visible.ts";
-import { headlineOf, type Sentence, sentenceOf } from "../words.ts";
+import { headlineOf, plain, type Sentence, sentenceOf } from "../words.ts";
 import { Path, Text } from "./text.tsx";
 
 /** What an action does, in one line of a list. */
@@ -17,11 +16,6 @@ export function SentenceLine({ action }: { action: Action }) {
 export function Headline({ detail }: { detail: ActionDetail }) {
   const sentence = headlineOf(detail);
   return <Words sentence={sentence} isPath={detail.command === null} />;
-}
-
-/** The sentence as a string, for titles and announcements. */
-export function plain(sentence: Sentence): string {
-  return flatten([sentence.verb, sentence.object, sentence.tail].filter(Boolean).join(" "));
 }
 
 function Words({ sentence, isPath }: { sentence: Sentence; isPath: boolean }) {

@@ -2,7 +2,9 @@ import type { ActionDetail, RollbackResult } from "../../server/actions/schema.t
 import type { Problem } from "../../server/client.ts";
 import type { Undo } from "../undo.ts";
 import { shortHash } from "../words.ts";
+import { Icon } from "./icon.tsx";
 import { useLazy, Waiting } from "./lazy.tsx";
+import { Patch } from "./patch.tsx";
 import { Skeleton } from "./skeleton.tsx";
 import { Code, Text } from "./text.tsx";
 
@@ -17,7 +19,7 @@ export function UndoPane({ undo, detail }: { undo: Undo; detail: ActionDetail })
         : preview.kind === "plan"
         ? <Plan result={preview.result} detail={detail} />
         : preview.kind === "conflict"
-        ? <Conflict problem={preview.problem} detail={detail} />
+        ? <Conflict problem={preview.problem} />
         : <p class="notice tone-danger">{preview.text}</p>}
     </section>
   );
@@ -63,49 +65,52 @@ function Plan({ result, detail }: { result: RollbackResult; detail: ActionDetail
   );
 }
 
+interface Conflicting {
+  path: string;
+  left_sha256: string | null;
+  now_sha256: string | null;
+  before_sha256: string | null;
+}
+
 /** The file is no longer what the action left: three states side by side, and what can be done. */
-function Conflict({ problem, detail }: { problem: Problem; detail: ActionDetail }) {
-  const now = hashIn(problem, "now_sha256");
+function Conflict({ problem }: { problem: Problem }) {
+  const conflicts = problem["conflicts"] as Conflicting[] | undefined;
+  if (!conflicts) return <p class="notice tone-danger">{problem.detail}</p>;
   const diff = typeof problem["diff"] === "string" ? problem["diff"] : null;
   return (
     <>
       <p class="notice tone-warn">
-        <Text value={problem.detail} />
+        <Icon name="alert" />
+        <span>It has changed since the agent wrote it. Nothing was touched.</span>
       </p>
       <table class="opaque">
         <thead>
           <tr>
-            <th scope="col">Before</th>
-            <th scope="col">After the agent</th>
-            <th scope="col">Now</th>
+            {["File", "Before", "After the agent", "Now"].map((name) => (
+              <th key={name} scope="col">{name}</th>
+            ))}
           </tr>
         </thead>
         <tbody>
-          <tr class="code-text">
-            <td>{hashText(detail.before_sha256)}</td>
-            <td>{hashText(detail.after_sha256)}</td>
-            <td>{now === undefined ? "changed since" : hashText(now)}</td>
-          </tr>
+          {conflicts.map((conflict) => (
+            <tr key={conflict.path} class="code-text">
+              <th scope="row">
+                <Text value={conflict.path} />
+              </th>
+              <td>{hashText(conflict.before_sha256)}</td>
+              <td>{hashText(conflict.left_sha256)}</td>
+              <td>{hashText(conflict.now_sha256)}</td>
+            </tr>
+          ))}
         </tbody>
       </table>
-      {diff && (
-        <pre class="command" tabIndex={0} aria-label="What changed since">
-          <Text value={diff} code />
-        </pre>
-      )}
+      {diff && <Patch text={diff} caption="What changed since" />}
       <p class="quiet">
-        Nothing was touched. “Merge” takes back the agent’s lines and keeps the later ones where
-        they do not touch. “Overwrite” restores the former file; the one there now is kept in the
-        ledger first.
+        Merge takes back the agent’s lines and keeps the later ones where they do not touch.
+        Overwrite brings the former state back; what is there now is kept in the ledger first.
       </p>
     </>
   );
-}
-
-function hashIn(problem: Problem, name: string): string | null | undefined {
-  const own = (problem["conflicts"] as Record<string, unknown>[] | undefined)?.[0]
-    ?.[name];
-  return typeof own === "string" || own === null ? own : undefined;
 }
 
 function hashText(hash: string | null): string {

@@ -1,11 +1,12 @@
+import type { RefObject } from "preact";
 import { useRef } from "preact/hooks";
-import { useFeed } from "../actions_feed.ts";
+import { type Feed, useFeed } from "../actions_feed.ts";
 import { ActionsTable } from "../components/actions_table.tsx";
 import { Button } from "../components/button.tsx";
 import { Empty } from "../components/empty.tsx";
 import { Filters } from "../components/filters.tsx";
 import { Skeleton } from "../components/skeleton.tsx";
-import { useKeys } from "../keys.ts";
+import { bind, useKeys } from "../keys.ts";
 import { useProject } from "../project.ts";
 import { useAddress } from "../router.ts";
 import { count } from "../words.ts";
@@ -14,77 +15,89 @@ const FILTERS = ["status", "tool", "agent", "path", "session_id"] as const;
 
 /** Everything that agents asked for, newest first. */
 export function ActionsPage() {
-  const address = useAddress();
+  const { query } = useAddress();
   const project = useProject();
-  const cursor = address.query["cursor"];
-  const asked = FILTERS.flatMap((name) => {
-    const value = address.query[name];
-    return value ? [[name, value] as const] : [];
-  });
-  const feed = useFeed(project, {
-    ...Object.fromEntries(asked),
-    ...(cursor ? { cursor } : {}),
-    limit: "50",
-  });
+  const cursor = query["cursor"];
+  const asked = Object.fromEntries(FILTERS.flatMap((name) => {
+    const value = query[name];
+    return value ? [[name, value]] : [];
+  }));
+  const feed = useFeed(project, { ...asked, ...(cursor ? { cursor } : {}), limit: "50" });
   const body = useRef<HTMLDivElement>(null);
   const filter = useRef<HTMLInputElement>(null);
-  const step = (by: number) => {
-    const links = [...body.current?.querySelectorAll<HTMLElement>("a.row-link") ?? []];
-    const at = links.indexOf(document.activeElement as HTMLElement);
-    links[at < 0 ? 0 : Math.max(0, Math.min(links.length - 1, at + by))]?.focus();
-  };
   useKeys([
-    { keys: "j", label: "Next", group: "Move", repeat: true, run: () => step(1) },
-    { keys: "k", label: "Previous", group: "Move", repeat: true, run: () => step(-1) },
-    { keys: "/", label: "Filter", group: "Show", run: () => filter.current?.focus() },
-    { keys: ".", label: "Show what is new", group: "Show", run: feed.take },
+    ...bind("Move", ["j", "Next", () => step(body, 1)], ["k", "Previous", () => step(body, -1)]),
+    ...bind("Show", ["/", "Filter", () => filter.current?.focus()]),
+    ...bind("Show", [".", "Show what is new", feed.take]),
   ]);
-  const items = feed.items.value;
   return (
     <main class="page-scroll">
       <div class="page-head">
         <h1>Actions</h1>
-        <p class="arrivals" role="status">
-          {feed.waiting.value > 0 && !cursor && (
-            <Button keys="." kind="quiet" onClick={feed.take}>
-              Show {count(feed.waiting.value, "new action")}
-            </Button>
-          )}
-        </p>
+        {!cursor && <Arrivals feed={feed} />}
       </div>
       <Filters inputRef={filter} />
       <div ref={body}>
-        {feed.problem.value && items === null
-          ? (
-            <Empty icon="alert" title="The actions could not be loaded">
-              <p>{feed.problem.value}</p>
-            </Empty>
-          )
-          : items === null
-          ? <Skeleton lines={12} />
-          : items.length === 0
-          ? <NoActions filtered={asked.length > 0} />
-          : <ActionsTable items={items} several={project === null} />}
+        <Rows feed={feed} filtered={Object.keys(asked).length > 0} several={project === null} />
       </div>
-      <nav class="paging" aria-label="Pages">
-        {cursor && (
-          <a class="button button-plain" href={address.href("/actions", without(asked))}>Newest</a>
-        )}
-        {feed.next.value && (
-          <a
-            class="button button-plain"
-            href={address.href("/actions", { ...without(asked), cursor: feed.next.value })}
-          >
-            Older
-          </a>
-        )}
-      </nav>
+      <Paging asked={asked} cursor={cursor} next={feed.next.value} />
     </main>
   );
 }
 
-function without(asked: (readonly [string, string])[]): Record<string, string> {
-  return Object.fromEntries(asked);
+function step(body: RefObject<HTMLDivElement | null>, by: number): void {
+  const links = [...body.current?.querySelectorAll<HTMLElement>("a.row-link") ?? []];
+  const at = links.indexOf(document.activeElement as HTMLElement);
+  links[at < 0 ? 0 : Math.max(0, Math.min(links.length - 1, at + by))]?.focus();
+}
+
+function Arrivals({ feed }: { feed: Feed }) {
+  const waiting = feed.waiting.value;
+  return (
+    <p class="arrivals" role="status">
+      {waiting > 0 && (
+        <Button keys="." kind="quiet" onClick={feed.take}>
+          Show {count(waiting, "new action")}
+        </Button>
+      )}
+    </p>
+  );
+}
+
+function Rows(props: { feed: Feed; filtered: boolean; several: boolean }) {
+  const items = props.feed.items.value;
+  const problem = props.feed.problem.value;
+  if (items === null && problem === null) return <Skeleton lines={12} />;
+  if (items === null) {
+    return (
+      <Empty icon="alert" title="The actions could not be loaded">
+        <p>{problem}</p>
+      </Empty>
+    );
+  }
+  if (items.length === 0) return <NoActions filtered={props.filtered} />;
+  return <ActionsTable items={items} several={props.several} />;
+}
+
+interface PagingProps {
+  asked: Record<string, string>;
+  cursor: string | undefined;
+  next: string | null;
+}
+
+function Paging({ asked, cursor, next }: PagingProps) {
+  const address = useAddress();
+  if (!cursor && !next) return null;
+  return (
+    <nav class="paging" aria-label="Pages">
+      {cursor && <a class="button button-plain" href={address.href("/actions", asked)}>Newest</a>}
+      {next && (
+        <a class="button button-plain" href={address.href("/actions", { ...asked, cursor: next })}>
+          Older
+        </a>
+      )}
+    </nav>
+  );
 }
 
 function NoActions({ filtered }: { filtered: boolean }) {

@@ -1,5 +1,4 @@
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
 import type { Session } from "../../server/sessions/schema.ts";
 import { api, explain, unwrap } from "../client.ts";
 import { Empty } from "../components/empty.tsx";
@@ -7,60 +6,58 @@ import { Icon } from "../components/icon.tsx";
 import { Skeleton } from "../components/skeleton.tsx";
 import { Text } from "../components/text.tsx";
 import { Ago } from "../components/time.tsx";
+import { useLive } from "../live.ts";
 import { useProject } from "../project.ts";
 import { useAddress } from "../router.ts";
-import { daemon, onEvent } from "../state.ts";
+import { daemon } from "../state.ts";
 
-const REFRESH_MS = 500;
 const MOST_PROJECTS = 20;
 
 /** One row for each connection of an agent; it opens the actions of that session. */
 export function SessionsPage() {
   const project = useProject();
-  const known = daemon.value !== null;
-  const ids = project ? [project] : daemon.value?.projects.map((item) => item.id) ?? [];
+  const known = daemon.value?.projects.map((item) => item.id) ?? [];
+  const ids = project ? [project] : known.slice(0, MOST_PROJECTS);
   const sessions = useSignal<Session[] | null>(null);
   const problem = useSignal<string | null>(null);
-  useEffect(() => {
-    if (!known) return;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const read = () =>
-      load(ids.slice(0, MOST_PROJECTS)).then(
-        (items) => sessions.value = items,
-        (error) => problem.value = explain(error),
-      );
-    void read();
-    const stop = onEvent(() => {
-      clearTimeout(timer);
-      timer = setTimeout(read, REFRESH_MS);
-    });
-    return () => {
-      clearTimeout(timer);
-      stop();
-    };
-  }, [known, ids.join()]);
-  const items = sessions.value;
+  useLive(`${daemon.value !== null} ${ids.join()}`, async (late) => {
+    if (daemon.value === null) return;
+    try {
+      const items = await load(ids);
+      if (!late.aborted) sessions.value = items;
+    } catch (error) {
+      if (!late.aborted) problem.value = explain(error);
+    }
+  }, () => true);
   return (
     <main class="page-scroll">
       <div class="page-head">
         <h1>Sessions</h1>
-        {ids.length > MOST_PROJECTS && (
+        {!project && known.length > MOST_PROJECTS && (
           <p class="quiet">of the first {MOST_PROJECTS} projects; choose one to see the others</p>
         )}
       </div>
-      {problem.value
-        ? (
-          <Empty icon="alert" title="The sessions could not be loaded">
-            <p>{problem.value}</p>
-          </Empty>
-        )
-        : items === null
-        ? <Skeleton lines={8} />
-        : items.length === 0
-        ? <NoSessions />
-        : <SessionsTable items={items} several={project === null} />}
+      <Body items={sessions.value} problem={problem.value} several={project === null} />
     </main>
   );
+}
+
+interface BodyProps {
+  items: Session[] | null;
+  problem: string | null;
+  several: boolean;
+}
+
+function Body({ items, problem, several }: BodyProps) {
+  if (items === null && problem === null) return <Skeleton lines={8} />;
+  if (items === null) {
+    return (
+      <Empty icon="alert" title="The sessions could not be loaded">
+        <p>{problem}</p>
+      </Empty>
+    );
+  }
+  return items.length === 0 ? <NoSessions /> : <SessionsTable items={items} several={several} />;
 }
 
 async function load(projects: string[]): Promise<Session[]> {
@@ -85,7 +82,6 @@ function NoSessions() {
 const UNDONE = { none: "", partial: "partly rolled back", full: "rolled back" } as const;
 
 function SessionsTable({ items, several }: { items: Session[]; several: boolean }) {
-  const address = useAddress();
   return (
     <table class="table">
       <thead>
@@ -100,42 +96,45 @@ function SessionsTable({ items, several }: { items: Session[]; several: boolean 
         </tr>
       </thead>
       <tbody>
-        {items.map((session) => (
-          <tr key={session.id}>
-            <td class="cell-what">
-              <a
-                class="row-link"
-                href={address.href("/actions", {
-                  project: session.project_id,
-                  session_id: session.id,
-                })}
-              >
-                <Icon name="layers" class="tool-icon" />
-                <span class="sentence">
-                  <Text value={session.agent} />
-                </span>
-              </a>
-            </td>
-            <td class="cell-agent">
-              <Text value={session.host} />
-            </td>
-            {several && (
-              <td class="cell-project">
-                <Text value={session.project_id} />
-              </td>
-            )}
-            <td class="cell-number">{session.action_count}</td>
-            <td class="cell-number">{session.pending_count || ""}</td>
-            <td class="cell-outcome">
-              {session.ended_at ? "ended" : "open"}
-              {session.rollback_state !== "none" && `, ${UNDONE[session.rollback_state]}`}
-            </td>
-            <td class="cell-time">
-              <Ago at={session.started_at} />
-            </td>
-          </tr>
-        ))}
+        {items.map((session) => <Row key={session.id} session={session} several={several} />)}
       </tbody>
     </table>
+  );
+}
+
+function Row({ session, several }: { session: Session; several: boolean }) {
+  const address = useAddress();
+  const { project_id, id } = session;
+  return (
+    <tr>
+      <td class="cell-what">
+        <a
+          class="row-link"
+          href={address.href("/actions", { project: project_id, session_id: id })}
+        >
+          <Icon name="layers" class="tool-icon" />
+          <span class="sentence">
+            <Text value={session.agent} />
+          </span>
+        </a>
+      </td>
+      <td class="cell-agent">
+        <Text value={session.host} />
+      </td>
+      {several && (
+        <td class="cell-project">
+          <Text value={project_id} />
+        </td>
+      )}
+      <td class="cell-number">{session.action_count}</td>
+      <td class="cell-number">{session.pending_count || ""}</td>
+      <td class="cell-outcome">
+        {session.ended_at ? "ended" : "open"}
+        {session.rollback_state !== "none" && `, ${UNDONE[session.rollback_state]}`}
+      </td>
+      <td class="cell-time">
+        <Ago at={session.started_at} />
+      </td>
+    </tr>
   );
 }

@@ -1,0 +1,186 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { headline, Stage, until } from "./stage.ts";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+let stage: Stage;
+let paths: Record<string, string>;
+beforeAll(async () => {
+  stage = await Stage.open();
+  paths = await fill();
+});
+afterEach(async () => {
+  await stage.closePages();
+  expect(stage.complaints.splice(0)).toEqual([]);
+});
+afterAll(() => stage?.close());
+
+describe.each(["light", "dark"] as const)("in %s", (scheme) => {
+  test("axe finds nothing on any page, in any step of a decision", async () => {
+    const page = await stage.page("/approvals", { scheme });
+    const found: string[] = [];
+    for (const [name, path] of Object.entries(paths)) {
+      await page.goto(stage.gate.url + path);
+      await page.locator("h1").first().waitFor({ state: "attached" });
+      found.push(...await axe(page, name));
+    }
+    await page.goto(stage.gate.url + paths["write"]!);
+    for (const key of ["r", "e", "?", "Control+k"]) {
+      await headline(page, "Write 3 lines").catch(() => {});
+      await page.keyboard.press(key);
+      if (key === "e") await page.locator(".editor .cm-content").waitFor();
+      found.push(...await axe(page, `after ${key}`));
+      await page.keyboard.press("Escape");
+      await page.locator("dialog").waitFor({ state: "detached" });
+    }
+    await page.goto(stage.gate.url + paths["done"]!);
+    await page.getByRole("heading", { name: "What happened" }).waitFor();
+    await page.keyboard.press("u");
+    await page.getByText("This is what changes on disk").waitFor();
+    found.push(...await axe(page, "roll back"));
+    expect(found).toEqual([]);
+  });
+
+  test("axe finds nothing on the page for strangers", async () => {
+    const page = await stage.stranger({ scheme });
+    await page.goto(stage.gate.url);
+    await page.getByText("This page needs a key").waitFor();
+    expect(await axe(page, "login")).toEqual([]);
+  });
+});
+
+test.each([360, 720, 1024, 1440])("at %i px no page is wider than the window", async (width) => {
+  const page = await stage.page("/approvals", { width, height: 800 });
+  for (const [name, path] of Object.entries(paths)) {
+    await page.goto(stage.gate.url + path);
+    await page.locator("h1").first().waitFor({ state: "attached" });
+    await until("all is loaded", async () => await page.locator(".skeleton").count() === 0);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    expect(wide, name).toBeLessThanOrEqual(0);
+  }
+});
+
+test("on a small screen the queue and the card are two screens, and back leads back", async () => {
+  const page = await stage.page("/approvals", { width: 360, height: 740 });
+  await page.locator(".queue-row", { hasText: "held.ts" }).click();
+  await headline(page, "Write 3 lines to src/held.ts");
+  expect(await page.locator(".queue").isVisible()).toBe(false);
+  await page.getByRole("button", { name: "Approve" }).waitFor();
+  await page.goBack();
+  await page.locator(".queue-row", { hasText: "held.ts" }).waitFor();
+  await page.goForward();
+  await headline(page, "Write 3 lines to src/held.ts");
+  await page.getByRole("button", { name: "Queue" }).click();
+  await page.locator(".queue-row", { hasText: "held.ts" }).waitFor();
+});
+
+test("filters live in the address, and back and forward keep them", async () => {
+  const page = await stage.page("/actions");
+  await page.locator(".row-link").first().waitFor();
+  const rows = page.locator(".row-link");
+  const all = await rows.count();
+  await page.getByLabel("Status").selectOption("approved");
+  await page.waitForURL(/status=approved/);
+  await page.getByLabel("Kind").selectOption("run_command");
+  await page.waitForURL(/tool=run_command/);
+  await page.getByText("No action matches these filters").waitFor();
+  await page.goBack();
+  await rows.first().waitFor();
+  const approved = await rows.count();
+  expect(approved).toBeLessThan(all);
+  await rows.first().click();
+  await page.waitForURL(/\/actions\/[0-9a-f-]{36}/);
+  await page.goBack();
+  await rows.first().waitFor();
+  expect(page.url()).toContain("status=approved");
+  expect(await page.getByLabel("Status").inputValue()).toBe("approved");
+});
+
+test("the table is walked with the keyboard, and what is new waits to be asked for", async () => {
+  const page = await stage.page("/actions");
+  await page.locator(".row-link").first().waitFor();
+  await page.keyboard.press("j");
+  await page.keyboard.press("j");
+  await page.keyboard.press("k");
+  const first = await page.locator(".row-link").first().textContent();
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe(first);
+  await stage.submit("write_file", { path: "free/new.ts", content: "1\n" });
+  await page.getByRole("button", { name: /^Show 1 new action/ }).waitFor();
+  expect(await page.locator(".row-link").first().textContent()).toBe(first);
+  await page.keyboard.press(".");
+  await page.locator(".row-link", { hasText: "new.ts" }).waitFor();
+  await page.keyboard.press("j");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/actions\/[0-9a-f-]{36}/);
+  await page.getByRole("heading", { name: "What happened" }).waitFor();
+});
+
+test("the palette and the keys lead to every room", async () => {
+  const page = await stage.page();
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox").fill("sessions");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/sessions/);
+  await page.keyboard.press("g");
+  await page.keyboard.press("h");
+  await page.waitForURL(/\/actions/);
+  await page.keyboard.press("g");
+  await page.keyboard.press("a");
+  await page.waitForURL(/\/approvals/);
+  await page.keyboard.press("?");
+  await page.getByRole("heading", { name: "Keys" }).waitFor();
+});
+
+test("the theme turns from the machine's to light to dark and is kept", async () => {
+  const page = await stage.page("/approvals", { scheme: "light" });
+  const theme = () => page.evaluate(() => getComputedStyle(document.body).colorScheme);
+  await page.getByRole("button", { name: /^Theme/ }).click();
+  await page.getByRole("button", { name: "Theme: light" }).click();
+  await page.getByRole("button", { name: "Theme: dark" }).waitFor();
+  expect(await theme()).toBe("dark");
+  await page.reload();
+  await page.getByRole("button", { name: "Theme: dark" }).waitFor();
+  expect(await theme()).toBe("dark");
+});
+
+async function axe(page: Page, name: string): Promise<string[]> {
+  await page.evaluate(AXE);
+  return await page.evaluate(async (where) => {
+    // deno-lint-ignore no-explicit-any
+    const { violations } = await (globalThis as any).axe.run();
+    // deno-lint-ignore no-explicit-any
+    return violations.flatMap((violation: any) =>
+      // deno-lint-ignore no-explicit-any
+      violation.nodes.map((node: any) => `${where}: ${violation.id}: ${node.target.join(" ")}`)
+    );
+  }, name);
+}
+
+// One of each kind, held and done.
+async function fill(): Promise<Record<string, string>> {
+  stage.write("src/held.ts", "const a = 1;\nconst b = 2;\nconst c = 3;\n");
+  const held = await stage.hold("held.ts", "const a = 1;\nconst b = 20;\nconst c = 3;\n");
+  const command = await stage.submit("run_command", {
+    command: "npm publish --tag next | tee log",
+  });
+  const done = await stage.submit("write_file", { path: "free/done.ts", content: "export {};\n" });
+  const blocked = await stage.submit("write_file", { path: ".env", content: "KEY=1\n" });
+  const rejected = await stage.hold("no.ts", "no\n");
+  await stage.api("POST", `/api/actions/${rejected.id}/reject`, { reason: "not here" });
+  return {
+    write: `/approvals?id=${held.id}`,
+    split: `/approvals?id=${held.id}&view=split`,
+    command: `/approvals?id=${command.id}`,
+    queue: "/approvals",
+    actions: "/actions",
+    done: `/actions/${done.id}`,
+    blocked: `/actions/${blocked.id}`,
+    rejected: `/actions/${rejected.id}`,
+    nobody: "/actions/00000000-0000-7000-8000-000000000000",
+    sessions: "/sessions",
+    nowhere: "/policy",
+  };
+}

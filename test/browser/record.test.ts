@@ -1,0 +1,84 @@
+import { existsSync, readFileSync } from "node:fs";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { settled, Stage, until } from "./stage.ts";
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await Stage.open();
+});
+afterEach(async () => expect(await stage.clear()).toEqual([]));
+afterAll(() => stage?.close());
+
+const file = (name: string) => `${stage.folder}/my-app/free/${name}`;
+
+async function done(name: string, content: string) {
+  return await stage.submit("write_file", { path: `free/${name}`, content });
+}
+
+test("the life of an action stands there step by step, with actor and audit number", async () => {
+  const { id } = await stage.hold("life.ts", "x\n");
+  const page = await stage.page(`/approvals?id=${id}`);
+  await settled(page);
+  await page.keyboard.press("a");
+  await page.getByText("Nothing waits for you").waitFor();
+  await page.getByRole("link", { name: "View" }).click();
+  const life = page.getByLabel("What happened");
+  await life.getByText("Done").waitFor();
+  const steps = await life.locator(".timeline-word").allTextContents();
+  expect(steps).toEqual(["Submitted", "Approved", "Started", "Done"]);
+  const { timeline } = await stage.detail(id);
+  for (const { seq } of timeline) await life.getByText(`audit #${seq}`, { exact: true }).waitFor();
+});
+
+test("rolling back shows what would change, then changes it, and can be asked for again", async () => {
+  stage.write("free/back.ts", "before\n");
+  const { id } = await done("back.ts", "after\n");
+  const page = await stage.page(`/actions/${id}`);
+  await page.getByRole("button", { name: "Roll back" }).click();
+  await page.getByText("This is what changes on disk").waitFor();
+  await page.locator(".undo .line-add", { hasText: "before" }).waitFor();
+  expect(readFileSync(file("back.ts"), "utf8")).toBe("after\n");
+  await page.keyboard.press("Control+Enter");
+  await page.getByText("Rolled back:").waitFor();
+  expect(readFileSync(file("back.ts"), "utf8")).toBe("before\n");
+  await page.getByRole("button", { name: "Replay" }).click();
+  await page.getByText("Asked for again").waitFor();
+  await until("it is written again", () => readFileSync(file("back.ts"), "utf8") === "after\n");
+  expect(page.url()).not.toContain(id);
+});
+
+test("a file that has changed since is not touched until a person says how", async () => {
+  const { id } = await done("new.ts", "of the agent\n");
+  stage.write("free/new.ts", "of the agent\nand mine\n");
+  const page = await stage.page(`/actions/${id}`);
+  await page.getByRole("button", { name: "Roll back" }).click();
+  await page.getByText("It has changed since the agent wrote it").waitFor();
+  await page.locator(".undo .line-add", { hasText: "and mine" }).waitFor();
+  expect(readFileSync(file("new.ts"), "utf8")).toBe("of the agent\nand mine\n");
+  await page.getByRole("button", { name: "Overwrite" }).click();
+  await page.getByText("Rolled back:").waitFor();
+  expect(existsSync(file("new.ts"))).toBe(false);
+});
+
+test("a command's output and exit code stand on its record", async () => {
+  const { id } = await stage.submit("run_command", { command: "echo hello" });
+  await stage.api("POST", `/api/actions/${id}/approve`, {});
+  const { claim_id } = await stage.api("POST", `/api/actions/${id}/claim`, {}, "agent");
+  const result = { exit_code: 3, output: "hello \x1b[31m\n", truncated: true, duration_ms: 1200 };
+  await stage.api("POST", `/api/actions/${id}/result`, { claim_id, ...result }, "agent");
+  const page = await stage.page(`/actions/${id}`);
+  const output = page.getByLabel("Output", { exact: true });
+  await output.getByText("exit code 3").waitFor();
+  await output.getByText("1.2 s").waitFor();
+  await output.getByText("[U+001B]").waitFor();
+  await output.getByText("head and tail are kept").waitFor();
+  expect(await page.getByRole("button", { name: "Roll back" }).isDisabled()).toBe(true);
+});
+
+test("a move shows both paths", async () => {
+  stage.write("src/from.ts", "x\n");
+  const { id } = await stage.submit("move_file", { from: "src/from.ts", to: "src/deep/to.ts" });
+  const page = await stage.page(`/approvals?id=${id}`);
+  await page.locator(".headline", { hasText: "Move src/from.ts to src/deep/to.ts" }).waitFor();
+  await page.getByRole("cell", { name: "src/deep/to.ts" }).waitFor();
+});

@@ -1,0 +1,44 @@
+import { bind, useKeys } from "./keys.ts";
+import type { Review } from "./review.ts";
+
+interface Ways {
+  turnView: () => void;
+  scroll: (pages: number) => void;
+  openRecord: () => void;
+}
+
+/** The keys of a card: decide, read on, look closer. */
+export function useReviewKeys(review: Review, ways: Ways): void {
+  const step = review.mode.value;
+  useKeys([
+    ...bind(
+      "Decide",
+      ["a", "Approve", () => step === "idle" && review.approve()],
+      ["r", "Reject", () => step === "idle" && review.open("reject")],
+      ["e", "Edit", () => step === "idle" && review.open("edit")],
+      [
+        "y",
+        "Approve all the same, in the second step",
+        () => step === "confirm" && review.approve(true),
+      ],
+      ["mod+enter", "Go on with an edit", () => goOn(review)],
+      ["escape", "Back", () => review.close()],
+    ),
+    ...bind(
+      "Show",
+      ["d", "Unified or split", ways.turnView],
+      ["space", "Read on", () => ways.scroll(1)],
+      ["shift+space", "Read back", () => ways.scroll(-1)],
+    ),
+    ...bind(
+      "Move",
+      ["o", "Open the record", ways.openRecord],
+      ["enter", "Open the record", ways.openRecord],
+    ),
+  ]);
+}
+
+function goOn(review: Review): void {
+  if (review.mode.value === "edit") review.open("check");
+  else if (review.mode.value === "check") review.approveEdited();
+}
