@@ -1,6 +1,6 @@
 import { build } from "esbuild";
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -56,6 +56,7 @@ async function programOf(path: string): Promise<string[]> {
     outfile,
     logLevel: "error",
   });
+  onTestFinished(() => rmSync(outfile, { force: true }));
   return [outfile];
 }
 

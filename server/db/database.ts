@@ -28,6 +28,7 @@ export class Database {
   #connection: Promise<Client> | null = null;
   #queue: Promise<unknown> = Promise.resolve();
   #closed = false;
+  #closing: Promise<void> | null = null;
 
   private constructor(path: string, options: DatabaseOptions) {
     this.path = path;
@@ -66,9 +67,8 @@ export class Database {
   }
 
   /** Waits for the queue, folds the write-ahead log into the file and lets go of it. */
-  async close(): Promise<void> {
-    if (this.#closed) return;
-    await this.exclusive(async () => {
+  close(): Promise<void> {
+    return this.#closing ??= this.exclusive(async () => {
       const client = await this.#connection?.catch(() => null);
       this.#closed = true;
       await client?.execute("PRAGMA wal_checkpoint(TRUNCATE)").catch(() => {});

@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import type { Database } from "./database.ts";
 
 /** Above this a check at every start would hold the event loop too long; `verify` checks it all. */
-const QUICK_CHECK_BYTES = 32 * 1024 * 1024;
+const QUICK_CHECK_BYTES = 16 * 1024 * 1024;
 
 /** Reads the whole of a small database once. @throws an error that `isDamage` knows */
 export async function checkHealth(database: Database): Promise<void> {

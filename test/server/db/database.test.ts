@@ -99,7 +99,7 @@ test("a lock that stays is told as unavailable, and everything works once it is 
 test("a closed database has its log in the file, and says that it is closed", async () => {
   const database = await openTable();
   await database.batch([sql("INSERT INTO t VALUES (1)")]);
-  await database.close();
+  await Promise.all([database.close(), database.close()]);
   await database.close();
   await expect(database.all("SELECT 1")).rejects.toMatchObject({ code: "unavailable" });
   await expect(database.batch([sql("SELECT 1")])).rejects.toMatchObject({ code: "unavailable" });

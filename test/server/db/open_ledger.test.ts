@@ -120,6 +120,22 @@ test("a statement that fails takes the whole change with it, and the next one go
   expect(events[0]!.seq).toBe(1);
 });
 
+test("a full disk is told, leaves nothing half done, and is over when there is room", async () => {
+  const { ledger, published, public_key } = await openIn(makeFolder());
+  await ledger.commit({ statements: [], events: [event()] });
+  const [pages] = await ledger.all("PRAGMA page_count");
+  await ledger.all(`PRAGMA max_page_count = ${pages!.page_count}`);
+  const big = { statements: [insertBlob("x".repeat(100_000))], events: [event()] };
+  await expect(ledger.commit(big)).rejects.toMatchObject({
+    code: "unavailable",
+    message: expect.stringContaining("the disk is full"),
+  });
+  expect(published).toHaveLength(1);
+  expect(await ledger.all("SELECT 1 FROM blobs")).toEqual([]);
+  expect((await ledger.commit(big)).events).toMatchObject([{ seq: 2 }]);
+  expect(await verify(ledger, public_key)).toMatchObject({ ok: true, events: 2 });
+});
+
 test("a head that somebody else has moved is read again, nothing is lost or left out", async () => {
   const folder = makeFolder();
   const { ledger, public_key } = await openIn(folder);
