@@ -27,7 +27,7 @@ function processIo(): Io {
   });
   return {
     env: { ...process.env },
-    cwd: process.cwd(),
+    cwd: workingFolder(),
     pid: process.pid,
     stdin: process.stdin,
     stdout: process.stdout,
@@ -43,6 +43,14 @@ function killGroup(pid: number): void {
     process.kill(-pid, "SIGKILL");
   } catch {
     // It has ended by itself.
+  }
+}
+
+function workingFolder(): string {
+  try {
+    return process.cwd();
+  } catch {
+    return "/"; // deleted under our feet; no project ever is at the root
   }
 }
 

@@ -3,6 +3,7 @@ import { VERSION } from "../server/constants.ts";
 import { COMMANDS } from "./commands.ts";
 import { EXIT, reportError } from "./errors.ts";
 import type { Io } from "./io.ts";
+import { visibleText } from "./visible.ts";
 
 /** Runs one command line and answers its exit code; never throws, never ends the process. */
 export async function run(argv: string[], io: Io): Promise<number> {
@@ -27,7 +28,7 @@ async function createProgram(argv: string[], io: Io): Promise<CommandUnknownOpts
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => io.stderr.write(text),
-      outputError: (text, write) => write(text.replace(/^error: /, "gate: ")),
+      outputError: (text, write) => write(visibleText(text.replace(/^error: /, "gate: "))),
       getOutHelpWidth: () => io.stdout.columns ?? 80,
       getErrHelpWidth: () => io.stderr.columns ?? 80,
     })

@@ -5,6 +5,7 @@ import { CliError, EXIT, Exit } from "../errors.ts";
 import { readData } from "../input.ts";
 import type { Io } from "../io.ts";
 import { print, printJson } from "../output.ts";
+import { visibleLine, visibleText } from "../visible.ts";
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
@@ -64,24 +65,22 @@ function checkPath(given: string): string {
 
 function printHead(io: Io, answer: Response): void {
   print(io, `HTTP/1.1 ${answer.status} ${answer.statusText}`);
-  for (const [name, value] of answer.headers) print(io, `${name}: ${value}`);
+  for (const [name, value] of answer.headers) print(io, visibleLine(`${name}: ${value}`));
   print(io);
 }
 
-/** Bytes as they come, so that an event stream can be followed; JSON is indented on a terminal. */
+/** As it comes, so that an event stream can be followed; on a terminal nothing in it can act. */
 async function printBody(io: Io, answer: Response): Promise<void> {
   const isJson = answer.headers.get("content-type")?.includes("json") === true;
-  if (isJson && io.stdout.isTTY) {
-    printJson(io, await answer.json());
-    return;
-  }
-  let last = 0;
+  if (isJson && io.stdout.isTTY) return printJson(io, await answer.json());
+  const decoder = new TextDecoder();
+  let last = "\n";
   for await (const chunk of answer.body ?? []) {
-    io.stdout.write(chunk);
-    last = chunk.at(-1) ?? last;
+    const text = decoder.decode(chunk, { stream: true });
+    io.stdout.write(io.stdout.isTTY ? visibleText(text) : chunk);
+    last = text.at(-1) ?? last;
   }
-  const newline = 10;
-  if (isJson && last !== newline) print(io);
+  if (isJson && last !== "\n") print(io);
 }
 
 const HELP = `

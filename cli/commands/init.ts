@@ -13,7 +13,7 @@ import { type Io, isInteractive } from "../io.ts";
 import { paint, print, say } from "../output.ts";
 import { placeOf, userHome } from "../place.ts";
 import { CONFIG_FILE } from "../project.ts";
-import { visibleText } from "../visible.ts";
+import { visibleLine, visibleText } from "../visible.ts";
 
 interface InitOptions {
   yes?: boolean;
@@ -98,8 +98,8 @@ function knownAnswers(io: Io, before: string | null, options: InitOptions): Answ
 }
 
 function showPlan(io: Io, file: string, { before, after }: Plan): void {
-  if (before === after) return print(io, `${file} needs no change.`);
-  print(io, before === null ? `Creates ${file}:` : `Changes ${file}:`);
+  if (before === after) return print(io, `${visibleLine(file)} needs no change.`);
+  print(io, `${before === null ? "Creates" : "Changes"} ${visibleLine(file)}:`);
   for (const line of before === null ? after.trimEnd().split("\n") : lineDiff(before, after)) {
     const style = line.startsWith("-") ? "red" : "green";
     print(io, `  ${paint(io, before === null ? "dim" : style, visibleText(line))}`);

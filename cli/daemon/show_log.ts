@@ -1,7 +1,7 @@
 import type { Io } from "../io.ts";
 import { paint, print } from "../output.ts";
 import { placeOf } from "../place.ts";
-import { visibleLine } from "../visible.ts";
+import { visibleJson, visibleLine } from "../visible.ts";
 import { LogFollower } from "./follow_log.ts";
 import { logPath, rotatedPath } from "./log_file.ts";
 
@@ -45,8 +45,8 @@ function readAll(path: string): string[] {
 }
 
 function format(io: Io, line: string, { json }: ShowLogOptions): string {
-  if (json || !io.stdout.isTTY) return visibleLine(line);
   try {
+    if (json || !io.stdout.isTTY) return visibleJson(JSON.parse(line), 0);
     const { at, level, message, ...fields } = JSON.parse(line) as Record<string, unknown>;
     const style = level === "error" ? "red" : level === "warn" ? "yellow" : "dim";
     const rest = Object.entries(fields).map(([name, value]) => `${name}=${JSON.stringify(value)}`);

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -36,6 +36,16 @@ test("LogFile keeps five files, each within its size, and goes on after a restar
     expect(mode & 0o777).toBe(0o600);
   }
   expect(readFileSync(path(), "utf8")).toContain('"start":3,"n":24');
+});
+
+test("LogFile opens a new file once another program has moved it", () => {
+  const file = new LogFile(path());
+  file.write({ n: 1 });
+  renameSync(path(), `${path()}.moved`);
+  file.reopen();
+  file.write({ n: 2 });
+  file.close();
+  expect(readFileSync(path(), "utf8")).toBe('{"n":2}\n');
 });
 
 test("LogFollower loses no line and repeats none over rotations", () => {
