@@ -24,8 +24,12 @@ export function takeOwnership(folder: string, pid: number): OwnerLock {
     throw takenError(folder, readPid(pidFile), cause);
   }
   writeFileSync(pidFile, `${pid}\n`, { mode: 0o600 });
+  let isHeld = true;
   return {
     release() {
+      // Once: later the file may be another owner's.
+      if (!isHeld) return;
+      isHeld = false;
       rmSync(pidFile, { force: true });
       lock.close();
     },

@@ -25,12 +25,17 @@ import {
  */
 const GAP = 1_000_000;
 
-/** How many events readers can come back to. */
-const KEEP = 50_000;
-const PRUNE_EVERY = 1_000;
+/** What bounds a stream. */
+export interface StreamLimits {
+  /** How many events readers can come back to. */
+  keep: number;
+  /** How many are kept before older ones are looked for and forgotten. */
+  prune_every: number;
+  /** How many wait for a registry that cannot be written (a full disk) before some are dropped. */
+  unsaved: number;
+}
 
-/** How many events wait for a registry that cannot be written (a full disk) before some go. */
-const UNSAVED_LIMIT = 10_000;
+const LIMITS: StreamLimits = { keep: 50_000, prune_every: 1_000, unsaved: 10_000 };
 
 const PAGE = 500;
 
@@ -53,14 +58,18 @@ export class Stream {
   #closing = false;
   #head: number;
   #floor: number;
-  #untilPrune = PRUNE_EVERY;
+  readonly #limits: StreamLimits;
+  #untilPrune: number;
 
   private constructor(
     registry: Database,
     bus: Bus,
     log: Environment["log"],
     bounds: { newest: number; oldest: number | null },
+    limits: StreamLimits,
   ) {
+    this.#limits = limits;
+    this.#untilPrune = limits.prune_every;
     this.#registry = registry;
     this.#bus = bus;
     this.#log = log;
@@ -68,8 +77,13 @@ export class Stream {
     this.#floor = bounds.oldest === null ? bounds.newest : bounds.oldest - 1;
   }
 
-  static async open(registry: Database, bus: Bus, log: Environment["log"]): Promise<Stream> {
-    return new Stream(registry, bus, log, await findBounds(registry));
+  static async open(
+    registry: Database,
+    bus: Bus,
+    log: Environment["log"],
+    limits: StreamLimits = LIMITS,
+  ): Promise<Stream> {
+    return new Stream(registry, bus, log, await findBounds(registry), limits);
   }
 
   /** The newest cursor, 0 before the first event. */
@@ -186,15 +200,15 @@ export class Stream {
   async #prune(saved: number): Promise<void> {
     this.#untilPrune -= saved;
     if (this.#untilPrune > 0) return;
-    this.#untilPrune = PRUNE_EVERY;
-    const oldest = await findOldestKept(this.#registry, KEEP);
+    this.#untilPrune = this.#limits.prune_every;
+    const oldest = await findOldestKept(this.#registry, this.#limits.keep);
     if (oldest === null) return;
     this.#floor = Math.max(this.#floor, oldest - 1);
     await this.#registry.batch([pruneBelow(oldest)]);
   }
 
   #boundUnsaved(): void {
-    const tooMany = this.#unsaved.length - UNSAVED_LIMIT;
+    const tooMany = this.#unsaved.length - this.#limits.unsaved;
     if (tooMany <= 0) return;
     const dropped = this.#unsaved.splice(0, tooMany).at(-1);
     this.#floor = Math.max(this.#floor, dropped?.cursor ?? 0);

@@ -1,4 +1,12 @@
-import { expect, test } from "vitest";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import type { AuditEvent } from "../../../server/audit/schema.ts";
+import { REGISTRY_MIGRATIONS } from "../../../server/db/registry_migrations.ts";
+import { openSound } from "../../../server/db/sound.ts";
+import { Bus } from "../../../server/events/bus.ts";
+import { Stream, type StreamLimits } from "../../../server/events/stream.ts";
 import { Database } from "../../../server/db/database.ts";
 import type { PublishedEvent } from "../../../server/events/schema.ts";
 import { createTestGate, testCaller, type TestGate } from "../../helpers.ts";
@@ -66,6 +74,70 @@ async function hashOfEvent(gate: TestGate, seq: number): Promise<string> {
   await ledger.close();
   return String(rows[0]!.hash);
 }
+
+/** A stream of its own on a new registry, with small bounds. */
+async function openStream(limits: StreamLimits) {
+  const folder = mkdtempSync(join(tmpdir(), "gate-stream-"));
+  const { database } = await openSound(join(folder, "gate.db"), {
+    migrations: REGISTRY_MIGRATIONS,
+    now: Date.now,
+  });
+  const warnings: string[] = [];
+  const log = (_level: string, message: string) => void warnings.push(message);
+  const stream = await Stream.open(database, new Bus(), log, limits);
+  onTestFinished(async () => {
+    await stream.close();
+    await database.close();
+    rmSync(folder, { recursive: true });
+  });
+  let seq = 0;
+  const append = (count: number) => {
+    for (let n = 0; n < count; n++) stream.append([sessionStarted(++seq)]);
+  };
+  return { stream, database, warnings, append };
+}
+
+const sessionStarted = (seq: number): AuditEvent => ({
+  seq,
+  at: "2026-01-01T00:00:00.000Z",
+  project_id: "test",
+  session_id: "s",
+  action_id: null,
+  type: "session.started",
+  actor: { kind: "agent", id: "a" },
+  data: {},
+  prev_hash: `${seq - 1}`,
+  hash: `${seq}`,
+});
+
+test("old events are forgotten, and readers who would need them are told", async () => {
+  const { stream, database, append } = await openStream({ keep: 10, prune_every: 5, unsaved: 99 });
+  append(40);
+  const rows = () => database.all("SELECT count(*) AS n FROM stream");
+  await vi.waitFor(async () => expect(await rows()).toEqual([{ n: 10 }]), 10_000);
+  expect(await stream.since(29, 100)).toBeNull();
+  expect(seqs(await stream.since(30, 100))).toEqual([31, 32, 33, 34, 35, 36, 37, 38, 39, 40]);
+});
+
+test("a registry that cannot be written keeps nobody waiting and fills no memory", async () => {
+  const { stream, database, warnings, append } = await openStream({
+    keep: 100,
+    prune_every: 100,
+    unsaved: 5,
+  });
+  await database.all("PRAGMA query_only = ON");
+  append(8);
+  await vi.waitFor(() =>
+    expect(warnings).toContain(
+      "Cannot keep events for readers that come back",
+    ), 10_000);
+  expect(await stream.since(2, 100)).toBeNull();
+  expect(seqs(await stream.since(3, 100))).toEqual([4, 5, 6, 7, 8]);
+  await database.all("PRAGMA query_only = OFF");
+  append(1);
+  await stream.close();
+  expect(seqs(await stream.since(4, 100))).toEqual([5, 6, 7, 8, 9]);
+});
 
 test("a listener that throws is dropped; the commit and the others do not notice", async () => {
   const gate = await createTestGate();
