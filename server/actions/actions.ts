@@ -7,7 +7,7 @@ import { approve, cancel, reject } from "./decide.ts";
 import { detailOf } from "./detail.ts";
 import { approveWithEdit } from "./edit.ts";
 import type { Entered, Road } from "./enter.ts";
-import { carryOut, settleCrashed } from "./execute.ts";
+import { carryOut, settleLeft } from "./execute.ts";
 import { Expiry } from "./expiry.ts";
 import { loadAction } from "./record.ts";
 import { replay } from "./replay.ts";
@@ -58,14 +58,18 @@ export class Actions {
 
   constructor(services: ActionServices) {
     this.#services = services;
-    this.#road = { services, serial: new Serial(), expiry: new Expiry(services) };
+    const executor = { services, serial: new Serial(), underWay: new Set<string>() };
+    const settle = async (left: ActionRow) => {
+      if (!executor.underWay.has(left.id)) await settleLeft(executor, left);
+    };
+    this.#road = { ...executor, expiry: new Expiry(services, settle) };
     this.#waiters = new Waiters(services.bus, services.project_id);
   }
 
   /** Settles what a crash left open: intents by looking at the files, commands as `unknown`. */
   async recover(): Promise<void> {
     const { ledger } = this.#services;
-    for (const row of await listRunning(ledger)) await settleCrashed(this.#services, row);
+    for (const row of await listRunning(ledger)) await settleLeft(this.#road, row);
     for (const row of await listUnstarted(ledger)) await carryOut(this.#road, row);
     await this.#road.expiry.start();
   }

@@ -4,13 +4,14 @@ import type { Session } from "../sessions/schema.ts";
 import { type FileImage, readImage } from "../runtime/files.ts";
 import { keepContents } from "./contents.ts";
 import { drawUp } from "./draft.ts";
-import { type Executor, MAX_READ_BYTES, perform, recordStarted, unreadable } from "./execute.ts";
+import { type Executor, MAX_READ_BYTES, perform, unreadable, whileUnderWay } from "./execute.ts";
 import type { Expiry } from "./expiry.ts";
 import { judge, type Judgement } from "./judge.ts";
 import type { Asked } from "./plan.ts";
 import { actorOf, BY_POLICY, BY_SYSTEM, eventOf } from "./record.ts";
 import { blockedDraft, type NewRow, rowOf, type RowParts } from "./rows.ts";
 import { timestamp } from "./services.ts";
+import { recordStarted } from "./start.ts";
 import { type ActionRow, findTwin, insertAction, toRow, unlessTwin, whereStands } from "./store.ts";
 
 /** What the verbs of one project share. */
@@ -113,8 +114,11 @@ async function doNow(
 ): Promise<Entered> {
   const { services, serial } = road;
   const events = [submittedEvent(row, caller), decidedEvent(row)];
-  const { started, intents } = await recordStarted(services, row, contents, { events });
-  return { row: await serial.run(() => perform(services, started!, intents)), image: null };
+  return await whileUnderWay(road, row.id, async () => {
+    road.expiry.soon();
+    const { started, intents } = await recordStarted(services, row, contents, { events });
+    return { row: await serial.run(() => perform(services, started!, intents)), image: null };
+  });
 }
 
 async function readNow(road: Road, row: NewRow, caller: Caller): Promise<Entered> {

@@ -1,17 +1,15 @@
-import { dirname } from "node:path";
 import { readBlob } from "../db/blobs.ts";
 import type { NewEvent, Statement } from "../db/ledger.ts";
 import { applyChange, type FileImage, readImage } from "../runtime/files.ts";
-import { missingFolders, removeEmptyFolders } from "../runtime/folder.ts";
-import { insertIntent, type IntentRow, listIntents, settleIntent } from "./journal/store.ts";
+import { removeEmptyFolders } from "../runtime/folder.ts";
+import { type IntentRow, listIntents, settleIntent } from "./journal/store.ts";
 import { settleByLooking, type Settled, settleFailure } from "./journal/settle.ts";
-import type { PlannedChange } from "./plan.ts";
 import { recheck } from "./recheck.ts";
 import { BY_SYSTEM, eventOf, loadAction } from "./record.ts";
 import { type Serial } from "./serial.ts";
 import { type ActionServices, timestamp } from "./services.ts";
-import type { NewRow } from "./rows.ts";
-import { type ActionRow, insertAction, toRow, updateAction, whereStands } from "./store.ts";
+import { startOf } from "./start.ts";
+import { type ActionRow, toRow, updateAction, whereStands } from "./store.ts";
 import { undoneOf } from "./undone.ts";
 
 /** A larger file is not handed to an agent in one piece. */
@@ -21,56 +19,38 @@ export const MAX_READ_BYTES = 4 * 1024 * 1024;
 export interface Executor {
   services: ActionServices;
   serial: Serial;
+  /** Actions that are being done just now, or are about to be. */
+  underWay: Set<string>;
+}
+
+/** Does something about an action that nobody else may meanwhile take for left behind. */
+export async function whileUnderWay<T>(
+  { underWay }: Executor,
+  id: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  underWay.add(id);
+  try {
+    return await work();
+  } finally {
+    underWay.delete(id);
+  }
 }
 
 /** Does what was approved and not begun, once; the row as it stands afterwards. */
 export function carryOut(executor: Executor, row: ActionRow): Promise<ActionRow> {
-  return executor.serial.run(async () => {
-    const { services } = executor;
-    await services.environment.fault?.("decided");
-    try {
-      await recheck(services, row);
-    } catch (error) {
-      return await refuse(services, row, messageOf(error));
-    }
-    if (row.tool === "read_file") return await lookAt(services, row);
-    return await begin(services, row);
-  });
-}
-
-/** What a row that begins at once has to be committed with: its start and its intents. */
-function startOf(services: ActionServices, row: NewRow) {
-  const { environment, project_id } = services;
-  const claim_id = environment.id();
-  const started_at = timestamp(environment);
-  const intents = (row.plan?.changes ?? []).map((change) =>
-    intentOf(row, change, environment.id())
-  );
-  const statements = intents.map((intent) =>
-    insertIntent(project_id, { ...intent, digest: row.digest, claim_id, created_at: started_at })
-  );
-  return { fields: { execution: "running" as const, claim_id, started_at }, intents, statements };
-}
-
-/**
- * Records an action together with its start, in one commit before any file is touched; null where
- * the condition `only` did not hold.
- */
-export async function recordStarted(
-  services: ActionServices,
-  row: NewRow,
-  contents: Statement[],
-  { events, only }: { events: NewEvent[]; only?: Statement },
-): Promise<{ started: ActionRow | null; intents: IntentRow[] }> {
-  const { fields, intents, statements } = startOf(services, row);
-  const begun = { ...row, ...fields };
-  const { rows } = await services.ledger.commit({
-    statements: [...contents, insertAction(begun, only), ...statements],
-    events: [...events, eventOf(begun, "action.started", BY_SYSTEM)],
-    when: whereStands(services.project_id, row.id, { claim_id: fields.claim_id }),
-  });
-  const inserted = rows[contents.length]?.[0];
-  return { started: inserted ? toRow(inserted) : null, intents };
+  return whileUnderWay(executor, row.id, () =>
+    executor.serial.run(async () => {
+      const { services } = executor;
+      await services.environment.fault?.("decided");
+      try {
+        await recheck(services, row);
+      } catch (error) {
+        return await refuse(services, row, messageOf(error));
+      }
+      if (row.tool === "read_file") return await lookAt(services, row);
+      return await begin(services, row);
+    }));
 }
 
 /** Does what has been committed as begun. Only from within the project's turn. */
@@ -85,15 +65,22 @@ export async function perform(
   return await finish(services, row, settled);
 }
 
-/** Settles at start what a crash left begun, and does what was approved and never begun. */
-export async function settleCrashed(services: ActionServices, row: ActionRow): Promise<ActionRow> {
-  const why = "The gate stopped before it was done";
-  if (row.tool === "run_command") {
-    const error = "The gate stopped while it ran: what came of it is not known";
-    return await finish(services, row, { execution: "unknown", error, intents: [] });
-  }
-  const intents = await listIntents(services.ledger, row.id);
-  return await finish(services, row, await settleByLooking(intents, contentsOf(services), why));
+/** Settles what was begun and left behind, by a crash or a ledger that could not be written. */
+export function settleLeft(executor: Executor, left: ActionRow): Promise<ActionRow> {
+  return executor.serial.run(async () => {
+    const { services } = executor;
+    const row = await loadAction(services, left.id);
+    if (row.execution !== "running") return row;
+    if (row.tool === "run_command") {
+      const error = "The gate stopped while it ran: what came of it is not known";
+      return await finish(services, row, { execution: "unknown", error, intents: [] });
+    }
+    const intents = await listIntents(services.ledger, row.id);
+    const why = "The gate stopped before it was done";
+    const settled = await settleByLooking(intents, contentsOf(services), why);
+    if (settled.execution === "succeeded") removeEmptyFolders(row.plan?.emptied_folders ?? []);
+    return await finish(services, row, settled);
+  });
 }
 
 async function begin(services: ActionServices, row: ActionRow): Promise<ActionRow> {
@@ -235,24 +222,6 @@ async function conclude(
   });
   const ended = rows[0]?.[0];
   return ended ? toRow(ended) : await loadAction(services, row.id);
-}
-
-function intentOf(row: NewRow, change: PlannedChange, id: string): IntentRow {
-  const { path, before, after } = change;
-  return {
-    id,
-    action_id: row.id,
-    path,
-    before_sha256: before?.sha256 ?? null,
-    after_sha256: after?.sha256 ?? null,
-    state: "open",
-    data: {
-      mode: after?.mode ?? null,
-      before_mode: before?.mode ?? null,
-      temporary: `.gate-${id.replaceAll("-", "")}`,
-      new_folders: after ? missingFolders(dirname(path)) : [],
-    },
-  };
 }
 
 function contentsOf(services: ActionServices) {

@@ -15,15 +15,23 @@ const LOOK_AGAIN_MS = 30_000;
 /** Beyond its own time-out, for a command whose holder has vanished. */
 const HOLDER_GRACE_MS = 60_000;
 
-/** Ends what nobody decided in time. Never an approval. */
+/** Ends what nobody decided in time, which is never an approval, and what was left behind. */
 export class Expiry {
   readonly #services: ActionServices;
+  readonly #settle: (left: ActionRow) => Promise<unknown>;
   #timer: ReturnType<typeof setTimeout> | null = null;
   #at = Infinity;
   #closed = false;
 
-  constructor(services: ActionServices) {
+  /** `settle` is given what is recorded as running, and settles it unless it really is. */
+  constructor(services: ActionServices, settle: (left: ActionRow) => Promise<unknown>) {
     this.#services = services;
+    this.#settle = settle;
+  }
+
+  /** Looks again before long: something has begun, and may be left behind. */
+  soon(): void {
+    this.schedule(timestamp(this.#services.environment, LOOK_AGAIN_MS));
   }
 
   /** Looks again when this moment has come, unless it does so sooner anyway. */
@@ -37,12 +45,13 @@ export class Expiry {
     this.#timer.unref();
   }
 
-  /** Expires what is due and gives up commands whose holder is long overdue. */
+  /** Expires what is due, settles what was left behind, gives up commands that are long overdue. */
   async expireDue(): Promise<void> {
     const { ledger, environment } = this.#services;
     for (const row of await listDue(ledger, timestamp(environment))) await this.#expire(row);
     for (const row of await listRunning(ledger)) {
-      if (row.tool === "run_command" && await this.#isOverdue(row)) await this.#giveUp(row);
+      if (row.tool !== "run_command") await this.#settle(row);
+      else if (await this.#isOverdue(row)) await this.#giveUp(row);
     }
   }
 

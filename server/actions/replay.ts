@@ -1,8 +1,9 @@
 import type { Caller } from "../auth/schema.ts";
+import { readBlob } from "../db/blobs.ts";
 import { readAsked } from "./asked.ts";
 import { enterAsked, type Entered, type Road } from "./enter.ts";
 import { actorOf, eventOf, loadAction, notPossible, requireReviewer } from "./record.ts";
-import { contentOf } from "./rollback.ts";
+import type { ActionRow } from "./store.ts";
 
 /** Submits a rolled-back write again, as a new action that passes policy like any other. */
 export async function replay(road: Road, id: string, caller: Caller): Promise<Entered> {
@@ -26,4 +27,10 @@ export async function replay(road: Road, id: string, caller: Caller): Promise<En
     })],
   });
   return entered;
+}
+
+async function contentOf(road: Road, row: ActionRow, sha256: string): Promise<Uint8Array> {
+  const content = await readBlob(road.services.ledger, sha256);
+  if (content) return content;
+  throw notPossible(row, "replay", "its content is no longer kept");
 }

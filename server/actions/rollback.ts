@@ -1,16 +1,16 @@
 import type { Caller } from "../auth/schema.ts";
-import { readBlob } from "../db/blobs.ts";
 import type { NewEvent } from "../db/ledger.ts";
 import { GateError } from "../errors.ts";
 import type { Decision } from "../policy/schema.ts";
 import type { Session } from "../sessions/schema.ts";
 import { keepContents } from "./contents.ts";
-import { perform, recordStarted } from "./execute.ts";
+import { perform, whileUnderWay } from "./execute.ts";
 import { judge } from "./judge.ts";
 import { actorOf, eventOf, loadAction, notPossible, requireReviewer } from "./record.ts";
 import { type NewRow, rowOf } from "./rows.ts";
 import type { RollbackInput, RollbackResult, RollbackToolInput } from "./schema.ts";
 import { timestamp } from "./services.ts";
+import { recordStarted } from "./start.ts";
 import {
   type ActionRow,
   onlyWhileDone,
@@ -105,13 +105,14 @@ async function undoNow(
   const contents = await keepContents(services, draft.contents);
   const only = onlyWhileDone(services.project_id, id);
   const events = undoEvents(row, caller, reason);
-  const { started, intents } = await recordStarted(services, row, contents, { events, only });
-  if (!started) {
-    throw notPossible(await loadAction(services, id), "roll back", "it was just undone");
-  }
-  const done = await perform(services, started, intents);
-  if (done.execution === "succeeded") return done;
-  throw notPossible(done, "roll back", done.error ?? "it could not be undone");
+  return await whileUnderWay(road, row.id, async () => {
+    road.expiry.soon();
+    const { started, intents } = await recordStarted(services, row, contents, { events, only });
+    if (!started) throw notPossible(await loadAction(services, id), "roll back", JUST_UNDONE);
+    const done = await perform(services, started, intents);
+    if (done.execution === "succeeded") return done;
+    throw notPossible(done, "roll back", done.error ?? "it could not be undone");
+  });
 }
 
 function undoEvents(row: NewRow, caller: Caller, reason: string | null): NewEvent[] {
@@ -151,16 +152,11 @@ async function markUndone(
   );
 }
 
+const JUST_UNDONE = "it was just undone";
+
 const BY_REVIEWER: Decision = {
   effect: "allow",
   rule: null,
   reason: "A reviewer rolled it back",
   alternative: null,
 };
-
-/** Reads the contents of a rolled-back write. @throws GateError `conflict` when they are not kept */
-export async function contentOf(road: Road, row: ActionRow, sha256: string): Promise<Uint8Array> {
-  const content = await readBlob(road.services.ledger, sha256);
-  if (content) return content;
-  throw notPossible(row, "replay", "its content is no longer kept");
-}

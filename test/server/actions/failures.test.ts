@@ -88,6 +88,33 @@ test("a rollback that fails leaves both actions as they were", async () => {
   expect(read("a.txt")).toBe("v1");
 });
 
+test("what was done and could not be recorded is settled without a restart, once", async () => {
+  const { fault } = failing("applied");
+  const { gate, actions, write, back, read } = await openGate({ fault, files: { "a.txt": "v1" } });
+  await expect(write("a.txt", "v2")).rejects.toThrow("ENOSPC");
+  const { items: [left] } = await actions.list({});
+  expect(left).toMatchObject({ status: "approved", execution: "running" });
+  await Promise.all([actions.expireDue(), actions.expireDue()]);
+  expect(await actions.get(left!.id)).toMatchObject({ execution: "succeeded", error: null });
+  const types = (await gate.audit()).filter(({ action_id }) => action_id === left!.id)
+    .map(({ type }) => type);
+  expect(types.filter((type) => type === "action.finished")).toHaveLength(1);
+  await back(left!.id);
+  expect(read("a.txt")).toBe("v1");
+});
+
+test("what is being done just now is not taken for left behind", async () => {
+  let sweep = () => Promise.resolve();
+  const { actions, write, read } = await openGate({
+    files: { "a.txt": "v1" },
+    fault: (step) => step === "temporary" ? void sweep() : undefined,
+  });
+  sweep = () => actions.expireDue();
+  expect(await write("a.txt", "v2")).toMatchObject({ execution: "succeeded" });
+  await actions.expireDue();
+  expect(read("a.txt")).toBe("v2");
+});
+
 test("a broken config blocks everything, and is said to be the reason", async () => {
   const { gate, actions, write } = await openGate({ policies: { defaultEffect: "ask" } });
   const held = await write("a.txt", "x");
