@@ -35,6 +35,26 @@ export function editConfig(text: string, wanted: Wanted[]): string {
   );
 }
 
+const LINE_WIDTH = 100;
+
+/** A new document as a person would write it: what fits on a line stands on one. */
+export function formatConfig(value: unknown, indent = ""): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const inner = `${indent}  `;
+  const parts = Array.isArray(value)
+    ? value.map((item) => formatConfig(item, inner))
+    : Object.entries(value).map(([key, item]) =>
+      `${JSON.stringify(key)}: ${formatConfig(item, inner)}`
+    );
+  const [open, close, space] = Array.isArray(value) ? ["[", "]", ""] : ["{", "}", " "];
+  if (parts.length === 0) return open + close;
+  const line = open + space + parts.join(", ") + space + close;
+  const fits = !line.includes("\n") && indent.length + line.length < LINE_WIDTH;
+  // The document itself always has a line for each key.
+  if (fits && indent !== "") return line;
+  return `${open}\n${inner}${parts.join(`,\n${inner}`)}\n${indent}${close}`;
+}
+
 /** A line diff for people: what is taken away and what is added, with the lines that stay left out. */
 export function lineDiff(before: string, after: string): string[] {
   const old = before.split("\n");

@@ -45,9 +45,32 @@ function explain(error: unknown): { message: string; next: string | null } {
     return { message: error.problem.detail, next: nextStep(error.problem.code) };
   }
   if (error instanceof GateError) return { message: error.message, next: nextStep(error.code) };
-  const message = error instanceof Error ? error.message : String(error);
-  return { message: `Unexpected failure: ${message}`, next: "gate daemon logs" };
+  const { code, path, message } = error as NodeJS.ErrnoException;
+  if (code && LOST.has(code)) {
+    return { message: "The daemon ended before it had answered", next: "gate daemon status" };
+  }
+  if (code && path) {
+    return { message: `Cannot use "${path}": ${REASONS[code] ?? message}`, next: null };
+  }
+  return { message: `Unexpected failure: ${message ?? error}`, next: "gate daemon logs" };
 }
+
+const LOST = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE"]);
+
+/** What the system means by its codes. */
+const REASONS: Record<string, string> = {
+  EACCES: "permission denied",
+  EEXIST: "something else is there",
+  EISDIR: "it is a folder",
+  ELOOP: "its links lead in a circle",
+  EMFILE: "too many files are open",
+  ENAMETOOLONG: "the name is too long",
+  ENOENT: "it does not exist",
+  ENOSPC: "the disk is full",
+  ENOTDIR: "a part of the path is no folder",
+  EPERM: "it is not permitted",
+  EROFS: "the file system is read-only",
+};
 
 function nextStep(code: string): string | null {
   return NEXT_STEPS[code] ?? null;

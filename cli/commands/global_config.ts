@@ -4,7 +4,7 @@ import { GlobalConfig } from "../../server/config/schema.ts";
 import { compilePolicy } from "../../server/policy/evaluate.ts";
 import { globalTemplate } from "../../server/policy/templates.ts";
 import { openHome } from "../../server/runtime/home.ts";
-import { readConfig } from "../config_edit.ts";
+import { formatConfig, readConfig } from "../config_edit.ts";
 import { backUp, readText, writeText } from "../config_file.ts";
 import { editText } from "../editor.ts";
 import { CliError } from "../errors.ts";
@@ -38,7 +38,7 @@ export function createCommand(io: Io) {
 function init(io: Io, dryRun: boolean): void {
   const path = pathOf(io);
   if (readText(path) !== null) return print(io, `${path} is there already.`);
-  const text = `${JSON.stringify({ version: "1", policies: globalTemplate() }, null, 2)}\n`;
+  const text = `${formatConfig({ version: "1", policies: globalTemplate() })}\n`;
   if (dryRun) return print(io, `Would create ${path}:\n${text.trimEnd()}`);
   openHome(placeOf(io).home);
   writeText(path, text, 0o600);

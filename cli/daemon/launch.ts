@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
+import { closeSync, openSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { openHome } from "../../server/runtime/home.ts";
 import { selfCommand } from "../../server/runtime/self.ts";
 import { CliError } from "../errors.ts";
 import type { Io } from "../io.ts";
@@ -26,8 +27,7 @@ const LONGEST_PAUSE_MS = 200;
  */
 export async function launchDaemon<T>(launching: Launching<T>): Promise<T> {
   const { place, around, find } = launching;
-  mkdirSync(join(place.home, "run"), { recursive: true, mode: 0o700 });
-  mkdirSync(join(place.home, "logs"), { recursive: true, mode: 0o700 });
+  openHome(place.home);
   const deadline = Date.now() + DEADLINE_MS;
   let child: Child | null = null;
   try {

@@ -1,6 +1,6 @@
 import type { Policies } from "../../server/policy/schema.ts";
 import { policyTemplate } from "../../server/policy/templates.ts";
-import { editConfig, readConfig, type Wanted } from "../config_edit.ts";
+import { editConfig, formatConfig, readConfig, type Wanted } from "../config_edit.ts";
 import type { Answers } from "./answers.ts";
 
 /** What `gate init` would make of a config file. */
@@ -31,7 +31,12 @@ export function planConfig(before: string | null, file: string, answers: Answers
       want(["policies", key], merge(known[key], value), known[key]);
     }
   }
-  return { before, after: `${editConfig(before ?? "{}", wanted).trimEnd()}\n` };
+  if (before === null) return { before, after: `${formatConfig(build(wanted))}\n` };
+  return { before, after: `${editConfig(before, wanted).trimEnd()}\n` };
+}
+
+function build(wanted: Wanted[]): unknown {
+  return readConfig(editConfig("{}", wanted), "");
 }
 
 /** Lists only grow, and keep what stands in them; everything else becomes the template's. */

@@ -69,7 +69,7 @@ export function policyTemplate(name: TemplateName): Policies {
 /** What the global config of a machine starts with. */
 export function globalTemplate(): Policies {
   return {
-    blockedPaths: [".env", ".env.*", "/etc/**", "secrets/**"],
+    blockedPaths: [".env", ".env.*", "/etc/**", "**/secrets/**"],
     blockedCommands: ["rm -rf /", "mkfs*", "* | sh"],
     maxBashOutputBytes: LIMITS.maxBashOutputBytes,
   };

@@ -10,7 +10,7 @@ const NO_BODY = new Set([101, 204, 205, 304]);
  * `node:http` serves both on Deno, Node and Bun; it neither follows redirects nor rewrites paths.
  */
 export function createSocketFetch(socketPath: string | null): Fetch {
-  const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  const agent = new Agent({ keepAlive: true });
   return async (input, init) => {
     const asked = new Request(input, init);
     const body = asked.body ? new Uint8Array(await asked.arrayBuffer()) : null;

@@ -1,5 +1,6 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
-import { editConfig, lineDiff, readConfig } from "../../cli/config_edit.ts";
+import { editConfig, formatConfig, lineDiff, readConfig } from "../../cli/config_edit.ts";
 
 const COMMENTED = `{
   // who we are
@@ -35,4 +36,22 @@ test.each(["[]", "1", "null", ""])("readConfig() refuses %j", (text) => {
 test("lineDiff() shows what goes and what comes, in order", () => {
   expect(lineDiff("a\nb\nc", "a\nx\nc\nd")).toEqual(["- b", "+ x", "+ d"]);
   expect(lineDiff("same", "same")).toEqual([]);
+});
+
+test("formatConfig() puts on a line what fits there", () => {
+  const config = { id: "web", none: {}, list: ["a", "b"], rules: [{ pattern: "x", reason: "y" }] };
+  expect(formatConfig(config)).toBe(`{
+  "id": "web",
+  "none": {},
+  "list": ["a", "b"],
+  "rules": [{ "pattern": "x", "reason": "y" }]
+}`);
+  const long = { list: Array.from({ length: 30 }, (_, n) => `entry ${n}`) };
+  expect(formatConfig(long).split("\n")).toHaveLength(34);
+});
+
+test("formatConfig() writes the very value, and lines that fit", () => {
+  fc.assert(fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
+    expect(JSON.parse(formatConfig({ value }))).toEqual(JSON.parse(JSON.stringify({ value })));
+  }));
 });

@@ -105,6 +105,26 @@ describe("help", () => {
   });
 });
 
+test.each([
+  ["a file", (folder: string) => join(folder, "file"), "it is not a folder; move it away: mv "],
+  [
+    "below a file",
+    (folder: string) => join(folder, "file", "x"),
+    "a part of the path is no folder",
+  ],
+  ["a name too long", (folder: string) => join(folder, "x".repeat(300)), "the name is too long"],
+])("a home that is %s is told plainly", async (_what, home, hint) => {
+  const other = await createTerminal();
+  writeFileSync(join(other.folder, "file"), "");
+  other.env.GATE_HOME = home(other.folder);
+  for (const args of [["token"], ["pending"], ["daemon", "start"]]) {
+    const { code, stdout, stderr } = await other.run(args);
+    expect({ code, stdout }, args.join(" ")).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toContain(hint);
+  }
+  other.close();
+});
+
 test("broken files are told with their line, never with a stack trace", async () => {
   const project = join(terminal.folder, "broken");
   mkdirSync(project);
