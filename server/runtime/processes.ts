@@ -1,6 +1,7 @@
-import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import process from "node:process";
+import { LINUX } from "./processes_linux.ts";
+import { POSIX } from "./processes_posix.ts";
+import { WINDOWS } from "./processes_windows.ts";
 
 /** A process that cannot be mistaken for a later one with the same pid. */
 export interface ProcessIdentity {
@@ -9,9 +10,23 @@ export interface ProcessIdentity {
   start_time: string;
 }
 
+/** How one operating system is asked about its processes; each answer is null where it is silent. */
+export interface ProcessTable {
+  startTime(pid: number): string | null;
+  command(pid: number): string | null;
+  /** The process that listens on this loopback port. */
+  listener(port: number): number | null;
+}
+
+const TABLES: Partial<Record<typeof process.platform, ProcessTable>> = {
+  linux: LINUX,
+  win32: WINDOWS,
+};
+const table = TABLES[process.platform] ?? POSIX;
+
 /** Who that pid is now; null when there is no such process. */
 export function identify(pid: number): ProcessIdentity | null {
-  const start_time = process.platform === "linux" ? linuxStart(pid) : psField(pid, "lstart=");
+  const start_time = Number.isInteger(pid) && pid > 0 ? table.startTime(pid) : null;
   return start_time ? { pid, start_time } : null;
 }
 
@@ -36,94 +51,11 @@ export function signalProcess(identity: ProcessIdentity, signal: "SIGTERM" | "SI
 
 /** Who listens on a loopback port, as far as this user may know. */
 export function findListener(port: number): { pid: number; command: string } | null {
-  const pid = process.platform === "linux" ? linuxListener(port) : lsofListener(port);
+  const pid = table.listener(port);
   return pid === null ? null : { pid, command: commandOf(pid) };
 }
 
 /** The command line of a process, or "unknown". */
 export function commandOf(pid: number): string {
-  if (process.platform !== "linux") return psField(pid, "command=") ?? "unknown";
-  const raw = readText(`/proc/${pid}/cmdline`)?.replaceAll("\0", " ").trim();
-  return raw || readText(`/proc/${pid}/comm`)?.trim() || "unknown";
-}
-
-function linuxStart(pid: number): string | null {
-  const stat = readText(`/proc/${pid}/stat`);
-  if (!stat) return null;
-  // The name in parentheses may hold blanks and parentheses itself: count from its end.
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  if (fields[0] === "Z" || fields[0] === "X") return null;
-  const boot = readText("/proc/sys/kernel/random/boot_id")?.trim() ?? "";
-  return `${boot}:${fields[19]}`;
-}
-
-function linuxListener(port: number): number | null {
-  const inodes = new Set([
-    ...listeningInodes("/proc/net/tcp", port),
-    ...listeningInodes("/proc/net/tcp6", port),
-  ]);
-  if (inodes.size === 0) return null;
-  for (const pid of listNames("/proc").filter((name) => /^\d+$/.test(name))) {
-    for (const fd of listNames(`/proc/${pid}/fd`)) {
-      const inode = /^socket:\[(\d+)\]$/.exec(readLink(`/proc/${pid}/fd/${fd}`) ?? "")?.[1];
-      if (inode && inodes.has(inode)) return Number(pid);
-    }
-  }
-  return null;
-}
-
-const LISTEN = "0A";
-
-function listeningInodes(file: string, port: number): string[] {
-  const wanted = port.toString(16).toUpperCase().padStart(4, "0");
-  return (readText(file) ?? "").split("\n").slice(1)
-    .map((line) => line.trim().split(/\s+/))
-    .filter((fields) => fields[1]?.endsWith(`:${wanted}`) && fields[3] === LISTEN)
-    .map((fields) => fields[9] ?? "");
-}
-
-function lsofListener(port: number): number | null {
-  const text = runQuietly("lsof", ["-nP", `-iTCP:${port}`, "-sTCP:LISTEN", "-Fp"]);
-  const pid = /^p(\d+)$/m.exec(text ?? "")?.[1];
-  return pid ? Number(pid) : null;
-}
-
-function psField(pid: number, field: string): string | null {
-  return runQuietly("ps", ["-o", field, "-p", String(pid)])?.trim() || null;
-}
-
-function runQuietly(command: string, args: string[]): string | null {
-  try {
-    return execFileSync(command, args, {
-      encoding: "utf8",
-      timeout: 5_000,
-      stdio: ["ignore", "pipe", "ignore"],
-    });
-  } catch {
-    return null;
-  }
-}
-
-function readText(path: string): string | null {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return null;
-  }
-}
-
-function readLink(path: string): string | null {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return null;
-  }
-}
-
-function listNames(path: string): string[] {
-  try {
-    return readdirSync(path);
-  } catch {
-    return [];
-  }
+  return table.command(pid) ?? "unknown";
 }

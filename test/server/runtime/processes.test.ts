@@ -10,6 +10,8 @@ import {
   isSameProcess,
   signalProcess,
 } from "../../../server/runtime/processes.ts";
+import { POSIX } from "../../../server/runtime/processes_posix.ts";
+import { readListener } from "../../../server/runtime/processes_windows.ts";
 
 test("identify() tells a process from a later one with its pid", () => {
   const me = identify(process.pid)!;
@@ -47,3 +49,28 @@ test("findListener() names who has a port, and nobody where it is free", async (
   await new Promise((resolve) => server.close(resolve));
   expect(findListener(port)).toBeNull();
 });
+
+test("ps tells the same process apart as well, whatever the time zone", () => {
+  const zone = process.env["TZ"];
+  const first = POSIX.startTime(process.pid);
+  process.env["TZ"] = "Asia/Tokyo";
+  const second = POSIX.startTime(process.pid);
+  if (zone === undefined) delete process.env["TZ"];
+  else process.env["TZ"] = zone;
+  expect(first).toMatch(/\d{4}$/);
+  expect(second).toBe(first);
+  expect(POSIX.startTime(2 ** 22 + 1)).toBeNull();
+});
+
+const NETSTAT = `
+  Proto  Local Address          Foreign Address        State           PID
+  TCP    0.0.0.0:135            0.0.0.0:0              LISTENING       1044
+  TCP    127.0.0.1:47000        0.0.0.0:0              ABH\u00d6REN         21884
+  TCP    [::1]:5173             [::]:0                 LISTENING       21885
+  TCP    127.0.0.1:54012        127.0.0.1:47001        ESTABLISHED     9120
+`;
+
+test.each([[47000, 21884], [5173, 21885], [47001, null], [54012, null], [7000, null]])(
+  "netstat: on port %i listens %s",
+  (port, pid) => expect(readListener(NETSTAT, port)).toBe(pid),
+);
