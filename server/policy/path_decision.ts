@@ -19,10 +19,12 @@ export function judgePath(
   facts: PathFacts,
   around: Surroundings,
 ): Finding[] {
+  const refused = malformed(facts.lexical);
+  if (refused.length > 0) return refused;
   const names = [facts.lexical, facts.real].map((path) =>
     namePath(path, around.roots, around.user_home)
   );
-  const found = [...malformed(facts.lexical), ...protectData(names, around.gate_home)];
+  const found = [...protectData(names, around.gate_home)];
   const spoken = rules.map((rule) => apply(rule, names)).filter((finding) => finding !== null);
   found.push(...spoken);
   if (access !== "read") found.push(...protectWrite(names));
@@ -81,7 +83,9 @@ const HIDDEN =
 
 /** Names that deceive a person or that no file system takes. */
 function malformed(path: string): Finding[] {
-  const why = HIDDEN.test(path)
+  const why = path.length > 4_096
+    ? "it is longer than 4,096 characters"
+    : HIDDEN.test(path)
     ? "it has control or invisible characters"
     : path.includes("\\")
     ? "a backslash is a separator on some systems"

@@ -25,6 +25,8 @@ import type { Shell } from "./state.ts";
 /** What expansion needs of whoever runs the script. */
 export interface Context {
   shell: Shell;
+  /** Counts work done; throws when it is too much. */
+  spend: (work: number) => void;
   /** Runs a substitution; what it prints. */
   substitute: (script: ParsedScript) => string;
   /** Runs a process substitution; the name of its pipe. */
@@ -37,10 +39,12 @@ export interface Context {
 }
 
 const MOST_ALTERNATIVES = 24;
+const MOST_TEXT = 65_536;
 
 /** The argument lists a word may become; there is always one. */
 export function expandWord(word: Word, context: Context): string[][] {
   if (!word.parts && !needsCare(word.text)) return [[word.value]];
+  context.spend(1);
   const braced = expandBraces(word);
   if (braced) return braced.length > 0 ? product(braced, context) : [[SPLIT]];
   return distinct(expandParts(partsOf(word), false, context)).map(toFields);
@@ -83,17 +87,28 @@ function unmark(text: string): string {
   return asOneWord(text.replaceAll(QUOTED, "").replaceAll(FIELD, " "));
 }
 
+const MOST_BRACED = 64;
+
 /** Each word of a brace expansion, parsed again; null without braces, empty when too many. */
 function expandBraces(word: Word): Word[] | null {
-  const brace = word.parts?.find((part) => part.type === "BraceExpansion");
-  if (!brace) return null;
-  const results = expandBraceText(brace.text);
-  if (!results) return [];
-  const before = word.text.slice(0, brace.pos - word.pos);
-  const after = word.text.slice(brace.end - word.pos);
-  const words = results.map((result) => parseWord(before + result + after));
-  const all = words.flatMap((one) => one ? expandBraces(one) ?? [one] : []);
-  return all.length > 64 ? [] : all;
+  const done: Word[] = [];
+  const queue = [word];
+  for (let word = queue.pop(); word; word = queue.pop()) {
+    const brace = word.parts?.find((part) => part.type === "BraceExpansion");
+    if (!brace) {
+      if (done.push(word) > MOST_BRACED) return [];
+      continue;
+    }
+    const results = expandBraceText(brace.text);
+    if (!results || queue.length + results.length > MOST_BRACED) return [];
+    const before = word.text.slice(0, brace.pos - word.pos);
+    const after = word.text.slice(brace.end - word.pos);
+    for (const result of results.toReversed()) {
+      const made = parseWord(before + result + after);
+      if (made) queue.push(made);
+    }
+  }
+  return done.length === 1 && done[0] === word ? null : done;
 }
 
 function parseWord(text: string): Word | null {
@@ -115,12 +130,14 @@ function product(words: Word[], context: Context): string[][] {
 function expandParts(parts: readonly WordPart[], quoted: boolean, context: Context): string[] {
   let texts = [""];
   for (const [at, part] of parts.entries()) {
+    context.spend(1 + texts.length / 4);
     let next = expandPart(part, quoted, at === 0, context);
     if (texts.length * next.length > MOST_ALTERNATIVES) next = [generalise(next)];
     if (texts.length * next.length > MOST_ALTERNATIVES) texts = [generalise(texts)];
     texts = texts.length === 1 && next.length === 1
       ? [texts[0]! + next[0]!]
       : texts.flatMap((text) => next.map((one) => text + one));
+    if (texts[0]!.length > MOST_TEXT) texts = [ANY];
   }
   return texts;
 }

@@ -5,7 +5,8 @@ export const SHELL_LIMITS = {
   bytes: 65_536,
   commands: 200,
   nesting: 64,
-  separators: 3_000,
+  separators: 2_000,
+  openers: 500,
 } as const;
 
 /** Why a text is not even parsed; null when it may be. */
@@ -72,6 +73,7 @@ interface Openers {
  */
 export function hasStrayOpener(source: string, script: ParsedScript): boolean {
   if (!/\$\(|`/.test(source)) return false;
+  if ((source.match(/\$\(|`/g)?.length ?? 0) > SHELL_LIMITS.openers) return true;
   const openers: Openers = { source, known: new Set(), data: [], leaves: [], inner: [] };
   collect(script, openers, true);
   const inData = within(openers.data);

@@ -47,6 +47,7 @@ export class Interpreter {
 
   /** Runs one node of the tree; what it prints. */
   node(node: SyntaxNode, call: Call): string {
+    this.recorder.spend(4);
     switch (node.type) {
       case "Command":
         return this.runSimple(node, call, this);
@@ -213,6 +214,7 @@ export class Interpreter {
     let printed = "";
     const ends = [];
     for (const item of node.items) {
+      this.recorder.spend(8 + call.shell.variables.size / 4);
       for (const pattern of item.pattern) expandText(pattern, context);
       const shell = call.shell.fork();
       printed += this.#statements(item.body.commands, { ...call, shell });
@@ -238,6 +240,7 @@ export class Interpreter {
     return {
       shell: call.shell,
       substitute: (script) => this.substitution(script, call),
+      spend: (work) => this.recorder.spend(work),
       connect: (script, operator) => this.#connect(script, operator, call),
       arithmetic: (expression) => reckon(expression, call, this),
       reevaluate: (text) => this.recorder.reevaluate(text, call),

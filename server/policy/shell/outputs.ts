@@ -134,15 +134,14 @@ function fromBytes(binary: string): string {
   return new TextDecoder().decode(Uint8Array.from(binary, (char) => char.charCodeAt(0)));
 }
 
+const TR = spec("-d,--delete -s,--squeeze-repeats -c,-C,--complement -t");
+
 /** `tr` with ranges and the common classes. */
 function translate(argv: readonly string[], text: string): string {
-  const parsed: Parsed = readOptions(
-    argv.slice(1),
-    spec("-d -s -c,-C,--complement --delete --squeeze-repeats"),
-  );
+  const parsed: Parsed = readOptions(argv.slice(1), TR);
   const [from = "", to = ""] = parsed.operands.map(trSet);
   if (isWild(text) || !isStatic(from + to) || has(parsed, "complement")) return ANY;
-  if (has(parsed, "d", "delete")) return [...text].filter((char) => !from.includes(char)).join("");
+  if (has(parsed, "delete")) return [...text].filter((char) => !from.includes(char)).join("");
   if (to === "") return text;
   const map = [...from].map((char, at) => [char, to[Math.min(at, to.length - 1)]!] as const);
   const table = new Map(map);

@@ -6,13 +6,30 @@ import { baseName } from "./rules.ts";
 import type { Effect, Understanding } from "./unit.ts";
 
 /** Bounds on what is followed; beyond them a person decides. */
-export const RUN_LIMITS = { commands: 400, effects: 400, depth: 12 } as const;
+export const RUN_LIMITS = {
+  commands: 400,
+  effects: 400,
+  depth: 12,
+  words: 1_000,
+  text: 65_536,
+  work: 6_000,
+} as const;
+
+/** Thrown when a bound is passed; what has been found until then stays. */
+export class Overload extends Error {}
 
 /** Notes what is found while a script is followed. */
 export class Recorder {
   readonly found: Understanding = { units: [], effects: [], doubts: [], unresolved: [] };
   readonly #seen = new Set<string>();
   #commands = 0;
+  #work = 0;
+
+  /** Counts work done; a command that takes too much of it is not followed further. */
+  spend(work: number): void {
+    this.#work += work;
+    if (this.#work > RUN_LIMITS.work) throw new Overload("it is too much to follow");
+  }
 
   /** Counts one more command; true when the bound is reached. */
   isFull(call: Call): boolean {

@@ -29,6 +29,7 @@ export class TableRunner implements Runner {
       this.doubt("code runs code too many times over", source.slice(0, 80), call);
       return ANY;
     }
+    this.recorder.spend(10 + source.length / 64);
     if (isWild(source)) {
       this.recorder.unresolved(source, call);
       this.doubt("nobody can know all of the code that is run", show(source).slice(0, 200), call);
@@ -65,6 +66,11 @@ export class TableRunner implements Runner {
       return ANY;
     }
     if (!isStatic(program)) return this.#unknown(argv, call);
+    this.recorder.spend(10 + argv.length / 4);
+    if (argv.length > RUN_LIMITS.words) {
+      this.doubt("it has too many words to follow", program, call);
+      return ANY;
+    }
     const inner = { ...call, depth: call.depth + 1 };
     const alias = call.shell.aliases.get(program);
     if (alias !== undefined) this.#alias(alias, argv, inner);

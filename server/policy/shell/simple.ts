@@ -7,6 +7,8 @@ import type { Interpreter } from "./interpreter.ts";
 import type { Variable } from "./state.ts";
 
 const MOST_LISTS = 24;
+/** One more than are followed, so that it shows when there are too many. */
+const MOST_WORDS = 1_001;
 
 /** Runs a simple command in every form that its words may take; what it prints. */
 export function runSimple(
@@ -27,7 +29,10 @@ export function runSimple(
     return capture("");
   }
   const before = assignments.map((one) => [one.name, call.shell.variables.get(one.name)] as const);
-  for (const one of assignments) assign(one, context, inner, runner);
+  for (const one of assignments) {
+    context.spend(2);
+    assign(one, context, inner, runner);
+  }
   const printed = runAll(lists, inner, runner);
   restore(before, call);
   return capture(printed);
@@ -48,12 +53,12 @@ function runAll(lists: string[][], call: Call, runner: Runner): string {
 
 function expandAll(words: readonly CommandArgument[], context: Context): string[][] {
   let lists: string[][] = [[]];
-  for (const word of words) {
+  context.spend(words.length / 4);
+  for (const word of words.slice(0, MOST_WORDS)) {
     const next = word.type === "Word" ? expandWord(word, context) : [[argument(word, context)]];
     const fitting = lists.length * next.length > MOST_LISTS ? [[merged(next)]] : next;
-    lists = lists.length === 1 && fitting.length === 1
-      ? [[...lists[0]!, ...fitting[0]!]]
-      : lists.flatMap((list) => fitting.map((fields) => [...list, ...fields]));
+    if (lists.length === 1 && fitting.length === 1) lists[0]!.push(...fitting[0]!);
+    else lists = lists.flatMap((list) => fitting.map((fields) => [...list, ...fields]));
   }
   return lists;
 }
@@ -76,6 +81,7 @@ function argument(node: Assignment, context: Context): string {
 }
 
 function itemsOf(words: readonly Word[], context: Context): string[] {
+  context.spend(words.length);
   return words.flatMap((word) => {
     const lists = expandWord(word, context);
     return lists.length === 1 ? lists[0]! : [ANY];

@@ -1,7 +1,7 @@
 import { parse } from "unbash";
 import { hasStrayOpener, isStrange, refuseText } from "./guards.ts";
 import { Interpreter } from "./interpreter.ts";
-import { Recorder } from "./recorder.ts";
+import { Overload, Recorder } from "./recorder.ts";
 import { TableRunner } from "./runner.ts";
 import { runSimple } from "./simple.ts";
 import { Shell } from "./state.ts";
@@ -51,7 +51,7 @@ export function understand(source: string, setting: Setting): Understanding {
     );
     runner.interpreter.script(script, call);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = error instanceof Overload ? error.message : "it nests too deep";
     recorder.doubt(`The command could not be followed to its end: ${why}`, call.text, call);
   }
   return recorder.found;
