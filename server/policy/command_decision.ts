@@ -1,5 +1,5 @@
 import type { CompiledPolicy } from "./compile.ts";
-import { builtin, byDefault, type Finding } from "./finding.ts";
+import { builtin, byDefault, type Finding, hasSpoken } from "./finding.ts";
 import { show } from "./holes.ts";
 import { decidePath, judgePath } from "./path_decision.ts";
 import type { PathFacts, Surroundings } from "./rule.ts";
@@ -55,11 +55,15 @@ function judgeUnit(
     const match = compareUnit(compiled, unit, units, effect !== "allow");
     if (match === "yes" && !unit.supposed) found.push({ effect, rule, reason, alternative });
     else if (match !== "no" && effect !== "allow") {
-      found.push({ effect: "ask", rule, reason: `${reason} (it may match)`, alternative });
+      const told = `${reason} (it may match)`;
+      found.push({ effect: "ask", rule, reason: told, alternative, unsure: true });
     }
   }
-  if (found.length > 0 || unit.passive) return found;
-  return [byDefault(policy.defaultEffect, `"${unit.argv.map(show).join(" ").slice(0, 200)}"`)];
+  if (unit.passive || hasSpoken(found)) return found;
+  return [
+    ...found,
+    byDefault(policy.defaultEffect, `"${unit.argv.map(show).join(" ").slice(0, 200)}"`),
+  ];
 }
 
 /** Writes and deletes go through the path rules; reads meet only what blocks or asks. */
@@ -79,7 +83,8 @@ function judgeEffect(policy: CompiledPolicy, effect: Effect, around: Surrounding
 
 /** Nobody knows whether the file is touched at all: a person decides. */
 function atMostAsk(finding: Finding): Finding {
-  return finding.effect === "deny" ? { ...finding, effect: "ask" } : finding;
+  const mere = finding.effect === "deny" && finding.rule !== null;
+  return mere ? { ...finding, effect: "ask" } : finding;
 }
 
 function analysisOf(understood: Understanding, cwd: string): Analysis {

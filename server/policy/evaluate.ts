@@ -65,9 +65,8 @@ function decide(
   const own = isRoot(request, around)
     ? [ROOT_ITSELF]
     : decidePath(policy.paths, request.access, request.path, setting);
-  const findings = tool.length > 0 && own.every((one) => one.rule === null)
-    ? tool
-    : [...tool, ...own];
+  const spoken = tool.length > 0 ? own.filter((one) => one.rule !== null) : own;
+  const findings = [...tool, ...spoken];
   return { findings, analysis: null };
 }
 

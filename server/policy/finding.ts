@@ -6,6 +6,13 @@ export interface Finding {
   rule: Rule | null;
   reason: string;
   alternative: string | null;
+  /** The rule may match: nobody can know. The default holds beside it. */
+  unsure?: boolean;
+}
+
+/** Whether a rule of the policy has certainly spoken; only then the default is silent. */
+export function hasSpoken(findings: readonly Finding[]): boolean {
+  return findings.some(({ rule, unsure }) => rule !== null && rule.source !== "builtin" && !unsure);
 }
 
 /** A finding of a rule that cannot be removed. */

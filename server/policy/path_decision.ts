@@ -1,4 +1,4 @@
-import { builtin, byDefault, type Finding } from "./finding.ts";
+import { builtin, byDefault, type Finding, hasSpoken } from "./finding.ts";
 import { isWild, show } from "./holes.ts";
 import { comparePath, namePath, type PathNames, type PathPattern } from "./match.ts";
 import { protectData, protectWrite } from "./protect.ts";
@@ -28,12 +28,21 @@ export function judgePath(
   const spoken = rules.map((rule) => apply(rule, names)).filter((finding) => finding !== null);
   found.push(...spoken);
   if (access !== "read") found.push(...protectWrite(names));
+  if (access === "delete" && holdsRoot(names[1]!, around)) {
+    found.push(builtin("ask", "never-automatic", "/", "This deletes the project's own folder"));
+  }
   if (isWild(facts.lexical)) {
     if (access !== "read") found.push(unknownTarget(access, facts.lexical));
   } else if (names[1]!.roots.length === 0) {
     found.push(outside(facts.real, names, rules));
   }
   return found;
+}
+
+function holdsRoot({ absolute, roots }: PathNames, around: Surroundings): boolean {
+  if (roots.some((below) => below.length === 0)) return true;
+  const path = `/${absolute.join("/")}`;
+  return around.roots.some((root) => root.startsWith(path === "/" ? path : `${path}/`));
 }
 
 /** As `judgePath`, with the default where no rule speaks. */
@@ -44,8 +53,8 @@ export function decidePath(
   around: Surroundings & { defaultEffect: Effect },
 ): Finding[] {
   const found = judgePath(rules, access, facts, around);
-  if (found.length > 0) return found;
-  return [byDefault(around.defaultEffect, show(facts.lexical))];
+  if (hasSpoken(found)) return found;
+  return [...found, byDefault(around.defaultEffect, show(facts.lexical))];
 }
 
 function apply(rule: PathRule, names: PathNames[]): Finding | null {
@@ -58,7 +67,8 @@ function apply(rule: PathRule, names: PathNames[]): Finding | null {
   }
   if (matches.includes("yes")) return { effect, reason, ...said };
   if (!matches.includes("maybe")) return null;
-  return { effect: "ask", reason: `${reason} (the path is not fully known)`, ...said };
+  const unsure = true;
+  return { effect: "ask", reason: `${reason} (the path is not fully known)`, ...said, unsure };
 }
 
 /** Outside every root: denied, or held when a rule of the policy names the path. */

@@ -46,6 +46,8 @@ interface Guarded {
 const guarded = ([pattern, why]: [string, string]): Guarded => (
   { pattern, why, compiled: compilePath(pattern) }
 );
+/** Files that were found or named by a program: taken for ordinary ones. */
+const VAGUE = /[\uFDD2\uFDD3]/;
 const automatic = NEVER_AUTOMATIC.map(guarded);
 const startup = STARTUP.map(guarded);
 
@@ -70,8 +72,10 @@ export function protectWrite(names: readonly PathNames[]): Finding[] {
       found.push(builtin("deny", "self-protection", pattern, `${why} is off limits`));
     }
   }
+  const vague = names.some((one) => VAGUE.test(one.absolute.join("/")));
   for (const { pattern, why, compiled } of automatic) {
-    if (names.some((one) => comparePath(compiled, one, true) !== "no")) {
+    const hits = names.map((one) => comparePath(compiled, one, true));
+    if (hits.includes("yes") || (!vague && hits.includes("maybe"))) {
       found.push(builtin("ask", "never-automatic", pattern, `${why}: a person decides`));
     }
   }

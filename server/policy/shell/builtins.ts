@@ -165,9 +165,12 @@ function mapfile(argv: readonly string[], call: Call, run: Runner): string {
 }
 
 function setArguments(argv: readonly string[], { shell }: Call): string {
-  const dashes = argv.indexOf("--");
-  if (dashes > 0) shell.positional = argv.slice(dashes + 1);
-  else if (argv.length > 1 && !/^[-+]/.test(argv[1]!)) shell.positional = argv.slice(1);
+  let at = 1;
+  while (at < argv.length && /^[-+]./.test(argv[at]!) && argv[at] !== "--") {
+    at += /^[-+][a-zA-Z]*o$/.test(argv[at]!) ? 2 : 1;
+  }
+  const ends = argv[at] === "--" || argv[at] === "-";
+  if (ends || at < argv.length) shell.positional = argv.slice(ends ? at + 1 : at);
   return "";
 }
 

@@ -95,7 +95,7 @@ export const runEditor: Handler = (argv, call, run) => {
   );
   const scripts = [
     call.stdin,
-    ...valuesOf(parsed, "c", "cmd"),
+    ...valuesOf(parsed, "c", "cmd", "eval"),
     ...argv.filter((arg) => arg.startsWith("+")),
   ];
   for (const script of scripts) {
@@ -119,6 +119,9 @@ function judgeEditor(script: string, call: Call, run: Runner): void {
     const write = /^[\s:+]*[\d,.$%]*\s*(?:w|W|wq|f)\s+([^!\s]\S*)$/.exec(line);
     if (write) run.touch("write", write[1]!, call);
     if (/\b(system|shell-command|call-process|libcall)\b/.test(line)) {
+      for (const [, text] of line.matchAll(/"([^"]*)"/g)) {
+        run.code(text!, { ...call, supposed: true, stdin: "" });
+      }
       run.doubt("the editor runs a command", line, call);
     }
   }
@@ -129,8 +132,12 @@ export function runClient(escape: RegExp): Handler {
   return (argv, call, run) => {
     for (const text of [...argv.slice(1), call.stdin]) {
       if (!isStatic(text)) continue;
-      for (const [, command] of text.matchAll(escape)) {
-        run.code(command!, { ...call, supposed: true, stdin: "" });
+      for (const found of text.matchAll(escape)) {
+        run.code(found.slice(1).find((part) => part !== undefined) ?? "", {
+          ...call,
+          supposed: true,
+          stdin: "",
+        });
         run.doubt("the program runs a command of the shell", text.slice(0, 200), call);
       }
     }

@@ -229,17 +229,26 @@ export function joinItems(items: readonly string[], quoted: boolean): string {
 function unquote(values: string[], quoted: boolean, shell: Shell): string[] {
   if (quoted) return values.map(asOneWord);
   const separators = shell.valuesOf("IFS");
-  return values.map((value) => {
-    if (/^[\w./:-]+$/.test(value)) return value;
-    const parted = splitFields(value.replaceAll(ANY, SPLIT), separators[0] ?? "");
-    return parted.replaceAll("*", STAR).replaceAll("?", QUESTION).replaceAll("[", BRACKET);
+  const all = values.flatMap((value) => {
+    if (/^[\w./:-]+$/.test(value) && separators.length === 1 && separators[0] === BLANKS) {
+      return value;
+    }
+    const open = value.replaceAll(ANY, SPLIT);
+    return separators.map((one) => globbed(splitFields(open, one)));
   });
+  return distinct(all);
+}
+
+const BLANKS = " \t\n";
+
+function globbed(text: string): string {
+  return text.replaceAll("*", STAR).replaceAll("?", QUESTION).replaceAll("[", BRACKET);
 }
 
 function splitFields(value: string, separators: string): string {
   if (separators === "") return value;
   if (!isStatic(separators)) return value === "" ? "" : SPLIT;
-  if (separators === " \t\n") return value.replace(/[ \t\n]+/g, FIELD);
+  if (separators === BLANKS) return value.replace(/[ \t\n]+/g, FIELD);
   const escaped = separators.replace(/[\\\]^-]/g, "\\$&");
   return value.replace(new RegExp(`[${escaped}]`, "g"), FIELD);
 }

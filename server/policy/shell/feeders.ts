@@ -50,6 +50,7 @@ export function runFind(argv: readonly string[], call: Call, run: Runner): strin
   const starts = args.slice(0, first < 0 ? undefined : first).filter((arg) => !arg.startsWith("-"));
   const folders = starts.length > 0 ? starts : ["."];
   const found = folders.map((folder) => `${folder.replace(/\/+$/, "")}/${DEEP}`);
+  const whole = !args.some((arg) => /^-(i?name|i?path|i?regex|i?wholename)$/.test(arg));
   for (let at = Math.max(first, 0); at < args.length; at++) {
     const action = args[at]!;
     if (/^-(exec|execdir|ok|okdir)$/.test(action)) {
@@ -57,7 +58,7 @@ export function runFind(argv: readonly string[], call: Call, run: Runner): strin
       runEach(args.slice(at + 1, end), found, call, run);
       at = end;
     } else if (action === "-delete") {
-      for (const path of found) run.touch("delete", path, call);
+      for (const path of whole ? folders : found) run.touch("delete", path, call);
     } else if (/^-(fprint|fprint0|fls|fprintf)$/.test(action)) {
       run.touch("write", args[++at] ?? ANY, call);
     } else if (FIND_VALUES.has(action)) at++;

@@ -14,7 +14,7 @@ interface Language {
 }
 
 const HIDES =
-  /\beval\b|\bexec\b|__import__|importlib|getattr|\bcompile\s*\(|b64decode|fromCharCode|\batob\b|\bchr\s*\(|\bpack\b|\bunpack\b|Function\s*\(|\brequire\s*\(\s*[^'"\s)]|\bimport\s*\(\s*[^'"\s)]/;
+  /\beval\b|\bexec\b|__import__|importlib|getattr|(?<![.\w])compile\s*\(|b64decode|fromCharCode|\batob\b|\bchr\s*\(|\bpack\b|\bunpack\b|Function\s*\(|\brequire\s*\(\s*[^'"\s)]|\bimport\s*\(\s*[^'"\s)]/;
 
 const python: Language = {
   grammar: spec(

@@ -1,4 +1,4 @@
-import { ANY, DEEP, isStatic, isWild, show, TAME } from "../holes.ts";
+import { ANY, DEEP, isStatic, isWild, show, STAR, TAME } from "../holes.ts";
 import type { Call, Handler } from "./call.ts";
 import { has, type Parsed, readOptions, spec, valuesOf } from "./options.ts";
 import { sedText } from "./sed.ts";
@@ -56,7 +56,20 @@ export const OUTPUTS: Record<string, Handler> = {
   arch: () => `${TAME}\n`,
   wc: () => `${TAME}\n`,
   yes: (argv) => `${argv.slice(1).join(" ") || "y"}\n`,
-  ls: () => `${DEEP}\n`,
+  ls: (argv) => {
+    const named = argv.slice(1).filter((arg) => !arg.startsWith("-"));
+    const globs = named.filter((arg) => /[*?\uFDD4-\uFDD6]/.test(arg));
+    return `${
+      globs.length === named.length && named.length > 0
+        ? globs.join("\n")
+        : named.length > 0
+        ? DEEP
+        : STAR
+    }\n`;
+  },
+  grep: searched,
+  egrep: searched,
+  rg: searched,
   which: (argv) => argv.slice(1).map((name) => `/${DEEP}/${name}\n`).join(""),
 };
 
@@ -76,6 +89,19 @@ function inputs(
   return operands.map((path) => path === "-" ? call.stdin : run.content(path, call) ?? ANY).join(
     "",
   );
+}
+
+/** `grep -l` prints names of the files it is given; otherwise some of the lines it reads. */
+function searched(argv: readonly string[], call: Call): string {
+  const flags = argv.slice(1).filter((arg) => /^-[a-zA-Z]+$/.test(arg)).join("");
+  if (!/[lL]/.test(flags) && !argv.includes("--files-with-matches")) return passed(call.stdin);
+  const files = argv.slice(1).filter((arg) => !arg.startsWith("-")).slice(1);
+  return files.length > 0 && !/[rR]/.test(flags) ? `${files.join("\n")}\n` : `./${DEEP}\n`;
+}
+
+/** Some of the names that came in: none that were not there. */
+function passed(text: string): string {
+  return isStatic(text) || isWild(text) ? ANY : text;
 }
 
 function lines(text: string, change: (all: string[]) => string[]): string {
@@ -100,10 +126,12 @@ function ends(
   const rest = argv.filter((arg) => !/^-\d+$/.test(arg));
   const parsed = readOptions(rest.slice(1), ENDS);
   const count = short ?? valuesOf(parsed, "lines")[0] ?? "10";
+  const text = inputs(rest, call, run, ENDS);
+  if (!isStatic(text) && !isWild(text)) return text;
   if (has(parsed, "bytes") || !/^\d+$/.test(count)) return ANY;
   const most = Number(count);
   return lines(
-    inputs(rest, call, run, ENDS),
+    text,
     (all) => front ? all.slice(0, most) : all.slice(Math.max(0, all.length - most)),
   );
 }

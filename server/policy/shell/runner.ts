@@ -30,7 +30,7 @@ export class TableRunner implements Runner {
       return ANY;
     }
     this.recorder.spend(10 + source.length / 64);
-    if (isWild(source)) {
+    if (isWild(source) || /[\uFDD4-\uFDD6]/.test(source)) {
       this.recorder.unresolved(source, call);
       this.doubt("nobody can know all of the code that is run", show(source).slice(0, 200), call);
     }

@@ -6,7 +6,37 @@ import { runGit } from "./git.ts";
 import { runDeno } from "./inline_code.ts";
 import { has, readOptions, spec, valuesOf } from "./options.ts";
 import { runShell } from "./scripts.ts";
+import { runRow } from "./program.ts";
+import { ROWS } from "./program_rows.ts";
+import { baseName } from "./rules.ts";
+import { runWrapper } from "./wrapper.ts";
+import { WRAPPERS } from "./wrappers.ts";
 import { runCrontab, runLater, runMake, runNodeManager } from "./tasks.ts";
+
+/** Settings of ssh that run a command here. */
+const SSH_COMMAND = /^\s*(?:Proxy|Local|Remote|KnownHosts)Command\s*[= ]\s*(?!none$)([\s\S]+)$/i;
+
+function withSettings(handler: Handler): Handler {
+  return (argv, call, run) => {
+    for (const [at, arg] of argv.entries()) {
+      const setting = argv[at - 1] === "-o" ? arg : /^-o(.+)/s.exec(arg)?.[1] ?? "";
+      const code = SSH_COMMAND.exec(setting)?.[1];
+      if (code !== undefined) run.code(code, { ...call, stdin: "", shell: call.shell.fork() });
+    }
+    return handler(argv, call, run);
+  };
+}
+
+const copies: Handler = (argv, call, run) => runRow(ROWS[baseName(argv[0]!)]!, argv, call, run);
+
+/** `less +!command` and `more +!command`. */
+const runPager: Handler = (argv, call, run) => {
+  for (const arg of argv.slice(1)) {
+    const code = /^\+{1,2}[^!|]*[!|](.+)$/s.exec(arg)?.[1];
+    if (code !== undefined) run.code(code.replace(/^\S?\s+/, ""), { ...call, stdin: "" });
+  }
+  return copies(argv, call, run);
+};
 
 const sqlShell = runClient(/\\!\s*([^\n;]+)|^\s*\.(?:shell|system)\s+([^\n]+)/gm);
 const gdbShell = runClient(/^\s*(?:shell|!|pipe\s+[^|]*\|)\s*([^\n]+)/gm);
@@ -27,6 +57,11 @@ export const SPECIALS: Record<string, Handler> = {
   fish: runShell,
   xargs: runXargs,
   gxargs: runXargs,
+  ssh: withSettings((argv, call, run) => runWrapper(WRAPPERS.ssh!, argv.slice(1), call, run)),
+  scp: withSettings(copies),
+  sftp: withSettings(copies),
+  less: runPager,
+  more: runPager,
   find: runFind,
   gfind: runFind,
   fd: runFd,

@@ -96,7 +96,6 @@ export const WRAPPERS: Record<string, Wrapper> = {
   rlwrap: wrapper(
     "-a= -b= -c -C= -D= -e= -f= -H= -i -I -l= -m= -M= -n -N -o -O= -p= -P= -q= -r -s= -S= -t= -z=",
   ),
-  expect: wrapper("-c= -f= -d -i -n -N", { code: [] }),
   faketime: wrapper("-f -m -p=", { skip: 1, passive }),
   fakeroot: wrapper("-l,--lib= --faked= -s= -i= -u,--unknown-is-real -b=", { passive }),
   fakechroot: wrapper("-l,--lib= -e= -c= -b=", { passive }),
