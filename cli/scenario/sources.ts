@@ -11,6 +11,10 @@ export interface SourceOptions {
   spec?: string[];
   depth?: Depth;
   budget?: number;
+  /** Where a `--spec` that is a URL is fetched from, and nowhere else. */
+  target?: string;
+  header?: Record<string, string>;
+  insecure?: true;
 }
 
 /** The scenarios of every source; ids stay unique. @throws ToolError */
@@ -20,7 +24,8 @@ export async function loadScenarios(options: SourceOptions, cwd: string): Promis
   if (spec.length > 0) {
     const { operationsOf } = await import("./generate/documents.ts");
     const { generateScenarios } = await import("./generate/generate.ts");
-    const operations = spec.flatMap((name) => operationsOf(readText(name, cwd), name));
+    const texts = await Promise.all(spec.map((name) => readSpec(name, options, cwd)));
+    const operations = spec.flatMap((name, n) => operationsOf(texts[n]!, name));
     const { depth = "normal", budget } = options;
     found.push(...generateScenarios(operations, { depth, budget, first_id: nextId(found) }));
   }
@@ -32,6 +37,13 @@ export async function loadScenarios(options: SourceOptions, cwd: string): Promis
     seen.add(scenario_id);
   }
   return found;
+}
+
+/** A file, or the target's own document. @throws ToolError */
+async function readSpec(name: string, options: SourceOptions, cwd: string): Promise<string> {
+  if (!/^https?:\/\//i.test(name)) return readText(name, cwd);
+  const { fetchSpec } = await import("./generate/fetch_spec.ts");
+  return await fetchSpec(name, options);
 }
 
 /** The text of a file, relative to the working directory. @throws ToolError */

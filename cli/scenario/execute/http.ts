@@ -28,6 +28,8 @@ export interface HttpExchange {
 export interface HttpOptions {
   timeout_ms: number;
   insecure?: boolean;
+  /** How much of the body is kept, 64 KiB unless said. */
+  keep_bytes?: number;
 }
 
 /** So much of an answer's body is kept, and so much is read before the socket is dropped. */
@@ -56,7 +58,8 @@ export function sendRequest(
       request?.destroy();
     }, options.timeout_ms);
     const request = open(target, given, sent_path, options, finish);
-    request?.on("response", (message) => collect(message, answer, finish));
+    const keep = options.keep_bytes ?? KEPT_BYTES;
+    request?.on("response", (message) => collect(message, answer, finish, keep));
     request?.on("error", (error) => finish(transportError(error)));
     request?.end(given.body ?? undefined);
   });
@@ -107,6 +110,7 @@ function collect(
   message: IncomingMessage,
   answer: HttpExchange,
   finish: (error: string | null) => void,
+  keep: number,
 ): void {
   answer.status = message.statusCode ?? null;
   answer.headers = pairs(message.rawHeaders);
@@ -123,8 +127,8 @@ function collect(
   };
   message.on("data", (chunk: Buffer) => {
     answer.body_bytes += chunk.length;
-    if (keptBytes < KEPT_BYTES) {
-      kept.push(chunk.subarray(0, KEPT_BYTES - keptBytes));
+    if (keptBytes < keep) {
+      kept.push(chunk.subarray(0, keep - keptBytes));
       keptBytes += kept.at(-1)!.length;
     }
     if (answer.body_bytes <= READ_BYTES) return;

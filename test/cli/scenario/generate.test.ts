@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { operationsOf } from "../../../cli/scenario/generate/documents.ts";
 import { generateScenarios } from "../../../cli/scenario/generate/generate.ts";
 import { ScenarioDocument } from "../../../cli/scenario/schema.ts";
-import { folder, tool } from "./harness.ts";
+import { folder, serve, tool } from "./harness.ts";
 
 /** Fifty operations: reading and writing, open and secured, with references and a circle. */
 function shop(): Record<string, unknown> {
@@ -202,4 +202,53 @@ test.each([
 ])("%s is a usage error", async (_name, text, words) => {
   const { code, stderr } = await tool(folder({ "doc": text }), "run", "--spec", "doc");
   expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining(words) });
+});
+
+describe("the target's own document", () => {
+  const spec = { openapi: "3.1.0", paths: { "/a": { get: { responses: { 200: {} } } } } };
+  const serving = () =>
+    serve((request, response) => {
+      if (request.url === "/docs/openapi.json" && request.headers["x-key"] !== "1") {
+        response.statusCode = 403;
+      }
+      response.end(request.url === "/docs/openapi.json" ? JSON.stringify(spec) : "");
+    });
+
+  test("is fetched with the run's headers", async () => {
+    const { url } = await serving();
+    const argv = [
+      "run",
+      "--target",
+      url,
+      "--spec",
+      `${url}/docs/openapi.json`,
+      "--depth",
+      "light",
+      "--output",
+      "json",
+    ];
+    const { code, stdout } = await tool(folder(), ...argv, "-H", "X-Key: 1");
+    expect({ code, executed: JSON.parse(stdout).summary.executed }).toEqual({
+      code: 0,
+      executed: 1,
+    });
+    expect((await tool(folder(), ...argv)).stderr).toContain("403");
+  });
+
+  test("no other host is ever asked", async () => {
+    const { url, requests } = await serving();
+    const { code, stderr } = await tool(
+      folder(),
+      "run",
+      "--target",
+      "http://127.0.0.1:9",
+      "--spec",
+      `${url}/docs/openapi.json`,
+    );
+    expect({ code, stderr }).toEqual({
+      code: 3,
+      stderr: expect.stringContaining("not on the target"),
+    });
+    expect(requests).toEqual([]);
+  });
 });

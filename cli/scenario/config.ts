@@ -1,0 +1,77 @@
+import { CommanderError, type CommandUnknownOpts } from "@commander-js/extra-typings";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { ToolError } from "./errors.ts";
+import { isObject } from "./generate/references.ts";
+import type { ScenarioIo } from "./io.ts";
+
+/** Settings of a project, beside its scenarios. */
+const FILE = "scenario-tool.json";
+
+/**
+ * Fills the options that no flag gave: from `SCENARIO_<NAME>` in the environment, else from
+ * `scenario-tool.json`. @throws ToolError naming the key that is wrong
+ */
+export function applyConfig(
+  command: CommandUnknownOpts,
+  io: Pick<ScenarioIo, "cwd" | "env">,
+): void {
+  const config = readConfig(io.cwd);
+  const unknown = Object.keys(config).find((key) =>
+    !command.options.some((one) => one.name() === key)
+  );
+  if (unknown) throw new ToolError(`Cannot use ${FILE}: there is no option "${unknown}"`);
+  for (const option of command.options) {
+    const name = option.attributeName();
+    if (command.getOptionValueSource(name) === "cli") continue;
+    const variable = `SCENARIO_${option.name().replaceAll("-", "_").toUpperCase()}`;
+    const given = io.env[variable];
+    if (given) {
+      const value = option.isBoolean() ? given !== "0" && given !== "false" : given;
+      command.setOptionValueWithSource(name, read(option, value, variable), "env");
+    } else if (Object.hasOwn(config, option.name())) {
+      const value = config[option.name()];
+      command.setOptionValueWithSource(
+        name,
+        read(option, value, `${FILE}: ${option.name()}`),
+        "config",
+      );
+    }
+  }
+}
+
+type Option = CommandUnknownOpts["options"][number];
+
+/** A value read as the flag would read it; a list is a flag given again and again. */
+function read(option: Option, value: unknown, from: string): unknown {
+  if (option.isBoolean()) {
+    if (typeof value === "boolean") return value || undefined;
+    throw new ToolError(`Cannot use ${from}: it must be true or false`);
+  }
+  const texts = (Array.isArray(value) ? value : [value]).map((one) => {
+    if (typeof one === "string" || typeof one === "number") return String(one);
+    throw new ToolError(`Cannot use ${from}: it must be a text, a number or a list of them`);
+  });
+  try {
+    const parse = option.parseArg as ((text: string, previous: unknown) => unknown) | undefined;
+    return texts.reduce<unknown>(
+      (had, text) => parse ? parse(text, had) : text,
+      option.defaultValue,
+    );
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    throw new ToolError(`Cannot use ${from}: ${error.message}`, { cause: error });
+  }
+}
+
+function readConfig(cwd: string): Record<string, unknown> {
+  const path = join(cwd, FILE);
+  if (!existsSync(path)) return {};
+  try {
+    const value = JSON.parse(readFileSync(path, "utf8"));
+    if (isObject(value)) return value;
+  } catch (cause) {
+    throw new ToolError(`Cannot read ${FILE}: ${(cause as Error).message}`, { cause });
+  }
+  throw new ToolError(`Cannot use ${FILE}: it must be an object of options`);
+}
