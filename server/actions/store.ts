@@ -216,6 +216,8 @@ export function listUnstarted(ledger: Ledger): Promise<ActionRow[]> {
       ('write_file', 'edit_file', 'delete_file', 'move_file', 'read_file', 'rollback')`,
     [],
     "ORDER BY seq LIMIT 10000",
+    // By itself SQLite takes the index by status, and looks at everything that was ever approved.
+    "actions INDEXED BY actions_unstarted",
   );
 }
 
@@ -235,9 +237,10 @@ async function select(
   conditions: string,
   args: Value[],
   order = "",
+  from = "actions",
 ): Promise<ActionRow[]> {
   const rows = await ledger.all(
-    `SELECT ${COLUMNS} FROM actions WHERE project_id = ? AND ${conditions} ${order}`,
+    `SELECT ${COLUMNS} FROM ${from} WHERE project_id = ? AND ${conditions} ${order}`,
     [ledger.project_id, ...args],
   );
   return rows.map(toRow);
