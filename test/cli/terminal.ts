@@ -5,6 +5,7 @@ import process from "node:process";
 import { PassThrough } from "node:stream";
 import type { Io, Signal } from "../../cli/io.ts";
 import { run } from "../../cli/run.ts";
+import { denoFolder } from "../deno_folder.ts";
 import { freePort } from "../e2e/world.ts";
 
 /** What a command printed and how it ended. */
@@ -32,7 +33,8 @@ export async function createTerminal(env: Io["env"] = {}): Promise<TestTerminal>
   mkdirSync(join(folder, "project"));
   const handlers = new Set<(signal: Signal) => void>();
   const port = String(await freePort());
-  const whole = { HOME: folder, PATH: process.env["PATH"], GATE_PORT: port, ...env };
+  const deno = "Deno" in globalThis ? denoFolder() : {};
+  const whole = { HOME: folder, PATH: process.env["PATH"], GATE_PORT: port, ...deno, ...env };
   let stdout: Collected;
   return {
     folder,

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { DENO, denoFolder } from "../deno_folder.ts";
 import { installedBun, thisMachine } from "../../dist/targets.ts";
 import { identify } from "../../server/runtime/processes.ts";
 
@@ -12,7 +13,7 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** The ways a gate can be started, each by the program and its first arguments. */
 export const SUBJECTS = {
-  deno: [denoPath(), "run", "--allow-all", "--no-prompt", join(ROOT, "cli/main.ts")],
+  deno: [DENO, "run", "--allow-all", "--no-prompt", join(ROOT, "cli/main.ts")],
   node: ["node", join(ROOT, "dist/node/gate.mjs")],
   bun: [bunPath(), join(ROOT, "cli/main.ts")],
   executable: [join(ROOT, "dist/bin", process.platform === "win32" ? "gate.exe" : "gate")],
@@ -60,7 +61,7 @@ export class World {
       PATH: path,
       GATE_PORT: String(port),
       NO_COLOR: "1",
-      ...(subject === "deno" ? { DENO_DIR: denoDir() } : {}),
+      ...(subject === "deno" ? denoFolder() : {}),
     };
   }
 
@@ -200,15 +201,6 @@ function bunPath(): string {
 
 function isMusl(): boolean {
   return existsSync("/etc/alpine-release");
-}
-
-// Deno keeps its packages under HOME, and has to find them from another home too.
-function denoDir(): string {
-  return JSON.parse(execFileSync(denoPath(), ["info", "--json"]).toString()).denoDir;
-}
-
-function denoPath(): string {
-  return "Deno" in globalThis ? process.execPath : "deno";
 }
 
 const TOOLS = ["sh", "bash", "cat", "seq", "printf", "ls", "rm", "sleep", "env", "git"];
