@@ -2,6 +2,7 @@ import { computed, type ReadonlySignal, type Signal, signal } from "@preact/sign
 import type { Action, ActionDetail } from "../server/actions/schema.ts";
 import { api, explain, ProblemError, unwrap } from "./client.ts";
 import { type Loaded, refresh } from "./state.ts";
+import { turnMark } from "./marks.ts";
 import { count, deciderOf } from "./words.ts";
 import { statusWord } from "./components/badges.tsx";
 
@@ -122,6 +123,14 @@ export class Review {
         json: { ...json, ...edit },
       })
     );
+  }
+
+  /** Marks the card to be approved with others; only one that was read, with nothing against it. */
+  mark(): void {
+    const detail = this.detail.value;
+    if (detail?.status !== "pending") return;
+    if (this.ready.value && this.cautions.value.length === 0) turnMark(detail);
+    else this.notice.value = "Only a card that was read to its end, without a warning, is marked.";
   }
 
   /** Opens another step of the bar. */

@@ -15,6 +15,7 @@ export function useReviewKeys(review: Review, ways: Ways): void {
       "Decide",
       ["a", "Approve", () => step === "idle" && review.approve()],
       ["r", "Reject", () => step === "idle" && review.open("reject")],
+      ["x", "Mark, to approve several at once", () => step === "idle" && review.mark()],
       ["e", "Edit", () => step === "idle" && review.open("edit")],
       [
         "y",

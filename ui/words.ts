@@ -45,7 +45,9 @@ export function plain({ verb, object, tail }: Sentence): string {
 export function headlineOf(detail: ActionDetail): Sentence {
   const sentence = sentenceOf(detail);
   if (detail.tool === "write_file" && detail.after) {
-    const amount = detail.after.text === null
+    const amount = detail.after.bytes === 0
+      ? "an empty file"
+      : detail.after.text === null
       ? bytesOf(detail.after.bytes)
       : count(linesOf(detail.after.text), "line");
     return { verb: `Write ${amount} to`, object: detail.path, tail: "" };

@@ -136,6 +136,24 @@ describe("deciding", () => {
     expect(await stage.detail(id)).toMatchObject({ command: "echo two", edited: true });
   });
 
+  test("cards that were read are marked and approved together, and no others", async () => {
+    const ids = [];
+    for (const name of ["m1.ts", "m2.ts", "m3.ts"]) ids.push((await stage.hold(name, "x\n")).id);
+    const page = await stage.page();
+    for (const name of ["m1.ts", "m2.ts"]) {
+      await headline(page, name);
+      await settled(page);
+      await page.keyboard.press("x");
+      await page.locator(".queue-row", { hasText: name }).getByText("marked").waitFor();
+      await page.keyboard.press("j");
+    }
+    await page.keyboard.press("Shift+A");
+    await page.getByText("Approved 2 cards").waitFor();
+    await headline(page, "m3.ts");
+    const statuses = await Promise.all(ids.map(async (id) => (await stage.detail(id)).status));
+    expect(statuses).toEqual(["approved", "approved", "pending"]);
+  });
+
   test("who comes second is told who was first, and nothing jumps", async () => {
     const { id } = await stage.hold("race.ts", "x\n");
     const page = await stage.page();

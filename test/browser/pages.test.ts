@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { gzipSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { headline, Stage, until } from "./stage.ts";
@@ -61,6 +62,19 @@ test.each([360, 720, 1024, 1440])("at %i px no page is wider than the window", a
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     expect(wide, name).toBeLessThanOrEqual(0);
   }
+});
+
+test("the first page weighs less than 60 KB, and holds no schema library", async () => {
+  const page = await stage.stranger();
+  const parts: Promise<Buffer>[] = [];
+  page.on("response", (response) => parts.push(response.body()));
+  await page.goto(stage.gate.url);
+  await page.getByText("This page needs a key").waitFor();
+  const bodies = await Promise.all(parts);
+  expect(bodies.length).toBeGreaterThan(2);
+  const bytes = bodies.reduce((sum, body) => sum + gzipSync(body, { level: 9 }).length, 0);
+  expect(bytes).toBeLessThan(60_000);
+  expect(bodies.some((body) => body.includes("ZodError"))).toBe(false);
 });
 
 test("on a small screen the queue and the card are two screens, and back leads back", async () => {

@@ -188,7 +188,7 @@ export async function headline(page: Page, text: string): Promise<void> {
 
 /** The card has stood long enough to take a decision. */
 export async function settled(page: Page): Promise<void> {
-  await page.locator(".button-primary:not([aria-disabled])").waitFor();
+  await page.locator(".decision .button-primary:not([aria-disabled])").waitFor();
 }
 
 /** Polls until the condition holds. @throws Error after the deadline */

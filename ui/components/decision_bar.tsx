@@ -1,5 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { ActionDetail } from "../../server/actions/schema.ts";
+import { marks } from "../marks.ts";
 import { type Caution, editableOf, type Review } from "../review.ts";
 import { shortHash } from "../words.ts";
 import { Button, Key } from "./button.tsx";
@@ -53,6 +54,14 @@ function Choices({ review, detail }: { review: Review; detail: ActionDetail }) {
           onClick={() => review.open("edit")}
         >
           Edit
+        </Button>
+        <Button
+          kind="quiet"
+          keys="x"
+          pressed={marks.value.get(detail.id) === detail.digest}
+          onClick={() => review.mark()}
+        >
+          Mark
         </Button>
       </div>
       <p class="digest" title={`SHA-256 of what would be done: ${detail.digest}`}>

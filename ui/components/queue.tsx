@@ -1,4 +1,5 @@
 import { useEffect, useRef } from "preact/hooks";
+import { marks } from "../marks.ts";
 import { useProject } from "../project.ts";
 import type { QueueItem } from "../queue_items.ts";
 import { useAddress } from "../router.ts";
@@ -7,6 +8,7 @@ import { loadProblem } from "../state.ts";
 import { count, plain, sentenceOf } from "../words.ts";
 import { RiskBadge, ToolIcon } from "./badges.tsx";
 import { Empty } from "./empty.tsx";
+import { Icon } from "./icon.tsx";
 import { NothingWaits } from "./nothing_waits.tsx";
 import { SentenceLine } from "./sentence.tsx";
 import { Skeleton } from "./skeleton.tsx";
@@ -61,6 +63,7 @@ function Row({ item, selected, fresh }: RowProps) {
   const address = useAddress();
   const project = useProject();
   const foreign = project !== item.project_id || address.query["scope"] === "all";
+  const marked = marks.value.has(item.id);
   const classes = `queue-row ${item.gone ? "queue-gone" : ""} ${fresh ? "queue-fresh" : ""}`;
   return (
     <li>
@@ -70,7 +73,7 @@ function Row({ item, selected, fresh }: RowProps) {
         aria-current={selected ? "true" : undefined}
         onClick={() => address.set({ id: item.id }, { push: true })}
       >
-        <ToolIcon tool={item.tool} />
+        {marked ? <Icon name="check" class="tool-icon marked" /> : <ToolIcon tool={item.tool} />}
         <span class="queue-words">
           <SentenceLine action={item} />
           <span class="queue-meta">
@@ -84,6 +87,7 @@ function Row({ item, selected, fresh }: RowProps) {
             )}
             {item.gone ? <span>decided elsewhere</span> : <Ago at={item.created_at} />}
             {fresh && <span class="fresh">new</span>}
+            {marked && <span class="fresh">marked</span>}
           </span>
         </span>
         <RiskBadge risk={item.risk} />

@@ -2,16 +2,19 @@ import type { RefObject } from "preact";
 import { useProject } from "../project.ts";
 import { useAddress } from "../router.ts";
 import { daemon, pending, pendingByProject } from "../state.ts";
-import { Key, Segmented } from "./button.tsx";
+import { number } from "../words.ts";
+import { marks } from "../marks.ts";
+import { Button, Key, Segmented } from "./button.tsx";
 import { Icon } from "./icon.tsx";
 
 interface HeadProps {
   filter: RefObject<HTMLInputElement | null>;
   shown: number;
+  onApproveMarked: () => void;
 }
 
 /** The queue's title, whose projects it shows, and its filter. */
-export function QueueHead({ filter, shown }: HeadProps) {
+export function QueueHead({ filter, shown, onApproveMarked }: HeadProps) {
   const address = useAddress();
   const project = useProject();
   const scope = address.query["scope"] === "all" ? "all" : "project";
@@ -24,7 +27,9 @@ export function QueueHead({ filter, shown }: HeadProps) {
       <div class="queue-title">
         <h2>Approvals</h2>
         {pending.value !== null && (
-          <span class="quiet">{shown === total ? `${total} waiting` : `${shown} of ${total}`}</span>
+          <span class="quiet">
+            {shown === total ? `${number(total)} waiting` : `${number(shown)} of ${number(total)}`}
+          </span>
         )}
       </div>
       {several && (
@@ -39,6 +44,11 @@ export function QueueHead({ filter, shown }: HeadProps) {
         />
       )}
       <FilterField filter={filter} />
+      {marks.value.size > 0 && (
+        <Button kind="primary" icon="check" keys="shift+a" onClick={onApproveMarked}>
+          Approve {marks.value.size} marked
+        </Button>
+      )}
     </header>
   );
 }
