@@ -137,6 +137,11 @@ export class Daemon {
     };
   }
 
+  /** Answers everybody who waits for a decision, so that nobody is cut off at the end. */
+  letGo(): Promise<void> {
+    return this.#projects.letGo();
+  }
+
   /** Closes every ledger, its log folded into the file, and gives the data folder free. */
   close(): Promise<void> {
     return this.#closing ??= this.#close();

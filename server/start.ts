@@ -95,7 +95,9 @@ async function openGate(
       readers.close();
       // What runs in our name is stopped and reported while there still is a ledger.
       await router.close();
-      await listening.close();
+      const served = listening.close();
+      await daemon.letGo();
+      await served;
       await daemon.close();
       if (!project) await removeDaemonFile(home);
     },

@@ -74,6 +74,11 @@ export class Actions {
     await this.#road.expiry.start();
   }
 
+  /** Answers everybody who waits, and from now on whoever would wait. */
+  letGo(): void {
+    this.#waiters.close();
+  }
+
   /** Stops timers and waits; called before the ledger is closed. */
   async close(): Promise<void> {
     this.#road.expiry.close();

@@ -121,6 +121,11 @@ export class Projects {
     return [...this.#problems.values(), ...damaged];
   }
 
+  /** Answers everybody who waits for a decision. */
+  async letGo(): Promise<void> {
+    for (const project of await this.#open.list()) project.actions.letGo();
+  }
+
   close(): Promise<void> {
     return this.#open.closeAll();
   }

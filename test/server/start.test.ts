@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -112,6 +112,36 @@ test("readers are told when it stops, and the port is free at once", async () =>
   const third = await startGate({ environment: environmentOf(other), port: second.port });
   await third.close();
   rmSync(other, { recursive: true });
+});
+
+test("who waits for a decision is answered when it stops", async () => {
+  const other = mkdtempSync(join(tmpdir(), "gate-"));
+  const root = mkdtempSync(join(tmpdir(), "gate-project-"));
+  writeFileSync(join(root, "gate.config.json"), '{"id":"p","policies":{"defaultEffect":"ask"}}');
+  const ending = await startGate({ environment: environmentOf(other), port: 0 });
+  await ending.daemon.registerProject(root);
+  const token = await readToken(other, "agent");
+  const fetch = createSocketFetch(ending.socket_path);
+  const post = (path: string, body: unknown) =>
+    fetch(`http://localhost/api/actions${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+  const input = { path: "a.txt", content: "a" };
+  const { id } = await (await post("", { tool: "write_file", input })).json();
+  const waiting = post(`/${id}/wait`, { timeout_ms: 60_000 });
+  const submitting = post("", {
+    tool: "write_file",
+    input: { ...input, path: "b.txt" },
+    wait_ms: 60_000,
+  });
+  await expect.poll(async () => (await ending.daemon.listPending()).length).toBe(2);
+  await ending.close();
+  expect(await (await waiting).json()).toMatchObject({ id, status: "pending" });
+  expect((await submitting).status).toBe(202);
+  rmSync(other, { recursive: true });
+  rmSync(root, { recursive: true });
 });
 
 test("a gate without credentials is refused on the usual port and home", async () => {
