@@ -14,6 +14,12 @@ async function main(argv: string[]): Promise<void> {
     const scenario = await import("./scenario/main.ts");
     return leave(await scenario.main(argv, { ...processIo(), version: VERSION }));
   }
+  if (argv.length === 1 && argv[0] === "prompt") {
+    // A shell waits for this before each line: no parser of arguments is loaded.
+    const { promptText } = await import("./prompt.ts");
+    process.stdout.write(await promptText(processIo()));
+    return leave(0);
+  }
   const { run } = await import("./run.ts");
   leave(await run(argv, processIo()));
 }
@@ -33,7 +39,7 @@ function processIo(): Io {
     stdout: process.stdout,
     stderr: process.stderr,
     onSignal,
-    onFault,
+    onFault: hearFaults(),
     killGroup,
   };
 }
@@ -54,13 +60,18 @@ function workingFolder(): string {
   }
 }
 
-function onFault(handler: (error: unknown) => void): void {
+/** A fault that nothing caught ends the process; a person is told in words, never by a stack. */
+function hearFaults(): Io["onFault"] {
+  const handlers = new Set<(error: unknown) => void>();
   for (const kind of ["uncaughtException", "unhandledRejection"] as const) {
     process.on(kind, (error: unknown) => {
-      handler(error);
+      for (const handle of handlers) handle(error);
+      const message = error instanceof Error ? error.message : String(error);
+      process.stderr.write(`gate: Unexpected failure: ${JSON.stringify(message)}\n`);
       process.exit(1);
     });
   }
+  return (handler) => void handlers.add(handler);
 }
 
 function onSignal(handler: (signal: Signal) => void): () => void {

@@ -1,10 +1,7 @@
 import { Command } from "@commander-js/extra-typings";
-import { readToken } from "../../server/auth/tokens.ts";
-import { createClient, unwrap } from "../../server/client.ts";
-import { findDaemon } from "../connect.ts";
 import type { Io } from "../io.ts";
-import { print, printJson } from "../output.ts";
-import { placeOf } from "../place.ts";
+import { printJson } from "../output.ts";
+import { countPending, promptText } from "../prompt.ts";
 
 /** `gate prompt`: how many actions wait, for a shell prompt; quiet when none do. */
 export function createCommand(io: Io) {
@@ -13,24 +10,10 @@ export function createCommand(io: Io) {
     .option("--json", "print JSON")
     .addHelpText("after", HELP)
     .action(async ({ json }) => {
+      if (!json) return void io.stdout.write(await promptText(io));
       const count = await countPending(io);
-      if (json) printJson(io, { running: count !== null, pending: count ?? 0 });
-      else if (count) print(io, `gate:${count}`);
+      printJson(io, { running: count !== null, pending: count ?? 0 });
     });
-}
-
-/** The number of held actions, or null when no daemon runs; never starts one, never fails. */
-async function countPending(io: Io): Promise<number | null> {
-  try {
-    const { home, port } = placeOf(io);
-    const found = await findDaemon({ home, port });
-    if (!found) return null;
-    const client = createClient({ ...found, token: await readToken(home, "viewer") });
-    const { projects } = await unwrap(client.api.daemon.status.$get());
-    return projects.reduce((sum, project) => sum + project.pending_count, 0);
-  } catch {
-    return null;
-  }
 }
 
 const HELP = `

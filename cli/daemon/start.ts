@@ -28,7 +28,9 @@ export async function startDaemon(io: Io, options: StartDaemonOptions): Promise<
   }
   if (status && compareVersions(status.version, VERSION) < 0) {
     say(io, `Replacing the running daemon ${status.version} by ${VERSION}.`);
-    await withSpinner(io, "Waiting for the older daemon to end", () => stopDaemon(place));
+    // Another start may have replaced it meanwhile: the new one stays.
+    const { pid } = status;
+    await withSpinner(io, "Waiting for the older daemon to end", () => stopDaemon(place, pid));
   } else if (status && !options.foreground) return report(io, status, "already runs");
   if (options.foreground) {
     const { runDaemon } = await import("./foreground.ts");

@@ -17,10 +17,11 @@ const POLL_MS = 25;
 /**
  * Stops the daemon of a home and waits until it has gone; false when none ran. Only a process that
  * proved to be that daemon is signalled: a pid in a file proves nothing. @throws CliError
+ * @param only leaves every daemon but this one alone
  */
-export async function stopDaemon(place: Place): Promise<boolean> {
+export async function stopDaemon(place: Place, only?: number): Promise<boolean> {
   const daemon = await whoAnswers(place) ?? whoHangs(place);
-  if (!daemon) return false;
+  if (!daemon || (only !== undefined && daemon.pid !== only)) return false;
   if (!signalProcess(daemon, "SIGTERM")) return false;
   const deadline = Date.now() + DRAIN_MS;
   while (Date.now() < deadline) {

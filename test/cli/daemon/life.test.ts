@@ -29,6 +29,7 @@ test("start, start again, status, restart, logs, stop, stop again", async () => 
   expect(await world.daemonPid()).toBe(pid);
   const status = await world.json(["daemon", "status", "--json"]);
   expect(status).toMatchObject({ pid, port: world.port, healthy: true, projects: [] });
+  expect(must(await world.run(["prompt"]))).toEqual({ code: 0, stdout: "", stderr: "" });
   must(await world.run(["daemon", "restart"]));
   const next = await world.daemonPid();
   expect(next).not.toBe(pid);
