@@ -1,5 +1,6 @@
 import type { Caller } from "../auth/schema.ts";
 import type { NewEvent, Statement } from "../db/ledger.ts";
+import { GateError } from "../errors.ts";
 import type { Session } from "../sessions/schema.ts";
 import { type FileImage, readImage } from "../runtime/files.ts";
 import { keepContents } from "./contents.ts";
@@ -12,7 +13,15 @@ import { actorOf, BY_POLICY, BY_SYSTEM, eventOf } from "./record.ts";
 import { blockedDraft, type NewRow, rowOf, type RowParts } from "./rows.ts";
 import { timestamp } from "./services.ts";
 import { recordStarted } from "./start.ts";
-import { type ActionRow, findTwin, insertAction, toRow, unlessTwin, whereStands } from "./store.ts";
+import {
+  type ActionRow,
+  countPending,
+  findTwin,
+  insertAction,
+  toRow,
+  unlessTwin,
+  whereStands,
+} from "./store.ts";
 
 /** What the verbs of one project share. */
 export interface Road extends Executor {
@@ -27,6 +36,9 @@ export interface Entered {
 
 /** How long an identical call attaches to the one that is still open. */
 const TWIN_MS = 10 * 60_000;
+
+/** More than any person looks through; an agent that goes on is told to wait. */
+const MAX_PENDING = 2_000;
 
 /** Tools that the gate carries out itself. */
 const FILE_TOOLS = new Set(["write_file", "edit_file", "delete_file", "move_file", "rollback"]);
@@ -66,8 +78,9 @@ export async function enter(
   parts: RowParts,
 ): Promise<Entered> {
   const row = rowOf(road.services, parts);
-  const contents = await keepContents(road.services, parts.draft.contents);
   const { effect } = judgement.decision;
+  if (effect === "ask") await requireRoom(road);
+  const contents = await keepContents(road.services, parts.draft.contents);
   if (effect === "ask") return await hold(road, row, contents, judgement, caller);
   const decided = { ...row, ...decidedByPolicy(road, effect === "allow" ? "approved" : "blocked") };
   if (effect === "deny") return await record(road, { ...decided, reversible: false }, [], caller);
@@ -75,6 +88,14 @@ export async function enter(
   if (FILE_TOOLS.has(decided.tool)) return await doNow(road, decided, contents, caller);
   const execution = decided.tool === "run_command" ? "none" as const : "unknown" as const;
   return await record(road, { ...decided, execution }, contents, caller);
+}
+
+/** @throws GateError `rate_limited` */
+async function requireRoom({ services }: Road): Promise<void> {
+  if (await countPending(services.ledger) < MAX_PENDING) return;
+  const message = `Cannot hold the action: ${MAX_PENDING} wait for a person already; ` +
+    "cancel some of yours or wait until they are decided";
+  throw new GateError("rate_limited", message);
 }
 
 async function hold(

@@ -39,4 +39,32 @@ describe("waiting", () => {
       /pending|gone/,
     );
   });
+
+  test("is for so many actions only: an agent that goes on is told so", async () => {
+    const { gate, write, submit, actions } = await openGate({
+      policies: { defaultEffect: "ask", allowedPaths: ["free/**"] },
+    });
+    const { id } = await write("a", "x");
+    const { ledger } = gate.project;
+    const columns = (await ledger.all("SELECT name FROM pragma_table_info('actions')"))
+      .map(({ name }) => String(name));
+    const values = columns.map((name) =>
+      name === "id" ? "id || n" : name === "seq" ? "seq + n" : name === "digest" ? "n" : name
+    );
+    await ledger.commit({
+      statements: [{
+        sql: `WITH RECURSIVE many(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM many WHERE n < 1999)
+          INSERT INTO actions (${columns}) SELECT ${values} FROM actions, many WHERE id = ?`,
+        args: [id],
+      }],
+      events: [],
+    });
+    expect(await actions.countPending()).toBe(2_000);
+    await expect(write("b", "x")).rejects.toMatchObject({ code: "rate_limited", status: 429 });
+    expect(await submit("write_file", { path: "free/b", content: "x" })).toMatchObject({
+      execution: "succeeded",
+    });
+    await actions.cancel(id, {}, agent);
+    expect(await write("b", "x")).toMatchObject({ status: "pending" });
+  });
 });
