@@ -37,9 +37,8 @@ async function answer(
   // The authority is a constant: nothing behind the guard has a use for the Host.
   const request = new Request(`http://localhost${target.path}${target.query}`, {
     method: raw.method,
-    headers: new Headers(raw.headers),
+    headers: raw.headers,
     body: body && body.length > 0 ? body : null,
   });
-  Object.defineProperty(request, "signal", { get: () => raw.signal });
   return await router.fetch(request, { caller, json });
 }
