@@ -1,5 +1,4 @@
-import { Chunk } from "@codemirror/merge";
-import { Text } from "@codemirror/state";
+import { Change, diff, presentableDiff } from "@codemirror/merge";
 import { countHidden } from "./visible.ts";
 
 /** One line of a difference. `marks` are the stretches that changed inside it. */
@@ -29,6 +28,11 @@ const CONTEXT = 3;
 const FOLD_FROM = 8;
 const BLANK_RUN = 100;
 const DIFF = { scanLimit: 1000, timeout: 250 };
+/** Each different line gets a character of its own; from here on none is half of a pair. */
+const FIRST_CODE = 1;
+const CODES = 0xd7ff;
+/** In a larger change, what moved inside the lines tells nothing. */
+const MARKED = 500;
 
 interface Side {
   lines: string[];
@@ -74,34 +78,43 @@ function stripReturns(...sides: Side[]): void {
 }
 
 function changed(a: string[], b: string[]): Line[] {
-  if (a.length === 0) return b.map((text, at) => plainLine("add", null, at + 1, text));
-  if (b.length === 0) return a.map((text, at) => plainLine("del", at + 1, null, text));
-  const left = Text.of(a);
-  const right = Text.of(b);
   const lines: Line[] = [];
-  let nextA = 1;
-  let nextB = 1;
-  for (const chunk of Chunk.build(left, right, DIFF)) {
-    const [fromA, toA] = range(left, chunk.fromA, chunk.toA, chunk.endA);
-    const [fromB, toB] = range(right, chunk.fromB, chunk.toB, chunk.endB);
-    while (nextA < fromA) lines.push(plainLine("same", nextA, nextB++, a[nextA++ - 1]!));
-    const marked = chunk.precise && fromA < toA && fromB < toB;
-    const spansA = marked ? chunk.changes.map((c) => [c.fromA, c.toA] as const) : [];
-    const spansB = marked ? chunk.changes.map((c) => [c.fromB, c.toB] as const) : [];
-    lines.push(...cut("del", a.slice(fromA - 1, toA - 1), fromA, spansA));
-    lines.push(...cut("add", b.slice(fromB - 1, toB - 1), fromB, spansB));
+  let nextA = 0;
+  let nextB = 0;
+  for (const { fromA, toA, fromB, toB } of changedLines(a, b)) {
+    while (nextA < fromA) lines.push(plainLine("same", nextA + 1, ++nextB, a[nextA++]!));
+    const gone = a.slice(fromA, toA);
+    const come = b.slice(fromB, toB);
+    const spans = spansOf(gone, come);
+    lines.push(...cut("del", gone, fromA + 1, spans.map((span) => [span.fromA, span.toA])));
+    lines.push(...cut("add", come, fromB + 1, spans.map((span) => [span.fromB, span.toB])));
     nextA = toA;
     nextB = toB;
   }
-  while (nextA <= a.length) lines.push(plainLine("same", nextA, nextB++, a[nextA++ - 1]!));
+  while (nextA < a.length) lines.push(plainLine("same", nextA + 1, ++nextB, a[nextA++]!));
   return lines;
 }
 
-// First line of the chunk and the line after its last one; both the same when it has none.
-function range(doc: Text, from: number, to: number, end: number): [number, number] {
-  if (from >= doc.length && from === to && from > 0) return [doc.lines + 1, doc.lines + 1];
-  const first = doc.lineAt(Math.min(from, doc.length)).number;
-  return from === to ? [first, first] : [first, doc.lineAt(Math.min(end, doc.length)).number + 1];
+// Where the texts differ, in whole lines. A difference of characters cannot be rounded to lines:
+// it does not tell before which of several blank lines another one was put.
+function changedLines(a: string[], b: string[]): readonly Change[] {
+  const codes = new Map<string, string>();
+  const encode = (lines: string[]) => {
+    let text = "";
+    for (const line of lines) {
+      if (!codes.has(line)) codes.set(line, String.fromCharCode(FIRST_CODE + codes.size));
+      text += codes.get(line);
+    }
+    return text;
+  };
+  const [left, right] = [encode(a), encode(b)];
+  if (codes.size <= CODES) return diff(left, right, DIFF);
+  return [new Change(0, a.length, 0, b.length)];
+}
+
+function spansOf(gone: string[], come: string[]): readonly Change[] {
+  if (gone.length === 0 || come.length === 0 || gone.length + come.length > MARKED) return [];
+  return presentableDiff(gone.join("\n"), come.join("\n"), DIFF);
 }
 
 type Spans = readonly (readonly [number, number])[];
