@@ -1,6 +1,13 @@
 import type { Caller } from "../auth/schema.ts";
 import { DEFAULT_LIMIT } from "../db/cursor.ts";
 import type { FileImage } from "../runtime/files.ts";
+import { diffSession } from "../sessions/diff.ts";
+import { rollbackSession } from "../sessions/rollback.ts";
+import type {
+  SessionDiff,
+  SessionRollbackInput,
+  SessionRollbackResult,
+} from "../sessions/schema.ts";
 import { answerOf, isSettled } from "./answer.ts";
 import { claim, report } from "./command.ts";
 import { approve, cancel, reject } from "./decide.ts";
@@ -124,6 +131,20 @@ export class Actions {
 
   async rollback(id: string, input: RollbackInput, caller: Caller): Promise<RollbackResult> {
     return await rollback(this.#road, id, input, caller);
+  }
+
+  /** Undoes a session, or the actions named of it. */
+  async rollbackSession(
+    session_id: string,
+    input: SessionRollbackInput & { action_ids?: string[] },
+    caller: Caller,
+  ): Promise<SessionRollbackResult> {
+    return await rollbackSession(this.#road, session_id, input, caller);
+  }
+
+  /** What a session did to the files. */
+  async diffSession(session_id: string): Promise<SessionDiff> {
+    return await diffSession(this.#services, session_id);
   }
 
   async replay(id: string, caller: Caller): Promise<Submitted> {

@@ -11,8 +11,13 @@ interface Hunk {
 }
 
 /** The difference as a unified patch; null where the texts are too different to be compared. */
-export function unifiedDiff(path: string, before: string, after: string): string | null {
-  const patch = createTwoFilesPatch(path, path, before, after, undefined, undefined, {
+export function unifiedDiff(
+  path: string,
+  before: string,
+  after: string,
+  to = path,
+): string | null {
+  const patch = createTwoFilesPatch(path, to, before, after, undefined, undefined, {
     context: 3,
     ...LIMITS,
   });

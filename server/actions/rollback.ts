@@ -32,19 +32,33 @@ export function rollback(
   requireReviewer(caller, "roll back");
   return road.serial.run(async () => {
     const original = await loadUndoable(road, id);
+    if (!input.dry_run) return await undoOne(road, original, input, caller);
     const { limits } = (await road.services.config.inForce()).compiled;
-    const undo = await planUndo(road.services, original, limits, input.on_conflict ?? "abort");
-    const { outcome, changes } = undo;
-    const answer = { outcome, changes, dry_run: input.dry_run ?? false };
-    if (input.dry_run) return { action: publicOf(original), rollback: null, ...answer };
-    if (outcome === "already_undone") {
-      const action = await markUndone(road, original, caller, input.reason ?? null);
-      return { action: publicOf(action), rollback: null, ...answer };
-    }
-    const done = await undoNow(road, original, undo, { caller, reason: input.reason ?? null });
-    const action = await loadAction(road.services, id);
-    return { action: publicOf(action), rollback: publicOf(done), ...answer };
+    const on_conflict = input.on_conflict ?? "abort";
+    const { outcome, changes } = await planUndo(road.services, original, limits, { on_conflict });
+    return { action: publicOf(original), rollback: null, outcome, changes, dry_run: true };
   });
+}
+
+/** Undoes one action that can be undone. Only from within the project's turn. */
+export async function undoOne(
+  road: Road,
+  original: ActionRow,
+  input: Pick<RollbackInput, "on_conflict" | "reason">,
+  caller: Caller,
+): Promise<RollbackResult> {
+  const { limits } = (await road.services.config.inForce()).compiled;
+  const on_conflict = input.on_conflict ?? "abort";
+  const undo = await planUndo(road.services, original, limits, { on_conflict });
+  const answer = { outcome: undo.outcome, changes: undo.changes, dry_run: false };
+  const reason = input.reason ?? null;
+  if (undo.outcome === "already_undone") {
+    const action = await markUndone(road, original, caller, reason);
+    return { action: publicOf(action), rollback: null, ...answer };
+  }
+  const done = await undoNow(road, original, undo, { caller, reason });
+  const action = await loadAction(road.services, original.id);
+  return { action: publicOf(action), rollback: publicOf(done), ...answer };
 }
 
 /** An agent asks for it, for its own session and without force: policy decides. */
@@ -62,7 +76,7 @@ export async function submitRollback(
     throw new GateError("forbidden", message);
   }
   const { limits } = (await services.config.inForce()).compiled;
-  const { draft } = await planUndo(services, original, limits, "abort");
+  const { draft } = await planUndo(services, original, limits, { on_conflict: "abort" });
   const judgement = await judge(services, draft.plan);
   const { decision, analysis } = judgement;
   const parts = { session, decision, analysis, draft, rollback_of: original.id };
@@ -77,7 +91,8 @@ async function loadUndoable(road: Road, id: string): Promise<ActionRow> {
   return row;
 }
 
-function whyNot(row: ActionRow): string | null {
+/** Why an action cannot be undone; null where it can. */
+export function whyNot(row: ActionRow): string | null {
   if (row.status === "rolled_back") return "it is rolled back already";
   if (row.status !== "approved") return `it is ${row.status}: nothing was done`;
   if (!row.plan?.changes.length) return `what a ${row.tool} does cannot be undone`;

@@ -71,7 +71,8 @@ const OWN = [
   "output_truncated",
   "duration_ms",
 ] as const satisfies (keyof ActionRow)[];
-const COLUMNS = [...PUBLIC, ...OWN, "input AS plan"].join(", ");
+/** Everything that an `ActionRow` is made of. */
+export const COLUMNS = [...PUBLIC, ...OWN, "input AS plan"].join(", ");
 const JSON_COLUMNS = new Set(["decision", "risk", "analysis", "proposed", "plan"]);
 const BOOLEANS = new Set(["reversible", "edited", "output_truncated"]);
 

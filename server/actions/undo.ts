@@ -15,6 +15,15 @@ import type { ActionRow } from "./store.ts";
 
 type OnConflict = "abort" | "merge" | "force";
 
+/** What stands at each path once newer actions are undone too; the disk is asked about the rest. */
+export type States = Map<string, FileImage | null>;
+
+export interface UndoOptions {
+  on_conflict: OnConflict;
+  /** Only thought through: these are looked at in place of the disk, and brought up to date. */
+  states?: States;
+}
+
 /** How an action is undone. */
 export interface Undo {
   outcome: RollbackResult["outcome"];
@@ -39,11 +48,13 @@ export async function planUndo(
   services: ActionServices,
   original: ActionRow,
   limits: PolicyLimits,
-  on_conflict: OnConflict,
+  { on_conflict, states }: UndoOptions,
 ): Promise<Undo> {
   const steps: Step[] = [];
   for (const change of [...original.plan!.changes].reverse()) {
-    steps.push(await planStep(services, original, change, on_conflict));
+    const now = states?.get(change.path);
+    const seen = now === undefined ? await lookUp(original, change) : now;
+    steps.push(await planStep(services, original, { change, now: seen }, on_conflict));
   }
   const changes = steps.map(({ change, now }) => ({
     path: change.shown,
@@ -53,6 +64,7 @@ export async function planUndo(
   if (steps.some(({ outcome }) => outcome === "conflict")) {
     throw await conflictOf(services, original, steps, changes);
   }
+  for (const step of states ? steps : []) states!.set(step.change.path, imageAfter(step));
   const draft = draftFrom(original, steps, limits, await madeFolders(services, original));
   return { outcome: outcomeOf(steps), changes, draft };
 }
@@ -60,12 +72,11 @@ export async function planUndo(
 async function planStep(
   services: ActionServices,
   original: ActionRow,
-  change: PlannedChange,
+  step: Pick<Step, "change" | "now">,
   on_conflict: OnConflict,
 ): Promise<Step> {
-  const now = await lookUp(original, change);
+  const { change, now } = step;
   const hash = now?.sha256 ?? null;
-  const step = { change, now };
   if (hash === (change.before?.sha256 ?? null)) {
     return { ...step, outcome: "already_undone", after: null };
   }
@@ -106,14 +117,24 @@ async function merge(
   { change, now }: Pick<Step, "change" | "now">,
   before: After | null,
 ): Promise<After | null> {
-  if (!change.after || !now?.content || !before) return null;
+  if (!change.after || !now || !before) return null;
   const left = await readBlob(services.ledger, change.after.sha256);
-  const [base, ours, theirs] = [left, now.content, before.content].map((content) =>
+  const current = now.content ?? await readBlob(services.ledger, now.sha256);
+  const [base, ours, theirs] = [left, current, before.content].map((content) =>
     content && textOf(content)
   );
   if (base == null || ours == null || theirs == null) return null;
   const text = mergeTexts(base, ours, theirs);
   return text === null ? null : newState(new TextEncoder().encode(text), now.mode);
+}
+
+/** Contents are kept elsewhere, but for a merged one. */
+function imageAfter({ now, outcome, after }: Step): FileImage | null {
+  if (outcome === "already_undone") return now;
+  if (!after) return null;
+  const { sha256, bytes, mode } = after.state;
+  const content = outcome === "merged" ? new Uint8Array(after.content) : null;
+  return { sha256, bytes, mode: mode ?? now?.mode ?? 0o644, content };
 }
 
 function draftFrom(

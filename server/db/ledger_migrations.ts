@@ -140,6 +140,7 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
     ) STRICT`,
     "CREATE INDEX intents_open ON intents (project_id, created_at) WHERE state = 'open'",
     "CREATE INDEX intents_by_action ON intents (project_id, action_id)",
+    "CREATE INDEX intents_by_path ON intents (project_id, path, created_at)",
 
     `CREATE TABLE audit (
       project_id TEXT NOT NULL,

@@ -3,7 +3,17 @@ import { ActionList, ActionQuery } from "../actions/schema.ts";
 import type { AppEnv } from "../context.ts";
 import { describe } from "../openapi.ts";
 import { json, query } from "../validate.ts";
-import { Session, SessionInput, SessionList, SessionQuery, SessionStatusView } from "./schema.ts";
+import {
+  PartialRollbackInput,
+  Session,
+  SessionDiff,
+  SessionInput,
+  SessionList,
+  SessionQuery,
+  SessionRollbackInput,
+  SessionRollbackResult,
+  SessionStatusView,
+} from "./schema.ts";
 
 /** `/api/sessions`. */
 export const sessionsApi = new Hono<AppEnv>()
@@ -37,6 +47,31 @@ export const sessionsApi = new Hono<AppEnv>()
     describe("What of a session is rolled back", SessionStatusView),
     async (c) => {
       return c.json(await c.var.project.sessions.status(c.req.param("id")));
+    },
+  )
+  .get("/:id/diff", describe("What a session did to the files", SessionDiff), async (c) => {
+    return c.json(await c.var.project.actions.diffSession(c.req.param("id")));
+  })
+  .post(
+    "/:id/rollback",
+    describe("Undo a session, newest first, all or nothing", SessionRollbackResult),
+    json(SessionRollbackInput),
+    async (c) => {
+      const { actions } = c.var.project;
+      return c.json(
+        await actions.rollbackSession(c.req.param("id"), c.req.valid("json"), c.var.caller),
+      );
+    },
+  )
+  .post(
+    "/:id/rollback-partial",
+    describe("Undo these actions of a session", SessionRollbackResult),
+    json(PartialRollbackInput),
+    async (c) => {
+      const { actions } = c.var.project;
+      return c.json(
+        await actions.rollbackSession(c.req.param("id"), c.req.valid("json"), c.var.caller),
+      );
     },
   )
   .post("/:id/end", describe("End a session", Session), async (c) => {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { RollbackInput, RollbackResult } from "../actions/schema.ts";
 
 /** A group of actions: one connection of one agent to one project. */
 export const Session = z.object({
@@ -58,3 +59,65 @@ export const SessionStatusView = z.object({
   })),
 });
 export type SessionStatusView = z.infer<typeof SessionStatusView>;
+
+/** Body of `POST /api/sessions/:id/rollback`. */
+export const SessionRollbackInput = RollbackInput;
+export type SessionRollbackInput = z.infer<typeof SessionRollbackInput>;
+
+/** Body of `POST /api/sessions/:id/rollback-partial`. */
+export const PartialRollbackInput = RollbackInput.extend({
+  action_ids: z.array(z.string().max(64)).min(1).max(10_000)
+    .describe("actions of the session, in any order; a rollback among them is undone too"),
+});
+export type PartialRollbackInput = z.infer<typeof PartialRollbackInput>;
+
+/** What a rollback of a session did, or would do: newest first. */
+export const SessionRollbackResult = z.object({
+  session_id: z.string(),
+  dry_run: z.boolean(),
+  rollback_state: z.enum(["none", "partial", "full"]),
+  actions: z.array(z.object({
+    action_id: z.string(),
+    rollback_id: z.string().nullable().describe("the action that undid it"),
+    outcome: RollbackResult.shape.outcome,
+    changes: RollbackResult.shape.changes,
+  })),
+  skipped: z.array(z.object({ action_id: z.string(), tool: z.string(), why: z.string() }))
+    .describe("what was done and cannot be undone, such as commands"),
+});
+export type SessionRollbackResult = z.infer<typeof SessionRollbackResult>;
+
+const FileState = z.object({
+  sha256: z.string(),
+  bytes: z.number().int(),
+  mode: z.number().int().nullable(),
+});
+
+/** One file from before to after; a file that is not shown is told by size and hash. */
+export const FileDiff = z.object({
+  path: z.string(),
+  renamed_from: z.string().nullable(),
+  change: z.enum(["created", "modified", "deleted", "renamed", "none"]),
+  before: FileState.nullable(),
+  after: FileState.nullable(),
+  patch: z.string().nullable().describe("unified"),
+  omitted: z.enum(["binary", "too_large", "too_different", "not_kept"]).nullable()
+    .describe("why there is no patch although the content changed"),
+  action_ids: z.array(z.string()),
+});
+export type FileDiff = z.infer<typeof FileDiff>;
+
+/** `GET /api/sessions/:id/diff`. */
+export const SessionDiff = z.object({
+  session_id: z.string(),
+  files: z.array(FileDiff).describe("first before to last after, for each file that differs"),
+  actions: z.array(z.object({
+    action_id: z.string(),
+    tool: z.string(),
+    status: z.string(),
+    rollback_of: z.string().nullable(),
+    created_at: z.iso.datetime(),
+    files: z.array(FileDiff),
+  })).describe("oldest first"),
+});
+export type SessionDiff = z.infer<typeof SessionDiff>;

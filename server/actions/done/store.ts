@@ -1,0 +1,59 @@
+import type { Ledger } from "../../db/ledger.ts";
+import { type ActionRow, COLUMNS, toRow } from "../store.ts";
+
+/** An action that was carried out; `done_seq` says in which order. */
+export type DoneRow = ActionRow & { done_seq: number };
+
+/** A later action that stands, in any session, on a file. */
+export interface LaterRow {
+  action_id: string;
+  session_id: string;
+  done_seq: number;
+}
+
+const PAGE = 500;
+
+const DONE_SEQ = `coalesce((SELECT max(audit.seq) FROM audit
+  WHERE audit.project_id = actions.project_id AND audit.action_id = actions.id
+    AND audit.type = 'action.finished'), 0)`;
+
+/** What a session has carried out, in the order in which it was done; at most about `most`. */
+export async function listDone(
+  ledger: Ledger,
+  session_id: string,
+  most: number,
+): Promise<DoneRow[]> {
+  const found: DoneRow[] = [];
+  for (let after = 0, size = PAGE; size === PAGE && found.length <= most;) {
+    const rows = await ledger.all(
+      `SELECT ${COLUMNS}, ${DONE_SEQ} AS done_seq FROM actions
+        WHERE project_id = ? AND session_id = ? AND seq > ? AND execution = 'succeeded'
+        ORDER BY seq LIMIT ?`,
+      [ledger.project_id, session_id, after, PAGE],
+    );
+    found.push(...rows.map((row) => toRow(row) as DoneRow));
+    size = rows.length;
+    after = found.at(-1)?.seq ?? 0;
+  }
+  return found.sort((a, b) => a.done_seq - b.done_seq);
+}
+
+/** The actions that stand and that touched the file since; rollbacks only where asked for. */
+export async function listLater(
+  ledger: Ledger,
+  path: string,
+  since: { started_at: string; done_seq: number },
+  withRollbacks: boolean,
+): Promise<LaterRow[]> {
+  const rows = await ledger.all(
+    `SELECT DISTINCT actions.id AS action_id, actions.session_id, ${DONE_SEQ} AS done_seq
+      FROM intents JOIN actions
+        ON actions.project_id = intents.project_id AND actions.id = intents.action_id
+      WHERE intents.project_id = ? AND intents.path = ? AND intents.created_at >= ?
+        AND actions.status = 'approved' AND actions.execution = 'succeeded'
+        AND (actions.tool <> 'rollback' OR ?)
+      ORDER BY intents.created_at LIMIT 10000`,
+    [ledger.project_id, path, since.started_at, withRollbacks ? 1 : 0],
+  );
+  return (rows as unknown as LaterRow[]).filter(({ done_seq }) => done_seq > since.done_seq);
+}

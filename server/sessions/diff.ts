@@ -1,0 +1,141 @@
+import { type DoneRow, listDone } from "../actions/done/store.ts";
+import { textOf } from "../actions/contents.ts";
+import { unifiedDiff } from "../actions/merge.ts";
+import type { PlannedChange } from "../actions/plan.ts";
+import type { ActionServices } from "../actions/services.ts";
+import { readBlob, sizeOfBlob } from "../db/blobs.ts";
+import type { FileDiff, SessionDiff } from "./schema.ts";
+
+/** More actions than this are not compared. */
+const MOST = 10_000;
+/** A larger file is shown by its size and hash. */
+const MAX_TEXT = 512 * 1024;
+/** All patches of an answer together; what comes later is told by size and hash. */
+const MAX_PATCHES = 8 * 1024 * 1024;
+
+type State = PlannedChange["before"] | PlannedChange["after"];
+
+/** A file on its way through the session. */
+interface Track {
+  path: string;
+  /** Where it was before the session. */
+  from: string;
+  before: State;
+  after: State;
+  action_ids: string[];
+}
+
+/** What a session did to the files: as a whole, and action by action, oldest first. */
+export async function diffSession(
+  services: ActionServices,
+  session_id: string,
+): Promise<SessionDiff> {
+  await services.sessions.get(session_id);
+  const done = (await listDone(services.ledger, session_id, MOST)).slice(0, MOST)
+    .filter(({ plan }) => plan?.changes.length);
+  const patches = new Patches(services);
+  const files: FileDiff[] = [];
+  for (const track of follow(done)) files.push(await patches.of(track));
+  const actions: SessionDiff["actions"] = [];
+  for (const row of done) {
+    const { id, tool, status, rollback_of, created_at } = row;
+    const own: FileDiff[] = [];
+    for (const track of follow([row])) own.push(await patches.of(track));
+    actions.push({ action_id: id, tool, status, rollback_of, created_at, files: own });
+  }
+  return { session_id, files: files.filter(({ change }) => change !== "none"), actions };
+}
+
+/** Each file from its first state to its last, through its moves; in order of first touch. */
+function follow(rows: readonly DoneRow[]): Track[] {
+  const tracks: Track[] = [];
+  const at = new Map<string, Track>();
+  const touch = ({ path, shown, before }: PlannedChange, id: string): Track => {
+    const known = at.get(path);
+    const track = known ?? { path: shown, from: shown, before, after: before, action_ids: [] };
+    if (!known) tracks.push(track);
+    at.set(path, track);
+    if (track.action_ids.at(-1) !== id) track.action_ids.push(id);
+    return track;
+  };
+  for (const { id, plan } of rows) {
+    const move = moveOf(plan!.changes);
+    if (move && !at.has(move.to.path)) {
+      const track = touch(move.from, id);
+      at.delete(move.from.path);
+      at.set(move.to.path, track);
+      Object.assign(track, { path: move.to.shown, after: move.to.after });
+      continue;
+    }
+    for (const change of plan!.changes) touch(change, id).after = stateAfter(change);
+  }
+  return tracks;
+}
+
+/** One file appears with the content with which another goes. */
+function moveOf(changes: readonly PlannedChange[]) {
+  const to = changes.find(({ before, after }) => !before && after);
+  const from = changes.find(({ before, after }) => before && !after);
+  if (changes.length !== 2 || !to || !from) return null;
+  return to.after!.sha256 === from.before!.sha256 ? { to, from } : null;
+}
+
+/** A mode that was not named is that of the old file. */
+function stateAfter({ before, after }: PlannedChange): State {
+  return after && { ...after, mode: after.mode ?? before?.mode ?? null };
+}
+
+class Patches {
+  readonly #services: ActionServices;
+  #left = MAX_PATCHES;
+
+  constructor(services: ActionServices) {
+    this.#services = services;
+  }
+
+  async of({ path, from, before, after, action_ids }: Track): Promise<FileDiff> {
+    const renamed_from = from === path ? null : from;
+    const change = changeOf({ renamed_from, before, after });
+    const shown = { path, renamed_from, change, before, after, action_ids };
+    if (before?.sha256 === after?.sha256) return { ...shown, patch: null, omitted: null };
+    const texts = await this.#texts(before, after);
+    if (typeof texts === "string") return { ...shown, patch: null, omitted: texts };
+    const names = [before ? from : "/dev/null", after ? path : "/dev/null"] as const;
+    const patch = unifiedDiff(names[0], texts[0]!, texts[1]!, names[1]);
+    if (patch === null) return { ...shown, patch, omitted: "too_different" };
+    this.#left -= patch.length;
+    return { ...shown, patch, omitted: null };
+  }
+
+  async #texts(...states: State[]): Promise<string[] | NonNullable<FileDiff["omitted"]>> {
+    if (this.#left <= 0) return "too_large";
+    const texts: string[] = [];
+    for (const state of states) {
+      const text = await this.#text(state);
+      if (!text.ok) return text.why;
+      texts.push(text.text);
+    }
+    return texts;
+  }
+
+  async #text(state: State): Promise<Text> {
+    if (!state) return { ok: true, text: "" };
+    if (state.bytes > MAX_TEXT) return { ok: false, why: "too_large" };
+    const { ledger } = this.#services;
+    if (await sizeOfBlob(ledger, state.sha256) === null) return { ok: false, why: "not_kept" };
+    const content = await readBlob(ledger, state.sha256);
+    const text = content && textOf(content);
+    return text === null ? { ok: false, why: "binary" } : { ok: true, text };
+  }
+}
+
+type Text = { ok: true; text: string } | { ok: false; why: NonNullable<FileDiff["omitted"]> };
+
+function changeOf(
+  { renamed_from, before, after }: Pick<FileDiff, "renamed_from" | "before" | "after">,
+): FileDiff["change"] {
+  if (!before) return after ? "created" : "none";
+  if (!after) return "deleted";
+  if (renamed_from !== null) return "renamed";
+  return before.sha256 === after.sha256 ? "none" : "modified";
+}
