@@ -50,7 +50,7 @@ function judgeUnit(
   around: Surroundings,
 ): Finding[] {
   const found = protectGate(unit, around);
-  for (const { compiled, rule, effect, reason, alternative } of policy.commands) {
+  for (const { compiled, rule, effect, reason, alternative } of policy.commands.about(unit)) {
     if (effect === "allow" && unit.supposed) continue;
     const match = compareUnit(compiled, unit, units, effect !== "allow");
     if (match === "yes" && !unit.supposed) found.push({ effect, rule, reason, alternative });

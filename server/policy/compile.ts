@@ -5,13 +5,9 @@ import type { PathRule } from "./path_decision.ts";
 import type { CompiledRule } from "./rule.ts";
 import type { Effect, PolicyLimits, Rule } from "./schema.ts";
 import { checkExamples } from "./self_test.ts";
-import { type CommandPattern, compileCommand } from "./shell/rules.ts";
+import { CommandIndex } from "./command_index.ts";
+import { compileCommand } from "./shell/rules.ts";
 import { compileTool, type ToolPattern } from "./tool_decision.ts";
-
-/** A command rule, compiled. */
-export interface CommandRule extends CompiledRule {
-  compiled: CommandPattern;
-}
 
 /** A tool rule, compiled. */
 export interface ToolRule extends CompiledRule {
@@ -24,7 +20,7 @@ export interface CompiledPolicy {
   readonly limits: PolicyLimits;
   readonly rules: readonly (Rule & { reason: string | null; alternative: string | null })[];
   readonly paths: readonly PathRule[];
-  readonly commands: readonly CommandRule[];
+  readonly commands: CommandIndex;
   readonly tools: readonly ToolRule[];
   /** Why everything is denied: the config cannot be used. */
   readonly error: string | null;
@@ -38,7 +34,7 @@ export function compilePolicyRules(layers: PolicyLayers): CompiledPolicy {
     limits,
     rules: entries.map(describe),
     paths: [] as PathRule[],
-    commands: [] as CommandRule[],
+    commands: new CommandIndex(),
     tools: [] as ToolRule[],
     error: null,
   };
@@ -51,7 +47,7 @@ export function brokenPolicy(error: string): CompiledPolicy {
   return { ...compilePolicyRules({ global: null, project: null, override_global: false }), error };
 }
 
-type Made = { paths: PathRule[]; commands: CommandRule[]; tools: ToolRule[] };
+type Made = { paths: PathRule[]; commands: CommandIndex; tools: ToolRule[] };
 
 function add(made: Made, one: SourcedEntry): void {
   const rule = toRule(one);
@@ -60,7 +56,7 @@ function add(made: Made, one: SourcedEntry): void {
     if (subject === "path") {
       made.paths.push({ ...rule, compiled: compilePath(one.entry.pattern) });
     } else if (subject === "command") {
-      made.commands.push({ ...rule, compiled: compileCommand(one.entry.pattern) });
+      made.commands.add({ ...rule, compiled: compileCommand(one.entry.pattern) });
     } else made.tools.push({ ...rule, compiled: compileTool(one.entry) });
     checkExamples(one);
   } catch (error) {

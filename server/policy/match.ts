@@ -22,11 +22,21 @@ interface Glob {
 /** A path pattern ready to be compared. */
 export type PathPattern = readonly Glob[];
 
-/** One file under all the names that patterns speak of, each split at its slashes. */
+/** A path's segments, and the keys under which rules that forbid compare them. */
+interface Names {
+  plain: string[];
+  folded: string[];
+  /** Null when it would be the same as `folded`. */
+  aliased: string[] | null;
+}
+
+/** One file under all the names that patterns speak of. */
 export interface PathNames {
-  absolute: string[];
-  home: string[] | null;
-  roots: string[][];
+  absolute: Names[];
+  home: Names[];
+  roots: Names[];
+  /** The absolute path as it was given. */
+  path: string;
 }
 
 /** Compiles a gitignore-like pattern. @throws GateError `invalid`, saying what is wrong with it */
@@ -68,15 +78,27 @@ function anchorOf(text: string): Anchor {
 export function namePath(path: string, roots: readonly string[], home: string): PathNames {
   const absolute = split(path);
   const inside = roots.map((root) => below(absolute, split(root))).filter((rest) => rest !== null);
-  return { absolute, home: below(absolute, split(home)), roots: inside };
+  const inHome = below(absolute, split(home));
+  return {
+    absolute: withoutPrivate(absolute).map(toNames),
+    home: inHome ? [toNames(inHome)] : [],
+    roots: inside.map(toNames),
+    path,
+  };
+}
+
+function toNames(plain: string[]): Names {
+  const folded = plain.map(fold);
+  const aliased = folded.map(alias);
+  return { plain, folded, aliased: aliased.some((name, i) => name !== folded[i]) ? aliased : null };
 }
 
 /** Whether the pattern names the path; `forbids` compares folded keys and so errs towards yes. */
 export function comparePath(pattern: PathPattern, names: PathNames, forbids: boolean): Match {
   let best: Match = "no";
   for (const glob of pattern) {
-    for (const segments of candidates(glob, names)) {
-      const found = compareSegments(glob, segments, forbids);
+    for (const one of candidates(glob, names)) {
+      const found = compareNames(glob, one, forbids);
       if (found === "yes") return "yes";
       if (found === "maybe") best = "maybe";
     }
@@ -84,11 +106,11 @@ export function comparePath(pattern: PathPattern, names: PathNames, forbids: boo
   return best;
 }
 
-function candidates(glob: Glob, names: PathNames): string[][] {
-  if (glob.anchor === "absolute") return withoutPrivate(names.absolute);
-  if (glob.anchor === "home") return names.home ? [names.home] : [];
+function candidates(glob: Glob, names: PathNames): Names[] {
+  if (glob.anchor === "absolute") return names.absolute;
+  if (glob.anchor === "home") return names.home;
   if (names.roots.length > 0) return names.roots;
-  return glob.anchor === "anywhere" ? [names.absolute] : [];
+  return glob.anchor === "anywhere" ? names.absolute : [];
 }
 
 /** On macOS `/etc`, `/var` and `/tmp` are links into `/private`. */
@@ -96,18 +118,17 @@ function withoutPrivate(segments: string[]): string[][] {
   return segments[0] === "private" ? [segments, segments.slice(1)] : [segments];
 }
 
-function compareSegments(glob: Glob, segments: string[], forbids: boolean): Match {
-  if (!forbids) return run(glob.exact, segments);
-  const folded = segments.map(fold);
-  const plain = run(glob.folded, folded);
-  if (plain === "yes") return plain;
-  const aliased = folded.map(alias);
-  const other = aliased.some((name, i) => name !== folded[i]) ? run(glob.folded, aliased) : "no";
+function compareNames(glob: Glob, names: Names, forbids: boolean): Match {
+  if (!forbids) return run(glob.exact, names.plain);
+  const plain = run(glob.folded, names.folded);
+  if (plain === "yes" || names.aliased === null) return plain;
+  const other = run(glob.folded, names.aliased);
   return other === "no" ? plain : other;
 }
 
 /** A pattern that is used up has matched: everything below belongs to it. */
 function run(pattern: Segment[], segments: string[]): Match {
+  if (misses(pattern, segments)) return "no";
   const memo = new Map<number, Match>();
   const visit = (p: number, s: number): Match => {
     if (p === pattern.length) return segments.slice(0, s).some(isWild) ? "maybe" : "yes";
@@ -130,6 +151,17 @@ function run(pattern: Segment[], segments: string[]): Match {
     return rest === "no" ? "no" : here === "maybe" ? "maybe" : rest;
   };
   return visit(0, 0);
+}
+
+/** A name that the pattern spells out and the path does not have: most rules end here. */
+function misses(pattern: Segment[], segments: string[]): boolean {
+  const spelt = pattern.find((one) => !one.deep && one.literal !== null);
+  if (!spelt || spelt.deep || segments.includes(spelt.literal!)) return false;
+  return !segments.some(isHoley);
+}
+
+function isHoley(segment: string): boolean {
+  return /[\uFDD0-\uFDD6]/.test(segment);
 }
 
 function better(first: Match, second: () => Match): Match {

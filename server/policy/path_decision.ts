@@ -21,27 +21,25 @@ export function judgePath(
 ): Finding[] {
   const refused = malformed(facts.lexical);
   if (refused.length > 0) return refused;
-  const names = [facts.lexical, facts.real].map((path) =>
-    namePath(path, around.roots, around.user_home)
-  );
+  const paths = facts.lexical === facts.real ? [facts.real] : [facts.lexical, facts.real];
+  const names = paths.map((path) => namePath(path, around.roots, around.user_home));
   const found = [...protectData(names, around.gate_home)];
   const spoken = rules.map((rule) => apply(rule, names)).filter((finding) => finding !== null);
   found.push(...spoken);
   if (access !== "read") found.push(...protectWrite(names));
-  if (access === "delete" && holdsRoot(names[1]!, around)) {
+  if (access === "delete" && holdsRoot(names.at(-1)!, around)) {
     found.push(builtin("ask", "never-automatic", "/", "This deletes the project's own folder"));
   }
   if (isWild(facts.lexical)) {
     if (access !== "read") found.push(unknownTarget(access, facts.lexical));
-  } else if (names[1]!.roots.length === 0) {
+  } else if (names.at(-1)!.roots.length === 0) {
     found.push(outside(facts.real, names, rules));
   }
   return found;
 }
 
-function holdsRoot({ absolute, roots }: PathNames, around: Surroundings): boolean {
-  if (roots.some((below) => below.length === 0)) return true;
-  const path = `/${absolute.join("/")}`;
+function holdsRoot({ path, roots }: PathNames, around: Surroundings): boolean {
+  if (roots.some((below) => below.plain.length === 0)) return true;
   return around.roots.some((root) => root.startsWith(path === "/" ? path : `${path}/`));
 }
 

@@ -72,7 +72,7 @@ export function protectWrite(names: readonly PathNames[]): Finding[] {
       found.push(builtin("deny", "self-protection", pattern, `${why} is off limits`));
     }
   }
-  const vague = names.some((one) => VAGUE.test(one.absolute.join("/")));
+  const vague = names.some((one) => VAGUE.test(one.path));
   for (const { pattern, why, compiled } of automatic) {
     const hits = names.map((one) => comparePath(compiled, one, true));
     if (hits.includes("yes") || (!vague && hits.includes("maybe"))) {

@@ -39,7 +39,7 @@ export interface Context {
 }
 
 const MOST_ALTERNATIVES = 24;
-const MOST_TEXT = 65_536;
+const MOST_TEXT = 16_384;
 
 /** The argument lists a word may become; there is always one. */
 export function expandWord(word: Word, context: Context): string[][] {

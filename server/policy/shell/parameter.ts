@@ -115,7 +115,7 @@ function replaceAll(
   const replacement = asOneWord(expandText(operation.replacement, context)[0]!);
   return values.map((value) => {
     const plain = isStatic(value) && !/[*?[\\\uFDD0-\uFDD6]/.test(pattern) && pattern !== "";
-    if (value.length * (1 + replacement.length) > 65_536) return ANY;
+    if (value.length * (1 + replacement.length) > 16_384) return ANY;
     if (!plain) return isWild(value + replacement) || isStatic(value) ? ANY : DEEP;
     if (operation.operator === "//") return value.replaceAll(pattern, () => replacement);
     if (operation.operator === "/") return value.replace(pattern, () => replacement);

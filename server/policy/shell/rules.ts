@@ -63,6 +63,13 @@ function compileStage([program, ...rest]: [string, ...string[]] | string[]): Sta
   };
 }
 
+/** The one program a pattern speaks of, in small letters; null for several or any. */
+export function programOf(pattern: CommandPattern): string | null {
+  const { program, shell } = pattern.at(-1)!;
+  if (shell || program.deep || program.literal === null) return null;
+  return baseName(program.literal).toLowerCase();
+}
+
 /** The last name of a program's path. */
 export function baseName(program: string): string {
   return program.slice(program.lastIndexOf("/") + 1);
