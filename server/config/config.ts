@@ -9,6 +9,7 @@ import { testPolicy } from "../policy/test_policy.ts";
 import { resolvePath } from "../runtime/real_path.ts";
 import { fingerprint, loadConfig, type Loaded } from "./load.ts";
 import { type ConfigView, GlobalConfig, ProjectConfig } from "./schema.ts";
+import { taskScript } from "./task_script.ts";
 import { isOverrideTrusted, trustFile } from "./trust.ts";
 
 /** Where a project's configuration is found; made in `Project` and nowhere else. */
@@ -67,6 +68,7 @@ export class Config {
       gate_home: environment.home,
       port,
       resolve: resolvePath,
+      script: (name: string, cwd: string) => taskScript(name, cwd, roots),
     };
     return Promise.resolve({ compiled: this.#read().compiled, around });
   }

@@ -13,6 +13,8 @@ export interface Call {
   remote: boolean;
   /** It is only supposed to run: a rule that matches it holds, and nothing else is asked of it. */
   supposed: boolean;
+  /** It stands in the project's own files (a task): only rules that certainly match are asked. */
+  task: boolean;
   /** The part of the text it comes from. */
   text: string;
 }

@@ -47,7 +47,7 @@ export class Recorder {
       argv: [...argv],
       read: readCommand(program, argv.slice(1)),
       pipes: call.pipes,
-      passive: passive || call.supposed,
+      passive: passive || call.supposed || call.task,
       supposed: call.supposed,
       text: call.text,
     });
@@ -56,6 +56,7 @@ export class Recorder {
   /** A file that would be touched, in every folder the command may stand in. */
   touch(op: Effect["op"], path: string, call: Call, how: Partial<Effect> = {}): void {
     if (call.remote || call.supposed || path === "") return;
+    if (call.task) how = { ...how, implied: true };
     this.#add({ op, path: absolutePath(path, call.shell.cwd), ...how });
     if (path.startsWith("/")) return;
     for (const folder of call.shell.otherFolders) {
@@ -72,7 +73,7 @@ export class Recorder {
 
   /** A reason to ask a person, once. */
   doubt(reason: string, text: string, call: Call): void {
-    if (!call.supposed) this.#doubt(reason, text);
+    if (!call.supposed && !call.task) this.#doubt(reason, text);
   }
 
   #doubt(reason: string, text: string): void {
@@ -81,7 +82,7 @@ export class Recorder {
 
   /** A part of the text whose value nobody can know. */
   unresolved(text: string, call: Call): void {
-    if (!call.supposed) this.found.unresolved.push(show(asOneWord(text)));
+    if (!call.supposed && !call.task) this.found.unresolved.push(show(asOneWord(text)));
   }
 
   /** Text that bash evaluates once more: a substitution in it would run. */

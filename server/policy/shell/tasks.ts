@@ -58,7 +58,7 @@ function runTask(name: string, args: string[], call: Call, run: Runner): string 
     const text = isStatic(part) ? run.script(part, call) : null;
     if (text === null) continue;
     const code = part === name ? [text, ...args.map(quote)].join(" ") : text;
-    run.code(code, { ...call, shell: call.shell.fork(), stdin: "" });
+    run.code(code, { ...call, shell: call.shell.fork(), stdin: "", task: true });
   }
   return ANY;
 }

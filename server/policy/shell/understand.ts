@@ -26,6 +26,7 @@ export function understand(source: string, setting: Setting): Understanding {
     depth: 0,
     remote: false,
     supposed: false,
+    task: false,
     text: source.slice(0, 400),
   };
   const refused = refuseText(source);

@@ -108,4 +108,21 @@ describe("Config", () => {
     expect(effective.limits.maxBashOutputBytes).toBe(10);
     expect(etag).toMatch(/^"[0-9a-f]{32}"$/);
   });
+
+  test("a task is judged by its text, but what only the default would hold passes", async () => {
+    project(
+      `{ "id": "p", "policies": { "allowedCommands": ["npm run"], "blockedCommands": ["rm -rf"] } }`,
+    );
+    writeFileSync(
+      join(base, "proj/package.json"),
+      JSON.stringify({ scripts: { clean: "rm -rf dist", build: "tsc && cp a.js out.js" } }),
+    );
+    const config = open();
+    const answer = async (command: string) => (await config.test({ command })).effect;
+    expect(await answer("npm run build")).toBe("allow");
+    expect(await answer("npm run clean")).toBe("deny");
+    expect(await answer("cd src && npm run clean")).toBe("deny");
+    expect(await answer("npm run missing")).toBe("allow");
+    expect(await answer("npx rimraf dist")).toBe("ask");
+  });
 });
