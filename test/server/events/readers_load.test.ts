@@ -121,16 +121,23 @@ test("a client that closes its half of the connection is let go", async () => {
 
 test("h-5c9df78a13 300 readers leave the rest of the API quick and small", async () => {
   const before = process.memoryUsage().rss;
+  // A machine that is busy with other things is slow without any reader too.
+  const alone = await statusTimes(20, () => {});
   const clients = Array.from({ length: 300 }, () => listen(true));
   await until(async () => await readerCount() === 300);
-  const times: number[] = [];
-  for (let i = 0; i < 100; i++) {
-    publish(1);
-    times.push((await sendRaw(gate.port, text("GET", "/api/daemon/status"))).ms);
-  }
+  const times = await statusTimes(100, () => publish(1));
   await until(() => clients.every((client) => client.text.includes(`id: ${cursor}\n`)));
-  expect(times.sort((a, b) => a - b).at(-2)).toBeLessThan(250);
+  expect(times.at(-2)).toBeLessThan(Math.max(250, 10 * alone.at(-2)!));
   expect(process.memoryUsage().rss - before).toBeLessThan(64 * MB);
   for (const { socket } of clients) socket.destroy();
   await until(async () => await readerCount() === 0);
 });
+
+async function statusTimes(count: number, before: () => void): Promise<number[]> {
+  const times: number[] = [];
+  for (let i = 0; i < count; i++) {
+    before();
+    times.push((await sendRaw(gate.port, text("GET", "/api/daemon/status"))).ms);
+  }
+  return times.sort((a, b) => a - b);
+}
