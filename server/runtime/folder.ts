@@ -167,9 +167,8 @@ function heldOpen(fd: number, path: string): Folder {
 }
 
 /** Where folders cannot be walked by descriptor: by name, with the folder's identity re-checked. */
-function openByName(path: string, make: boolean): OpenedFolder {
-  const made = make ? missingFolders(path) : [];
-  for (const folder of made) makeOne(folder);
+export function openByName(path: string, make: boolean): OpenedFolder {
+  const made = make ? makeByName(path) : [];
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (!found) throw new GateError("not_found", `Cannot open "${path}": no such folder`);
   if (found.isSymbolicLink()) throw moved(path);
@@ -189,6 +188,20 @@ function openByName(path: string, make: boolean): OpenedFolder {
     if (process.platform === "win32") return; // a folder cannot be flushed there
     const fd = openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
     await promisify(fsync)(fd).finally(() => closeSync(fd));
+  }
+}
+
+function makeByName(path: string): string[] {
+  const made: string[] = [];
+  try {
+    for (const folder of missingFolders(path)) {
+      if (realpathSync.native(dirname(folder)) !== dirname(folder)) throw moved(dirname(folder));
+      if (makeOne(folder)) made.push(folder);
+    }
+    return made;
+  } catch (error) {
+    removeEmptyFolders(made);
+    throw error;
   }
 }
 
