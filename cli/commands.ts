@@ -30,6 +30,24 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/init.ts"),
   },
   {
+    name: "global-setup",
+    summary: "Register gate in the agent hosts of this machine",
+    group: SET_UP,
+    load: () => import("./commands/global_setup.ts"),
+  },
+  {
+    name: "cleanup-mcp",
+    summary: "Remove the agent hosts' old entries of single projects",
+    group: SET_UP,
+    load: () => import("./commands/cleanup_mcp.ts"),
+  },
+  {
+    name: "update-instructions",
+    summary: "Tell agents of the gate in the project's instruction files",
+    group: SET_UP,
+    load: () => import("./commands/update_instructions.ts"),
+  },
+  {
     name: "global-config",
     summary: "Rules for every project of this machine",
     group: SET_UP,

@@ -1,0 +1,119 @@
+import { Command } from "@commander-js/extra-typings";
+import { CliError, EXIT, Exit } from "../errors.ts";
+import {
+  type Candidate,
+  type Cleanup,
+  cleanUp,
+  findCandidates,
+  planCleanup,
+  projectsOfClaude,
+  type Server,
+} from "../hosts/cleanup.ts";
+import { machineOf } from "../hosts/machine.ts";
+import { SERVER_NAME } from "../hosts/ours.ts";
+import { redactedDiff } from "../hosts/redacted_diff.ts";
+import { rootsOfDaemon } from "../hosts/roots.ts";
+import type { Io } from "../io.ts";
+import { paint, print, printJson, say } from "../output.ts";
+import { placeOf } from "../place.ts";
+import { findRoot } from "../project.ts";
+import { visibleLine } from "../visible.ts";
+
+interface CleanupOptions {
+  dryRun?: boolean;
+  json?: boolean;
+}
+
+/** What `gate cleanup-mcp --json` says of one config file. */
+interface Line {
+  host: string;
+  file: string;
+  removed: Server[];
+  kept: Server[];
+  backup?: string | null;
+  diff?: string;
+  problem?: string;
+  next?: string | null;
+}
+
+/** `gate cleanup-mcp`: removes the entries that served a single project. */
+export function createCommand(io: Io) {
+  return new Command("cleanup-mcp")
+    .description("Remove the agent hosts' old entries that served a single project each.")
+    .option("--dry-run", "show what would be removed and write nothing")
+    .option("--json", "print JSON")
+    .addHelpText("after", HELP)
+    .action(async (options) => await cleanUpAll(io, options));
+}
+
+async function cleanUpAll(io: Io, { dryRun = false, json }: CleanupOptions): Promise<void> {
+  const machine = machineOf(io);
+  const registered = await rootsOfDaemon(io);
+  const roots = [findRoot(io), ...registered ?? [], ...projectsOfClaude(machine)];
+  const lines: Line[] = [];
+  for (const candidate of findCandidates(machine, roots.filter((root) => root !== null))) {
+    lines.push(await lineOf(io, candidate, dryRun));
+  }
+  if (json) {
+    printJson(io, { dry_run: dryRun, looked_at_projects: registered !== null, files: lines });
+  } else show(io, lines, dryRun, registered !== null);
+  if (lines.some(({ problem }) => problem)) throw new Exit(EXIT.failed);
+}
+
+async function lineOf(io: Io, candidate: Candidate, dryRun: boolean): Promise<Line> {
+  const { host: { id: host }, path: file } = candidate;
+  try {
+    if (!dryRun) {
+      const { removed, kept, backup } = await cleanUp(candidate, placeOf(io).home);
+      return { host, file, removed, kept, backup };
+    }
+    const plan: Cleanup = planCleanup(candidate);
+    const { removed, kept } = plan;
+    const diff = removed.length === 0 ? [] : redactedDiff(file, plan.file.text, plan.after);
+    return { host, file, removed, kept, diff: diff.join("\n") };
+  } catch (error) {
+    const next = error instanceof CliError ? error.next : null;
+    return { host, file, removed: [], kept: [], problem: (error as Error).message, next };
+  }
+}
+
+function show(io: Io, lines: Line[], dryRun: boolean, knowsProjects: boolean): void {
+  for (const { host, file, removed, kept, backup, diff, problem, next } of lines) {
+    if (problem) {
+      say(io, `gate: ${visibleLine(problem)}`);
+      if (next) say(io, `  try: ${visibleLine(next)}`);
+    }
+    for (const server of removed) {
+      const word = dryRun ? "would remove" : "removed";
+      print(io, `${word.padEnd(12)}  ${host}  ${nameOf(server)}  ${visibleLine(file)}`);
+    }
+    for (const server of kept) {
+      print(io, `kept          ${host}  ${nameOf(server)}  ${visibleLine(file)}`);
+    }
+    if (backup) print(io, paint(io, "dim", `              the old one: ${backup}`));
+    if (diff) print(io, diff);
+  }
+  const count = lines.reduce((sum, { removed }) => sum + removed.length, 0);
+  if (count === 0) print(io, "No old entry was found.");
+  if (!knowsProjects) {
+    say(io, "The daemon does not run: projects that only it knows were not looked at.");
+  }
+  if (count > 0 && !lines.some(({ kept }) => kept.some(({ name }) => name === SERVER_NAME))) {
+    say(io, "No host has the entry for all projects yet: gate global-setup");
+  }
+  if (dryRun) say(io, "Nothing was written (--dry-run).");
+}
+
+function nameOf({ name, project }: Server): string {
+  return visibleLine(project === null ? name : `${name} (for ${project})`);
+}
+
+const HELP = `
+Removed is what is provably ours: an entry called gate-<project> that starts gate. The entry for all
+projects, called gate, and every other server stay. Looked at are the files of all agent hosts, also
+in the projects that the daemon or Claude Code knows. The old files are kept under the gate's home.
+
+Examples:
+  gate cleanup-mcp --dry-run
+  gate cleanup-mcp
+`;

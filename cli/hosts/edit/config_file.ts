@@ -1,0 +1,162 @@
+import { createHash } from "node:crypto";
+import {
+  chmodSync,
+  constants,
+  copyFileSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+} from "node:fs";
+import { basename, dirname, join, resolve, sep } from "node:path";
+import { GateError } from "../../../server/errors.ts";
+import { applyChange } from "../../../server/runtime/files.ts";
+import { openHome } from "../../../server/runtime/home.ts";
+import { CliError } from "../../errors.ts";
+
+/** A file as it was read: what is there, and what must still be there when it is replaced. */
+export interface ConfigFile {
+  /** As a person knows it. */
+  path: string;
+  /** Behind every link. */
+  real: string;
+  /** Without its byte order mark; null where there is no file. */
+  text: string | null;
+  has_bom: boolean;
+  sha256: string | null;
+}
+
+const MAX_BYTES = 64 * 1024 * 1024;
+const BOM = "\uFEFF";
+
+/** Reads a file that may not exist yet, through links. @throws CliError */
+export function openConfig(path: string): ConfigFile {
+  const real = realPath(path);
+  const stats = statSync(real, { throwIfNoEntry: false });
+  if (!stats) return { path, real, text: null, has_bom: false, sha256: null };
+  if (!stats.isFile()) throw new CliError(`Cannot read "${path}": it is no plain file`);
+  if (stats.size > MAX_BYTES) throw new CliError(`Cannot read "${path}": it is larger than 64 MiB`);
+  const bytes = readBytes(path, real);
+  const whole = decode(path, bytes);
+  const has_bom = whole.startsWith(BOM);
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  return { path, real, text: has_bom ? whole.slice(1) : whole, has_bom, sha256 };
+}
+
+/** Reads a project's file, but none that a link of the project leads to elsewhere. @throws CliError */
+export function openInProject(root: string, path: string): ConfigFile {
+  const file = openConfig(join(root, path));
+  if (file.real.startsWith(realFolder(root) + sep)) return file;
+  throw new CliError(`Cannot use "${file.path}": it leads out of the project to "${file.real}"`);
+}
+
+/**
+ * Replaces a file at one stroke if it is still the one that was read, after a copy of it was kept.
+ * Links, mode and byte order mark stay. Returns where the copy is.
+ * @throws CliError for a read-only file, GateError `conflict` when it has changed meanwhile
+ */
+export async function saveConfig(
+  file: ConfigFile,
+  text: string,
+  backups: Backups,
+  mode = 0o600, // such files may come to hold secrets
+): Promise<string | null> {
+  refuseReadOnly(file);
+  const backup = file.sha256 === null ? null : backUp(file, backups);
+  await applyChange({
+    path: file.real,
+    before: file.sha256,
+    after: {
+      content: new TextEncoder().encode((file.has_bom ? BOM : "") + text),
+      mode: file.sha256 === null ? mode : null,
+    },
+    temporary: `.${basename(file.real)}.${crypto.randomUUID().slice(0, 8)}.tmp`,
+  });
+  return backup;
+}
+
+const TRIES = 3;
+
+/** Does it again when the file has changed between reading and replacing: hosts write it as well. */
+export async function retryOnConflict<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let n = 1;; n++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof GateError) || error.code !== "conflict" || n === TRIES) throw error;
+    }
+  }
+}
+
+/** Where copies go: under the gate's home, marked with whose file it was. */
+export interface Backups {
+  home: string;
+  label: string;
+}
+
+/** Keeps a copy of a file, under a name of its own. Returns where. */
+export function backUp({ real, path }: ConfigFile, { home, label }: Backups): string {
+  openHome(home);
+  const folder = join(home, "backups");
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const stamp = new Date().toISOString().replaceAll(/[:.]/g, "-");
+  for (let n = 0;; n++) {
+    const copy = join(folder, `${stamp}-${label}${n ? `-${n}` : ""}-${basename(path)}`);
+    try {
+      copyFileSync(real, copy, constants.COPYFILE_EXCL);
+      chmodSync(copy, 0o600);
+      return copy;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST" || n > 1000) throw error;
+    }
+  }
+}
+
+/** @throws CliError when the file's owner has taken the right to write away */
+export function refuseReadOnly({ path, real, sha256 }: ConfigFile): void {
+  if (sha256 === null || statSync(real).mode & 0o200) return;
+  throw new CliError(`Cannot change "${path}": it is read-only`, { next: `chmod u+w "${real}"` });
+}
+
+const MAX_LINKS = 40;
+
+/** The path behind every link, also where the last one points to nothing yet. */
+function realPath(path: string): string {
+  let at = resolve(path);
+  for (let links = 0; links < MAX_LINKS; links++) {
+    at = join(realFolder(dirname(at)), basename(at));
+    if (!lstatSync(at, { throwIfNoEntry: false })?.isSymbolicLink()) return at;
+    at = resolve(dirname(at), readlinkSync(at));
+  }
+  throw new CliError(`Cannot read "${path}": its links lead in a circle`);
+}
+
+function realFolder(folder: string): string {
+  try {
+    return realpathSync(folder);
+  } catch (error) {
+    const parent = dirname(folder);
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT" || parent === folder) {
+      throw new CliError(`Cannot read "${folder}": ${(error as Error).message}`);
+    }
+    return join(realFolder(parent), basename(folder));
+  }
+}
+
+function readBytes(path: string, real: string): Uint8Array {
+  try {
+    return readFileSync(real);
+  } catch (error) {
+    throw new CliError(`Cannot read "${path}": ${(error as Error).message}`);
+  }
+}
+
+function decode(path: string, bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new CliError(`Cannot read "${path}": it is not UTF-8`);
+  }
+}

@@ -1,0 +1,120 @@
+import {
+  getNodeValue,
+  type Node,
+  type ParseError,
+  parseTree,
+  printParseErrorCode,
+} from "jsonc-parser";
+import { CliError } from "../../errors.ts";
+import { insertProperty, removeProperty, replaceValue } from "./json_splice.ts";
+import { type Change, lineOf, type TextEditor } from "./text_editor.ts";
+
+/** JSON as its inventor has it: a comment or a comma too many is a fault. */
+export const JSON_TEXT = jsonEditor({ comments: false, trailing_commas: false });
+
+/** JSON that may hold comments and trailing commas. */
+export const JSONC_TEXT = jsonEditor({ comments: true, trailing_commas: true });
+
+/** JSON that may hold comments, but no comma too many. */
+export const COMMENTED_JSON_TEXT = jsonEditor({ comments: true, trailing_commas: false });
+
+interface Dialect {
+  comments: boolean;
+  trailing_commas: boolean;
+}
+
+function jsonEditor(dialect: Dialect): TextEditor {
+  return {
+    read(text, file) {
+      const root = parseRoot(text, file, dialect);
+      return root ? getNodeValue(root) as Record<string, unknown> : {};
+    },
+    change(text, change, file) {
+      const root = parseRoot(text, file, dialect);
+      if (root) return changeTree(text, root, change, file);
+      if (change.value === undefined) return text;
+      const eol = text.includes("\r\n") ? "\r\n" : "\n";
+      const whole = text.trim() === "" ? `{}${eol}` : `${text.trimEnd()}${eol}{}${eol}`;
+      return changeTree(whole, parseRoot(whole, file, dialect)!, change, file);
+    },
+  };
+}
+
+/** The document's object; undefined where there is nothing but blanks and comments. */
+function parseRoot(text: string, file: string, dialect: Dialect): Node | undefined {
+  if (text.trim() === "") return undefined;
+  const errors: ParseError[] = [];
+  const root = parseTree(text, errors, {
+    disallowComments: !dialect.comments,
+    allowTrailingComma: dialect.trailing_commas,
+    allowEmptyContent: dialect.comments,
+  });
+  const [first] = errors;
+  if (first) {
+    throw broken(file, `${printParseErrorCode(first.error)} at ${lineOf(text, first.offset)}`);
+  }
+  if (!dialect.comments) refuseLaxJson(text, file);
+  if (root && root.type !== "object") throw broken(file, "it holds no object");
+  return root;
+}
+
+// The tree's parser lets some things pass that the hosts' own parsers refuse.
+function refuseLaxJson(text: string, file: string): void {
+  try {
+    JSON.parse(text);
+  } catch (error) {
+    throw broken(file, (error as Error).message);
+  }
+}
+
+function broken(file: string, why: string): CliError {
+  return new CliError(`Cannot read "${file}": ${why}`, {
+    next: `mend ${file}, then the same command`,
+  });
+}
+
+function changeTree(text: string, root: Node, { path, value }: Change, file: string): string {
+  let object = root;
+  for (const [depth, key] of path.entries()) {
+    if (object.type !== "object") throw noObject(file, path.slice(0, depth));
+    const found = propertiesNamed(object, key);
+    if (found.length > 1) {
+      throw new CliError(`Cannot edit "${file}": it has "${key}" twice in one object`, {
+        next: `mend ${file}, then the same command`,
+      });
+    }
+    const [property] = found;
+    if (!property) {
+      if (value === undefined) return text;
+      return insertProperty(text, {
+        root,
+        object,
+        key,
+        value: nested(path.slice(depth + 1), value),
+      });
+    }
+    if (depth === path.length - 1) {
+      return value === undefined
+        ? removeProperty(text, object, property)
+        : replaceValue(text, { root, property, value });
+    }
+    object = property.children![1]!;
+  }
+  return text;
+}
+
+function noObject(file: string, path: readonly string[]): CliError {
+  return new CliError(`Cannot edit "${file}": ${path.join(".")} is no object`, {
+    next: `mend ${file}, then the same command`,
+  });
+}
+
+function propertiesNamed(object: Node, key: string): Node[] {
+  return (object.children ?? []).filter(({ children }) => children?.[0]?.value === key);
+}
+
+function nested(path: readonly string[], value: unknown): unknown {
+  const [key, ...rest] = path;
+  if (key === undefined) return value;
+  return { [key]: nested(rest, value) };
+}

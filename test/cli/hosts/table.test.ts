@@ -1,0 +1,265 @@
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from "node:fs";
+import { isAbsolute, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { HOSTS } from "../../../cli/hosts/hosts.ts";
+import {
+  createHostStage,
+  entry,
+  type HostStage,
+  insertedInto,
+  sample,
+  serversIn,
+  snapshot,
+  write,
+} from "./stage.ts";
+
+describe.each(HOSTS.map(({ id }) => id))("%s", (id) => {
+  let stage: HostStage;
+  beforeEach(async () => {
+    stage = await createHostStage(id);
+  });
+  afterEach(() => stage.close());
+
+  const text = () => readFileSync(stage.file, "utf8");
+  const backups = () => {
+    const folder = join(stage.folder, ".gate", "backups");
+    return existsSync(folder) ? readdirSync(folder) : [];
+  };
+
+  /** Dry, then real, then again: what each may write is checked for every row of the table. */
+  const setUp = async () => {
+    const before = snapshot(stage.folder);
+    const dry = await stage.run(["global-setup", "--host", id, "--dry-run"]);
+    expect(snapshot(stage.folder)).toEqual(before);
+    const real = await stage.run(["global-setup", "--host", id, "--json"]);
+    expect(dry.code).toBe(real.code);
+    const done = snapshot(stage.folder);
+    const again = await stage.run(["global-setup", "--host", id, "--json"]);
+    expect(snapshot(stage.folder)).toEqual(done);
+    const outcome = JSON.parse(real.stdout).hosts[0].outcome;
+    expect(JSON.parse(again.stdout).hosts[0].outcome).toBe(real.code ? "failed" : "unchanged");
+    return { outcome, ...real, dry };
+  };
+
+  const expectOurs = () => {
+    const ours = serversIn(stage).gate;
+    const [command, ...args] = [ours.command, ours.args ?? []].flat();
+    expect(isAbsolute(command)).toBe(true);
+    expect(args.at(-1)).toBe("mcp");
+    // This terminal has a port of its own, which the server has to be told.
+    expect(ours.env ?? ours.environment).toEqual({ GATE_PORT: stage.env.GATE_PORT });
+  };
+
+  const expectRefused = async (before: string, why: RegExp) => {
+    const { code, stdout, stderr, outcome } = await setUp();
+    expect({ code, outcome }).toEqual({ code: 1, outcome: "failed" });
+    expect(stdout + stderr).toMatch(why);
+    expect(text()).toBe(before);
+    expect(backups()).toEqual([]);
+  };
+
+  const other = () => ({
+    other: entry(stage, ["npx", "-y", "other"], { TOKEN: "s3cret-of-mine" }),
+  });
+
+  test("absent: the file is made, for its owner alone", async () => {
+    expect(await setUp()).toMatchObject({ code: 0, outcome: "added" });
+    expectOurs();
+    expect(statSync(stage.file).mode & 0o777).toBe(0o600);
+    expect(text()).toMatch(/\n$/);
+  });
+
+  test("empty: it is filled", async () => {
+    write(stage, "");
+    expect(await setUp()).toMatchObject({ code: 0, outcome: "added" });
+    expectOurs();
+  });
+
+  test("other servers: ours is put in, nothing else moves, a copy is kept, no secret is shown", async () => {
+    const before = sample(stage, other());
+    write(stage, before);
+    const { dry, outcome } = await setUp();
+    expect(outcome).toBe("added");
+    expect(dry.stdout).toMatch(/^\+.*\bgate\b/m);
+    expect(dry.stdout + dry.stderr).not.toContain("s3cret");
+    expect(insertedInto(before, text())).toContain("gate");
+    expectOurs();
+    expect(statSync(stage.file).mode & 0o777).toBe(0o640);
+    const [copy, ...more] = backups();
+    expect(more).toEqual([]);
+    const kept = join(stage.folder, ".gate", "backups", copy!);
+    expect(readFileSync(kept, "utf8")).toBe(before);
+    expect(statSync(kept).mode & 0o777).toBe(0o600);
+  });
+
+  test("one line or no line break at the end: that stays so", async () => {
+    const before = stage.format === "toml"
+      ? "a = 1 # no end"
+      : JSON.stringify({ a: 1, [stage.host.servers[0]!]: { x: {} } });
+    write(stage, before);
+    await setUp();
+    expect(insertedInto(before, text())).toContain("gate");
+    expect(text().endsWith("\n")).toBe(false);
+    if (stage.format !== "toml") expect(text()).not.toContain("\n");
+    expectOurs();
+  });
+
+  test("comments: kept where the host reads them, else a fault that stops", async () => {
+    const before = stage.format === "toml"
+      ? sample(stage, other()).replaceAll("\n\n", "\n# mine\n\n")
+      : sample(stage, other())
+        .replace("{\n", "// mine\n{\n  /* and mine */\n")
+        .replace(/\n {4}\},\n {4}"last/, '\n        // the end of servers\n    },\n    "last');
+    write(stage, before);
+    if (stage.format === "json") return await expectRefused(before, /line 1, column 1/);
+    expect(await setUp()).toMatchObject({ code: 0, outcome: "added" });
+    expect(insertedInto(before, text())).toContain("gate");
+    expectOurs();
+  });
+
+  test("CRLF: every line ends so", async () => {
+    const before = sample(stage, other()).replaceAll("\n", "\r\n");
+    write(stage, before);
+    await setUp();
+    expect(text()).not.toMatch(/[^\r]\n/);
+    expect(insertedInto(before, text())).toContain("gate");
+    expectOurs();
+  });
+
+  test("BOM: it stays in front, once", async () => {
+    const before = `\uFEFF${sample(stage, other())}`;
+    write(stage, before);
+    await setUp();
+    expect(text().lastIndexOf("\uFEFF")).toBe(0);
+    expect(insertedInto(before, text())).toContain("gate");
+    expectOurs();
+  });
+
+  test("symlink: its target is changed, the link stays", async () => {
+    mkdirSync(join(stage.folder, "dotfiles"));
+    const target = join(stage.folder, "dotfiles", "config");
+    const link = stage.file;
+    const before = sample(stage, other());
+    write({ ...stage, file: target }, before);
+    symlinkSync(target, link);
+    await setUp();
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+    expect(insertedInto(before, readFileSync(target, "utf8"))).toContain("gate");
+    expectOurs();
+  });
+
+  test("symlink to nothing yet: its target is made", async () => {
+    mkdirSync(join(stage.folder, "dotfiles"));
+    symlinkSync(join(stage.folder, "dotfiles", "config"), stage.file);
+    expect(await setUp()).toMatchObject({ code: 0, outcome: "added" });
+    expect(lstatSync(stage.file).isSymbolicLink()).toBe(true);
+    expectOurs();
+  });
+
+  test("read-only: it is left alone, with the way to change that", async () => {
+    const before = sample(stage, other());
+    write(stage, before, 0o440);
+    await expectRefused(before, /read-only.*chmod u\+w/s);
+  });
+
+  test("broken: it stops and says where", async () => {
+    const before = sample(stage, other()).replace(stage.format === "toml" ? "= [" : "[", "= ! [");
+    write(stage, before);
+    await expectRefused(before, /Cannot read .* line [1-9]/);
+  });
+
+  test("not UTF-8, or no table of servers: it stops", async () => {
+    write(
+      stage,
+      stage.format === "toml" ? "mcp_servers = 3\n" : `{"${stage.host.servers[0]}": []}\n`,
+    );
+    await expectRefused(text(), /Cannot edit/);
+  });
+
+  test("already ours: not touched at all", async () => {
+    await setUp();
+    const before = statSync(stage.file);
+    expect(await setUp()).toMatchObject({ code: 0, outcome: "unchanged" });
+    expect(statSync(stage.file).mtimeMs).toBe(before.mtimeMs);
+    expect(backups()).toEqual([]);
+  });
+
+  test("old ours: command and arguments are renewed, what a person set stays", async () => {
+    const old = entry(stage, ["/old/place/gate", "mcp", "--project", "web"], {
+      MINE: "kept",
+      GATE_HOME: "/gone",
+    });
+    const before = sample(stage, { gate: { ...old, timeout: 5 }, ...other() });
+    write(stage, before);
+    expect(await setUp()).toMatchObject({ code: 0, outcome: "updated" });
+    const { gate } = serversIn(stage);
+    expect(JSON.stringify(gate)).not.toMatch(/old|--project|gone/);
+    expect(gate.timeout).toBe(5);
+    expect(gate.env ?? gate.environment).toEqual({ MINE: "kept", GATE_PORT: stage.env.GATE_PORT });
+    expect(serversIn(stage).other).toEqual(other().other);
+  });
+
+  test("a server of another kind called gate: it stops", async () => {
+    const before = sample(stage, { gate: entry(stage, ["npx", "gate-keeper"]) });
+    write(stage, before);
+    await expectRefused(before, /another kind/);
+  });
+
+  test("v4 entries: set-up leaves them, cleanup-mcp removes them and nothing else", async () => {
+    const strangers = {
+      ...other(),
+      "gate-keeper": entry(stage, ["npx", "gate-keeper", "mcp"]),
+      "my-gate": entry(stage, ["/usr/bin/gate", "mcp"]),
+    };
+    write(stage, sample(stage, strangers));
+    await setUp();
+    const clean = text();
+    write(
+      stage,
+      sample(stage, {
+        "gate-web": entry(stage, ["/usr/bin/gate", "mcp", "--project", "web"]),
+        ...strangers,
+        "gate-api": entry(stage, ["npx", "-y", "gate", "mcp"], { A: "b" }),
+      }),
+    );
+    await setUp();
+    expect(Object.keys(serversIn(stage))).toContain("gate-web");
+
+    const before = snapshot(stage.folder);
+    const dry = await stage.run(["cleanup-mcp", "--dry-run"]);
+    expect(dry.stdout).toMatch(/^would remove.*gate-web/m);
+    expect(snapshot(stage.folder)).toEqual(before);
+    const { code, stdout } = await stage.run(["cleanup-mcp", "--json"]);
+    expect(code).toBe(0);
+    const names = (list: { name: string }[]) => list.map(({ name }) => name).sort();
+    const [{ removed, kept }] = JSON.parse(stdout).files;
+    expect(names(removed)).toEqual(["gate-api", "gate-web"]);
+    expect(names(kept)).toEqual(["gate", "gate-keeper"]);
+    expect(text()).toBe(clean);
+
+    const done = snapshot(stage.folder);
+    expect((await stage.run(["cleanup-mcp"])).stdout).toContain("No old entry was found");
+    expect(snapshot(stage.folder)).toEqual(done);
+  });
+
+  test("not installed: named and skipped, unless it is asked for", async () => {
+    rmSync(stage.file, { force: true });
+    for (const name of readdirSync(stage.folder).filter((one) => one !== "project")) {
+      rmSync(join(stage.folder, name), { recursive: true });
+    }
+    const all = await stage.run(["global-setup"]);
+    expect(all).toMatchObject({ code: 0 });
+    expect(all.stdout).toMatch(new RegExp(`^not installed +${id}$`, "m"));
+    expect(readdirSync(stage.folder)).toEqual(["project"]);
+    expect(await setUp()).toMatchObject({ code: 0, outcome: "added" });
+  });
+});
