@@ -37,6 +37,7 @@ function page(title: string, text: string): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${title} · gate</title>
+<link rel="stylesheet" href="/docs/style.css">
 </head>
 <body>
 <h1>${title}</h1>
