@@ -99,9 +99,14 @@ test("an id may be given by a beginning that only it has", async () => {
   expect(both).toMatchObject({ code: 1 });
   expect(both.stderr).toContain(first!.id);
   expect(both.stderr).toContain(second!.id);
-  await good("reject", first!.id.slice(0, shared + 1), "--reason", "no");
+  const { items } = await json("api", "GET", "/api/global/actions?limit=500");
+  const others = items.map(({ id }: { id: string }) => id).filter((id: string) => id !== first!.id);
+  const own = [...first!.id].findIndex((_, at) =>
+    others.every((id: string) => !id.startsWith(first!.id.slice(0, at + 1)))
+  );
+  await good("reject", first!.id.slice(0, own + 1), "--reason", "no");
   await good("reject", second!.id.toUpperCase(), "--reason", "no");
-  expect((await json("show", first!.id.slice(0, shared + 1), "--json")).status).toBe("rejected");
+  expect((await json("show", first!.id.slice(0, own + 1), "--json")).status).toBe("rejected");
   const none = await terminal.run(["show", "ffffffff"]);
   expect(none).toMatchObject({ code: 1 });
   expect(none.stderr).toContain(`No action's id begins with "ffffffff"\n  try: gate log`);
