@@ -10,7 +10,8 @@ export function summarize(action: Pick<Action, "tool" | "path" | "command">): st
 
 /** Actions as a table: id, age, status, agent, tool and what it does. */
 export function actionTable(io: Io, actions: Action[], now: number): string {
-  const width = Math.max(30, (io.stdout.columns ?? 200) - 90);
+  // A program that reads this gets it whole.
+  const width = Math.max(30, (io.stdout.columns ?? Infinity) - 90);
   return table(actions.map((action) => [
     action.id,
     ago(action.created_at, now).padStart(4),

@@ -17,23 +17,34 @@ export async function* watchHeld(
   { project, signal }: QueueOptions,
 ): AsyncGenerator<{ held: Action[]; connection: Connection }> {
   while (!signal.aborted) {
+    const listening = new AbortController();
     try {
       const connection = await openConnection(io, { scope: "reviewer" });
       const look = async () => ({ held: await listHeld(connection, project), connection });
-      const events = listenToEvents(connection, ["approvals"], signal)[Symbol.asyncIterator]();
+      const either = AbortSignal.any([signal, listening.signal]);
+      const events = listenToEvents(connection, ["approvals"], either)[Symbol.asyncIterator]();
       // Asked for before the first look: nothing can fall between the two.
-      let next = events.next();
+      let next = hear(events);
       yield await look();
       while (!(await next).done) {
-        next = events.next();
+        next = hear(events);
         yield await look();
       }
     } catch (error) {
       if (signal.aborted) return;
-      if (!(error instanceof TypeError) && !isLost(error)) throw error;
+      if (!isLost(error)) throw error;
+    } finally {
+      listening.abort();
     }
     await pause(signal);
   }
+}
+
+/** The next event. Whoever stops to listen may leave it to fail unheard. */
+function hear<T>(events: AsyncIterator<T>): Promise<IteratorResult<T>> {
+  const next = events.next();
+  next.catch(() => {});
+  return next;
 }
 
 async function listHeld({ client }: Connection, project: string | null): Promise<Action[]> {
@@ -42,8 +53,9 @@ async function listHeld({ client }: Connection, project: string | null): Promise
   return wanted.sort((a, b) => a.created_at < b.created_at ? -1 : 1);
 }
 
+/** Whether the connection broke, rather than that the daemon refused something. */
 function isLost(error: unknown): boolean {
-  return typeof (error as NodeJS.ErrnoException).code === "string";
+  return error instanceof TypeError || typeof (error as NodeJS.ErrnoException).code === "string";
 }
 
 function pause(signal: AbortSignal): Promise<void> {

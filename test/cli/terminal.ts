@@ -15,16 +15,24 @@ export interface Ended {
   stderr: string;
 }
 
-/** A terminal of its own for commands that run in this process: nobody sits at it. */
+/** A terminal of its own for commands that run in this process. */
 export interface TestTerminal {
   folder: string;
   env: Io["env"];
-  run(args: string[], options?: { input?: string; cwd?: string }): Promise<Ended>;
+  /** @param options.person somebody sits at it, who types with `type` */
+  run(args: string[], options?: RunOptions): Promise<Ended>;
+  type(keys: string): void;
   /** Sends a signal to the command that runs. */
   signal(signal: Signal): void;
   /** What has been printed so far by the command that runs. */
   printed(): string;
   close(): void;
+}
+
+interface RunOptions {
+  input?: string;
+  cwd?: string;
+  person?: boolean;
 }
 
 /** @param env is laid over an environment that has a home and a port of its own and little else */
@@ -36,17 +44,19 @@ export async function createTerminal(env: Io["env"] = {}): Promise<TestTerminal>
   const deno = "Deno" in globalThis ? denoFolder() : {};
   const whole = { HOME: folder, PATH: process.env["PATH"], GATE_PORT: port, ...deno, ...env };
   let stdout: Collected;
+  let stdin: PassThrough;
   return {
+    type: (keys) => void stdin.write(keys),
     folder,
     env: whole,
     signal: (signal) => handlers.forEach((handle) => handle(signal)),
     printed: () => stdout.text(),
     close: () => rmSync(folder, { recursive: true, force: true }),
-    async run(args, { input = "", cwd = join(folder, "project") } = {}) {
-      stdout = collect();
-      const stderr = collect();
-      const stdin = new PassThrough();
-      stdin.end(input);
+    async run(args, { input = "", cwd = join(folder, "project"), person = false } = {}) {
+      stdout = collect(person);
+      const stderr = collect(person);
+      stdin = Object.assign(new PassThrough(), { isTTY: person, setRawMode: () => {} });
+      if (!person) stdin.end(input);
       const code = await run(args, {
         env: whole,
         cwd,
@@ -71,9 +81,9 @@ interface Collected {
   text(): string;
 }
 
-function collect(): Collected {
+function collect(isTTY: boolean): Collected {
   const chunks: Uint8Array[] = [];
-  const stream = new PassThrough();
+  const stream = Object.assign(new PassThrough(), isTTY ? { isTTY, columns: 120, rows: 40 } : {});
   stream.on("data", (chunk: Uint8Array) => chunks.push(chunk));
   return { stream, text: () => Buffer.concat(chunks).toString("utf8") };
 }

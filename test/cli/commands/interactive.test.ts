@@ -1,0 +1,117 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { until } from "../../e2e/world.ts";
+import { createTerminal, type TestTerminal } from "../terminal.ts";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const ENTER = "\r";
+const DOWN = "\x1b[B";
+const UP = "\x1b[A";
+const CTRL_C = "\x03";
+
+// deno-lint-ignore no-control-regex
+const KEY = /\x1b\[.|./gs;
+
+let terminal: TestTerminal;
+let file: string;
+beforeEach(async () => {
+  terminal = await createTerminal({ NO_COLOR: "1" });
+  file = join(terminal.folder, "project", "gate.config.json");
+});
+afterEach(() => terminal.close());
+
+/** Types the keys as soon as the question stands there. */
+async function answer(question: string, keys: string): Promise<void> {
+  const from = asked;
+  await until(`"${question}" is asked`, () => terminal.printed().includes(question, from));
+  asked = terminal.printed().length;
+  for (const key of keys.match(KEY)!) terminal.type(key);
+}
+let asked = 0;
+
+/** Waits until that stands there, so that the next question is a new one. */
+async function seen(text: string): Promise<void> {
+  await until(`"${text}" is shown`, () => terminal.printed().includes(text, asked));
+  asked = terminal.printed().indexOf(text, asked) + text.length;
+}
+beforeEach(() => void (asked = 0));
+
+test("init asks a person, shows what it will write, and writes it", async () => {
+  const ended = terminal.run(["init"], { person: true });
+  await answer("Name of the project", ENTER);
+  await answer("Policy", UP + ENTER);
+  await answer("Inherit the rules", ENTER);
+  await answer("Which agents work here", DOWN + " " + ENTER);
+  await answer("Write gate.config.json?", "y");
+  expect(await ended).toMatchObject({ code: 0 });
+  expect(terminal.printed()).toContain(`Creates ${file}`);
+  const config = JSON.parse(readFileSync(file, "utf8"));
+  expect(config).toMatchObject({ platforms: ["claude-code"], policies: { defaultEffect: "ask" } });
+  expect(config.id).toMatch(/^project-/);
+});
+
+test.each(["Name of the project", "Policy", "Write gate.config.json?"])(
+  "init that is broken off at %j writes nothing",
+  async (last) => {
+    const ended = terminal.run(["init"], { person: true });
+    const questions = ["Name of the project", "Policy", "Inherit", "Which agents", "Write gate"];
+    for (const question of questions) {
+      const stops = last.startsWith(question);
+      await answer(question, stops ? CTRL_C : ENTER);
+      if (stops) break;
+    }
+    expect(await ended).toMatchObject({ code: 1 });
+    expect(existsSync(file)).toBe(false);
+  },
+);
+
+test("init asks nobody where CI is set", async () => {
+  terminal.env.CI = "true";
+  expect(await terminal.run(["init"], { person: true })).toMatchObject({ code: 64 });
+});
+
+test("watch lets a person decide on one after the other", async () => {
+  writeFileSync(file, JSON.stringify({ id: "web", policies: { defaultEffect: "ask" } }));
+  expect(await terminal.run(["init", "--yes"])).toMatchObject({ code: 0 });
+  const ids: string[] = [];
+  for (const path of ["yes.txt", "no.txt"]) {
+    const body = JSON.stringify({ tool: "write_file", input: { path, content: path } });
+    const { stdout } = await terminal.run(
+      ["api", "POST", "/api/actions?project=web", "--scope", "agent", "-d", body],
+    );
+    ids.push(JSON.parse(stdout).id);
+  }
+  const watching = terminal.run(["watch"], { person: true });
+  await answer("What shall become of it?", UP + UP + ENTER);
+  await seen("✓ approved");
+  await seen(ids[1]!);
+  await answer("What shall become of it?", UP + ENTER);
+  await answer("Why? The agent is told.", `elsewhere${ENTER}`);
+  await seen("✓ rejected");
+  terminal.signal("SIGINT");
+  expect(await watching).toMatchObject({ code: 0 });
+  const show = async (id: string) =>
+    JSON.parse((await terminal.run(["show", id, "--json"])).stdout);
+  expect(await show(ids[0]!)).toMatchObject({ status: "approved" });
+  expect(await show(ids[1]!)).toMatchObject({ status: "rejected", reason: "elsewhere" });
+  expect(readFileSync(join(terminal.folder, "project", "yes.txt"), "utf8")).toBe("yes.txt");
+  await terminal.run(["daemon", "stop"]);
+});
+
+test("on a terminal the output is coloured, unless NO_COLOR says otherwise", async () => {
+  const coloured = await createTerminal({ TERM: "xterm" });
+  writeFileSync(
+    join(coloured.folder, "project", "gate.config.json"),
+    JSON.stringify({ id: "web", policies: { defaultEffect: "ask" } }),
+  );
+  const ask = (person: boolean) =>
+    coloured.run(["policy", "test", "--command", "make"], { person });
+  expect((await ask(true)).stdout).toContain("\x1b[33mask\x1b[39m");
+  expect((await ask(false)).stdout).toMatch(/^ask: /);
+  coloured.env.NO_COLOR = "1";
+  expect((await ask(true)).stdout).toMatch(/^ask: /);
+  await coloured.run(["daemon", "stop"]);
+  coloured.close();
+});
