@@ -1,4 +1,5 @@
 import type { Caller } from "../auth/schema.ts";
+import { DEFAULT_WAIT_MS } from "../constants.ts";
 import { DEFAULT_LIMIT } from "../db/cursor.ts";
 import type { FileImage } from "../runtime/files.ts";
 import { diffSession } from "../sessions/diff.ts";
@@ -99,10 +100,10 @@ export class Actions {
     return await this.#settled(entered, input.wait_ms ?? 0);
   }
 
-  /** Waits until there is something to tell, at most as long as asked. */
+  /** Waits until there is something to tell, at most as long as asked: 45 s unless said. */
   async wait(id: string, input: WaitInput, _caller: Caller): Promise<Submitted> {
     const row = await loadAction(this.#services, id);
-    return await this.#settled({ row, image: null }, input.timeout_ms ?? 0);
+    return await this.#settled({ row, image: null }, input.timeout_ms ?? DEFAULT_WAIT_MS);
   }
 
   async claim(id: string, input: ClaimInput, caller: Caller): Promise<Claim> {
