@@ -18,17 +18,7 @@ export interface Setting {
 /** Reads a command: what runs, what is touched, what nobody can know. Never throws. */
 export function understand(source: string, setting: Setting): Understanding {
   const recorder = new Recorder();
-  const shell = new Shell(setting.cwd, setting.user_home);
-  const call = {
-    shell,
-    stdin: "",
-    pipes: [],
-    depth: 0,
-    remote: false,
-    supposed: false,
-    task: false,
-    text: source.slice(0, 400),
-  };
+  const call = firstCall(source, setting);
   const refused = refuseText(source);
   if (refused) {
     recorder.doubt(`The command is not read: ${refused}`, call.text, call);
@@ -56,4 +46,17 @@ export function understand(source: string, setting: Setting): Understanding {
     recorder.doubt(`The command could not be followed to its end: ${why}`, call.text, call);
   }
   return recorder.found;
+}
+
+function firstCall(source: string, { cwd, user_home }: Setting) {
+  return {
+    shell: new Shell(cwd, user_home),
+    stdin: "",
+    pipes: [],
+    depth: 0,
+    remote: false,
+    supposed: false,
+    task: false,
+    text: source.slice(0, 400),
+  };
 }
