@@ -1,6 +1,8 @@
 import { Hono } from "hono";
 import type { AppEnv } from "../context.ts";
 import { describe } from "../openapi.ts";
+import { Policies } from "../policy/schema.ts";
+import { json } from "../validate.ts";
 import { ConfigView } from "./schema.ts";
 
 /** `/api/config`. */
@@ -10,6 +12,18 @@ export const configApi = new Hono<AppEnv>()
     describe("The config in force, with where each rule comes from", ConfigView),
     async (c) => {
       const view = await c.var.project.config.view();
+      c.header("ETag", view.etag);
+      return c.json(view);
+    },
+  )
+  .put(
+    "/policies",
+    describe("Change the policies in the project's config; keys left out stay", ConfigView),
+    json(Policies),
+    async (c) => {
+      const if_match = c.req.header("if-match") ?? null;
+      const change = { caller: c.var.caller, if_match };
+      const view = await c.var.project.config.updatePolicies(c.req.valid("json"), change);
       c.header("ETag", view.etag);
       return c.json(view);
     },

@@ -1,13 +1,18 @@
-import { createHash } from "node:crypto";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import type { Caller } from "../auth/schema.ts";
 import type { Environment } from "../context.ts";
+import type { NewEvent } from "../db/ledger.ts";
+import { GateError } from "../errors.ts";
 import { brokenPolicy, type CompiledPolicy } from "../policy/compile.ts";
 import { compilePolicy, type Surroundings } from "../policy/evaluate.ts";
-import type { PolicyTestInput, PolicyTestResult } from "../policy/schema.ts";
+import type { Policies, PolicyTestInput, PolicyTestResult } from "../policy/schema.ts";
 import { testPolicy } from "../policy/test_policy.ts";
 import { resolvePath } from "../runtime/real_path.ts";
-import { fingerprint, loadConfig, type Loaded } from "./load.ts";
+import { editPolicies } from "./edit_policies.ts";
+import { fingerprint, loadConfig, type Loaded, parseConfig } from "./load.ts";
+import { hashOf, Pin } from "./pin.ts";
+import { writeWhole } from "./write.ts";
 import { type ConfigView, GlobalConfig, ProjectConfig } from "./schema.ts";
 import { taskScript } from "./task_script.ts";
 import { isOverrideTrusted, trustFile } from "./trust.ts";
@@ -20,6 +25,15 @@ export interface ConfigServices {
   environment: Environment;
   /** The daemon's port, for the rules that protect the daemon itself. */
   port: number;
+  /** Puts an event into the audit chain. */
+  record: (event: NewEvent) => Promise<void>;
+}
+
+/** Who changes the policies, and which version they have seen. */
+export interface PoliciesChange {
+  caller: Caller;
+  /** The `ETag` the caller has seen; null when it does not matter. */
+  if_match: string | null;
 }
 
 /** Everything that was read at one moment. */
@@ -39,6 +53,7 @@ interface Snapshot {
 export class Config {
   readonly #services: ConfigServices;
   readonly #global: string;
+  readonly #pin: Pin;
   #snapshot: Snapshot | null = null;
   /** A project's policy that has been seen once may not vanish silently. */
   #seen = false;
@@ -46,6 +61,8 @@ export class Config {
   constructor(services: ConfigServices) {
     this.#services = services;
     this.#global = join(services.environment.home, "config.json");
+    const { home } = services.environment;
+    this.#pin = new Pin(join(home, "projects", services.project_id, "config_pin.json"));
   }
 
   /** Asked each time: a folder that was moved is registered again while the project is open. */
@@ -87,10 +104,71 @@ export class Config {
         rules: [...compiled.rules],
         override_global: override,
       },
-      etag: `"${createHash("sha256").update(project.text).digest("hex").slice(0, 32)}"`,
+      etag: etagOf(project.text),
       warnings: warningsOf(project.value, override, this.#services.project_id),
       error: compiled.error,
     });
+  }
+
+  /**
+   * Changes the policies in the project's file; keys left out stay, comments are kept. In force when
+   * it answers. @throws GateError `invalid` for a policy that cannot be used, `digest_mismatch` when
+   * the file is not the one the caller has seen, `conflict` when it is broken
+   */
+  async updatePolicies(wanted: Policies, change: PoliciesChange): Promise<ConfigView> {
+    const { project, global, override } = this.#read();
+    const told = `Cannot change the policies of "${this.#services.project_id}"`;
+    if (project.error !== null) throw new GateError("conflict", `${told}: ${project.error}`);
+    const etag = etagOf(project.text);
+    if (change.if_match !== null && change.if_match !== "*" && change.if_match !== etag) {
+      const fields = { etag };
+      throw new GateError("digest_mismatch", `${told}: the file has changed; read it again`, {
+        fields,
+      });
+    }
+    const before = project.text === "" ? newConfig(this.#services.project_id) : project.text;
+    const after = editPolicies(before, project.value?.policies ?? {}, wanted);
+    const parsed = parseConfig(this.#project, after, ProjectConfig);
+    if (parsed.error !== null) throw new GateError("invalid", `${told}: ${parsed.error}`);
+    // Compiled before it is written: a rule that cannot be used never reaches the file.
+    compilePolicy({
+      project: parsed.value?.policies ?? null,
+      global: global.value?.policies ?? null,
+      override_global: override === "trusted",
+    });
+    await this.#write(after, Object.keys(wanted), change.caller);
+    return this.view();
+  }
+
+  async #write(text: string, keys: string[], caller: Caller): Promise<void> {
+    const before_sha256 = hashOf(this.#snapshot?.project.text ?? "");
+    const after_sha256 = hashOf(text);
+    if (before_sha256 === after_sha256) return;
+    writeWhole(resolvePath(this.#project).real, text, 0o644);
+    this.#pin.note(this.#project, after_sha256);
+    await this.#services.record({
+      session_id: null,
+      action_id: null,
+      type: "policy.changed",
+      actor: { kind: "reviewer", id: caller.id },
+      data: { source: "gate", path: this.#project, keys, before_sha256, after_sha256 },
+    });
+  }
+
+  /** A file that was changed by anybody but the gate becomes an event. */
+  #watch(path: string, loaded: Loaded<unknown>): void {
+    const { environment, record } = this.#services;
+    const after_sha256 = hashOf(loaded.text);
+    try {
+      const before_sha256 = this.#pin.note(path, after_sha256);
+      if (before_sha256 === undefined) return;
+      const actor = { kind: "system" as const, id: "file" };
+      const data = { source: "file", path, before_sha256, after_sha256 };
+      record({ session_id: null, action_id: null, type: "policy.changed", actor, data })
+        .catch((error) => environment.log("error", "A policy change was not recorded", { error }));
+    } catch (error) {
+      environment.log("error", "The config could not be pinned", { path, error: String(error) });
+    }
   }
 
   #read(): Snapshot {
@@ -99,6 +177,8 @@ export class Config {
     if (this.#snapshot?.key === key) return this.#snapshot;
     const project = loadConfig(this.#project, ProjectConfig);
     const global = loadConfig(this.#global, GlobalConfig);
+    this.#watch(this.#project, project);
+    this.#watch(this.#global, global);
     const wanted = project.value?.overrideGlobal === true;
     const trusted = wanted && isOverrideTrusted(trust, this.#services.project_id);
     const override = wanted ? trusted ? "trusted" : "untrusted" : "off";
@@ -127,6 +207,14 @@ function compile(
   } catch (error) {
     return broken(error instanceof Error ? error.message : String(error));
   }
+}
+
+function etagOf(text: string): string {
+  return `"${hashOf(text)?.slice(0, 32) ?? "none"}"`;
+}
+
+function newConfig(id: string): string {
+  return `${JSON.stringify({ id, version: "2", policies: {} }, null, 2)}\n`;
 }
 
 function broken(error: string): CompiledPolicy {

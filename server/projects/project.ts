@@ -46,7 +46,15 @@ export class Project {
     const roots = this.roots = this.#roots;
     this.ledger = ledger;
     this.moved_to = moved_to;
-    this.config = new Config({ project_id: id, roots, environment, port });
+    this.config = new Config({
+      project_id: id,
+      roots,
+      environment,
+      port,
+      record: async (event) => {
+        await ledger.commit({ statements: [], events: [event] });
+      },
+    });
     this.sessions = new Sessions({ environment, ledger, roots });
     this.actions = new Actions({
       project_id: id,

@@ -1,4 +1,5 @@
 import { parse } from "unbash";
+import type { Call } from "./call.ts";
 import { hasStrayOpener, isStrange, refuseText } from "./guards.ts";
 import { Interpreter } from "./interpreter.ts";
 import { Overload, Recorder } from "./recorder.ts";
@@ -18,29 +19,14 @@ export interface Setting {
 /** Reads a command: what runs, what is touched, what nobody can know. Never throws. */
 export function understand(source: string, setting: Setting): Understanding {
   const recorder = new Recorder();
-  const call = firstCall(source, setting);
+  const call = topCall(source, setting);
   const refused = refuseText(source);
   if (refused) {
     recorder.doubt(`The command is not read: ${refused}`, call.text, call);
     return recorder.found;
   }
-  if (isStrange(source)) {
-    recorder.doubt("It has a control character or an unusual blank", call.text, call);
-  }
   try {
-    const script = parse(source);
-    if (script.errors?.length) {
-      recorder.doubt(`The command cannot be read: ${script.errors[0]!.message}`, call.text, call);
-    }
-    if (hasStrayOpener(source, script)) {
-      recorder.doubt("Quoted text may be run a second time", call.text, call);
-    }
-    const runner = new TableRunner(recorder, setting.script ?? (() => null));
-    runner.interpreter = new Interpreter(
-      recorder,
-      (node, inner, interpreter) => runSimple(node, inner, interpreter, runner),
-    );
-    runner.interpreter.script(script, call);
+    follow(source, call, recorder, setting);
   } catch (error) {
     const why = error instanceof Overload ? error.message : "it nests too deep";
     recorder.doubt(`The command could not be followed to its end: ${why}`, call.text, call);
@@ -48,7 +34,7 @@ export function understand(source: string, setting: Setting): Understanding {
   return recorder.found;
 }
 
-function firstCall(source: string, { cwd, user_home }: Setting) {
+function topCall(source: string, { cwd, user_home }: Setting): Call {
   return {
     shell: new Shell(cwd, user_home),
     stdin: "",
@@ -59,4 +45,23 @@ function firstCall(source: string, { cwd, user_home }: Setting) {
     task: false,
     text: source.slice(0, 400),
   };
+}
+
+function follow(source: string, call: Call, recorder: Recorder, setting: Setting): void {
+  if (isStrange(source)) {
+    recorder.doubt("It has a control character or an unusual blank", call.text, call);
+  }
+  const script = parse(source);
+  if (script.errors?.length) {
+    recorder.doubt(`The command cannot be read: ${script.errors[0]!.message}`, call.text, call);
+  }
+  if (hasStrayOpener(source, script)) {
+    recorder.doubt("Quoted text may be run a second time", call.text, call);
+  }
+  const runner = new TableRunner(recorder, setting.script ?? (() => null));
+  runner.interpreter = new Interpreter(
+    recorder,
+    (node, inner, interpreter) => runSimple(node, inner, interpreter, runner),
+  );
+  runner.interpreter.script(script, call);
 }

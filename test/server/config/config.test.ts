@@ -1,11 +1,14 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { NewEvent } from "../../../server/db/ledger.ts";
 import { Config } from "../../../server/config/config.ts";
 
 let base: string;
+let recorded: NewEvent[];
 beforeEach(() => {
+  recorded = [];
   base = realpathSync(mkdtempSync(join(tmpdir(), "gate-config-")));
   mkdirSync(join(base, "home"));
   mkdirSync(join(base, "proj"));
@@ -19,6 +22,10 @@ const open = () =>
     project_id: "p",
     roots: [join(base, "proj")],
     port: 47000,
+    record: (event) => {
+      recorded.push(event);
+      return Promise.resolve();
+    },
     environment: { home: join(base, "home"), now: () => 0, id: () => "id", log: () => {} },
   });
 const effect = async (config: Config, path: string) =>
@@ -124,5 +131,87 @@ describe("Config", () => {
     expect(await answer("cd src && npm run clean")).toBe("deny");
     expect(await answer("npm run missing")).toBe("allow");
     expect(await answer("npx rimraf dist")).toBe("ask");
+  });
+
+  const CALLER = { scope: "reviewer", id: "anna", via: "token" } as const;
+  const change = (if_match: string | null = null) => ({ caller: CALLER, if_match });
+
+  test("updatePolicies() keeps comments and unknown keys and holds when it answers", async () => {
+    project(`{
+  // who we are
+  "id": "p",
+  "mine": [1],
+  "policies": {
+    "defaultEffect": "allow",
+    "blockedPaths": [
+      // secrets
+      ".env",
+      "*.old"
+    ]
+  }
+}
+`);
+    const config = open();
+    const { etag } = await config.view();
+    const wanted = { blockedPaths: [".env", { pattern: "*.pem", reason: "keys" }] };
+    const view = await config.updatePolicies(wanted, change(etag));
+    expect(view.etag).not.toBe(etag);
+    expect(await effect(config, "a.pem")).toBe("deny");
+    expect(await effect(config, "a.old")).toBe("allow");
+    const text = readFileSync(join(base, "proj/gate.config.json"), "utf8");
+    expect(text).toContain("// who we are");
+    expect(text).toContain("// secrets");
+    expect(text).toContain(`"mine": [1]`);
+    expect(text).toContain(`"defaultEffect": "allow"`);
+    expect(recorded).toMatchObject([{
+      type: "policy.changed",
+      actor: { kind: "reviewer", id: "anna" },
+      data: { source: "gate", keys: ["blockedPaths"] },
+    }]);
+  });
+
+  test("updatePolicies() refuses a stale version, a broken file and a rule that cannot be used", async () => {
+    project(`{ "id": "p", "policies": {} }`);
+    const config = open();
+    const before = readFileSync(join(base, "proj/gate.config.json"), "utf8");
+    const codes = [
+      config.updatePolicies({ defaultEffect: "allow" }, change(`"other"`)),
+      config.updatePolicies({ blockedPaths: ["!x"] }, change()),
+      config.updatePolicies({ blockedTools: [{ pattern: "a", match: ["b"] }] }, change()),
+    ].map((one) => one.then(() => "", (error) => error.code));
+    expect(await Promise.all(codes)).toEqual(["digest_mismatch", "invalid", "invalid"]);
+    expect(readFileSync(join(base, "proj/gate.config.json"), "utf8")).toBe(before);
+    project("{");
+    await expect(config.updatePolicies({}, change())).rejects.toMatchObject({ code: "conflict" });
+    expect(recorded.filter((one) => one.data.source === "gate")).toEqual([]);
+  });
+
+  test("updatePolicies() makes a file where there is none", async () => {
+    const config = open();
+    await config.updatePolicies({ defaultEffect: "allow" }, change(`*`));
+    expect(await effect(config, "a.ts")).toBe("allow");
+    expect(JSON.parse(readFileSync(join(base, "proj/gate.config.json"), "utf8"))).toEqual({
+      id: "p",
+      version: "2",
+      policies: { defaultEffect: "allow" },
+    });
+  });
+
+  test("a change that did not come through the gate is recorded, also across restarts", async () => {
+    project(`{ "id": "p" }`);
+    await open().view();
+    expect(recorded).toEqual([]);
+    project(`{ "id": "p", "policies": { "defaultEffect": "allow" } }`);
+    const config = open();
+    await config.view();
+    await config.view();
+    expect(recorded).toMatchObject([{
+      type: "policy.changed",
+      actor: { kind: "system", id: "file" },
+      data: { source: "file", path: join(base, "proj/gate.config.json") },
+    }]);
+    await config.updatePolicies({ defaultEffect: "deny" }, change());
+    await open().view();
+    expect(recorded.map((one) => one.data.source)).toEqual(["file", "gate"]);
   });
 });
