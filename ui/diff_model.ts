@@ -1,4 +1,4 @@
-import { Change, diff, presentableDiff } from "@codemirror/merge";
+import { changesOf, type Spans, spansOf } from "./line_diff.ts";
 import { countHidden } from "./visible.ts";
 
 /** One line of a difference. `marks` are the stretches that changed inside it. */
@@ -27,12 +27,6 @@ export interface DiffModel {
 const CONTEXT = 3;
 const FOLD_FROM = 8;
 const BLANK_RUN = 100;
-const DIFF = { scanLimit: 1000, timeout: 250 };
-/** Each different line gets a character of its own; from here on none is half of a pair. */
-const FIRST_CODE = 1;
-const CODES = 0xd7ff;
-/** In a larger change, what moved inside the lines tells nothing. */
-const MARKED = 500;
 
 interface Side {
   lines: string[];
@@ -81,43 +75,22 @@ function changed(a: string[], b: string[]): Line[] {
   const lines: Line[] = [];
   let nextA = 0;
   let nextB = 0;
-  for (const { fromA, toA, fromB, toB } of changedLines(a, b)) {
-    while (nextA < fromA) lines.push(plainLine("same", nextA + 1, ++nextB, a[nextA++]!));
+  const keep = (until: number) => {
+    while (nextA < until) lines.push(plainLine("same", nextA + 1, nextB++ + 1, a[nextA++]!));
+  };
+  for (const { fromA, toA, fromB, toB } of changesOf(a, b)) {
+    keep(fromA);
     const gone = a.slice(fromA, toA);
     const come = b.slice(fromB, toB);
     const spans = spansOf(gone, come);
-    lines.push(...cut("del", gone, fromA + 1, spans.map((span) => [span.fromA, span.toA])));
-    lines.push(...cut("add", come, fromB + 1, spans.map((span) => [span.fromB, span.toB])));
+    lines.push(...cut("del", gone, fromA + 1, spans.gone));
+    lines.push(...cut("add", come, fromB + 1, spans.come));
     nextA = toA;
     nextB = toB;
   }
-  while (nextA < a.length) lines.push(plainLine("same", nextA + 1, ++nextB, a[nextA++]!));
+  keep(a.length);
   return lines;
 }
-
-// Where the texts differ, in whole lines. A difference of characters cannot be rounded to lines:
-// it does not tell before which of several blank lines another one was put.
-function changedLines(a: string[], b: string[]): readonly Change[] {
-  const codes = new Map<string, string>();
-  const encode = (lines: string[]) => {
-    let text = "";
-    for (const line of lines) {
-      if (!codes.has(line)) codes.set(line, String.fromCharCode(FIRST_CODE + codes.size));
-      text += codes.get(line);
-    }
-    return text;
-  };
-  const [left, right] = [encode(a), encode(b)];
-  if (codes.size <= CODES) return diff(left, right, DIFF);
-  return [new Change(0, a.length, 0, b.length)];
-}
-
-function spansOf(gone: string[], come: string[]): readonly Change[] {
-  if (gone.length === 0 || come.length === 0 || gone.length + come.length > MARKED) return [];
-  return presentableDiff(gone.join("\n"), come.join("\n"), DIFF);
-}
-
-type Spans = readonly (readonly [number, number])[];
 
 function cut(kind: "add" | "del", texts: string[], first: number, spans: Spans): Line[] {
   let start = 0;

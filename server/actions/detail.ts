@@ -2,7 +2,7 @@ import { outputOf } from "./answer.ts";
 import { shownText } from "./contents.ts";
 import { listTimeline } from "./journal/store.ts";
 import { loadAction } from "./record.ts";
-import type { ActionDetail } from "./schema.ts";
+import { type ActionDetail, GateTool } from "./schema.ts";
 import type { ActionServices } from "./services.ts";
 import { type ActionRow, publicOf } from "./store.ts";
 
@@ -25,6 +25,7 @@ export async function detailOf(services: ActionServices, id: string): Promise<Ac
       before_sha256: before?.sha256 ?? null,
       after_sha256: after?.sha256 ?? null,
     })),
+    input: GateTool.safeParse(row.tool).success ? null : row.plan?.input ?? null,
     proposed: await proposedOf(services, row),
     analysis: row.analysis,
     output: row.output_sha256 === null ? null : await shownOutput(services, row),

@@ -235,6 +235,8 @@ export const ActionDetail = Action.extend({
     before_sha256: z.string().nullable(),
     after_sha256: z.string().nullable(),
   })).describe("every file that changes, in order; a move changes two"),
+  input: z.record(z.string(), z.unknown()).nullable()
+    .describe("of a tool that the gate only records: secrets taken out, long values cut"),
   proposed: z.object({ content: z.string().nullable(), command: z.string().nullable() }).nullable()
     .describe("what the agent had asked for, when a reviewer changed it"),
   analysis: z.object({

@@ -25,7 +25,7 @@ test("the life of an action stands there step by step, with actor and audit numb
   const life = page.getByLabel("What happened");
   await life.getByText("Done").waitFor();
   const steps = await life.locator(".timeline-word").allTextContents();
-  expect(steps).toEqual(["Submitted", "Approved", "Started", "Done"]);
+  expect(steps).toEqual(["Submitted", "Held for a person", "Approved", "Started", "Done"]);
   const { timeline } = await stage.detail(id);
   for (const { seq } of timeline) await life.getByText(`audit #${seq}`, { exact: true }).waitFor();
 });
@@ -81,4 +81,14 @@ test("a move shows both paths", async () => {
   const page = await stage.page(`/approvals?id=${id}`);
   await page.locator(".headline", { hasText: "Move src/from.ts to src/deep/to.ts" }).waitFor();
   await page.getByRole("cell", { name: "src/deep/to.ts" }).waitFor();
+});
+
+test("a tool that the gate only records is shown with what it was asked", async () => {
+  const input = { url: "https://example.org/\u202ex", api_key: "s3cret" };
+  const { id } = await stage.submit("WebFetch", input);
+  const page = await stage.page(`/approvals?id=${id}`);
+  await page.locator(".headline", { hasText: "Use WebFetch" }).waitFor();
+  const shown = await page.locator(".command").innerText();
+  expect(shown).toContain("https://example.org/[U+202E]x");
+  expect(shown).not.toContain("s3cret");
 });

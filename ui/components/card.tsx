@@ -109,7 +109,7 @@ function WhyHeld({ detail }: { detail: ActionDetail }) {
           <Code value={rule.pattern} /> in <Text value={rule.list} />, {SOURCES[rule.source]}
         </span>
       )}
-      {reason !== "" && (
+      {reason !== "" && !(rule && reason.includes(rule.pattern) && reason.includes(rule.list)) && (
         <p class="fact-line">
           <Text value={reason} />
         </p>
@@ -125,51 +125,52 @@ function WhyHeld({ detail }: { detail: ActionDetail }) {
 
 function Effects({ detail }: { detail: ActionDetail }) {
   if (detail.command !== null) return <CommandEffects detail={detail} />;
+  const effects = effectsOf(detail);
+  if (effects === null) return null;
   return (
     <Fact name="Effects">
-      {effectsOf(detail)} <span class="quiet">{undoOf(detail)}</span>
+      {effects} <span class="quiet">{undoOf(detail)}</span>
     </Fact>
   );
 }
 
 function CommandEffects({ detail }: { detail: ActionDetail }) {
+  const { analysis, cwd, root, reversible } = detail;
   return (
     <>
-      {detail.analysis
-        ? <WhatItDoes analysis={detail.analysis} />
+      {analysis
+        ? <WhatItDoes analysis={analysis} />
         : <Fact name="Effects">Not known: the command could not be read.</Fact>}
-      {detail.cwd && (
+      {cwd !== null && cwd !== root && (
         <Fact name="In">
-          <Code value={detail.cwd} />
+          <Code value={cwd.startsWith(`${root}/`) ? cwd.slice(root.length + 1) : cwd} />
         </Fact>
       )}
       <Fact name="Undo">
-        {detail.reversible ? "Possible for the files it names." : "Not possible: "}
-        {!detail.reversible && <span class="quiet">what a command does is out of reach.</span>}
+        {reversible ? "Possible for the files it names." : "Not possible: "}
+        {!reversible && <span class="quiet">what a command does is out of reach.</span>}
       </Fact>
     </>
   );
 }
 
-function effectsOf(detail: ActionDetail): ComponentChildren {
-  const { before, after, path } = detail;
-  if (detail.tool === "read_file") return "Reads the file and changes nothing.";
+// What was refused at once was never worked out.
+function effectsOf({ tool, before, after }: ActionDetail): string | null {
+  if (tool === "read_file") return "Reads the file and changes nothing.";
   if (before && after) {
     return `Replaces the file, ${bytesOf(before.bytes)} → ${bytesOf(after.bytes)}.`;
   }
   if (after) return `Creates a new file of ${bytesOf(after.bytes)}.`;
   if (before) return `Removes the file of ${bytesOf(before.bytes)}.`;
-  return path ? <Code value={path} /> : "Not known to the gate.";
+  return tool.endsWith("_file") || tool === "rollback" ? null : "Not known to the gate.";
 }
 
-function undoOf(detail: ActionDetail): string {
-  if (detail.tool === "read_file") return "";
-  if (detail.reversible) {
-    return detail.before
-      ? "Can be undone: the file as it is now is kept."
-      : "Can be undone: the file would be removed again.";
-  }
-  return "Cannot be undone: what is there now is too large to keep, or out of reach.";
+function undoOf({ tool, reversible, before, after }: ActionDetail): string {
+  if (tool === "read_file") return "";
+  if (!before && !after) return "Cannot be undone: it happens outside the gate.";
+  if (!reversible) return "Cannot be undone: what is there now is too large to keep.";
+  if (before) return "Can be undone: the file as it is now is kept.";
+  return "Can be undone: the file would be removed again.";
 }
 
 function RiskFacts({ detail }: { detail: ActionDetail }) {

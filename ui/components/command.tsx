@@ -15,7 +15,7 @@ const BLANK_RUN = 20;
 export function Command({ command, onShown }: CommandProps) {
   useEffect(() => onShown?.(countHidden(command, { code: true })), [command]);
   return (
-    <pre class="command" tabIndex={0} aria-label="The command, whole">
+    <pre class="command" tabIndex={0} aria-label="What was asked, whole">
       {foldBlankLines(command).map((part, at) =>
         typeof part === "string"
           ? <Text key={at} value={part} code />

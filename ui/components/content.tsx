@@ -3,13 +3,13 @@ import type { ActionDetail } from "../../server/actions/schema.ts";
 import type { DiffModel } from "../diff_model.ts";
 import type { Reading } from "../review.ts";
 import { countHidden } from "../visible.ts";
-import { bytesOf } from "../words.ts";
 import { Segmented } from "./button.tsx";
 import { Command } from "./command.tsx";
 import type { DiffMode } from "./diff.tsx";
 import { EndMark } from "./end_mark.tsx";
+import { isLargeText, Moved, Opaque } from "./file_facts.tsx";
 import { useLazy, Waiting } from "./lazy.tsx";
-import { Path, Text } from "./text.tsx";
+import { Path } from "./text.tsx";
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
@@ -36,6 +36,7 @@ export function Content(props: ContentProps) {
       </>
     );
   }
+  if (detail.input) return <Input input={detail.input} reading={reading} />;
   if (!isFileChange(detail)) return <Nothing reading={reading} hidden={outside} />;
   if (isMove(detail)) {
     return (
@@ -50,6 +51,17 @@ export function Content(props: ContentProps) {
     <>
       <Opaque detail={detail} />
       <Nothing reading={reading} hidden={outside} unseen={isLargeText(detail)} />
+    </>
+  );
+}
+
+// A tool that the gate only records: what it was asked, word for word.
+function Input({ input, reading }: { input: Record<string, unknown>; reading?: Reading }) {
+  const text = JSON.stringify(input, null, 2);
+  return (
+    <>
+      <Command command={text} onShown={(hidden) => reading?.shown(hidden)} />
+      <EndMark whole onReport={(seen) => reading?.end(seen)} />
     </>
   );
 }
@@ -97,7 +109,7 @@ function FileDiff({ detail, mode, onMode, reading, outside }: ContentProps & { o
 function Figures({ model, detail }: { model: DiffModel; detail: ActionDetail }) {
   return (
     <span class="figures">
-      <span class="figure-add">+{model.added}</span>
+      {model.added > 0 && <span class="figure-add">+{model.added}</span>}
       {model.removed > 0 && <span class="figure-del">−{model.removed}</span>}
       {[...model.facts, ...modeFact(detail)].map((fact) => (
         <span key={fact} class="figure-fact">{fact}</span>
@@ -119,42 +131,6 @@ function octalOf(mode: number): string {
   return `0${(mode & 0o7777).toString(8).padStart(3, "0")}`;
 }
 
-// What is no text cannot be read here; its size and hash say whether it is the right one.
-function Opaque({ detail }: { detail: ActionDetail }) {
-  const rows = [
-    { name: "Now", side: detail.before, hash: detail.before_sha256 },
-    { name: "After", side: detail.after, hash: detail.after_sha256 },
-  ];
-  return (
-    <section class="file" aria-label="What changes">
-      <header class="file-head">
-        <span class="code-text">{detail.path !== null && <Path value={detail.path} />}</span>
-        <span class="figure-fact">
-          {isLargeText(detail) ? "too large to show here" : "not text: told by size and hash"}
-        </span>
-      </header>
-      <table class="opaque">
-        <thead>
-          <tr>
-            <th scope="col">Version</th>
-            <th scope="col" class="opaque-size">Size</th>
-            <th scope="col">SHA-256</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ name, side, hash }) => (
-            <tr key={name}>
-              <th scope="row">{name}</th>
-              <td>{side ? bytesOf(side.bytes) : "no file"}</td>
-              <td class="code-text hash">{hash ?? "none"}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
-  );
-}
-
 interface NothingProps {
   reading: Reading | undefined;
   hidden: number;
@@ -172,44 +148,6 @@ function isFileChange(detail: ActionDetail): boolean {
 
 function isMove({ changes }: ActionDetail): boolean {
   return changes.length > 1;
-}
-
-// A move keeps the content: what counts is which path goes and which one comes.
-function Moved({ detail }: { detail: ActionDetail }) {
-  return (
-    <section class="file" aria-label="What changes">
-      <table class="opaque moved">
-        <thead>
-          <tr>
-            <th scope="col">File</th>
-            <th scope="col">Path</th>
-            <th scope="col">SHA-256</th>
-          </tr>
-        </thead>
-        <tbody>
-          {detail.changes.map((change) => (
-            <tr key={change.path}>
-              <th scope="row">{wordOf(change)}</th>
-              <td class="code-text">
-                <Text value={change.path} />
-              </td>
-              <td class="code-text">{change.after_sha256 ?? change.before_sha256}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
-  );
-}
-
-function wordOf(change: ActionDetail["changes"][number]): string {
-  if (change.before_sha256 === null) return "Comes";
-  return change.after_sha256 === null ? "Goes" : "Changes";
-}
-
-// The daemon hands out texts up to a megabyte.
-function isLargeText({ before, after }: ActionDetail): boolean {
-  return Math.max(before?.bytes ?? 0, after?.bytes ?? 0) > 1024 * 1024;
 }
 
 function isText(detail: ActionDetail): boolean {

@@ -1,3 +1,4 @@
+import { Fragment } from "preact";
 import type { ActionDetail } from "../../server/actions/schema.ts";
 import { exactOf } from "../words.ts";
 import { Icon, type IconName } from "./icon.tsx";
@@ -6,7 +7,13 @@ import { Ago } from "./time.tsx";
 
 type Step = ActionDetail["timeline"][number];
 
-const STEPS: Record<string, { icon: IconName; word: string; tone: string }> = {
+interface Look {
+  icon: IconName;
+  word: string;
+  tone: string;
+}
+
+const STEPS: Record<string, Look> = {
   "action.submitted": { icon: "dot", word: "Submitted", tone: "quiet" },
   "action.approved": { icon: "check", word: "Approved", tone: "ok" },
   "action.rejected": { icon: "x", word: "Rejected", tone: "danger" },
@@ -26,29 +33,42 @@ export function Timeline({ detail }: { detail: ActionDetail }) {
     <section class="life" aria-label="What happened">
       <h2>What happened</h2>
       <ol class="timeline">
-        {detail.timeline.map((step) => <StepView key={step.seq} step={step} detail={detail} />)}
-        {detail.status === "pending" && (
-          <li class="tone-info">
-            <Icon name="clock" />
-            <div>
-              <p class="timeline-word">Held: waits for a person</p>
-            </div>
-          </li>
-        )}
+        {detail.timeline.map((step) => (
+          <Fragment key={step.seq}>
+            <StepView step={step} detail={detail} />
+            {step.data["status"] === "pending" && <Held reason={detail.decision.reason} />}
+          </Fragment>
+        ))}
       </ol>
     </section>
   );
 }
 
-function StepView({ step, detail }: { step: Step; detail: ActionDetail }) {
-  const { icon, word, tone } = STEPS[step.type] ?? { icon: "dot", word: step.type, tone: "quiet" };
-  const failed = step.type === "action.finished" && detail.execution === "failed";
-  const reason = step.data["reason"];
+function Held({ reason }: { reason: string }) {
   return (
-    <li class={`tone-${failed ? "danger" : tone}`}>
-      <Icon name={failed ? "alert" : icon} />
+    <li class="tone-info">
+      <Icon name="clock" />
       <div>
-        <p class="timeline-word">{failed ? "Failed" : word}</p>
+        <p class="timeline-word">Held for a person</p>
+        {reason !== "" && (
+          <p class="timeline-reason">
+            <Text value={reason} />
+          </p>
+        )}
+      </div>
+    </li>
+  );
+}
+
+function StepView({ step, detail }: { step: Step; detail: ActionDetail }) {
+  const { icon, word, tone } = lookOf(step, detail);
+  // Why it was held stands at the next step.
+  const reason = step.type === "action.submitted" ? null : step.data["reason"];
+  return (
+    <li class={`tone-${tone}`}>
+      <Icon name={icon} />
+      <div>
+        <p class="timeline-word">{word}</p>
         <p class="timeline-meta">
           <Text value={actorOf(step)} />
           <Ago at={step.at} />
@@ -64,6 +84,16 @@ function StepView({ step, detail }: { step: Step; detail: ActionDetail }) {
       </div>
     </li>
   );
+}
+
+function lookOf({ type, actor }: Step, { execution }: ActionDetail): Look {
+  if (type === "action.finished" && execution === "failed") {
+    return { icon: "alert", word: "Failed", tone: "danger" };
+  }
+  if (type === "action.rejected" && actor.kind === "policy") {
+    return { icon: "ban", word: "Blocked", tone: "danger" };
+  }
+  return STEPS[type] ?? { icon: "dot", word: type, tone: "quiet" };
 }
 
 function actorOf({ actor }: Step): string {
