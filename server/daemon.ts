@@ -1,5 +1,8 @@
 import { join } from "node:path";
 import type { Action, ActionList, ActionQuery } from "./actions/schema.ts";
+import type { Export } from "./audit/export.ts";
+import type { AuditExportQuery } from "./audit/schema.ts";
+import { withoutWindow } from "./audit/window.ts";
 import { Signer } from "./audit/signer.ts";
 import { VERSION } from "./constants.ts";
 import type { Environment } from "./context.ts";
@@ -9,6 +12,7 @@ import { Bus } from "./events/bus.ts";
 import { Stream } from "./events/stream.ts";
 import type { DaemonStatus } from "./global/schema.ts";
 import { Idempotency } from "./idempotency/idempotency.ts";
+import { exportAcross } from "./projects/export_across.ts";
 import { listAcross, listPendingAcross } from "./projects/across.ts";
 import type { Project } from "./projects/project.ts";
 import { Projects } from "./projects/projects.ts";
@@ -116,6 +120,12 @@ export class Daemon {
   /** Actions of all projects, newest first. */
   listActions(query: ActionQuery): Promise<ActionList> {
     return listAcross(this.#projects, query);
+  }
+
+  /** The audit log of all projects, piece by piece. */
+  async exportAudit(query: AuditExportQuery): Promise<Export> {
+    const wanted = withoutWindow(query, this.#environment.now());
+    return { format: query.format, pieces: await exportAcross(this.#projects, wanted) };
   }
 
   /** Health of the daemon; a problem that a person should know of makes it unhealthy. */

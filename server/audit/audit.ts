@@ -2,10 +2,12 @@ import type { Environment } from "../context.ts";
 import type { Head } from "../db/chain.ts";
 import { insertCheckpoint } from "../db/checkpoints.ts";
 import type { Ledger } from "../db/ledger.ts";
-import type { AuditVerification, Checkpoint } from "./schema.ts";
+import { type Export, exportChain } from "./export.ts";
+import type { AuditExportQuery, AuditVerification, Checkpoint } from "./schema.ts";
 import type { Signer } from "./signer.ts";
 import { findCheckpoint } from "./store.ts";
 import { verifyChain } from "./verify.ts";
+import { withoutWindow } from "./window.ts";
 
 export interface AuditServices {
   environment: Environment;
@@ -42,5 +44,13 @@ export class Audit {
     const checkpoint = signer.sign({ project_id, seq: head.seq, hash: head.hash, at });
     await ledger.commit({ statements: [insertCheckpoint(checkpoint)], events: [] });
     return checkpoint;
+  }
+
+  /** The events up to now, piece by piece. */
+  async export(query: AuditExportQuery): Promise<Export> {
+    const { ledger, environment } = this.#services;
+    const wanted = withoutWindow(query, environment.now());
+    const checkpoint = await this.checkpoint();
+    return { format: query.format, pieces: exportChain(ledger, wanted, checkpoint) };
   }
 }

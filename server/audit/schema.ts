@@ -77,3 +77,41 @@ export const AuditVerification = z.object({
   problem: z.object({ seq: z.number().int().nullable(), what: z.string() }).nullable(),
 });
 export type AuditVerification = z.infer<typeof AuditVerification>;
+
+/** A time, or a day that begins at midnight UTC. */
+const Time = z.union([z.iso.datetime({ offset: true }), z.iso.date()])
+  .transform((value) => new Date(value).toISOString());
+
+/** A number of days back from now, such as `7d`. */
+export const Window = z.string().regex(/^[1-9][0-9]{0,3}d$/, "expected days, such as 7d")
+  .refine((value) => parseInt(value) <= 3650, "expected at most 3650d");
+
+/** Query of `GET /api/audit/export`. */
+export const AuditExportQuery = z.object({
+  project: z.string().optional(),
+  format: z.enum(["json", "csv"]).default("json"),
+  window: Window.optional(),
+  from: Time.optional().describe("events of this time and later"),
+  to: Time.optional().describe("events before this time"),
+  type: AuditType.optional(),
+  session_id: z.string().max(256).optional(),
+  action_id: z.string().max(256).optional(),
+});
+export type AuditExportQuery = z.infer<typeof AuditExportQuery>;
+
+/** `GET /api/audit/export` as JSON: events in order, and what proves them. */
+export const AuditExport = z.object({
+  events: z.array(AuditEvent),
+  checkpoint: Checkpoint.describe("the signed head of the chain that the events belong to"),
+  checkpoints: z.array(Checkpoint).describe("every signed head that was kept"),
+});
+export type AuditExport = z.infer<typeof AuditExport>;
+
+/** Query of `GET /api/global/audit/export`. */
+export const GlobalAuditExportQuery = AuditExportQuery.omit({ project: true });
+
+/** `GET /api/global/audit/export` as JSON: the events of all projects in the order of their times. */
+export const GlobalAuditExport = z.object({
+  events: z.array(AuditEvent),
+  checkpoints: z.array(Checkpoint).describe("the signed head of each project's chain"),
+});

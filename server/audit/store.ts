@@ -1,6 +1,6 @@
 import { toEvent } from "../db/chain.ts";
-import type { Ledger, Row } from "../db/ledger.ts";
-import type { AuditEvent, Checkpoint } from "./schema.ts";
+import type { Ledger, Row, Value } from "../db/ledger.ts";
+import type { AuditEvent, AuditExportQuery, Checkpoint } from "./schema.ts";
 
 /** The raw rows after `seq`, in order, as they stand in the database. */
 export function listRows(ledger: Ledger, seq: number, limit: number): Promise<Row[]> {
@@ -44,4 +44,50 @@ export async function findCheckpoint(ledger: Ledger, seq: number): Promise<Check
     [ledger.project_id, seq],
   );
   return (rows[0] ?? null) as unknown as Checkpoint | null;
+}
+
+/** Which events are wanted. */
+export type EventFilter = Pick<
+  AuditExportQuery,
+  "from" | "to" | "type" | "session_id" | "action_id"
+>;
+
+/** Where a page of events goes on. */
+export type EventKey = Pick<AuditEvent, "at" | "seq">;
+
+/**
+ * At most `limit` events after `after`: by the most telling filter, in the order of its index, so
+ * that no page reads more rows than it gives. The caller looks at the other filters.
+ */
+export async function listFiltered(
+  ledger: Ledger,
+  filter: EventFilter,
+  { after, limit }: { after: EventKey; limit: number },
+): Promise<AuditEvent[]> {
+  const { where, args, order } = driverOf(filter, after);
+  const rows = await ledger.all(
+    `SELECT * FROM audit WHERE project_id = ? AND ${where} ORDER BY ${order} LIMIT ?`,
+    [ledger.project_id, ...args, limit],
+  );
+  return rows.map(toEvent);
+}
+
+function driverOf(
+  filter: EventFilter,
+  after: EventKey,
+): { where: string; args: Value[]; order: string } {
+  for (const name of ["action_id", "session_id", "type"] as const) {
+    const value = filter[name];
+    if (value === undefined) continue;
+    return { where: `${name} = ? AND seq > ?`, args: [value, after.seq], order: "seq" };
+  }
+  if (filter.from === undefined && filter.to === undefined) {
+    return { where: "seq > ?", args: [after.seq], order: "seq" };
+  }
+  const until = filter.to ?? "9999";
+  return {
+    where: "(at, seq) > (?, ?) AND at < ?",
+    args: [after.at, after.seq, until],
+    order: "at, seq",
+  };
 }

@@ -158,6 +158,8 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
     ) STRICT`,
     "CREATE INDEX audit_by_action ON audit (project_id, action_id, seq)",
     "CREATE INDEX audit_by_session ON audit (project_id, session_id, seq)",
+    "CREATE INDEX audit_by_type ON audit (project_id, type, seq)",
+    "CREATE INDEX audit_by_at ON audit (project_id, at, seq)",
     `CREATE TRIGGER audit_no_update BEFORE UPDATE ON audit BEGIN
       SELECT RAISE(ABORT, 'the audit chain is append-only');
     END`,

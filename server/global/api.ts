@@ -1,6 +1,8 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { Action, ActionList, ActionQuery, ApproveInput, RejectInput } from "../actions/schema.ts";
+import { headersOf, toBody } from "../audit/export.ts";
+import { GlobalAuditExport, GlobalAuditExportQuery } from "../audit/schema.ts";
 import type { AppEnv } from "../context.ts";
 import { describe } from "../openapi.ts";
 import { json, query } from "../validate.ts";
@@ -31,6 +33,15 @@ export const globalApi = new Hono<AppEnv>()
     query(ActionQuery),
     async (c) => {
       return c.json(await c.var.daemon.listActions(c.req.valid("query")));
+    },
+  )
+  .get(
+    "/audit/export",
+    describe("The audit log of all projects as JSON or as a CSV file", GlobalAuditExport),
+    query(GlobalAuditExportQuery),
+    async (c) => {
+      const exported = await c.var.daemon.exportAudit(c.req.valid("query"));
+      return c.body(toBody(exported), 200, headersOf(exported));
     },
   )
   .post(

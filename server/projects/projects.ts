@@ -109,6 +109,14 @@ export class Projects {
     }
   }
 
+  /** The projects in which something happened at that time or later. @throws GateError */
+  async listSince(at: string): Promise<Project[]> {
+    const active = (await this.#list()).filter(({ last_activity_at }) =>
+      last_activity_at !== null && last_activity_at >= at
+    );
+    return await Promise.all(active.map(({ project_id }) => this.get(project_id)));
+  }
+
   /** The projects whose ledgers are open: only they can hold anything that is pending. */
   listOpen(): Promise<Project[]> {
     return this.#open.list();

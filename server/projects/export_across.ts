@@ -1,0 +1,71 @@
+import { readPages, writeCsv, writeJson } from "../audit/export.ts";
+import type { AuditEvent, AuditExportQuery, Checkpoint } from "../audit/schema.ts";
+import type { Project } from "./project.ts";
+import type { Projects } from "./projects.ts";
+
+/** Events of all projects that are held in memory at once, about. */
+const HELD = 8_000;
+
+/** One project's events, of which the next ones are at hand. */
+interface Source {
+  pages: AsyncGenerator<AuditEvent[]>;
+  next: AuditEvent[];
+  isOver: boolean;
+}
+
+/** The events of all projects in the order of their times; memory does not grow with their number. */
+export async function exportAcross(
+  projects: Projects,
+  query: AuditExportQuery,
+): Promise<AsyncGenerator<string>> {
+  const open: { project: Project; checkpoint: Checkpoint }[] = [];
+  for (const project of await projects.listSince(query.from ?? "")) {
+    open.push({ project, checkpoint: await project.audit.checkpoint() });
+  }
+  const page = Math.max(10, Math.ceil(HELD / Math.max(1, open.length)));
+  // Read in the order of time, even where the whole is wanted.
+  const filter = { ...query, from: query.from ?? "" };
+  const sources = open.map(({ project, checkpoint: { seq } }): Source => ({
+    pages: readPages(project.ledger, filter, { last: seq, page }),
+    next: [],
+    isOver: false,
+  }));
+  const merged = merge(sources);
+  if (query.format === "csv") return writeCsv(merged);
+  const checkpoints = open.map(({ checkpoint }) => checkpoint);
+  return writeJson(merged, () => Promise.resolve({ checkpoints }));
+}
+
+async function* merge(sources: Source[]): AsyncGenerator<AuditEvent[]> {
+  for (let open = sources; open.length > 0;) {
+    for (const source of open) await refill(source);
+    open = open.filter(({ next }) => next.length > 0);
+    // Whatever comes later in any source is not before the last that is at hand of each.
+    const [bound] = open.filter(({ isOver }) => !isOver).map(({ next }) => next.at(-1)!).sort(
+      byTime,
+    );
+    yield open.flatMap((source) => take(source, bound)).sort(byTime);
+  }
+}
+
+async function refill(source: Source): Promise<void> {
+  while (source.next.length === 0 && !source.isOver) {
+    const { value, done } = await source.pages.next();
+    if (done) source.isOver = true;
+    else source.next = value;
+  }
+}
+
+function take(source: Source, bound: AuditEvent | undefined): AuditEvent[] {
+  const end = bound ? source.next.findIndex((event) => byTime(event, bound) > 0) : -1;
+  if (end < 0) return source.next.splice(0);
+  return source.next.splice(0, end);
+}
+
+function byTime(a: AuditEvent, b: AuditEvent): number {
+  return compare(a.at, b.at) || compare(a.project_id, b.project_id) || a.seq - b.seq;
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,212 @@
+import { parse } from "csv-parse/sync";
+import fc from "fast-check";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { toCell } from "../../../server/audit/csv.ts";
+import { AuditExport, GlobalAuditExport } from "../../../server/audit/schema.ts";
+import { isSigned } from "../../../server/audit/signer.ts";
+import { createTestGate, testCaller, type TestGate } from "../../helpers.ts";
+
+/** What spreadsheets compute, and what looks like it. */
+const FORMULAS = [
+  ...["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", " =1", "  +1", "\u00a0=1", "\0=1"],
+  ...["＝1+1", "＋1", "－1", "＠SUM(A1)", " ＝1", "'=1", "''", "'", "'plain", '"=1"', '","=1'],
+  ...['=HYPERLINK("http://x","y")', "=cmd|' /C calc'!A0", "-2+3+cmd|' /C calc'!A0", "@x;=1"],
+  ...["=", "+", "-", "@", "--force", "+x", "-rf", "=A1\r\n=B1", "=A1\n=B1", '="', "=a,b", "=a;b"],
+  ...[
+    "+1-800-555",
+    "-1.5e3",
+    "@here",
+    "=IMPORTXML(1)",
+    "=DDE(1)",
+    "\t",
+    "\r\n",
+    "\t+1",
+    "\u2003-1",
+  ],
+  ...["\ufeff=1", "=\u202e1", "=é", '=""""', "+🦕", "-\t1"],
+];
+const TRIGGER = /^(?:[\s\0]*[=+\-@＝＋－＠]|[\t\r\n\0])/;
+const unsafe = (cell: string) => cell.startsWith("'") ? cell.slice(1) : cell;
+
+async function exported(gate: TestGate, query: string, path = "/api/audit/export") {
+  const response = await gate.request("GET", `${path}?${query}`, undefined, "viewer");
+  expect(response.status).toBe(200);
+  return { headers: response.headers, text: await response.text() };
+}
+
+async function events(gate: TestGate, query: string, path?: string) {
+  return JSON.parse((await exported(gate, query, path)).text).events as {
+    seq: number;
+    at: string;
+  }[];
+}
+
+test("50 formulas go through CSV as text and come back whole", async () => {
+  expect(FORMULAS.length).toBeGreaterThanOrEqual(50);
+  const gate = await createTestGate();
+  const session = await gate.project.sessions.open({}, testCaller());
+  await gate.project.ledger.commit({
+    statements: [],
+    events: FORMULAS.map((text) => ({
+      session_id: session.id,
+      action_id: null,
+      type: "action.submitted" as const,
+      actor: { kind: "agent" as const, id: text },
+      data: { tool: "run_command", path: text, command: text, reason: text },
+    })),
+  });
+  const { headers, text } = await exported(gate, "format=csv");
+  expect(headers.get("content-type")).toBe("text/csv; charset=utf-8");
+  expect(headers.get("content-disposition")).toBe('attachment; filename="gate-audit.csv"');
+  const lines = parse(text, { record_delimiter: "\r\n" }) as string[][];
+  for (const cell of lines.flat()) expect(cell).not.toMatch(TRIGGER);
+  const rows = parse(text, { columns: true, record_delimiter: "\r\n" }) as Record<string, string>[];
+  const own = rows.slice(1);
+  for (const name of ["actor_id", "path", "command", "reason"]) {
+    expect(own.map((row) => unsafe(row[name]!))).toEqual(FORMULAS);
+  }
+  expect(own.map(({ data }) => JSON.parse(unsafe(data!)).path)).toEqual(FORMULAS);
+});
+
+test("any text comes back from a cell", () => {
+  fc.assert(fc.property(fc.array(fc.string({ unit: "binary" }), { minLength: 2 }), (texts) => {
+    const line = `${texts.map(toCell).join(",")}\r\n`;
+    const [cells] = parse(line, { record_delimiter: "\r\n" }) as string[][];
+    expect(cells!.map(unsafe)).toEqual(texts);
+    for (const cell of cells!) expect(cell).not.toMatch(TRIGGER);
+  }));
+});
+
+test("JSON carries the chain with what proves it", async () => {
+  const gate = await createTestGate();
+  await gate.request("POST", "/api/actions", {
+    tool: "write_file",
+    input: { path: "a", content: "=1+1" },
+  }, "agent");
+  const { headers, text } = await exported(gate, "");
+  expect(headers.get("content-type")).toBe("application/json");
+  const body = AuditExport.parse(JSON.parse(text));
+  expect(body.events).toEqual(await gate.audit());
+  expect(body.checkpoint).toMatchObject(gate.project.ledger.head);
+  expect(isSigned(body.checkpoint)).toBe(true);
+  expect(body.checkpoints).toEqual([body.checkpoint]);
+});
+
+test("an empty chain is a whole file too", async () => {
+  const gate = await createTestGate();
+  const { text } = await exported(gate, "format=json");
+  expect(JSON.parse(text)).toMatchObject({ events: [], checkpoint: { seq: 0 } });
+  expect(parse((await exported(gate, "format=csv")).text)).toHaveLength(1);
+});
+
+test("filters narrow it, over several pages and whatever the clock does", async () => {
+  const gate = await createTestGate();
+  const a = await gate.project.sessions.open({}, testCaller());
+  const b = await gate.project.sessions.open({}, testCaller());
+  const begin = gate.clock.now;
+  for (let round = 0; round < 25; round++) {
+    // Set back once, as a clock may be.
+    gate.clock.now = begin + (round === 12 ? 5_500 : round * 1_000);
+    await gate.project.ledger.commit({
+      statements: [],
+      events: Array.from({ length: 100 }, (_, n) => ({
+        session_id: n % 2 ? a.id : b.id,
+        action_id: `x${n}`,
+        type: n % 10 ? "action.started" as const : "action.finished" as const,
+        actor: { kind: "system" as const, id: "gate" },
+        data: {},
+      })),
+    });
+  }
+  const all = await gate.audit();
+  const at = (ms: number) => new Date(begin + ms).toISOString();
+  const cases: [string, (event: (typeof all)[number]) => boolean][] = [
+    ["", () => true],
+    [`from=${at(5_000)}`, (event) => event.at >= at(5_000)],
+    [`to=${at(5_000)}`, (event) => event.at < at(5_000)],
+    [`from=${at(3_000)}&to=${at(9_000)}`, (event) => event.at >= at(3_000) && event.at < at(9_000)],
+    ["type=action.finished", ({ type }) => type === "action.finished"],
+    [`session_id=${a.id}`, ({ session_id }) => session_id === a.id],
+    ["action_id=x10", ({ action_id }) => action_id === "x10"],
+    [
+      `session_id=${b.id}&type=action.finished&from=${at(8_000)}`,
+      (event) =>
+        event.session_id === b.id && event.type === "action.finished" && event.at >= at(8_000),
+    ],
+    ["to=2020-01-01", () => false],
+    ["from=2020-01-01", () => true],
+    ["window=1d", () => true],
+  ];
+  for (const [query, isWanted] of cases) {
+    const seqs = (await events(gate, query)).map(({ seq }) => seq).sort((x, y) => x - y);
+    expect(seqs, query).toEqual(all.filter(isWanted).map(({ seq }) => seq));
+  }
+  gate.clock.advance(3 * 86_400_000);
+  expect(await events(gate, "window=2d")).toEqual([]);
+});
+
+test.each([
+  ["format=xml"],
+  ["window=0d"],
+  ["window=3651d"],
+  ["window=7"],
+  ["window=-1d"],
+  ["from=yesterday"],
+  ["type=unknown"],
+  ["format=csv&format=json"],
+])("?%s is answered 400", async (query) => {
+  const gate = await createTestGate();
+  for (const path of ["/api/audit/export", "/api/global/audit/export"]) {
+    expect((await gate.request("GET", `${path}?${query}`)).status).toBe(400);
+  }
+});
+
+test("all projects are merged in the order of their times", async () => {
+  const gate = await createTestGate();
+  const roots = ["two", "three"].map((id) => {
+    const root = join(gate.root, "..", id);
+    mkdirSync(root);
+    writeFileSync(join(root, "gate.config.json"), JSON.stringify({ id }));
+    return { id, root };
+  });
+  const projects = [gate.project];
+  for (const { id, root } of roots) {
+    await gate.daemon.registerProject(root);
+    projects.push(await gate.daemon.project(id));
+  }
+  for (let n = 0; n < 60; n++) {
+    gate.clock.advance(1_000);
+    await projects[(n * 7) % 3 && n % 3]!.sessions.open({}, testCaller());
+  }
+  const { text } = await exported(gate, "format=json", "/api/global/audit/export");
+  const body = GlobalAuditExport.parse(JSON.parse(text));
+  expect(body.events).toHaveLength(60);
+  expect(body.events.map(({ at }) => at)).toEqual(body.events.map(({ at }) => at).toSorted());
+  expect(new Set(body.events.map(({ project_id }) => project_id)).size).toBe(3);
+  expect(body.checkpoints.map(({ project_id }) => project_id).sort())
+    .toEqual(["test", "three", "two"]);
+  expect(body.checkpoints.every(isSigned)).toBe(true);
+  const csv = await exported(gate, "format=csv&window=1d", "/api/global/audit/export");
+  expect(parse(csv.text)).toHaveLength(61);
+});
+
+test("who stops reading stops the reading", async () => {
+  const gate = await createTestGate();
+  for (let n = 0; n < 3; n++) await gate.project.sessions.open({}, testCaller());
+  const response = await gate.request("GET", "/api/audit/export?format=csv");
+  const reader = response.body!.getReader();
+  const { value } = await reader.read();
+  expect(new TextDecoder().decode(value)).toMatch(/^seq,at,.*\r\n$/);
+  await reader.cancel();
+  expect(await reader.read()).toMatchObject({ done: true });
+});
+
+test("an agent may not export", async () => {
+  const { isAllowed } = await import("../../../server/auth/scopes.ts");
+  for (const path of ["/api/audit/export", "/api/global/audit/export"]) {
+    expect(isAllowed("agent", "GET", path)).toBe(false);
+    expect(isAllowed("viewer", "GET", path)).toBe(true);
+  }
+});
