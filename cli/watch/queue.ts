@@ -1,6 +1,7 @@
 import type { Action } from "../../server/actions/schema.ts";
 import { unwrap } from "../../server/client.ts";
 import { type Connection, openConnection } from "../connect.ts";
+import { CliError } from "../errors.ts";
 import { listenToEvents } from "../event_stream.ts";
 import type { Io } from "../io.ts";
 
@@ -11,15 +12,18 @@ export interface QueueOptions {
 
 const PAUSE_MS = 1_000;
 
-/** What is held, now and again after each change; survives restarts of the daemon. */
+/**
+ * What is held, now and again after each change. A daemon that goes away is waited for, not started
+ * again: whoever stopped it meant it.
+ */
 export async function* watchHeld(
   io: Io,
   { project, signal }: QueueOptions,
 ): AsyncGenerator<{ held: Action[]; connection: Connection }> {
-  while (!signal.aborted) {
+  for (let start = true; !signal.aborted; start = false) {
     const listening = new AbortController();
     try {
-      const connection = await openConnection(io, { scope: "reviewer" });
+      const connection = await openConnection(io, { scope: "reviewer", start });
       const look = async () => ({ held: await listHeld(connection, project), connection });
       const either = AbortSignal.any([signal, listening.signal]);
       const events = listenToEvents(connection, ["approvals"], either)[Symbol.asyncIterator]();
@@ -32,7 +36,7 @@ export async function* watchHeld(
       }
     } catch (error) {
       if (signal.aborted) return;
-      if (!isLost(error)) throw error;
+      if (!isLost(error) || (start && error instanceof CliError)) throw error;
     } finally {
       listening.abort();
     }
@@ -50,12 +54,14 @@ function hear<T>(events: AsyncIterator<T>): Promise<IteratorResult<T>> {
 async function listHeld({ client }: Connection, project: string | null): Promise<Action[]> {
   const { items } = await unwrap(client.api.global.approvals.pending.$get());
   const wanted = items.filter((action) => !project || action.project_id === project);
-  return wanted.sort((a, b) => a.created_at < b.created_at ? -1 : 1);
+  // Ids begin with their time: the oldest comes first.
+  return wanted.sort((a, b) => a.id < b.id ? -1 : 1);
 }
 
 /** Whether the connection broke, rather than that the daemon refused something. */
 function isLost(error: unknown): boolean {
-  return error instanceof TypeError || typeof (error as NodeJS.ErrnoException).code === "string";
+  const { code } = error as NodeJS.ErrnoException;
+  return error instanceof TypeError || error instanceof CliError || typeof code === "string";
 }
 
 function pause(signal: AbortSignal): Promise<void> {

@@ -185,6 +185,24 @@ test("watch --json prints each held action once, as it comes", async () => {
   for (const { id } of [first, second]) await good("reject", id, "--reason", "no");
 });
 
+test("watch waits for a daemon that was stopped, and does not start it", async () => {
+  const watching = terminal.run(["watch", "--json"]);
+  const first = await write("w3.txt", "3");
+  await until("the first is printed", () => terminal.printed().includes(first.id));
+  const printed = terminal.printed;
+  const other = await createTerminal({ GATE_HOME: join(terminal.folder, ".gate") });
+  other.env.GATE_PORT = terminal.env.GATE_PORT;
+  expect((await other.run(["daemon", "stop"])).stdout).toBe("Stopped.\n");
+  expect(await other.run(["daemon", "status"])).toMatchObject({ code: 1 });
+  expect((await other.run(["daemon", "start"])).stdout).not.toContain("already");
+  const second = await write("w4.txt", "4");
+  await until("the second is printed", () => printed().includes(second.id));
+  terminal.signal("SIGINT");
+  expect(await watching).toMatchObject({ code: 0 });
+  for (const { id } of [first, second]) await good("reject", id, "--reason", "no");
+  other.close();
+});
+
 describe("policy test", () => {
   test.each([
     [["--command", "ls -la"], "allow", 0],
