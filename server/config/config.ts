@@ -118,6 +118,9 @@ export class Config {
   async updatePolicies(wanted: Policies, change: PoliciesChange): Promise<ConfigView> {
     const { project, global, override } = this.#read();
     const told = `Cannot change the policies of "${this.#services.project_id}"`;
+    if (change.caller.scope !== "reviewer") {
+      throw new GateError("forbidden", `${told}: only a reviewer may`);
+    }
     if (project.error !== null) throw new GateError("conflict", `${told}: ${project.error}`);
     const etag = etagOf(project.text);
     if (change.if_match !== null && change.if_match !== "*" && change.if_match !== etag) {

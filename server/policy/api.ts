@@ -1,8 +1,10 @@
 import { Hono } from "hono";
+import { z } from "zod";
 import type { AppEnv } from "../context.ts";
 import { describe } from "../openapi.ts";
 import { json } from "../validate.ts";
-import { PolicyTestInput, PolicyTestResult } from "./schema.ts";
+import { listHits } from "./hits.ts";
+import { PolicyHit, PolicyTestInput, PolicyTestResult } from "./schema.ts";
 
 /** `/api/policy`. */
 export const policyApi = new Hono<AppEnv>()
@@ -13,4 +15,9 @@ export const policyApi = new Hono<AppEnv>()
     async (c) => {
       return c.json(await c.var.project.testPolicy(c.req.valid("json")));
     },
+  )
+  .get(
+    "/hits",
+    describe("How often each rule has decided, over the newest actions", z.array(PolicyHit)),
+    async (c) => c.json(await listHits(c.var.project.ledger)),
   );

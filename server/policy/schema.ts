@@ -98,3 +98,15 @@ export const PolicyTestResult = z.object({
   analysis: Analysis.optional(),
 });
 export type PolicyTestResult = z.infer<typeof PolicyTestResult>;
+
+/** How often a rule has decided. `overruled`: asked and then approved, or allowed and rolled back. */
+export const PolicyHit = z.object({
+  rule: Rule,
+  count: z.number().int(),
+  last_hit_at: z.string(),
+  allow: z.number().int(),
+  ask: z.number().int(),
+  deny: z.number().int(),
+  overruled: z.number().int(),
+});
+export type PolicyHit = z.infer<typeof PolicyHit>;

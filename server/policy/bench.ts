@@ -1,0 +1,91 @@
+import { compilePolicy, evaluate, type Surroundings } from "./evaluate.ts";
+import type { Effect, Policies } from "./schema.ts";
+
+/** One case of a command corpus: a command with the verdict it must get. */
+export interface BenchCase {
+  id: string;
+  category: string;
+  command: string;
+  expect: "stop" | "allow" | "any";
+}
+
+/** How a policy engine did on one kind of case. */
+export interface Score {
+  category: string;
+  cases: number;
+  right: number;
+}
+
+/** The score card of a corpus. */
+export interface ScoreCard {
+  stop: { cases: number; stopped: number; rate: number };
+  allow: { cases: number; false_alarms: number; rate: number };
+  categories: Score[];
+  wrong: { id: string; category: string; command: string; expect: string; effect: Effect }[];
+}
+
+/** The policy and the place that the corpus is made for. */
+const POLICY: Policies = {
+  defaultEffect: "allow",
+  blockedCommands: [
+    "rm -rf",
+    "git reset --hard",
+    "git clean -f",
+    "git push --force",
+    "git push -f",
+  ],
+};
+const ROOT = "/work/project";
+const AROUND: Surroundings = {
+  roots: [ROOT],
+  user_home: "/home/user",
+  gate_home: "/home/user/.gate",
+  port: 47000,
+  resolve: (path) => ({ lexical: path, real: path }),
+};
+
+/** Judges every case of a corpus (one JSON object a line). @throws SyntaxError for a line that is none */
+export function scoreCorpus(jsonl: string, policies: Policies = POLICY): ScoreCard {
+  const cases = jsonl.split("\n").filter((line) => line.trim() !== "")
+    .map((line) => JSON.parse(line) as BenchCase).filter(({ expect }) => expect !== "any");
+  const policy = compilePolicy({ global: null, project: policies, override_global: false });
+  const judged = cases.map((one) => {
+    const command = one.command.replaceAll("{PORT}", String(AROUND.port));
+    const { decision } = evaluate(policy, { kind: "command", command, cwd: ROOT }, AROUND);
+    return { one, effect: decision.effect, right: isRight(one.expect, decision.effect) };
+  });
+  const [stop, allow] = (["stop", "allow"] as const).map((expect) => {
+    const those = judged.filter(({ one }) => one.expect === expect);
+    return { cases: those.length, right: those.filter(({ right }) => right).length };
+  });
+  return {
+    stop: { cases: stop!.cases, stopped: stop!.right, rate: share(stop!.right, stop!.cases) },
+    allow: {
+      cases: allow!.cases,
+      false_alarms: allow!.cases - allow!.right,
+      rate: share(allow!.cases - allow!.right, allow!.cases),
+    },
+    categories: byCategory(judged),
+    wrong: judged.filter(({ right }) => !right).map(({ one, effect }) => {
+      const { id, category, command, expect } = one;
+      return { id, category, command, expect, effect };
+    }),
+  };
+}
+
+function isRight(expect: BenchCase["expect"], effect: Effect): boolean {
+  return (expect === "allow") === (effect === "allow");
+}
+
+function byCategory(judged: { one: BenchCase; right: boolean }[]): Score[] {
+  const scores = new Map<string, Score>();
+  for (const { one: { category }, right } of judged) {
+    const score = scores.get(category) ?? { category, cases: 0, right: 0 };
+    scores.set(category, { category, cases: score.cases + 1, right: score.right + Number(right) });
+  }
+  return [...scores.values()].sort((a, b) => a.category < b.category ? -1 : 1);
+}
+
+function share(part: number, whole: number): number {
+  return whole === 0 ? 0 : part / whole;
+}

@@ -1,0 +1,113 @@
+import { describe, expect, test } from "vitest";
+import { createTestGate } from "../../helpers.ts";
+
+const POLICIES = {
+  defaultEffect: "allow" as const,
+  askPaths: ["held/**"],
+  blockedPaths: [".env"],
+};
+
+const write = (path: string) => ({ tool: "write_file", input: { path, content: "x" } });
+
+describe("/api/policy/hits", () => {
+  test("counts each rule that has decided, and who overruled it", async () => {
+    const gate = await createTestGate({ policies: POLICIES });
+    const submit = async (path: string) => {
+      const answer = await gate.request("POST", "/api/actions", write(path), "agent");
+      return (await answer.json()).action?.id as string | undefined;
+    };
+    await submit(".env");
+    await submit("free.txt");
+    await submit("held/a.txt");
+    await submit("held/b.txt");
+    const pending = await (await gate.request("GET", "/api/actions?status=pending")).json();
+    const { id } = pending.items[0];
+    expect((await gate.request("POST", `/api/actions/${id}/approve`, {})).status).toBe(200);
+    const answer = await gate.request("GET", "/api/policy/hits");
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toEqual([
+      {
+        rule: { pattern: "held/**", list: "askPaths", source: "project" },
+        count: 2,
+        last_hit_at: expect.any(String),
+        allow: 0,
+        ask: 2,
+        deny: 0,
+        overruled: 1,
+      },
+      {
+        rule: { pattern: ".env", list: "blockedPaths", source: "project" },
+        count: 1,
+        last_hit_at: expect.any(String),
+        allow: 0,
+        ask: 0,
+        deny: 1,
+        overruled: 0,
+      },
+    ]);
+  });
+});
+
+describe("/api/policy/test", () => {
+  test.each([
+    [{ path: "a.ts" }, "allow"],
+    [{ path: ".env", action: "write" }, "deny"],
+    [{ path: "held/x", action: "delete" }, "ask"],
+    [{ path: "rm -rf held", action: "command" }, "ask"],
+    [{ command: "cat .env" }, "deny"],
+    [{ action: "WebFetch", input: { url: "https://example.com" } }, "allow"],
+    [{ path: "a\u0000b", action: "write" }, "deny"],
+  ])("%j → %s", async (body, effect) => {
+    const gate = await createTestGate({ policies: POLICIES });
+    const answer = await gate.request("POST", "/api/policy/test", body, "agent");
+    expect(answer.status).toBe(200);
+    const result = await answer.json();
+    expect(result).toMatchObject({ effect, elapsed_us: expect.any(Number) });
+    expect("analysis" in result).toBe(/"(action":")?command"/.test(JSON.stringify(body)));
+  });
+
+  test.each([
+    [{}],
+    [{ action: "write" }],
+    [{ action: "command" }],
+    [{ action: "read", command: "ls" }],
+    [{ action: "command", command: "ls", path: "x" }],
+    [{ path: "" }],
+    [{ path: 7 }],
+    [{ unknown: 1, path: "a" }],
+  ])("%j is refused", async (body) => {
+    const gate = await createTestGate({ policies: POLICIES });
+    const answer = await gate.request("POST", "/api/policy/test", body, "agent");
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toMatchObject({ code: "invalid" });
+  });
+});
+
+describe("PUT /api/config/policies", () => {
+  test("is in force when it answers, guards against lost updates, and is in the audit chain", async () => {
+    const gate = await createTestGate({ policies: POLICIES });
+    const before = await gate.request("GET", "/api/config");
+    const answer = await gate.request("PUT", "/api/config/policies", { blockedPaths: ["*.md"] });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get("ETag")).not.toBe(before.headers.get("ETag"));
+    const view = await answer.json();
+    expect(view.effective.rules.map((rule: { pattern: string }) => rule.pattern)).toEqual([
+      "held/**",
+      "*.md",
+    ]);
+    const tested = await gate.request("POST", "/api/policy/test", { path: "a.md" });
+    expect(await tested.json()).toMatchObject({ effect: "deny" });
+    expect((await gate.audit()).at(-1)).toMatchObject({ type: "policy.changed" });
+  });
+
+  test("is no agent's business, and bad rules change nothing", async () => {
+    const gate = await createTestGate({ policies: POLICIES });
+    const put = (body: unknown, scope: "agent" | "reviewer") =>
+      gate.request("PUT", "/api/config/policies", body, scope);
+    expect((await put({ defaultEffect: "allow" }, "agent")).status).toBe(403);
+    expect((await put({ blockedPaths: ["!a"] }, "reviewer")).status).toBe(400);
+    expect((await put({ defaultEffect: "maybe" }, "reviewer")).status).toBe(400);
+    const tested = await gate.request("POST", "/api/policy/test", { path: ".env" });
+    expect(await tested.json()).toMatchObject({ effect: "deny" });
+  });
+});
