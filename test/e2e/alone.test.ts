@@ -1,6 +1,8 @@
-import { copyFileSync, existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Agent } from "./agent.ts";
 import { must, SUBJECTS, World } from "./world.ts";
 
 describe("the executable alone: empty folder, empty home, no Node, no Deno", () => {
@@ -44,6 +46,27 @@ describe("the executable alone: empty folder, empty home, no Node, no Deno", () 
     expect(asset.headers.get("content-type")).toContain("text/javascript");
   });
 
+  test("serves an agent that writes and runs commands", async () => {
+    await world.init();
+    const agent = await Agent.connect(world);
+    const wrote = await agent.call("write_file", { path: "src/a.txt", content: "a\n" });
+    expect(wrote.data).toMatchObject({ status: "approved", execution: "succeeded" });
+    const ran = await agent.call("run_command", { command: "echo it runs" });
+    expect(ran.data).toMatchObject({ status: "approved", execution: "succeeded", exit_code: 0 });
+    expect(ran.text).toContain("it runs");
+    await agent.close();
+  });
+
+  test("is the scenario tool when it is called so", () => {
+    const tool = join(world.folder, "scenario-tool");
+    symlinkSync(SUBJECTS.executable[0], tool);
+    const said = execFileSync(tool, ["run", "--output", "json"], {
+      env: world.env,
+      cwd: world.project,
+    }).toString();
+    expect(JSON.parse(said)).toMatchObject({ scenarios: [], executions: [], exit_code: 0 });
+  });
+
   test("keeps its library where only its owner can write", () => {
     const folder = join(world.gateHome, "lib");
     expect(statSync(folder).mode & 0o777).toBe(0o700);
@@ -66,10 +89,9 @@ describe("the executable alone: empty folder, empty home, no Node, no Deno", () 
     expect(existsSync(join(folder, "planted-home"))).toBe(false);
   });
 
-  test("works from wherever it is copied to", async () => {
+  test("works from wherever it is copied to", () => {
     const copy = join(world.folder, "copied gate");
     copyFileSync(SUBJECTS.executable[0], copy);
-    const { execFileSync } = await import("node:child_process");
     expect(execFileSync(copy, ["--version"], { env: world.env }).toString()).toMatch(/^gate /);
   });
 });
