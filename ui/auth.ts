@@ -14,6 +14,8 @@ export function openKey(): void {
     write({ key: given, until: Date.now() + LIFE_MS });
   }
   key.value = given ?? read();
+  // A login in another tab lets this one in, too.
+  addEventListener("storage", () => key.value = read());
 }
 
 /** Forgets a key that the daemon no longer takes. */

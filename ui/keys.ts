@@ -93,7 +93,10 @@ function isTyping(event: KeyboardEvent): boolean {
 
 function isControl(event: KeyboardEvent): boolean {
   const target = event.composedPath()[0];
-  return target instanceof HTMLElement && target.closest("button, a, summary, label") !== null;
+  if (!(target instanceof HTMLElement)) return false;
+  // On the row that is open already, the keys mean its card.
+  const control = target.closest("button, a, summary, label");
+  return control !== null && control.getAttribute("aria-current") !== "true";
 }
 
 const MAC = /mac|iphone|ipad/i.test(navigator.platform);

@@ -31,7 +31,8 @@ export class Review {
   readonly busy = signal(false);
   readonly notice = signal<string | null>(null);
   readonly reason = signal("");
-  readonly draft = signal("");
+  /** The reviewer's version; kept while the card is looked at, whatever else is opened. */
+  readonly draft = signal<string | null>(null);
   /** The content stands on the page. */
   readonly shown = signal(false);
   /** It is known whether its end is in view. */
@@ -113,10 +114,9 @@ export class Review {
 
   approveEdited(): void {
     const detail = this.detail.value;
-    if (!detail || !this.#canDecide()) return;
-    const edit = detail.command === null
-      ? { content: this.draft.value }
-      : { command: this.draft.value };
+    const text = this.draft.value;
+    if (!detail || text === null || !this.#canDecide()) return;
+    const edit = detail.command === null ? { content: text } : { command: text };
     void this.#send((json, id, project) =>
       api(project).api.actions[":id"]["approve-with-edit"].$post({
         param: { id },
@@ -137,10 +137,9 @@ export class Review {
   open(mode: Mode): void {
     const detail = this.detail.value;
     if (detail?.status !== "pending") return;
-    if (mode === "edit" && this.mode.value !== "check") {
-      const text = editableOf(detail);
-      if (text === null) return;
-      this.draft.value = text;
+    if (mode === "edit") {
+      this.draft.value ??= editableOf(detail);
+      if (this.draft.value === null) return;
     }
     this.notice.value = null;
     this.mode.value = mode;
@@ -202,7 +201,8 @@ export class Review {
     this.ended.value = false;
     this.hidden.value = 0;
     this.unseen.value = false;
-    this.notice.value = "It changed just now. What you see is the new version.";
+    this.notice.value = "It changed just now. What you see is the new version." +
+      (this.draft.value === null ? "" : " Your own version is kept: see Edit.");
   }
 
   #cautionsOf(detail: ActionDetail): Caution[] {

@@ -120,6 +120,27 @@ describe("deciding", () => {
     expect(await stage.detail(id)).toMatchObject({ status: "approved", edited: true });
   });
 
+  test("an edit keeps line endings, and is kept when the reviewer looks at something else", async () => {
+    await stage.hold("dos.txt", "one\r\ntwo\r\n");
+    const page = await stage.page();
+    await headline(page, "Write 2 lines to src/dos.txt");
+    await settled(page);
+    await page.keyboard.press("e");
+    await page.locator(".editor .cm-content").click();
+    await page.keyboard.press("Control+Home");
+    await page.keyboard.type("zero\n");
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Approve", exact: true }).waitFor();
+    await page.keyboard.press("e");
+    await page.locator(".editor .cm-content", { hasText: "zero" }).waitFor();
+    await page.keyboard.press("Control+Enter");
+    await page.getByRole("button", { name: "Approve edited" }).click();
+    await page.getByText("Nothing waits for you").waitFor();
+    expect(readFileSync(`${stage.folder}/my-app/src/dos.txt`, "utf8")).toBe(
+      "zero\r\none\r\ntwo\r\n",
+    );
+  });
+
   test("an edited command runs as edited, and may not do more", async () => {
     const { id } = await stage.submit("run_command", { command: "echo one" });
     const page = await stage.page();

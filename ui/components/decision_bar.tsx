@@ -187,7 +187,7 @@ function EditStep({ review }: { review: Review }) {
         >
           Look over your change
         </Button>
-        <Button kind="quiet" keys="escape" onClick={() => review.close()}>Discard</Button>
+        <Button kind="quiet" keys="escape" onClick={() => review.close()}>Back</Button>
       </div>
       <p class="digest">{same ? "Nothing is changed yet" : "Your version is what would be done"}</p>
     </div>

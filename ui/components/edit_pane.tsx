@@ -31,7 +31,7 @@ export function EditPane({ review, detail }: PaneProps) {
         ? (
           <Editor
             original={editableOf(detail) ?? ""}
-            text={review.draft.value}
+            text={review.draft.value ?? ""}
             label={`Edit ${what}`}
             onChange={(text) => review.draft.value = text}
           />
@@ -58,7 +58,7 @@ export function CheckPane({ review, detail, mode }: PaneProps & { mode: DiffMode
           <div class="file">
             <Diff
               before={lines(editableOf(detail) ?? "")}
-              after={lines(review.draft.value)}
+              after={lines(review.draft.value ?? "")}
               mode={mode}
               caption="Your change"
             />
@@ -66,7 +66,7 @@ export function CheckPane({ review, detail, mode }: PaneProps & { mode: DiffMode
         )
         : <Waiting failed={loaded.failed} />}
       {detail.command !== null && (
-        <Preview command={review.draft.value} cwd={detail.cwd} project={detail.project_id} />
+        <Preview command={review.draft.value ?? ""} cwd={detail.cwd} project={detail.project_id} />
       )}
     </section>
   );

@@ -1,6 +1,6 @@
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { unifiedMergeView } from "@codemirror/merge";
-import { EditorState } from "@codemirror/state";
+import { EditorState, type Extension, Text } from "@codemirror/state";
 import {
   drawSelection,
   EditorView,
@@ -10,7 +10,7 @@ import {
   lineNumbers,
 } from "@codemirror/view";
 import { useEffect, useRef } from "preact/hooks";
-import { segments } from "../visible.ts";
+import { countHidden, segments } from "../visible.ts";
 
 interface EditorProps {
   original: string;
@@ -39,21 +39,16 @@ export default function Editor({ original, text, label, onChange }: EditorProps)
 }
 
 function extensions(original: string, label: string, onChange: (text: string) => void) {
+  const ending = endingOf(original);
   return [
-    EditorState.lineSeparator.of("\n"),
+    EditorState.lineSeparator.of(ending),
     lineNumbers(),
     history(),
     drawSelection(),
     highlightActiveLine(),
     EditorView.lineWrapping,
     highlightSpecialChars({ addSpecialChars: HIDDEN, render: chip }),
-    unifiedMergeView({
-      original:
-        EditorState.create({ doc: original, extensions: EditorState.lineSeparator.of("\n") })
-          .doc,
-      mergeControls: false,
-      allowInlineDiffs: true,
-    }),
+    differences(original, ending),
     // Escape and ⌘↵ belong to the page.
     keymap.of([...defaultKeymap.filter(isOurs), ...historyKeymap, indentWithTab]),
     EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
@@ -62,6 +57,21 @@ function extensions(original: string, label: string, onChange: (text: string) =>
     }),
     THEME,
   ];
+}
+
+// What was there before is drawn without chips, so it is left out where something would be hidden.
+function differences(original: string, ending: string): Extension {
+  if (countHidden(original.replaceAll(ending, "\n"), { code: true }) > 0) return [];
+  return unifiedMergeView({
+    original: Text.of(original.split(ending)),
+    mergeControls: false,
+    allowInlineDiffs: true,
+  });
+}
+
+// A file of CRLF lines stays one; where both occur, each return shows as what it is.
+function endingOf(text: string): string {
+  return text.includes("\r\n") && !/(?:^|[^\r])\n/.test(text) ? "\r\n" : "\n";
 }
 
 const HIDDEN =

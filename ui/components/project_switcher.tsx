@@ -11,7 +11,6 @@ export function ProjectSwitcher() {
   const menu = useRef<HTMLDetailsElement>(null);
   const id = useProject();
   const projects = daemon.value?.projects ?? [];
-  const current = projects.find((project) => project.id === id);
   const close = () => menu.current?.removeAttribute("open");
   return (
     <details
@@ -22,19 +21,17 @@ export function ProjectSwitcher() {
       }}
       onKeyDown={(event) => event.key === "Escape" && close()}
     >
-      <summary title="Choose a project">
-        <span class="switcher-name">
-          {current ? <Text value={current.name} /> : id ? <Text value={id} /> : "All projects"}
-        </span>
-        <Icon name="chevron" />
-        <span class="switcher-root">
-          {current ? <Root project={current} /> : countOf(projects)}
-        </span>
-      </summary>
+      <Current id={id} projects={projects} />
       <div class="menu">
         {projects.length > 1 && <Choice id={null} name="All projects" onChoose={close} />}
         {projects.map((project) => (
-          <Choice key={project.id} id={project.id} name={project.name} onChoose={close} />
+          <Choice
+            key={project.id}
+            id={project.id}
+            name={project.name}
+            away={!project.reachable}
+            onChoose={close}
+          />
         ))}
         {projects.length === 0 && (
           <p class="menu-none quiet">
@@ -46,7 +43,29 @@ export function ProjectSwitcher() {
   );
 }
 
-function Choice(props: { id: string | null; name: string; onChoose: () => void }) {
+function Current({ id, projects }: { id: string | null; projects: HubProject[] }) {
+  const current = projects.find((project) => project.id === id);
+  return (
+    <summary title="Choose a project">
+      <span class="switcher-name">
+        {current ? <Text value={current.name} /> : id ? <Text value={id} /> : "All projects"}
+      </span>
+      <Icon name="chevron" />
+      <span class="switcher-root">
+        {current ? <Root project={current} /> : countOf(projects)}
+      </span>
+    </summary>
+  );
+}
+
+interface ChoiceProps {
+  id: string | null;
+  name: string;
+  away?: boolean;
+  onChoose: () => void;
+}
+
+function Choice(props: ChoiceProps) {
   const address = useAddress();
   const waiting = props.id === null
     ? pending.value?.length ?? 0
@@ -57,6 +76,7 @@ function Choice(props: { id: string | null; name: string; onChoose: () => void }
       <span class="menu-name">
         <Text value={props.name} />
       </span>
+      {props.away && <span class="quiet">not reachable</span>}
       {waiting > 0 && <span class="pending-count">{waiting}</span>}
     </a>
   );

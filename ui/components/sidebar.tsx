@@ -5,7 +5,9 @@ import { theme, turnTheme } from "../theme.ts";
 import { useProject } from "../project.ts";
 import { Icon, type IconName } from "./icon.tsx";
 import { ProjectSwitcher } from "./project_switcher.tsx";
+import { count } from "../words.ts";
 import { Key } from "./button.tsx";
+import { Text } from "./text.tsx";
 
 interface SidebarProps {
   onHelp: () => void;
@@ -42,21 +44,28 @@ export function Sidebar({ onHelp, onPalette }: SidebarProps) {
           </a>
         ))}
       </nav>
-      <div class="sidebar-tools">
-        <button type="button" class="tool-button" onClick={onPalette}>
-          <Icon name="search" />
-          <span>Go to or do</span>
-          <Key keys="mod+k" />
-        </button>
-        <button type="button" class="tool-button" onClick={onHelp}>
-          <Icon name="help" />
-          <span>Keys</span>
-          <Key keys="?" />
-        </button>
-        <ThemeButton />
-      </div>
+      <Tools onHelp={onHelp} onPalette={onPalette} />
+      <Problems />
       <Live />
     </header>
+  );
+}
+
+function Tools({ onHelp, onPalette }: SidebarProps) {
+  return (
+    <div class="sidebar-tools">
+      <button type="button" class="tool-button" onClick={onPalette}>
+        <Icon name="search" />
+        <span>Go to or do</span>
+        <Key keys="mod+k" />
+      </button>
+      <button type="button" class="tool-button" onClick={onHelp}>
+        <Icon name="help" />
+        <span>Keys</span>
+        <Key keys="?" />
+      </button>
+      <ThemeButton />
+    </div>
   );
 }
 
@@ -73,6 +82,27 @@ function ThemeButton() {
       <Icon name={icon} />
       <span>{name}</span>
     </button>
+  );
+}
+
+// What the daemon itself finds wrong, in its own words.
+function Problems() {
+  const problems = daemon.value?.problems ?? [];
+  if (problems.length === 0) return null;
+  return (
+    <details class="problems">
+      <summary>
+        <Icon name="alert" />
+        {count(problems.length, "problem")}
+      </summary>
+      <ul>
+        {problems.map((problem) => (
+          <li key={problem}>
+            <Text value={problem} />
+          </li>
+        ))}
+      </ul>
+    </details>
   );
 }
 
