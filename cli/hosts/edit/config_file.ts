@@ -1,14 +1,13 @@
 import { createHash } from "node:crypto";
 import {
-  chmodSync,
-  constants,
-  copyFileSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   readFileSync,
   readlinkSync,
   realpathSync,
   statSync,
+  writeFileSync,
 } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { GateError } from "../../../server/errors.ts";
@@ -102,14 +101,14 @@ export function backUp({ real, path }: ConfigFile, { home, label }: Backups): st
   const folder = join(home, "backups");
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const stamp = new Date().toISOString().replaceAll(/[:.]/g, "-");
+  const content = readFileSync(real);
   for (let n = 0;; n++) {
     const copy = join(folder, `${stamp}-${label}${n ? `-${n}` : ""}-${basename(path)}`);
     try {
-      copyFileSync(real, copy, constants.COPYFILE_EXCL);
-      chmodSync(copy, 0o600);
+      writeFileSync(copy, content, { flag: "wx", mode: 0o600 });
       return copy;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST" || n > 1000) throw error;
+      if (!existsSync(copy) || n > 1000) throw error;
     }
   }
 }

@@ -22,20 +22,21 @@ export function insertProperty(text: string, { root, object, key, value }: Inser
   const at = begin + tail.trimEnd().length;
   const comma = last ? findComma(text, begin, close) : null;
   const missing = last && comma === null ? "," : "";
+  // Whoever ends a list with a comma goes on doing so.
+  const trailing = comma === null ? "" : ",";
   if (!isSpread(text, object, style)) {
-    const property = `${last ? style.space : ""}${JSON.stringify(key)}:${style.space}${
-      compact(value, style.space)
-    }`;
+    const rendered = `${JSON.stringify(key)}:${style.space}${compact(value, style.space)}`;
+    const property = `${last ? style.space : ""}${rendered}${trailing}`;
     return text.slice(0, begin) + missing + text.slice(begin, at) + property + text.slice(at);
   }
   const outer = indentOfLine(text, object.offset);
   const indent = last ? indentOfLine(text, object.children![0]!.offset) : outer + style.unit;
   const rendered = render(value, { ...style, indent });
   const property = `${style.eol}${indent}${JSON.stringify(key)}: ${rendered}`;
-  const closing = text.slice(at, close).includes("\n") ? "" : style.eol + outer;
-  const added = `${property}${comma === null ? "" : ","}${closing}`;
-  const rest = closing ? text.slice(close) : text.slice(at);
-  return text.slice(0, begin) + missing + text.slice(begin, at) + added + rest;
+  const isOpen = text.slice(at, close).includes("\n");
+  const added = `${property}${trailing}${isOpen ? "" : style.eol + outer}`;
+  const place = isOpen ? at : close;
+  return text.slice(0, begin) + missing + text.slice(begin, place) + added + text.slice(place);
 }
 
 /** The text with another value for a property. */

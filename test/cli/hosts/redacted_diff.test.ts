@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import { redactedDiff } from "../../../cli/hosts/redacted_diff.ts";
+
+test.each([
+  '{"env": {"A": "${x}", "PLAIN": "s3cret"}, "z": 1}',
+  '{\n  "env": {\n    "A": "}",\n    "B": "s3cret"\n  }\n}',
+  '{"environment": {"A": "s3cret"}}',
+  '{"headers": {"X-Thing": "s3cret"}}',
+  '{"primaryApiKey": "s3cret"}',
+  '{"oauth": {"accessToken": "s3cret"}}',
+  '{"args": ["--api-key", "s3cret"]}',
+  '{"args": [\n"--token=s3cret"\n]}',
+  '{"url": "https://me:s3cret@host/x"}',
+  "[a.env]\nB = 's3cret'\n",
+  "[a]\nenv = { B = \"s3cret\", C = 's3cret' }\n",
+  'bearer_token = "s3cret"\n',
+])("no secret of %j is shown, neither as context nor as a change", (text) => {
+  expect(text).toContain("s3cret");
+  const shown = [
+    ...redactedDiff("f", text, `${text}\nmore`),
+    ...redactedDiff("f", null, text),
+    ...redactedDiff("f", text, ""),
+  ].join("\n");
+  expect(shown).not.toContain("s3cret");
+  expect(shown).toContain("***");
+});
+
+test("it is a unified diff, and nothing in it acts on a terminal", () => {
+  const lines = redactedDiff("f", "a\nb\n", "a\n\u001b[31mc\n");
+  expect(lines).toEqual([
+    "Index: f",
+    "--- f",
+    "+++ f",
+    "@@ -1,2 +1,2 @@",
+    " a",
+    "-b",
+    "+[U+001B][31mc",
+  ]);
+});
+
+test("our own variables are shown", () => {
+  const lines = redactedDiff("f", null, '{"env": {"GATE_HOME": "/x", "OTHER": "/y"}}');
+  expect(lines.join("\n")).toContain('{"GATE_HOME": "/x", "OTHER": "***"}');
+});

@@ -1,0 +1,170 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import {
+  backUp,
+  openConfig,
+  retryOnConflict,
+  saveConfig,
+} from "../../../cli/hosts/edit/config_file.ts";
+import { createHostStage, type HostStage, sample, serversIn, snapshot, write } from "./stage.ts";
+
+let stage: HostStage;
+beforeEach(async () => {
+  stage = await createHostStage("claude-code");
+});
+afterEach(() => stage.close());
+
+const setUp = async () => {
+  const { stdout, code } = await stage.run(["global-setup", "--host", "claude-code", "--json"]);
+  return { code, ...JSON.parse(stdout).hosts[0] };
+};
+
+describe("with Claude Code's own program on PATH", () => {
+  /** Puts a program there that keeps what it is called with and then runs a script. */
+  const install = (script: string) => {
+    const bin = join(stage.folder, "bin");
+    mkdirSync(bin, { recursive: true });
+    writeFileSync(
+      join(bin, "claude"),
+      `#!/bin/sh\nprintf '%s\\n' "$*" >> "$HOME/calls"\nfor last; do :; done\n${script}\n`,
+    );
+    chmodSync(join(bin, "claude"), 0o755);
+    stage.env.PATH = `${bin}:/usr/bin:/bin`;
+  };
+  const calls = () => {
+    const file = join(stage.folder, "calls");
+    return existsSync(file) ? readFileSync(file, "utf8").trimEnd().split("\n") : [];
+  };
+  const WRITES = `[ "$2" = remove ] && exit 0
+printf '{"mcpServers":{"gate":%s},"numStartups":7}' "$last" > "$HOME/.claude.json"`;
+
+  test("it writes the entry, once", async () => {
+    install(WRITES);
+    expect(await setUp()).toMatchObject({ code: 0, outcome: "added", via: "claude", backup: null });
+    expect(calls()).toHaveLength(1);
+    expect(calls()[0]).toMatch(/^mcp add-json --scope user gate \{"type":"stdio","command":"\//);
+    expect(serversIn(stage).gate).toMatchObject({ type: "stdio", timeout: 3_600_000 });
+    expect(await setUp()).toMatchObject({ code: 0, outcome: "unchanged", via: null });
+    expect(calls()).toHaveLength(1);
+  });
+
+  test("an old entry is taken away before, with what a person had set kept in the new one", async () => {
+    write(
+      stage,
+      sample(stage, { gate: { command: "/old/gate", args: ["mcp"], timeout: 5, env: { A: "b" } } }),
+    );
+    const before = readFileSync(stage.file, "utf8");
+    install(WRITES);
+    const { outcome, via, backup } = await setUp();
+    expect({ outcome, via }).toEqual({ outcome: "updated", via: "claude" });
+    expect(readFileSync(backup, "utf8")).toBe(before);
+    expect(calls()[0]).toBe("mcp remove gate -s user");
+    expect(serversIn(stage).gate).toMatchObject({ timeout: 5, env: { A: "b" } });
+  });
+
+  test.each(["exit 1", "exit 0", "echo '{' ; exit 3"])(
+    "where it does not do it (%s), the file is edited instead",
+    async (script) => {
+      write(stage, sample(stage, { other: { command: "x" } }));
+      install(script);
+      expect(await setUp()).toMatchObject({ code: 0, outcome: "added", via: "file" });
+      expect(Object.keys(serversIn(stage))).toEqual(["other", "gate"]);
+    },
+  );
+
+  test("a file that it has broken is named, and a copy of the good one is there", async () => {
+    write(stage, sample(stage, { other: { command: "x" } }));
+    const before = readFileSync(stage.file, "utf8");
+    install(`echo '{"half' > "$HOME/.claude.json"`);
+    expect(await setUp()).toMatchObject({ code: 1, outcome: "failed" });
+    const folder = join(stage.folder, ".gate", "backups");
+    expect(readFileSync(join(folder, readdirSync(folder)[0]!), "utf8")).toBe(before);
+  });
+
+  test("a file that is broken already is not shown to it: it would move it away", async () => {
+    write(stage, "{ broken");
+    install(WRITES);
+    expect(await setUp()).toMatchObject({ code: 1, outcome: "failed" });
+    expect(calls()).toEqual([]);
+  });
+
+  test("--dry-run does not start it", async () => {
+    install(WRITES);
+    const before = snapshot(stage.folder);
+    await stage.run(["global-setup", "--dry-run"]);
+    expect(snapshot(stage.folder)).toEqual(before);
+  });
+});
+
+describe("a file that somebody else writes at the same time", () => {
+  test("is not overwritten: what was read must still be there", async () => {
+    write(stage, "{}");
+    const file = openConfig(stage.file);
+    write(stage, '{"theirs":1}');
+    const saved = saveConfig(file, '{"ours":1}', { home: join(stage.folder, ".gate"), label: "x" });
+    await expect(saved).rejects.toMatchObject({ code: "conflict" });
+    expect(readFileSync(stage.file, "utf8")).toBe('{"theirs":1}');
+    expect(readdirSync(stage.folder).filter((name) => name.includes(".tmp"))).toEqual([]);
+  });
+
+  test("is read again, three times at most", async () => {
+    const home = join(stage.folder, ".gate");
+    write(stage, "{}");
+    let n = 0;
+    const attempt = (disturbances: number) => async () => {
+      const file = openConfig(stage.file);
+      if (n++ < disturbances) write(stage, `{"theirs":${n}}`);
+      await saveConfig(file, file.text!.replace("}", ',"ours":1}'), { home, label: "x" });
+    };
+    await retryOnConflict(attempt(2));
+    expect(n).toBe(3);
+    expect(readFileSync(stage.file, "utf8")).toBe('{"theirs":2,"ours":1}');
+    n = 0;
+    await expect(retryOnConflict(attempt(3))).rejects.toMatchObject({ code: "conflict" });
+  });
+});
+
+test("copies of one moment have names of their own", () => {
+  write(stage, "{}");
+  const backups = { home: join(stage.folder, ".gate"), label: "x" };
+  const file = openConfig(stage.file);
+  const copies = new Set(Array.from({ length: 20 }, () => backUp(file, backups)));
+  expect(copies.size).toBe(20);
+});
+
+test("GATE_HOME is passed on when it is not the usual one, and taken out when it is again", async () => {
+  stage.env.GATE_HOME = join(stage.folder, "elsewhere");
+  delete stage.env.GATE_PORT;
+  await setUp();
+  expect(serversIn(stage).gate.env).toEqual({ GATE_HOME: join(stage.folder, "elsewhere") });
+  stage.env.GATE_HOME = join(stage.folder, ".gate");
+  expect(await setUp()).toMatchObject({ outcome: "updated" });
+  expect(serversIn(stage).gate.env ?? {}).toEqual({});
+});
+
+test("what is no host is wrong usage, and several hosts can be named in either way", async () => {
+  expect(await stage.run(["global-setup", "--host", "emacs"])).toMatchObject({ code: 64 });
+  const args = [
+    "global-setup",
+    "--dry-run",
+    "--json",
+    "--host",
+    "zed",
+    "codex",
+    "--host",
+    "cursor",
+  ];
+  const { stdout } = await stage.run(args);
+  const { hosts, dry_run, server } = JSON.parse(stdout);
+  expect(hosts.map(({ host }: { host: string }) => host)).toEqual(["codex", "cursor", "zed"]);
+  expect(dry_run).toBe(true);
+  expect(server).toMatchObject({ name: "gate" });
+});
