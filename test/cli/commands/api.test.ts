@@ -1,0 +1,60 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { type GatedProject, openGatedProject } from "../gated_project.ts";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+let gated: GatedProject;
+beforeAll(async () => void (gated = await openGatedProject()));
+afterAll(() => gated.close());
+
+test("attaches the credential, prints the body, exits 1 on a problem", async () => {
+  expect(await gated.json("api", "get", "/api/actions?count=true")).toEqual({ count: 0 });
+  const body = '{"path": ".env", "action": "write"}';
+  expect(await gated.json("api", "POST", "/api/policy/test", "-d", body)).toMatchObject({
+    effect: "deny",
+  });
+  writeFileSync(join(gated.folder, "body.json"), body);
+  expect((await gated.json("api", "POST", "/api/policy/test", "-d", "@body.json")).effect).toBe(
+    "deny",
+  );
+  const piped = await gated.terminal.run(["api", "POST", "/api/policy/test", "-d", "-"], {
+    input: body,
+  });
+  expect(JSON.parse(piped.stdout).effect).toBe("deny");
+  const missing = await gated.terminal.run(["api", "GET", "/api/nothing"]);
+  expect(missing).toMatchObject({ code: 1, stderr: "" });
+  expect(JSON.parse(missing.stdout)).toMatchObject({ code: "not_found" });
+  const forbidden = await gated.terminal.run([
+    ...["api", "POST", "/api/global/approvals/x/approve", "--scope", "agent", "-d", "{}"],
+  ]);
+  expect(forbidden.code).toBe(1);
+  expect(JSON.parse(forbidden.stdout)).toMatchObject({ code: "forbidden" });
+  const broken = await gated.terminal.run(["api", "POST", "/api/policy/test", "-d", "{nope"]);
+  expect(broken.code).toBe(1);
+  expect(JSON.parse(broken.stdout)).toMatchObject({ code: "invalid" });
+});
+
+test("--include shows status and headers; a missing file is told", async () => {
+  const { stdout } = await gated.good("api", "GET", "/healthz", "-i");
+  expect(stdout).toMatch(/^HTTP\/1\.1 200 OK\n/);
+  expect(stdout).toContain("content-type: application/json");
+  const absent = await gated.terminal.run([
+    "api",
+    "POST",
+    "/api/policy/test",
+    "-d",
+    "@absent.json",
+  ]);
+  expect(absent).toMatchObject({ code: 1, stdout: "" });
+  expect(absent.stderr).toContain('Cannot read "absent.json": it does not exist');
+});
+
+test("dashboard --no-open prints a link that logs in once", async () => {
+  const { stdout } = await gated.good("dashboard", "--no-open");
+  expect(stdout).toMatch(
+    new RegExp(`^http://localhost:${gated.terminal.env.GATE_PORT}/login\\?code=\\S+\n$`),
+  );
+  expect(await gated.json("dashboard", "--no-open", "--json")).toEqual({ url: expect.any(String) });
+});

@@ -1,0 +1,64 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { CONFIG, type GatedProject, openGatedProject } from "../gated_project.ts";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+let gated: GatedProject;
+beforeAll(async () => void (gated = await openGatedProject()));
+afterAll(() => gated.close());
+
+describe("policy test", () => {
+  test.each([
+    [["--command", "ls -la"], "allow", 0],
+    [["--command", "rm -rf /"], "deny", 1],
+    [["--path", "src/a.ts", "--action", "write"], "allow", 0],
+    [["--path", ".env", "--action", "write"], "deny", 1],
+    [["--path", "ls", "--action", "command"], "allow", 0],
+  ])("%j is %s", async (args, effect, code) => {
+    const ended = await gated.terminal.run(["policy", "test", ...args, "--json"]);
+    expect(ended.code).toBe(code);
+    expect(JSON.parse(ended.stdout).effect).toBe(effect);
+    expect((await gated.terminal.run(["policy", "test", ...args])).stdout).toMatch(
+      new RegExp(`^${effect}: `),
+    );
+  });
+
+  test("--stdin --jsonl answers line by line", async () => {
+    const input = '{"command":"ls"}\n\n{"path":".env","action":"write"}\n{"command":"ls -l"}';
+    const ended = await gated.terminal.run(["policy", "test", "--stdin", "--jsonl"], { input });
+    expect(ended.code).toBe(1);
+    expect(ended.stdout.trim().split("\n").map((line) => JSON.parse(line).effect))
+      .toEqual(["allow", "deny", "allow"]);
+    const allowed = await gated.terminal.run(["policy", "test", "--stdin", "--jsonl"], {
+      input: '{"command":"ls"}\n',
+    });
+    expect(allowed.code).toBe(0);
+  });
+
+  test.each([
+    ["not json", "Cannot read line 1: it is no JSON"],
+    ["[]", "Cannot read line 1: it needs command, or path with action"],
+    ['{"command":"ls"}\n{"comand":"ls"}', "Cannot read line 2"],
+    ["{}", "Cannot read line 1: Nothing to test"],
+  ])("wrong input %j is wrong usage", async (input, message) => {
+    const ended = await gated.terminal.run(["policy", "test", "--stdin", "--jsonl"], { input });
+    expect(ended.code).toBe(64);
+    expect(ended.stderr).toContain(message);
+  });
+});
+
+test("a broken config denies, and says where it is broken", async () => {
+  const file = join(gated.folder, "gate.config.json");
+  writeFileSync(file, '{\n  "id": "web",\n  "policies": { "defaultEffect": "maybe" }\n}');
+  const denied = await gated.terminal.run(["policy", "test", "--command", "ls", "--json"]);
+  expect(denied.code).toBe(1);
+  expect(JSON.parse(denied.stdout).effect).toBe("deny");
+  writeFileSync(file, '{\n  "id": "web",\n  oops\n}');
+  const broken = await gated.terminal.run(["policy", "test", "--command", "ls"]);
+  expect(broken.code).toBe(1);
+  expect(broken.stdout + broken.stderr).toMatch(/gate\.config\.json:3:3/);
+  writeFileSync(file, JSON.stringify(CONFIG));
+  expect((await gated.terminal.run(["policy", "test", "--command", "ls"])).code).toBe(0);
+});

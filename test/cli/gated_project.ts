@@ -1,0 +1,67 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { openConnection } from "../../cli/connect.ts";
+import type { Action } from "../../server/actions/schema.ts";
+import { unwrap } from "../../server/client.ts";
+import { createTerminal, type Ended, type TestTerminal } from "./terminal.ts";
+
+/** The config of such a project. */
+export const CONFIG = {
+  id: "web",
+  version: "2",
+  policies: {
+    defaultEffect: "ask",
+    allowedPaths: ["src/**"],
+    blockedPaths: [{ pattern: ".env", reason: "secrets stay here", alternative: "ask" }],
+    allowedCommands: ["ls"],
+  },
+};
+
+/** A terminal in a project behind a running daemon, and what an agent does there. */
+export interface GatedProject {
+  terminal: TestTerminal;
+  folder: string;
+  /** Runs a command that has to end well. */
+  good(...args: string[]): Promise<Ended>;
+  // deno-lint-ignore no-explicit-any
+  json(...args: string[]): Promise<any>;
+  submit(tool: string, input: Record<string, unknown>): Promise<Action>;
+  write(path: string, content: string): Promise<Action>;
+  onDisk(path: string): string | null;
+  close(): Promise<void>;
+}
+
+export async function openGatedProject(): Promise<GatedProject> {
+  const terminal = await createTerminal();
+  const folder = join(terminal.folder, "project");
+  writeFileSync(join(folder, "gate.config.json"), JSON.stringify(CONFIG));
+  const good = async (...args: string[]) => {
+    const ended = await terminal.run(args);
+    expect(ended, args.join(" ")).toMatchObject({ code: 0 });
+    return ended;
+  };
+  const submit = async (tool: string, input: Record<string, unknown>) => {
+    const around = { env: terminal.env, cwd: folder, pid: 1 };
+    const { client } = await openConnection(around, { scope: "agent", start: false });
+    return await unwrap(client.api.actions.$post({ json: { tool, input } }));
+  };
+  await good("daemon", "start");
+  await good("init", "--yes");
+  return {
+    terminal,
+    folder,
+    good,
+    submit,
+    json: async (...args) => JSON.parse((await good(...args)).stdout),
+    write: (path, content) => submit("write_file", { path, content }),
+    onDisk(path) {
+      const file = join(folder, path);
+      return existsSync(file) ? readFileSync(file, "utf8") : null;
+    },
+    async close() {
+      await terminal.run(["daemon", "stop"]);
+      terminal.close();
+    },
+  };
+}
