@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { createMiddleware } from "hono/factory";
 import { actionsApi } from "./actions/api.ts";
+import { analyticsApi } from "./analytics/api.ts";
 import { auditApi } from "./audit/api.ts";
 import { authApi, loginApi } from "./auth/api.ts";
 import { configApi } from "./config/api.ts";
@@ -18,11 +19,13 @@ import { sessionsApi } from "./sessions/api.ts";
 export function createApp() {
   return new Hono<AppEnv>()
     .use("/api/actions/*", withProject)
+    .use("/api/analytics/*", withProject)
     .use("/api/audit/*", withProject)
     .use("/api/config/*", withProject)
     .use("/api/policy/*", withProject)
     .use("/api/sessions/*", withProject)
     .route("/api/actions", actionsApi)
+    .route("/api/analytics", analyticsApi)
     .route("/api/audit", auditApi)
     .route("/api/auth", authApi)
     .route("/api/config", configApi)

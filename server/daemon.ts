@@ -1,8 +1,10 @@
 import { join } from "node:path";
 import type { Action, ActionList, ActionQuery } from "./actions/schema.ts";
+import type { AnalyticsSummary } from "./analytics/schema.ts";
+import { summarize } from "./analytics/summarize.ts";
 import type { Export } from "./audit/export.ts";
 import type { AuditExportQuery } from "./audit/schema.ts";
-import { withoutWindow } from "./audit/window.ts";
+import { beginOf, withoutWindow } from "./audit/window.ts";
 import { Signer } from "./audit/signer.ts";
 import { VERSION } from "./constants.ts";
 import type { Environment } from "./context.ts";
@@ -126,6 +128,13 @@ export class Daemon {
   async exportAudit(query: AuditExportQuery): Promise<Export> {
     const wanted = withoutWindow(query, this.#environment.now());
     return { format: query.format, pieces: await exportAcross(this.#projects, wanted) };
+  }
+
+  /** What happened in all projects in the last days. */
+  async summarize(window: string): Promise<AnalyticsSummary> {
+    const now = this.#environment.now();
+    const projects = await this.#projects.listSince(beginOf(window, now).slice(0, 10));
+    return await summarize(projects.map(({ ledger }) => ledger), window, now);
   }
 
   /** Health of the daemon; a problem that a person should know of makes it unhealthy. */

@@ -1,3 +1,4 @@
+import { ROLLUPS } from "./ledger_rollups.ts";
 import type { Migration } from "./migrate.ts";
 
 /** The schema of a project's ledger, step by step. */
@@ -182,5 +183,7 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
     `CREATE TRIGGER checkpoints_no_delete BEFORE DELETE ON checkpoints BEGIN
       SELECT RAISE(ABORT, 'checkpoints are append-only');
     END`,
+
+    ...ROLLUPS,
   ],
 }];

@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { Action, ActionList, ActionQuery, ApproveInput, RejectInput } from "../actions/schema.ts";
+import { AnalyticsSummary, GlobalAnalyticsQuery } from "../analytics/schema.ts";
 import { headersOf, toBody } from "../audit/export.ts";
 import { GlobalAuditExport, GlobalAuditExportQuery } from "../audit/schema.ts";
 import type { AppEnv } from "../context.ts";
@@ -33,6 +34,14 @@ export const globalApi = new Hono<AppEnv>()
     query(ActionQuery),
     async (c) => {
       return c.json(await c.var.daemon.listActions(c.req.valid("query")));
+    },
+  )
+  .get(
+    "/analytics/summary",
+    describe("What happened in all projects in the last days", AnalyticsSummary),
+    query(GlobalAnalyticsQuery),
+    async (c) => {
+      return c.json(await c.var.daemon.summarize(c.req.valid("query").window));
     },
   )
   .get(

@@ -1,5 +1,7 @@
 import { join } from "node:path";
 import { Actions } from "../actions/actions.ts";
+import type { AnalyticsSummary } from "../analytics/schema.ts";
+import { summarize } from "../analytics/summarize.ts";
 import { Audit } from "../audit/audit.ts";
 import { redactEvent } from "../audit/redact.ts";
 import type { Signer } from "../audit/signer.ts";
@@ -36,11 +38,13 @@ export class Project {
   /** Where the ledger that was here before is now, when it was damaged. */
   readonly moved_to: string | null;
   readonly #roots: string[];
+  readonly #now: () => number;
   #pending: { seq: number; count: number } | null = null;
 
   private constructor(options: ProjectOptions, ledger: Ledger, moved_to: string | null) {
     const { id, environment, port, signer, bus, stream } = options;
     this.id = id;
+    this.#now = environment.now;
     // One list for all: a root that is added later is seen by every service.
     this.#roots = [...options.roots];
     const roots = this.roots = this.#roots;
@@ -98,6 +102,11 @@ export class Project {
   /** What policy would say, without recording anything. */
   testPolicy(input: PolicyTestInput): Promise<PolicyTestResult> {
     return this.config.test(input);
+  }
+
+  /** What happened in the last days. */
+  summarize(window: string): Promise<AnalyticsSummary> {
+    return summarize([this.ledger], window, this.#now());
   }
 
   /** How many actions are held; counted again only when something has happened since. */

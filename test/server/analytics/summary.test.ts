@@ -1,0 +1,193 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { AnalyticsSummary } from "../../../server/analytics/schema.ts";
+import { MOST_KEYS } from "../../../server/db/ledger_rollups.ts";
+import { createTestGate, type TestGate } from "../../helpers.ts";
+
+const POLICIES = {
+  defaultEffect: "allow" as const,
+  askPaths: ["held/**", "often/**"],
+  blockedPaths: ["secret/**", ".env"],
+};
+
+async function ask(gate: TestGate, method: string, path: string, body?: unknown) {
+  const response = await gate.request(method, path, body);
+  expect(response.status).toBeLessThan(300);
+  return await response.json();
+}
+
+const write = (gate: TestGate, path: string, content = "x") =>
+  ask(gate, "POST", "/api/actions", { tool: "write_file", input: { path, content } });
+
+const summary = async (gate: TestGate, window = "30d", at = "/api/analytics/summary") =>
+  AnalyticsSummary.parse(await ask(gate, "GET", `${at}?window=${window}`));
+
+test("nothing has happened: everything is there, and null where nothing can be said", async () => {
+  const gate = await createTestGate();
+  expect(await summary(gate)).toEqual({
+    window: "30d",
+    top_blocked_paths: [],
+    busiest_hours: [],
+    approval_latency: { count: 0, p50_ms: null, p95_ms: null, max_ms: null },
+    decisions: {
+      ...{ approved: 0, rejected: 0, blocked: 0, expired: 0, cancelled: 0, total: 0 },
+      ...{ by_reviewer: [], by_agent: [], by_rule: [] },
+    },
+    policy_accuracy: {
+      asked_always_approved: null,
+      allowed_later_rolled_back: null,
+      overruled_rate: null,
+    },
+  });
+});
+
+test("what happened is counted where it belongs", async () => {
+  const gate = await createTestGate({ policies: POLICIES });
+  for (let n = 0; n < 3; n++) await write(gate, "secret/key");
+  await write(gate, ".env");
+  const free = await write(gate, "free");
+  await write(gate, "other");
+  for (const [n, verb] of ["approve", "approve", "reject"].entries()) {
+    const held = await write(gate, `held/${n}`);
+    gate.clock.advance([1_234, 2_000, 90_000][n]!);
+    await ask(gate, "POST", `/api/actions/${held.id}/${verb}`, {});
+  }
+  for (let n = 0; n < 3; n++) {
+    const held = await write(gate, `often/${n}`);
+    await ask(gate, "POST", `/api/actions/${held.id}/approve`, {});
+  }
+  const cancelled = await write(gate, "held/no");
+  await ask(gate, "POST", `/api/actions/${cancelled.id}/cancel`, {});
+  await ask(gate, "POST", `/api/actions/${free.id}/rollback`, {});
+
+  const found = await summary(gate);
+  expect(found.top_blocked_paths).toEqual([
+    { path: "secret/key", count: 3 },
+    { path: ".env", count: 1 },
+  ]);
+  // Thursday, 2026-01-01; the rollback is an action too.
+  expect(found.busiest_hours).toEqual([{ weekday: 4, hour: 0, count: 14 }]);
+  expect(found.approval_latency).toEqual({ count: 6, p50_ms: 0, p95_ms: 90_000, max_ms: 90_000 });
+  expect(found.decisions).toMatchObject({
+    ...{ approved: 7, rejected: 1, blocked: 4, expired: 0, cancelled: 1, total: 13 },
+    by_reviewer: [{ reviewer: "reviewer", approved: 5, rejected: 1 }],
+    by_agent: [{ agent: "reviewer", approved: 7, rejected: 1, blocked: 4, cancelled: 1 }],
+  });
+  expect(found.decisions.by_rule).toEqual(expect.arrayContaining([
+    expect.objectContaining({
+      ...{ effect: "ask", source: "project", list: "askPaths", pattern: "held/**" },
+      ...{ approved: 2, rejected: 1, cancelled: 1 },
+    }),
+    expect.objectContaining({ effect: "deny", pattern: "secret/**", blocked: 3 }),
+    expect.objectContaining({ effect: "allow", pattern: null, approved: 2 }),
+  ]));
+  expect(found.policy_accuracy).toEqual({
+    asked_always_approved: 1,
+    allowed_later_rolled_back: 1,
+    overruled_rate: 0.5,
+  });
+});
+
+test("taking a rollback back counts too", async () => {
+  const gate = await createTestGate();
+  const { id } = await write(gate, "a");
+  const { rollback } = await ask(gate, "POST", `/api/actions/${id}/rollback`, {});
+  expect((await summary(gate)).policy_accuracy.allowed_later_rolled_back).toBe(1);
+  await ask(gate, "POST", `/api/actions/${rollback.id}/rollback`, {});
+  expect((await summary(gate)).policy_accuracy.allowed_later_rolled_back).toBe(0);
+});
+
+test("the window is of whole days", async () => {
+  const gate = await createTestGate({ policies: POLICIES });
+  await write(gate, ".env");
+  gate.clock.advance(3 * 86_400_000);
+  await write(gate, "secret/late");
+  expect((await summary(gate, "1d")).top_blocked_paths).toEqual([{
+    path: "secret/late",
+    count: 1,
+  }]);
+  expect((await summary(gate, "3d")).top_blocked_paths).toHaveLength(2);
+  expect((await summary(gate, "3650d")).decisions.total).toBe(2);
+});
+
+test("percentiles hold over thousands of decisions", async () => {
+  const gate = await createTestGate({ policies: POLICIES });
+  const held = await write(gate, "held/a");
+  const waits = Array.from({ length: 2_000 }, (_, n) => (n * 7919) % 600_000);
+  const insert = (ms: number, n: number) => ({
+    sql:
+      `INSERT INTO actions (project_id, id, seq, root, session_id, agent, tool, status, execution,
+      decision, risk, reversible, digest, created_at)
+      VALUES ('test', ?, ?, '', ?, 'a', 'write_file', 'pending', 'none', '{}', '{}', 0, '', ?)`,
+    args: [`p${n}`, 10_000 + n, held.session_id, new Date(Date.UTC(2026, 0, 1) - ms).toISOString()],
+  });
+  const decide = {
+    sql:
+      `UPDATE actions SET status = 'approved', decided_by = 'r', decided_at = ? WHERE id LIKE 'p%'`,
+    args: [new Date(Date.UTC(2026, 0, 1)).toISOString()],
+  };
+  await gate.project.ledger.commit({ statements: [...waits.map(insert), decide], events: [] });
+  const sorted = waits.toSorted((a, b) => a - b);
+  const { count, p50_ms, p95_ms, max_ms } = (await summary(gate)).approval_latency;
+  expect({ count, max_ms }).toEqual({ count: 2_000, max_ms: sorted.at(-1) });
+  expect(Math.abs(p50_ms! / sorted[999]! - 1)).toBeLessThan(0.05);
+  expect(Math.abs(p95_ms! / sorted[1899]! - 1)).toBeLessThan(0.05);
+});
+
+test("a flood of names cannot make the counts grow without end", async () => {
+  const gate = await createTestGate({ policies: POLICIES });
+  const { session_id } = await write(gate, ".env");
+  const statements = Array.from({ length: MOST_KEYS * 2 }, (_, n) => ({
+    sql: `INSERT INTO actions (project_id, id, seq, root, session_id, agent, tool, path, status,
+      execution, decision, risk, reversible, digest, created_at, decided_at, decided_by)
+      VALUES ('test', ?, ?, '', ?, ?, 'x', ?, 'blocked', 'none', '{}', '{}', 0, '', ?, ?, 'policy')`,
+    args: [
+      ...[`f${n}`, 10 + n, session_id, `agent ${n}`, `path ${n}`],
+      ...["2026-01-01T00:00:00.000Z", "2026-01-01T00:00:00.000Z"],
+    ],
+  }));
+  await gate.project.ledger.commit({ statements, events: [] });
+  const rows = await gate.project.ledger.all(
+    "SELECT kind, count(*) AS n, sum(n) AS total FROM daily_counts GROUP BY kind ORDER BY kind",
+  );
+  for (const { n } of rows) expect(n).toBeLessThanOrEqual(MOST_KEYS + 1);
+  expect(rows.find(({ kind }) => kind === "blocked_path")).toMatchObject({
+    total: MOST_KEYS * 2 + 1,
+  });
+  const found = await summary(gate);
+  expect(found.decisions.total).toBe(MOST_KEYS * 2 + 1);
+  expect(found.top_blocked_paths.every(({ path }) => path !== "")).toBe(true);
+});
+
+test("all projects together", async () => {
+  const gate = await createTestGate({ policies: POLICIES });
+  const root = join(gate.root, "..", "two");
+  mkdirSync(root);
+  writeFileSync(join(root, "gate.config.json"), JSON.stringify({ id: "two", policies: POLICIES }));
+  await gate.daemon.registerProject(root);
+  await ask(gate, "POST", "/api/actions?project=test", {
+    tool: "write_file",
+    input: { path: ".env", content: "" },
+  });
+  await ask(gate, "POST", "/api/actions?project=two", {
+    tool: "write_file",
+    input: { path: ".env", content: "" },
+  });
+  const found = await summary(gate, "7d", "/api/global/analytics/summary");
+  expect(found).toMatchObject({
+    window: "7d",
+    top_blocked_paths: [{ path: ".env", count: 2 }],
+    decisions: { blocked: 2, total: 2 },
+  });
+});
+
+test.each(["0d", "3651d", "7", "d", "07d", "1w", "", "1d&window=2d"])(
+  "?window=%s is answered 400",
+  async (window) => {
+    const gate = await createTestGate();
+    for (const path of ["/api/analytics/summary", "/api/global/analytics/summary"]) {
+      expect((await gate.request("GET", `${path}?window=${window}`)).status).toBe(400);
+    }
+  },
+);
