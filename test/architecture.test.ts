@@ -49,6 +49,24 @@ describe("the repository", () => {
   });
 });
 
+// Wanted by the compiler, and by its typed twin: no line names them.
+const NEVER_IMPORTED = ["@types/node", "commander"];
+
+test("package.json names each package that is imported, and no other", () => {
+  const { dependencies, devDependencies } = JSON.parse(
+    readFileSync(`${ROOT}/package.json`, "utf8"),
+  ) as Record<string, Record<string, string>>;
+  const named = Object.keys({ ...dependencies, ...devDependencies });
+  const imported = sources.flatMap(({ imports }) =>
+    imports.filter(({ specifier }) => !/^(\.|node:|[a-z]+:\/\/)/.test(specifier))
+      .map(({ specifier }) => specifier.match(/^(@[^/]+\/)?[^/]+/)![0])
+  );
+  const isUsed = (name: string) =>
+    NEVER_IMPORTED.includes(name) || sources.some(({ text }) => text.includes(`"${name}`));
+  expect(imported.filter((name) => !named.includes(name))).toEqual([]);
+  expect(named.filter((name) => !isUsed(name))).toEqual([]);
+});
+
 describe("each rule finds what breaks it", () => {
   test.each(PLANTED.map((planted) => [planted.rule, planted.breach, planted] as const))(
     "%s: %s",

@@ -51,7 +51,7 @@ function buildEmpty(folder: string): string {
   writeFileSync(entry, "export {};\n");
   const bun = SUBJECTS.bun[0];
   const args = ["build", "--compile", "--bytecode", entry, "--outfile", outfile];
-  const { status } = spawnSync(bun, args, { stdio: "inherit" });
+  const { status } = spawnSync(bun, args, { stdio: ["ignore", "ignore", "inherit"] });
   if (status !== 0) throw new Error("Cannot build an empty executable");
   return outfile;
 }
