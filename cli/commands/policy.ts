@@ -1,4 +1,6 @@
-import { Command } from "@commander-js/extra-typings";
+import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { type Client, unwrap } from "../../server/client.ts";
 import { PolicyTestInput, type PolicyTestResult } from "../../server/policy/schema.ts";
 import { openConnection, scopedClient } from "../connect.ts";
@@ -7,6 +9,7 @@ import { readLines } from "../input.ts";
 import type { Io } from "../io.ts";
 import { paint, print, printJson } from "../output.ts";
 import { chooseProject } from "../project.ts";
+import { explain, scoreCard } from "../policy_text.ts";
 import { visibleJson, visibleLine } from "../visible.ts";
 
 /** `gate policy`: what the rules say, without doing anything. */
@@ -30,7 +33,42 @@ export function createCommand(io: Io) {
       else print(io, describe(io, result));
       if (result.effect !== "allow") throw new Exit(EXIT.failed);
     });
+  addExplain(policy, io);
+  addBench(policy, io);
   return policy;
+}
+
+function addExplain(policy: CommandUnknownOpts, io: Io): void {
+  policy.command("explain")
+    .description("Say why: the winning rule, where it stands, and what the command would do.")
+    .option("--command <line>", "of this command")
+    .option("--path <path>", "of this path")
+    .option("--action <kind>", "write, read, delete, command or a tool's name")
+    .option("--project <id>", "of this project; otherwise of the one of this folder")
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      "\nExample:\n  gate policy explain --command 'cd /tmp && sudo rm -fr ~/x'\n",
+    )
+    .action(async ({ project, json, ...question }) => {
+      const asked = checkQuestion(question);
+      const result = await (await openQuestions(io, project))(asked);
+      if (json) printJson(io, result);
+      else print(io, explain(io, asked.command ?? null, result));
+    });
+}
+
+function addBench(policy: CommandUnknownOpts, io: Io): void {
+  policy.command("bench")
+    .description("Score the command analysis over a corpus: what it stops, what it stops wrongly.")
+    .argument("[file]", "one JSON object a line", "test/corpora/commands.jsonl")
+    .option("--json", "print JSON")
+    .action(async (file, { json }) => {
+      const { scoreCorpus } = await import("../../server/policy/bench.ts");
+      const card = scoreCorpus(readCorpus(io, file));
+      if (json) return printJson(io, card);
+      print(io, scoreCard(card));
+    });
 }
 
 type Ask = (question: PolicyTestInput) => Promise<PolicyTestResult>;
@@ -77,6 +115,16 @@ function checkQuestion(question: PolicyTestInput): PolicyTestInput {
     next: "gate policy test --command 'rm -rf build'",
     exit: EXIT.usage,
   });
+}
+
+function readCorpus(io: Io, file: string): string {
+  try {
+    return readFileSync(resolve(io.cwd, file), "utf8");
+  } catch (cause) {
+    throw new CliError(`Cannot read the corpus "${file}": ${(cause as Error).message}`, {
+      next: "gate policy bench <file with one JSON object a line>",
+    });
+  }
 }
 
 function describe(io: Io, result: PolicyTestResult): string {

@@ -48,5 +48,6 @@ function strictestOf(answers: readonly Evaluation[]): Evaluation {
     decision: strictest.decision,
     matched: answers.flatMap(({ matched }) => matched),
     analysis: answers.find(({ analysis }) => analysis !== null)?.analysis ?? null,
+    span: strictest.span,
   };
 }

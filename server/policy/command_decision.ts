@@ -22,7 +22,10 @@ export function decideCommand(
   const tool = judgeTool(policy, { tool: request.tool ?? "run_command", input: request }, false);
   const findings = [
     ...understood.doubts.map(toFinding),
-    ...understood.units.flatMap((unit) => judgeUnit(policy, unit, understood.units, around)),
+    ...understood.units.flatMap((unit) =>
+      judgeUnit(policy, unit, understood.units, around)
+        .map((finding) => ({ ...finding, text: unit.text }))
+    ),
     ...understood.effects.flatMap((effect) => judgeEffect(policy, effect, around)),
     ...tool,
   ];
@@ -40,7 +43,7 @@ function spoken(findings: Finding[]): Finding[] {
 
 function toFinding({ reason, text }: Doubt): Finding {
   const part = text === "" ? "" : `: ${show(text).slice(0, 200)}`;
-  return builtin("ask", "unresolved", "$…", reason + part);
+  return { ...builtin("ask", "unresolved", "$…", reason + part), text };
 }
 
 function judgeUnit(

@@ -23,6 +23,8 @@ export interface Evaluation {
   /** Every rule that applied, the winner first. */
   matched: Rule[];
   analysis: Analysis | null;
+  /** The part of a command that the winner speaks of, as it is written there. */
+  span: string | null;
 }
 
 /** Merges and checks the layers. @throws GateError `invalid`, naming the entry that is wrong */
@@ -40,7 +42,8 @@ export function evaluate(
   try {
     const { findings, analysis } = decide(policy, request, around);
     const ranked = rank(findings);
-    return { decision: toDecision(ranked[0]!), matched: rulesOf(ranked), analysis };
+    const span = ranked[0]!.text ?? null;
+    return { decision: toDecision(ranked[0]!), matched: rulesOf(ranked), analysis, span };
   } catch (error) {
     return denied("evaluation", `A rule could not be evaluated: ${messageOf(error)}`);
   }
@@ -48,7 +51,7 @@ export function evaluate(
 
 function denied(list: string, reason: string): Evaluation {
   const finding = builtin("deny", list, "**", reason);
-  return { decision: toDecision(finding), matched: rulesOf([finding]), analysis: null };
+  return { decision: toDecision(finding), matched: rulesOf([finding]), analysis: null, span: null };
 }
 
 function decide(

@@ -8,6 +8,8 @@ export interface Finding {
   alternative: string | null;
   /** The rule may match: nobody can know. The default holds beside it. */
   unsure?: boolean;
+  /** The part of a command it speaks of. */
+  text?: string;
 }
 
 /** Whether a rule of the policy has certainly spoken; only then the default is silent. */
@@ -37,7 +39,10 @@ const EFFECT_WEIGHT: Record<Effect, number> = { deny: 100, ask: 50, allow: 0 };
 const SOURCE_WEIGHT = { builtin: 4, global: 3, project: 2, "auto-block": 1 } as const;
 
 function weight(finding: Finding): number {
-  return EFFECT_WEIGHT[finding.effect] + (finding.rule ? SOURCE_WEIGHT[finding.rule.source] : 0);
+  const { effect, rule } = finding;
+  // Of equals, "nobody can know" says more than one of the many rules that might be meant.
+  const plain = rule?.list === "unresolved" ? 0.5 : 0;
+  return EFFECT_WEIGHT[effect] + (rule ? SOURCE_WEIGHT[rule.source] : 0) + plain;
 }
 
 /** The decision a finding amounts to. */

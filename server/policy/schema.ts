@@ -96,6 +96,7 @@ export const PolicyTestResult = z.object({
   matched: z.array(Rule),
   elapsed_us: z.number(),
   analysis: Analysis.optional(),
+  span: z.string().optional().describe("the part of the command that the winning rule is about"),
 });
 export type PolicyTestResult = z.infer<typeof PolicyTestResult>;
 

@@ -26,9 +26,15 @@ export function testPolicy(
 ): PolicyTestResult {
   const request = toRequest(input, around);
   const started = clock();
-  const { decision, matched, analysis } = evaluate(policy, request, around);
+  const { decision, matched, analysis, span } = evaluate(policy, request, around);
   const elapsed_us = Math.max(0, Math.round((clock() - started) * 10_000) / 10);
-  return { ...decision, matched, elapsed_us, ...(analysis ? { analysis } : {}) };
+  return {
+    ...decision,
+    matched,
+    elapsed_us,
+    ...(analysis ? { analysis } : {}),
+    ...(span ? { span } : {}),
+  };
 }
 
 function toRequest(input: PolicyTestInput, around: Surroundings): Request {

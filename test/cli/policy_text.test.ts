@@ -1,0 +1,47 @@
+import { PassThrough } from "node:stream";
+import { expect, test } from "vitest";
+import type { Io } from "../../cli/io.ts";
+import { explain, scoreCard } from "../../cli/policy_text.ts";
+import { scoreCorpus } from "../../server/policy/bench.ts";
+import type { PolicyTestResult } from "../../server/policy/schema.ts";
+import { CASES, judge } from "../server/policy/score.ts";
+
+const io = { env: {}, stdout: new PassThrough() } as unknown as Io;
+
+/** What the daemon would answer to this command under the corpus's policy. */
+function ask(command: string): PolicyTestResult {
+  const { decision, matched, analysis, span } = judge(command);
+  return { ...decision, matched, elapsed_us: 1, analysis: analysis!, span: span ?? undefined };
+}
+
+test.each([
+  ["cd a && sudo git push origin -f | cat", "sudo git push origin -f"],
+  ["echo ok; rm -fr build", "rm -fr build"],
+  ["ls; rm $x", "$x"],
+])("the part of %j that decides is underlined", (command, part) => {
+  const [, , shown, marked] = explain(io, command, ask(command)).split("\n");
+  const from = marked!.indexOf("^");
+  expect(shown!.slice(from, marked!.lastIndexOf("^") + 1)).toBe(part);
+});
+
+test("an operand that nobody can know is named as such, not as one of the rules it might match", () => {
+  expect(ask("rm $x").rule).toMatchObject({ list: "unresolved" });
+});
+
+test("many rules are counted, not listed", () => {
+  const text = explain(io, "rm $x", ask("rm $x"));
+  expect(text.split("\n").filter((line) => line.startsWith("also")).length).toBeLessThanOrEqual(9);
+});
+
+test("hostile text cannot act on a terminal", () => {
+  expect(explain(io, "echo \u001b[31m\u202e", ask("echo \u001b[31m\u202e"))).not.toMatch(
+    /[\u001b\u202e]/u,
+  );
+});
+
+test("the score card tells both rates and every wrong case", () => {
+  const corpus = CASES.map((one) => JSON.stringify(one)).join("\n");
+  expect(scoreCard(scoreCorpus(corpus))).toMatch(/^stopped +\d+ of \d+ +\d+\.\d %\nfalse alarms/);
+  const wrong = JSON.stringify({ id: "c-1", category: "x", command: "rm -rf /", expect: "allow" });
+  expect(scoreCard(scoreCorpus(wrong))).toContain("c-1 x: deny instead of allow");
+});
