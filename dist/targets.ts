@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { existsSync, realpathSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { platform } from "node:os";
 import { dirname, join } from "node:path";
 
 /** One kind of machine we ship for. */
@@ -76,7 +77,7 @@ async function fetchPackage(root: string, kept: string, name: string): Promise<s
 }
 
 function npmPack(wanted: string, folder: string): string {
-  const shell = existsSync("C:\\Windows"); // npm is a script there
+  const shell = platform() === "win32"; // npm is a script there
   const args = ["pack", wanted, "--silent", "--pack-destination", folder];
   const name = execFileSync("npm", args, { encoding: "utf8", shell }).trim().split("\n").at(-1)!;
   return join(folder, name);
