@@ -99,12 +99,13 @@ function cut(kind: "add" | "del", texts: string[], first: number, spans: Spans):
       .map(([from, to]) => [Math.max(0, from - start), Math.min(text.length, to - start)] as const)
       .filter(([from, to]) => from < to);
     start += text.length + 1;
-    const marked = marks.reduce((sum, [from, to]) => sum + to - from, 0);
+    const marked = marks.map(([from, to]) => text.slice(from, to)).join("");
     const line = kind === "add"
       ? plainLine(kind, null, first + at, text)
       : plainLine(kind, first + at, null, text);
-    // A line that changed almost whole reads better without marks.
-    return { ...line, marks: marked > text.trim().length * 0.7 ? [] : marks };
+    // A line that changed almost whole reads better without marks; blanks show by nothing else.
+    const isClear = marked.trim() === "" || marked.length <= text.trim().length * 0.7;
+    return { ...line, marks: isClear ? marks : [] };
   });
 }
 
@@ -195,5 +196,12 @@ function factsOf(before: string | null, after: string | null, a: Side, b: Side):
         : "no newline at the end",
     );
   }
+  if (before !== null && after !== null && before !== after && bare(before) === bare(after)) {
+    facts.push("only whitespace changes");
+  }
   return facts;
+}
+
+function bare(text: string): string {
+  return text.replace(/\s+/g, "");
 }

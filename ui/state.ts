@@ -38,7 +38,7 @@ export function openState(): () => void {
   const timer = setInterval(() => now.value = Date.now(), 1000);
   const close = openEvents({
     event: (event) => {
-      if (event.topic !== "sessions") schedule();
+      if (event.topic === "approvals") schedule();
       if (event.id && details.has(event.id)) void refresh(event.id, event.project_id);
       for (const listener of listeners) listener(event);
     },
@@ -106,6 +106,8 @@ export function settle(action: Action): void {
   void refresh(action.id, action.project_id);
 }
 
+// A busy agent moves the queue many times a second; a reader needs it a few times.
+const PAUSE_MS = 100;
 let loading = false;
 let again = false;
 
@@ -118,10 +120,8 @@ function schedule(): void {
   loading = true;
   void load().finally(() => {
     loading = false;
-    if (again) {
-      again = false;
-      schedule();
-    }
+    if (again) setTimeout(schedule, PAUSE_MS);
+    again = false;
   });
 }
 

@@ -70,14 +70,27 @@ describe("createDiff()", () => {
   });
 
   test("names line endings and a missing last newline", () => {
-    expect(createDiff("a\r\n", "a\n").facts).toEqual(["line endings CRLF → LF"]);
+    expect(createDiff("a\r\n", "a\n").facts).toEqual([
+      "line endings CRLF → LF",
+      "only whitespace changes",
+    ]);
     expect(createDiff("a\r\nb\r\n", "a\r\nc\r\n").facts).toEqual(["line endings CRLF"]);
-    expect(createDiff("a\n", "a").facts).toEqual(["loses its last newline"]);
+    expect(createDiff("a\n", "a").facts).toEqual([
+      "loses its last newline",
+      "only whitespace changes",
+    ]);
     expect(linesOf(createDiff("a\n", "a")).map((line) => line.kind)).toEqual([
       "del",
       "add",
       "note",
     ]);
+  });
+
+  test("shows changes of whitespace alone", () => {
+    const model = createDiff("a\n", "a     \n");
+    expect(model.facts).toEqual(["only whitespace changes"]);
+    expect(linesOf(model)[1]).toMatchObject({ kind: "add", marks: [[1, 6]] });
+    expect(createDiff("a\n", "b\n").facts).toEqual([]);
   });
 
   test("counts hidden characters of what would be written, not of what goes", () => {

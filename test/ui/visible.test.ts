@@ -29,6 +29,21 @@ describe("segments()", () => {
     }
   });
 
+  test("lets no character through that has no mark of its own", () => {
+    const invisible =
+      /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}/u;
+    let found = 0;
+    for (let point = 0; point <= 0x10ffff; point++) {
+      const character = String.fromCodePoint(point);
+      if (!invisible.test(character)) continue;
+      found += 1;
+      if (invisible.test(flatten(`a${character}b${character}`))) {
+        throw new Error(`U+${point.toString(16)} is not shown`);
+      }
+    }
+    expect(found).toBeGreaterThan(4000);
+  });
+
   test("takes tabs and line feeds as layout in code, and as hidden elsewhere", () => {
     expect(countHidden("a\tb\nc", { code: true })).toBe(0);
     expect(countHidden("a\tb\nc")).toBe(2);

@@ -1,4 +1,4 @@
-import { pending } from "../state.ts";
+import { daemon, pending } from "../state.ts";
 import { Empty } from "./empty.tsx";
 
 /** The queue is empty: what would stand here, and how to see the first card. */
@@ -11,7 +11,12 @@ export function NothingWaits() {
         here, and the agent waits until you decide.
       </p>
       <p class="quiet">
-        To see one now, run <code>gate demo</code> in an empty folder.
+        {daemon.value?.projects.length === 0 && (
+          <>
+            No project is known yet: run <code>gate init</code> in its folder.{" "}
+          </>
+        )}
+        To see a card now, run <code>gate demo</code> in an empty folder.
       </p>
     </Empty>
   );
