@@ -35,6 +35,7 @@ test("many rules are counted, not listed", () => {
 
 test("hostile text cannot act on a terminal", () => {
   expect(explain(io, "echo \u001b[31m\u202e", ask("echo \u001b[31m\u202e"))).not.toMatch(
+    // deno-lint-ignore no-control-regex
     /[\u001b\u202e]/u,
   );
 });
