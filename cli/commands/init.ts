@@ -67,7 +67,7 @@ async function init(io: Io, options: InitOptions): Promise<void> {
     writeText(file, plan.after, 0o644);
   }
   print(io, await registerRoot(io, io.cwd));
-  say(io, "\n  gate dashboard   and give your agent the MCP server:  gate mcp");
+  say(io, "\n  gate dashboard   and give your agents the MCP server:  gate global-setup");
 }
 
 function refuseFolder(io: Io): void {
