@@ -1,7 +1,9 @@
 import { Command } from "@commander-js/extra-typings";
 import { unwrap } from "../../server/client.ts";
+import { setOverrideTrust } from "../../server/config/trust.ts";
 import { connect } from "../connect.ts";
 import type { Io } from "../io.ts";
+import { placeOf } from "../place.ts";
 import { print, printJson, table } from "../output.ts";
 import { visibleLine } from "../visible.ts";
 
@@ -31,5 +33,18 @@ export function createCommand(io: Io) {
       await unwrap(client.api.hub.projects[":id"].$delete({ param: { id } }));
       print(io, `Forgot ${visibleLine(id)}; gate init in its folder brings it back.`);
     });
+  project.command("trust-override")
+    .description("Let the project's overrideGlobal replace this machine's rules.")
+    .argument("<id>", "as gate project list shows it")
+    .option("--revoke", "trust it no longer")
+    .action((id, { revoke }) => print(io, trustOverride(io, id, !revoke)));
   return project;
+}
+
+function trustOverride(io: Io, id: string, trusted: boolean): string {
+  setOverrideTrust(placeOf(io).home, id, trusted);
+  const shown = visibleLine(id);
+  return trusted
+    ? `The override of ${shown} is trusted; to end that: gate project trust-override ${shown} --revoke`
+    : `This machine's rules hold for ${shown} again.`;
 }

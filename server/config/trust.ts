@@ -1,6 +1,7 @@
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
+import { writeWhole } from "./write.ts";
 
 /** Projects whose `overrideGlobal` a person has trusted on this machine. */
 export const TrustFile = z.object({ override_global: z.array(z.string()) });
@@ -12,10 +13,22 @@ export function trustFile(home: string): string {
 
 /** Whether a person has trusted the project's override; anything unreadable is no trust. */
 export function isOverrideTrusted(path: string, projectId: string): boolean {
+  return readTrust(path).includes(projectId);
+}
+
+/** Trusts a project's override, or takes that back. */
+export function setOverrideTrust(home: string, projectId: string, trusted: boolean): void {
+  const path = trustFile(home);
+  const others = readTrust(path).filter((id) => id !== projectId);
+  const override_global = trusted ? [...others, projectId] : others;
+  mkdirSync(home, { recursive: true, mode: 0o700 });
+  writeWhole(path, `${JSON.stringify({ override_global }, null, 2)}\n`, 0o600);
+}
+
+function readTrust(path: string): string[] {
   try {
-    const read = TrustFile.safeParse(JSON.parse(readFileSync(path, "utf8")));
-    return read.success && read.data.override_global.includes(projectId);
+    return TrustFile.parse(JSON.parse(readFileSync(path, "utf8"))).override_global;
   } catch {
-    return false;
+    return [];
   }
 }

@@ -47,7 +47,7 @@ const guarded = ([pattern, why]: [string, string]): Guarded => (
   { pattern, why, compiled: compilePath(pattern) }
 );
 /** Files that were found or named by a program: taken for ordinary ones. */
-const VAGUE = /[\uFDD2\uFDD3]/;
+const VAGUE = /[\uFDD0-\uFDD3]/;
 const automatic = NEVER_AUTOMATIC.map(guarded);
 const startup = STARTUP.map(guarded);
 

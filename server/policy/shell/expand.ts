@@ -147,8 +147,10 @@ function expandPart(part: WordPart, quoted: boolean, first: boolean, context: Co
     case "Literal":
       return [first && !quoted ? tilde(part.value, part.text, context.shell) : part.value];
     case "SingleQuoted":
-    case "AnsiCQuoted":
       return [QUOTED + part.value];
+    case "AnsiCQuoted":
+      // Bash reads an open brace after \x in a way of its own.
+      return [QUOTED + (part.text.includes("\\x{") ? ANY : part.value)];
     case "DoubleQuoted":
     case "LocaleString":
       return expandQuoted(part.parts, context);

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { NewEvent } from "../../../server/db/ledger.ts";
+import { setOverrideTrust } from "../../../server/config/trust.ts";
 import { Config } from "../../../server/config/config.ts";
 
 let base: string;
@@ -91,9 +92,11 @@ describe("Config", () => {
     const view = await config.view();
     expect(view.effective.override_global).toBe("untrusted");
     expect(view.warnings.join(" ")).toMatch(/no "id".*trust-override/s);
-    writeFileSync(join(base, "home/trust.json"), `{ "override_global": ["p"] }`);
+    setOverrideTrust(join(base, "home"), "p", true);
     expect(await effect(config, "a.ts")).toBe("allow");
     expect((await config.view()).effective.override_global).toBe("trusted");
+    setOverrideTrust(join(base, "home"), "p", false);
+    expect(await effect(config, "a.ts")).toBe("deny");
   });
 
   test("the view says where each rule comes from", async () => {
