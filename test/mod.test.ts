@@ -1,10 +1,9 @@
-import { mkdtempSync, realpathSync, writeFileSync } from "node:fs";
-import { readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { v7 } from "uuid";
 import { describe, expect, test, vi } from "vitest";
 import { Action, compilePolicy, createClient, evaluate, parse, startGate, unwrap } from "../mod.ts";
+import { createTempFolder } from "./temp_folder.ts";
 
 describe("the library", () => {
   test("does what its example says", () => {
@@ -17,7 +16,7 @@ describe("the library", () => {
   });
 
   test("starts a gate inside a program and speaks with it", async () => {
-    const folder = realpathSync(mkdtempSync(join(tmpdir(), "gate-mod-")));
+    const folder = createTempFolder("mod");
     writeFileSync(join(folder, "gate.config.json"), '{ "id": "embedded" }');
     const home = join(folder, "home");
     const environment = { home, now: Date.now, id: v7, log: () => {} };

@@ -1,12 +1,12 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdtempSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { thisMachine } from "../../dist/targets.ts";
 import process from "node:process";
+import { createTempFolder } from "../temp_folder.ts";
 
 const SCRIPT = fileURLToPath(new URL("../../dist/install.sh", import.meta.url));
 const NAME = `gate-${thisMachine(process.platform, process.arch, false).name}`;
@@ -14,14 +14,14 @@ const PROGRAM = "#!/bin/sh\necho gate 1.2.3\n";
 
 describe.skipIf(process.platform === "win32")("install.sh", () => {
   function release({ checksum = sha256(PROGRAM), name = NAME } = {}) {
-    const folder = mkdtempSync(join(tmpdir(), "gate-release-"));
+    const folder = createTempFolder("release");
     writeFileSync(join(folder, NAME), PROGRAM);
     writeFileSync(join(folder, "checksums.txt"), `${checksum}  ${name}\n`);
     return folder;
   }
 
   function install(from: string) {
-    const to = join(mkdtempSync(join(tmpdir(), "gate-install-")), "new folder");
+    const to = join(createTempFolder("install"), "new folder");
     const { status, stdout, stderr } = spawnSync("sh", [SCRIPT, from, to], { encoding: "utf8" });
     return { status, stdout, stderr, to };
   }

@@ -51,14 +51,14 @@ export class World {
   readonly #command: readonly string[];
   readonly #tokens = new Map<string, string>();
 
-  private constructor(subject: Subject, port: number, path: string) {
+  private constructor(subject: Subject, port: number, isBare: boolean) {
     this.#command = SUBJECTS[subject];
     this.port = port;
     mkdirSync(this.home, { mode: 0o700 });
     mkdirSync(this.project);
     this.env = {
       HOME: this.home,
-      PATH: path,
+      PATH: isBare ? bareBin(join(this.folder, "bin")) : process.env["PATH"]!,
       GATE_PORT: String(port),
       NO_COLOR: "1",
       ...(subject === "deno" ? denoFolder() : {}),
@@ -68,8 +68,7 @@ export class World {
   /** @param isBare leaves nothing on PATH but a shell and a handful of tools */
   static async create(subject: Subject, { isBare = false } = {}): Promise<World> {
     const port = await freePort();
-    const path = isBare ? bareBin() : process.env["PATH"]!;
-    return new World(subject, port, path);
+    return new World(subject, port, isBare);
   }
 
   /** Writes the project's config, registers it and starts the daemon. */
@@ -206,8 +205,8 @@ function isMusl(): boolean {
 const TOOLS = ["sh", "bash", "cat", "seq", "printf", "ls", "rm", "sleep", "env", "git"];
 
 // A PATH on which neither Node nor Deno nor Bun can be found.
-function bareBin(): string {
-  const folder = mkdtempSync(join(tmpdir(), "gate-bin-"));
+function bareBin(folder: string): string {
+  mkdirSync(folder);
   for (const tool of TOOLS) {
     const found = execFileSync("sh", ["-c", `command -v ${tool} || true`]).toString().trim();
     if (found.startsWith("/")) symlinkSync(found, join(folder, tool));

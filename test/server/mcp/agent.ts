@@ -1,10 +1,9 @@
 import { PassThrough } from "node:stream";
-import { mkdtemp, realpath } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { LineTransport } from "../../../server/mcp/line_transport.ts";
 import { serveStdio, type StdioOptions } from "../../../server/mcp/stdio.ts";
 import { runCommand } from "../../../server/runtime/spawn.ts";
+import { createTempFolder } from "../../temp_folder.ts";
 import { FakeDaemon } from "./fake_daemon.ts";
 import { type Answer, callTool, type Client, connectClient } from "./sdk_client.ts";
 
@@ -25,7 +24,7 @@ export interface Agent {
 /** The SDK's client, connected through two pipes to the server that `gate mcp` runs. */
 export async function connectAgent(options: Partial<StdioOptions> = {}): Promise<Agent> {
   const daemon = new FakeDaemon();
-  const folder = await realpath(await mkdtemp(join(tmpdir(), "gate-mcp-")));
+  const folder = createTempFolder("mcp");
   daemon.addProject("p1", folder);
   const up = new PassThrough();
   const down = new PassThrough();

@@ -1,12 +1,12 @@
-import { existsSync, mkdtempSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { createTempFolder } from "../../temp_folder.ts";
 import { type Agent, connectAgent, firstHeld, until } from "./agent.ts";
 
 test("a command is run here once it is approved, and only once", async () => {
   const agent = await connectAgent();
-  const marks = join(mkdtempSync(join(tmpdir(), "gate-run-")), "marks");
+  const marks = join(createTempFolder("run"), "marks");
   const command = `echo held >> ${marks}; sleep 0.2; echo $FROM_AGENT`;
   const answer = agent.call("run_command", { command });
   const id = await firstHeld(agent);
@@ -75,7 +75,7 @@ test.each([
   ["a signal", (agent: Agent) => agent.stop.abort()],
 ])("%s kills what runs, as a group, and reports it", async (_, goAway) => {
   const agent = await connectAgent();
-  const alive = join(mkdtempSync(join(tmpdir(), "gate-run-")), "alive");
+  const alive = join(createTempFolder("run"), "alive");
   const command = `(sleep 3; touch ${alive}) & touch ${alive}.started; sleep 30`;
   const { body } = await agent.call("run_command", { command, wait_ms: 100 });
   await until(() => existsSync(`${alive}.started`), "it runs");

@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, realpath, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { beforeAll, expect, test } from "vitest";
@@ -11,14 +10,14 @@ import {
   type Undetected,
 } from "../../../server/mcp/detect_project.ts";
 import type { HubProject } from "../../../server/projects/schema.ts";
+import { createTempFolder } from "../../temp_folder.ts";
 
 // home/ is the user's; alpha and its worktree are registered, beta only has a config, and
 // alpha/packages/inner has a config of its own inside alpha.
-let home: string;
+const home = createTempFolder("detect");
 const at = (...parts: string[]) => join(home, ...parts);
 
 beforeAll(async () => {
-  home = await realpath(await mkdtemp(join(tmpdir(), "gate-detect-")));
   for (const folder of ["alpha/src/deep", "alpha/packages/inner/src", "beta/src", "plain/sub"]) {
     await mkdir(at(folder), { recursive: true });
   }

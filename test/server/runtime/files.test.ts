@@ -5,16 +5,13 @@ import {
   linkSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  realpathSync,
   renameSync,
   symlinkSync,
   unlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { spawn } from "node:child_process";
 import process from "node:process";
@@ -26,11 +23,10 @@ import {
   removeTemporary,
 } from "../../../server/runtime/files.ts";
 import { missingFolders, removeEmptyFolders } from "../../../server/runtime/folder.ts";
+import { createTempFolder } from "../../temp_folder.ts";
 
 let base = "";
-beforeEach(() => {
-  base = realpathSync(mkdtempSync(join(tmpdir(), "gate-files-")));
-});
+beforeEach(() => void (base = createTempFolder("files")));
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const sha = (content: string | Uint8Array) => createHash("sha256").update(content).digest("hex");

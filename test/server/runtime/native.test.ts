@@ -1,19 +1,12 @@
 import { createHash } from "node:crypto";
-import {
-  chmodSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { keepLibrary } from "../../../server/runtime/native.ts";
+import { createTempFolder } from "../../temp_folder.ts";
 
 function shipped(text = "the library") {
-  const folder = mkdtempSync(join(tmpdir(), "gate-native-"));
+  const folder = createTempFolder("native");
   const file = join(folder, "shipped.node");
   writeFileSync(file, text);
   const sha256 = createHash("sha256").update(text).digest("hex");

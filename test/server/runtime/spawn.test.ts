@@ -1,11 +1,11 @@
-import { mkdtempSync, readFileSync, realpathSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { expect, test } from "vitest";
 import { runCommand, type RunOptions } from "../../../server/runtime/spawn.ts";
+import { createTempFolder } from "../../temp_folder.ts";
 
-const cwd = realpathSync(mkdtempSync(join(tmpdir(), "gate-spawn-")));
+const cwd = createTempFolder("spawn");
 const run = (command: string, options: Partial<RunOptions> = {}) =>
   runCommand(command, { cwd, timeout_ms: 10_000, max_output_bytes: 10_000, ...options });
 
