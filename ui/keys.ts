@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 /** A key and what it does; the label is what `?` and the buttons say. */
 export interface Binding {
@@ -32,7 +32,8 @@ let prefix: { key: string; until: number } | null = null;
 export function useKeys(bindings: Binding[], options: { modal?: boolean } = {}): void {
   const current = useRef(bindings);
   current.current = bindings;
-  useEffect(() => {
+  // Before the next key can come.
+  useLayoutEffect(() => {
     const layer: Layer = { bindings: () => current.current, modal: options.modal === true };
     layers.value = [...layers.peek(), layer];
     return () => {

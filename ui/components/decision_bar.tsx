@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { ActionDetail } from "../../server/actions/schema.ts";
 import { marks } from "../marks.ts";
 import { type Caution, editableOf, type Review } from "../review.ts";
@@ -103,7 +103,7 @@ function RejectStep({ review }: { review: Review }) {
 
 function ReasonField({ review }: { review: Review }) {
   const field = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => field.current?.focus(), []);
+  useLayoutEffect(() => field.current?.focus(), []);
   return (
     <textarea
       id="reject-reason"
@@ -123,7 +123,7 @@ function ReasonField({ review }: { review: Review }) {
 
 function ConfirmStep({ review, onReadOn }: { review: Review; onReadOn: () => void }) {
   const step = useRef<HTMLDivElement>(null);
-  useEffect(() => step.current?.focus(), []);
+  useLayoutEffect(() => step.current?.focus(), []);
   const cautions = review.cautions.value;
   const unread = cautions.some((caution) => caution.kind === "unread");
   return (

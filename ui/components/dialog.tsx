@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { useKeys } from "../keys.ts";
 import { Icon } from "./icon.tsx";
 
@@ -14,7 +14,7 @@ interface DialogProps {
 export function Dialog({ title, onClose, children, class: className }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   useKeys([], { modal: true });
-  useEffect(() => {
+  useLayoutEffect(() => {
     const before = document.activeElement;
     dialog.current!.showModal();
     return () => before instanceof HTMLElement && before.focus();

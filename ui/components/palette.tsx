@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import { type Binding, pageBindings } from "../keys.ts";
 import { useAddress } from "../router.ts";
 import { daemon, pending } from "../state.ts";
@@ -69,18 +69,12 @@ interface FieldProps {
 }
 
 function Field({ chosen, typed, onType, onKeyDown }: FieldProps) {
-  const field = useRef<HTMLInputElement>(null);
-  // The dialog opens in the same turn and takes the focus first.
-  useEffect(() => {
-    const turn = requestAnimationFrame(() => field.current?.focus());
-    return () => cancelAnimationFrame(turn);
-  }, []);
   return (
     <label class="field">
       <Icon name="search" />
       <span class="visually-hidden">Find an action, a page or a project</span>
       <input
-        ref={field}
+        autofocus
         type="text"
         role="combobox"
         aria-expanded="true"
