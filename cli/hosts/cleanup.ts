@@ -42,7 +42,10 @@ export interface Server {
 export function findCandidates(machine: Machine, roots: readonly string[]): Candidate[] {
   const found: Candidate[] = [];
   for (const host of HOSTS) {
-    for (const { path } of host.files(machine)) found.push({ host, path, root: null });
+    const paths = host.files(machine).map(({ path }) => path);
+    for (const path of [...paths, ...host.also?.(machine) ?? []]) {
+      found.push({ host, path, root: null });
+    }
     for (const root of roots) {
       for (const name of host.project_files) found.push({ host, path: join(root, name), root });
     }

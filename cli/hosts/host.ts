@@ -15,6 +15,8 @@ export interface Host {
   servers: readonly string[];
   /** Its config files of this user, the usual one first. */
   files(machine: Machine): HostFile[];
+  /** More config files of this user that it reads; old entries may stand there. */
+  also?(machine: Machine): string[];
   /** Its config files in a project, relative to the root. */
   project_files: readonly string[];
   entry(launch: Launch): Entry;

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { JSONC_TEXT } from "./edit/json_text.ts";
 import { CALL_TIMEOUT_MS, type Host } from "./host.ts";
-import { dotConfig } from "./machine.ts";
+import { dotConfig, type Machine } from "./machine.ts";
 
 export const OPENCODE: Host = {
   id: "opencode",
@@ -11,12 +11,12 @@ export const OPENCODE: Host = {
   editor: JSONC_TEXT,
   servers: ["mcp"],
   files: (machine) => {
-    const folder = join(dotConfig(machine), "opencode");
-    const paths = ["opencode.jsonc", "opencode.json"].map((name) => join(folder, name));
+    const paths = pathsOf(machine);
     // It reads both, so one entry in the file that is there is enough.
     const path = paths.find((one) => existsSync(one)) ?? paths[0]!;
-    return [{ path, sign: folder }];
+    return [{ path, sign: dirname(path) }];
   },
+  also: (machine) => pathsOf(machine),
   project_files: ["opencode.jsonc", "opencode.json"],
   entry: ({ command, args }) => ({
     must: { command: [command, ...args] },
@@ -25,3 +25,8 @@ export const OPENCODE: Host = {
   }),
   afterwards: "start a new session",
 };
+
+function pathsOf(machine: Machine): string[] {
+  const folder = join(dotConfig(machine), "opencode");
+  return ["opencode.jsonc", "opencode.json"].map((name) => join(folder, name));
+}

@@ -52,7 +52,8 @@ function gateArguments(words: string[]): string[] | null {
     return afterMcp(rest);
   }
   const self = selfCommand();
-  if (self.args.length > 0 && self.args.every((word, i) => rest[i] === word)) {
+  const isSelf = program === self.command || self.args.length > 0;
+  if (isSelf && self.args.every((word, i) => rest[i] === word)) {
     return afterMcp(rest.slice(self.args.length));
   }
   if (!/^(node|bun|deno)(\.exe)?$/i.test(name)) return null;

@@ -18,7 +18,7 @@ const STRING = String.raw`"(?:[^"\\\n]|\\.)*"|'[^'\n]*'`;
 const SECRET_BLOCK = /["']?\b(?:env|environment|headers|http_headers)["']?\s*[:=]\s*\{/g;
 const SECRET_VALUE = new RegExp(
   String
-    .raw`((?:"[\w.-]*|\b[\w.-]*)(?:token|secret|passw|api_?key|authorization|credential|private)[\w.-]*["']?\s*[:=]\s*)(${STRING})`,
+    .raw`((?:"|\b)[\w.-]{0,40}(?:token|secret|passw|api_?key|authorization|credential|private)[\w.-]{0,40}["']?\s*[:=]\s*)(${STRING})`,
   "gi",
 );
 const PAIR = new RegExp(String.raw`((["']?)([\w.-]+)\2\s*[:=]\s*)(${STRING})`, "g");
@@ -35,8 +35,11 @@ function redact(text: string): string {
   return lines.join("\n")
     .replace(SECRET_VALUE, `$1"${HIDDEN}"`)
     .replace(/\b(?:sk|pk|ghp|gho|ghs|github_pat|xox[abp]|glpat)[-_][\w-]{8,}/g, HIDDEN)
-    .replace(/(--?[\w-]*(?:token|secret|passw|key)[\w-]*(?:=|",?\s*"))[^"\s,]+/gi, `$1${HIDDEN}`)
-    .replace(/(:\/\/[^\s/"@]*:)[^\s/"@]+@/g, `$1${HIDDEN}@`);
+    .replace(
+      /(--?[\w-]{0,40}(?:token|secret|passw|key)[\w-]{0,40}(?:=|",?\s*"))[^"\s,]+/gi,
+      `$1${HIDDEN}`,
+    )
+    .replace(/(:\/\/[^\s/"@]{0,100}:)[^\s/"@]{1,400}@/g, `$1${HIDDEN}@`);
 }
 
 function hideBlocks(text: string): string {

@@ -1,4 +1,12 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connectClient, StdioClientTransport } from "../server/mcp/sdk_client.ts";
@@ -67,6 +75,17 @@ describe("agent hosts, set up by the executable", () => {
     must(await world.run(["update-instructions", "--all"], { cwd: world.home }));
     expect(readFileSync(join(world.project, "AGENTS.md"), "utf8")).toContain("(`demo`)");
     expect(await world.run(check)).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  test("eight set-ups at once all end well, and leave one entry and no other file", async () => {
+    const servers = { mcpServers: { other: { command: "x" } } };
+    writeFileSync(inHome(".cursor/mcp.json"), JSON.stringify(servers));
+    const ended = await Promise.all(
+      Array.from({ length: 8 }, () => world.run(["global-setup", "--host", "cursor"])),
+    );
+    expect(ended.map(({ code }) => code)).toEqual(new Array(8).fill(0));
+    expect(Object.keys(json(".cursor/mcp.json").mcpServers)).toEqual(["other", "gate"]);
+    expect(readdirSync(inHome(".cursor"))).toEqual(["mcp.json"]);
   });
 
   test("a broken file ends with 1 and names its line; an unknown host with 64", async () => {

@@ -64,14 +64,18 @@ export async function saveConfig(
 ): Promise<string | null> {
   refuseReadOnly(file);
   const backup = file.sha256 === null ? null : backUp(file, backups);
+  const content = new TextEncoder().encode((file.has_bom ? BOM : "") + text);
   await applyChange({
     path: file.real,
     before: file.sha256,
-    after: {
-      content: new TextEncoder().encode((file.has_bom ? BOM : "") + text),
-      mode: file.sha256 === null ? mode : null,
-    },
+    after: { content, mode: file.sha256 === null ? mode : null },
     temporary: `.${basename(file.real)}.${crypto.randomUUID().slice(0, 8)}.tmp`,
+  }).catch((error) => {
+    if (error instanceof GateError) throw error;
+    const code = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
+    throw new CliError(
+      `Cannot change "${file.path}": "${dirname(file.real)}" refused it (${code})`,
+    );
   });
   return backup;
 }

@@ -24,6 +24,9 @@ const OWN_FILES: Partial<Record<Platform, string | null>> = {
   "claude-desktop": null,
 };
 
+/** Folders of a project that show who works in it, where the config does not say. */
+const SIGNS: [string, Platform][] = [[".claude", "claude-code"], [".gemini", "gemini-cli"]];
+
 /** Files that are kept up where they are, but never made. */
 const WHERE_THERE = [
   COMMON,
@@ -45,7 +48,8 @@ export interface Instructions {
 /** The instruction files of a project, by its config and by what is there. @throws CliError */
 export function instructionFiles(root: string): string[] {
   const config = readConfig(readText(join(root, CONFIG_FILE)) ?? "{}", join(root, CONFIG_FILE));
-  const platforms = Array.isArray(config.platforms) ? config.platforms as Platform[] : [];
+  const seen = SIGNS.filter(([folder]) => existsSync(join(root, folder))).map(([, id]) => id);
+  const platforms = Array.isArray(config.platforms) ? config.platforms as Platform[] : seen;
   const asked = platforms.map((platform) =>
     Object.hasOwn(OWN_FILES, platform) ? OWN_FILES[platform] : COMMON
   );
@@ -61,7 +65,7 @@ export function planInstructions(root: string, path: string): Instructions {
   const before = file.text ?? "";
   // What it imports from the common file need not stand there twice.
   const imports = path === "CLAUDE.md" && /^@(\.\/)?AGENTS\.md\s*$/m.test(before) &&
-    !before.includes("<!-- gate:begin");
+    !before.includes("<!-- gate:begin") && existsSync(join(root, COMMON));
   const after = imports ? before : withBlock(before, instructions(config.id), file.path);
   if (after !== before) refuseReadOnly(file);
   const outcome = after === before ? "unchanged" : file.text === null ? "created" : "updated";

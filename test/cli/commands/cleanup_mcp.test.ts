@@ -73,6 +73,15 @@ test.each([
   expect(Object.keys(read(".cursor/mcp.json").mcpServers)).toEqual(isOurs ? [] : ["gate-web"]);
 });
 
+test("of two files that a host reads, both are looked at", async () => {
+  const entry = { mcp: { "gate-web": { command: [OLD.command, ...OLD.args] } } };
+  write(".config/opencode/opencode.jsonc", entry);
+  write(".config/opencode/opencode.json", entry);
+  await terminal.run(["cleanup-mcp"]);
+  expect(read(".config/opencode/opencode.jsonc")).toEqual({ mcp: {} });
+  expect(read(".config/opencode/opencode.json")).toEqual({ mcp: {} });
+});
+
 test("a broken file is named and left; the others are cleaned all the same", async () => {
   write(".cursor/mcp.json", { mcpServers: { "gate-web": OLD } });
   mkdirSync(path(".gemini"));

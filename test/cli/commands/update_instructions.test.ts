@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { snapshot } from "../hosts/stage.ts";
@@ -80,6 +80,13 @@ test("the platforms of the config decide which files are made; what is there is 
   expect(read(".github/copilot-instructions.md")).toMatch(/^Be kind\.\n\n<!-- gate:begin/);
 });
 
+test("without platforms in the config, the folders of hosts show who works here", async () => {
+  mkdirSync(join(root, ".claude"));
+  expect(await files()).toEqual({ "CLAUDE.md": "created" });
+  config({ id: "web", platforms: ["codex"] });
+  expect(await files()).toEqual({ "AGENTS.md": "created", "CLAUDE.md": "unchanged" });
+});
+
 test.each([
   ["Text\n", /^Text\n\n<!-- gate:begin[^]*gate:end -->\n$/],
   ["Text", /^Text\n\n<!-- gate:begin[^]*gate:end -->$/],
@@ -124,6 +131,8 @@ test("an import of AGENTS.md is enough", async () => {
   write("CLAUDE.md", "@AGENTS.md\n");
   expect(await files()).toEqual({ "AGENTS.md": "updated", "CLAUDE.md": "unchanged" });
   expect(read("CLAUDE.md")).toBe("@AGENTS.md\n");
+  rmSync(join(root, "AGENTS.md"));
+  expect(await files()).toEqual({ "CLAUDE.md": "updated" });
 });
 
 test("a link that leads out of the project is refused: a project may be hostile", async () => {

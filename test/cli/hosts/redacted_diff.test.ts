@@ -42,3 +42,8 @@ test("our own variables are shown", () => {
   const lines = redactedDiff("f", null, '{"env": {"GATE_HOME": "/x", "OTHER": "/y"}}');
   expect(lines.join("\n")).toContain('{"GATE_HOME": "/x", "OTHER": "***"}');
 });
+
+test("megabytes without a blank in them do not hold it up", () => {
+  const text = `{"a": "${"key-token.-_x".repeat(100_000)}", "b": ${'"env": {'.repeat(1000)}}`;
+  expect(redactedDiff("f", text, `${text}\nmore`).at(-1)).toBe("+more");
+});
