@@ -1,4 +1,5 @@
 import type { Action, ActionDetail } from "../server/actions/schema.ts";
+import { contentParts, diffParts, type Part } from "./action_diff.ts";
 import type { Io } from "./io.ts";
 import { ago, paint, table } from "./output.ts";
 import { visibleLine, visibleText } from "./visible.ts";
@@ -28,14 +29,15 @@ export function standing(action: Pick<Action, "status" | "execution">): string {
   return action.execution === "none" ? "approved" : `approved, ${action.execution}`;
 }
 
-/** Everything a person needs to decide on an action. */
-export function actionCard(io: Io, action: ActionDetail): string {
+/** Everything a person needs to decide on an action, and what came of it. */
+export function actionCard(io: Io, action: ActionDetail, now: number): string {
   const rule = action.decision.rule;
   const facts: [string, string | null][] = [
     ["id", action.id],
-    ["status", standing(action)],
+    ["status", standing(action) + (waitsForAgent(action) ? RUNS_LATER : "")],
     ["project", `${action.project_id}  ${action.root}`],
     ["agent", action.agent],
+    ["asked", when(action.created_at, now)],
     ["tool", action.tool],
     ["path", action.path],
     ["command", action.command],
@@ -46,7 +48,9 @@ export function actionCard(io: Io, action: ActionDetail): string {
     ["risk", `${action.risk.level} ${action.risk.score}`],
     ...action.risk.factors.map((f): [string, string] => ["", `${f.name}: ${f.why}`]),
     ["undoable", action.reversible ? "yes" : "no"],
+    ["expires", action.status === "pending" ? action.expires_at : null],
     ["decided by", action.decided_by],
+    ["decided", action.decided_at && when(action.decided_at, now)],
     ["reason", action.reason],
     ["exit code", action.exit_code === null ? null : String(action.exit_code)],
     ["error", action.error],
@@ -54,23 +58,53 @@ export function actionCard(io: Io, action: ActionDetail): string {
   ];
   const rows = facts.filter(([, value]) => value !== null)
     .map(([name, value]) => [paint(io, "dim", name.padEnd(10)), visibleText(value!)]);
-  return [rows.map((row) => row.join("  ")).join("\n"), ...parts(io, action)].join("\n\n");
+  return [rows.map((row) => row.join("  ")).join("\n"), ...sections(io, action)].join("\n\n");
 }
 
-function parts(io: Io, action: ActionDetail): string[] {
-  const texts: [string, string | null | undefined][] = [
-    ["the agent had asked for", action.proposed?.command ?? action.proposed?.content],
-    ["before", action.before?.text],
-    ["after", action.after?.text],
-    ["output", action.output?.text],
-    ["would run", action.analysis?.commands.map((argv) => argv.join(" ")).join("\n")],
-    ["would write", action.analysis?.writes.join("\n")],
-    ["would delete", action.analysis?.deletes.join("\n")],
-    ["cannot be told", action.analysis?.unresolved.join("\n")],
-  ];
-  return texts.filter(([, text]) => text).map(([title, text]) =>
-    `${paint(io, "bold", `── ${title} `.padEnd(40, "─"))}\n${visibleText(text!)}`
+/** An approved command is run by the agent's own process, once that asks for the answer. */
+export function waitsForAgent(
+  action: Pick<Action, "status" | "execution" | "command">,
+): boolean {
+  return action.command !== null && action.status === "approved" && action.execution === "none";
+}
+
+const RUNS_LATER = ", not run yet: the agent runs it when it comes for the answer";
+
+function when(at: string, now: number): string {
+  return `${at}  (${ago(at, now)} ago)`;
+}
+
+function sections(io: Io, action: ActionDetail): string[] {
+  return parts(io, action).filter(({ text }) => text).map(({ title, text }) =>
+    `${paint(io, "bold", `── ${title} `.padEnd(40, "─"))}\n${text.replace(/\n+$/, "")}`
   );
+}
+
+function parts(io: Io, action: ActionDetail): Part[] {
+  const { analysis, output } = action;
+  const hasRun = action.execution !== "none";
+  const list = (title: string, lines: string[] | undefined): Part => ({
+    title,
+    text: visibleText(lines?.join("\n") ?? ""),
+  });
+  return [
+    ...proposedParts(io, action),
+    ...contentParts(io, action),
+    list("output", output ? [output.text] : []),
+    list(hasRun ? "ran" : "would run", analysis?.commands.map((argv) => argv.join(" "))),
+    list(hasRun ? "could write" : "would write", analysis?.writes),
+    list(hasRun ? "could delete" : "would delete", analysis?.deletes),
+    list("cannot be told", analysis?.unresolved),
+  ];
+}
+
+function proposedParts(io: Io, { proposed, after }: ActionDetail): Part[] {
+  const asked = proposed?.command ?? proposed?.content;
+  if (!asked) return [];
+  if (proposed?.content && after?.text) {
+    return diffParts(io, "what the reviewer changed", proposed.content, after.text);
+  }
+  return [{ title: "the agent had asked for", text: visibleText(asked) }];
 }
 
 function shorten(text: string, width: number): string {

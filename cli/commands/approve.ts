@@ -1,10 +1,10 @@
 import { Command } from "@commander-js/extra-typings";
 import { unwrap } from "../../server/client.ts";
 import { findAction, parseIdPrefix } from "../action_id.ts";
-import { standing, summarize } from "../action_view.ts";
+import { standing, summarize, waitsForAgent } from "../action_view.ts";
 import { connect } from "../connect.ts";
 import type { Io } from "../io.ts";
-import { paint, print, printJson } from "../output.ts";
+import { paint, print, printJson, say } from "../output.ts";
 
 /** `gate approve <id>`: lets a held action happen. */
 export function createCommand(io: Io) {
@@ -29,5 +29,6 @@ export function createCommand(io: Io) {
       );
       if (json) return printJson(io, action);
       print(io, `${paint(io, "green", "✓")} ${standing(action)}: ${summarize(action)}`);
+      if (waitsForAgent(action)) say(io, "  the agent runs it when it comes for the answer");
     });
 }

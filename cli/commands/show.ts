@@ -4,7 +4,7 @@ import { findAction, parseIdPrefix } from "../action_id.ts";
 import { actionCard } from "../action_view.ts";
 import { openConnection, scopedClient } from "../connect.ts";
 import type { Io } from "../io.ts";
-import { print, printJson } from "../output.ts";
+import { print, printJson, say } from "../output.ts";
 
 /** `gate show <id>`: one action, whole. */
 export function createCommand(io: Io) {
@@ -18,7 +18,10 @@ export function createCommand(io: Io) {
       const found = await findAction(connection.client, id);
       const client = scopedClient(connection, found.project_id);
       const detail = await unwrap(client.api.actions[":id"].$get({ param: { id: found.id } }));
-      if (json) printJson(io, detail);
-      else print(io, actionCard(io, detail));
+      if (json) return printJson(io, detail);
+      print(io, actionCard(io, detail, Date.now()));
+      if (detail.status === "pending") {
+        say(io, `\n  gate approve ${found.id}\n  gate reject ${found.id} --reason '…'`);
+      }
     });
 }

@@ -26,7 +26,7 @@ async function ask(io: Io, connection: Connection, action: Action): Promise<"qui
   const { id, digest } = action;
   const detail = await unwrap(client.api.actions[":id"].$get({ param: { id } }));
   if (detail.status !== "pending") return "next";
-  print(io, `\n${actionCard(io, detail)}\n`);
+  print(io, `\n${actionCard(io, detail, Date.now())}\n`);
   const to = { input: io.stdin, output: io.stdout };
   const verdict = await select({ ...to, ...QUESTION });
   if (isCancel(verdict) || verdict === "quit") return "quit";

@@ -1,0 +1,54 @@
+import { createTwoFilesPatch } from "diff";
+import type { ActionDetail } from "../server/actions/schema.ts";
+import type { Io } from "./io.ts";
+import { paint } from "./output.ts";
+import { visibleText } from "./visible.ts";
+
+/** A part of a card: its title and its lines, safe to print. */
+export interface Part {
+  title: string;
+  text: string;
+}
+
+type Side = ActionDetail["before"];
+
+/** What happens to the content of a file: whole when it is new or goes, else what differs. */
+export function contentParts(io: Io, action: ActionDetail): Part[] {
+  const { before, after } = action;
+  if (!before && !after) return [];
+  const texts = [before, after].map((side) => side ? side.text : "");
+  if (texts[0] === null || texts[1] === null) {
+    return [
+      { title: "before", text: factsOf(before, action.before_sha256) },
+      { title: "after", text: factsOf(after, action.after_sha256) },
+    ];
+  }
+  if (!before) return [{ title: "after", text: visibleText(after!.text!) }];
+  if (!after) return [{ title: "before", text: visibleText(before.text!) }];
+  return diffParts(io, "what changes", before.text!, after.text!);
+}
+
+/** The lines that differ with three around them; both texts whole when that would take too long. */
+export function diffParts(io: Io, title: string, before: string, after: string): Part[] {
+  if (before === after) return [{ title, text: "nothing: the content stays the same" }];
+  const patch = createTwoFilesPatch("", "", before, after, "", "", { context: 3, timeout: 2_000 });
+  if (patch === undefined) {
+    return [
+      { title: "before", text: visibleText(before) },
+      { title: "after", text: visibleText(after) },
+    ];
+  }
+  const lines = patch.slice(patch.indexOf("@@")).trimEnd().split("\n");
+  return [{ title, text: lines.map((line) => paintLine(io, line)).join("\n") }];
+}
+
+function paintLine(io: Io, line: string): string {
+  const style = ({ "+": "green", "-": "red", "@": "cyan" } as const)[line[0] ?? ""];
+  return style ? paint(io, style, visibleText(line)) : visibleText(line);
+}
+
+function factsOf(side: Side, sha256: string | null): string {
+  if (!side) return "no file";
+  const kind = side.text === null ? "not shown: not text, too large or no longer kept" : "text";
+  return `${side.bytes} bytes, ${kind}${sha256 ? `\nsha256 ${sha256}` : ""}`;
+}
