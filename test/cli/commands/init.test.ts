@@ -17,7 +17,10 @@ beforeEach(async () => {
   terminal = await createTerminal();
   file = join(terminal.folder, "project", "gate.config.json");
 });
-afterEach(() => terminal.close());
+afterEach(async () => {
+  await terminal.run(["daemon", "stop"]);
+  terminal.close();
+});
 
 const init = async (...args: string[]) => {
   const ended = await terminal.run(["init", ...args]);

@@ -20,7 +20,10 @@ beforeEach(async () => {
   terminal = await createTerminal({ NO_COLOR: "1" });
   file = join(terminal.folder, "project", "gate.config.json");
 });
-afterEach(() => terminal.close());
+afterEach(async () => {
+  await terminal.run(["daemon", "stop"]);
+  terminal.close();
+});
 
 /** Types the keys as soon as the question stands there. */
 async function answer(question: string, keys: string): Promise<void> {
@@ -97,7 +100,6 @@ test("watch lets a person decide on one after the other", async () => {
   expect(await show(ids[0]!)).toMatchObject({ status: "approved" });
   expect(await show(ids[1]!)).toMatchObject({ status: "rejected", reason: "elsewhere" });
   expect(readFileSync(join(terminal.folder, "project", "yes.txt"), "utf8")).toBe("yes.txt");
-  await terminal.run(["daemon", "stop"]);
 });
 
 test("on a terminal the output is coloured, unless NO_COLOR says otherwise", async () => {
