@@ -75,7 +75,7 @@ function judgeEffect(policy: CompiledPolicy, effect: Effect, around: Surrounding
   if (isDevice(facts)) return [];
   if (effect.op === "read") {
     return judgePath(policy.paths, "read", facts, around).filter((one) =>
-      one.effect !== "allow" && one.rule?.list !== "outside-root"
+      one.effect !== "allow" && !LEFT_TO_READ.has(one.rule?.list ?? "")
     );
   }
   const setting = { ...around, defaultEffect: policy.defaultEffect };
@@ -83,6 +83,9 @@ function judgeEffect(policy: CompiledPolicy, effect: Effect, around: Surrounding
   if (effect.implied) return found.filter((one) => one.rule !== null && one.effect !== "allow");
   return effect.uncertain ? found.map(atMostAsk) : found;
 }
+
+/** What is no reason against reading. */
+const LEFT_TO_READ = new Set(["outside-root", "malformed-path"]);
 
 /** Nobody knows whether the file is touched at all: a person decides. */
 function atMostAsk(finding: Finding): Finding {

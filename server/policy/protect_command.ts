@@ -41,6 +41,7 @@ export function protectGate(unit: Unit, around: Surroundings): Finding[] {
     ...killing(name, unit, around),
     ...service(name, unit),
     ...calling(name, unit, around),
+    ...data(name, unit, around),
   ];
   return unit.supposed ? found.map((one) => ({ ...one, effect: "ask" as const })) : found;
 }
@@ -128,6 +129,19 @@ function calling(name: string, unit: Unit, around: Surroundings): Finding[] {
     }
   }
   return [];
+}
+
+/** The gate's data folder in any argument, whatever the program makes of it. */
+function data(name: string, unit: Unit, around: Surroundings): Finding[] {
+  if (TALKS.test(name)) return [];
+  const folders = [around.gate_home, `${around.user_home}/.gate`];
+  const about = unit.argv.slice(1).some((arg) =>
+    folders.some((folder) => {
+      const at = arg.indexOf(folder);
+      return at >= 0 && /^(\/|$|[^\w.-])/.test(arg.slice(at + folder.length));
+    })
+  );
+  return about ? [deny("GATE_HOME/**", "The gate's own data is off limits")] : [];
 }
 
 /** Any spelling of this machine's loopback address in front of the port. */

@@ -116,7 +116,13 @@ export function runParallel(argv: readonly string[], call: Call, run: Runner): s
   const given = at < 0 ? itemsByLine(call.stdin) : rest.slice(at + 1);
   const fromFiles = at >= 0 && rest[at]!.startsWith("::::");
   const items = fromFiles ? [ANY] : given.filter((item) => !/^:::/.test(item));
+  const plain = words.length > 0 && words.every((word) => /^([\w./:=@%+,-]+|\{\})$/.test(word));
   for (const item of items.slice(0, 32)) {
+    if (plain) {
+      const placed = words.map((word) => word === "{}" ? item : word);
+      run.command(words.includes("{}") ? placed : [...placed, item], { ...call, stdin: "" });
+      continue;
+    }
     const code = words.length === 0
       ? item
       : /\{[^\s}]*\}/.test(words.join(" "))

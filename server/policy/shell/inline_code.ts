@@ -113,6 +113,7 @@ const LANGUAGES: Record<string, Language> = {
   php,
   lua,
   luajit: lua,
+  R: other("-e= -f= -g= -d= --args --no-save --vanilla -q -s", "e"),
   Rscript: other("-e=", "e"),
   julia: other("-e,--eval= -E,--print= -p= -t=", "eval", "print"),
   osascript: other("-e= -l= -s=", "e"),
@@ -201,7 +202,7 @@ const WRITES =
 const DELETES =
   /(?:rmtree|unlink(?:Sync)?|os\.remove|rmSync|rm|rmdir(?:Sync)?|File\.delete|FileUtils\.rm\w*|Deno\.remove(?:Sync)?)\s*\(?\s*["'`]([^"'`\n]+)["'`]/g;
 const CHANGES =
-  /rmtree|unlink|os\.remove|os\.rename|rmSync|rmdir|writeFile|appendFile|truncate|File\.delete|FileUtils|Deno\.remove|shutil|symlink|copyFile|renameSync/;
+  /rmtree|unlink|os\.remove|os\.rename|rmSync|rmdir|writeFile|appendFile|truncate|File\.delete|FileUtils|Deno\.remove|shutil\.(?:rmtree|move|copy\w*|chown)|symlink|copyFile|renameSync/;
 
 /** The files that code names where it writes or deletes. */
 function noteFiles(code: string, call: Call, run: Runner): void {

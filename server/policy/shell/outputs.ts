@@ -56,6 +56,10 @@ export const OUTPUTS: Record<string, Handler> = {
   arch: () => `${TAME}\n`,
   wc: () => `${TAME}\n`,
   yes: (argv) => `${argv.slice(1).join(" ") || "y"}\n`,
+  "ssh-agent": () => SHELL_SETUP,
+  dircolors: () => SHELL_SETUP,
+  brew: (argv) => argv[1] === "shellenv" ? SHELL_SETUP : ANY,
+  opam: (argv) => argv[1] === "env" ? SHELL_SETUP : ANY,
   ls: (argv) => {
     const named = argv.slice(1).filter((arg) => !arg.startsWith("-"));
     const globs = named.filter((arg) => /[*?\uFDD4-\uFDD6]/.test(arg));
@@ -72,6 +76,9 @@ export const OUTPUTS: Record<string, Handler> = {
   rg: searched,
   which: (argv) => argv.slice(1).map((name) => `/${DEEP}/${name}\n`).join(""),
 };
+
+/** Settings that well-known programs print for `eval`. */
+const SHELL_SETUP = ":\n";
 
 const SORT = spec("-r,--reverse -u,--unique -k= -t= -o,--output= -S= -T=");
 const BASE64 = spec("-d,-D,--decode -i,--ignore-garbage -w,--wrap=");

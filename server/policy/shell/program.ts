@@ -4,6 +4,7 @@ import { isInterpreter, runInterpreter } from "./inline_code.ts";
 import { has, type Parsed, readOptions, valuesOf } from "./options.ts";
 import { OUTPUTS } from "./outputs.ts";
 import { ROWS } from "./program_rows.ts";
+import { absolutePath } from "./paths.ts";
 import type { Row } from "./row.ts";
 import { runSubwrapper, SUBWRAPPERS } from "./subwrappers.ts";
 
@@ -36,7 +37,9 @@ export function runRow(row: Row, argv: readonly string[], call: Call, run: Runne
   const parsed = readOptions(argv.slice(1), row.grammar);
   for (const path of valuesOf(parsed, ...row.writes)) {
     if (path !== "-") run.touch("write", path, call);
+    call.shell.files.set(absolutePath(path, call.shell.cwd), ANY);
   }
+  noteDownloads(parsed, argv[0]!, call);
   for (const path of valuesOf(parsed, ...row.reads)) {
     if (path !== "-") run.touch("read", path, call);
   }
@@ -46,6 +49,15 @@ export function runRow(row: Row, argv: readonly string[], call: Call, run: Runne
   touchOperands(row, parsed, call, run);
   touchNamed(parsed, call, run);
   return ANY;
+}
+
+/** `curl -O` and `wget` name the file after the address: nobody knows what is in it. */
+function noteDownloads(parsed: Parsed, program: string, call: Call): void {
+  if (!program.endsWith("wget") && !has(parsed, "remote-name")) return;
+  for (const address of parsed.operands) {
+    const name = /([^/?#]+)(?:[?#].*)?$/.exec(address)?.[1];
+    if (name !== undefined) call.shell.files.set(absolutePath(name, call.shell.cwd), ANY);
+  }
 }
 
 function touchOperands(row: Row, parsed: Parsed, call: Call, run: Runner): void {

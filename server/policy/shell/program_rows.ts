@@ -152,7 +152,7 @@ export const ROWS: Record<string, Row> = {
 
 /** Programs that are known to take words as words: nothing in their arguments is run. */
 const WORDS =
-  "echo printf logger notify-send say wall write gh glab hub jira mail mutt sendmail figlet cowsay lolcat banner " +
+  "echo printf tr logger notify-send say wall write gh glab hub jira mail mutt sendmail figlet cowsay lolcat banner " +
   "date cal uname hostname whoami id groups who w uptime ps top htop free df lsof lsblk lscpu lsusb lspci dmesg " +
   "ping traceroute dig nslookup host whois ifconfig netstat ss which whereis type locate basename dirname seq " +
   "expr bc dc factor numfmt shuf sleep clear reset tput tty stty locale printenv env-vars pwd dirs history help " +

@@ -55,7 +55,10 @@ function open(
   if (!node.target) return nothing;
   const lists = expandWord(node.target, context);
   const paths = lists.map((fields) => fields.length === 1 ? fields[0]! : ANY);
-  if (isDuplicate(node, paths)) return { stdin: null, capture: copiesAway(node) };
+  if (isDuplicate(node, paths)) {
+    const other = node.operator === "<&" && isInput(node) && paths[0] !== "0" && paths[0] !== "-";
+    return { stdin: other ? ANY : null, capture: copiesAway(node) };
+  }
   const reads = node.operator === "<" || node.operator === "<>" || node.operator === "<&";
   const writes = node.operator !== "<" && node.operator !== "<&";
   for (const path of paths) {
@@ -84,10 +87,13 @@ function isOutput(node: Redirect): boolean {
   return node.descriptor.type === "FileDescriptor" && node.descriptor.value === 1;
 }
 
+function isInput(node: Redirect): boolean {
+  if (node.descriptor === undefined) return true;
+  return node.descriptor.type === "FileDescriptor" && node.descriptor.value === 0;
+}
+
 function readFrom(node: Redirect, paths: string[], call: Call): string | null {
-  const other = node.descriptor !== undefined &&
-    !(node.descriptor.type === "FileDescriptor" && node.descriptor.value === 0);
-  if (other) return null;
+  if (!isInput(node)) return null;
   if (paths.length !== 1) return ANY;
   if (paths[0] === "/dev/null") return "";
   return call.shell.files.get(absolutePath(paths[0]!, call.shell.cwd)) ?? ANY;

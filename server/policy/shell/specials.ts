@@ -95,8 +95,8 @@ export const SPECIALS: Record<string, Handler> = {
   mariadb: sqlShell,
   sqlite3: sqlShell,
   sqlite: sqlShell,
-  gdb: gdbShell,
-  lldb: gdbShell,
+  gdb: runDebugger,
+  lldb: runDebugger,
   at: runLater,
   batch: runLater,
   crontab: runCrontab,
@@ -106,6 +106,13 @@ export const SPECIALS: Record<string, Handler> = {
   dd: runDd,
   socat: runSocat,
 };
+
+/** `gdb --args program …`, and `shell` in what it is told. */
+function runDebugger(argv: readonly string[], call: Call, run: Runner): string {
+  const at = argv.findIndex((arg) => arg === "--args" || arg === "--");
+  if (at > 0) run.command(argv.slice(at + 1), call);
+  return gdbShell(argv, call, run);
+}
 
 const TAR = spec(
   "-c,--create -x,--extract,--get -t,--list -r,--append -u,--update -A -d,--diff --delete -f,--file= -C,--directory= " +

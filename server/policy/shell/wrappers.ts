@@ -205,5 +205,9 @@ export const WRAPPERS: Record<string, Wrapper> = {
     skip: 99,
     code: ["run", "command"],
   }),
+  ansible: wrapper(
+    "-a,--args= -m,--module-name= -i,--inventory= -u,--user= -b,--become -K -k -l,--limit= -f,--forks= -e,--extra-vars= -o -t= -c= -T= -v",
+    { skip: 99, code: ["args"], remote },
+  ),
   parallelssh: wrapper("-h= -H= -l= -p= -t= -i", { joined, remote }),
 };

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { CASES, judge } from "../score.ts";
 
@@ -19,5 +20,19 @@ describe("commands.jsonl", () => {
 
   test("the corpus is whole", () => {
     expect(CASES.length).toBeGreaterThan(500);
+  });
+});
+
+describe("commands_more.jsonl", () => {
+  const file = new URL("../../../corpora/commands_more.jsonl", import.meta.url);
+  const more = readFileSync(file, "utf8").trim().split("\n")
+    .map((line) => JSON.parse(line) as { expect: "stop" | "allow"; command: string });
+
+  test("every command gets its verdict", () => {
+    const wrong = more.filter(({ expect, command }) =>
+      (judge(command).decision.effect === "allow") !== (expect === "allow")
+    );
+    expect(wrong).toEqual([]);
+    expect(more.length).toBeGreaterThan(600);
   });
 });
