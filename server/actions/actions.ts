@@ -40,14 +40,8 @@ import type {
 } from "./schema.ts";
 import { Serial } from "./serial.ts";
 import type { ActionServices } from "./services.ts";
-import {
-  type ActionRow,
-  countPending,
-  listActions,
-  listRunning,
-  listUnstarted,
-  publicOf,
-} from "./store.ts";
+import { type ActionRow, countPending, listRunning, listUnstarted, publicOf } from "./store.ts";
+import { listActions } from "./list/store.ts";
 import { submit } from "./submit.ts";
 import { Waiters } from "./waiters.ts";
 

@@ -37,9 +37,6 @@ export const Risk = z.object({
 });
 export type Risk = z.infer<typeof Risk>;
 
-/** Whether a rollback can restore what was there. */
-export const Reversible = z.enum(["yes", "partly", "no"]);
-
 /** One recorded action of an agent: row, record and JSON alike. */
 export const Action = z.object({
   id: z.uuid(),
@@ -273,6 +270,10 @@ export const ActionQuery = z.object({
   agent: z.string().max(256).optional(),
   session_id: z.string().max(256).optional(),
   path: z.string().max(4096).optional(),
+  decided_by: z.string().max(256).optional(),
+  risk: Risk.shape.level.optional(),
+  q: z.string().max(256).optional()
+    .describe("whole words, all of which stand in its path, command or reasons"),
 });
 export type ActionQuery = z.infer<typeof ActionQuery>;
 

@@ -1,8 +1,7 @@
-import { readCursor, toPage } from "../db/cursor.ts";
 import type { Ledger, Row, Statement, Value } from "../db/ledger.ts";
 import type { Analysis } from "../policy/schema.ts";
 import type { Plan } from "./plan.ts";
-import type { Action, ActionQuery } from "./schema.ts";
+import type { Action } from "./schema.ts";
 
 /** What the agent had asked for, where a reviewer changed it. */
 export interface Proposed {
@@ -28,7 +27,8 @@ export interface ActionRow extends Action {
   duration_ms: number | null;
 }
 
-const PUBLIC = [
+/** The fields of the record that everybody may see. */
+export const PUBLIC = [
   "id",
   "seq",
   "project_id",
@@ -166,20 +166,6 @@ export async function findTwin(ledger: Ledger, of: TwinQuery): Promise<ActionRow
   const twin = twinOf(ledger.project_id, of);
   const [found] = await ledger.all(`${twin.sql} LIMIT 1`, twin.args);
   return found ? await findAction(ledger, String(found.id)) : null;
-}
-
-/** At most `limit` actions below the cursor, newest first. */
-export async function listActions(ledger: Ledger, query: ActionQuery, limit: number) {
-  const filters = (["status", "execution", "tool", "agent", "session_id", "path"] as const)
-    .filter((name) => query[name] !== undefined);
-  const conditions = filters.map((name) => ` AND ${name} = ?`);
-  const args = filters.map((name) => query[name]!);
-  const rows = await ledger.all(
-    `SELECT ${PUBLIC.join(", ")} FROM actions WHERE project_id = ? AND seq < ?
-      ${conditions.join("")} ORDER BY seq DESC LIMIT ?`,
-    [ledger.project_id, readCursor(query.cursor), ...args, limit + 1],
-  );
-  return toPage(rows.map(toRow), limit);
 }
 
 export async function countPending(ledger: Ledger): Promise<number> {

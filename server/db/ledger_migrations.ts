@@ -1,4 +1,5 @@
 import { ROLLUPS } from "./ledger_rollups.ts";
+import { SEARCH } from "./ledger_search.ts";
 import type { Migration } from "./migrate.ts";
 
 /** The schema of a project's ledger, step by step. */
@@ -24,8 +25,12 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
       PRIMARY KEY (project_id, id)
     ) STRICT`,
     "CREATE UNIQUE INDEX sessions_by_seq ON sessions (project_id, seq)",
+    "CREATE INDEX sessions_by_agent ON sessions (project_id, agent, seq)",
+    "CREATE INDEX sessions_by_host ON sessions (project_id, host, seq)",
+    "CREATE INDEX sessions_by_client ON sessions (project_id, client, seq)",
 
     `CREATE TABLE actions (
+      number INTEGER PRIMARY KEY,
       project_id TEXT NOT NULL,
       id TEXT NOT NULL,
       seq INTEGER NOT NULL,
@@ -72,13 +77,17 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
       output_truncated INTEGER,
       duration_ms INTEGER,
       result TEXT,
-      PRIMARY KEY (project_id, id),
+      UNIQUE (project_id, id),
       FOREIGN KEY (project_id, session_id) REFERENCES sessions (project_id, id)
     ) STRICT`,
     "CREATE UNIQUE INDEX actions_by_seq ON actions (project_id, seq)",
     "CREATE INDEX actions_by_status ON actions (project_id, status, seq)",
     "CREATE INDEX actions_by_session ON actions (project_id, session_id, seq)",
     "CREATE INDEX actions_by_path ON actions (project_id, path, seq)",
+    "CREATE INDEX actions_by_agent ON actions (project_id, agent, seq)",
+    "CREATE INDEX actions_by_tool ON actions (project_id, tool, seq)",
+    "CREATE INDEX actions_by_execution ON actions (project_id, execution, seq)",
+    "CREATE INDEX actions_by_decider ON actions (project_id, decided_by, seq)",
     "CREATE INDEX actions_by_digest ON actions (project_id, digest, seq)",
     `CREATE INDEX actions_unstarted ON actions (project_id, seq)
       WHERE status = 'approved' AND execution = 'none'`,
@@ -185,5 +194,6 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
     END`,
 
     ...ROLLUPS,
+    ...SEARCH,
   ],
 }];

@@ -45,6 +45,7 @@ export const SessionQuery = z.object({
   cursor: z.string().max(256).optional(),
   agent: z.string().max(256).optional(),
   host: z.string().max(256).optional(),
+  client: z.string().max(256).optional(),
 });
 export type SessionQuery = z.infer<typeof SessionQuery>;
 

@@ -73,10 +73,12 @@ export async function findOpenSession(
 /** At most `limit` sessions below `before`, newest first. */
 export async function listSessions(
   ledger: Ledger,
-  query: Pick<SessionQuery, "agent" | "host">,
+  query: Pick<SessionQuery, "agent" | "host" | "client">,
   page: { before: number; limit: number },
 ): Promise<SessionRow[]> {
-  const filters = (["agent", "host"] as const).filter((name) => query[name] !== undefined);
+  const filters = (["agent", "host", "client"] as const).filter((name) =>
+    query[name] !== undefined
+  );
   const conditions = filters.map((name) => ` AND ${name} = ?`).join("");
   const args: Value[] = [ledger.project_id, page.before];
   const rows = await ledger.all(

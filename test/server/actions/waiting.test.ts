@@ -49,7 +49,15 @@ describe("waiting", () => {
     const columns = (await ledger.all("SELECT name FROM pragma_table_info('actions')"))
       .map(({ name }) => String(name));
     const values = columns.map((name) =>
-      name === "id" ? "id || n" : name === "seq" ? "seq + n" : name === "digest" ? "n" : name
+      name === "number"
+        ? "number + n"
+        : name === "id"
+        ? "id || n"
+        : name === "seq"
+        ? "seq + n"
+        : name === "digest"
+        ? "n"
+        : name
     );
     await ledger.commit({
       statements: [{
