@@ -11,12 +11,17 @@ export function NothingWaits() {
         here, and the agent waits until you decide.
       </p>
       <p class="quiet">
-        {daemon.value?.projects.length === 0 && (
-          <>
-            No project is known yet: run <code>gate init</code> in its folder.{" "}
-          </>
-        )}
-        To see a card now, run <code>gate demo</code> in an empty folder.
+        {daemon.value?.projects.length === 0
+          ? (
+            <>
+              No project is known yet: run <code>gate init</code> in its folder.
+            </>
+          )
+          : (
+            <>
+              <code>gate global-setup</code> connects your agents; then ask one to change a file.
+            </>
+          )} <code>gate demo</code> plays the whole story in a terminal.
       </p>
     </Empty>
   );

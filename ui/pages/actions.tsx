@@ -118,8 +118,8 @@ function NoActions({ filtered }: { filtered: boolean }) {
         what came of it.
       </p>
       <p class="quiet">
-        <code>gate init</code> connects the agents of a project; <code>gate demo</code>{" "}
-        plays one in an empty folder.
+        <code>gate global-setup</code> connects your agents; <code>gate demo</code>{" "}
+        plays one in a terminal.
       </p>
     </Empty>
   );

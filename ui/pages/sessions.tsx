@@ -73,7 +73,7 @@ function NoSessions() {
     <Empty icon="layers" title="No agent has connected yet">
       <p>A session begins when an agent connects to the gate, and holds all it asked for.</p>
       <p class="quiet">
-        <code>gate init</code> connects the agents of a project.
+        <code>gate global-setup</code> connects your agents.
       </p>
     </Empty>
   );
