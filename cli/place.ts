@@ -33,7 +33,7 @@ function portOf(given: string | undefined): number {
 }
 
 /** What a running daemon says of itself in `daemon.json`: information, never proof. */
-export const DaemonFile = z.looseObject({
+const DaemonFile = z.looseObject({
   pid: z.number().int().positive(),
   start_time: z.string(),
   port: z.number().int(),
@@ -41,9 +41,9 @@ export const DaemonFile = z.looseObject({
   started_at: z.string(),
   socket: z.string().nullable(),
 });
-export type DaemonFile = z.infer<typeof DaemonFile>;
+type DaemonFile = z.infer<typeof DaemonFile>;
 
-export function daemonFilePath(home: string): string {
+function daemonFilePath(home: string): string {
   return join(home, "daemon.json");
 }
 

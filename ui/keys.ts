@@ -43,7 +43,7 @@ export function useKeys(bindings: Binding[], options: { modal?: boolean } = {}):
 }
 
 /** Every key that works now, for the help page and the palette. */
-export function activeBindings(): Binding[] {
+function activeBindings(): Binding[] {
   const from = layers.value.findLastIndex((layer) => layer.modal);
   return layers.value.slice(Math.max(0, from)).flatMap((layer) => layer.bindings());
 }

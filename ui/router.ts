@@ -24,7 +24,7 @@ export function useAddress() {
 }
 
 /** The path with the query changed. */
-export function withQuery(path: string, query: Query, changes: Record<string, string | null>) {
+function withQuery(path: string, query: Query, changes: Record<string, string | null>) {
   const merged = { ...query, ...changes };
   const entries = Object.entries(merged).filter((entry): entry is [string, string] =>
     typeof entry[1] === "string" && entry[1] !== ""

@@ -70,7 +70,7 @@ function headlineOfCommand(detail: ActionDetail, sentence: Sentence): Sentence {
 }
 
 /** The programs a command starts, each once, in order. */
-export function programsOf(detail: ActionDetail): string[] {
+function programsOf(detail: ActionDetail): string[] {
   const names = (detail.analysis?.commands ?? []).map((argv) => argv[0] ?? "");
   return [...new Set(names)].filter((name) => name !== "");
 }

@@ -72,7 +72,7 @@ function report(io: Io, status: DaemonStatus, how: string): void {
 }
 
 /** Below 0 when `a` is the older release. */
-export function compareVersions(a: string, b: string): number {
+function compareVersions(a: string, b: string): number {
   const numbers = (version: string) => version.split(/[.+-]/, 3).map(Number);
   const [first, second] = [numbers(a), numbers(b)];
   for (let i = 0; i < 3; i++) {

@@ -19,15 +19,6 @@ export async function listEvents(
   return (await listRows(ledger, seq, limit)).map(toEvent);
 }
 
-/** What the chain says of one action, in order. */
-export async function listActionEvents(ledger: Ledger, action_id: string): Promise<AuditEvent[]> {
-  const rows = await ledger.all(
-    "SELECT * FROM audit WHERE project_id = ? AND action_id = ? ORDER BY seq LIMIT 1000",
-    [ledger.project_id, action_id],
-  );
-  return rows.map(toEvent);
-}
-
 /** Every checkpoint, in order. */
 export async function listCheckpoints(ledger: Ledger): Promise<Checkpoint[]> {
   const rows = await ledger.all(

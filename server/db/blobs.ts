@@ -65,13 +65,6 @@ export async function readBlob(ledger: Ledger, hash: string): Promise<Uint8Array
   return content;
 }
 
-/** The pieces of a content in order; the last one comes only if the whole fits its hash. */
-export async function* streamBlob(ledger: Ledger, hash: string): AsyncGenerator<Uint8Array> {
-  const found = await findBlob(ledger, hash);
-  if (!found) throw new GateError("not_found", `Cannot find the content ${hash} in the ledger`);
-  yield* readChunks(ledger, hash, found.chunks);
-}
-
 async function* readChunks(
   ledger: Ledger,
   hash: string,

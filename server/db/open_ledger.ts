@@ -12,7 +12,7 @@ import { type OwnerLock, takeOwnership } from "./owner.ts";
 import { openSound } from "./sound.ts";
 
 /** A checkpoint is signed whenever the chain passes a multiple of this. */
-export const CHECKPOINT_EVERY = 1_000;
+const CHECKPOINT_EVERY = 1_000;
 
 /** How long a commit follows a head that others keep moving. */
 const MOVED_LIMIT_MS = 10_000;

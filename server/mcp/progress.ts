@@ -7,7 +7,7 @@ export interface ProgressTiming {
 }
 
 /** Hosts give up on a silent call after 60 s at the shortest; the first sign comes within 5 s. */
-export const PROGRESS_TIMING: ProgressTiming = { first_ms: 3_000, every_ms: 10_000 };
+const PROGRESS_TIMING: ProgressTiming = { first_ms: 3_000, every_ms: 10_000 };
 
 export interface ProgressOptions {
   send?: SendProgress;

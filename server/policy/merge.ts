@@ -1,7 +1,7 @@
 import type { Effect, Policies, PolicyEntry, PolicyLimits, Rule } from "./schema.ts";
 
 /** What the limits are when no file sets them. */
-export const DEFAULT_LIMITS: PolicyLimits = {
+const DEFAULT_LIMITS: PolicyLimits = {
   maxBashOutputBytes: 1_048_576,
   commandTimeoutSeconds: 600,
   approvalTimeoutSeconds: 86_400,
@@ -21,8 +21,8 @@ export const LISTS = {
   blockedTools: { effect: "deny", subject: "tool" },
 } as const satisfies Record<string, { effect: Effect; subject: "path" | "command" | "tool" }>;
 
-export type ListName = keyof typeof LISTS;
-export const LIST_NAMES = Object.keys(LISTS) as ListName[];
+type ListName = keyof typeof LISTS;
+const LIST_NAMES = Object.keys(LISTS) as ListName[];
 
 /** The layers of policy, before they are merged. */
 export interface PolicyLayers {

@@ -1,7 +1,7 @@
 import type { Ledger, Row } from "../db/ledger.ts";
 
 /** How many of the newest actions are counted: a bound on what one request may read. */
-export const MOST_ACTIONS = 20_000;
+const MOST_ACTIONS = 20_000;
 
 /** One row for each rule that has decided, counted over the newest actions. */
 export function countHits(ledger: Ledger): Promise<Row[]> {

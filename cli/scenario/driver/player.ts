@@ -27,9 +27,3 @@ export interface Player {
   tokens: number;
   end(): void;
 }
-
-/** Makes a player for each scenario. */
-export interface PlayerFactory {
-  name: string;
-  create(): Player;
-}

@@ -211,7 +211,7 @@ function tilde(value: string, text: string, shell: Shell): string {
 }
 
 /** The values of `$name`, `$1`, `$@`; items of a list are parted by marks. */
-export function expandSimple(name: string, shell: Shell, quoted: boolean): string[] {
+function expandSimple(name: string, shell: Shell, quoted: boolean): string[] {
   if (name === "@") return [joinItems(shell.positional, quoted)];
   if (name === "*") {
     return [quoted ? shell.positional.join(" ") : joinItems(shell.positional, false)];
@@ -223,7 +223,7 @@ export function expandSimple(name: string, shell: Shell, quoted: boolean): strin
 }
 
 /** List items as words of their own: quoted ones keep their blanks, and even empty ones count. */
-export function joinItems(items: readonly string[], quoted: boolean): string {
+function joinItems(items: readonly string[], quoted: boolean): string {
   return items.map((item) => quoted ? QUOTED + asOneWord(item) : item).join(FIELD);
 }
 

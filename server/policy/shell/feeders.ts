@@ -1,4 +1,4 @@
-import { ANY, DEEP, isStatic, isWild, SPLIT, STAR } from "../holes.ts";
+import { ANY, DEEP, isStatic, isWild, SPLIT } from "../holes.ts";
 import type { Call, Runner } from "./call.ts";
 import { has, readOptions, spec, splitCommand, valuesOf } from "./options.ts";
 
@@ -135,9 +135,4 @@ export function runParallel(argv: readonly string[], call: Call, run: Runner): s
 
 function itemsByLine(text: string): string[] {
   return isWild(text) ? [ANY] : text.split("\n").filter(Boolean);
-}
-
-/** Whether a file name is one that a glob gave. */
-export function isFound(path: string): boolean {
-  return path.includes(STAR) || path.includes(DEEP);
 }

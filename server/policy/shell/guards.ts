@@ -1,7 +1,7 @@
 import { forEachChild, type ParsedScript, type SyntaxNode } from "unbash";
 
 /** Bounds that are checked on the raw text, before anything is parsed. */
-export const SHELL_LIMITS = {
+const SHELL_LIMITS = {
   bytes: 65_536,
   commands: 200,
   nesting: 64,

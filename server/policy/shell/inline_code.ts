@@ -178,7 +178,7 @@ const STRINGS =
   /"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)'|`((?:[^`\\]|\\.)*)`|\b(?:qx|q|qq|%x)\s*[({[/|!]([^)}\]/|!]*)/g;
 
 /** Searches code for what it runs: its strings as commands; code that runs something is held. */
-export function searchCode(code: string, language: Language, call: Call, run: Runner): void {
+function searchCode(code: string, language: Language, call: Call, run: Runner): void {
   if (code === "") return;
   if (isWild(code)) {
     run.doubt("nobody can know all of the code that is run", show(code).slice(0, 200), call);

@@ -1,4 +1,4 @@
-import { ANY, isStatic, isWild, SPLIT, STAR } from "../holes.ts";
+import { ANY, isStatic, isWild, SPLIT } from "../holes.ts";
 
 /** How a program reads its options. Written as `-f,--force -e,--exclude= --color=?`. */
 export interface Spec {
@@ -146,11 +146,6 @@ export function valuesOf(parsed: Parsed, ...names: string[]): string[] {
 /** Whether one of the options was given. */
 export function has(parsed: Parsed, ...names: string[]): boolean {
   return parsed.options.some((one) => names.includes(one.name));
-}
-
-/** A name that a glob could make anything that does not look like an option. */
-export function isGlob(arg: string): boolean {
-  return arg.includes(STAR);
 }
 
 /** The options and first operands of a program that runs another, and the command it is given. */

@@ -22,7 +22,7 @@ export function reckon(
 }
 
 /** Names in arithmetic stand for their values, which are evaluated in turn. */
-export function reckonText(text: string, call: Call, { recorder }: Pick<Interpreter, "recorder">) {
+function reckonText(text: string, call: Call, { recorder }: Pick<Interpreter, "recorder">) {
   for (const [name] of text.matchAll(/[A-Za-z_]\w*/g)) {
     const variable = call.shell.variables.get(name);
     for (const value of variable?.values ?? []) recorder.reevaluate(value, call);

@@ -139,7 +139,7 @@ function compareProgram(stage: Stage, program: string): Match {
 }
 
 /** Names of shells that read commands in the Bourne shell's language. */
-export const SHELLS = new Set(["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "yash"]);
+const SHELLS = new Set(["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "yash"]);
 
 function compareForbidden(stage: Stage, read: Read): Match {
   const words = compareWords(stage, read);

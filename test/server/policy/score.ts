@@ -23,7 +23,7 @@ export const AROUND: Surroundings = {
   resolve: (path) => ({ lexical: path, real: path }),
 };
 
-export const BLOCKED_COMMANDS = [
+const BLOCKED_COMMANDS = [
   "rm -rf",
   "git reset --hard",
   "git clean -f",
@@ -32,7 +32,7 @@ export const BLOCKED_COMMANDS = [
 ];
 
 /** The policy all command cases are judged under. */
-export const CORPUS_POLICY = compilePolicy({
+const CORPUS_POLICY = compilePolicy({
   global: null,
   project: { defaultEffect: "allow", blockedCommands: BLOCKED_COMMANDS },
   override_global: false,

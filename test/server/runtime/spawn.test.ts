@@ -59,7 +59,9 @@ test.each([0, 1, 7, 60, 100])("a cap of %i bytes holds", async (max_output_bytes
 
 test("a flood of output takes a fraction of its size in memory", async () => {
   const before = process.memoryUsage().rss;
-  const { output, truncated } = await run("head -c 500000000 /dev/zero; echo end");
+  const { output, truncated } = await run("head -c 500000000 /dev/zero; echo end", {
+    timeout_ms: 25_000,
+  });
   expect(truncated).toBe(true);
   expect(output).toMatch(/end\n$/);
   expect(process.memoryUsage().rss - before).toBeLessThan(200 * 1024 * 1024);
