@@ -42,9 +42,12 @@ export function reportError(error: unknown, io: Io): number {
 function explain(error: unknown): { message: string; next: string | null } {
   if (error instanceof CliError) return { message: error.message, next: error.next };
   if (error instanceof ProblemError) {
-    return { message: error.problem.detail, next: nextStep(error.problem.code) };
+    const { detail, code } = error.problem;
+    return { message: detail, next: nextStep(code, detail) };
   }
-  if (error instanceof GateError) return { message: error.message, next: nextStep(error.code) };
+  if (error instanceof GateError) {
+    return { message: error.message, next: nextStep(error.code, error.message) };
+  }
   const { code, path, message } = error as NodeJS.ErrnoException;
   if (code && LOST.has(code)) {
     return { message: "The daemon ended before it had answered", next: "gate daemon status" };
@@ -72,8 +75,11 @@ const REASONS: Record<string, string> = {
   EROFS: "the file system is read-only",
 };
 
-function nextStep(code: string): string | null {
-  return NEXT_STEPS[code] ?? null;
+/** What to type next, of the very action; none where the message has said it already. */
+function nextStep(code: string, message: string): string | null {
+  if (/\bgate [a-z]/.test(message)) return null;
+  const id = /\baction "([0-9a-f-]{36})"/.exec(message)?.[1];
+  return NEXT_STEPS[code]?.replace("<id>", id ?? "<id>") ?? null;
 }
 
 const NEXT_STEPS: Record<string, string> = {

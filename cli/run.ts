@@ -45,9 +45,14 @@ async function createProgram(argv: string[], io: Io): Promise<CommandUnknownOpts
 }
 
 /** Commander hands its settings down only to commands that it made itself. */
-function adopt(command: CommandUnknownOpts, parent: CommandUnknownOpts): CommandUnknownOpts {
-  command.copyInheritedSettings(parent);
-  for (const child of command.commands) adopt(child, command);
+function adopt(
+  command: CommandUnknownOpts,
+  parent: CommandUnknownOpts,
+  path = parent.name(),
+): CommandUnknownOpts {
+  const own = `${path} ${command.name()}`;
+  command.copyInheritedSettings(parent).showHelpAfterError(`  try: ${own} --help`);
+  for (const child of command.commands) adopt(child, command, own);
   return command;
 }
 

@@ -1,7 +1,8 @@
 import { Command } from "@commander-js/extra-typings";
-import { unwrap } from "../../server/client.ts";
+import { type Client, unwrap } from "../../server/client.ts";
 import { actionTable } from "../action_view.ts";
 import { connect } from "../connect.ts";
+import { CliError } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { print, printJson, say } from "../output.ts";
 
@@ -16,9 +17,17 @@ export function createCommand(io: Io) {
       const client = await connect(io, { scope: "viewer" });
       const { items } = await unwrap(client.api.global.approvals.pending.$get());
       const held = project ? items.filter((action) => action.project_id === project) : items;
+      if (project && held.length === 0) await requireProject(client, project);
       if (json) return printJson(io, held);
       if (held.length === 0) return print(io, "Nothing is waiting.");
       print(io, actionTable(io, held, Date.now()));
       say(io, "\n  gate show <id>   gate approve <id>   gate reject <id> --reason '…'");
     });
+}
+
+/** "Nothing is waiting" in a project that does not exist would be a false comfort. */
+async function requireProject(client: Client, id: string): Promise<void> {
+  const { items } = await unwrap(client.api.hub.projects.$get());
+  if (items.some((project) => project.id === id)) return;
+  throw new CliError(`Cannot find project "${id}"`, { next: "gate project list" });
 }

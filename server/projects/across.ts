@@ -19,14 +19,14 @@ export async function listPendingAcross(projects: Projects): Promise<Action[]> {
   return held.flat().toSorted(newestFirst);
 }
 
-/** One page of the actions of all projects, newest first. */
+/** One page of the actions of all projects, or of one, newest first. @throws GateError */
 export async function listAcross(projects: Projects, query: ActionQuery): Promise<ActionList> {
   const { cursor, limit = DEFAULT_LIMIT, ...filters } = query;
   if (cursor !== undefined && !CURSOR.test(cursor)) {
     throw new GateError("invalid", 'Cannot read the list: "cursor" is not one that a page gave');
   }
   let page: Action[] = [];
-  for await (const { project, last_activity_at } of projects.listActive()) {
+  for await (const { project, last_activity_at } of meant(projects, filters.project)) {
     const oldest = page.length > limit ? page.at(-1) : undefined;
     // The projects come newest first: nothing in the rest can still belong to this page.
     if (oldest && last_activity_at < oldest.created_at) break;
@@ -39,6 +39,15 @@ export async function listAcross(projects: Projects, query: ActionQuery): Promis
   }
   const items = page.slice(0, limit);
   return { items, next_cursor: page.length > limit ? items.at(-1)?.id ?? null : null };
+}
+
+/** The project that is named, else all that hold actions. @throws GateError `not_found` */
+async function* meant(
+  projects: Projects,
+  id: string | undefined,
+): ReturnType<Projects["listActive"]> {
+  if (id === undefined) return yield* projects.listActive();
+  yield { project: await projects.get(id), last_activity_at: "" };
 }
 
 async function listAllPending(project: Project): Promise<Action[]> {

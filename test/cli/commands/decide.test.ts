@@ -17,7 +17,10 @@ test("pending, show, approve: what is held happens once it is approved", async (
   const held = await gated.write("held.txt", "now\n");
   expect(held.status).toBe("pending");
   expect(await gated.json("pending", "--json")).toMatchObject([{ id: held.id }]);
-  expect(await gated.json("pending", "--json", "--project", "other")).toEqual([]);
+  expect(await gated.json("pending", "--json", "--project", "web")).toHaveLength(1);
+  const other = await gated.terminal.run(["pending", "--project", "other"]);
+  expect(other).toMatchObject({ code: 1, stdout: "" });
+  expect(other.stderr).toContain('Cannot find project "other"\n  try: gate project list');
   expect((await gated.good("pending")).stdout).toContain(`${held.id}`);
   expect((await gated.good("prompt")).stdout).toBe("gate:1\n");
   expect((await gated.good("status")).stdout).toContain("1 waiting: gate pending");
@@ -27,7 +30,7 @@ test("pending, show, approve: what is held happens once it is approved", async (
   }
   const wrong = await gated.terminal.run(["approve", held.id, "--digest", "0".repeat(64)]);
   expect(wrong).toMatchObject({ code: 1, stdout: "" });
-  expect(wrong.stderr).toContain("try: gate show <id>");
+  expect(wrong.stderr).toContain(`try: gate show ${held.id}, then`);
   expect(gated.onDisk("held.txt")).toBeNull();
   expect((await gated.good("approve", held.id, "--reason", "fine")).stdout).toContain("✓ approved");
   await until("it is on disk", () => gated.onDisk("held.txt") === "now\n");
@@ -83,6 +86,9 @@ test("rollback: dry run, the real one, and a conflict that is left alone", async
   writeFileSync(join(gated.folder, "old.txt"), "mine since\n");
   const conflict = await gated.terminal.run(["rollback", held.id]);
   expect(conflict).toMatchObject({ code: 1, stdout: "" });
+  expect(conflict.stderr).toContain(
+    `use --on-conflict merge or force\n  try: gate rollback ${held.id} --dry-run --on-conflict merge`,
+  );
   expect(gated.onDisk("old.txt")).toBe("mine since\n");
   writeFileSync(join(gated.folder, "old.txt"), "new\n");
   expect((await gated.good("rollback", held.id)).stdout).toContain("✓ restored: old.txt");

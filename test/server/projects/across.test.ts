@@ -98,3 +98,15 @@ test.each(["x", "1", "00000000-0000-7000-8000-00000000000", "%00"])(
     expect(response.status).toBe(400);
   },
 );
+
+test("a list of one project holds that project's actions, and of an unknown one nothing is told", async () => {
+  const gate = await gateWith(["one", "two"], "allow");
+  await submitMany(gate, 6);
+  const { items, next_cursor } = await gate.daemon.listActions({ project: "one", limit: 1 });
+  expect(items.map(({ project_id }) => project_id)).toEqual(["one"]);
+  const rest = await gate.daemon.listActions({ project: "one", cursor: next_cursor! });
+  expect(rest.items.map(({ project_id }) => project_id)).toEqual(["one"]);
+  await expect(gate.daemon.listActions({ project: "none" })).rejects.toThrow(
+    'Cannot find project "none"',
+  );
+});
