@@ -41,7 +41,7 @@ export async function startChild(file: string, args: string[]): Promise<Child> {
 }
 
 async function programOf(path: string): Promise<string[]> {
-  if ("Deno" in globalThis) return ["run", "--allow-all", path];
+  if ("Deno" in globalThis) return ["run", "--cached-only", "--allow-all", path];
   if ("Bun" in globalThis) return ["run", path];
   // Node 20 reads no TypeScript. The bundle lies where it finds the packages it leaves out.
   const folder = join(ROOT, "node_modules", ".gate-test");

@@ -19,10 +19,13 @@ export function selfCommand(): SelfCommand {
   if (EMBEDDED || isCompiledByDeno()) return { command, args: [] };
   if (IS_BUNDLE) return { command, args: [fileURLToPath(import.meta.url)] };
   const main = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
-  if ("Deno" in globalThis) return { command, args: ["run", "--allow-all", "--no-prompt", main] };
+  if ("Deno" in globalThis) return { command, args: [...DENO_RUN, main] };
   if ("Bun" in globalThis) return { command, args: ["run", main] };
   return { command, args: [fileURLToPath(new URL("../../dist/node/gate.mjs", import.meta.url))] };
 }
+
+/** Everything is installed by now: to start again must not need, or wait for, a network. */
+const DENO_RUN = ["run", "--cached-only", "--allow-all", "--no-prompt"];
 
 function isCompiledByDeno(): boolean {
   const deno = (globalThis as { Deno?: { build?: { standalone?: boolean } } }).Deno;

@@ -13,7 +13,7 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** The ways a gate can be started, each by the program and its first arguments. */
 export const SUBJECTS = {
-  deno: [DENO, "run", "--allow-all", "--no-prompt", join(ROOT, "cli/main.ts")],
+  deno: [DENO, "run", "--cached-only", "--allow-all", "--no-prompt", join(ROOT, "cli/main.ts")],
   node: ["node", join(ROOT, "dist/node/gate.mjs")],
   bun: [bunPath(), join(ROOT, "cli/main.ts")],
   executable: [join(ROOT, "dist/bin", process.platform === "win32" ? "gate.exe" : "gate")],

@@ -111,7 +111,9 @@ test("a stranger on the port is named and left alone", async () => {
 
 test("an older daemon is asked to end and replaced", async () => {
   const script = fileURLToPath(new URL("older_daemon.mjs", import.meta.url));
-  const runtime = OURS === "deno" ? [process.execPath, "run", "-A"] : [process.execPath];
+  const runtime = OURS === "deno"
+    ? [process.execPath, "run", "--cached-only", "-A"]
+    : [process.execPath];
   const older = spawn(runtime[0]!, [
     ...runtime.slice(1),
     script,
