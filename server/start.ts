@@ -25,6 +25,8 @@ export interface StartOptions {
   auth?: "token" | "none";
   /** Serves this project only (`gate start`). */
   project?: string;
+  /** Done before the first request is answered. */
+  prepare?: (daemon: Daemon) => Promise<void>;
   /** Shorter ones for tests. */
   timeouts?: Partial<Timeouts>;
 }
@@ -70,7 +72,7 @@ export async function startGate(options: StartOptions): Promise<Gate> {
 }
 
 async function openGate(
-  { environment, auth, project }: StartOptions,
+  { environment, auth, project, prepare }: StartOptions,
   listening: Listening,
   open: (entrance: Entrance) => void,
 ): Promise<Gate> {
@@ -81,6 +83,7 @@ async function openGate(
   await keys.load();
   const credentials = new Credentials(tokens, keys, { open: auth === "none" });
   const daemon = await Daemon.open(environment, { port, project: project ?? null });
+  await prepare?.(daemon);
   const readers = new EventReaders({ bus: daemon.bus, stream: daemon.stream, log });
   const logins = { codes: new LoginCodes(environment), keys };
   const router = createRouter({ ...environment, daemon, logins, readers, assets: readAsset });

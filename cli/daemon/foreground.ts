@@ -1,6 +1,7 @@
 import { v7 } from "uuid";
 import { VERSION } from "../../server/constants.ts";
 import type { Environment } from "../../server/context.ts";
+import type { Daemon } from "../../server/daemon.ts";
 import { openHome } from "../../server/runtime/home.ts";
 import { findListener } from "../../server/runtime/processes.ts";
 import { PortTakenError } from "../../server/runtime/serve.ts";
@@ -32,7 +33,6 @@ export async function runDaemon(io: Io, options: ForegroundOptions): Promise<voi
   if (!gate) return announceOther(io);
   log("info", "started", { version: VERSION, pid: io.pid, port: gate.port });
   const ended = untilEnded(io, options, file);
-  await registerWaiting(gate.daemon, place.home, log);
   if (!options.detached) await announce(io, gate, options);
   await ended.first;
   log("info", "stopping");
@@ -47,7 +47,8 @@ async function open(
   { auth }: ForegroundOptions,
 ): Promise<Gate | null> {
   try {
-    return await startGate({ environment, port: place.port, auth });
+    const prepare = (daemon: Daemon) => registerWaiting(daemon, place.home, environment.log);
+    return await startGate({ environment, port: place.port, auth, prepare });
   } catch (error) {
     if (await findDaemon(place)) return null;
     environment.log("error", "cannot start", { error: (error as Error).message });
