@@ -1,4 +1,5 @@
-import { applyEdits, modify, parse, type ParseError, printParseErrorCode } from "jsonc-parser";
+import { applyEdits, modify, parse, type ParseError } from "jsonc-parser";
+import { sayParseError } from "../server/config/load.ts";
 import { CliError } from "./errors.ts";
 
 /** One key of a config document with the value it shall have. */
@@ -15,7 +16,7 @@ export function readConfig(text: string, file: string): Record<string, unknown> 
   if (first) {
     const before = text.slice(0, first.offset).split("\n");
     const at = `line ${before.length}, column ${before.at(-1)!.length + 1}`;
-    throw new CliError(`Cannot read "${file}": ${printParseErrorCode(first.error)} at ${at}`, {
+    throw new CliError(`Cannot read "${file}": ${sayParseError(first)} at ${at}`, {
       next: `mend ${file}, then the same command`,
     });
   }

@@ -6,7 +6,7 @@ import type { NewEvent } from "../db/ledger.ts";
 import { GateError } from "../errors.ts";
 import { brokenPolicy, type CompiledPolicy } from "../policy/compile.ts";
 import { compilePolicy, type Surroundings } from "../policy/evaluate.ts";
-import type { Policies, PolicyTestInput, PolicyTestResult } from "../policy/schema.ts";
+import { Policies, type PolicyTestInput, type PolicyTestResult } from "../policy/schema.ts";
 import { testPolicy } from "../policy/test_policy.ts";
 import { resolvePath } from "../runtime/real_path.ts";
 import { editPolicies } from "./edit_policies.ts";
@@ -105,7 +105,7 @@ export class Config {
         override_global: override,
       },
       etag: etagOf(project.text),
-      warnings: warningsOf(project.value, override, this.#services.project_id),
+      warnings: warningsOf({ project, global, override }, this.#services.project_id),
       error: compiled.error,
     });
   }
@@ -225,12 +225,14 @@ function broken(error: string): CompiledPolicy {
 }
 
 function warningsOf(
-  project: ProjectConfig | null,
-  override: Snapshot["override"],
+  { project, global, override }: Pick<Snapshot, "project" | "global" | "override">,
   id: string,
 ): string[] {
-  const warnings: string[] = [];
-  if (project && project.id === undefined) {
+  const warnings = [
+    ...unknownKeys("gate.config.json", project.value?.policies),
+    ...unknownKeys("this machine's config.json", global.value?.policies),
+  ];
+  if (project.value && project.value.id === undefined) {
     warnings.push(
       `gate.config.json has no "id": this still works but is deprecated; add "id": "${id}"`,
     );
@@ -241,4 +243,10 @@ function warningsOf(
     );
   }
   return warnings;
+}
+
+/** A misspelt key is kept as every unknown one, but its rules would be missed without a word. */
+function unknownKeys(file: string, policies: Policies | undefined): string[] {
+  return Object.keys(policies ?? {}).filter((key) => !Object.hasOwn(Policies.shape, key))
+    .map((key) => `"${key}" in the policies of ${file} has no effect: no such key is known`);
 }

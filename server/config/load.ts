@@ -54,7 +54,7 @@ export function parseConfig<T>(path: string, text: string, schema: z.ZodType<T>)
   const tree = parseTree(text, errors, { allowTrailingComma: true });
   const first = errors[0];
   if (first || !tree) {
-    const what = first ? printParseErrorCode(first.error) : "no value is here";
+    const what = first ? `not valid JSON: ${sayParseError(first)}` : "no value is here";
     return { value: null, text, error: `${place(path, text, first?.offset ?? 0)}: ${what}` };
   }
   const twice = duplicateKey(tree);
@@ -72,6 +72,11 @@ export function parseConfig<T>(path: string, text: string, schema: z.ZodType<T>)
     text,
     error: `${place(path, text, node.offset)}: ${where}${issue.message}`,
   };
+}
+
+/** What the parser missed, in words: "value expected". */
+export function sayParseError({ error }: ParseError): string {
+  return printParseErrorCode(error).replaceAll(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
 }
 
 /** `file:line:column` of an offset. */

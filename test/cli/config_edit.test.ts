@@ -26,7 +26,7 @@ test("editConfig() with nothing wanted changes no byte", () => {
 
 test("readConfig() names the line and column of what is broken", () => {
   expect(() => readConfig('{\n  "id": "x"\n  "b": 1\n}', "gate.config.json"))
-    .toThrow('Cannot read "gate.config.json": CommaExpected at line 3, column 3');
+    .toThrow('Cannot read "gate.config.json": comma expected at line 3, column 3');
 });
 
 test.each(["[]", "1", "null", ""])("readConfig() refuses %j", (text) => {

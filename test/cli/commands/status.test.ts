@@ -1,0 +1,32 @@
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { CONFIG, type GatedProject, openGatedProject } from "../gated_project.ts";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+let gated: GatedProject;
+beforeAll(async () => void (gated = await openGatedProject()));
+afterAll(() => gated.close());
+
+const config = () => join(gated.folder, "gate.config.json");
+const told = async () => (await gated.good("status")).stdout;
+
+test("status tells that everything is denied, and where the config is broken", async () => {
+  const good = readFileSync(config(), "utf8");
+  expect(await told()).not.toContain("! ");
+  writeFileSync(config(), '{\n  "id": "web",\n  "policies": ,\n}\n');
+  expect(await told()).toMatch(/! Everything is denied .*:3:15: not valid JSON: value expected/);
+  rmSync(config());
+  expect(await told()).toMatch(/belongs to web\n! Everything is denied .* has disappeared/);
+  writeFileSync(config(), good);
+  expect(await told()).not.toContain("! ");
+});
+
+test("status tells of a key that is misspelt and so has no effect", async () => {
+  const { blockedPaths: blockedPath, ...others } = CONFIG.policies;
+  writeFileSync(config(), JSON.stringify({ ...CONFIG, policies: { ...others, blockedPath } }));
+  expect(await told()).toContain('! "blockedPath" in the policies of gate.config.json');
+  const { health } = await gated.json("status", "--json");
+  expect(health).toMatchObject({ error: null, warnings: [expect.stringContaining("blockedPath")] });
+});
