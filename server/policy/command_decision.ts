@@ -100,7 +100,9 @@ function analysisOf(understood: Understanding, cwd: string): Analysis {
     return [...new Set(named.map((one) => show(seenFrom(one.path, cwd))))];
   };
   return {
-    commands: units.filter((unit) => !unit.supposed).map((unit) => unit.argv.map(show)),
+    commands: units.filter((unit) => !unit.supposed && !/^\w+=/.test(unit.argv[0] ?? "")).map((
+      unit,
+    ) => unit.argv.map(show)),
     reads: of("read"),
     writes: of("write"),
     deletes: of("delete"),

@@ -55,6 +55,13 @@ export function asOneWord(text: string): string {
   return text.includes(SPLIT) ? text.replaceAll(SPLIT, ANY) : text;
 }
 
+/** Several unknowns side by side are one. */
+export function collapse(text: string): string {
+  return text.replace(UNKNOWNS, (holes) => holes.includes(SPLIT) ? SPLIT : ANY);
+}
+
+const UNKNOWNS = /[\uFDD0\uFDD1]{2,}/g;
+
 /** The least that can be said of several values at once. */
 export function generalise(values: readonly string[]): string {
   if (values.some(isWild)) return ANY;

@@ -74,6 +74,11 @@ function anchorOf(text: string): Anchor {
   return text.replace(/\/+$/, "").includes("/") ? "root" : "anywhere";
 }
 
+/** What of a pattern names a place of its own: only that speaks of files outside the project. */
+export function anchored(pattern: PathPattern): PathPattern {
+  return pattern.filter(({ anchor }) => anchor === "absolute" || anchor === "home");
+}
+
 /** All names of an absolute path for `comparePath`. */
 export function namePath(path: string, roots: readonly string[], home: string): PathNames {
   const absolute = split(path);

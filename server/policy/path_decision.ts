@@ -1,6 +1,6 @@
 import { builtin, byDefault, type Finding, hasSpoken } from "./finding.ts";
 import { isWild, show } from "./holes.ts";
-import { comparePath, namePath, type PathNames, type PathPattern } from "./match.ts";
+import { anchored, comparePath, namePath, type PathNames, type PathPattern } from "./match.ts";
 import { protectData, protectWrite } from "./protect.ts";
 import type { CompiledRule, PathFacts, Surroundings } from "./rule.ts";
 import type { Effect } from "./schema.ts";
@@ -73,7 +73,7 @@ function apply(rule: PathRule, names: PathNames[]): Finding | null {
 function outside(real: string, names: PathNames[], rules: readonly PathRule[]): Finding {
   const named = rules.some((rule) =>
     rule.effect !== "deny" &&
-    names.every((one) => comparePath(rule.compiled, one, false) === "yes")
+    names.every((one) => comparePath(anchored(rule.compiled), one, false) === "yes")
   );
   const effect = named ? "ask" : "deny";
   return builtin(effect, "outside-root", "**", `"${show(real)}" is outside the project`);
@@ -95,6 +95,8 @@ function malformed(path: string): Finding[] {
     ? "it is longer than 4,096 characters"
     : HIDDEN.test(path)
     ? "it has control or invisible characters"
+    : path.split("/").some((name) => name.length > 255)
+    ? "one of its names is longer than 255 characters"
     : path.includes("\\")
     ? "a backslash is a separator on some systems"
     : path.split("/").some((name) => name !== "" && name.trim() === "")

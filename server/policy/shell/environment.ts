@@ -15,11 +15,17 @@ const COMMANDS = new Set(
 const LOADERS =
   /^(LD_PRELOAD|LD_AUDIT|LD_LIBRARY_PATH|DYLD_\w+|BASH_ENV|ENV|PERL5OPT|RUBYOPT|PYTHONSTARTUP|PYTHONINSPECT|GIT_CONFIG\w*|GIT_EXEC_PATH|GIT_TEMPLATE_DIR|GCONV_PATH|SHELLOPTS|BASHOPTS|BASH_FUNC_\w+|PS4|HOSTALIASES|TAR_OPTIONS)$/;
 
+/** Variables that change which files are found: ordinary, but more than an allow rule answers for. */
+const INFLUENCES =
+  /^(PATH|CDPATH|NODE_OPTIONS|NODE_PATH|PYTHONPATH|PERL5LIB|RUBYLIB|CLASSPATH|GIT_DIR|GIT_WORK_TREE|npm_config_\w+)$/;
+
 /** What setting a variable means besides its value. */
 export function checkVariable(name: string, value: string, call: Call, run: Runner): void {
   if (COMMANDS.has(name)) {
     if (isWild(value)) run.doubt(`"${name}" decides what is run, and it is not known`, name, call);
     else if (value !== "") run.code(value, { ...call, stdin: "" });
+  } else if (INFLUENCES.test(name)) {
+    run.note([`${name}=${value}`], call);
   } else if (LOADERS.test(name) && !isHarmless(name, value)) {
     run.doubt(`"${name}" changes what other programs load`, `${name}=`, call);
   }

@@ -9,6 +9,7 @@ import {
   ANY,
   asOneWord,
   BRACKET,
+  collapse,
   FIELD,
   generalise,
   isStatic,
@@ -139,7 +140,7 @@ function expandParts(parts: readonly WordPart[], quoted: boolean, context: Conte
       : texts.flatMap((text) => next.map((one) => text + one));
     if (texts[0]!.length > MOST_TEXT) texts = [ANY];
   }
-  return texts;
+  return texts.map(collapse);
 }
 
 function expandPart(part: WordPart, quoted: boolean, first: boolean, context: Context): string[] {

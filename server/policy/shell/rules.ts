@@ -124,13 +124,17 @@ function latest(stage: Stage, pipeline: number, limit: number, units: readonly U
 }
 
 function compareStage(stage: Stage, unit: Unit, forbids: boolean): Match {
-  const program = compareProgram(stage, unit.argv[0] ?? "");
+  const program = compareProgram(stage, unit.argv[0] ?? "", forbids);
   if (program === "no") return "no";
   const found = forbids ? compareForbidden(stage, unit.read) : compareAllowed(stage, unit.read);
   return weaker(program, found);
 }
 
-function compareProgram(stage: Stage, program: string): Match {
+/** Folders of which a bare name may be meant; a program elsewhere is another one. */
+const SYSTEM = /^(\/usr(\/local)?)?\/s?bin\/[^/]+$|^\/opt\/homebrew\/bin\/[^/]+$/;
+
+function compareProgram(stage: Stage, program: string, forbids: boolean): Match {
+  if (!forbids && !stage.whole && program.includes("/") && !SYSTEM.test(program)) return "no";
   const name = stage.whole ? program : baseName(program);
   if (stage.shell && SHELLS.has(name)) return "yes";
   const exact = matchSegment(stage.program, name);

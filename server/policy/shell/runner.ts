@@ -8,7 +8,7 @@ import { absolutePath } from "./paths.ts";
 import { runProgram } from "./program.ts";
 import { quote } from "./quote.ts";
 import { type Recorder, RUN_LIMITS } from "./recorder.ts";
-import { baseName } from "./rules.ts";
+import { baseName, SHELLS } from "./rules.ts";
 import { SPECIALS } from "./specials.ts";
 import { runWrapper } from "./wrapper.ts";
 import { WRAPPERS } from "./wrappers.ts";
@@ -88,7 +88,7 @@ export class TableRunner implements Runner {
     }
     const wrapper = own(WRAPPERS, name);
     const special: Handler | undefined = own(SPECIALS, name);
-    this.note(argv, call, wrapper?.passive ?? false);
+    this.note(argv, call, wrapper?.passive ?? onlyStarts(name, argv));
     if (special) return special(argv, call, this);
     if (wrapper) return runWrapper(wrapper, argv.slice(1), call, this);
     return runProgram(name, argv, call, this);
@@ -143,6 +143,12 @@ export class TableRunner implements Runner {
   script(name: string, call: Call): string | null {
     return call.remote ? null : this.taskScript(name, call.shell.cwd);
   }
+}
+
+/** What only starts the commands that it is given: those must be allowed, not this. */
+function onlyStarts(name: string, argv: readonly string[]): boolean {
+  if (name === "xargs") return true;
+  return SHELLS.has(name) && argv.some((arg) => /^-[a-z]*c$/.test(arg));
 }
 
 /** A table's own row, never what every object inherits. */

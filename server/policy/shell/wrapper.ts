@@ -69,6 +69,11 @@ export function runWrapper(
 ): string {
   const { parsed, rest } = splitCommand(args, row.grammar, row.skip);
   if (has(parsed, ...row.unless)) return ANY;
+  for (const { value } of parsed.options.slice(0, 12)) {
+    if (value !== null && isStatic(value) && !/\s/.test(value)) {
+      run.touch("read", value, call, { implied: true });
+    }
+  }
   const inner: Call = { ...call, remote: call.remote || row.remote };
   for (const path of valuesOf(parsed, ...row.writes)) run.touch("write", path, call);
   for (const code of valuesOf(parsed, ...row.code)) run.code(code, fork(inner));
