@@ -143,7 +143,7 @@ function compareProgram(stage: Stage, program: string, forbids: boolean): Match 
 }
 
 /** Names of shells that read commands in the Bourne shell's language. */
-const SHELLS = new Set(["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "yash"]);
+export const SHELLS = new Set(["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "yash"]);
 
 function compareForbidden(stage: Stage, read: Read): Match {
   const words = compareWords(stage, read);
