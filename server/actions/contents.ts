@@ -1,5 +1,6 @@
 import { putBlob, readBlob, sizeOfBlob } from "../db/blobs.ts";
 import type { Statement } from "../db/ledger.ts";
+import type { Content } from "./draft.ts";
 import { type ActionServices, timestamp } from "./services.ts";
 
 /** A content of a single piece: its row and that piece. */
@@ -13,17 +14,19 @@ const MAX_SHOWN = 1024 * 1024;
  */
 export async function keepContents(
   services: ActionServices,
-  contents: readonly Uint8Array[],
+  contents: readonly Content[],
 ): Promise<Statement[]> {
   const { ledger, project_id, environment } = services;
   const place = { project_id, at: timestamp(environment) };
   const kept: Statement[] = [];
-  for (const content of contents) {
+  for (const { content } of contents) {
     const { statements } = await putBlob(content, place);
     if (statements.length <= SMALL) kept.push(...statements);
-    else {for (const statement of statements) {
+    else {
+      for (const statement of statements) {
         await ledger.commit({ statements: [statement], events: [] });
-      }}
+      }
+    }
   }
   return kept;
 }

@@ -7,11 +7,17 @@ import type { Asked, NewState, Plan, PlannedChange } from "./plan.ts";
 import type { EditFileInput } from "./schema.ts";
 import { scriptsOf } from "./scripts.ts";
 
+/** Bytes under their hash. */
+export interface Content {
+  sha256: string;
+  content: Uint8Array;
+}
+
 /** A plan with the contents that it names. */
 export interface Draft {
   plan: Plan;
   /** To be kept: what is to be written, and what stood there before where it may be kept. */
-  contents: Uint8Array[];
+  contents: Content[];
   /** Why a rollback could not restore what was there; null where it can. */
   irreversible: string | null;
 }
@@ -52,16 +58,16 @@ export function draftOf(
   limits: PolicyLimits,
   emptied_folders: string[] = [],
 ): Draft {
-  const contents: Uint8Array[] = [];
+  const contents: Content[] = [];
   let irreversible: string | null = null;
   const planned = changes.map(({ path, shown, before, after }): PlannedChange => {
     if (before?.content && before.bytes <= limits.maxBlobBytes) {
-      contents.push(before.content);
+      contents.push({ sha256: before.sha256, content: before.content });
     } else if (before) {
       irreversible = `what "${shown}" holds now (${before.bytes} bytes) is larger than ` +
         `maxBlobBytes (${limits.maxBlobBytes})`;
     }
-    if (after) contents.push(after.content);
+    if (after) contents.push({ sha256: after.state.sha256, content: after.content });
     return { path, shown, before: before && stateOf(before), after: after && after.state };
   });
   const plan = { ...asked, changes: planned, scripts: [], emptied_folders };

@@ -80,7 +80,7 @@ async function editedContent(road: Road, row: ActionRow, content: Uint8Array): P
   const after = newState(content, change!.after?.mode ?? null);
   const draft: Draft = {
     plan: { ...plan, changes: [{ ...change!, after: after.state }] },
-    contents: [content],
+    contents: [{ sha256: after.state.sha256, content }],
     irreversible: row.reversible ? null : "what the file holds now is larger than maxBlobBytes",
   };
   return { draft, judgement: await judge(road.services, plan) };

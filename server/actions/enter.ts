@@ -4,7 +4,7 @@ import { GateError } from "../errors.ts";
 import type { Session } from "../sessions/schema.ts";
 import { type FileImage, readImage } from "../runtime/files.ts";
 import { keepContents } from "./contents.ts";
-import { drawUp } from "./draft.ts";
+import { type Content, drawUp } from "./draft.ts";
 import { type Executor, MAX_READ_BYTES, perform, unreadable, whileUnderWay } from "./execute.ts";
 import type { Expiry } from "./expiry.ts";
 import { judge, type Judgement } from "./judge.ts";
@@ -85,7 +85,9 @@ export async function enter(
   const decided = { ...row, ...decidedByPolicy(road, effect === "allow" ? "approved" : "blocked") };
   if (effect === "deny") return await record(road, { ...decided, reversible: false }, [], caller);
   if (decided.tool === "read_file") return await readNow(road, decided, caller);
-  if (FILE_TOOLS.has(decided.tool)) return await doNow(road, decided, contents, caller);
+  if (FILE_TOOLS.has(decided.tool)) {
+    return await doNow(road, decided, { contents, at_hand: parts.draft.contents }, caller);
+  }
   const execution = decided.tool === "run_command" ? "none" as const : "unknown" as const;
   return await record(road, { ...decided, execution }, contents, caller);
 }
@@ -130,7 +132,7 @@ async function hold(
 async function doNow(
   road: Road,
   row: NewRow,
-  contents: Statement[],
+  { contents, at_hand }: { contents: Statement[]; at_hand: readonly Content[] },
   caller: Caller,
 ): Promise<Entered> {
   const { services, serial } = road;
@@ -138,7 +140,8 @@ async function doNow(
   return await whileUnderWay(road, row.id, async () => {
     road.expiry.soon();
     const { started, intents } = await recordStarted(services, row, contents, { events });
-    return { row: await serial.run(() => perform(services, started!, intents)), image: null };
+    const done = await serial.run(() => perform(services, started!, intents, at_hand));
+    return { row: done, image: null };
   });
 }
 

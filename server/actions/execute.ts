@@ -3,7 +3,8 @@ import type { NewEvent, Statement } from "../db/ledger.ts";
 import { applyChange, type FileImage, readImage } from "../runtime/files.ts";
 import { removeEmptyFolders } from "../runtime/folder.ts";
 import { type IntentRow, listIntents, settleIntent } from "./journal/store.ts";
-import { settleByLooking, type Settled, settleFailure } from "./journal/settle.ts";
+import { type Contents, settleByLooking, type Settled, settleFailure } from "./journal/settle.ts";
+import type { Content } from "./draft.ts";
 import { recheck } from "./recheck.ts";
 import { BY_SYSTEM, eventOf, loadAction } from "./record.ts";
 import { type Serial } from "./serial.ts";
@@ -53,14 +54,18 @@ export function carryOut(executor: Executor, row: ActionRow): Promise<ActionRow>
     }));
 }
 
-/** Does what has been committed as begun. Only from within the project's turn. */
+/**
+ * Does what has been committed as begun. Only from within the project's turn. Contents that are at
+ * hand are not read from the ledger again.
+ */
 export async function perform(
   services: ActionServices,
   row: ActionRow,
   intents: readonly IntentRow[],
+  at_hand: readonly Content[] = [],
 ): Promise<ActionRow> {
   await services.environment.fault?.("intent");
-  const settled = await apply(services, row, intents);
+  const settled = await apply(services, row, intents, contentsOf(services, at_hand));
   await services.environment.fault?.("applied");
   return await finish(services, row, settled);
 }
@@ -108,9 +113,9 @@ async function apply(
   services: ActionServices,
   row: ActionRow,
   intents: readonly IntentRow[],
+  contents: Contents,
 ): Promise<Settled> {
   const { fault } = services.environment;
-  const contents = contentsOf(services);
   const done: IntentRow[] = [];
   for (const intent of intents) {
     try {
@@ -130,10 +135,7 @@ async function apply(
   return { execution: "succeeded", error: null, intents: done };
 }
 
-async function afterOf(
-  intent: IntentRow,
-  contents: (sha256: string) => Promise<Uint8Array | null>,
-) {
+async function afterOf(intent: IntentRow, contents: Contents) {
   if (intent.after_sha256 === null) return null;
   const content = await contents(intent.after_sha256);
   if (!content) throw new Error("Cannot write: its content is no longer in the ledger");
@@ -224,8 +226,12 @@ async function conclude(
   return ended ? toRow(ended) : await loadAction(services, row.id);
 }
 
-function contentsOf(services: ActionServices) {
-  return (sha256: string) => readBlob(services.ledger, sha256);
+function contentsOf({ ledger }: ActionServices, at_hand: readonly Content[] = []): Contents {
+  const found = new Map(at_hand.map(({ sha256, content }) => [sha256, content]));
+  return (sha256) => {
+    const content = found.get(sha256);
+    return content ? Promise.resolve(content) : readBlob(ledger, sha256);
+  };
 }
 
 function nothingUndone(): { statements: Statement[]; events: NewEvent[] } {

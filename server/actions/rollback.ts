@@ -124,7 +124,7 @@ async function undoNow(
     road.expiry.soon();
     const { started, intents } = await recordStarted(services, row, contents, { events, only });
     if (!started) throw notPossible(await loadAction(services, id), "roll back", JUST_UNDONE);
-    const done = await perform(services, started, intents);
+    const done = await perform(services, started, intents, draft.contents);
     if (done.execution === "succeeded") return done;
     throw notPossible(done, "roll back", done.error ?? "it could not be undone");
   });
