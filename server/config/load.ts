@@ -1,13 +1,14 @@
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import {
   findNodeAtLocation,
+  getNodeValue,
   type Node,
   type ParseError,
   parseTree,
   printParseErrorCode,
 } from "jsonc-parser";
-import { getNodeValue } from "jsonc-parser";
 import type { z } from "zod";
+import { readSmallFile } from "../runtime/small_file.ts";
 
 /** A config file as it was read. */
 export interface Loaded<T> {
@@ -33,16 +34,13 @@ export function fingerprint(path: string): string {
 export function loadConfig<T>(path: string, schema: z.ZodType<T>): Loaded<T> {
   let text: string;
   try {
-    text = new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(path));
+    text = readSmallFile(path, MAX_BYTES);
   } catch (error) {
     if ((error as { code?: string }).code === "ENOENT") {
       return { value: null, text: "", error: null };
     }
     const why = error instanceof Error ? error.message : String(error);
     return { value: null, text: "", error: `Cannot read ${path}: ${why}` };
-  }
-  if (text.length > MAX_BYTES) {
-    return { value: null, text, error: `Cannot use ${path}: it is longer than 1 MiB` };
   }
   return parseConfig(path, text, schema);
 }

@@ -1,5 +1,5 @@
-import { readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { readSmallFile } from "../runtime/small_file.ts";
 import { fingerprint } from "./load.ts";
 
 const MAX_BYTES = 1_048_576;
@@ -34,8 +34,7 @@ function scriptsOf(path: string): Record<string, unknown> | null {
 
 function readScripts(path: string): Record<string, unknown> {
   try {
-    if (statSync(path).size > MAX_BYTES) return {};
-    const read = JSON.parse(readFileSync(path, "utf8")) as { scripts?: unknown };
+    const read = JSON.parse(readSmallFile(path, MAX_BYTES)) as { scripts?: unknown };
     const { scripts } = read;
     return typeof scripts === "object" && scripts !== null
       ? scripts as Record<string, unknown>

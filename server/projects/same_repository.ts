@@ -1,5 +1,8 @@
-import { readFileSync, realpathSync, statSync } from "node:fs";
+import { realpathSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { readSmallFile } from "../runtime/small_file.ts";
+
+const MAX_BYTES = 1024 * 1024;
 
 /** True when both folders are checkouts of one git repository: worktrees of it, or clones. */
 export function isSameRepository(a: string, b: string): boolean {
@@ -16,10 +19,10 @@ function gitFolder(root: string): string | null {
   const dot = join(root, ".git");
   try {
     if (statSync(dot).isDirectory()) return realpathSync(dot);
-    const target = /^gitdir: (.+)$/m.exec(readFileSync(dot, "utf8"))?.[1];
+    const target = /^gitdir: (.+)$/m.exec(readSmallFile(dot, MAX_BYTES))?.[1];
     if (!target) return null;
     const own = resolve(root, target.trim());
-    return realpathSync(resolve(own, readFileSync(join(own, "commondir"), "utf8").trim()));
+    return realpathSync(resolve(own, readSmallFile(join(own, "commondir"), MAX_BYTES).trim()));
   } catch {
     return null;
   }
@@ -27,7 +30,7 @@ function gitFolder(root: string): string | null {
 
 function originOf(git: string): string | null {
   try {
-    const config = readFileSync(join(git, "config"), "utf8");
+    const config = readSmallFile(join(git, "config"), MAX_BYTES);
     const section = /^\[remote "origin"\]$([^[]*)/m.exec(config)?.[1] ?? "";
     return /^\s*url\s*=\s*(\S.*?)\s*$/m.exec(section)?.[1] ?? null;
   } catch {
