@@ -20,12 +20,15 @@ interface Count {
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const DENO = process.execPath;
+const MAIN = "cli/main.ts";
 const CONFIG = "test/vitest.config.ts";
 const WITH_PROGRAMS = ["test/runtime/**", "test/e2e/**", "test/browser/**"];
 const REPORTS = mkdtempSync(join(tmpdir(), "gate-test-"));
 
 const SECTIONS: Section[] = [
   { name: "install", command: [DENO, "install", "--frozen"] },
+  // Else the first program that runs says what it downloads, in the middle of a test.
+  { name: "install for programs", command: [DENO, "install", "--frozen", "--entrypoint", MAIN] },
   { name: "build", command: [DENO, "run", "-A", "dist/build.ts", "ui", "node", "compile"] },
   { name: "types", command: [DENO, "check", "--quiet", "."] },
   suite("units and HTTP on Deno", onDeno(without(WITH_PROGRAMS))),

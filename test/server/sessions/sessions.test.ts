@@ -68,11 +68,11 @@ test("a session that is opened stands in the list, the chain and the events", as
   expect(gate.events).toMatchObject([{ topic: "sessions", type: "session.started", cursor: 1 }]);
 });
 
-test("1,000 sessions are paged newest first, none twice, none left out", async () => {
+test("200 sessions are paged newest first, none twice, none left out", async () => {
   const gate = await createTestGate();
   const { sessions } = gate.project;
   const opened: string[] = [];
-  for (let n = 0; n < 1000; n++) {
+  for (let n = 0; n < 200; n++) {
     opened.unshift((await sessions.open({ agent: n % 2 ? "odd" : "even" }, agent)).id);
   }
   const seen: string[] = [];
