@@ -1,10 +1,12 @@
 import { Command } from "@commander-js/extra-typings";
+import { z } from "zod";
 import { Scope } from "../../server/auth/schema.ts";
 import { openConnection } from "../connect.ts";
 import { CliError, EXIT, Exit } from "../errors.ts";
 import { readData } from "../input.ts";
 import type { Io } from "../io.ts";
 import { print, printJson } from "../output.ts";
+import { findRoot } from "../project.ts";
 import { visibleLine, visibleText } from "../visible.ts";
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
@@ -43,8 +45,27 @@ async function send(
   const { url, fetch, token } = await openConnection(io, { scope: scope.data });
   const headers: Record<string, string> = { authorization: `Bearer ${token}` };
   if (method !== "GET" && method !== "HEAD") headers["content-type"] = "application/json";
-  return await fetch(`${url}${path}`, { method, headers, body });
+  const ask = (target: string) => fetch(`${url}${target}`, { method, headers, body });
+  const answer = await ask(path);
+  const project = answer.status === 400 ? await projectHere(io, answer.clone()) : null;
+  if (project === null) return answer;
+  return await ask(
+    `${path}${path.includes("?") ? "&" : "?"}project=${encodeURIComponent(project)}`,
+  );
 }
+
+/** Where several projects are known and none is named, the folder's is meant; nothing was done yet. */
+async function projectHere(io: Io, answer: Response): Promise<string | null> {
+  const asked = ProjectRequired.safeParse(await answer.json().catch(() => null));
+  const root = asked.success ? findRoot(io) : null;
+  if (!asked.success || root === null) return null;
+  return asked.data.projects.find(({ roots }) => roots.includes(root))?.id ?? null;
+}
+
+const ProjectRequired = z.object({
+  code: z.literal("project_required"),
+  projects: z.array(z.object({ id: z.string(), roots: z.array(z.string()) })),
+});
 
 function checkMethod(given: string): string {
   const method = given.toUpperCase();
@@ -84,7 +105,7 @@ async function printBody(io: Io, answer: Response): Promise<void> {
 }
 
 const HELP = `
-Exit 1 when the answer is an error.
+Exit 1 when the answer is an error. Without ?project=, the project of this folder is meant.
 
 Examples:
   gate api GET '/api/actions?status=blocked'

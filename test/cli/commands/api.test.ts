@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type GatedProject, openGatedProject } from "../gated_project.ts";
@@ -57,4 +57,17 @@ test("dashboard --no-open prints a link that logs in once", async () => {
     new RegExp(`^http://localhost:${gated.terminal.env.GATE_PORT}/login\\?code=\\S+\n$`),
   );
   expect(await gated.json("dashboard", "--no-open", "--json")).toEqual({ url: expect.any(String) });
+});
+
+test("among several projects the one of the folder is meant", async () => {
+  const other = join(gated.folder, "..", "other");
+  mkdirSync(other);
+  writeFileSync(join(other, "gate.config.json"), JSON.stringify({ id: "other", version: "2" }));
+  const body = JSON.stringify({ root: other });
+  await gated.json("api", "POST", "/api/hub/projects", "-d", body);
+  const asked = JSON.stringify({ tool: "write_file", input: { path: "two.md", content: "x" } });
+  expect(await gated.json("api", "POST", "/api/actions", "--scope", "agent", "-d", asked))
+    .toMatchObject({ project_id: "web", status: "pending" });
+  expect((await gated.json("api", "GET", "/api/actions?project=other")).items).toEqual([]);
+  expect((await gated.json("api", "GET", "/api/actions?limit=1")).items).toHaveLength(1);
 });
