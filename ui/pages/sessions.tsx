@@ -91,7 +91,7 @@ function SessionsTable({ items, several }: { items: Session[]; several: boolean 
           {several && <th scope="col" class="cell-project">Project</th>}
           <th scope="col" class="cell-number">Actions</th>
           <th scope="col" class="cell-number">Waiting</th>
-          <th scope="col" class="cell-outcome">State</th>
+          <th scope="col" class="cell-outcome cell-state">State</th>
           <th scope="col" class="cell-time">Began</th>
         </tr>
       </thead>
