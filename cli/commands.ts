@@ -144,6 +144,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/log.ts"),
   },
   {
+    name: "session",
+    summary: "What one connection of an agent did, and its undoing",
+    group: LOOK,
+    load: () => import("./commands/session.ts"),
+  },
+  {
     name: "policy",
     summary: "Ask what the rules say",
     group: LOOK,
@@ -151,7 +157,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: "audit",
-    summary: "Check the tamper-evident log",
+    summary: "Check or export the tamper-evident log",
     group: LOOK,
     load: () => import("./commands/audit.ts"),
   },

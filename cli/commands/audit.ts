@@ -1,6 +1,7 @@
-import { Command } from "@commander-js/extra-typings";
-import type { AuditVerification } from "../../server/audit/schema.ts";
+import { Command, Option } from "@commander-js/extra-typings";
+import { AuditType, type AuditVerification } from "../../server/audit/schema.ts";
 import { unwrap } from "../../server/client.ts";
+import { exportAudit } from "../audit_export.ts";
 import { openConnection, scopedClient } from "../connect.ts";
 import { CliError, EXIT, Exit } from "../errors.ts";
 import type { Io } from "../io.ts";
@@ -22,8 +23,27 @@ export function createCommand(io: Io) {
       else for (const result of results) print(io, describe(io, result));
       if (!results.every(({ ok }) => ok)) throw new Exit(EXIT.failed);
     });
+  audit.command("export")
+    .description("Write the audit log as JSON or CSV; of all projects in the order of time.")
+    .option("--project <id>", "of this project only, with what proves it")
+    .addOption(new Option("--format <format>", "of the file").choices(["json", "csv"] as const))
+    .option("--window <days>", "the last days, such as 7d")
+    .option("--from <time>", "of this time and later")
+    .option("--to <time>", "before this time")
+    .addOption(new Option("--type <type>", "of this type").choices(AuditType.options))
+    .option("-o, --output <file>", "write to this file")
+    .addHelpText("after", EXPORT_HELP)
+    .action(async ({ project, output, ...query }) => {
+      await exportAudit(io, query, { project, output });
+    });
   return audit;
 }
+
+const EXPORT_HELP = `
+Examples:
+  gate audit export --format csv --window 30d -o audit.csv
+  gate audit export --project web > audit.json
+`;
 
 async function verify(io: Io, project: string | undefined): Promise<AuditVerification[]> {
   const connection = await openConnection(io, { scope: "viewer" });

@@ -1,11 +1,11 @@
-import { setImmediate } from "node:timers/promises";
+import { setTimeout as pause } from "node:timers/promises";
 import { beginOf } from "../audit/window.ts";
 import type { Ledger } from "../db/ledger.ts";
 import { Latencies } from "./latencies.ts";
 import type { AnalyticsSummary, Outcomes } from "./schema.ts";
 import { type DailyCount, type Kind, listCounts, listLatencies } from "./store.ts";
 
-const PAGE = 2_000;
+const PAGE = 500;
 const TOP = 20;
 const MOST_NAMED = 100;
 /** A rule that asked fewer times says nothing yet. */
@@ -56,7 +56,7 @@ async function sumOf(
       rows = await listCounts(ledger, kind, after, PAGE);
       for (const row of rows) sums.set(keyOf(row), (sums.get(keyOf(row)) ?? 0) + row.n);
       after = rows.at(-1) ?? after;
-      if (rows.length === PAGE) await setImmediate();
+      if (rows.length === PAGE) await pause(0);
     } while (rows.length === PAGE);
   }
   return sums;
@@ -71,7 +71,7 @@ async function latencyOf(ledgers: readonly Ledger[], begin: string) {
       rows = await listLatencies(ledger, after, PAGE);
       for (const row of rows) latencies.add(row);
       after = rows.at(-1) ?? after;
-      if (rows.length === PAGE) await setImmediate();
+      if (rows.length === PAGE) await pause(0);
     } while (rows.length === PAGE);
   }
   return latencies.summary();

@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { setTimeout as pause } from "node:timers/promises";
 import type { Ledger } from "../db/ledger.ts";
 import { CSV_HEADER, toCsvLine } from "./csv.ts";
 import type { AuditEvent, AuditExportQuery, Checkpoint } from "./schema.ts";
@@ -10,7 +10,7 @@ export interface Export {
   pieces: AsyncGenerator<string>;
 }
 
-const PAGE = 1_000;
+const PAGE = 200;
 const FIRST: EventKey = { at: "", seq: 0 };
 
 /** The events that the filter lets through up to the chain's number `last`, page by page. */
@@ -21,12 +21,12 @@ export async function* readPages(
 ): AsyncGenerator<AuditEvent[]> {
   const begin = filter.from === undefined ? FIRST : { at: filter.from, seq: 0 };
   for (let after: EventKey = begin;;) {
-    const events = await listFiltered(ledger, filter, { after, limit: page });
+    const events = await listFiltered(ledger, filter, { after, last, limit: page });
     yield events.filter((event) => event.seq <= last && isWanted(event, filter));
     if (events.length < page) return;
     after = events.at(-1)!;
     // Reads of a file run on this thread: everybody else has a turn between two pages.
-    await setImmediate();
+    await pause(0);
   }
 }
 

@@ -47,15 +47,15 @@ export type EventFilter = Pick<
 export type EventKey = Pick<AuditEvent, "at" | "seq">;
 
 /**
- * At most `limit` events after `after`: by the most telling filter, in the order of its index, so
+ * At most `limit` events after `after`, and up to `last` in the order of numbers: by the most telling filter, in the order of its index, so
  * that no page reads more rows than it gives. The caller looks at the other filters.
  */
 export async function listFiltered(
   ledger: Ledger,
   filter: EventFilter,
-  { after, limit }: { after: EventKey; limit: number },
+  { after, last, limit }: { after: EventKey; last: number; limit: number },
 ): Promise<AuditEvent[]> {
-  const { where, args, order } = driverOf(filter, after);
+  const { where, args, order } = driverOf(filter, after, last);
   const rows = await ledger.all(
     `SELECT * FROM audit WHERE project_id = ? AND ${where} ORDER BY ${order} LIMIT ?`,
     [ledger.project_id, ...args, limit],
@@ -66,14 +66,16 @@ export async function listFiltered(
 function driverOf(
   filter: EventFilter,
   after: EventKey,
+  last: number,
 ): { where: string; args: Value[]; order: string } {
   for (const name of ["action_id", "session_id", "type"] as const) {
     const value = filter[name];
     if (value === undefined) continue;
-    return { where: `${name} = ? AND seq > ?`, args: [value, after.seq], order: "seq" };
+    const args = [value, after.seq, last];
+    return { where: `${name} = ? AND seq > ? AND seq <= ?`, args, order: "seq" };
   }
   if (filter.from === undefined && filter.to === undefined) {
-    return { where: "seq > ?", args: [after.seq], order: "seq" };
+    return { where: "seq > ? AND seq <= ?", args: [after.seq, last], order: "seq" };
   }
   const until = filter.to ?? "9999";
   return {

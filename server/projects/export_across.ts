@@ -4,7 +4,7 @@ import type { Project } from "./project.ts";
 import type { Projects } from "./projects.ts";
 
 /** Events of all projects that are held in memory at once, about. */
-const HELD = 8_000;
+const HELD = 4_000;
 
 /** One project's events, of which the next ones are at hand. */
 interface Source {
@@ -22,7 +22,7 @@ export async function exportAcross(
   for (const project of await projects.listSince(query.from ?? "")) {
     open.push({ project, checkpoint: await project.audit.checkpoint() });
   }
-  const page = Math.max(10, Math.ceil(HELD / Math.max(1, open.length)));
+  const page = Math.max(10, Math.min(200, Math.ceil(HELD / Math.max(1, open.length))));
   // Read in the order of time, even where the whole is wanted.
   const filter = { ...query, from: query.from ?? "" };
   const sources = open.map(({ project, checkpoint: { seq } }): Source => ({

@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { setTimeout as pause } from "node:timers/promises";
 import { readCursor, toPage } from "../../db/cursor.ts";
 import type { Ledger, Statement, Value } from "../../db/ledger.ts";
 import type { ActionList, ActionQuery } from "../schema.ts";
@@ -40,7 +40,7 @@ export async function listActions(
     const rows = await ledger.all(sql, args);
     found.push(...rows.map(toRow));
     from = low;
-    if (from > 0) await setImmediate();
+    if (from > 0) await pause(0);
   }
   return toPage(found, limit);
 }

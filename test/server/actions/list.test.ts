@@ -176,7 +176,7 @@ test("nothing is scanned and nothing is sorted, whatever is asked for", async ()
   const page = { before: 1_000, limit: 51 };
   const sessions = [{}, { agent: "a" }, { host: "h" }, { client: "c" }, { agent: "a", host: "h" }];
   for (const query of sessions) await listSessions(watched, query, page);
-  const begin = { after: { at: "", seq: 0 }, limit: 10 };
+  const begin = { after: { at: "", seq: 0 }, last: 100, limit: 10 };
   const events = [{}, { from: "2026" }, { to: "2026" }, { type: "action.started" as const }];
   for (const filter of [...events, { session_id: "s" }, { action_id: "a" }]) {
     await listFiltered(watched, filter, begin);

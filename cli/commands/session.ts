@@ -1,0 +1,128 @@
+import { Command, Option } from "@commander-js/extra-typings";
+import { type Client, unwrap } from "../../server/client.ts";
+import type { Session, SessionDiff, SessionRollbackResult } from "../../server/sessions/schema.ts";
+import { openConnection, scopedClient } from "../connect.ts";
+import type { Io } from "../io.ts";
+import { ago, paint, print, printJson, table } from "../output.ts";
+import { countBetween } from "../parsers.ts";
+import { chooseProject } from "../project.ts";
+import { visibleLine, visibleText } from "../visible.ts";
+
+/** `gate session`: what one connection of an agent did, and its undoing as a whole. */
+export function createCommand(io: Io) {
+  const session = new Command("session").description("What agents did, connection by connection.");
+  const add = (name: string, description: string) =>
+    session.command(name).description(description)
+      .option("--project <id>", "of this project; otherwise of the one of this folder")
+      .option("--json", "print JSON");
+  add("list", "List sessions, newest first.")
+    .option("-n, --limit <count>", "how many, at most 500", countBetween(1, 500), 20)
+    .option("--agent <name>", "of this agent")
+    .action(async ({ project, json, limit, agent }) => {
+      const client = await clientOf(io, project);
+      const query = { limit: String(limit), ...agent && { agent } };
+      const { items } = await unwrap(client.api.sessions.$get({ query }));
+      if (json) printJson(io, items);
+      else print(io, items.length ? sessionTable(items) : "There is no session yet.");
+    });
+  add("show", "Show one session.").argument("<id>", "its id").action(
+    async (id, { project, json }) => {
+      const client = await clientOf(io, project);
+      const found = await unwrap(client.api.sessions[":id"].$get({ param: { id } }));
+      if (json) printJson(io, found);
+      else print(io, sessionTable([found]));
+    },
+  );
+  add("diff", "Show what a session did to the files.").argument("<id>", "its id").action(
+    async (id, { project, json }) => {
+      const client = await clientOf(io, project);
+      const diff = await unwrap(client.api.sessions[":id"].diff.$get({ param: { id } }));
+      if (json) printJson(io, diff);
+      else print(io, describeDiff(diff));
+    },
+  );
+  session.addCommand(rollbackCommand(io));
+  return session;
+}
+
+function rollbackCommand(io: Io) {
+  return new Command("rollback")
+    .description("Undo a session, newest first, all or nothing.")
+    .argument("<id>", "the session's id")
+    .option("--only <action...>", "these actions of it only")
+    .option("--dry-run", "show what would change and touch nothing")
+    .addOption(
+      new Option("--on-conflict <how>", "when a file has changed since")
+        .choices(["abort", "merge", "force"] as const).default("abort" as const),
+    )
+    .option("--reason <text>", "kept in the audit log")
+    .option("--project <id>", "of this project; otherwise of the one of this folder")
+    .option("--json", "print JSON")
+    .addHelpText("after", HELP)
+    .action(async (id, { only, dryRun, onConflict, reason, project, json }) => {
+      const { api } = await clientOf(io, project);
+      const body = { on_conflict: onConflict, dry_run: dryRun ?? false, ...reason && { reason } };
+      const one = api.sessions[":id"];
+      const result = only
+        ? await unwrap(
+          one["rollback-partial"].$post({ param: { id }, json: { ...body, action_ids: only } }),
+        )
+        : await unwrap(one.rollback.$post({ param: { id }, json: body }));
+      if (json) printJson(io, result);
+      else print(io, describeRollback(io, result));
+    });
+}
+
+async function clientOf(io: Io, project: string | undefined): Promise<Client> {
+  const connection = await openConnection(io, { scope: "reviewer" });
+  return scopedClient(connection, await chooseProject(io, connection.client, project));
+}
+
+function sessionTable(sessions: Session[]): string {
+  return table(sessions.map((session) => [
+    session.id,
+    ago(session.started_at, Date.now()).padStart(4),
+    session.ended_at === null ? "open" : "ended",
+    visibleLine(session.agent).slice(0, 16),
+    visibleLine(session.host).slice(0, 16),
+    `${session.action_count} actions, ${session.pending_count} held`,
+    session.rollback_state === "none" ? "" : `rolled back: ${session.rollback_state}`,
+  ]));
+}
+
+function describeDiff({ files }: SessionDiff): string {
+  if (files.length === 0) return "The files are as they were before the session.";
+  return files.map(({ path, renamed_from, change, patch, omitted, after }) => {
+    const from = renamed_from === null ? "" : ` from ${visibleLine(renamed_from)}`;
+    const why = omitted === null
+      ? ""
+      : ` (${omitted.replaceAll("_", " ")}, ${after?.bytes ?? 0} bytes)`;
+    const head = `${change}${from}: ${visibleLine(path)}${why}`;
+    return patch === null ? head : `${head}\n${visibleText(patch)}`;
+  }).join("\n");
+}
+
+function describeRollback(io: Io, { dry_run, actions, skipped }: SessionRollbackResult): string {
+  const verb = dry_run ? "would be undone" : "undone";
+  return [
+    `${paint(io, "green", "✓")} ${actions.length} actions ${verb}`,
+    ...actions.map(({ action_id, outcome, changes }) =>
+      `  ${action_id}  ${outcome.replaceAll("_", " ")}  ${
+        changes.map(({ path }) => visibleLine(path)).join(", ")
+      }`
+    ),
+    ...skipped.map(({ action_id, why }) =>
+      `${paint(io, "yellow", "!")} ${action_id}  left: ${visibleLine(why)}`
+    ),
+  ].join("\n");
+}
+
+const HELP = `
+Everything is checked before anything is touched. The undoing can be undone: each action that it
+made can be rolled back too.
+
+Examples:
+  gate session list
+  gate session rollback 0199a1b2-… --dry-run
+  gate session rollback 0199a1b2-… --only 0199a1b3-… 0199a1b4-…
+`;
