@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { until } from "../../e2e/world.ts";
 import { type GatedProject, openGatedProject } from "../gated_project.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -47,4 +48,20 @@ test("the audit log is exported to a file or to standard output", async () => {
   const some = await gated.json("audit", "export", "--type", "session.started", "--window", "1d");
   expect(some.events.length).toBeGreaterThan(0);
   expect(await gated.terminal.run(["audit", "export", "--window", "1"])).toMatchObject({ code: 1 });
+});
+
+test("log --follow prints each action once, as it comes", async () => {
+  const following = gated.terminal.run(["log", "-f", "--json", "-n", "1", "--tool", "write_file"]);
+  const lines = () => gated.terminal.printed().split("\n").filter((line) => line !== "");
+  await until("it shows the newest", () => lines().length === 1);
+  const ids: string[] = [];
+  for (const name of ["x", "y", "z"]) {
+    ids.push((await gated.write(`src/follow_${name}.ts`, name)).id);
+    await until("it is printed", () => lines().length === ids.length + 1);
+  }
+  gated.terminal.signal("SIGINT");
+  const { code, stdout } = await following;
+  expect(code).toBe(0);
+  const printed = stdout.trim().split("\n").map((line) => JSON.parse(line).id);
+  expect(printed.slice(1)).toEqual(ids);
 });
