@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { identify, isSameProcess } from "../../../server/runtime/processes.ts";
 import { must, until, World } from "../../e2e/world.ts";
 
@@ -120,6 +120,7 @@ test("an older daemon is asked to end and replaced", async () => {
     world.gateHome,
     String(world.port),
   ], { stdio: ["ignore", "pipe", "inherit"] });
+  onTestFinished(() => void older.kill("SIGKILL"));
   const said = collect(older);
   await until("the older daemon is up", () => said().includes("up"));
   const { stdout, stderr } = must(await world.run(["daemon", "start"]));
