@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { v7 } from "uuid";
 import { VERSION } from "../../server/constants.ts";
 import type { Environment } from "../../server/context.ts";
@@ -33,12 +34,17 @@ export async function runDaemon(io: Io, options: ForegroundOptions): Promise<voi
   if (!gate) return announceOther(io);
   log("info", "started", { version: VERSION, pid: io.pid, port: gate.port });
   const ended = untilEnded(io, options, file);
+  const watch = setInterval(() => existsSync(place.home) || ended.end(), HOME_LOOK_MS);
   if (!options.detached) await announce(io, gate, options);
   await ended.first;
+  clearInterval(watch);
   log("info", "stopping");
   await Promise.race([gate.close(), ended.second]);
   log("info", "stopped");
 }
+
+/** A daemon whose home has been deleted can be told nothing any more: it ends by itself. */
+const HOME_LOOK_MS = 2_000;
 
 /** The gate, or null when another daemon of this home has it. @throws CliError */
 async function open(
@@ -90,6 +96,7 @@ function untilEnded(io: Io, options: ForegroundOptions, file: LogFile) {
     else resolveSecond();
   });
   return {
+    end: () => resolveFirst(),
     first: new Promise<void>((resolve) => resolveFirst = resolve),
     second: new Promise<void>((resolve) => resolveSecond = resolve),
   };

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import process from "node:process";
@@ -203,3 +203,10 @@ function collect(child: ChildProcess): () => string {
   child.stderr?.on("data", (chunk) => text += chunk);
   return () => text;
 }
+
+test("a daemon whose home is deleted ends by itself", async () => {
+  must(await world.run(["daemon", "start"]));
+  const pid = await world.daemonPid();
+  rmSync(world.gateHome, { recursive: true, maxRetries: 5 });
+  await until("the daemon has ended", () => identify(pid) === null);
+});
