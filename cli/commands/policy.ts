@@ -1,7 +1,7 @@
 import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { type Client, unwrap } from "../../server/client.ts";
+import { type Client, ProblemError, unwrap } from "../../server/client.ts";
 import { PolicyTestInput, type PolicyTestResult } from "../../server/policy/schema.ts";
 import { openConnection, scopedClient } from "../connect.ts";
 import { CliError, EXIT, Exit } from "../errors.ts";
@@ -77,7 +77,13 @@ async function openQuestions(io: Io, named: string | undefined): Promise<Ask> {
   const connection = await openConnection(io, { scope: "reviewer" });
   const id = await chooseProject(io, connection.client, named);
   const client: Client = scopedClient(connection, id);
-  return (question) => unwrap(client.api.policy.test.$post({ json: question }));
+  return (question) => unwrap(client.api.policy.test.$post({ json: question })).catch(refused);
+}
+
+/** A question that nobody can answer is wrong usage: exit 1 is kept for ask and deny. */
+function refused(error: unknown): never {
+  if (!(error instanceof ProblemError) || error.problem.code !== "invalid") throw error;
+  throw new CliError(error.message, { next: "gate policy test --help", exit: EXIT.usage });
 }
 
 /** One answer a line, in the order of the questions; all of them must be allowed for exit 0. */

@@ -49,6 +49,17 @@ describe("policy test", () => {
   });
 });
 
+test.each([
+  [["--path", "a.ts", "--action", "wirte"], 'no action is called "wirte"'],
+  [["--path", "a.ts", "--command", "ls", "--action", "command"], "either a command or a path"],
+])("%j is a question nobody can answer: wrong usage", async (args, message) => {
+  const ended = await gated.terminal.run(["policy", "test", ...args]);
+  expect({ code: ended.code, stderr: ended.stderr }).toEqual({
+    code: 64,
+    stderr: expect.stringContaining(message),
+  });
+});
+
 test("a broken config denies, and says where it is broken", async () => {
   const file = join(gated.folder, "gate.config.json");
   writeFileSync(file, '{\n  "id": "web",\n  "policies": { "defaultEffect": "maybe" }\n}');
