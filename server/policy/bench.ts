@@ -35,7 +35,7 @@ const POLICY: Policies = {
     "git push -f",
   ],
 };
-const ROOT = "/work/project";
+const ROOT = "/home/dev/project";
 const AROUND: Surroundings = {
   roots: [ROOT],
   user_home: "/home/user",

@@ -12,7 +12,7 @@ export interface CommandCase {
   argv?: string[];
 }
 
-export const ROOT = "/work/project";
+export const ROOT = "/home/dev/project";
 
 /** A machine that exists only on paper. */
 export const AROUND: Surroundings = {
