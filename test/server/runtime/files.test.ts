@@ -201,7 +201,9 @@ test(
   120_000,
 );
 
-const SWAP = `while :; do mv race race.real; ln -s outside race; rm race; mv race.real race; done`;
+// -T: a folder that a write has made meanwhile must not swallow what is moved or linked over it.
+const SWAP = "while :; do mv -T race race.real; ln -sT outside race; rm race; " +
+  "mv -T race.real race; done";
 
 function run(program: string, ...args: string[]): Promise<void> {
   return new Promise((resolve) => spawn(program, args).on("close", () => resolve()));
