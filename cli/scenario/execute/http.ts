@@ -83,6 +83,7 @@ function open(
       setHost: false,
       agent: new (target.secure ? SecureAgent : Agent)({ keepAlive: false }),
       rejectUnauthorized: !options.insecure,
+      // A broken answer is a finding to report, not a reason to see nothing of it.
       insecureHTTPParser: true,
     });
   } catch (error) {

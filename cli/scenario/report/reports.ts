@@ -31,7 +31,7 @@ export function parseReport(text: string): ReportRequest {
 
 /** What a format is told besides the result. */
 export interface ReportContext {
-  /** File and line of each scenario, where it came from a document. */
+  /** When the run began, in milliseconds since 1970. */
   started_at: number;
 }
 
