@@ -3,10 +3,14 @@ import { promisify } from "node:util";
 import { deflateRaw, inflateRaw } from "node:zlib";
 import { GateError } from "../errors.ts";
 import { sha256 } from "./chain.ts";
+import { releaseMemory } from "../runtime/memory.ts";
 import type { Ledger, Statement } from "./ledger.ts";
 
 /** No row holds more than this, so that a large file can be read piece by piece. */
 export const CHUNK_BYTES = 1024 * 1024;
+
+/** So many pieces go through before their memory is asked back. */
+const RELEASE_EACH = 16;
 
 const deflate = promisify(deflateRaw);
 const inflate = promisify(inflateRaw);
@@ -26,21 +30,35 @@ export async function putBlob(
   const hash = sha256(content);
   const bytes = content.byteLength;
   const chunks = Math.ceil(bytes / CHUNK_BYTES);
-  const statements: Statement[] = [{
-    sql: `INSERT INTO blobs (project_id, sha256, bytes, chunks, created_at) VALUES (?, ?, ?, ?, ?)
-      ON CONFLICT DO NOTHING`,
-    args: [place.project_id, hash, bytes, chunks, place.at],
-  }];
+  const statements = [header({ sha256: hash, bytes, chunks }, place)];
   for (let number = 0; number < chunks; number++) {
     const chunk = content.subarray(number * CHUNK_BYTES, (number + 1) * CHUNK_BYTES);
-    const { encoding, data } = await pack(chunk);
-    statements.push({
-      sql: `INSERT INTO blob_chunks (project_id, sha256, number, encoding, data)
-        VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-      args: [place.project_id, hash, number, encoding, data],
-    });
+    statements.push(await chunkOf(hash, number, chunk, place.project_id));
   }
   return { sha256: hash, bytes, statements };
+}
+
+/**
+ * Keeps a large content piece by piece, each in a commit of its own, so that neither memory nor
+ * anybody who waits for the ledger ever holds all of it. `pieces` are its bytes in order, each of
+ * `CHUNK_BYTES` but the last; they are not asked for where the content is kept already.
+ */
+export async function keepBlob(
+  ledger: Ledger,
+  { sha256, bytes }: { sha256: string; bytes: number },
+  at: string,
+  pieces: () => AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): Promise<void> {
+  const place = { project_id: ledger.project_id, at };
+  const chunks = Math.ceil(bytes / CHUNK_BYTES);
+  if (await countChunks(ledger, sha256) === chunks) return;
+  await ledger.commit({ statements: [header({ sha256, bytes, chunks }, place)], events: [] });
+  let number = 0;
+  for await (const piece of pieces()) {
+    const statement = await chunkOf(sha256, number++, piece, place.project_id);
+    await ledger.commit({ statements: [statement], events: [] });
+    if (number % RELEASE_EACH === 0) releaseMemory();
+  }
 }
 
 /** The size of a content that is kept; null when it is not. */
@@ -65,6 +83,18 @@ export async function readBlob(ledger: Ledger, hash: string): Promise<Uint8Array
   return content;
 }
 
+/**
+ * A content piece by piece, checked against its hash before the last of them is handed out; null
+ * when it is not kept. @throws GateError `unavailable`, in between, when it is damaged
+ */
+export async function streamBlob(
+  ledger: Ledger,
+  hash: string,
+): Promise<AsyncIterable<Uint8Array> | null> {
+  const found = await findBlob(ledger, hash);
+  return found && readChunks(ledger, hash, found.chunks);
+}
+
 async function* readChunks(
   ledger: Ledger,
   hash: string,
@@ -76,6 +106,7 @@ async function* readChunks(
     if (held) yield held;
     held = await readChunk(ledger, hash, number);
     digest.update(held);
+    if (number % RELEASE_EACH === RELEASE_EACH - 1) releaseMemory();
   }
   if (digest.digest("hex") !== hash) throw damaged(ledger, hash);
   if (held) yield held;
@@ -108,11 +139,54 @@ async function findBlob(
   return (rows[0] ?? null) as { bytes: number; chunks: number } | null;
 }
 
+async function countChunks(ledger: Ledger, hash: string): Promise<number> {
+  const rows = await ledger.all(
+    "SELECT count(*) AS n FROM blob_chunks WHERE project_id = ? AND sha256 = ?",
+    [ledger.project_id, hash],
+  );
+  return Number(rows[0]?.n ?? 0);
+}
+
+function header(
+  { sha256, bytes, chunks }: { sha256: string; bytes: number; chunks: number },
+  { project_id, at }: { project_id: string; at: string },
+): Statement {
+  return {
+    sql: `INSERT INTO blobs (project_id, sha256, bytes, chunks, created_at) VALUES (?, ?, ?, ?, ?)
+      ON CONFLICT DO NOTHING`,
+    args: [project_id, sha256, bytes, chunks, at],
+  };
+}
+
+async function chunkOf(
+  hash: string,
+  number: number,
+  chunk: Uint8Array,
+  project_id: string,
+): Promise<Statement> {
+  const { encoding, data } = await pack(chunk);
+  return {
+    sql: `INSERT INTO blob_chunks (project_id, sha256, number, encoding, data)
+      VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+    args: [project_id, hash, number, encoding, data],
+  };
+}
+
 async function pack(chunk: Uint8Array): Promise<{ encoding: string; data: Uint8Array }> {
+  if (!await isWorthIt(chunk)) return { encoding: "plain", data: chunk };
   const deflated = await deflate(chunk, { level: 3 });
   return deflated.byteLength < chunk.byteLength
     ? { encoding: "deflate", data: deflated }
     : { encoding: "plain", data: chunk };
+}
+
+const PROBE_BYTES = 16 * 1024;
+
+/** Of a large piece its beginning tells: media and archives are not compressed a second time. */
+async function isWorthIt(chunk: Uint8Array): Promise<boolean> {
+  if (chunk.byteLength <= 4 * PROBE_BYTES) return true;
+  const probe = await deflate(chunk.subarray(0, PROBE_BYTES), { level: 3 });
+  return probe.byteLength < 0.95 * PROBE_BYTES;
 }
 
 function damaged(ledger: Ledger, hash: string, cause?: unknown): GateError {

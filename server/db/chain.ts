@@ -1,23 +1,11 @@
-import canonicalize from "canonicalize";
 import { createHash } from "node:crypto";
 import type { AuditEvent } from "../audit/schema.ts";
+import { hashedText, type Head } from "../evidence/chain.ts";
 import type { NewEvent, Row } from "./ledger.ts";
-
-/** The newest event of a chain; `seq` 0 and the zero hash before the first. */
-export interface Head {
-  seq: number;
-  hash: string;
-}
-
-/** What the first event of every chain points back to. */
-export const GENESIS: Head = { seq: 0, hash: "0".repeat(64) };
 
 /** SHA-256 over the RFC 8785 form of everything but the hash itself. */
 export function hashOf(event: Omit<AuditEvent, "hash">): string {
-  const { seq, at, project_id, session_id, action_id, type, actor, data, prev_hash } = event;
-  return sha256(
-    canonical({ seq, at, project_id, session_id, action_id, type, actor, data, prev_hash }),
-  );
+  return sha256(hashedText(event));
 }
 
 /** The events with their places in the chain, following `head`. */
@@ -36,13 +24,6 @@ export function link(
     linked.push({ ...body, hash });
   }
   return linked;
-}
-
-/** The RFC 8785 form of a JSON value. */
-export function canonical(value: unknown): string {
-  const text = canonicalize(value);
-  if (text === undefined) throw new TypeError("Cannot write as JSON: the value has no JSON form");
-  return text;
 }
 
 /** Lowercase hex of the SHA-256 of a text or of bytes. */

@@ -1,6 +1,5 @@
-import { type Client, createClient, type InStatement, type ResultSet } from "@libsql/client";
-import { pathToFileURL } from "node:url";
 import { GateError } from "../errors.ts";
+import { Connection } from "./connection.ts";
 import { codeOf, explain } from "./failures.ts";
 import type { Row, Statement, Value } from "./ledger.ts";
 
@@ -10,6 +9,8 @@ const PRAGMAS = [
   "PRAGMA foreign_keys = ON",
   "PRAGMA trusted_schema = OFF",
   "PRAGMA cell_size_check = ON",
+  // A page of a large ledger is then found where the last query left it; small ones never fill it.
+  "PRAGMA cache_size = -8192",
   "PRAGMA journal_size_limit = 67108864",
 ];
 
@@ -25,7 +26,7 @@ export interface DatabaseOptions {
 export class Database {
   readonly path: string;
   readonly #busyLimit: number;
-  #connection: Promise<Client> | null = null;
+  #connection: Connection | null = null;
   #queue: Promise<unknown> = Promise.resolve();
   #closed = false;
   #closing: Promise<void> | null = null;
@@ -38,15 +39,15 @@ export class Database {
   /** Opens the file, made when it is not there. @throws GateError `unavailable` when locked */
   static async open(path: string, options: DatabaseOptions = {}): Promise<Database> {
     const database = new Database(path, options);
-    await database.#retry(() => Promise.resolve());
+    await database.#retry(() => {});
     return database;
   }
 
   /** The rows of a read; it does not wait for the write queue. */
   async all(sql: string, args: Value[] = []): Promise<Row[]> {
     this.#mustBeOpen();
-    const input = toInput({ sql, args });
-    return rowsOf(await this.#retry((client) => client.execute(input)));
+    const statement = checked({ sql, args });
+    return await this.#retry((connection) => connection.run(statement));
   }
 
   /** All of the statements or none, durably; in the order in which they were asked for. */
@@ -68,47 +69,45 @@ export class Database {
 
   /** Waits for the queue, folds the write-ahead log into the file and lets go of it. */
   close(): Promise<void> {
-    return this.#closing ??= this.exclusive(async () => {
-      const client = await this.#connection?.catch(() => null);
+    return this.#closing ??= this.exclusive(() => {
       this.#closed = true;
-      await client?.execute("PRAGMA wal_checkpoint(TRUNCATE)").catch(() => {});
-      client?.close();
+      try {
+        this.#connection?.run({ sql: "PRAGMA wal_checkpoint(TRUNCATE)", args: [] });
+      } catch {
+        // The log stays beside the file, and whoever opens it next reads both.
+      }
+      this.#drop();
+      return Promise.resolve();
     });
   }
 
   async #write(statements: Statement[]): Promise<Row[][]> {
-    const inputs = statements.map(toInput);
-    const results = await this.#retry((client) => client.batch(inputs, "write"));
-    return results.map(rowsOf);
+    const all = statements.map(checked);
+    return await this.#retry((connection) => connection.batch(all));
   }
 
   /**
    * libSQL never resets a statement that failed with BUSY: that connection cannot commit any more,
    * and its next transaction would lock everybody else out. So it is replaced before trying again.
    */
-  async #retry<T>(task: (client: Client) => Promise<T>): Promise<T> {
+  async #retry<T>(task: (connection: Connection) => T): Promise<T> {
     const deadline = performance.now() + this.#busyLimit;
     for (let attempt = 0;; attempt++) {
-      const connection = this.#connection ??= connect(this.path);
-      let isConnected = false;
       try {
-        const client = await connection;
-        isConnected = true;
-        return await task(client);
+        return task(this.#connection ??= connect(this.path));
       } catch (error) {
         const code = codeOf(error);
-        if (!isConnected || RECONNECT.has(code)) await this.#drop(connection);
-        if (this.#closed) throw closedError(this.path);
+        if (RECONNECT.has(code) || !this.#connection?.isOpen) this.#drop();
         if (!RETRY.has(code) || performance.now() > deadline) throw explain(error, this.path);
-        await pause(Math.min(250, 2 ** attempt) * (0.5 + Math.random()));
       }
+      await pause(Math.min(250, 2 ** attempt) * (0.5 + Math.random()));
+      this.#mustBeOpen();
     }
   }
 
-  /** Only once: another call may have replaced the connection already. */
-  async #drop(connection: Promise<Client>): Promise<void> {
-    if (this.#connection === connection) this.#connection = null;
-    await connection.then((client) => client.close(), () => {});
+  #drop(): void {
+    this.#connection?.close();
+    this.#connection = null;
   }
 
   #mustBeOpen(): void {
@@ -116,7 +115,7 @@ export class Database {
   }
 }
 
-const RETRY = new Set(["SQLITE_BUSY", "SQLITE_LOCKED", "CLIENT_CLOSED"]);
+const RETRY = new Set(["SQLITE_BUSY", "SQLITE_LOCKED"]);
 const RECONNECT = new Set([
   ...RETRY,
   "SQLITE_FULL",
@@ -127,37 +126,25 @@ const RECONNECT = new Set([
   "SQLITE_NOTADB",
 ]);
 
-async function connect(path: string): Promise<Client> {
-  // One connection: a pool would hand out connections on which the PRAGMAs were never run.
-  const client = createClient({ url: pathToFileURL(path).href, concurrency: 1 });
+function connect(path: string): Connection {
+  const connection = new Connection(path);
   try {
-    for (const pragma of PRAGMAS) await client.execute(pragma);
-    return client;
+    for (const sql of PRAGMAS) connection.run({ sql, args: [] });
+    return connection;
   } catch (error) {
-    client.close();
+    connection.close();
     throw error;
   }
 }
 
-function toInput(statement: Statement): InStatement {
+function checked(statement: Statement): Statement {
   for (const arg of statement.args) {
     // SQLite text ends at NUL when libSQL reads it back: refuse what would not be kept whole.
     if (typeof arg === "string" && arg.includes("\0")) {
       throw new GateError("invalid", "Cannot use a text that contains a NUL character");
     }
   }
-  return { sql: statement.sql, args: statement.args };
-}
-
-function rowsOf(result: ResultSet): Row[] {
-  return result.rows.map((row) => {
-    const record: Row = {};
-    for (const column of result.columns) {
-      const value = row[column] ?? null;
-      record[column] = value instanceof ArrayBuffer ? new Uint8Array(value) : value;
-    }
-    return record;
-  });
+  return statement;
 }
 
 function closedError(path: string): GateError {

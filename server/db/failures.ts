@@ -1,9 +1,9 @@
 import { GateError } from "../errors.ts";
 
-/** The error's libSQL code, or "". */
+/** The error's primary libSQL code, as `SQLITE_IOERR` for `SQLITE_IOERR_FSYNC`, or "". */
 export function codeOf(error: unknown): string {
   const code = (error as { code?: unknown } | null)?.code;
-  return typeof code === "string" ? code : "";
+  return typeof code === "string" ? /^SQLITE_[A-Z]+/.exec(code)?.[0] ?? code : "";
 }
 
 /** True when the error says that the file itself is broken. */

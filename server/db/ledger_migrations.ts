@@ -1,4 +1,7 @@
+import { GRANTS } from "./ledger_grants.ts";
+import { HOURS } from "./ledger_hours.ts";
 import { ROLLUPS } from "./ledger_rollups.ts";
+import { RULE_HITS } from "./ledger_rule_hits.ts";
 import { SEARCH } from "./ledger_search.ts";
 import type { Migration } from "./migrate.ts";
 
@@ -196,4 +199,51 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
     ...ROLLUPS,
     ...SEARCH,
   ],
+}, {
+  version: 2,
+  statements: RULE_HITS,
+}, {
+  version: 3,
+  statements: HOURS,
+}, {
+  version: 4,
+  statements: [
+    "ALTER TABLE actions ADD COLUMN reversibility TEXT",
+    // What a command changed counts as done however it ended.
+    "DROP TRIGGER actions_recounted",
+    `CREATE TRIGGER actions_recounted AFTER UPDATE ON actions BEGIN
+      UPDATE sessions SET
+        pending_count = pending_count + (NEW.status = 'pending') - (OLD.status = 'pending'),
+        done_count = done_count + ${counts("NEW")} - ${counts("OLD")},
+        rolled_back_count = rolled_back_count
+          + (NEW.status = 'rolled_back' AND NEW.tool <> 'rollback')
+          - (OLD.status = 'rolled_back' AND OLD.tool <> 'rollback')
+      WHERE project_id = NEW.project_id AND id = NEW.session_id;
+    END`,
+  ],
+}, {
+  version: 5,
+  statements: GRANTS,
+}, {
+  version: 6,
+  statements: [
+    "ALTER TABLE actions ADD COLUMN conflicts TEXT NOT NULL DEFAULT '[]'",
+    `CREATE TABLE held_paths (
+      project_id TEXT NOT NULL,
+      path TEXT NOT NULL,
+      action_id TEXT NOT NULL,
+      PRIMARY KEY (project_id, path, action_id)
+    ) STRICT, WITHOUT ROWID`,
+    "CREATE INDEX held_paths_by_action ON held_paths (project_id, action_id)",
+    `CREATE TRIGGER actions_no_longer_held AFTER UPDATE ON actions
+      WHEN OLD.status = 'pending' AND NEW.status <> 'pending' BEGIN
+      DELETE FROM held_paths WHERE project_id = NEW.project_id AND action_id = NEW.id;
+    END`,
+  ],
 }];
+
+/** Whether a row is one of those that a rollback of its session would undo. */
+function counts(row: string): string {
+  return `(${row}.reversible AND ${row}.tool <> 'rollback' AND (${row}.execution = 'succeeded'
+    OR (${row}.tool = 'run_command' AND ${row}.execution IN ('failed', 'unknown'))))`;
+}

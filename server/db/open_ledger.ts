@@ -2,7 +2,8 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { AuditEvent, Checkpoint } from "../audit/schema.ts";
 import { GateError } from "../errors.ts";
-import { canonical, GENESIS, type Head, link } from "./chain.ts";
+import { canonical, GENESIS, type Head } from "../evidence/chain.ts";
+import { link } from "./chain.ts";
 import { insertCheckpoint } from "./checkpoints.ts";
 import type { Database } from "./database.ts";
 import { brokenUnique } from "./failures.ts";
@@ -13,6 +14,9 @@ import { openSound } from "./sound.ts";
 
 /** A checkpoint is signed whenever the chain passes a multiple of this. */
 const CHECKPOINT_EVERY = 1_000;
+
+/** More events of one change go into a second statement. */
+const MOST_ROWS = 16;
 
 /** How long a commit follows a head that others keep moving. */
 const MOVED_LIMIT_MS = 10_000;
@@ -55,11 +59,13 @@ export async function openLedger(
 
 async function readHead(database: Database, options: { project_id: string }): Promise<Head> {
   const rows = await database.all(
-    "SELECT seq, hash FROM audit WHERE project_id = ? ORDER BY seq DESC LIMIT 1",
+    // As bytes: libSQL ends the process where a text is no UTF-8, and a check has to tell of it.
+    "SELECT seq, CAST(hash AS BLOB) AS hash FROM audit WHERE project_id = ? ORDER BY seq DESC LIMIT 1",
     [options.project_id],
   );
   const row = rows[0];
-  return row ? { seq: Number(row.seq), hash: String(row.hash) } : GENESIS;
+  if (!row) return GENESIS;
+  return { seq: Number(row.seq), hash: new TextDecoder().decode(row.hash as Uint8Array) };
 }
 
 class FileLedger implements Ledger {
@@ -123,7 +129,8 @@ class FileLedger implements Ledger {
   }
 
   #statements(change: Change, linked: AuditEvent[]): Statement[] {
-    const inserts = linked.map((event) => insertEvent(event, change.when));
+    const inserts = chunksOf(linked, MOST_ROWS)
+      .map((events) => insertEvents(events, change.when));
     const last = linked.at(-1);
     const isDue = last && Math.floor(last.seq / CHECKPOINT_EVERY) >
         Math.floor(this.#head.seq / CHECKPOINT_EVERY);
@@ -144,26 +151,30 @@ class FileLedger implements Ledger {
 
 type Write = (statements: Statement[]) => Promise<Row[][]>;
 
-function insertEvent(event: AuditEvent, when: Statement | undefined): Statement {
+/** One statement for what belongs together: the columns of each event and, once, the condition. */
+function insertEvents(events: AuditEvent[], when: Statement | undefined): Statement {
   const condition = when ? ` WHERE EXISTS (${when.sql})` : "";
+  const rows = events.map(() => "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").join(", ");
   return {
     sql: `INSERT INTO audit
       (project_id, seq, at, session_id, action_id, type, actor, data, prev_hash, hash)
-      SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?${condition} RETURNING seq`,
-    args: [
-      event.project_id,
-      event.seq,
-      event.at,
-      event.session_id,
-      event.action_id,
-      event.type,
-      canonical(event.actor),
-      canonical(event.data),
-      event.prev_hash,
-      event.hash,
-      ...(when?.args ?? []),
-    ],
+      SELECT * FROM (VALUES ${rows})${condition} RETURNING seq`,
+    args: [...events.flatMap(valuesOf), ...(when?.args ?? [])],
   };
+}
+
+function valuesOf(event: AuditEvent): Value[] {
+  const { project_id, seq, at, session_id, action_id, type, prev_hash, hash } = event;
+  const actor = canonical(event.actor);
+  const data = canonical(event.data);
+  return [project_id, seq, at, session_id, action_id, type, actor, data, prev_hash, hash];
+}
+
+function chunksOf<T>(all: T[], most: number): T[][] {
+  return Array.from(
+    { length: Math.ceil(all.length / most) },
+    (_, n) => all.slice(n * most, (n + 1) * most),
+  );
 }
 
 function refusal(error: unknown): unknown {

@@ -43,4 +43,33 @@ export const REGISTRY_MIGRATIONS: Migration[] = [{
     ) STRICT`,
     "CREATE INDEX idempotency_by_expiry ON idempotency (expires_at)",
   ],
+}, {
+  version: 2,
+  statements: [
+    `CREATE TABLE workspaces (
+      workspace_id TEXT PRIMARY KEY,
+      name TEXT NOT NULL,
+      created_at TEXT NOT NULL
+    ) STRICT`,
+    `CREATE TABLE workspace_projects (
+      workspace_id TEXT NOT NULL REFERENCES workspaces (workspace_id),
+      project_id TEXT NOT NULL REFERENCES projects (project_id),
+      added_at TEXT NOT NULL,
+      PRIMARY KEY (workspace_id, project_id)
+    ) STRICT`,
+    "CREATE INDEX workspace_projects_by_project ON workspace_projects (project_id, workspace_id)",
+  ],
+}, {
+  version: 3,
+  statements: [
+    // Which projects were asked for anything in which hours, by the first digits of the ids that
+    // actions were given then: where to look for an action.
+    `CREATE TABLE action_times (
+      prefix TEXT NOT NULL,
+      project_id TEXT NOT NULL,
+      PRIMARY KEY (prefix, project_id)
+    ) STRICT, WITHOUT ROWID`,
+    // 0 until the actions that a ledger held before are noted too.
+    "ALTER TABLE projects ADD COLUMN is_indexed INTEGER NOT NULL DEFAULT 0",
+  ],
 }];

@@ -1,0 +1,136 @@
+import Sqlite from "libsql";
+import type { Row, Statement, Value } from "./ledger.ts";
+
+/** More kinds of statements than a ledger has; what is made up as it goes pushes out the oldest. */
+const MOST_KEPT = 200;
+
+/** A larger argument would stay in memory for as long as its statement is kept. */
+const MAX_KEPT_ARG = 64 * 1024;
+
+/**
+ * One open file of libSQL whose statements stay prepared. Not by way of `@libsql/client`: that one
+ * prepares anew each time, which with the triggers of a ledger takes longer than to carry it out.
+ */
+export class Connection {
+  readonly #database: Sqlite.Database;
+  readonly #kept = new Map<string, Prepared>();
+
+  /** Opens the file, made when it is not there. @throws Error with libSQL's `code` */
+  constructor(path: string) {
+    try {
+      this.#database = new Sqlite(path);
+    } catch (cause) {
+      // Of what cannot be opened libSQL tells no code.
+      throw Object.assign(new Error(`Cannot open "${path}"`, { cause }), {
+        code: "SQLITE_CANTOPEN",
+      });
+    }
+  }
+
+  get isOpen(): boolean {
+    return this.#database.open;
+  }
+
+  /** The rows of one statement. */
+  run({ sql, args }: Statement): Row[] {
+    const isChange = /^\s*(?:CREATE|ALTER|DROP|PRAGMA|VACUUM)\b/i.test(sql);
+    // Its columns are read once, so it may not outlive the schema that it was prepared for.
+    if (isChange) this.#kept.clear();
+    if (isChange || !args.every(isSmall)) return rowsOf(this.#prepare(sql), args);
+    try {
+      return rowsOf(this.#keep(sql), args);
+    } catch (error) {
+      this.#kept.delete(sql); // it may not have been reset
+      throw error;
+    }
+  }
+
+  /** All of the statements in one transaction, or none. */
+  batch(statements: Statement[]): Row[][] {
+    this.run({ sql: "BEGIN IMMEDIATE", args: [] });
+    try {
+      const results = statements.map((statement) => this.run(statement));
+      this.run({ sql: "COMMIT", args: [] });
+      return results;
+    } catch (error) {
+      this.#rollBack();
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#kept.clear();
+    if (this.isOpen) this.#database.close();
+  }
+
+  #rollBack(): void {
+    try {
+      if (this.#database.inTransaction) this.run({ sql: "ROLLBACK", args: [] });
+    } catch {
+      this.close(); // what is left of a transaction must never be found by the next one
+    }
+  }
+
+  #keep(sql: string): Prepared {
+    const prepared = this.#kept.get(sql) ?? this.#prepare(sql);
+    this.#kept.delete(sql);
+    this.#kept.set(sql, prepared);
+    if (this.#kept.size > MOST_KEPT) this.#kept.delete(this.#kept.keys().next().value!);
+    return prepared;
+  }
+
+  #prepare(sql: string): Prepared {
+    const statement = this.#database.prepare(sql).safeIntegers(true);
+    try {
+      statement.raw(true);
+    } catch {
+      return { statement, arity: null, columns: null }; // it returns no rows
+    }
+    return { statement, arity: null, columns: statement.columns().map(({ name }) => name) };
+  }
+}
+
+interface Prepared {
+  statement: Sqlite.Statement;
+  /** How many arguments it was first run with. */
+  arity: number | null;
+  /** Null where it returns no rows. */
+  columns: string[] | null;
+}
+
+function rowsOf(prepared: Prepared, args: Value[]): Row[] {
+  const { statement, columns } = prepared;
+  prepared.arity ??= args.length;
+  // What an earlier run bound would stand in for what is left out.
+  if (prepared.arity !== args.length) {
+    throw new Error("A statement has got too many or few arguments");
+  }
+  if (columns === null) {
+    statement.run(args);
+    return [];
+  }
+  return (statement.all(args) as unknown[][]).map((values) => {
+    const row: Row = {};
+    for (const [i, name] of columns.entries()) row[name] = toValue(values[i]);
+    return row;
+  });
+}
+
+function isSmall(arg: Value): boolean {
+  if (typeof arg === "string") return arg.length <= MAX_KEPT_ARG;
+  return !(arg instanceof Uint8Array) || arg.length <= MAX_KEPT_ARG;
+}
+
+function toValue(value: unknown): Value {
+  if (typeof value === "bigint") return toNumber(value);
+  if (value instanceof Uint8Array) {
+    return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+  }
+  return value as Value;
+}
+
+function toNumber(value: bigint): number {
+  const number = Number(value);
+  if (Number.isSafeInteger(number)) return number;
+  throw new RangeError(`Cannot read ${value}: it is no safe integer`);
+}

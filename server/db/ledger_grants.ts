@@ -1,0 +1,35 @@
+/** Decisions that are remembered. */
+export const GRANTS = [
+  `CREATE TABLE grants (
+    project_id TEXT NOT NULL,
+    id TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    scope TEXT NOT NULL CHECK (scope IN ('session', 'project')),
+    session_id TEXT NOT NULL,
+    action_id TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    pattern TEXT,
+    access TEXT CHECK (access IN ('run', 'read', 'write', 'delete')),
+    tool TEXT NOT NULL,
+    path TEXT,
+    command TEXT,
+    questions TEXT NOT NULL,
+    scripts TEXT NOT NULL,
+    given_by TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    expires_at TEXT NOT NULL,
+    max_uses INTEGER NOT NULL CHECK (max_uses > 0),
+    uses INTEGER NOT NULL DEFAULT 0 CHECK (uses BETWEEN 0 AND max_uses),
+    use_id TEXT,
+    last_used_at TEXT,
+    revoked_at TEXT,
+    revoked_by TEXT,
+    revoke_id TEXT,
+    PRIMARY KEY (project_id, id),
+    FOREIGN KEY (project_id, session_id) REFERENCES sessions (project_id, id),
+    FOREIGN KEY (project_id, action_id) REFERENCES actions (project_id, id)
+  ) STRICT`,
+  "CREATE UNIQUE INDEX grants_by_seq ON grants (project_id, seq)",
+  `CREATE INDEX grants_usable ON grants (project_id, expires_at)
+    WHERE revoked_at IS NULL AND uses < max_uses`,
+];
