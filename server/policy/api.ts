@@ -3,6 +3,14 @@ import { z } from "zod";
 import type { AppEnv } from "../context.ts";
 import { describe } from "../openapi.ts";
 import { json } from "../validate.ts";
+import { replayPage } from "./history/replay.ts";
+import {
+  PolicyReplayInput,
+  PolicyReplayPage,
+  PolicySuggestInput,
+  PolicySuggestions,
+} from "./history/schema.ts";
+import { suggestRules } from "./history/suggest.ts";
 import { listHits } from "./hits.ts";
 import { PolicyHit, PolicyTestInput, PolicyTestResult } from "./schema.ts";
 
@@ -16,8 +24,27 @@ export const policyApi = new Hono<AppEnv>()
       return c.json(await c.var.project.testPolicy(c.req.valid("json")));
     },
   )
+  .post(
+    "/replay",
+    describe("What a changed policy would have done to recorded actions", PolicyReplayPage),
+    json(PolicyReplayInput),
+    async (c) => {
+      const { config, ledger } = c.var.project;
+      const input = c.req.valid("json");
+      return c.json(await replayPage(ledger, input, await config.candidate(input)));
+    },
+  )
+  .post(
+    "/suggest",
+    describe("Allow rules that what people approved speaks for", PolicySuggestions),
+    json(PolicySuggestInput),
+    async (c) => c.json(await suggestRules(c.var.project, c.req.valid("json"))),
+  )
   .get(
     "/hits",
-    describe("How often each rule has decided, over the newest actions", z.array(PolicyHit)),
+    describe(
+      "How often each rule has decided, and how often a person overruled it",
+      z.array(PolicyHit),
+    ),
     async (c) => c.json(await listHits(c.var.project.ledger)),
   );

@@ -1,13 +1,16 @@
+import { z } from "zod";
+import { GateError } from "../errors.ts";
 import { compilePolicy, evaluate, type Surroundings } from "./evaluate.ts";
 import type { Effect, Policies } from "./schema.ts";
 
 /** One case of a command corpus: a command with the verdict it must get. */
-export interface BenchCase {
-  id: string;
-  category: string;
-  command: string;
-  expect: "stop" | "allow" | "any";
-}
+export const BenchCase = z.object({
+  id: z.string().optional(),
+  category: z.string().optional(),
+  command: z.string(),
+  expect: z.enum(["stop", "allow", "any"]),
+});
+export type BenchCase = z.infer<typeof BenchCase>;
 
 /** How a policy engine did on one kind of case. */
 export interface Score {
@@ -35,6 +38,8 @@ const POLICY: Policies = {
     "git push -f",
   ],
 };
+/** What a case is called where the corpus does not say. */
+const UNNAMED = { category: "uncategorised" };
 const ROOT = "/home/dev/project";
 const AROUND: Surroundings = {
   roots: [ROOT],
@@ -44,10 +49,13 @@ const AROUND: Surroundings = {
   resolve: (path) => ({ lexical: path, real: path }),
 };
 
-/** Judges every case of a corpus (one JSON object a line). @throws SyntaxError for a line that is none */
+/**
+ * Judges every case of a corpus (one JSON object a line).
+ * @throws GateError `invalid`, naming the first line that is none
+ */
 export function scoreCorpus(jsonl: string, policies: Policies = POLICY): ScoreCard {
-  const cases = jsonl.split("\n").filter((line) => line.trim() !== "")
-    .map((line) => JSON.parse(line) as BenchCase).filter(({ expect }) => expect !== "any");
+  const cases = jsonl.split("\n").flatMap((line, at) => line.trim() ? [readCase(line, at + 1)] : [])
+    .filter(({ expect }) => expect !== "any");
   const policy = compilePolicy({ global: null, project: policies, override_global: false });
   const judged = cases.map((one) => {
     const command = one.command.replaceAll("{PORT}", String(AROUND.port));
@@ -73,11 +81,22 @@ export function scoreCorpus(jsonl: string, policies: Policies = POLICY): ScoreCa
   };
 }
 
+function readCase(line: string, number: number) {
+  try {
+    return { ...UNNAMED, id: `line ${number}`, ...BenchCase.parse(JSON.parse(line)) };
+  } catch (cause) {
+    const why = cause instanceof SyntaxError
+      ? "it is no JSON"
+      : 'it needs "command", and "expect": "stop", "allow" or "any"';
+    throw new GateError("invalid", `Cannot read line ${number} of the corpus: ${why}`, { cause });
+  }
+}
+
 function isRight(expect: BenchCase["expect"], effect: Effect): boolean {
   return (expect === "allow") === (effect === "allow");
 }
 
-function byCategory(judged: { one: BenchCase; right: boolean }[]): Score[] {
+function byCategory(judged: { one: { category: string }; right: boolean }[]): Score[] {
   const scores = new Map<string, Score>();
   for (const { one: { category }, right } of judged) {
     const score = scores.get(category) ?? { category, cases: 0, right: 0 };

@@ -1,7 +1,7 @@
 import type { CompiledPolicy } from "./compile.ts";
 import { builtin, byDefault, type Finding, hasSpoken } from "./finding.ts";
 import { show } from "./holes.ts";
-import { decidePath, judgePath } from "./path_decision.ts";
+import { decidePath, judgePlainRead } from "./path_decision.ts";
 import type { PathFacts, Surroundings } from "./rule.ts";
 import type { Analysis } from "./schema.ts";
 import { protectGate } from "./protect_command.ts";
@@ -16,7 +16,7 @@ export function decideCommand(
   policy: CompiledPolicy,
   request: { command: string; cwd: string; tool?: string },
   around: Surroundings,
-): { findings: Finding[]; analysis: Analysis } {
+): { findings: Finding[]; analysis: Analysis; units: Unit[] } {
   const setting = { cwd: request.cwd, user_home: around.user_home, script: around.script };
   const understood = understand(request.command, setting);
   const tool = judgeTool(policy, { tool: request.tool ?? "run_command", input: request }, false);
@@ -24,16 +24,15 @@ export function decideCommand(
     ...understood.doubts.map(toFinding),
     ...understood.units.flatMap((unit) =>
       judgeUnit(policy, unit, understood.units, around)
-        .map((finding) => ({ ...finding, text: unit.text }))
+        .map((finding) => ({ ...finding, text: unit.text, about: { unit } }))
     ),
     ...understood.effects.flatMap((effect) => judgeEffect(policy, effect, around)),
     ...tool,
   ];
-  if (tool.length > 0) {
-    return { findings: spoken(findings), analysis: analysisOf(understood, request.cwd) };
-  }
+  const told = { analysis: analysisOf(understood, request.cwd), units: understood.units };
+  if (tool.length > 0) return { findings: spoken(findings), ...told };
   if (findings.length === 0) findings.push(byDefault(policy.defaultEffect, "this command"));
-  return { findings, analysis: analysisOf(understood, request.cwd) };
+  return { findings, ...told };
 }
 
 /** Where a tool rule speaks, the default does not. */
@@ -74,18 +73,13 @@ function judgeEffect(policy: CompiledPolicy, effect: Effect, around: Surrounding
   const facts = around.resolve(effect.path);
   if (isDevice(facts)) return [];
   if (effect.op === "read") {
-    return judgePath(policy.paths, "read", facts, around).filter((one) =>
-      one.effect !== "allow" && !LEFT_TO_READ.has(one.rule?.list ?? "")
-    );
+    return judgePlainRead(policy.paths, facts, around);
   }
   const setting = { ...around, defaultEffect: policy.defaultEffect };
   const found = decidePath(policy.paths, effect.op, facts, setting);
   if (effect.implied) return found.filter((one) => one.rule !== null && one.effect !== "allow");
   return effect.uncertain ? found.map(atMostAsk) : found;
 }
-
-/** What is no reason against reading. */
-const LEFT_TO_READ = new Set(["outside-root", "malformed-path"]);
 
 /** Nobody knows whether the file is touched at all: a person decides. */
 function atMostAsk(finding: Finding): Finding {

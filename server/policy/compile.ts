@@ -1,7 +1,8 @@
 import { GateError } from "../errors.ts";
 import { compilePath } from "./match.ts";
 import { LISTS, mergeLayers, type PolicyLayers, type SourcedEntry } from "./merge.ts";
-import type { PathRule } from "./path_decision.ts";
+import type { PathRule, PathRules } from "./path_decision.ts";
+import { PathIndex } from "./path_index.ts";
 import type { CompiledRule } from "./rule.ts";
 import type { Effect, PolicyLimits, Rule } from "./schema.ts";
 import { checkExamples } from "./self_test.ts";
@@ -19,7 +20,7 @@ export interface CompiledPolicy {
   readonly defaultEffect: Effect;
   readonly limits: PolicyLimits;
   readonly rules: readonly (Rule & { reason: string | null; alternative: string | null })[];
-  readonly paths: readonly PathRule[];
+  readonly paths: PathRules;
   readonly commands: CommandIndex;
   readonly tools: readonly ToolRule[];
   /** Why everything is denied: the config cannot be used. */
@@ -39,7 +40,7 @@ export function compilePolicyRules(layers: PolicyLayers): CompiledPolicy {
     error: null,
   };
   for (const one of entries) add(made, one);
-  return made;
+  return { ...made, paths: new PathIndex(made.paths) };
 }
 
 /** The policy of a config that cannot be used: it denies everything and says why. */

@@ -1,4 +1,6 @@
+import type { PathFacts } from "./rule.ts";
 import type { Decision, Effect, Rule } from "./schema.ts";
+import type { Unit } from "./shell/unit.ts";
 
 /** One rule's word on one part of a request. */
 export interface Finding {
@@ -10,11 +12,21 @@ export interface Finding {
   unsure?: boolean;
   /** The part of a command it speaks of. */
   text?: string;
+  /** The one file or the one program it speaks of. */
+  about?: About;
 }
+
+/** What a question to a person is about, where it is one file or one program. */
+export type About = { path: PathFacts } | { unit: Unit };
 
 /** Whether a rule of the policy has certainly spoken; only then the default is silent. */
 export function hasSpoken(findings: readonly Finding[]): boolean {
   return findings.some(({ rule, unsure }) => rule !== null && rule.source !== "builtin" && !unsure);
+}
+
+/** Whether it comes from what cannot be removed. */
+export function isBuiltin({ rule }: Finding): boolean {
+  return rule?.source === "builtin";
 }
 
 /** A finding of a rule that cannot be removed. */

@@ -32,9 +32,14 @@ const LATIN: Record<string, string> = {
 // deno-lint-ignore no-control-regex
 const PLAIN = /^[\x00-\x7F\uFDD0-\uFDD6]*$/;
 
+/** Whether folding is no more than writing it in small letters. */
+export function isPlain(text: string): boolean {
+  return PLAIN.test(text);
+}
+
 /** The folded key of a name or pattern. */
 export function fold(text: string): string {
-  if (PLAIN.test(text)) return text.toLowerCase();
+  if (isPlain(text)) return text.toLowerCase();
   const bare = text.normalize("NFKC").replace(IGNORABLE, "");
   const cased = bare.toUpperCase().toLowerCase().normalize("NFKC");
   return cased.replace(LOOK_ALIKE, (char) => LATIN[char] ?? char);

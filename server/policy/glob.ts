@@ -1,18 +1,25 @@
 import { GateError } from "../errors.ts";
-import { ANY, BRACKET, DEEP, QUESTION, SPLIT, STAR, TAME } from "./holes.ts";
+import { Automaton, type Piece } from "./automaton.ts";
+import { meter } from "./meter.ts";
 
 /** Bounds of one pattern; a hostile one is refused when the file is loaded. */
 export const GLOB_LIMITS = { bytes: 256, results: 64 } as const;
 
-/** One unit of a compiled segment: a literal, `?`, `*` or a class. */
-type Piece =
-  | { kind: "char"; char: string }
-  | { kind: "one" }
-  | { kind: "many" }
-  | { kind: "class"; negated: boolean; ranges: [string, string][] };
-
 /** A pattern for one path segment, or `**`. */
-export type Segment = { deep: true } | { deep: false; literal: string | null; pieces: Piece[] };
+export type Segment = { deep: true } | NameSegment;
+
+interface NameSegment {
+  deep: false;
+  literal: string | null;
+  /** What a value must begin and end with; most values are turned away by that. */
+  front: string;
+  back: string;
+  /** What stands between the stars; null when there is more than letters and stars. */
+  chunks: readonly string[] | null;
+  pieces: readonly Piece[];
+  /** Made when a value first needs it. */
+  automaton: Automaton | null;
+}
 
 /** How sure a match is: `maybe` when a part of the value is not known. */
 export type Match = "yes" | "maybe" | "no";
@@ -71,16 +78,41 @@ function alternatives(pattern: string, open: number): string[] | null {
 export function compileSegment(text: string): Segment {
   if (text === "**") return { deep: true };
   const pieces: Piece[] = [];
-  for (let at = 0; at < text.length; at++) {
-    const char = text[at]!;
+  const chars = [...text];
+  for (let at = 0; at < chars.length; at++) {
+    const char = chars[at]!;
     if (char === "*") {
       if (pieces.at(-1)?.kind !== "many") pieces.push({ kind: "many" });
     } else if (char === "?") pieces.push({ kind: "one" });
-    else if (char === "[") at = compileClass(text, at, pieces);
-    else pieces.push({ kind: "char", char: char === "\\" ? text[++at] ?? "\\" : char });
+    else if (char === "[") at = compileClass(chars, at, pieces);
+    else pieces.push({ kind: "char", char: char === "\\" ? chars[++at] ?? "\\" : char });
   }
-  const plain = pieces.every((piece) => piece.kind === "char");
-  return { deep: false, literal: plain ? pieces.map(charOf).join("") : null, pieces };
+  return toSegment(pieces);
+}
+
+function toSegment(pieces: Piece[]): NameSegment {
+  const begins = pieces.findIndex((piece) => piece.kind !== "char");
+  const ends = pieces.findLastIndex((piece) => piece.kind !== "char");
+  const textOf = (some: Piece[]) => some.map(charOf).join("");
+  return {
+    deep: false,
+    literal: begins < 0 ? textOf(pieces) : null,
+    front: textOf(pieces.slice(0, Math.max(0, begins))),
+    back: textOf(pieces.slice(ends + 1)),
+    chunks: begins < 0 ? null : toChunks(pieces.slice(begins, ends + 1)),
+    pieces,
+    automaton: null,
+  };
+}
+
+function toChunks(pieces: readonly Piece[]): string[] | null {
+  if (pieces.some(({ kind }) => kind !== "char" && kind !== "many")) return null;
+  const chunks: string[] = [];
+  for (const piece of pieces) {
+    if (piece.kind === "many") chunks.push("");
+    else chunks.push(chunks.pop()! + charOf(piece));
+  }
+  return chunks.filter((chunk) => chunk !== "");
 }
 
 function charOf(piece: Piece): string {
@@ -88,7 +120,7 @@ function charOf(piece: Piece): string {
 }
 
 /** Reads `[…]` from `open`; an unclosed bracket is an ordinary character. Returns where it ends. */
-function compileClass(text: string, open: number, pieces: Piece[]): number {
+function compileClass(text: string[], open: number, pieces: Piece[]): number {
   const negated = text[open + 1] === "!" || text[open + 1] === "^";
   const start = open + (negated ? 2 : 1);
   const close = text.indexOf("]", start + 1);
@@ -111,48 +143,37 @@ function compileClass(text: string, open: number, pieces: Piece[]): number {
 /** Whether a segment of a path has the shape of the pattern's segment. */
 export function matchSegment(pattern: Segment, value: string): Match {
   if (pattern.deep) return "yes";
+  meter.spend(10);
   if (pattern.literal !== null && pattern.literal === value) return "yes";
-  const holes = HOLES.test(value);
-  if (pattern.literal !== null && !holes) return "no";
-  if (walk(pattern.pieces, value, false)) return "yes";
-  return holes && walk(pattern.pieces, value, true) ? "maybe" : "no";
+  if (!HOLES.test(value)) return matchStatic(pattern, value) ? "yes" : "no";
+  if (pattern.literal !== null && value.length === 1 && SPANNING.test(value)) return "maybe";
+  if (pattern.literal === null && accepts(pattern, value, false)) return "yes";
+  return accepts(pattern, value, true) ? "maybe" : "no";
 }
 
+function matchStatic(pattern: NameSegment, value: string): boolean {
+  const { literal, front, back, chunks } = pattern;
+  if (literal !== null || !value.startsWith(front) || !value.endsWith(back)) return false;
+  return chunks ? findAll(chunks, value, pattern) : accepts(pattern, value, false);
+}
+
+/** The first place of each chunk after the one before is as good as any other. */
+function findAll(chunks: readonly string[], value: string, { front, back }: NameSegment): boolean {
+  meter.spend((value.length >> 3) + chunks.length);
+  let at = front.length;
+  for (const chunk of chunks) {
+    const found = value.indexOf(chunk, at);
+    if (found < 0) return false;
+    at = found + chunk.length;
+  }
+  return at + back.length <= value.length;
+}
+
+function accepts(pattern: NameSegment, value: string, generous: boolean): boolean {
+  pattern.automaton ??= new Automaton(pattern.pieces);
+  return pattern.automaton.accepts(value, generous);
+}
+
+/** Holes that may stand for any name at all. */
+const SPANNING = /[\uFDD0-\uFDD4]/;
 const HOLES = /[\uFDD0-\uFDD6]/;
-const STRETCHES = new Set([ANY, SPLIT, DEEP, STAR, TAME]);
-const SINGLES = new Set([QUESTION, BRACKET]);
-
-/** Walks pattern and value side by side, keeping the set of reachable positions: no backtracking. */
-function walk(pieces: Piece[], value: string, generous: boolean): boolean {
-  let reached = closure(new Set([0]), pieces);
-  for (const char of value) {
-    const next = new Set<number>();
-    for (const at of reached) step(pieces, at, char, generous, next);
-    if (next.size === 0) return false;
-    reached = closure(next, pieces);
-  }
-  return reached.has(pieces.length);
-}
-
-function step(pieces: Piece[], at: number, char: string, generous: boolean, next: Set<number>) {
-  const piece = pieces[at];
-  if (generous && STRETCHES.has(char)) {
-    for (let to = at; to <= pieces.length; to++) next.add(to);
-    return;
-  }
-  if (!piece) return;
-  if (piece.kind === "many") next.add(at);
-  else if (piece.kind === "one") next.add(at + 1);
-  else if (generous && SINGLES.has(char)) next.add(at + 1);
-  else if (piece.kind === "char" ? piece.char === char : inClass(piece, char)) next.add(at + 1);
-}
-
-function inClass(piece: Piece & { kind: "class" }, char: string): boolean {
-  return piece.ranges.some(([from, to]) => char >= from && char <= to) !== piece.negated;
-}
-
-/** Adds the positions that are reached without reading a character. */
-function closure(reached: Set<number>, pieces: Piece[]): Set<number> {
-  for (const at of reached) if (pieces[at]?.kind === "many") reached.add(at + 1);
-  return reached;
-}

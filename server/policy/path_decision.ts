@@ -1,6 +1,7 @@
 import { builtin, byDefault, type Finding, hasSpoken } from "./finding.ts";
 import { isWild, show } from "./holes.ts";
 import { anchored, comparePath, namePath, type PathNames, type PathPattern } from "./match.ts";
+import type { PathIndex } from "./path_index.ts";
 import { protectData, protectWrite } from "./protect.ts";
 import type { CompiledRule, PathFacts, Surroundings } from "./rule.ts";
 import type { Effect } from "./schema.ts";
@@ -12,9 +13,12 @@ export interface PathRule extends CompiledRule {
   compiled: PathPattern;
 }
 
+/** The path rules of a policy. */
+export type PathRules = PathIndex<PathRule>;
+
 /** What the rules say of one path; the strictest finding decides. */
 export function judgePath(
-  rules: readonly PathRule[],
+  index: PathRules,
   access: Access,
   facts: PathFacts,
   around: Surroundings,
@@ -24,6 +28,7 @@ export function judgePath(
   const paths = facts.lexical === facts.real ? [facts.real] : [facts.lexical, facts.real];
   const names = paths.map((path) => namePath(path, around.roots, around.user_home));
   const found = [...protectData(names, around.gate_home)];
+  const rules = index.about(names);
   const spoken = rules.map((rule) => apply(rule, names)).filter((finding) => finding !== null);
   found.push(...spoken);
   if (access !== "read") found.push(...protectWrite(names));
@@ -45,14 +50,39 @@ function holdsRoot({ path, roots }: PathNames, around: Surroundings): boolean {
 
 /** As `judgePath`, with the default where no rule speaks. */
 export function decidePath(
-  rules: readonly PathRule[],
+  index: PathRules,
   access: Access,
   facts: PathFacts,
   around: Surroundings & { defaultEffect: Effect },
 ): Finding[] {
-  const found = judgePath(rules, access, facts, around);
+  const found = judgePath(index, access, facts, around);
   if (hasSpoken(found)) return found;
   return [...found, byDefault(around.defaultEffect, show(facts.lexical))];
+}
+
+/** Reading by a command or by a host's own tool: only what blocks or asks speaks of it. */
+export function judgePlainRead(
+  index: PathRules,
+  facts: PathFacts,
+  around: Surroundings,
+): Finding[] {
+  return judgePath(index, "read", facts, around).filter((one) =>
+    one.effect !== "allow" && !LEFT_TO_READ.has(one.rule?.list ?? "")
+  );
+}
+
+/** What is no reason against reading. */
+const LEFT_TO_READ = new Set(["outside-root", "malformed-path"]);
+
+/** As `judgePlainRead`, with an answer where nothing forbids it. */
+export function decidePlainRead(
+  index: PathRules,
+  facts: PathFacts,
+  around: Surroundings,
+): Finding[] {
+  const found = judgePlainRead(index, facts, around);
+  if (found.length > 0) return found;
+  return [byDefault("allow", `reading ${show(facts.lexical)}`)];
 }
 
 function apply(rule: PathRule, names: PathNames[]): Finding | null {
@@ -89,17 +119,19 @@ const HIDDEN =
   // deno-lint-ignore no-control-regex
   /[\x00-\x1f\x7f-\x9f\u00AD\u061C\u180E\u200B-\u200F\u2028-\u202E\u2060-\u206F\uFEFF]|[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
 
+const BLANK_NAME = /(?:^|\/)\s+(?:\/|$)/;
+
 /** Names that deceive a person or that no file system takes. */
 function malformed(path: string): Finding[] {
   const why = path.length > 4_096
     ? "it is longer than 4,096 characters"
     : HIDDEN.test(path)
     ? "it has control or invisible characters"
-    : path.split("/").some((name) => name.length > 255)
+    : path.length > 255 && path.split("/").some((name) => name.length > 255)
     ? "one of its names is longer than 255 characters"
     : path.includes("\\")
     ? "a backslash is a separator on some systems"
-    : path.split("/").some((name) => name !== "" && name.trim() === "")
+    : BLANK_NAME.test(path)
     ? "one of its names is blank"
     : null;
   return why ? [builtin("deny", "malformed-path", "**", `Cannot use the path: ${why}`)] : [];

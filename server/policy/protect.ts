@@ -1,5 +1,6 @@
 import { builtin, type Finding } from "./finding.ts";
 import { comparePath, compilePath, type PathNames, type PathPattern } from "./match.ts";
+import { PathIndex } from "./path_index.ts";
 
 /** Writing here runs code later, or changes the policy itself: a person decides, always. */
 const NEVER_AUTOMATIC: [string, string][] = [
@@ -24,6 +25,10 @@ const NEVER_AUTOMATIC: [string, string][] = [
   [".copilot", "An agent host's settings"],
   [".cursor", "An agent host's settings"],
   [".{gemini,opencode,windsurf,codeium}", "An agent host's settings"],
+  [".devin", "An agent host's settings"],
+  [".github/hooks", "An agent host's hooks"],
+  ["~/.config/{devin,opencode,zed,Claude,Code,Code - Insiders}", "An agent host's settings"],
+  ["~/Library/Application Support/{Claude,Code,Code - Insiders}", "An agent host's settings"],
   ["opencode.{json,jsonc}", "An agent host's settings"],
   ["claude_desktop_config.json", "An agent host's settings"],
   [".envrc", "Run by direnv on entering the folder"],
@@ -48,12 +53,12 @@ const guarded = ([pattern, why]: [string, string]): Guarded => (
 );
 /** Files that were found or named by a program: taken for ordinary ones. */
 const VAGUE = /[\uFDD0-\uFDD3]/;
-const automatic = NEVER_AUTOMATIC.map(guarded);
-const startup = STARTUP.map(guarded);
+const automatic = new PathIndex(NEVER_AUTOMATIC.map(guarded));
+const startup = new PathIndex(STARTUP.map(guarded));
 
 /** The gate's data: not even reading it is an agent's business. */
 export function protectData(names: readonly PathNames[], gateHome: string): Finding[] {
-  const home = compilePath(escapeGlob(gateHome));
+  const home = dataOf(gateHome);
   const hits = names.some((one) =>
     comparePath(home, one, true) !== "no" || comparePath(HOME_GATE, one, true) !== "no"
   );
@@ -64,16 +69,26 @@ export function protectData(names: readonly PathNames[], gateHome: string): Find
 
 const HOME_GATE = compilePath("~/.gate");
 
+const compiledData = { home: "", pattern: HOME_GATE };
+
+/** Compiled once: a gate has one home. */
+function dataOf(gateHome: string): PathPattern {
+  if (compiledData.home !== gateHome) {
+    Object.assign(compiledData, { home: gateHome, pattern: compilePath(escapeGlob(gateHome)) });
+  }
+  return compiledData.pattern;
+}
+
 /** What must never be written without a person, whatever the policy allows. */
 export function protectWrite(names: readonly PathNames[]): Finding[] {
   const found: Finding[] = [];
-  for (const { pattern, why, compiled } of startup) {
+  for (const { pattern, why, compiled } of startup.about(names)) {
     if (names.some((one) => comparePath(compiled, one, true) !== "no")) {
       found.push(builtin("deny", "self-protection", pattern, `${why} is off limits`));
     }
   }
   const vague = names.some((one) => VAGUE.test(one.path));
-  for (const { pattern, why, compiled } of automatic) {
+  for (const { pattern, why, compiled } of automatic.about(names)) {
     const hits = names.map((one) => comparePath(compiled, one, true));
     if (hits.includes("yes") || (!vague && hits.includes("maybe"))) {
       found.push(builtin("ask", "never-automatic", pattern, `${why}: a person decides`));

@@ -1,5 +1,6 @@
 import { builtin, type Finding } from "./finding.ts";
 import { isWild } from "./holes.ts";
+import { protectScenarios } from "./protect_scenarios.ts";
 import type { Surroundings } from "./rule.ts";
 import { baseName } from "./shell/rules.ts";
 import type { Unit } from "./shell/unit.ts";
@@ -14,23 +15,29 @@ const HARMLESS = new Set([
   "prompt",
   "doctor",
   "completion",
+  "complete",
+  "man",
   "help",
   "version",
   "demo",
   "hook",
   "mcp",
   "scenario",
-  "policy",
   "audit",
 ]);
 const HARMLESS_VERBS: Record<string, Set<string>> = {
   daemon: new Set(["status", "logs"]),
-  service: new Set(["status"]),
+  service: new Set(["status", "logs"]),
   project: new Set(["list"]),
+  workspace: new Set(["list", "show"]),
   team: new Set(["list"]),
   "global-config": new Set(["show"]),
+  policy: new Set(["help", "test", "explain", "replay", "bench"]),
 };
 
+const GATE = /^gate(-(linux|darwin|win32)[\w-]*)?(\.exe)?$/;
+/** The gate from source and as a bundle, started by a runtime. */
+const SOURCE = /(^|\/)(cli\/main\.ts|gate\.mjs)$/;
 const LAUNCHERS = new Set(["npx", "bunx", "pnpx"]);
 
 /** What no command may do to the gate itself, whatever the policy allows. */
@@ -38,6 +45,7 @@ export function protectGate(unit: Unit, around: Surroundings): Finding[] {
   const name = baseName(unit.argv[0] ?? "");
   const found = [
     ...gateCommand(name, unit),
+    ...scenarios(name, unit),
     ...killing(name, unit, around),
     ...service(name, unit),
     ...calling(name, unit, around),
@@ -52,14 +60,21 @@ function deny(pattern: string, reason: string): Finding {
 
 function gateCommand(name: string, unit: Unit): Finding[] {
   if (LAUNCHERS.has(name)) return [];
-  if (!/^gate(-(linux|darwin|win32)[\w-]*)?(\.exe)?$/.test(name)) return [];
+  if (!GATE.test(name)) return [];
   const words = unit.argv.slice(1).filter((word) => !word.startsWith("-"));
   const [verb = "help", next = "help"] = words;
-  if (HARMLESS.has(verb) || HARMLESS_VERBS[verb]?.has(next)) return [];
+  // It starts what stands in the files of agent hosts.
+  const starts = verb === "doctor" && unit.argv.includes("--prove");
+  if (!starts && (HARMLESS.has(verb) || HARMLESS_VERBS[verb]?.has(next))) return [];
   if (isWild(unit.argv.join(" "))) {
     return [builtin("ask", "self-protection", "gate *", "This may decide for you")];
   }
   return [deny(`gate ${verb}`, `"gate ${verb}" decides or configures: only a person may run it`)];
+}
+
+function scenarios(name: string, { argv }: Unit): Finding[] {
+  const isGate = GATE.test(name) || argv.some((word) => SOURCE.test(word));
+  return isGate || /^scenario-tool(\.exe)?$/.test(name) ? protectScenarios(name, argv) : [];
 }
 
 function killing(name: string, unit: Unit, around: Surroundings): Finding[] {
@@ -120,6 +135,7 @@ function calling(name: string, unit: Unit, around: Surroundings): Finding[] {
   if (TALKS.test(name)) return [];
   const port = String(around.port);
   for (const arg of unit.argv.slice(1)) {
+    if (!arg.includes(port) && !arg.includes(".sock")) continue;
     if (mentions(arg, port)) return [deny(`*:${port}`, "The daemon's API is not for commands")];
     if (new RegExp(`(^|[^0-9])${port}([^0-9]|$)`).test(arg)) {
       return [builtin("ask", "self-protection", port, "This names the daemon's port")];

@@ -18,6 +18,7 @@ export const Decision = z.object({
   rule: Rule.nullable(),
   reason: z.string(),
   alternative: z.string().nullable(),
+  grant_id: z.string().optional().describe("the remembered decision that allowed it"),
 });
 export type Decision = z.infer<typeof Decision>;
 
@@ -84,6 +85,8 @@ export const PolicyTestInput = z.strictObject({
   content: z.string().optional(),
   input: z.record(z.string(), z.unknown()).optional(),
   cwd: z.string().optional(),
+  session_id: z.string().max(256).optional()
+    .describe("what was remembered for this session counts too"),
 });
 export type PolicyTestInput = z.infer<typeof PolicyTestInput>;
 
@@ -93,6 +96,7 @@ export const PolicyTestResult = z.object({
   rule: Rule.nullable(),
   reason: z.string(),
   alternative: z.string().nullable(),
+  grant_id: z.string().optional().describe("the remembered decision that would allow it"),
   matched: z.array(Rule),
   elapsed_us: z.number(),
   analysis: Analysis.optional(),

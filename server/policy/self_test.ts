@@ -1,6 +1,7 @@
 import { GateError } from "../errors.ts";
 import { comparePath, compilePath, namePath } from "./match.ts";
 import { LISTS, type SourcedEntry } from "./merge.ts";
+import { meter } from "./meter.ts";
 import { compareUnit, compileCommand } from "./shell/rules.ts";
 import { understand } from "./shell/understand.ts";
 import { compileTool, matchTool } from "./tool_decision.ts";
@@ -25,6 +26,7 @@ function failing(pattern: string, example: string, what: string): GateError {
 }
 
 function matches({ entry, list }: SourcedEntry, example: string): boolean {
+  meter.reset();
   const { subject, effect } = LISTS[list];
   const forbids = effect !== "allow";
   if (subject === "tool") return matchTool(compileTool(entry), { tool: example, input: {} });

@@ -31,6 +31,8 @@ const DESTRUCTIVE: Policies["blockedCommands"] = [
   { pattern: "shutdown", reason: "It ends everybody's work" },
 ];
 
+/** What `cat` may show, the gate's own tool may read: secrets are blocked for both. */
+const READ_TOOLS = ["read_file"];
 const READING = ["ls", "pwd", "cat", "head", "tail", "wc", "grep", "rg"];
 const GIT_READING = ["git status", "git diff", "git log", "git show"];
 
@@ -41,6 +43,7 @@ const TEMPLATES: Record<TemplateName, Policies> = {
     defaultEffect: "ask",
     blockedPaths: SECRETS,
     allowedCommands: [...READING, ...GIT_READING],
+    allowedTools: READ_TOOLS,
     blockedCommands: DESTRUCTIVE,
     ...LIMITS,
   },
@@ -49,6 +52,7 @@ const TEMPLATES: Record<TemplateName, Policies> = {
     allowedPaths: ["src/**", "lib/**", "test/**", "tests/**", "docs/**"],
     blockedPaths: SECRETS,
     allowedCommands: [...READING, ...GIT_READING, "git add", "git commit", "echo", "mkdir"],
+    allowedTools: READ_TOOLS,
     blockedCommands: DESTRUCTIVE,
     ...LIMITS,
   },

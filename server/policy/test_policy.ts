@@ -58,6 +58,22 @@ function toRequest(input: PolicyTestInput, around: Surroundings): Request {
   return { kind: "path", access, path: lookUp(absolute(input.path, cwd), around), tool };
 }
 
+/** The call that a question is about, as an agent would make it. */
+export function toolOf(
+  question: PolicyTestInput,
+): { tool: string; input: Record<string, unknown> } {
+  const { path, command, cwd, content } = question;
+  const action = question.action ?? (command === undefined ? "write" : "command");
+  if (COMMANDS.has(action)) {
+    return { tool: "run_command", input: { command: command ?? path, ...cwd && { cwd } } };
+  }
+  const access = Object.hasOwn(ACCESS, action) ? ACCESS[action] : undefined;
+  if (access === undefined) return { tool: action, input: { ...question.input } };
+  const tool = `${access}_file`;
+  const at = cwd === undefined || path === undefined ? path : absolute(path, cwd);
+  return { tool, input: { path: at, ...access === "write" && { content: content ?? "" } } };
+}
+
 function toolRequest(tool: string, input: PolicyTestInput): Request {
   const { path, command, content } = input;
   // A misspelt action must not be taken for a tool that no rule speaks of.

@@ -39,12 +39,17 @@ export function judgeTool(
   return [byDefault(policy.defaultEffect, `the tool "${call.tool}"`)];
 }
 
+/** Whether the pattern speaks of a tool of that name, with whatever arguments. */
+export function matchesName({ names }: ToolPattern, tool: string): boolean {
+  return names.some((name) => matchSegment(name, tool) === "yes");
+}
+
 /** Whether the call has the pattern's name and arguments. */
 export function matchTool(
   pattern: ToolPattern,
   call: { tool: string; input: Record<string, unknown> },
 ): boolean {
-  if (!pattern.names.some((name) => matchSegment(name, call.tool) === "yes")) return false;
+  if (!matchesName(pattern, call.tool)) return false;
   return pattern.args.every(([name, globs]) => {
     const value = call.input[name];
     const text = typeof value === "string" ? value : JSON.stringify(value) ?? "";

@@ -44,18 +44,25 @@ const MOST_TEXT = 16_384;
 
 /** The argument lists a word may become; there is always one. */
 export function expandWord(word: Word, context: Context): string[][] {
+  payForReading(word, context);
   if (!word.parts && !needsCare(word.text)) return [[word.value]];
   context.spend(1);
-  const braced = expandBraces(word);
+  const braced = expandBraces(word, context);
   if (braced) return braced.length > 0 ? product(braced, context) : [[SPLIT]];
   return distinct(expandParts(partsOf(word), false, context)).map(toFields);
 }
 
 /** The texts a word may become where no splitting happens: assignments, redirections, `case`. */
 export function expandText(word: Word, context: Context): string[] {
+  payForReading(word, context);
   if (!word.parts && !needsCare(word.text)) return [word.value];
   const texts = expandParts(partsOf(word), true, context).map(unmark);
   return distinct(texts);
+}
+
+/** The parser reads what is in a word only when it is looked at. */
+function payForReading({ text }: Word, context: Context): void {
+  if (text.length > 64 && /[$`{]/.test(text)) context.spend(text.length / 16);
 }
 
 /** The text of a here-document that is not quoted. */
@@ -91,7 +98,7 @@ function unmark(text: string): string {
 const MOST_BRACED = 64;
 
 /** Each word of a brace expansion, parsed again; null without braces, empty when too many. */
-function expandBraces(word: Word): Word[] | null {
+function expandBraces(word: Word, context: Context): Word[] | null {
   const done: Word[] = [];
   const queue = [word];
   for (let word = queue.pop(); word; word = queue.pop()) {
@@ -105,6 +112,7 @@ function expandBraces(word: Word): Word[] | null {
     const before = word.text.slice(0, brace.pos - word.pos);
     const after = word.text.slice(brace.end - word.pos);
     for (const result of results.toReversed()) {
+      context.spend(2 + (before.length + result.length + after.length) / 16);
       const made = parseWord(before + result + after);
       if (made) queue.push(made);
     }
@@ -128,10 +136,13 @@ function product(words: Word[], context: Context): string[][] {
   return lists;
 }
 
+/** What a part costs, where it is not 2. */
+const COSTS: Partial<Record<WordPart["type"], number>> = { Literal: 1, ParameterExpansion: 8 };
+
 function expandParts(parts: readonly WordPart[], quoted: boolean, context: Context): string[] {
   let texts = [""];
   for (const [at, part] of parts.entries()) {
-    context.spend(1 + texts.length / 4);
+    context.spend((COSTS[part.type] ?? 2) + texts.length / 4);
     let next = expandPart(part, quoted, at === 0, context);
     if (texts.length * next.length > MOST_ALTERNATIVES) next = [generalise(next)];
     if (texts.length * next.length > MOST_ALTERNATIVES) texts = [generalise(texts)];
@@ -169,6 +180,7 @@ function expandPart(part: WordPart, quoted: boolean, first: boolean, context: Co
     case "CommandExpansion":
       return unquote([substituted(part.script, context)], quoted, context.shell);
     case "ArithmeticExpansion":
+      context.spend(part.text.length / 2);
       context.arithmetic(part.expression);
       return [compute(part.text)];
     case "ProcessSubstitution":

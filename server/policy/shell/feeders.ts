@@ -8,6 +8,9 @@ const XARGS = spec(
     "-t,--verbose -x,--exit -J= -R= -S= --process-slot-var= --show-limits",
 );
 
+/** How many of the commands that are made from a list are followed. */
+const MOST_ITEMS = 32;
+
 /** `xargs`: the command with what is read behind it, or in the place it names. */
 export function runXargs(argv: readonly string[], call: Call, run: Runner): string {
   const { parsed, rest } = splitCommand(argv.slice(1), XARGS, 0);
@@ -16,14 +19,15 @@ export function runXargs(argv: readonly string[], call: Call, run: Runner): stri
   const text = file === undefined ? call.stdin : run.content(file, call) ?? ANY;
   const words = rest.length > 0 ? rest : ["echo"];
   const place = has(parsed, "I")
-    ? valuesOf(parsed, "I")[0]!
+    ? valuesOf(parsed, "I").at(-1)!
     : has(parsed, "replace")
-    ? valuesOf(parsed, "replace")[0] ?? "{}"
+    ? valuesOf(parsed, "replace").at(-1) ?? "{}"
     : null;
   const inner = { ...call, stdin: "" };
   if (place === null || place === "") return run.command([...words, ...itemsOf(text)], inner);
   const lines = isWild(text) ? [ANY] : text.split("\n").filter((line) => line !== "");
-  for (const line of lines.slice(0, 32)) {
+  if (lines.length > MOST_ITEMS) run.doubt("it runs too many commands to follow", words[0]!, call);
+  for (const line of lines.slice(0, MOST_ITEMS)) {
     run.command(words.map((word) => word.replaceAll(place, line.trim())), inner);
   }
   return ANY;
@@ -117,7 +121,8 @@ export function runParallel(argv: readonly string[], call: Call, run: Runner): s
   const fromFiles = at >= 0 && rest[at]!.startsWith("::::");
   const items = fromFiles ? [ANY] : given.filter((item) => !/^:::/.test(item));
   const plain = words.length > 0 && words.every((word) => /^([\w./:=@%+,-]+|\{\})$/.test(word));
-  for (const item of items.slice(0, 32)) {
+  if (items.length > MOST_ITEMS) run.doubt("it runs too many commands to follow", argv[0]!, call);
+  for (const item of items.slice(0, MOST_ITEMS)) {
     if (plain) {
       const placed = words.map((word) => word === "{}" ? item : word);
       run.command(words.includes("{}") ? placed : [...placed, item], { ...call, stdin: "" });

@@ -1,6 +1,7 @@
 import { ANY, DEEP, isWild, show, TAME } from "../holes.ts";
 import type { Call, Handler, Runner } from "./call.ts";
 import { GRAMMARS } from "./grammar.ts";
+import { touchPaths } from "./git_paths.ts";
 import { has, type Parsed, readOptions, spec, splitCommand, valuesOf } from "./options.ts";
 
 /** Git's own commands; any other word may be an alias, which can be anything. */
@@ -21,6 +22,12 @@ const COMMANDS = new Set(
     "verify-tag version web--browse whatchanged worktree write-tree flow cliff absorb town branchless")
     .split(" "),
 );
+
+/** `git-push`, as git's own scripts and people of old call it: the command, or null. */
+export function dashedCommand(program: string): string | null {
+  const name = program.startsWith("git-") ? program.slice(4) : "";
+  return COMMANDS.has(name) ? name : null;
+}
 
 /** Settings whose value git runs. */
 const RUN_KEYS =
@@ -75,6 +82,9 @@ function readSetting(setting: string, aliases: Map<string, string>, call: Call, 
 function judgeSetting(key: string, value: string, call: Call, run: Runner): void {
   if (FILE_KEYS.test(key) && value !== "/dev/null" && value !== "") {
     run.doubt(`git's setting "${key}" brings in what it runs`, show(value), call);
+  }
+  if (/^remote\..*\.(push|mirror)$/.test(key)) {
+    run.doubt(`git's setting "${key}" decides what is pushed`, show(value), call);
   }
   if (!RUN_KEYS.test(key) || /^(true|false|)$/.test(value)) return;
   const helper = key.includes("credential") && !value.startsWith("!");
@@ -164,9 +174,21 @@ function runOptions(name: string, args: string[], call: Call, run: Runner): void
 
 function runClone(parsed: Parsed, call: Call, run: Runner): void {
   for (const setting of valuesOf(parsed, "config")) readSetting(setting, new Map(), call, run);
+  noteTemplate(parsed, call, run);
   const [, folder] = parsed.operands;
   if (folder !== undefined) run.touch("write", folder, call);
 }
+
+/** A template brings hooks. */
+function noteTemplate(parsed: Parsed, call: Call, run: Runner): void {
+  for (const path of valuesOf(parsed, "template")) {
+    if (path !== "") run.doubt("a template brings hooks that git runs", show(path), call);
+  }
+}
+
+const INIT = spec(
+  "--template= --separate-git-dir= -b,--initial-branch= --object-format= -q --bare",
+);
 
 function runSubcommand(name: string, args: string[], call: Call, run: Runner): void {
   const [verb, ...rest] = args.filter((arg) => !/^(-q|--quiet|--recursive)$/.test(arg));
@@ -179,6 +201,11 @@ function runSubcommand(name: string, args: string[], call: Call, run: Runner): v
   }
   if (name === "hook" && verb === "run") run.doubt("a git hook is run", args.join(" "), call);
   if (name === "config") runConfig(args, call, run);
+  if (name === "init") noteTemplate(readOptions(args, INIT), call, run);
+  if (name === "apply" && args.includes("--unsafe-paths")) {
+    run.doubt("a patch may change any file", args.join(" "), call);
+  }
+  touchPaths(name, args, call, run);
   if (name === "worktree" && verb === "add") {
     const [folder] =
       readOptions(rest, spec("-b= -B= --reason= -f,--force -d,--detach --lock")).operands;
@@ -194,6 +221,9 @@ const CONFIG = spec(
     "--show-scope --default= --rename-section --remove-section --includes --fixed-value --all --value=",
 );
 
+/** A value that is a program of the system by its bare name, with options. */
+const BARE_PROGRAM = /^[\w.-]+( --?[\w=.-]+)*$/;
+
 /** Setting a key that git runs later is as good as running it. */
 function runConfig(args: string[], call: Call, run: Runner): void {
   const parsed = readOptions(args, CONFIG);
@@ -206,7 +236,12 @@ function runConfig(args: string[], call: Call, run: Runner): void {
   const lower = key.toLowerCase();
   if (isWild(key)) run.doubt("nobody can know which setting git is given", show(key), call);
   if (lower.startsWith("alias.")) runAlias(value, [], call, run);
-  else judgeSetting(lower, value, call, run);
+  else {
+    judgeSetting(lower, value, call, run);
+    if (RUN_KEYS.test(lower) && !BARE_PROGRAM.test(value)) {
+      run.doubt("git is told to run something later", `${key} ${show(value)}`, call);
+    }
+  }
 }
 
 /** What git prints where it matters: names without blanks, or files below the folder. */

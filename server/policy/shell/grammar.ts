@@ -3,10 +3,19 @@ import { GENERIC, type Parsed, readOptions, type Spec, spec } from "./options.ts
 /** A program's options, and those of each of its subcommands. */
 interface Grammar {
   options: Spec;
+  /** Options that mean others as well, also where they are said in another way. */
+  implies?: (read: Parsed) => string[];
   subcommands?: Record<string, Spec | Grammar>;
 }
 
 const posix = { posix: true };
+
+/** `+branch` and `--mirror` overwrite what is there, as `--force` does. */
+function forcedPush({ options, operands }: Parsed): string[] {
+  const forces = operands.some((one) => /^\+./.test(one)) ||
+    options.some(({ name }) => name === "mirror");
+  return forces ? ["force"] : [];
+}
 
 const git: Grammar = {
   options: spec(
@@ -18,12 +27,15 @@ const git: Grammar = {
     posix,
   ),
   subcommands: {
-    push: spec(
-      "-v,--verbose -q,--quiet --repo= --all --branches --mirror --tags -d,--delete -n,--dry-run " +
-        "--porcelain -f,--force --force-with-lease=? --force-if-includes --recurse-submodules= " +
-        "--thin --no-thin --receive-pack= --exec= -u,--set-upstream --progress --prune " +
-        "--no-verify --verify --follow-tags --signed=? --atomic -o,--push-option= -4,--ipv4 -6,--ipv6",
-    ),
+    push: {
+      options: spec(
+        "-v,--verbose -q,--quiet --repo= --all --branches --mirror --tags -d,--delete -n,--dry-run " +
+          "--porcelain -f,--force --force-with-lease=? --force-if-includes --recurse-submodules= " +
+          "--thin --no-thin --receive-pack= --exec= -u,--set-upstream --progress --prune " +
+          "--no-verify --verify --follow-tags --signed=? --atomic -o,--push-option= -4,--ipv4 -6,--ipv6",
+      ),
+      implies: forcedPush,
+    },
     reset: spec(
       "-q,--quiet --no-refresh --refresh --mixed --soft --hard --merge --keep " +
         "--recurse-submodules=? -p,--patch -N,--intent-to-add --pathspec-from-file= " +
@@ -153,10 +165,11 @@ function readSub(words: string[], grammar: Grammar, parsed: Parsed): Read {
   const [name, ...rest] = parsed.operands;
   if (name === undefined) return { words, unknown: parsed.wild, ...parsed };
   const found = grammar.subcommands?.[name] ?? GENERIC;
-  const inner = "options" in found ? found : { options: found };
+  const inner: Grammar = "options" in found ? found : { options: found };
   const read = readOptions(rest, inner.options);
+  const implied = (inner.implies?.(read) ?? []).map((name) => ({ name, value: null }));
   const all: Parsed = {
-    options: [...parsed.options, ...read.options],
+    options: [...parsed.options, ...read.options, ...implied],
     operands: read.operands,
     raw: new Set([...parsed.raw, ...read.raw]),
     wild: parsed.wild || read.wild,

@@ -6,7 +6,13 @@ const SHELL_LIMITS = {
   commands: 200,
   nesting: 64,
   separators: 2_000,
+  negations: 2_000,
+  /** Prose of 64 KiB has 13,000. */
+  words: 16_000,
   openers: 500,
+  /** Of the tree: deeper, and looking through it could end the stack. */
+  depth: 400,
+  arithmetic: 4_000,
 } as const;
 
 /** Why a text is not even parsed; null when it may be. */
@@ -25,13 +31,20 @@ export function isStrange(source: string): boolean {
 
 const JOINED_PICTURE = /(\p{Extended_Pictographic}\uFE0F?)\u200D(?=\p{Extended_Pictographic})/gu;
 
+/** A backslash with nothing behind it: what bash makes of it depends on how it was given the text. */
+export function endsOpen(source: string): boolean {
+  return isEscaped(source, source.length);
+}
+
 /** The same for code that was found in a command: what is unknown in it is no reason. */
 export function refuseCode(source: string): string | null {
   return refuseText(source.replace(/[\uFDD0-\uFDD6]/g, "x"));
 }
 
 function refuseSize(source: string): string | null {
-  const { separators, nesting } = measure(source);
+  const { separators, nesting, negations, words } = measure(source);
+  if (words > SHELL_LIMITS.words) return "it has too many words";
+  if (negations > SHELL_LIMITS.negations) return "it has too many negations";
   if (separators > SHELL_LIMITS.separators) return "it has too many commands";
   if (nesting > SHELL_LIMITS.nesting) return `it nests deeper than ${SHELL_LIMITS.nesting} levels`;
   return null;
@@ -45,14 +58,17 @@ const UNREADABLE =
   /[\uFDD0-\uFDEF]|[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
 
 /** Counts separators and open brackets in the raw text: what decides how long parsing takes. */
-function measure(source: string): { separators: number; nesting: number } {
-  let [separators, depth, nesting] = [0, 0, 0];
-  for (const char of source) {
+function measure(source: string) {
+  let [separators, depth, nesting, negations, words] = [0, 0, 0, 0, 0];
+  for (let at = 0; at < source.length; at++) {
+    const char = source[at];
     if (char === "(" || char === "{") nesting = Math.max(nesting, ++depth);
     else if (char === ")" || char === "}") depth = Math.max(0, depth - 1);
     else if (char === ";" || char === "|" || char === "&" || char === "\n") separators++;
+    else if (char === "!") negations++;
+    else if (char === " " && source[at - 1] !== " ") words++;
   }
-  return { separators, nesting };
+  return { separators, nesting, negations, words };
 }
 
 /** What the guard needs to know of one tree. */
@@ -75,7 +91,7 @@ export function hasStrayOpener(source: string, script: ParsedScript): boolean {
   if (!/\$\(|`/.test(source)) return false;
   if ((source.match(/\$\(|`/g)?.length ?? 0) > SHELL_LIMITS.openers) return true;
   const openers: Openers = { source, known: new Set(), data: [], leaves: [], inner: [] };
-  collect(script, openers, true);
+  if (!collect(script, openers, true, 0)) return true;
   const inData = within(openers.data);
   const inLeaf = within(openers.leaves);
   for (const { index } of source.matchAll(/\$\(|`/g)) {
@@ -110,18 +126,23 @@ function isEscaped(source: string, at: number): boolean {
   return slashes % 2 === 1;
 }
 
-/** `protects` is false where single quotes are ordinary characters: in double quotes, in arithmetic. */
-function collect(node: SyntaxNode, openers: Openers, protects: boolean): void {
+/**
+ * `protects` is false where single quotes are ordinary characters: in double quotes, in arithmetic.
+ * Returns false when the tree is too deep to be looked through.
+ */
+function collect(node: SyntaxNode, openers: Openers, protects: boolean, depth: number): boolean {
   const { pos: from, end: to } = node;
+  // The parser reads an expression when it is looked at.
+  const long = node.type.startsWith("Arithmetic") && to - from > SHELL_LIMITS.arithmetic;
+  if (depth > SHELL_LIMITS.depth || long) return false;
   if (node.type === "CommandExpansion" || node.type === "ArithmeticCommandExpansion") {
     openers.known.add(from).add(to - 1);
     if (node.script?.source !== undefined) {
       openers.inner.push(node.script);
       openers.data.push({ from, to });
-      return;
+      return true;
     }
-    if (node.script) collect(node.script, openers, true);
-    return;
+    return node.script === undefined || collect(node.script, openers, true, depth + 1);
   }
   if (node.type === "ProcessSubstitution") protects = true;
   if (node.type === "ArithmeticExpansion") openers.known.add(from);
@@ -132,7 +153,11 @@ function collect(node: SyntaxNode, openers: Openers, protects: boolean): void {
     openers.data.push({ from: node.body.pos, to: node.body.end });
   }
   const inside = protects && !UNPROTECTED.has(node.type);
-  forEachChild(node, (child) => collect(child, openers, inside));
+  let shallow = true;
+  forEachChild(node, (child) => {
+    shallow = shallow && collect(child, openers, inside, depth + 1);
+  });
+  return shallow;
 }
 
 const LEAVES = new Set([

@@ -1,6 +1,6 @@
 import { ANY, isWild, show } from "../holes.ts";
 import type { Call, Handler, Runner } from "./call.ts";
-import { type Parsed, readOptions, type Spec, spec, valuesOf } from "./options.ts";
+import { has, type Parsed, readOptions, type Spec, spec, valuesOf } from "./options.ts";
 
 /** An interpreter of another language: how it is given code, and what in that code runs programs. */
 interface Language {
@@ -11,6 +11,14 @@ interface Language {
   runs: RegExp;
   /** Other ways to reach such calls: code built from text. */
   hides: RegExp;
+  /** The option with which its operands are changed in place. */
+  edits?: string;
+  /** The option with which a file is only looked at. */
+  checks?: string;
+  /** Modules (`-m`) whose arguments are code. */
+  modules?: RegExp;
+  /** Its code is much like a shell's: bare words are commands. */
+  shell_like?: boolean;
 }
 
 const HIDES =
@@ -27,6 +35,7 @@ const python: Language = {
   runs:
     /\b(os\s*\.\s*(system|popen|exec\w*|spawn\w*|posix_spawn\w*)|subprocess|pty\s*\.\s*spawn|commands\s*\.\s*get|popen|from\s+os\s+import|multiprocessing|ctypes|sh\s*\.)/,
   hides: HIDES,
+  modules: /^(timeit|pdb|trace|profile|cProfile|code|runpy|IPython)$/,
 };
 
 const node: Language = {
@@ -36,6 +45,7 @@ const node: Language = {
     { posix: true },
   ),
   code: ["eval", "print"],
+  checks: "check",
   runs:
     /child_process|execa|\bexecSync|\bspawnSync|\bspawn\s*\(|\bexec\s*\(|Bun\s*\.\s*(spawn|\$)|Deno\s*\.\s*(run|Command)|process\s*\.\s*(binding|dlopen)|zx|shelljs|worker_threads/,
   hides:
@@ -44,7 +54,7 @@ const node: Language = {
 
 const perl: Language = {
   grammar: spec(
-    "-e= -E= -M= -m= -I= -i=? -0=? -l=? -F= -a -c -d -n -p -s -S -t -T -u -U -v -w -W -X -h",
+    "-e= -E= -M= -m= -I= -i=? -0=# -l=# -C=# -F= -a -c -d -n -p -s -S -t -T -u -U -v -w -W -X -h",
     {
       posix: true,
     },
@@ -52,18 +62,20 @@ const perl: Language = {
   code: ["e", "E"],
   runs:
     /\bsystem\b|\bexec\b|`|\bqx\b|\bopen\s*\(?[^;|]{0,200}\||\bpopen\b|IPC::|\bfork\b|\bsyscall\b/,
+  edits: "i",
   hides: /\beval\b|\bpack\b|\bunpack\b|MIME::Base64|\bchr\b|\/[a-z]*e[a-z]*\s*;?\s*$/,
 };
 
 const ruby: Language = {
   grammar: spec(
-    "-e= -r= -I= -C= -E= -F= -i=? -0=? -K= -T=? -W=? -x=? -a -c -d -h -l -n -p -s -S -v -w -y",
+    "-e= -r= -I= -C= -E= -F= -i=? -0=# -K= -T=# -W=# -x=? -a -c -d -h -l -n -p -s -S -v -w -y",
     {
       posix: true,
     },
   ),
   code: ["e"],
   runs: /\bsystem\b|\bexec\b|`|%x|\bspawn\b|popen|Open3|\bfork\b|Kernel|PTY/,
+  edits: "i",
   hides: /\beval\b|instance_eval|\bsend\b|public_send|pack\b|unpack|decode64|\.chr\b/,
 };
 
@@ -72,6 +84,7 @@ const php: Language = {
     posix: true,
   }),
   code: ["r", "B", "R", "E"],
+  checks: "l",
   runs: /\b(system|exec|shell_exec|passthru|popen|proc_open|pcntl_exec)\b|`/,
   hides: /\beval\b|base64_decode|\bassert\b|create_function|call_user_func|\bchr\s*\(|\$\w+\s*\(/,
 };
@@ -90,6 +103,20 @@ const other = (options: string, ...code: string[]): Language => ({
     /\bsystem\b|\bexec\b|\bshell\b|\bspawn\b|\bpopen\b|`|\brun\s*\(|start-process|invoke-expression|\biex\b|do shell script/i,
   hides: /\beval\b|base64|-enc/i,
 });
+
+/** Its options are words behind one dash, in any case and cut anywhere. */
+const powershell: Language = {
+  grammar: spec(
+    "-c,-command= -e,-ec,-enc,-encodedcommand= -f,-file= -noprofile -noninteractive -nologo " +
+      "-executionpolicy,-ep= -windowstyle= -workingdirectory,-wd= -inputformat= -outputformat=",
+    { posix: true, single: true },
+  ),
+  code: ["command"],
+  runs:
+    /\b(system|start-process|invoke-\w+|iex|iwr|irm|saps|start-job|new-object|add-type)\b|&\s*["'$({]|\b(remove|clear|set|move|rename|new|stop|format|restart|disable|unregister)-\w+|\b(rm|rd|rmdir|del|erase|ri|mv|move|ren|sc|spps|kill)\b|>/i,
+  hides: /base64|-enc|\$env:|\bdownloadstring\b/i,
+  shell_like: true,
+};
 
 const deno: Language = {
   ...node,
@@ -122,8 +149,8 @@ const LANGUAGES: Record<string, Language> = {
   groovy: other("-e=", "e"),
   scala: other("-e=", "e"),
   elixir: other("-e,--eval= -r= -S=", "eval"),
-  pwsh: other("-c,-Command,--command= -e= -f=", "command"),
-  powershell: other("-c,-Command,--command= -e= -f=", "command"),
+  pwsh: powershell,
+  powershell,
 };
 
 /** The language of an interpreter's name, versions and all. */
@@ -140,19 +167,39 @@ export function isInterpreter(name: string): boolean {
 /** Runs an interpreter: inline code is searched for commands, files are left open. */
 export const runInterpreter: Handler = (argv, call, run) => {
   const language = languageOf(argv[0]!.slice(argv[0]!.lastIndexOf("/") + 1))!;
-  const parsed = readOptions(argv.slice(1), language.grammar);
+  const parsed = readOptions(argumentsOf(argv, language), language.grammar);
+  if (has(parsed, "encodedcommand")) run.doubt("the code that is run is encoded", argv[0]!, call);
   const inline = valuesOf(parsed, ...language.code);
   for (const code of inline) searchCode(code, language, call, run);
+  if (language.edits !== undefined && has(parsed, language.edits)) {
+    for (const path of parsed.operands.slice(inline.length > 0 ? 0 : 1)) {
+      run.touch("write", path, call);
+    }
+  }
   if (inline.length > 0) return ANY;
   return runOperand(parsed, language, call, run);
 };
 
+/** PowerShell reads its options in any case. */
+function argumentsOf(argv: readonly string[], { shell_like = false }: Language): string[] {
+  const args = argv.slice(1);
+  return shell_like ? args.map((arg) => /^-\w+$/.test(arg) ? arg.toLowerCase() : arg) : args;
+}
+
 function runOperand(parsed: Parsed, language: Language, call: Call, run: Runner): string {
   const [file] = parsed.operands;
+  if (language.checks !== undefined && has(parsed, language.checks)) {
+    for (const path of parsed.operands) run.touch("read", path, call, { implied: true });
+    return ANY;
+  }
   const module = parsed.options.some(({ name }) =>
     name === "m" || name === "version" || name === "V"
   );
-  if (module) return ANY;
+  if (module) {
+    const isCode = valuesOf(parsed, "m").some((name) => language.modules?.test(name));
+    if (isCode) { for (const code of parsed.operands) searchCode(code, language, call, run); }
+    return ANY;
+  }
   const text = file === undefined || file === "-" ? call.stdin : run.content(file, call);
   if (text !== null) searchCode(text, language, call, run);
   else if (file !== undefined) {
@@ -184,12 +231,13 @@ function searchCode(code: string, language: Language, call: Call, run: Runner): 
     run.doubt("nobody can know all of the code that is run", show(code).slice(0, 200), call);
   }
   noteFiles(code, call, run);
+  const supposed = { ...call, supposed: true, stdin: "", shell: call.shell.fork() };
+  if (language.shell_like) run.code(code, supposed);
   if (!language.runs.test(code) && !language.hides.test(code)) return;
   const strings = [...code.matchAll(STRINGS)].map((one) =>
     one.slice(1).find((text) => text !== undefined)!
   )
     .map((text) => text.replace(/\\(["'`\\])/g, "$1"));
-  const supposed = { ...call, supposed: true, stdin: "", shell: call.shell.fork() };
   for (const text of strings.slice(0, 40)) if (/\s/.test(text)) run.code(text, supposed);
   for (let at = 0; at < Math.min(strings.length, 40); at++) {
     if (/^[\w./-]+$/.test(strings[at]!)) run.command(strings.slice(at, at + 12), supposed);

@@ -32,6 +32,7 @@ export class Interpreter {
     let printed = "";
     for (const statement of statements) {
       if (this.recorder.isFull(call)) break;
+      if (statement.background) this.recorder.found.goes_on = true;
       const inner = statement.background ? { ...call, shell: call.shell.fork() } : call;
       printed += this.node(statement.command, inner);
       this.#unsureFolder(call);
@@ -48,6 +49,10 @@ export class Interpreter {
   /** Runs one node of the tree; what it prints. */
   node(node: SyntaxNode, call: Call): string {
     this.recorder.spend(4);
+    return this.recorder.descend(() => this.#node(node, call));
+  }
+
+  #node(node: SyntaxNode, call: Call): string {
     switch (node.type) {
       case "Command":
         return this.runSimple(node, call, this);
@@ -96,6 +101,7 @@ export class Interpreter {
       case "Select":
         return this.#for(node, call);
       case "ArithmeticFor":
+        this.recorder.spend((node.body.pos - node.pos) / 2);
         reckon(node.initialize, call, this);
         return this.#loop(call, (inner) => {
           reckon(node.test, inner, this);
@@ -109,6 +115,7 @@ export class Interpreter {
         runTest(node.expression, call, this);
         return "";
       case "ArithmeticCommand":
+        this.recorder.spend((node.end - node.pos) / 2);
         reckon(node.expression, call, this);
         return "";
       default:
@@ -250,6 +257,7 @@ export class Interpreter {
 
   /** A substitution runs in a shell of its own. */
   substitution(script: ParsedScript, call: Call): string {
+    this.recorder.spend(8);
     if (script.errors?.length) {
       this.recorder.doubt("a substitution cannot be read", call.text, call);
     }
@@ -257,6 +265,7 @@ export class Interpreter {
   }
 
   #connect(script: ParsedScript, operator: "<" | ">", call: Call): string {
+    this.recorder.spend(8);
     const name = `/dev/fd/${63 - (this.#pipelines++ % 32)}`;
     const stdin = operator === ">" ? ANY : call.stdin;
     const printed = this.#statements(script.commands, {

@@ -1,10 +1,12 @@
 import { ANY, isStatic, isWild, SPLIT } from "../holes.ts";
 
-/** How a program reads its options. Written as `-f,--force -e,--exclude= --color=?`. */
+/** How a program reads its options. Written as `-f,--force -e,--exclude= --color=? -0=#`. */
 export interface Spec {
   /** Every spelling, without dashes for long ones too, to the option's one name. */
   short: Map<string, Option>;
   long: Map<string, Option>;
+  /** Some of the short ones have two letters. */
+  pairs: boolean;
   /** Long options with one dash (`find -delete`, `java -jar`): no clusters. */
   single: boolean;
   /** The first operand ends the options (wrappers, `sh`, `ssh`). */
@@ -13,7 +15,8 @@ export interface Spec {
 
 export interface Option {
   name: string;
-  value: "none" | "required" | "optional";
+  /** Digits stand right behind the letter, and other letters may follow them (`perl -0777pe`). */
+  value: "none" | "required" | "optional" | "digits";
 }
 
 /** A program's arguments, read. */
@@ -33,6 +36,7 @@ export function spec(text: string, how: { single?: boolean; posix?: boolean } = 
   const made: Spec = {
     short: new Map(),
     long: new Map(),
+    pairs: false,
     single: how.single ?? false,
     posix: how.posix ?? false,
   };
@@ -40,14 +44,24 @@ export function spec(text: string, how: { single?: boolean; posix?: boolean } = 
   return made;
 }
 
+const VALUES: Record<string, Option["value"]> = {
+  "": "none",
+  "=": "required",
+  "=?": "optional",
+  "=#": "digits",
+};
+
 function addOption(made: Spec, row: string): void {
-  const value = row.endsWith("=?") ? "optional" : row.endsWith("=") ? "required" : "none";
-  const names = row.replace(/=\??$/, "").split(",");
+  const value = VALUES[/=[?#]?$/.exec(row)?.[0] ?? ""]!;
+  const names = row.replace(/=[?#]?$/, "").split(",");
   const option: Option = { name: names.at(-1)!.replace(/^-+/, ""), value };
   for (const name of names) {
     if (name.startsWith("--")) made.long.set(name.slice(2), option);
     else if (made.single && name.length > 2) made.long.set(name.slice(1), option);
-    else made.short.set(name.slice(1), option);
+    else {
+      made.short.set(name.slice(1), option);
+      made.pairs ||= name.length > 2;
+    }
   }
 }
 
@@ -121,14 +135,24 @@ function findLong(written: string, grammar: Spec): Option | undefined {
 }
 
 function readCluster(letters: string, queue: string[], grammar: Spec, parsed: Parsed): void {
+  const seen = new Set<string>();
   for (let at = 0; at < letters.length; at++) {
-    const two = letters.slice(at, at + 2);
+    const two = grammar.pairs ? letters.slice(at, at + 2) : "";
     const letter = two.length === 2 && grammar.short.has(two) ? two : letters[at]!;
+    if (letter.length === 1 && seen.has(letter)) continue;
     const option = grammar.short.get(letter);
     at += letter.length - 1;
-    const rest = letters.slice(at + 1);
     if (!option || option.value === "none") {
+      // Said once or a thousand times, it is one option.
       parsed.options.push({ name: option?.name ?? letter, value: null });
+      seen.add(letter);
+      continue;
+    }
+    const rest = letters.slice(at + 1);
+    if (option.value === "digits") {
+      const digits = /^(?:x[0-9a-fA-F]+|\d*)/.exec(rest)![0];
+      parsed.options.push({ name: option.name, value: digits });
+      at += digits.length;
       continue;
     }
     const value = rest !== "" ? rest : option.value === "required" ? queue.shift() ?? null : null;

@@ -6,11 +6,12 @@ import { formatPrintf, unescape } from "./printf.ts";
 
 /** What programs print that only rework text: the road on which hidden code travels. */
 export const OUTPUTS: Record<string, Handler> = {
-  echo: (argv) => {
+  echo: (argv, call) => {
     const flags = argv.slice(1).findIndex((arg) => !/^-[neE]+$/.test(arg));
     const from = flags < 0 ? argv.length : flags + 1;
     const options = argv.slice(1, from).join("");
     const text = argv.slice(from).join(" ");
+    if (call.shell.plain && text.includes("\\")) return ANY;
     return (options.includes("e") ? unescape(text) : text) + (options.includes("n") ? "" : "\n");
   },
   printf: (argv) => formatPrintf(argv[1] === "--" ? argv.slice(2) : argv.slice(1)),
@@ -166,7 +167,9 @@ function fromHex(text: string): string {
 }
 
 function fromBytes(binary: string): string {
-  return new TextDecoder().decode(Uint8Array.from(binary, (char) => char.charCodeAt(0)));
+  const bytes = new Uint8Array(binary.length);
+  for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
+  return new TextDecoder().decode(bytes);
 }
 
 const TR = spec("-d,--delete -s,--squeeze-repeats -c,-C,--complement -t");

@@ -7,6 +7,8 @@ const linter = row("none", "--fix --write --check -o,--output= --output-file=", 
   writes: ["output-file"],
 });
 
+const sevenZip = row("none", "-o= -p= -t= -m= -x= -i= -w= -y -r -bd -so -si", { writes: ["o"] });
+
 /** Programs that are known, one row each. */
 export const ROWS: Record<string, Row> = {
   ...FILE_ROWS,
@@ -28,7 +30,12 @@ export const ROWS: Record<string, Row> = {
   bzip2: row("writes", "-c -d -f -k -q -s -t -v -z"),
   xz: row("writes", "-c -d -f -k -l -q -t -T= -v -z -S= -F= -0 -9 -e"),
   zstd: row("writes", "-c -d -f -k -l -o= -q -r -t -T= -v -D= --rm -19", { writes: ["o"] }),
-  "7z": none,
+  "7z": sevenZip,
+  "7za": sevenZip,
+  "7zr": sevenZip,
+  "7zz": sevenZip,
+  ar: row("reads", "--output= -o", { writes: ["output"] }),
+  unar: row("reads", "-o,-output-directory= -f -D -d -p= -e= -q", { writes: ["output-directory"] }),
   cpio: row(
     "none",
     "-i -o -p -d -m -u -v -t -F,--file= -D,--directory= -E= -H= -R= --rsh-command= -I= -O=",

@@ -10,6 +10,10 @@ export function reckon(
   interpreter: Interpreter,
 ): void {
   if (!expression) return;
+  interpreter.recorder.descend(() => reckonPart(expression, call, interpreter));
+}
+
+function reckonPart(expression: ArithmeticExpression, call: Call, interpreter: Interpreter): void {
   if (expression.type === "ArithmeticCommandExpansion") {
     if (expression.script) interpreter.substitution(expression.script, call);
   } else if (expression.type === "ArithmeticWord") {
@@ -38,7 +42,11 @@ export function runTest(expression: TestExpression, call: Call, interpreter: Int
     return;
   }
   if (expression.type !== "TestBinary") {
-    forEachChild(expression, (one) => runTest(one as TestExpression, call, interpreter));
+    const { recorder } = interpreter;
+    forEachChild(
+      expression,
+      (one) => recorder.descend(() => runTest(one as TestExpression, call, interpreter)),
+    );
     return;
   }
   const texts = [expression.left, expression.right].flatMap((word) => expandText(word, context));

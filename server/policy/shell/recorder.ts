@@ -8,11 +8,12 @@ import type { Effect, Understanding } from "./unit.ts";
 /** Bounds on what is followed; beyond them a person decides. */
 export const RUN_LIMITS = {
   commands: 400,
-  effects: 400,
+  effects: 300,
   depth: 12,
   words: 1_000,
   text: 65_536,
-  work: 6_000,
+  work: 3_500,
+  tree: 200,
 } as const;
 
 /** Thrown when a bound is passed; what has been found until then stays. */
@@ -20,15 +21,30 @@ export class Overload extends Error {}
 
 /** Notes what is found while a script is followed. */
 export class Recorder {
-  readonly found: Understanding = { units: [], effects: [], doubts: [], unresolved: [] };
+  readonly found: Understanding = {
+    units: [],
+    effects: [],
+    doubts: [],
+    unresolved: [],
+    goes_on: false,
+  };
   readonly #seen = new Set<string>();
   #commands = 0;
   #work = 0;
+  #depth = 0;
 
   /** Counts work done; a command that takes too much of it is not followed further. */
   spend(work: number): void {
     this.#work += work;
     if (this.#work > RUN_LIMITS.work) throw new Overload("it is too much to follow");
+  }
+
+  /** Goes one level deeper; a tree that could end the stack is not followed further. */
+  descend<T>(inner: () => T): T {
+    if (++this.#depth > RUN_LIMITS.tree) throw new Overload("it nests too deep");
+    const done = inner();
+    this.#depth--;
+    return done;
   }
 
   /** Counts one more command; true when the bound is reached. */
@@ -40,8 +56,10 @@ export class Recorder {
 
   /** A program that would run. */
   note(argv: readonly string[], call: Call, passive = false): void {
-    const key = `${call.supposed} ${argv.join("\0")} ${JSON.stringify(call.pipes)}`;
+    const pipes = call.pipes.map(({ pipeline, stage }) => `${pipeline}.${stage}`).join();
+    const key = `${call.supposed} ${argv.join("\0")} ${pipes}`;
     if (!this.#isNew(key)) return;
+    this.spend(argv.length / 8);
     const program = baseName(argv[0] ?? "");
     this.found.units.push({
       argv: [...argv],
@@ -49,6 +67,7 @@ export class Recorder {
       pipes: call.pipes,
       passive: passive || call.supposed || call.task,
       supposed: call.supposed,
+      task: call.task,
       text: call.text,
     });
   }
@@ -57,6 +76,7 @@ export class Recorder {
   touch(op: Effect["op"], path: string, call: Call, how: Partial<Effect> = {}): void {
     if (call.remote || call.supposed || path === "") return;
     if (call.task) how = { ...how, implied: true };
+    this.spend(path.length / 8);
     this.#add({ op, path: absolutePath(path, call.shell.cwd), ...how });
     if (path.startsWith("/")) return;
     for (const folder of call.shell.otherFolders) {

@@ -21,7 +21,7 @@ export function redirect(
   let stdin: string | null = null;
   const captures: ((printed: string) => string)[] = [];
   for (const one of redirects) {
-    context.spend(4);
+    context.spend(8);
     if (one.type === "HereDoc") stdin = hereDoc(one, context);
     else if (one.type === "HereString") {
       stdin = one.target ? `${only(expandText(one.target, context))}\n` : ANY;

@@ -1,6 +1,6 @@
 import { GateError } from "../../errors.ts";
 import { compileSegment, GLOB_LIMITS, type Match, matchSegment, type Segment } from "../glob.ts";
-import { isWild } from "../holes.ts";
+import { isStatic, isWild } from "../holes.ts";
 import { type Read, readCommand } from "./grammar.ts";
 import type { Unit } from "./unit.ts";
 
@@ -93,6 +93,20 @@ export function compareUnit(
   return best;
 }
 
+/**
+ * Whether the pattern says all there is to say of the unit: as an allow rule, and no option, and
+ * without a final `*` no operand, that it does not name.
+ */
+export function spellsOut(pattern: CommandPattern, unit: Unit): boolean {
+  const [stage, ...more] = pattern;
+  if (!stage || more.length > 0 || !unit.argv.every(isStatic)) return false;
+  if (compareStage(stage, unit, false) !== "yes") return false;
+  const { options, operands } = unit.read;
+  const isNamed = (given: Read["options"][number]) =>
+    stage.read.options.some((wanted) => gives({ options: [given] }, wanted));
+  return options.every(isNamed) && (stage.open || operands.length === stage.operands.length);
+}
+
 /** The earlier stages of a pipeline rule, in order, gaps allowed. */
 function compareEarlier(
   stages: CommandPattern,
@@ -173,7 +187,10 @@ function compareOptions(stage: Stage, read: Read, wild: boolean): Match {
   return read.wild || wild ? "maybe" : "no";
 }
 
-function gives(read: Read, wanted: { name: string; value: string | null }): boolean {
+function gives(
+  read: Pick<Read, "options">,
+  wanted: { name: string; value: string | null },
+): boolean {
   return read.options.some(({ name, value }) =>
     name === wanted.name &&
     (wanted.value === null || wanted.value === "" ||

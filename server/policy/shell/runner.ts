@@ -2,7 +2,8 @@ import { parse } from "unbash";
 import { ANY, asOneWord, isStatic, isWild, show } from "../holes.ts";
 import { BUILTINS } from "./builtins.ts";
 import type { Call, Handler, Runner } from "./call.ts";
-import { hasStrayOpener, isStrange, refuseCode } from "./guards.ts";
+import { dashedCommand } from "./git.ts";
+import { endsOpen, hasStrayOpener, isStrange, refuseCode } from "./guards.ts";
 import type { Interpreter } from "./interpreter.ts";
 import { absolutePath } from "./paths.ts";
 import { runProgram } from "./program.ts";
@@ -29,7 +30,7 @@ export class TableRunner implements Runner {
       this.doubt("code runs code too many times over", source.slice(0, 80), call);
       return ANY;
     }
-    this.recorder.spend(10 + source.length / 64);
+    this.recorder.spend(10 + source.length / 32);
     if (isWild(source) || /[\uFDD4-\uFDD6]/.test(source)) {
       this.recorder.unresolved(source, call);
       this.doubt("nobody can know all of the code that is run", show(source).slice(0, 200), call);
@@ -47,7 +48,7 @@ export class TableRunner implements Runner {
       );
     }
     const script = parse(source);
-    if (script.errors?.length || hasStrayOpener(source, script)) {
+    if (script.errors?.length || endsOpen(source) || hasStrayOpener(source, script)) {
       this.doubt(
         "code that is run cannot be read with certainty",
         show(source).slice(0, 200),
@@ -86,6 +87,8 @@ export class TableRunner implements Runner {
       this.note(argv, call, builtin.passive);
       return builtin.run(argv, call, this);
     }
+    const dashed = dashedCommand(name);
+    if (dashed !== null) this.command(["git", dashed, ...argv.slice(1)], call);
     const wrapper = own(WRAPPERS, name);
     const special: Handler | undefined = own(SPECIALS, name);
     this.note(argv, call, wrapper?.passive ?? onlyStarts(name, argv));

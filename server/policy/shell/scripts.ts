@@ -28,19 +28,30 @@ export function runShell(argv: readonly string[], call: Call, run: Runner): stri
   const parsed = readOptions(plusOptions(argv.slice(1)), SHELL);
   const shell = call.shell.fork();
   const inner = { ...call, shell, stdin: call.stdin };
+  shell.plain = PLAIN_SHELLS.test(argv[0]!);
   for (const path of valuesOf(parsed, "rcfile", "init-file")) runFile(path, inner, run);
   if (parsed.options.some(({ name }) => name === "version" || name === "help")) return "";
   const [first, ...rest] = parsed.operands;
   if (parsed.options.some(({ name }) => name === "c")) {
     shell.program = rest[0] ?? argv[0]!;
     shell.positional = rest.slice(1);
-    return first === undefined ? "" : run.code(first, inner);
+    return first === undefined ? "" : runCode(first, inner, run);
   }
   const fromInput = parsed.options.some(({ name }) => name === "s") || first === undefined;
   shell.positional = fromInput ? parsed.operands : rest;
-  if (fromInput || first === "-") return run.code(call.stdin, { ...inner, stdin: "" });
+  if (fromInput || first === "-") return runCode(call.stdin, { ...inner, stdin: "" }, run);
   shell.program = first;
   return runFile(first, inner, run);
+}
+
+/** Shells that may be dash. */
+const PLAIN_SHELLS = /(^|\/)(sh|dash|ash)$/;
+
+function runCode(code: string, call: Call, run: Runner): string {
+  if (call.shell.plain && code.includes("$'")) {
+    run.doubt("one shell reads $'…' as another text than the next", code.slice(0, 200), call);
+  }
+  return run.code(code, call);
 }
 
 /** `+x` switches an option off; `+O name` takes a value. */

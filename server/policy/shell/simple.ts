@@ -30,7 +30,7 @@ export function runSimple(
   }
   const before = assignments.map((one) => [one.name, call.shell.variables.get(one.name)] as const);
   for (const one of assignments) {
-    context.spend(2);
+    context.spend(4);
     assign(one, context, inner, runner);
   }
   const printed = runAll(lists, inner, runner);

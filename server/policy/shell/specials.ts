@@ -39,6 +39,7 @@ const runPager: Handler = (argv, call, run) => {
 };
 
 const sqlShell = runClient(/\\!\s*([^\n;]+)|^\s*\.(?:shell|system)\s+([^\n]+)/gm);
+const mysqlShell = runClient(/\\!\s*([^\n;]+)|(?:^|;)\s*system\s+([^\n]+)/gim);
 const gdbShell = runClient(/^\s*(?:shell|!|pipe\s+[^|]*\|)\s*([^\n]+)/gm);
 const editor = runEditor;
 
@@ -68,6 +69,7 @@ export const SPECIALS: Record<string, Handler> = {
   fdfind: runFd,
   parallel: runParallel,
   git: runGit,
+  hub: (argv, call, run) => run.command(["git", ...argv.slice(1)], call),
   make: runMake,
   gmake: runMake,
   npm: runNodeManager,
@@ -91,8 +93,8 @@ export const SPECIALS: Record<string, Handler> = {
   nvim: editor,
   emacs: editor,
   psql: sqlShell,
-  mysql: sqlShell,
-  mariadb: sqlShell,
+  mysql: mysqlShell,
+  mariadb: mysqlShell,
   sqlite3: sqlShell,
   sqlite: sqlShell,
   gdb: runDebugger,
@@ -100,6 +102,9 @@ export const SPECIALS: Record<string, Handler> = {
   at: runLater,
   batch: runLater,
   crontab: runCrontab,
+  capsh: runCapsh,
+  schtasks: runScheduled,
+  "schtasks.exe": runScheduled,
   tar: runTar,
   gtar: runTar,
   bsdtar: runTar,
@@ -112,6 +117,20 @@ function runDebugger(argv: readonly string[], call: Call, run: Runner): string {
   const at = argv.findIndex((arg) => arg === "--args" || arg === "--");
   if (at > 0) run.command(argv.slice(at + 1), call);
   return gdbShell(argv, call, run);
+}
+
+/** `capsh … -- …`: the rest is for a shell. */
+function runCapsh(argv: readonly string[], call: Call, run: Runner): string {
+  const at = argv.indexOf("--");
+  return at < 0 ? ANY : runShell(["bash", ...argv.slice(at + 1)], call, run);
+}
+
+/** `schtasks /create /tr command`. */
+function runScheduled(argv: readonly string[], call: Call, run: Runner): string {
+  const at = argv.findIndex((arg) => /^[/-]tr$/i.test(arg));
+  if (at < 0) return ANY;
+  run.doubt("a schedule is changed", argv.join(" "), call);
+  return run.code(argv[at + 1] ?? ANY, { ...call, stdin: "", shell: call.shell.fork() });
 }
 
 const TAR = spec(

@@ -25,6 +25,8 @@ export class Shell {
   /** `$1` and what follows it. */
   positional: string[] = [];
   program = "bash";
+  /** It may be dash: `$'…'` is nothing special to it, and its `echo` reads backslashes. */
+  plain = false;
   /** Files that the script itself has written, with what is in them. */
   files = new Map<string, string>();
   /** Folders it may be in instead, because nobody can see whether a `cd` succeeds. */
@@ -43,6 +45,7 @@ export class Shell {
     copy.aliases = new Map(this.aliases);
     copy.positional = this.positional;
     copy.program = this.program;
+    copy.plain = this.plain;
     copy.files = new Map(this.files);
     copy.otherFolders = [...this.otherFolders];
     copy.folders = [...this.folders];

@@ -184,6 +184,7 @@ export const SUBWRAPPERS: Record<string, Group> = {
     "exec-file": wrapper("", { skip: 1, joined: true }),
   }),
   devbox: group("", { run: scripted }),
+  launchctl: group("", { submit: wrapper("-l= -p= -o= -e=") }),
   tmux: group("-L= -S= -f= -u -2", {
     "new-session": wrapper("-d -A -s= -n= -c= -t= -x= -y= -e= -F= -P", { joined: true }),
     new: wrapper("-d -A -s= -n= -c= -t= -x= -y= -e= -F= -P", { joined: true }),

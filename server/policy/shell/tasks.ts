@@ -5,7 +5,8 @@ import { quote } from "./quote.ts";
 
 const NODE_OPTIONS = spec(
   "-C,--dir,--prefix,--cwd= -w,--workspace= -F,--filter= --loglevel= -s,--silent -r,--recursive --if-present " +
-    "--workspaces -p,--package= -c,--call,--shell-mode= --yes -y --no -i --bun --node-options=",
+    "--workspaces -p,--package= -c,--call,--shell-mode= --yes -y --no -i --bun --node-options= " +
+    "--script-shell=",
   { posix: true },
 );
 
@@ -20,6 +21,7 @@ export const runNodeManager: Handler = (argv, call, run) => {
   const [verb, ...more] = rest;
   if (verb === undefined) return ANY;
   const options = splitCommand(more, NODE_OPTIONS, 0);
+  for (const value of scriptShells(argv)) toldToRun("script-shell", value, call, run);
   const elsewhere = has(parsed, "cwd", "workspace", "filter", "recursive");
   if (EXEC.has(verb)) {
     for (const code of valuesOf(options.parsed, "shell-mode")) {
@@ -28,7 +30,11 @@ export const runNodeManager: Handler = (argv, call, run) => {
     return options.rest.length > 0 ? run.command(options.rest, call) : ANY;
   }
   if (verb === "explore" && more.length > 1) return run.command(afterDashes(more.slice(1)), call);
-  if (verb === "config" || verb === "set" || verb === "c") return ANY;
+  if (verb === "config" || verb === "set" || verb === "c") {
+    const [, key = "", value = ""] = /^([\w-]+)(?:=(.*))?$/s.exec(settingOf(verb, more)) ?? [];
+    toldToRun(key, value, call, run);
+    return ANY;
+  }
   const task = RUN.has(verb)
     ? options.rest[0]
     : OWN_TASKS.has(verb) || bare(argv)
@@ -38,6 +44,35 @@ export const runNodeManager: Handler = (argv, call, run) => {
   const given = RUN.has(verb) ? options.rest.slice(1) : more;
   return runTask(task === "t" || task === "tst" ? "test" : task, afterDashes(given), call, run);
 };
+
+/** `--script-shell`, which may stand anywhere. */
+function scriptShells(argv: readonly string[]): string[] {
+  const end = argv.indexOf("--");
+  const options = end < 0 ? argv : argv.slice(0, end);
+  return options.flatMap((arg, at) => {
+    const value = /^--script-shell(?:=(.*))?$/s.exec(arg);
+    return value ? [value[1] ?? argv[at + 1] ?? ANY] : [];
+  });
+}
+
+/** What `npm config set key value` sets, as `key=value`. */
+function settingOf(verb: string, words: readonly string[]): string {
+  const given = verb === "set" ? words : words[0] === "set" ? words.slice(1) : [];
+  const plain = given.filter((word) => !word.startsWith("-"));
+  return plain[0]?.includes("=") ? plain[0] : plain.slice(0, 2).join("=");
+}
+
+/** Settings of package managers whose value they run. */
+const RUN_KEYS =
+  /^(script-shell|scriptShell|shell|editor|git|node-options|init-module|viewer|browser|yarnPath|yarn-path)$/;
+
+function toldToRun(key: string, value: string, call: Call, run: Runner): void {
+  if (
+    !RUN_KEYS.test(key) || /^(\/bin\/|\/usr\/bin\/)?(sh|bash|zsh)$|^(true|false|null|)$/.test(value)
+  ) return;
+  run.code(value, { ...call, supposed: true, stdin: "" });
+  run.doubt(`the setting "${key}" decides what is run`, `${key}=${show(value)}`, call);
+}
 
 /** `yarn build` and `pnpm build` run the task without saying `run`. */
 function bare(argv: readonly string[]): boolean {

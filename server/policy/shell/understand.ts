@@ -1,6 +1,6 @@
 import { parse } from "unbash";
 import type { Call } from "./call.ts";
-import { hasStrayOpener, isStrange, refuseText } from "./guards.ts";
+import { endsOpen, hasStrayOpener, isStrange, refuseText } from "./guards.ts";
 import { Interpreter } from "./interpreter.ts";
 import { Overload, Recorder } from "./recorder.ts";
 import { TableRunner } from "./runner.ts";
@@ -16,20 +16,23 @@ export interface Setting {
   script?: (name: string, cwd: string) => string | null;
 }
 
+/** How the doubt begins about a command that nobody has read to its end. */
+export const UNREAD = "The command cannot be read to its end: ";
+
 /** Reads a command: what runs, what is touched, what nobody can know. Never throws. */
 export function understand(source: string, setting: Setting): Understanding {
   const recorder = new Recorder();
   const call = topCall(source, setting);
   const refused = refuseText(source);
   if (refused) {
-    recorder.doubt(`The command is not read: ${refused}`, call.text, call);
+    recorder.doubt(`${UNREAD}${refused}`, call.text, call);
     return recorder.found;
   }
   try {
     follow(source, call, recorder, setting);
   } catch (error) {
     const why = error instanceof Overload ? error.message : "it nests too deep";
-    recorder.doubt(`The command could not be followed to its end: ${why}`, call.text, call);
+    recorder.doubt(`${UNREAD}${why}`, call.text, call);
   }
   return recorder.found;
 }
@@ -51,9 +54,10 @@ function follow(source: string, call: Call, recorder: Recorder, setting: Setting
   if (isStrange(source)) {
     recorder.doubt("It has a control character or an unusual blank", call.text, call);
   }
+  if (endsOpen(source)) recorder.doubt("It ends in a backslash", call.text, call);
   const script = parse(source);
   if (script.errors?.length) {
-    recorder.doubt(`The command cannot be read: ${script.errors[0]!.message}`, call.text, call);
+    recorder.doubt(`${UNREAD}${script.errors[0]!.message}`, call.text, call);
   }
   if (hasStrayOpener(source, script)) {
     recorder.doubt("Quoted text may be run a second time", call.text, call);

@@ -10,6 +10,8 @@ export interface Unit {
   passive: boolean;
   /** It stands in text that may or may not be run: a rule that matches holds it, no more. */
   supposed: boolean;
+  /** It stands in the script of a task, for which whatever starts the task answers. */
+  task: boolean;
   /** The part of the text it was found in. */
   text: string;
 }
@@ -38,4 +40,6 @@ export interface Understanding {
   doubts: Doubt[];
   /** Parts whose value nobody can know from the text. */
   unresolved: string[];
+  /** A part of it is started with `&`, and may outlive it. */
+  goes_on: boolean;
 }

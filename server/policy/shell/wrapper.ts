@@ -107,8 +107,10 @@ function commandOf(
       ? text.split(/\s+/).filter(Boolean).map((word) => word.replace(/['"]/g, ""))
       : [ANY]
   );
-  const words = [...valuesOf(parsed, ...row.program), ...split, ...rest];
-  while (row.assigns && /^[A-Za-z_]\w*=/.test(words[0] ?? "")) {
+  const programs = valuesOf(parsed, ...row.program).flatMap((text) => text.split(/\s+/));
+  const words = [...programs, ...split, ...rest];
+  // Whatever the name: env takes even "=1" for a variable, and runs what comes after it.
+  while (row.assigns && words[0]?.includes("=")) {
     const [name, value] = cut(words.shift()!);
     checkVariable(name, value, call, run);
     call.shell.assign(name, [value]);

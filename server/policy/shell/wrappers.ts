@@ -104,6 +104,10 @@ export const WRAPPERS: Record<string, Wrapper> = {
   "dbus-run-session": wrapper("--config-file= --dbus-daemon=", { passive }),
   caffeinate: wrapper("-d -i -m -s -u -t= -w=", { passive }),
   winpty: wrapper("-X= --mouse", { passive }),
+  screen: wrapper(
+    "-S= -p= -d -m -D -r -R -x -X= -L -T= -c= -e= -h= -t= -U -q -a -A -i -l -O -s= -w -ls",
+    { shellWith: ["X"] },
+  ),
   strace: trace,
   ltrace: trace,
   dtruss: trace,

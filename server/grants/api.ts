@@ -1,0 +1,26 @@
+import { Hono } from "hono";
+import type { AppEnv } from "../context.ts";
+import { describe } from "../openapi.ts";
+import { json, query } from "../validate.ts";
+import { Grant, GrantList, GrantPreview, GrantPreviewInput, GrantQuery } from "./schema.ts";
+
+/** `/api/grants`. */
+export const grantsApi = new Hono<AppEnv>()
+  .get(
+    "/",
+    describe("Remembered decisions, newest first", GrantList),
+    query(GrantQuery),
+    async (c) => c.json(await c.var.project.grants.list(c.req.valid("query"))),
+  )
+  .post(
+    "/preview",
+    describe(
+      "What could be remembered of a held action, and what it would have allowed",
+      GrantPreview,
+    ),
+    json(GrantPreviewInput),
+    async (c) => c.json(await c.var.project.grants.preview(c.req.valid("json"), c.var.caller)),
+  )
+  .delete("/:id", describe("Revoke a remembered decision", Grant), async (c) => {
+    return c.json(await c.var.project.grants.revoke(c.req.param("id"), c.var.caller));
+  });

@@ -1,0 +1,87 @@
+import { requireReviewer } from "../actions/record.ts";
+import type { ActionServices } from "../actions/services.ts";
+import type { Caller } from "../auth/schema.ts";
+import { DEFAULT_LIMIT, readCursor, toPage } from "../db/cursor.ts";
+import { GateError } from "../errors.ts";
+import type { PolicyTestInput, PolicyTestResult } from "../policy/schema.ts";
+import { consultGrants } from "./consult.ts";
+import { previewGrants } from "./preview.ts";
+import type { Grant, GrantList, GrantPreview, GrantPreviewInput, GrantQuery } from "./schema.ts";
+import { findGrant, type GrantRow, listGrants, publicGrant, revokeGrant } from "./store.ts";
+
+/** The remembered decisions of one project. They are made by approving, and used by submitting. */
+export class Grants {
+  readonly #services: ActionServices;
+
+  constructor(services: ActionServices) {
+    this.#services = services;
+  }
+
+  /** One page of grants, newest first. */
+  async list(query: GrantQuery): Promise<GrantList> {
+    const limit = query.limit ?? DEFAULT_LIMIT;
+    const page = { before: readCursor(query.cursor), limit: limit + 1, now: this.#now() };
+    const { items, next_cursor } = toPage(
+      await listGrants(this.#services.ledger, query, page),
+      limit,
+    );
+    return { items: items.map(publicGrant), next_cursor };
+  }
+
+  /** What could be remembered of a held action; saves nothing. */
+  async preview(input: GrantPreviewInput, caller: Caller): Promise<GrantPreview> {
+    requireReviewer(caller, "look at what can be remembered");
+    return await previewGrants(this.#services, input);
+  }
+
+  /** Ends a grant at once. @throws GateError `not_found`, and `conflict` when it is over already */
+  async revoke(id: string, caller: Caller): Promise<Grant> {
+    requireReviewer(caller, "revoke a grant");
+    const grant = await this.#load(id);
+    const { ledger, environment } = this.#services;
+    const by = { revoke_id: environment.id(), by: caller.id, now: this.#now() };
+    const { update, when } = revokeGrant(grant, by);
+    const { pattern, digest, uses, max_uses } = grant;
+    const { events } = await ledger.commit({
+      statements: [update],
+      when,
+      events: [{
+        session_id: grant.session_id,
+        action_id: grant.action_id,
+        type: "grant.revoked",
+        actor: { kind: "reviewer", id: caller.id },
+        data: { grant_id: id, pattern, digest, uses, max_uses },
+      }],
+    });
+    const now = await this.#load(id);
+    if (events.length > 0) return publicGrant(now);
+    throw new GateError("conflict", `Cannot revoke grant "${id}": it is ${WORDS[now.state]}`, {
+      fields: { state: now.state },
+    });
+  }
+
+  /** What policy says, once remembered decisions are asked too; takes no use of any. */
+  async consult(input: PolicyTestInput, said: PolicyTestResult): Promise<PolicyTestResult> {
+    return await consultGrants(this.#services, input, said);
+  }
+
+  async #load(id: string): Promise<GrantRow> {
+    const found = /^[0-9a-f-]{36}$/.test(id)
+      ? await findGrant(this.#services.ledger, id, this.#now())
+      : null;
+    if (found) return found;
+    const shown = JSON.stringify(id.toWellFormed().slice(0, 100));
+    throw new GateError("not_found", `Cannot find grant ${shown} in this project`);
+  }
+
+  #now(): string {
+    return new Date(this.#services.environment.now()).toISOString();
+  }
+}
+
+const WORDS = {
+  live: "live",
+  used_up: "used up",
+  expired: "expired",
+  revoked: "revoked already",
+} as const;

@@ -1,0 +1,185 @@
+import type { Plan } from "../actions/plan.ts";
+import type { Action } from "../actions/schema.ts";
+import type { Ledger, Row, Statement, Value } from "../db/ledger.ts";
+import type { Grant, GrantQuery } from "./schema.ts";
+
+/** A grant with what it takes to use it. */
+export interface GrantRow extends Grant {
+  seq: number;
+  /** What the approved command would have run: only the same content is meant. */
+  scripts: { path: string; sha256: string }[];
+}
+
+/** What a new grant is made of. */
+export type NewGrant = Omit<
+  GrantRow,
+  "seq" | "uses" | "last_used_at" | "revoked_at" | "revoked_by" | "state"
+>;
+
+const COLUMNS =
+  `id, seq, project_id, scope, session_id, action_id, digest, pattern, access, tool, path,
+  command, questions, scripts, given_by, created_at, expires_at, max_uses, uses, last_used_at,
+  revoked_at, revoked_by`;
+
+const HAS_ENDED = `(scope = 'session' AND EXISTS (SELECT 1 FROM sessions
+  WHERE sessions.project_id = grants.project_id AND sessions.id = grants.session_id
+    AND sessions.ended_at IS NOT NULL))`;
+
+/** Takes one argument: now. */
+const STATE = `CASE WHEN revoked_at IS NOT NULL THEN 'revoked' WHEN uses >= max_uses THEN 'used_up'
+  WHEN expires_at <= ? OR ${HAS_ENDED} THEN 'expired' ELSE 'live' END`;
+
+const USABLE = `revoked_at IS NULL AND uses < max_uses AND expires_at > ? AND NOT ${HAS_ENDED}`;
+
+/** More than any action could be allowed by; `MOST_LIVE` keeps the number below it. */
+const MOST_CANDIDATES = 1_000;
+
+/** Inserts a grant with the next number where `only` holds. */
+export function insertGrant(grant: NewGrant, only: Statement): Statement {
+  const fields = Object.entries({
+    ...grant,
+    questions: JSON.stringify(grant.questions),
+    scripts: JSON.stringify(grant.scripts),
+  });
+  return {
+    sql: `INSERT INTO grants (${fields.map(([name]) => name).join(", ")}, seq)
+      SELECT ${fields.map(() => "?").join(", ")},
+        (SELECT coalesce(max(seq), 0) + 1 FROM grants WHERE project_id = ?)
+      WHERE EXISTS (${only.sql})`,
+    args: [...fields.map(([, value]) => value), grant.project_id, ...only.args],
+  };
+}
+
+/** Takes one use, where it still is there to be taken: the count is the one that was seen. */
+export function takeUse(
+  { project_id, id, uses }: GrantRow,
+  { use_id, now }: { use_id: string; now: string },
+): { take: Statement; only: Statement } {
+  return {
+    take: {
+      sql: `UPDATE grants SET uses = uses + 1, use_id = ?, last_used_at = ?
+        WHERE project_id = ? AND id = ? AND uses = ? AND ${USABLE}`,
+      args: [use_id, now, project_id, id, uses, now],
+    },
+    only: {
+      sql: "EXISTS (SELECT 1 FROM grants WHERE project_id = ? AND id = ? AND use_id = ?)",
+      args: [project_id, id, use_id],
+    },
+  };
+}
+
+/** Ends a grant, also one that is used up: what it allowed may not have begun. */
+export function revokeGrant(
+  { project_id, id }: Pick<Grant, "project_id" | "id">,
+  { revoke_id, by, now }: { revoke_id: string; by: string; now: string },
+): { update: Statement; when: Statement } {
+  return {
+    update: {
+      sql: `UPDATE grants SET revoked_at = ?, revoked_by = ?, revoke_id = ?
+        WHERE project_id = ? AND id = ? AND revoked_at IS NULL AND expires_at > ?`,
+      args: [now, by, revoke_id, project_id, id, now],
+    },
+    when: {
+      sql: "SELECT 1 FROM grants WHERE project_id = ? AND id = ? AND revoke_id = ?",
+      args: [project_id, id, revoke_id],
+    },
+  };
+}
+
+export async function findGrant(ledger: Ledger, id: string, now: string): Promise<GrantRow | null> {
+  const [row] = await ledger.all(
+    `SELECT ${COLUMNS}, ${STATE} AS state FROM grants WHERE project_id = ? AND id = ?`,
+    [now, ledger.project_id, id],
+  );
+  return row ? toGrantRow(row) : null;
+}
+
+/** What could allow an action of this session: grants for this very digest come first. */
+export async function listUsable(
+  ledger: Ledger,
+  of: { session_id: string | null; digest: string | null; now: string },
+): Promise<GrantRow[]> {
+  const rows = await ledger.all(
+    `SELECT ${COLUMNS}, 'live' AS state FROM grants INDEXED BY grants_usable
+      WHERE project_id = ? AND ${USABLE} AND (scope = 'project' OR session_id = ?)
+        AND (digest = ? OR pattern IS NOT NULL)
+      ORDER BY pattern IS NOT NULL, expires_at, seq LIMIT ${MOST_CANDIDATES}`,
+    [ledger.project_id, of.now, of.session_id, of.digest],
+  );
+  return rows.map(toGrantRow);
+}
+
+export async function countUsable(ledger: Ledger, now: string): Promise<number> {
+  const [row] = await ledger.all(
+    `SELECT count(*) AS n FROM grants WHERE project_id = ? AND ${USABLE}`,
+    [ledger.project_id, now],
+  );
+  return Number(row?.n ?? 0);
+}
+
+const FILTERS = ["scope", "session_id", "action_id", "given_by"] as const;
+
+/** Grants below the cursor, newest first. */
+export async function listGrants(
+  ledger: Ledger,
+  query: GrantQuery,
+  page: { before: number; limit: number; now: string },
+): Promise<GrantRow[]> {
+  const filters = FILTERS.filter((name) => query[name] !== undefined);
+  const conditions = filters.map((name) => ` AND ${name} = ?`).join("");
+  const args: Value[] = [page.now, ledger.project_id, page.before];
+  const rows = await ledger.all(
+    `SELECT * FROM (SELECT ${COLUMNS}, ${STATE} AS state FROM grants
+      WHERE project_id = ? AND seq < ?${conditions})
+      ${query.state === undefined ? "" : "WHERE state = ?"} ORDER BY seq DESC LIMIT ?`,
+    [
+      ...args,
+      ...filters.map((name) => query[name] ?? null),
+      ...query.state === undefined ? [] : [query.state],
+      page.limit,
+    ],
+  );
+  return rows.map(toGrantRow);
+}
+
+/** An earlier action, as far as it takes to say whether a grant would have allowed it. */
+export type PastAction =
+  & Pick<Action, "id" | "seq" | "session_id" | "agent" | "tool" | "path" | "command" | "cwd">
+  & Pick<Action, "digest" | "status" | "created_at">
+  & { plan: Plan };
+
+/** The actions of one kind (commands, files, one tool) among those numbers, newest first. */
+export async function listPast(
+  ledger: Ledger,
+  of: { tool: string; access: Grant["access"]; since: string; from: number; before: number },
+): Promise<PastAction[]> {
+  const kind = of.access === null ? { sql: "tool = ?", args: [of.tool] } : {
+    sql: `command IS ${of.access === "run" ? "NOT NULL" : "NULL AND path IS NOT NULL"}`,
+    args: [],
+  };
+  const rows = await ledger.all(
+    `SELECT id, seq, session_id, agent, tool, path, command, cwd, digest, status, created_at,
+      input AS plan FROM actions INDEXED BY actions_by_seq
+      WHERE project_id = ? AND seq >= ? AND seq < ? AND input IS NOT NULL
+        AND created_at >= ? AND ${kind.sql}
+      ORDER BY seq DESC`,
+    [ledger.project_id, of.from, of.before, of.since, ...kind.args],
+  );
+  return rows.map((row) =>
+    ({ ...row, plan: JSON.parse(String(row.plan)) }) as unknown as PastAction
+  );
+}
+
+/** The record as everybody may see it. */
+export function publicGrant({ seq: _seq, scripts: _scripts, ...grant }: GrantRow): Grant {
+  return grant;
+}
+
+function toGrantRow(row: Row): GrantRow {
+  const { questions, scripts } = row;
+  return {
+    ...row,
+    questions: JSON.parse(String(questions)),
+    scripts: JSON.parse(String(scripts)),
+  } as unknown as GrantRow;
+}

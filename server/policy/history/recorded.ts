@@ -1,0 +1,68 @@
+import { judge } from "../../actions/judge.ts";
+import type { Asked, Plan } from "../../actions/plan.ts";
+import type { ActionRow } from "../../actions/store.ts";
+import { sha256 } from "../../db/chain.ts";
+import type { CompiledPolicy, Evaluation, Surroundings } from "../evaluate.ts";
+import type { ToolRule } from "../compile.ts";
+import { matchesName } from "../tool_decision.ts";
+import type { Unjudged } from "./schema.ts";
+
+/** A policy with what it is asked about. */
+export interface Candidate {
+  compiled: CompiledPolicy;
+  around: Surroundings;
+}
+
+/** What a policy says of a recorded action, or why nobody can know what it would have said. */
+export type Again = { answer: Evaluation } | { unjudged: string };
+
+/** Asks a policy about a recorded action; the disk is as it is today. */
+export async function judgeAgain(row: ActionRow, candidate: Candidate): Promise<Again> {
+  const why = unjudgedBecause(row, candidate.compiled);
+  if (why !== null) return { unjudged: why };
+  const config = { inForce: () => Promise.resolve(candidate) };
+  return { answer: await judge({ config }, askedOf(row, row.plan!)) };
+}
+
+function unjudgedBecause(row: ActionRow, policy: CompiledPolicy): string | null {
+  if (row.tool === "rollback") return "a rollback is judged by what it undoes";
+  if (row.decision.rule?.source === "auto-block") return "an auto-block decided it, not a rule";
+  if (!row.plan) return "nothing is kept of its input";
+  if (!isWhole(row.plan) && policy.tools.some((rule) => looksInside(rule, row.tool))) {
+    return "a rule looks at arguments that were redacted or cut when it was recorded";
+  }
+  return null;
+}
+
+/** What the agent had asked for, where a reviewer changed it. */
+function askedOf(row: ActionRow, plan: Plan): Asked {
+  const command = row.proposed?.command ?? plan.command;
+  return { ...plan, command };
+}
+
+/** Whether all of a foreign tool's input is kept; of the gate's own tools everything counts is. */
+function isWhole({ input, input_sha256 }: Plan): boolean {
+  return input_sha256 === null || sha256(JSON.stringify(input)) === input_sha256;
+}
+
+function looksInside({ compiled }: ToolRule, tool: string): boolean {
+  return compiled.args.length > 0 && matchesName(compiled, tool);
+}
+
+const MOST_EXAMPLES = 3;
+
+/** Counts, by reason, what could not be judged. */
+export class UnjudgedCounts {
+  readonly #reasons = new Map<string, Unjudged>();
+
+  add(why: string, id: string): void {
+    const known = this.#reasons.get(why) ?? { why, count: 0, examples: [] };
+    known.count++;
+    if (known.examples.length < MOST_EXAMPLES) known.examples.push(id);
+    this.#reasons.set(why, known);
+  }
+
+  list(): Unjudged[] {
+    return [...this.#reasons.values()].sort((a, b) => b.count - a.count);
+  }
+}
