@@ -1,10 +1,11 @@
 import type { Caller } from "../auth/schema.ts";
 import { DEFAULT_WAIT_MS } from "../constants.ts";
 import { DEFAULT_LIMIT } from "../db/cursor.ts";
-import type { FileImage } from "../runtime/files.ts";
+import type { FileImage } from "../runtime/file_image.ts";
 import { diffSession } from "../sessions/diff.ts";
 import { rollbackSession } from "../sessions/rollback.ts";
 import type {
+  Session,
   SessionDiff,
   SessionRollbackInput,
   SessionRollbackResult,
@@ -17,14 +18,22 @@ import { approveWithEdit } from "./edit.ts";
 import type { Entered, Road } from "./enter.ts";
 import { carryOut, settleLeft } from "./execute.ts";
 import { Expiry } from "./expiry.ts";
-import { loadAction } from "./record.ts";
+import type { NativeCall } from "./native/call.ts";
+import {
+  type NativeCallId,
+  type NativeOutcome,
+  reportNative,
+  settleDone,
+  settleNative,
+} from "./native/report.ts";
+import { claimNative, submitNative } from "./native/submit.ts";
+import { loadAction, requireNotViewer, requireReviewer } from "./record.ts";
+import { approveRebased } from "./rebase.ts";
 import { replay } from "./replay.ts";
 import { rollback } from "./rollback.ts";
 import type {
   Action,
   ActionDetail,
-  ActionList,
-  ActionQuery,
   ActionStatusView,
   ApproveInput,
   ApproveWithEditInput,
@@ -38,6 +47,7 @@ import type {
   SubmitInput,
   WaitInput,
 } from "./schema.ts";
+import type { ActionList, ActionQuery } from "./list/schema.ts";
 import { Serial } from "./serial.ts";
 import type { ActionServices } from "./services.ts";
 import { type ActionRow, countPending, listRunning, listUnstarted, publicOf } from "./store.ts";
@@ -62,16 +72,22 @@ export class Actions {
     this.#services = services;
     const executor = { services, serial: new Serial(), underWay: new Set<string>() };
     const settle = async (left: ActionRow) => {
-      if (!executor.underWay.has(left.id)) await settleLeft(executor, left);
+      if (left.plan?.native) await settleNative(executor, left);
+      else if (!executor.underWay.has(left.id)) await settleLeft(executor, left);
     };
-    this.#road = { ...executor, expiry: new Expiry(services, settle) };
+    this.#road = { ...executor, expiry: new Expiry(services, settle), granting: new Serial() };
     this.#waiters = new Waiters(services.bus, services.project_id);
   }
 
   /** Settles what a crash left open: intents by looking at the files, commands as `unknown`. */
   async recover(): Promise<void> {
     const { ledger } = this.#services;
-    for (const row of await listRunning(ledger)) await settleLeft(this.#road, row);
+    // What a host does goes on without us: it still has its time to report.
+    const own = (await listRunning(ledger)).filter(({ plan }) => !plan?.native);
+    const isCommand = ({ tool }: ActionRow) => tool === "run_command";
+    // Commands last: what one has changed is told by the files, once everything else is settled.
+    for (const row of own.filter((one) => !isCommand(one))) await settleLeft(this.#road, row);
+    for (const row of own.filter(isCommand)) await settleLeft(this.#road, row);
     for (const row of await listUnstarted(ledger)) await carryOut(this.#road, row);
     await this.#road.expiry.start();
   }
@@ -100,6 +116,36 @@ export class Actions {
     return await this.#settled({ row, image: null }, input.timeout_ms ?? DEFAULT_WAIT_MS);
   }
 
+  /**
+   * Checks and records what a host's own tool is about to do, and waits for a person where asked
+   * to; null where nothing speaks of it. Running: the host may go on.
+   */
+  async submitNative(
+    call: NativeCall,
+    { session, wait_ms }: { session: Session; wait_ms: number },
+    caller: Caller,
+  ): Promise<Action | null> {
+    const entered = await submitNative(this.#road, session, call, caller);
+    if (!entered) return null;
+    const { row, is_own } = entered;
+    // Begun by this very call, as policy allows it; what an equal one has begun is none of its own.
+    if (is_own && row.status !== "pending") return publicOf(row);
+    const decided = await this.#until(row, wait_ms, ({ status }) => status !== "pending");
+    const isGiven = decided.status === "approved";
+    return publicOf(isGiven ? await claimNative(this.#road, decided, call.key, caller) : decided);
+  }
+
+  /** Records what came of a call of a host's own tool; null where none such is under way. */
+  async reportNative(
+    call: NativeCallId,
+    outcome: NativeOutcome,
+    caller: Caller,
+  ): Promise<Action | null> {
+    requireNotViewer(caller, "report a result");
+    const row = await reportNative(this.#road, call, outcome, caller);
+    return row && publicOf(row);
+  }
+
   async claim(id: string, input: ClaimInput, caller: Caller): Promise<Claim> {
     return await claim(this.#road, id, input, caller);
   }
@@ -113,7 +159,12 @@ export class Actions {
   }
 
   async approve(id: string, input: ApproveInput, caller: Caller): Promise<Action> {
-    return publicOf(await approve(this.#road, id, input, caller));
+    const { base_sha256, ...rest } = input;
+    return publicOf(
+      base_sha256 === undefined
+        ? await approve(this.#road, id, rest, caller)
+        : await approveRebased(this.#road, id, { ...rest, base_sha256 }, caller),
+    );
   }
 
   async reject(id: string, input: RejectInput, caller: Caller): Promise<Action> {
@@ -125,6 +176,9 @@ export class Actions {
   }
 
   async rollback(id: string, input: RollbackInput, caller: Caller): Promise<RollbackResult> {
+    requireReviewer(caller, "roll back");
+    const { session_id } = await loadAction(this.#services, id);
+    await settleDone(this.#road, session_id);
     return await rollback(this.#road, id, input, caller);
   }
 
@@ -134,6 +188,8 @@ export class Actions {
     input: SessionRollbackInput & { action_ids?: string[] },
     caller: Caller,
   ): Promise<SessionRollbackResult> {
+    requireReviewer(caller, "roll back");
+    await settleDone(this.#road, session_id);
     return await rollbackSession(this.#road, session_id, input, caller);
   }
 
@@ -175,11 +231,20 @@ export class Actions {
 
   async #settled({ row, image }: Entered, timeout_ms: number): Promise<Submitted> {
     if (isSettled(row) || timeout_ms === 0) return await this.#answer({ row, image });
-    const settled = await this.#waiters.until(row.id, timeout_ms, async () => {
-      const value = await loadAction(this.#services, row.id);
-      return { found: isSettled(value), value };
-    });
+    const settled = await this.#until(row, timeout_ms, isSettled);
     return await this.#answer({ row: settled, image: null });
+  }
+
+  async #until(
+    row: ActionRow,
+    timeout_ms: number,
+    isFound: (row: ActionRow) => boolean,
+  ): Promise<ActionRow> {
+    if (isFound(row) || timeout_ms === 0) return row;
+    return await this.#waiters.until(row.id, timeout_ms, async () => {
+      const value = await loadAction(this.#services, row.id);
+      return { found: isFound(value), value };
+    });
   }
 
   async #answer({ row, image }: { row: ActionRow; image: FileImage | null }): Promise<Submitted> {

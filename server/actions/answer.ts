@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { readBlob } from "../db/blobs.ts";
-import { type FileImage, readImage } from "../runtime/files.ts";
+import { type FileImage, readImage } from "../runtime/file_image.ts";
 import { shownText, textOf } from "./contents.ts";
 import { MAX_READ_BYTES } from "./execute.ts";
 import { unifiedDiff } from "./merge.ts";
@@ -12,8 +12,9 @@ import type { ActionRow } from "./store.ts";
 export function isSettled(row: ActionRow): boolean {
   if (row.status === "pending") return false;
   if (row.status !== "approved") return true;
-  // A command that is approved waits to be claimed by the one who asks.
-  return row.tool === "run_command" ? row.execution !== "running" : isOver(row);
+  // What is approved and done elsewhere waits to be claimed by the one who asks.
+  const isClaimed = row.tool === "run_command" || row.plan?.native !== undefined;
+  return isClaimed ? row.execution !== "running" : isOver(row);
 }
 
 /** What the tool returned to the agent; null until it is done. */

@@ -6,8 +6,6 @@ import { json, query } from "../validate.ts";
 import {
   Action,
   ActionDetail,
-  ActionList,
-  ActionQuery,
   ActionStatusView,
   ApproveInput,
   ApproveWithEditInput,
@@ -22,6 +20,7 @@ import {
   SubmitInput,
   WaitInput,
 } from "./schema.ts";
+import { ActionList, ActionQuery } from "./list/schema.ts";
 
 const Submitted = Action.extend({ result: z.record(z.string(), z.unknown()).nullable() });
 const Count = z.object({ count: z.number().int() });

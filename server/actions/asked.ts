@@ -12,7 +12,7 @@ import {
   ReadFileInput,
   RunCommandInput,
   WriteFileInput,
-} from "./schema.ts";
+} from "./inputs/schema.ts";
 import { isInside, resolveTarget } from "./target.ts";
 
 /** Longer than this, no kernel starts it. */

@@ -1,7 +1,10 @@
 import type { Caller } from "../auth/schema.ts";
 import type { NewEvent, Statement } from "../db/ledger.ts";
 import { GateError } from "../errors.ts";
+import type { Remembering } from "../grants/remember.ts";
+import { isDoneHere } from "./allowed.ts";
 import { carryOut } from "./execute.ts";
+import { rememberApproval } from "./granted.ts";
 import { recheck } from "./recheck.ts";
 import {
   actorOf,
@@ -14,7 +17,7 @@ import {
 import type { ApproveInput, CancelInput, RejectInput } from "./schema.ts";
 import { timestamp } from "./services.ts";
 import { type ActionRow, type Fields, toRow, updateAction, whereStands } from "./store.ts";
-import { isDoneHere, type Road } from "./enter.ts";
+import type { Road } from "./enter.ts";
 
 /** Approves exactly what is recorded, and does it where the gate is the one who does. */
 export async function approve(
@@ -24,13 +27,12 @@ export async function approve(
   caller: Caller,
 ): Promise<ActionRow> {
   requireReviewer(caller, "approve");
-  if (input.remember) {
-    const message = 'Cannot remember an approval: add a rule to "policies" in gate.config.json';
-    throw new GateError("invalid", message);
-  }
   const row = await loadPending(road, id, "approve", input.expected_digest);
   await recheck(road.services, row);
-  return await commitApproval(road, row, { caller, reason: input.reason ?? null });
+  const reason = input.reason ?? null;
+  const remembering = input.remember &&
+    await rememberApproval(road.services, row, input.remember, caller);
+  return await commitApproval(road, row, { caller, reason, remembering });
 }
 
 /** Rejects what is held; the reason is for the agent. */
@@ -43,13 +45,11 @@ export async function reject(
   requireReviewer(caller, "reject");
   const row = await loadPending(road, id, "reject", input.expected_digest);
   const reason = input.reason ?? null;
-  return await decide(road, row, "reject", { status: "rejected", decided_by: caller.id, reason }, [
-    eventOf(row, "action.rejected", actorOf(caller, row.agent), {
-      status: "rejected",
-      reason,
-      digest: row.digest,
-    }),
-  ]);
+  const fields = { status: "rejected" as const, decided_by: caller.id, reason };
+  const told = { status: "rejected", reason, digest: row.digest };
+  return await decide(road, row, "reject", fields, {
+    events: [eventOf(row, "action.rejected", actorOf(caller, row.agent), told)],
+  });
 }
 
 /** The agent withdraws what nobody has decided yet. */
@@ -63,9 +63,9 @@ export async function cancel(
   const row = await loadPending(road, id, "cancel", undefined);
   const decided_by = caller.scope === "agent" ? row.agent : caller.id;
   const reason = input.reason ?? null;
-  return await decide(road, row, "cancel", { status: "cancelled", decided_by, reason }, [
-    eventOf(row, "action.cancelled", actorOf(caller, row.agent), { reason }),
-  ]);
+  return await decide(road, row, "cancel", { status: "cancelled", decided_by, reason }, {
+    events: [eventOf(row, "action.cancelled", actorOf(caller, row.agent), { reason })],
+  });
 }
 
 /** The action, if it can still be decided on. @throws GateError `conflict`, `digest_mismatch` */
@@ -93,15 +93,18 @@ export interface Approval {
   reason: string | null;
   /** What an edit replaces, with what keeps it. */
   edit?: { fields: Fields; statements: Statement[]; event: NewEvent };
+  /** What makes the same happen without being asked again, for a while. */
+  remembering?: Remembering;
 }
 
 /** Commits the approval and carries the action out; the row as it stands afterwards. */
 export async function commitApproval(
   road: Road,
   row: ActionRow,
-  { caller, reason, edit }: Approval,
+  { caller, reason, edit, remembering }: Approval,
 ): Promise<ActionRow> {
-  const doneElsewhere = !isDoneHere(row.tool) && row.tool !== "run_command";
+  const isClaimed = row.tool === "run_command" || row.plan?.native !== undefined;
+  const doneElsewhere = !isDoneHere(row.tool) && !isClaimed;
   const fields: Fields = {
     ...edit?.fields,
     status: "approved",
@@ -116,9 +119,20 @@ export async function commitApproval(
     digest: edit?.fields.digest ?? row.digest,
     edited: edit !== undefined,
   });
-  const events = edit ? [edit.event, approved] : [approved];
-  const decided = await decide(road, row, "approve", fields, events, edit?.statements);
+  const decided = await decide(road, row, "approve", fields, {
+    events: [...edit ? [edit.event] : [], approved, ...remembering ? [remembering.event] : []],
+    before: edit?.statements,
+    after: remembering && ((stands) => [remembering.statement(stands)]),
+  });
   return isDoneHere(decided.tool) ? await carryOut(road, decided) : decided;
+}
+
+/** What is committed together with a decision. */
+interface Along {
+  events: NewEvent[];
+  before?: Statement[];
+  /** Given what finds a row where the decision stands. */
+  after?: (stands: Statement) => Statement[];
 }
 
 /** One winner: the row changes only while it is pending, unexpired and what the caller has seen. */
@@ -127,25 +141,26 @@ async function decide(
   row: ActionRow,
   verb: string,
   fields: Fields,
-  events: NewEvent[],
-  contents: Statement[] = [],
+  { events, before = [], after = () => [] }: Along,
 ): Promise<ActionRow> {
   const { ledger, project_id, environment } = road.services;
   const decision_id = environment.id();
   const now = timestamp(environment);
+  const when = whereStands(project_id, row.id, { decision_id });
   const { rows } = await ledger.commit({
     statements: [
-      ...contents,
+      ...before,
       updateAction(project_id, row.id, { ...fields, decision_id, decided_at: now }, {
         status: "pending",
         digest: row.digest,
         unexpired_at: now,
       }),
+      ...after(when),
     ],
     events,
-    when: whereStands(project_id, row.id, { decision_id }),
+    when,
   });
-  const decided = rows.at(-1)?.[0];
+  const decided = rows[before.length]?.[0];
   if (decided) return toRow(decided);
   await road.expiry.expireDue();
   const current = await loadAction(road.services, row.id);

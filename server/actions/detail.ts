@@ -1,6 +1,10 @@
 import { outputOf } from "./answer.ts";
+import { detailConflicts } from "./conflicts/conflicts.ts";
 import { shownText } from "./contents.ts";
 import { listTimeline } from "./journal/store.ts";
+import { describeBase } from "./rebase.ts";
+import { shownFiles } from "./native/files.ts";
+import { obstacleTo } from "./recheck.ts";
 import { loadAction } from "./record.ts";
 import { type ActionDetail, GateTool } from "./schema.ts";
 import type { ActionServices } from "./services.ts";
@@ -9,7 +13,9 @@ import { type ActionRow, publicOf } from "./store.ts";
 /** Everything that a reviewer needs to decide on an action. */
 export async function detailOf(services: ActionServices, id: string): Promise<ActionDetail> {
   const row = await loadAction(services, id);
-  const change = row.plan?.changes[0];
+  // A command has no one file: what it changed stands in `changes`, and in its session's diff.
+  const change = row.tool === "run_command" ? undefined : row.plan?.changes[0];
+  const base = await describeBase(services, row);
   return {
     ...publicOf(row),
     before: await beforeOf(services, row),
@@ -25,6 +31,10 @@ export async function detailOf(services: ActionServices, id: string): Promise<Ac
       before_sha256: before?.sha256 ?? null,
       after_sha256: after?.sha256 ?? null,
     })),
+    files: await shownFiles(services, row.plan),
+    conflicts: await detailConflicts(services, row),
+    base,
+    obstacle: await obstacleTo(services, row, { has_base: base !== null }),
     input: GateTool.safeParse(row.tool).success ? null : row.plan?.input ?? null,
     proposed: await proposedOf(services, row),
     analysis: row.analysis,
@@ -33,10 +43,12 @@ export async function detailOf(services: ActionServices, id: string): Promise<Ac
   };
 }
 
-/** Of a move, what is moved: its source is the change that removes something. */
+/** Of a move, what is moved: its source is the change that removes something. A host's is the first. */
 async function beforeOf(services: ActionServices, row: ActionRow): Promise<ActionDetail["before"]> {
-  const before = row.plan?.changes.find((change) => change.before !== null)?.before;
-  if (!before) return null;
+  const changes = row.plan?.changes ?? [];
+  const isNative = row.plan?.native !== undefined;
+  const before = changes.find((change) => isNative || change.before !== null)?.before;
+  if (!before || row.tool === "run_command") return null;
   const { sha256, bytes, mode } = before;
   return { text: await shownText(services, sha256), bytes, mode };
 }

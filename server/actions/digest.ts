@@ -1,4 +1,5 @@
-import { canonical, sha256 } from "../db/chain.ts";
+import { sha256 } from "../db/chain.ts";
+import { canonical } from "../evidence/chain.ts";
 import type { Plan } from "./plan.ts";
 
 /** Names a plan: SHA-256 of the canonical JSON (RFC 8785) of everything that matters in it. */

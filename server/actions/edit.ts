@@ -1,17 +1,16 @@
 import type { Caller } from "../auth/schema.ts";
 import { GateError } from "../errors.ts";
 import type { Analysis } from "../policy/schema.ts";
+import { approveDraft } from "./approve_draft.ts";
 import { bytesOf } from "./asked.ts";
-import { keepContents } from "./contents.ts";
-import { commitApproval, loadPending } from "./decide.ts";
-import { type Draft, newState } from "./draft.ts";
+import { loadPending } from "./decide.ts";
+import { type Draft, drawCommand, newState } from "./draft.ts";
 import { judge, type Judgement } from "./judge.ts";
 import type { Plan } from "./plan.ts";
+import { approveOn, onSeenBase } from "./rebase.ts";
 import { recheck } from "./recheck.ts";
-import { actorOf, eventOf, requireReviewer } from "./record.ts";
-import { described } from "./rows.ts";
+import { requireReviewer } from "./record.ts";
 import type { ApproveWithEditInput } from "./schema.ts";
-import { scriptsOf } from "./scripts.ts";
 import type { ActionRow } from "./store.ts";
 import type { Road } from "./enter.ts";
 import { widenedBy } from "./widening.ts";
@@ -25,34 +24,26 @@ export async function approveWithEdit(
 ): Promise<ActionRow> {
   requireReviewer(caller, "approve");
   const row = await loadPending(road, id, "approve", input.expected_digest);
+  if (input.base_sha256 !== undefined) return await approveOnBase(road, row, input, caller);
   await recheck(road.services, row);
   const { draft, judgement } = await edited(road, row, input);
-  const { analysis, decision } = judgement;
-  if (decision.effect === "deny") {
-    const message = `Cannot approve the edited version: policy blocks it: ${decision.reason}`;
-    throw new GateError("conflict", message, { fields: { decision } });
+  return await approveDraft(road, row, { draft, judgement, input, caller });
+}
+
+/** The file has changed since: what is written is the reviewer's own, on top of what they saw. */
+async function approveOnBase(
+  road: Road,
+  row: ActionRow,
+  input: ApproveWithEditInput,
+  caller: Caller,
+): Promise<ActionRow> {
+  const { content, encoding, command, base_sha256 = null } = input;
+  if (content === undefined || command !== undefined) {
+    throw new GateError("invalid", `Cannot edit a ${row.tool} on another base without "content"`);
   }
-  const made = described({ session: row, decision, analysis, draft });
-  const { content_sha256, command } = { content_sha256: row.after_sha256, command: row.command };
-  return await commitApproval(road, row, {
-    caller,
-    reason: input.reason ?? null,
-    edit: {
-      fields: {
-        ...made,
-        edited: true,
-        analysis,
-        proposed: { content_sha256, command, digest: row.digest },
-      },
-      statements: await keepContents(road.services, draft.contents),
-      event: eventOf(row, "action.edited", actorOf(caller, row.agent), {
-        from: row.digest,
-        to: made.digest,
-        command: made.command,
-        sha256: made.after_sha256,
-      }),
-    },
-  });
+  const rebased = await onSeenBase(road.services, row, base_sha256);
+  const after = newState(bytesOf(content, encoding), rebased.change.after?.mode ?? null);
+  return await approveOn(road, row, { rebased, after, input, caller });
 }
 
 interface Edited {
@@ -98,8 +89,9 @@ async function editedCommand(road: Road, row: ActionRow, command: string): Promi
       `${widened}; reject it and say in the reason what to run instead`;
     throw new GateError("invalid", message);
   }
-  const plan = { ...asked, scripts: await scriptsOf(judgement.analysis, row.cwd!) };
-  return { draft: { plan, contents: [], irreversible: null }, judgement };
+  const { analysis, limits } = judgement;
+  const draft = await drawCommand(road.services, row.root, { asked, analysis, limits });
+  return { draft, judgement };
 }
 
 const NOTHING: Analysis = { commands: [], reads: [], writes: [], deletes: [], unresolved: [] };

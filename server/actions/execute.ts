@@ -1,20 +1,25 @@
-import { readBlob } from "../db/blobs.ts";
+import { readBlob, sizeOfBlob, streamBlob } from "../db/blobs.ts";
 import type { NewEvent, Statement } from "../db/ledger.ts";
-import { applyChange, type FileImage, readImage } from "../runtime/files.ts";
-import { removeEmptyFolders } from "../runtime/folder.ts";
-import { type IntentRow, listIntents, settleIntent } from "./journal/store.ts";
+import { type FileImage, readImage } from "../runtime/file_image.ts";
+import { applyChange } from "../runtime/files.ts";
+import { type IntentRow, listIntents, settleIntents } from "./journal/store.ts";
 import { type Contents, settleByLooking, type Settled, settleFailure } from "./journal/settle.ts";
-import type { Content } from "./draft.ts";
+import { type Content, MAX_IN_MEMORY } from "./draft.ts";
 import { recheck } from "./recheck.ts";
 import { BY_SYSTEM, eventOf, loadAction } from "./record.ts";
-import { type Serial } from "./serial.ts";
+import { outcomeOf } from "./reach/outcome.ts";
+import type { Serial } from "./serial.ts";
 import { type ActionServices, timestamp } from "./services.ts";
 import { startOf } from "./start.ts";
-import { type ActionRow, toRow, updateAction, whereStands } from "./store.ts";
+import { type ActionRow, type Fields, toRow, updateAction, whereStands } from "./store.ts";
+import { finishFolders, makeFolders } from "./undo_folders.ts";
 import { undoneOf } from "./undone.ts";
 
 /** A larger file is not handed to an agent in one piece. */
 export const MAX_READ_BYTES = 4 * 1024 * 1024;
+
+/** More statements than this would hold everybody else up. */
+const MANY = 60;
 
 /** Carries out what the gate does itself: files. One at a time in a project. */
 export interface Executor {
@@ -75,15 +80,19 @@ export function settleLeft(executor: Executor, left: ActionRow): Promise<ActionR
   return executor.serial.run(async () => {
     const { services } = executor;
     const row = await loadAction(services, left.id);
-    if (row.execution !== "running") return row;
+    if (row.execution !== "running" || row.plan?.native) return row;
     if (row.tool === "run_command") {
       const error = "The gate stopped while it ran: what came of it is not known";
-      return await finish(services, row, { execution: "unknown", error, intents: [] });
+      const done = await outcomeOf(services, row);
+      return await finish(services, row, { execution: "unknown", error, intents: [] }, done);
     }
     const intents = await listIntents(services.ledger, row.id);
     const why = "The gate stopped before it was done";
     const settled = await settleByLooking(intents, contentsOf(services), why);
-    if (settled.execution === "succeeded") removeEmptyFolders(row.plan?.emptied_folders ?? []);
+    if (settled.execution === "succeeded") {
+      makeFolders(row);
+      finishFolders(row);
+    }
     return await finish(services, row, settled);
   });
 }
@@ -117,6 +126,11 @@ async function apply(
 ): Promise<Settled> {
   const { fault } = services.environment;
   const done: IntentRow[] = [];
+  try {
+    makeFolders(row);
+  } catch (error) {
+    return await settleFailure(intents, 0, contents, messageOf(error));
+  }
   for (const intent of intents) {
     try {
       const after = await afterOf(intent, contents);
@@ -131,7 +145,7 @@ async function apply(
       return await settleFailure([...done, ...rest], done.length, contents, messageOf(error));
     }
   }
-  removeEmptyFolders(row.plan?.emptied_folders ?? []);
+  finishFolders(row);
   return { execution: "succeeded", error: null, intents: done };
 }
 
@@ -147,18 +161,25 @@ async function finish(
   services: ActionServices,
   row: ActionRow,
   { execution, error, intents }: Settled,
+  more: { fields: Fields; statements: Statement[] } = { fields: {}, statements: [] },
 ): Promise<ActionRow> {
   const { ledger, project_id, environment } = services;
   const finished_at = timestamp(environment);
+  const settled = settleIntents(project_id, intents, finished_at);
+  // Of many files most are settled ahead: what has become of the action still is for one commit.
+  while (settled.length > MANY) {
+    await ledger.commit({ statements: settled.splice(0, MANY), events: [] });
+  }
   const undone = execution === "succeeded" ? await undoneOf(services, row) : nothingUndone();
   const { rows } = await ledger.commit({
     statements: [
-      updateAction(project_id, row.id, { execution, error, finished_at }, {
+      updateAction(project_id, row.id, { ...more.fields, execution, error, finished_at }, {
         execution: ["running"],
         claim_id: row.claim_id ?? "",
       }),
-      ...intents.map((intent) => settleIntent(project_id, intent, finished_at)),
+      ...settled,
       ...undone.statements,
+      ...more.statements,
     ],
     events: [
       eventOf(row, "action.finished", BY_SYSTEM, { execution, error, sha256: row.after_sha256 }),
@@ -197,7 +218,8 @@ export function refuse(
   row: ActionRow,
   error: string,
 ): Promise<ActionRow> {
-  return conclude(services, row, { execution: "failed", error });
+  const nothing = row.tool === "run_command" ? { reversible: false } : {};
+  return conclude(services, row, { ...nothing, execution: "failed", error });
 }
 
 async function conclude(
@@ -228,9 +250,11 @@ async function conclude(
 
 function contentsOf({ ledger }: ActionServices, at_hand: readonly Content[] = []): Contents {
   const found = new Map(at_hand.map(({ sha256, content }) => [sha256, content]));
-  return (sha256) => {
+  return async (sha256) => {
     const content = found.get(sha256);
-    return content ? Promise.resolve(content) : readBlob(ledger, sha256);
+    if (content instanceof Uint8Array) return content;
+    const isLarge = (await sizeOfBlob(ledger, sha256) ?? 0) > MAX_IN_MEMORY;
+    return await (isLarge ? streamBlob : readBlob)(ledger, sha256);
   };
 }
 

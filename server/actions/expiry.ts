@@ -1,5 +1,6 @@
 import { clearTimeout, setTimeout } from "node:timers";
 import { BY_SYSTEM, eventOf } from "./record.ts";
+import { changesIn, outcomeOf } from "./reach/outcome.ts";
 import { type ActionServices, timestamp } from "./services.ts";
 import {
   type ActionRow,
@@ -50,8 +51,11 @@ export class Expiry {
     const { ledger, environment } = this.#services;
     for (const row of await listDue(ledger, timestamp(environment))) await this.#expire(row);
     for (const row of await listRunning(ledger)) {
-      if (row.tool !== "run_command") await this.#settle(row);
-      else if (await this.#isOverdue(row)) await this.#giveUp(row);
+      const isElsewhere = row.tool === "run_command" || row.plan?.native !== undefined;
+      if (!isElsewhere) await this.#settle(row);
+      else if (await this.#isOverdue(row)) {
+        await (row.plan?.native ? this.#settle(row) : this.#giveUp(row));
+      }
     }
   }
 
@@ -111,14 +115,20 @@ export class Expiry {
     const error = "Whoever ran it has not reported: what came of it is not known";
     const finished_at = timestamp(environment);
     const decision_id = environment.id();
+    const { fields, statements } = await outcomeOf(this.#services, row);
     await ledger.commit({
-      statements: [updateAction(
-        project_id,
-        row.id,
-        { execution: "unknown", error, finished_at, decision_id },
-        { execution: ["running"], claim_id: row.claim_id ?? "" },
-      )],
-      events: [eventOf(row, "action.finished", BY_SYSTEM, { execution: "unknown", error })],
+      statements: [
+        ...statements,
+        updateAction(
+          project_id,
+          row.id,
+          { ...fields, execution: "unknown", error, finished_at, decision_id },
+          { execution: ["running"], claim_id: row.claim_id ?? "" },
+        ),
+      ],
+      events: [eventOf(row, "action.finished", BY_SYSTEM, {
+        ...{ execution: "unknown", error, changes: changesIn(fields) },
+      })],
       when: whereStands(project_id, row.id, { decision_id }),
     });
   }

@@ -54,13 +54,13 @@ function combined(mine: Hunk[], other: Hunk[]): Hunk[] | null {
 }
 
 function applied(lines: readonly string[], hunks: readonly Hunk[]): string {
-  const result: string[] = [];
+  const parts: (readonly string[])[] = [];
   let at = 0;
   for (const hunk of hunks) {
-    result.push(...lines.slice(at, hunk.start), ...hunk.lines);
+    parts.push(lines.slice(at, hunk.start), hunk.lines);
     at = hunk.end;
   }
-  return [...result, ...lines.slice(at)].join("");
+  return [...parts, lines.slice(at)].flat().join("");
 }
 
 function hunksOf(base: string[], changed: string[]): Hunk[] | null {

@@ -1,6 +1,8 @@
 import { GateError } from "../errors.ts";
-import { readImage } from "../runtime/files.ts";
+import { readImage } from "../runtime/file_image.ts";
 import { resolvePath } from "../runtime/real_path.ts";
+import { whyNoLonger } from "../grants/answering.ts";
+import { askedAction } from "./granted.ts";
 import { judge } from "./judge.ts";
 import type { Plan } from "./plan.ts";
 import type { ActionServices } from "./services.ts";
@@ -11,15 +13,39 @@ import type { ActionRow } from "./store.ts";
  * the same scripts, and no policy against it. @throws GateError `conflict`, saying what has changed
  */
 export async function recheck(services: ActionServices, row: ActionRow): Promise<void> {
+  const plan = await checkAround(services, row);
+  for (const change of plan.changes) await checkBase(change.path, change.shown, change.before);
+}
+
+/** Why an approval would be refused; null where nothing stands against it, but perhaps its base. */
+export async function obstacleTo(
+  services: ActionServices,
+  row: ActionRow,
+  { has_base }: { has_base: boolean },
+): Promise<string | null> {
+  if (row.status !== "pending") return null;
+  try {
+    await (has_base ? checkAround(services, row) : recheck(services, row));
+    return null;
+  } catch (error) {
+    if (error instanceof GateError) return error.message;
+    // Whoever looks has to see it all the same; its approval would meet the same fault.
+    return "Cannot carry the action out: it cannot be checked; reject it and let the agent try again";
+  }
+}
+
+/** Everything but the files that it changes. */
+async function checkAround(services: ActionServices, row: ActionRow): Promise<Plan> {
   const { plan } = row;
   if (!plan) throw changed("nothing is known of what it would do");
   checkTargets(plan);
   await checkPolicy(services, row, plan);
-  for (const change of plan.changes) await checkBase(change.path, change.shown, change.before);
   for (const script of plan.scripts) await checkBase(script.path, script.path, script);
+  return plan;
 }
 
-function checkTargets({ accesses, cwd }: Plan): void {
+/** @throws GateError `conflict` where a name leads elsewhere by now */
+export function checkTargets({ accesses, cwd }: Plan): void {
   for (const { target } of accesses) {
     if (realOf(target.lexical) !== target.real) {
       throw changed(`"${target.shown}" leads to another file by now`);
@@ -38,11 +64,15 @@ function realOf(path: string): string | null {
 }
 
 async function checkPolicy(services: ActionServices, row: ActionRow, plan: Plan): Promise<void> {
-  const { decision } = await judge(services, plan);
+  const judgement = await judge(services, plan);
+  const { decision } = judgement;
   if (decision.effect === "deny") throw changed(`policy blocks it by now: ${decision.reason}`);
-  if (decision.effect === "ask" && row.decided_by === "policy") {
-    throw changed(`policy wants a person to decide by now: ${decision.reason}`);
-  }
+  if (decision.effect !== "ask" || row.decided_by !== "policy") return;
+  const { grant_id } = row.decision;
+  const why = grant_id === undefined
+    ? `policy wants a person to decide by now: ${decision.reason}`
+    : await whyNoLonger(services, grant_id, askedAction(row, judgement));
+  if (why !== null) throw changed(why);
 }
 
 async function checkBase(
@@ -59,10 +89,17 @@ async function checkBase(
     path: shown,
     expected_sha256: then,
     now_sha256: now,
-  });
+  }, LOOK_AGAIN);
 }
 
-function changed(what: string, fields: Record<string, unknown> = {}): GateError {
-  const message = `Cannot carry the action out: ${what}; reject it and let the agent try again`;
+const LOOK_AGAIN = "look at it again: a held write can be approved on what stands there now " +
+  "(base_sha256, gate approve --rebase), or reject it and let the agent try again";
+
+function changed(
+  what: string,
+  fields: Record<string, unknown> = {},
+  next = "reject it and let the agent try again",
+): GateError {
+  const message = `Cannot carry the action out: ${what}; ${next}`;
   return new GateError("conflict", message, { fields });
 }

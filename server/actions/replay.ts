@@ -15,9 +15,14 @@ export async function replay(road: Road, id: string, caller: Caller): Promise<En
   if (!plan || tool === "rollback") throw notPossible(original, "replay", "it is no write");
   const session = await services.sessions.get(original.session_id);
   // What is written again is the final content, also where it had come about by edits.
-  const after = tool === "write_file" || tool === "edit_file" ? plan.changes[0]?.after : null;
+  const isText = tool === "write_file" || tool === "edit_file" || plan.native !== undefined;
+  const after = isText ? plan.changes[0]?.after : null;
+  if (plan.native && (!after || plan.changes.length > 1)) {
+    throw notPossible(original, "replay", "only its host can do it again");
+  }
   const bytes = after ? await contentOf(road, original, after.sha256) : null;
-  const input = after ? { path: plan.input.path, content: "" } : plan.input;
+  const path = plan.native ? plan.changes[0]!.path : plan.input.path;
+  const input = after ? { path, content: "" } : plan.input;
   const asked = readAsked(after ? "write_file" : tool, input, original.root, services.roots);
   const entered = await enterAsked(road, { session, asked, bytes, input, caller, replay_of: id });
   await services.ledger.commit({

@@ -1,7 +1,7 @@
 import { basename, resolve } from "node:path";
 import type { Analysis, Decision } from "../policy/schema.ts";
 import type { Plan, PlannedChange } from "./plan.ts";
-import type { Risk } from "./schema.ts";
+import type { Reversibility, Risk } from "./schema.ts";
 import { isInside } from "./target.ts";
 
 type Factor = Risk["factors"][number];
@@ -13,6 +13,7 @@ export interface RiskFacts {
   analysis: Analysis | null;
   root: string;
   irreversible: string | null;
+  reversibility: Reversibility | null;
 }
 
 /** How much harm an action could do: the same facts always give the same score, each point explained. */
@@ -93,12 +94,18 @@ function programFactors(commands: string[][]): Factor[] {
   });
 }
 
-function irreversibleFactors({ plan, irreversible, analysis }: RiskFacts): Factor[] {
+function irreversibleFactors(
+  { plan, irreversible, analysis, reversibility }: RiskFacts,
+): Factor[] {
   if (irreversible !== null) return [factor("not_reversible", 20, irreversible)];
   if (plan.tool !== "run_command") return [];
   const harmless = analysis !== null && analysis.unresolved.length === 0 &&
     analysis.writes.length === 0 && analysis.deletes.length === 0;
-  return [factor("not_reversible", harmless ? 3 : 10, "what a command does cannot be rolled back")];
+  if (reversibility?.level === "reversible") return [];
+  const why = reversibility?.level === "partly"
+    ? "only a part of what it does can be rolled back"
+    : "what it does cannot be rolled back";
+  return [factor("not_reversible", harmless ? 3 : 10, why)];
 }
 
 function runs(argv: string[], programs: RegExp): boolean {

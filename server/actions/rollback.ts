@@ -3,22 +3,17 @@ import type { NewEvent } from "../db/ledger.ts";
 import { GateError } from "../errors.ts";
 import type { Decision } from "../policy/schema.ts";
 import type { Session } from "../sessions/schema.ts";
+import { onlyWhileDone } from "./done/store.ts";
 import { keepContents } from "./contents.ts";
 import { perform, whileUnderWay } from "./execute.ts";
 import { judge } from "./judge.ts";
 import { actorOf, eventOf, loadAction, notPossible, requireReviewer } from "./record.ts";
-import { type NewRow, rowOf } from "./rows.ts";
-import type { RollbackInput, RollbackResult, RollbackToolInput } from "./schema.ts";
+import { doesSomething, type NewRow, rowOf } from "./rows.ts";
+import type { RollbackInput, RollbackResult } from "./schema.ts";
+import type { RollbackToolInput } from "./inputs/schema.ts";
 import { timestamp } from "./services.ts";
 import { recordStarted } from "./start.ts";
-import {
-  type ActionRow,
-  onlyWhileDone,
-  publicOf,
-  toRow,
-  updateAction,
-  whereStands,
-} from "./store.ts";
+import { type ActionRow, publicOf, toRow, updateAction, whereStands } from "./store.ts";
 import { enter, type Entered, type Road } from "./enter.ts";
 import { planUndo, type Undo } from "./undo.ts";
 
@@ -95,9 +90,21 @@ async function loadUndoable(road: Road, id: string): Promise<ActionRow> {
 export function whyNot(row: ActionRow): string | null {
   if (row.status === "rolled_back") return "it is rolled back already";
   if (row.status !== "approved") return `it is ${row.status}: nothing was done`;
-  if (!row.plan?.changes.length) return `what a ${row.tool} does cannot be undone`;
+  if (row.tool === "run_command") return whyNotCommand(row);
+  if (!row.plan || !doesSomething(row.plan)) return `what a ${row.tool} does cannot be undone`;
   if (row.execution !== "succeeded") return `it was not carried out (${row.execution})`;
   return row.reversible ? null : "what was there before was too large to be kept (maxBlobBytes)";
+}
+
+/** What it changed can be undone however it ended. */
+function whyNotCommand(row: ActionRow): string | null {
+  const { execution, reversibility } = row;
+  if (execution === "none") return "it was not carried out (none)";
+  if (execution === "running") return "it is still running";
+  if (row.plan && doesSomething(row.plan)) return null;
+  return reversibility?.level === "reversible"
+    ? "it changed no file"
+    : "what a run_command does cannot be undone, but for the files it names, and it changed none";
 }
 
 async function undoNow(
@@ -151,7 +158,7 @@ async function markUndone(
   const { rows } = await ledger.commit({
     statements: [updateAction(project_id, original.id, { status: "rolled_back", decision_id }, {
       status: "approved",
-      execution: ["succeeded"],
+      execution: [original.execution],
     })],
     events: [eventOf(original, "action.rolled_back", actorOf(caller, original.agent), {
       ...{ rollback: null, by: caller.id, reason, outcome: "already_undone" },

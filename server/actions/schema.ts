@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Remember } from "../grants/schema.ts";
 import { Decision } from "../policy/schema.ts";
 
 /** The tools the gate carries out itself; hooks record other hosts' tools under their own names. */
@@ -37,6 +38,24 @@ export const Risk = z.object({
 });
 export type Risk = z.infer<typeof Risk>;
 
+/** How much of an action a rollback would restore. */
+export const Reversibility = z.object({
+  level: z.enum(["reversible", "partly", "not"]),
+  kept: z.number().int().describe("files whose content before it is kept"),
+  why: z.string(),
+});
+export type Reversibility = z.infer<typeof Reversibility>;
+
+/** Another session's action on the same file, which its agent may not know of. */
+export const Conflict = z.object({
+  kind: z.enum(["both_hold", "overwrites", "overwritten_by", "held_by", "changed_by"]),
+  action_id: z.string(),
+  session_id: z.string(),
+  agent: z.string(),
+  path: z.string(),
+});
+export type Conflict = z.infer<typeof Conflict>;
+
 /** One recorded action of an agent: row, record and JSON alike. */
 export const Action = z.object({
   id: z.uuid(),
@@ -53,8 +72,13 @@ export const Action = z.object({
   execution: Execution,
   decision: Decision,
   risk: Risk,
-  reversible: z.boolean(),
+  reversible: z.boolean().describe("a rollback of it would restore something"),
+  reversibility: Reversibility.nullable()
+    .describe("known before it is approved; null where nothing changes, or nobody knows"),
   edited: z.boolean(),
+  conflicts: z.array(Conflict).describe(
+    "with what other sessions hold on its files or left in them",
+  ),
   before_sha256: z.string().nullable(),
   after_sha256: z.string().nullable(),
   bytes: z.number().int().nullable(),
@@ -70,46 +94,6 @@ export const Action = z.object({
   error: z.string().nullable(),
 });
 export type Action = z.infer<typeof Action>;
-
-const text = z.string();
-
-/** Inputs of the tools, used alike by HTTP, MCP and the library. */
-export const WriteFileInput = z.strictObject({
-  path: text.describe("file to write, relative to the project or absolute"),
-  content: text.describe("the whole new content"),
-  encoding: z.enum(["utf8", "base64"]).optional().describe(
-    "how content is encoded, utf8 unless said",
-  ),
-});
-export type WriteFileInput = z.infer<typeof WriteFileInput>;
-
-export const EditFileInput = z.strictObject({
-  path: text.describe("file to edit"),
-  edits: z.array(z.strictObject({ old_text: text.min(1), new_text: text })).min(1).max(1000)
-    .describe("applied in order; each old_text must occur exactly once"),
-});
-export type EditFileInput = z.infer<typeof EditFileInput>;
-
-export const DeleteFileInput = z.strictObject({ path: text.describe("file to delete") });
-export type DeleteFileInput = z.infer<typeof DeleteFileInput>;
-
-export const MoveFileInput = z.strictObject({
-  from: text.describe("file to move"),
-  to: text.describe("its new path, which must not exist"),
-});
-export type MoveFileInput = z.infer<typeof MoveFileInput>;
-
-export const ReadFileInput = z.strictObject({ path: text.describe("file to read") });
-export type ReadFileInput = z.infer<typeof ReadFileInput>;
-
-export const RunCommandInput = z.strictObject({
-  command: text.min(1).describe("one command line for bash"),
-  cwd: text.optional().describe("folder to run in, the project's root unless said"),
-});
-export type RunCommandInput = z.infer<typeof RunCommandInput>;
-
-export const RollbackToolInput = z.strictObject({ action_id: z.string() });
-export type RollbackToolInput = z.infer<typeof RollbackToolInput>;
 
 const waitMs = z.number().int().min(0).max(300_000);
 
@@ -155,16 +139,16 @@ export const ResultInput = z.strictObject({
 export type ResultInput = z.infer<typeof ResultInput>;
 
 const reason = z.string().max(4000);
+const base = z.string().nullable().optional().describe(
+  "where the file has changed since: what stands there now, as the reviewer has seen it",
+);
 
 /** Body of `POST /api/actions/:id/approve`. */
 export const ApproveInput = z.strictObject({
   reason: reason.optional(),
+  base_sha256: base,
   expected_digest: z.string().optional(),
-  remember: z.strictObject({
-    scope: z.enum(["session", "project"]),
-    ttl_seconds: z.number().int().min(1).max(31_536_000),
-    max_uses: z.number().int().min(1).max(100_000),
-  }).optional(),
+  remember: Remember.optional(),
 });
 export type ApproveInput = z.infer<typeof ApproveInput>;
 
@@ -180,6 +164,7 @@ export const ApproveWithEditInput = z.strictObject({
   content: z.string().optional(),
   encoding: z.enum(["utf8", "base64"]).optional(),
   command: z.string().min(1).optional(),
+  base_sha256: base,
   reason: reason.optional(),
   expected_digest: z.string().optional(),
 });
@@ -212,26 +197,55 @@ export const ActionStatusView = z.object({
 });
 export type ActionStatusView = z.infer<typeof ActionStatusView>;
 
+const before = z.object({
+  text: z.string().nullable(),
+  bytes: z.number().int(),
+  mode: z.number().int().nullable(),
+});
+const after = before.extend({ mode: before.shape.mode.describe("null keeps the old one") });
+
 /**
  * `GET /api/actions/:id`: the action with what a reviewer needs to decide on it. Texts are null
  * where the file is binary, absent or too large to show; the hashes and sizes always tell.
  */
 export const ActionDetail = Action.extend({
-  before: z.object({
-    text: z.string().nullable(),
-    bytes: z.number().int(),
-    mode: z.number().int().nullable(),
-  }).nullable(),
-  after: z.object({
-    text: z.string().nullable(),
-    bytes: z.number().int(),
-    mode: z.number().int().nullable().describe("null keeps the old one"),
-  }).nullable(),
+  before: before.nullable(),
+  after: after.nullable(),
   changes: z.array(z.object({
     path: z.string(),
     before_sha256: z.string().nullable(),
     after_sha256: z.string().nullable(),
   })).describe("every file that changes, in order; a move changes two"),
+  files: z.array(z.object({
+    path: z.string(),
+    before_sha256: z.string().nullable(),
+    after_sha256: z.string().nullable(),
+    before: before.nullable(),
+    after: after.nullable(),
+    is_known: z.boolean().describe("false where only the host knows what it makes of the file"),
+    is_left_out: z.boolean().describe("its texts are not here: all of them are too large together"),
+  })).nullable().describe("of a host's own tool: every file that it changes, in order"),
+  conflicts: z.array(Conflict.extend({
+    tool: z.string(),
+    command: z.string().nullable(),
+    status: ActionStatus,
+    execution: Execution,
+    diff: z.string().nullable().describe("what the other one does to the file, unified"),
+  })),
+  base: z.object({
+    was_sha256: z.string().nullable(),
+    now_sha256: z.string().nullable(),
+    diff: z.string().nullable().describe("what has happened to the file since, unified"),
+    rebased: z.object({
+      how: z.enum(["reapplied", "merged"]),
+      sha256: z.string(),
+      text: z.string(),
+      diff: z.string().nullable(),
+    }).nullable().describe("what would be written on top of that; null where nobody can say"),
+    next: z.string(),
+  }).nullable().describe("of a held write whose file is no longer what it was asked on"),
+  obstacle: z.string().nullable()
+    .describe("of what is held: why every approval would be refused; null where none stands"),
   input: z.record(z.string(), z.unknown()).nullable()
     .describe("of a tool that the gate only records: secrets taken out, long values cut"),
   proposed: z.object({ content: z.string().nullable(), command: z.string().nullable() }).nullable()
@@ -257,32 +271,6 @@ export const ActionDetail = Action.extend({
   })),
 });
 export type ActionDetail = z.infer<typeof ActionDetail>;
-
-/** Query of `GET /api/actions` and `GET /api/global/actions`. */
-export const ActionQuery = z.object({
-  project: z.string().optional(),
-  count: z.enum(["true", "false"]).optional(),
-  limit: z.coerce.number().int().min(1).max(500).optional(),
-  cursor: z.string().max(256).optional(),
-  status: ActionStatus.optional(),
-  execution: Execution.optional(),
-  tool: z.string().max(256).optional(),
-  agent: z.string().max(256).optional(),
-  session_id: z.string().max(256).optional(),
-  path: z.string().max(4096).optional(),
-  decided_by: z.string().max(256).optional(),
-  risk: Risk.shape.level.optional(),
-  q: z.string().max(256).optional()
-    .describe("whole words, all of which stand in its path, command or reasons"),
-});
-export type ActionQuery = z.infer<typeof ActionQuery>;
-
-/** A page of actions, newest first. */
-export const ActionList = z.object({
-  items: z.array(Action),
-  next_cursor: z.string().nullable(),
-});
-export type ActionList = z.infer<typeof ActionList>;
 
 /** Answer of a rollback: the action undone, and the action that undid it. */
 export const RollbackResult = z.object({

@@ -1,6 +1,6 @@
 import { basename, resolve } from "node:path";
 import type { Analysis } from "../policy/schema.ts";
-import { readImage } from "../runtime/files.ts";
+import { readImage } from "../runtime/file_image.ts";
 import { resolvePath } from "../runtime/real_path.ts";
 import type { Script } from "./plan.ts";
 

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import type { NewEvent, Statement } from "../db/ledger.ts";
 import { missingFolders } from "../runtime/folder.ts";
-import { insertIntent, type IntentRow } from "./journal/store.ts";
+import { insertIntents, type IntentRow } from "./journal/store.ts";
 import type { PlannedChange } from "./plan.ts";
 import { BY_SYSTEM, eventOf } from "./record.ts";
 import type { NewRow } from "./rows.ts";
@@ -16,9 +16,8 @@ export function startOf(services: ActionServices, row: NewRow) {
   const intents = (row.plan?.changes ?? []).map((change) =>
     intentOf(row, change, environment.id())
   );
-  const statements = intents.map((intent) =>
-    insertIntent(project_id, { ...intent, digest: row.digest, claim_id, created_at: started_at })
-  );
+  const of = { action_id: row.id, digest: row.digest, claim_id, created_at: started_at };
+  const statements = insertIntents(project_id, intents, of);
   return { fields: { execution: "running" as const, claim_id, started_at }, intents, statements };
 }
 

@@ -44,7 +44,9 @@ export const PUBLIC = [
   "decision",
   "risk",
   "reversible",
+  "reversibility",
   "edited",
+  "conflicts",
   "before_sha256",
   "after_sha256",
   "bytes",
@@ -73,7 +75,15 @@ const OWN = [
 ] as const satisfies (keyof ActionRow)[];
 /** Everything that an `ActionRow` is made of. */
 export const COLUMNS = [...PUBLIC, ...OWN, "input AS plan"].join(", ");
-const JSON_COLUMNS = new Set(["decision", "risk", "analysis", "proposed", "plan"]);
+const JSON_COLUMNS = new Set([
+  "decision",
+  "risk",
+  "reversibility",
+  "conflicts",
+  "analysis",
+  "proposed",
+  "plan",
+]);
 const BOOLEANS = new Set(["reversible", "edited", "output_truncated"]);
 
 /** Fields of an action that can be set, by their names in the record. */
@@ -117,15 +127,6 @@ export interface TwinQuery {
   agent: string;
   digest: string;
   since: string;
-}
-
-/** Holds while an action is done and stands. */
-export function onlyWhileDone(project_id: string, id: string): Statement {
-  return {
-    sql: `EXISTS (SELECT 1 FROM actions WHERE project_id = ? AND id = ?
-      AND status = 'approved' AND execution = 'succeeded')`,
-    args: [project_id, id],
-  };
 }
 
 /** Changes one action where the guard holds; the changed row comes back, or none. */
@@ -195,6 +196,17 @@ export function listRunning(ledger: Ledger): Promise<ActionRow[]> {
   return select(ledger, "execution = 'running'", [], "ORDER BY seq LIMIT 10000");
 }
 
+/** What of a session has begun and not ended, the newest first. */
+export function listRunningOf(ledger: Ledger, session_id: string): Promise<ActionRow[]> {
+  return select(
+    ledger,
+    "execution = 'running' AND session_id = ?",
+    [session_id],
+    "ORDER BY seq DESC LIMIT 200",
+    "actions INDEXED BY actions_unfinished",
+  );
+}
+
 /** Approved, to be done by the gate itself, and not begun. */
 export function listUnstarted(ledger: Ledger): Promise<ActionRow[]> {
   return select(
@@ -233,12 +245,13 @@ async function select(
   return rows.map(toRow);
 }
 
-/** An approved command that nobody runs yet is open too: its agent may have lost sight of it. */
+/** What is approved and not begun elsewhere is open too: its agent may have lost sight of it. */
 function twinOf(project_id: string, { agent, digest, since }: TwinQuery): Statement {
   return {
     sql: `SELECT id FROM actions WHERE project_id = ? AND digest = ? AND agent = ?
       AND created_at >= ? AND (status = 'pending' OR (status = 'approved' AND execution = 'none'
-        AND tool = 'run_command' AND decided_by <> 'policy'))`,
+        AND tool NOT IN ('write_file', 'edit_file', 'delete_file', 'move_file', 'read_file',
+          'rollback') AND decided_by <> 'policy'))`,
     args: [project_id, digest, agent, since],
   };
 }

@@ -4,7 +4,8 @@ import { bytesOf, readAsked } from "./asked.ts";
 import { enterAsked, type Entered, type Road } from "./enter.ts";
 import { requireNotViewer } from "./record.ts";
 import { submitRollback } from "./rollback.ts";
-import { RollbackToolInput, type SubmitInput } from "./schema.ts";
+import { type SubmitInput } from "./schema.ts";
+import { RollbackToolInput } from "./inputs/schema.ts";
 
 /** Checks, records and, where policy allows it, does what an agent asks for. */
 export async function submit(road: Road, input: SubmitInput, caller: Caller): Promise<Entered> {

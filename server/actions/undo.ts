@@ -1,15 +1,16 @@
-import { readBlob } from "../db/blobs.ts";
+import { readBlob, sizeOfBlob } from "../db/blobs.ts";
 import { GateError } from "../errors.ts";
 import type { PolicyLimits } from "../policy/schema.ts";
-import { type FileImage, readImage } from "../runtime/files.ts";
+import { type FileImage, readImage } from "../runtime/file_image.ts";
 import { resolvePath } from "../runtime/real_path.ts";
 import { textOf } from "./contents.ts";
 import { type After, type Draft, draftOf, MAX_IN_MEMORY, newState } from "./draft.ts";
-import { listIntents } from "./journal/store.ts";
+import { foldersOf, turnsFolders } from "./undo_folders.ts";
 import { mergeTexts, unifiedDiff } from "./merge.ts";
-import type { Access, PlannedChange } from "./plan.ts";
+import type { Access, Plan, PlannedChange } from "./plan.ts";
 import { notPossible } from "./record.ts";
 import type { RollbackResult } from "./schema.ts";
+import { inTurns } from "./turns.ts";
 import type { ActionServices } from "./services.ts";
 import type { ActionRow } from "./store.ts";
 
@@ -51,7 +52,7 @@ export async function planUndo(
   { on_conflict, states }: UndoOptions,
 ): Promise<Undo> {
   const steps: Step[] = [];
-  for (const change of [...original.plan!.changes].reverse()) {
+  for await (const change of inTurns([...original.plan!.changes].reverse())) {
     const now = states?.get(change.path);
     const seen = now === undefined ? await lookUp(original, change) : now;
     steps.push(await planStep(services, original, { change, now: seen }, on_conflict));
@@ -65,8 +66,8 @@ export async function planUndo(
     throw await conflictOf(services, original, steps, changes);
   }
   for (const step of states ? steps : []) states!.set(step.change.path, imageAfter(step));
-  const draft = draftFrom(original, steps, limits, await madeFolders(services, original));
-  return { outcome: outcomeOf(steps), changes, draft };
+  const draft = draftFrom(original, steps, limits, await foldersOf(services, original));
+  return { outcome: outcomeOf(steps, draft.plan), changes, draft };
 }
 
 async function planStep(
@@ -77,7 +78,7 @@ async function planStep(
 ): Promise<Step> {
   const { change, now } = step;
   const hash = now?.sha256 ?? null;
-  if (hash === (change.before?.sha256 ?? null)) {
+  if (hash === (change.before?.sha256 ?? null) && !isModeLeft(change, now)) {
     return { ...step, outcome: "already_undone", after: null };
   }
   const before = await beforeOf(services, original, change);
@@ -87,6 +88,11 @@ async function planStep(
   const merged = on_conflict === "merge" ? await merge(services, step, before) : null;
   if (merged) return { ...step, outcome: "merged", after: merged };
   return { ...step, outcome: "conflict", after: null };
+}
+
+/** The content is as it was, but the mode, which is all that was changed, is not. */
+function isModeLeft({ before, after }: PlannedChange, now: FileImage | null): boolean {
+  return before?.sha256 === after?.sha256 && now?.mode !== before?.mode;
 }
 
 /** What stands there now; a link or a folder in its place is for a person to look at. */
@@ -106,8 +112,10 @@ async function beforeOf(
   { before }: PlannedChange,
 ): Promise<After | null> {
   if (!before) return null;
-  const content = await readBlob(services.ledger, before.sha256);
-  if (content) return newState(content, before.mode);
+  const { sha256, bytes, mode } = before;
+  if (await sizeOfBlob(services.ledger, sha256) !== null) {
+    return { state: { sha256, bytes, mode }, content: null };
+  }
   throw notPossible(original, "roll back", "what was there before is no longer kept");
 }
 
@@ -118,14 +126,24 @@ async function merge(
   before: After | null,
 ): Promise<After | null> {
   if (!change.after || !now || !before) return null;
-  const left = await readBlob(services.ledger, change.after.sha256);
-  const current = now.content ?? await readBlob(services.ledger, now.sha256);
-  const [base, ours, theirs] = [left, current, before.content].map((content) =>
-    content && textOf(content)
-  );
+  const [base, ours, theirs] = await Promise.all([
+    keptText(services, change.after),
+    now.content ? textOf(now.content) : keptText(services, now),
+    keptText(services, before.state),
+  ]);
   if (base == null || ours == null || theirs == null) return null;
   const text = mergeTexts(base, ours, theirs);
   return text === null ? null : newState(new TextEncoder().encode(text), now.mode);
+}
+
+/** Null where it is not kept, not text or too large to be compared. */
+async function keptText(
+  { ledger }: ActionServices,
+  { sha256, bytes }: { sha256: string; bytes: number },
+): Promise<string | null> {
+  if (bytes > MAX_IN_MEMORY) return null;
+  const content = await readBlob(ledger, sha256);
+  return content && textOf(content);
 }
 
 /** Contents are kept elsewhere, but for a merged one. */
@@ -133,7 +151,7 @@ function imageAfter({ now, outcome, after }: Step): FileImage | null {
   if (outcome === "already_undone") return now;
   if (!after) return null;
   const { sha256, bytes, mode } = after.state;
-  const content = outcome === "merged" ? new Uint8Array(after.content) : null;
+  const content = outcome === "merged" ? new Uint8Array(after.content!) : null;
   return { sha256, bytes, mode: mode ?? now?.mode ?? 0o644, content };
 }
 
@@ -141,7 +159,7 @@ function draftFrom(
   original: ActionRow,
   steps: Step[],
   limits: PolicyLimits,
-  emptied_folders: string[],
+  folders: Pick<Plan, "emptied_folders" | "restored_folders">,
 ): Draft {
   const open = steps.filter(({ outcome }) => outcome !== "already_undone");
   const accesses = open.map(({ change: { path, shown }, after }): Access => ({
@@ -149,27 +167,23 @@ function draftFrom(
     target: { lexical: path, real: path, shown },
   }));
   const none = { command: null, cwd: null, input_sha256: null };
-  const asked = { tool: "rollback", path: original.path, ...none, accesses };
+  const path = original.path ?? (open.length === 1 ? open[0]!.change.shown : null);
+  const asked = { tool: "rollback", path, ...none, accesses };
   const changes = open.map(({ change: { path, shown }, now, after }) => ({
     path,
     shown,
     before: now,
     after,
   }));
-  return draftOf({ ...asked, input: { action_id: original.id } }, changes, limits, emptied_folders);
+  const draft = draftOf({ ...asked, input: { action_id: original.id } }, changes, limits);
+  return { ...draft, plan: { ...draft.plan, ...folders } };
 }
 
-async function madeFolders(services: ActionServices, original: ActionRow): Promise<string[]> {
-  const intents = await listIntents(services.ledger, original.id);
-  const made = intents.filter(({ before_sha256 }) => before_sha256 === null);
-  return made.flatMap(({ data }) => data.new_folders);
-}
-
-function outcomeOf(steps: readonly Step[]): Undo["outcome"] {
+function outcomeOf(steps: readonly Step[], plan: Plan): Undo["outcome"] {
   for (const outcome of ["forced", "merged", "restored"] as const) {
     if (steps.some((step) => step.outcome === outcome)) return outcome;
   }
-  return "already_undone";
+  return steps.length === 0 && turnsFolders(plan) ? "restored" : "already_undone";
 }
 
 async function conflictOf(
@@ -204,8 +218,7 @@ async function conflictOf(
 
 /** From what the action left to what stands there now. */
 async function diffOf(services: ActionServices, { change, now }: Step): Promise<string | null> {
-  const left = change.after && await readBlob(services.ledger, change.after.sha256);
-  const before = change.after ? left && textOf(left) : "";
+  const before = change.after ? await keptText(services, change.after) : "";
   const after = now ? now.content && textOf(now.content) : "";
   if (before == null || after == null || before.length + after.length > 2_000_000) return null;
   return unifiedDiff(change.shown, before, after);

@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import { ActionList, ActionQuery } from "../actions/schema.ts";
+import { ActionList, ActionQuery } from "../actions/list/schema.ts";
 import type { AppEnv } from "../context.ts";
 import { describe } from "../openapi.ts";
 import { json, query } from "../validate.ts";

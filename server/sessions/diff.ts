@@ -59,25 +59,29 @@ function follow(rows: readonly DoneRow[]): Track[] {
     return track;
   };
   for (const { id, plan } of rows) {
-    const move = moveOf(plan!.changes);
-    if (move && !at.has(move.to.path)) {
-      const track = touch(move.from, id);
-      at.delete(move.from.path);
-      at.set(move.to.path, track);
-      Object.assign(track, { path: move.to.shown, after: move.to.after });
-      continue;
+    const moved = new Set<PlannedChange>();
+    for (const { from, to } of movesOf(plan!.changes)) {
+      if (at.has(to.path)) continue;
+      const track = touch(from, id);
+      at.delete(from.path);
+      at.set(to.path, track);
+      Object.assign(track, { path: to.shown, after: to.after });
+      moved.add(from).add(to);
     }
-    for (const change of plan!.changes) touch(change, id).after = stateAfter(change);
+    for (const change of plan!.changes) {
+      if (!moved.has(change)) touch(change, id).after = stateAfter(change);
+    }
   }
   return tracks;
 }
 
 /** One file appears with the content with which another goes. */
-function moveOf(changes: readonly PlannedChange[]) {
-  const to = changes.find(({ before, after }) => !before && after);
-  const from = changes.find(({ before, after }) => before && !after);
-  if (changes.length !== 2 || !to || !from) return null;
-  return to.after!.sha256 === from.before!.sha256 ? { to, from } : null;
+function movesOf(changes: readonly PlannedChange[]) {
+  const gone = changes.filter(({ before, after }) => before && !after);
+  return changes.filter(({ before, after }) => !before && after).flatMap((to) => {
+    const found = gone.findIndex(({ before }) => before!.sha256 === to.after!.sha256);
+    return found === -1 ? [] : [{ from: gone.splice(found, 1)[0]!, to }];
+  });
 }
 
 /** A mode that was not named is that of the old file. */
@@ -137,5 +141,5 @@ function changeOf(
   if (!before) return after ? "created" : "none";
   if (!after) return "deleted";
   if (renamed_from !== null) return "renamed";
-  return before.sha256 === after.sha256 ? "none" : "modified";
+  return before.sha256 === after.sha256 && before.mode === after.mode ? "none" : "modified";
 }

@@ -77,6 +77,17 @@ export class Sessions {
     throw new GateError("conflict", `Cannot use session "${id}": it has ended; open a new one`);
   }
 
+  /** The open session of that agent, host and client in that root, opened when there is none. */
+  join(input: Required<SessionInput>, caller: Caller): Promise<Session> {
+    const { agent, host, client, root } = input;
+    const key = JSON.stringify([agent, host, client, root]);
+    return this.#once(key, async () => {
+      const of = { agent: plain(agent), host: plain(host), client: plain(client) };
+      const found = await findOpenSession(this.#services.ledger, of);
+      return found?.root === root ? publicOf(found) : await this.open(input, caller);
+    });
+  }
+
   /** Ends a session; ending it again changes nothing. */
   async end(id: string, caller: Caller): Promise<Session> {
     const { environment, ledger } = this.#services;
@@ -120,11 +131,15 @@ export class Sessions {
     return { items: items.map(publicOf), next_cursor };
   }
 
-  /** Two calls at once share one opening, so that one caller has one default session. */
   #default(caller: Caller): Promise<Session> {
-    const opening = this.#opening.get(caller.id) ?? this.#findOrOpenDefault(caller);
-    this.#opening.set(caller.id, opening);
-    return opening.finally(() => this.#opening.delete(caller.id));
+    return this.#once(caller.id, () => this.#findOrOpenDefault(caller));
+  }
+
+  /** Two calls at once share one opening, so that what is asked for by one key is there once. */
+  #once(key: string, open: () => Promise<Session>): Promise<Session> {
+    const opening = this.#opening.get(key) ?? open();
+    this.#opening.set(key, opening);
+    return opening.finally(() => this.#opening.delete(key));
   }
 
   async #findOrOpenDefault(caller: Caller): Promise<Session> {

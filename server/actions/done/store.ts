@@ -1,4 +1,4 @@
-import type { Ledger } from "../../db/ledger.ts";
+import type { Ledger, Statement } from "../../db/ledger.ts";
 import { type ActionRow, COLUMNS, toRow } from "../store.ts";
 
 /** An action that was carried out; `done_seq` says in which order. */
@@ -17,6 +17,19 @@ const DONE_SEQ = `coalesce((SELECT max(audit.seq) FROM audit
   WHERE audit.project_id = actions.project_id AND audit.action_id = actions.id
     AND audit.type = 'action.finished'), 0)`;
 
+/** Of a command counts what it changed, however it ended. */
+const IS_DONE = `(actions.execution = 'succeeded' OR (actions.tool = 'run_command'
+  AND actions.execution IN ('failed', 'unknown') AND actions.reversible))`;
+
+/** Holds while an action is done and stands. */
+export function onlyWhileDone(project_id: string, id: string): Statement {
+  return {
+    sql: `EXISTS (SELECT 1 FROM actions WHERE project_id = ? AND id = ?
+      AND status = 'approved' AND ${IS_DONE})`,
+    args: [project_id, id],
+  };
+}
+
 /** What a session has carried out, in the order in which it was done; at most about `most`. */
 export async function listDone(
   ledger: Ledger,
@@ -27,7 +40,7 @@ export async function listDone(
   for (let after = 0, size = PAGE; size === PAGE && found.length <= most;) {
     const rows = await ledger.all(
       `SELECT ${COLUMNS}, ${DONE_SEQ} AS done_seq FROM actions
-        WHERE project_id = ? AND session_id = ? AND seq > ? AND execution = 'succeeded'
+        WHERE project_id = ? AND session_id = ? AND seq > ? AND ${IS_DONE}
         ORDER BY seq LIMIT ?`,
       [ledger.project_id, session_id, after, PAGE],
     );
@@ -50,7 +63,7 @@ export async function listLater(
       FROM intents JOIN actions
         ON actions.project_id = intents.project_id AND actions.id = intents.action_id
       WHERE intents.project_id = ? AND intents.path = ? AND intents.created_at >= ?
-        AND actions.status = 'approved' AND actions.execution = 'succeeded'
+        AND actions.status = 'approved' AND ${IS_DONE}
         AND (actions.tool <> 'rollback' OR ?)
       ORDER BY intents.created_at LIMIT 10000`,
     [ledger.project_id, path, since.started_at, withRollbacks ? 1 : 0],

@@ -1,5 +1,6 @@
-import type { FileChange } from "../../runtime/files.ts";
-import { applyChange, readImage, removeTemporary } from "../../runtime/files.ts";
+import type { FileChange, NewFile } from "../../runtime/files.ts";
+import { readImage } from "../../runtime/file_image.ts";
+import { applyChange, removeTemporary } from "../../runtime/files.ts";
 import { removeEmptyFolders } from "../../runtime/folder.ts";
 import type { IntentRow } from "./store.ts";
 
@@ -11,7 +12,7 @@ export interface Settled {
 }
 
 /** The content of a hash; both images are kept before a file is touched. */
-export type Contents = (sha256: string) => Promise<Uint8Array | null>;
+export type Contents = (sha256: string) => Promise<NewFile["content"] | null>;
 
 /**
  * Settles what was begun by looking at the files: all as they were to become is done, all as they
@@ -66,8 +67,13 @@ async function conclude(
 
 type State = "done" | "undone" | "conflict";
 
-async function stateOf({ path, before_sha256, after_sha256 }: IntentRow): Promise<State> {
-  const now = await readImage(path, 0).then((image) => image?.sha256 ?? null, () => undefined);
+async function stateOf({ path, before_sha256, after_sha256, data }: IntentRow): Promise<State> {
+  const image = await readImage(path, 0).catch(() => undefined);
+  const now = image === undefined ? undefined : image?.sha256 ?? null;
+  // Where only the mode changes, it alone tells.
+  if (now === before_sha256 && now === after_sha256 && data.mode !== null) {
+    return image?.mode === data.mode ? "done" : "undone";
+  }
   if (now === after_sha256) return "done";
   return now === before_sha256 ? "undone" : "conflict";
 }

@@ -1,5 +1,6 @@
 import type { AuditEvent } from "../../audit/schema.ts";
 import type { Ledger, Statement } from "../../db/ledger.ts";
+import type { PlannedChange } from "../plan.ts";
 
 /** One file of an execution: committed before it is touched, settled by looking at it. */
 export interface IntentRow {
@@ -18,34 +19,88 @@ export interface IntentRow {
   };
 }
 
-/** Inserts an intent where its action's execution is this one. */
-export function insertIntent(
+/** Inserts the intents of an action where its execution is this one: all in one statement. */
+export function insertIntents(
   project_id: string,
-  intent: IntentRow & { digest: string; claim_id: string; created_at: string },
-): Statement {
-  const { id, action_id, digest, path, before_sha256, after_sha256, data, created_at } = intent;
-  return {
+  intents: readonly IntentRow[],
+  of: { action_id: string; digest: string; claim_id: string; created_at: string },
+): Statement[] {
+  if (intents.length === 0) return [];
+  const { action_id, digest, claim_id, created_at } = of;
+  return [{
     sql: `INSERT INTO intents (project_id, id, action_id, digest, path, before_sha256,
-      after_sha256, state, data, created_at) SELECT ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?
+      after_sha256, state, data, created_at)
+      SELECT ?, value ->> 'id', ?, ?, value ->> 'path', value ->> 'before_sha256',
+        value ->> 'after_sha256', 'open', value -> 'data', ? FROM json_each(?)
       WHERE EXISTS (SELECT 1 FROM actions WHERE project_id = ? AND id = ? AND claim_id = ?)`,
     args: [
-      ...[project_id, id, action_id, digest, path, before_sha256, after_sha256],
-      ...[JSON.stringify(data), created_at, project_id, action_id, intent.claim_id],
+      ...[project_id, action_id, digest, created_at, JSON.stringify(intents)],
+      ...[project_id, action_id, claim_id],
     ],
+  }];
+}
+
+/** Inserts what a command did to files, which is only known afterwards. */
+export function insertDone(
+  project_id: string,
+  { id: action_id, digest }: { id: string; digest: string },
+  changes: readonly (PlannedChange & { id: string })[],
+  { created_at, settled_at }: { created_at: string; settled_at: string },
+): Statement[] {
+  if (changes.length === 0) return [];
+  const done = changes.map(({ id, path, before, after }) => ({
+    ...{ id, path, before: before?.sha256 ?? null, after: after?.sha256 ?? null },
+    data: {
+      ...{ mode: after?.mode ?? null, before_mode: before?.mode ?? null },
+      ...{ temporary: "", new_folders: [] },
+    },
+  }));
+  return [{
+    sql: `INSERT INTO intents (project_id, id, action_id, digest, path, before_sha256,
+      after_sha256, state, data, created_at, settled_at)
+      SELECT ?, value ->> 'id', ?, ?, value ->> 'path', value ->> 'before', value ->> 'after',
+        'done', value -> 'data', ?, ? FROM json_each(?)`,
+    args: [project_id, action_id, digest, created_at, settled_at, JSON.stringify(done)],
+  }];
+}
+
+/** Forgets what is known of an action: it is looked at once more. */
+export function forgetIntents(project_id: string, action_id: string): Statement {
+  return {
+    sql: "DELETE FROM intents WHERE project_id = ? AND action_id = ?",
+    args: [project_id, action_id],
   };
 }
 
-/** Settles an open intent. */
-export function settleIntent(
+/** Those of the paths that another action changes, or has changed since that place in the chain. */
+export async function listChangedSince(
+  ledger: Ledger,
+  paths: readonly string[],
+  { seq, but }: { seq: number; but: string },
+): Promise<Set<string>> {
+  const rows = await ledger.all(
+    `SELECT DISTINCT intents.path FROM json_each(?) AS asked JOIN intents
+      ON intents.project_id = ? AND intents.path = asked.value
+      WHERE intents.action_id <> ? AND (intents.state = 'open' OR intents.state = 'done' AND EXISTS (
+        SELECT 1 FROM audit WHERE audit.project_id = intents.project_id
+          AND audit.action_id = intents.action_id AND audit.type = 'action.finished'
+          AND audit.seq > ?))`,
+    [JSON.stringify(paths), ledger.project_id, but, seq],
+  );
+  return new Set(rows.map(({ path }) => String(path)));
+}
+
+/** Settles open intents, a statement for each. */
+export function settleIntents(
   project_id: string,
-  intent: IntentRow,
+  intents: readonly IntentRow[],
   settled_at: string,
-): Statement {
-  return {
+): Statement[] {
+  return intents.map(({ id, state, data }) => ({
     sql: `UPDATE intents SET state = ?, data = ?, settled_at = ?
       WHERE project_id = ? AND id = ? AND state = 'open'`,
-    args: [intent.state, JSON.stringify(intent.data), settled_at, project_id, intent.id],
-  };
+    args: [state, JSON.stringify(data), settled_at, project_id, id],
+  }));
 }
 
 export async function listIntents(ledger: Ledger, action_id: string): Promise<IntentRow[]> {

@@ -1,0 +1,126 @@
+import type { NewEvent, Statement } from "../../db/ledger.ts";
+import { shownText } from "../contents.ts";
+import { unifiedDiff } from "../merge.ts";
+import type { PlannedChange } from "../plan.ts";
+import { BY_SYSTEM, eventOf, loadAction } from "../record.ts";
+import type { ActionDetail, Conflict } from "../schema.ts";
+import type { ActionServices } from "../services.ts";
+import { type ActionRow, toRow } from "../store.ts";
+import { shownPath } from "../target.ts";
+import { addConflict, findUnreviewed, listHolders, type Rival } from "./store.ts";
+
+/** The files that an action changes, or may change. */
+export function pathsOf({ plan }: Pick<ActionRow, "plan">): string[] {
+  return plan ? [...plan.changes.map(({ path }) => path), ...plan.reach ?? []] : [];
+}
+
+/** How each of the two stands to the other. */
+const OTHER_SIDE = {
+  both_hold: "both_hold",
+  overwrites: "overwritten_by",
+  overwritten_by: "overwrites",
+  held_by: "changed_by",
+  changed_by: "held_by",
+} as const satisfies Record<Conflict["kind"], Conflict["kind"]>;
+
+/**
+ * Tells an action and those of other sessions that are about the same files of each other: several
+ * hold them, or one replaces what another one wrote and nobody has looked at. The row with what it
+ * has been told.
+ */
+export async function noteConflicts(
+  services: ActionServices,
+  row: ActionRow,
+  paths: readonly string[],
+): Promise<ActionRow> {
+  const found = await conflictsOf(services, row, paths);
+  if (found.length === 0) return row;
+  const statements: Statement[] = [];
+  const events: NewEvent[] = [];
+  for (const { kind, rival } of found) {
+    const sides = [[row, rival.row, kind], [rival.row, row, OTHER_SIDE[kind]]] as const;
+    for (const [one, other, side] of sides) {
+      const conflict = describe(one, other, side, rival.path);
+      if (one.conflicts.some((known) => isSame(known, conflict))) continue;
+      statements.push(addConflict(services.project_id, one.id, conflict));
+      events.push(eventOf(one, "action.conflicted", BY_SYSTEM, { ...conflict }));
+    }
+  }
+  if (statements.length === 0) return row;
+  const { rows } = await services.ledger.commit({ statements, events });
+  const own = rows.flat().map(toRow).findLast(({ id }) => id === row.id);
+  return own ?? await loadAction(services, row.id);
+}
+
+/** Of more files at once it is not asked who wrote them. */
+const MOST_FILES = 50;
+
+async function conflictsOf(
+  { ledger }: ActionServices,
+  row: ActionRow,
+  paths: readonly string[],
+): Promise<{ kind: Conflict["kind"]; rival: Rival }[]> {
+  if (paths.length === 0 || row.tool === "rollback") return [];
+  const left = (row.plan?.changes ?? []).flatMap(({ path, before }) =>
+    before ? [{ path, sha256: before.sha256 }] : []
+  );
+  const held = await listHolders(ledger, row.session_id, paths);
+  const written: Rival[] = [];
+  for (const one of left.slice(0, MOST_FILES)) {
+    const rival = await findUnreviewed(ledger, row, one);
+    if (rival) written.push(rival);
+  }
+  const kind = row.status === "pending" ? "both_hold" as const : "held_by" as const;
+  return [
+    ...held.map((rival) => ({ kind, rival })),
+    ...written.map((rival) => ({ kind: "overwrites" as const, rival })),
+  ];
+}
+
+function describe(
+  one: ActionRow,
+  other: ActionRow,
+  kind: Conflict["kind"],
+  path: string,
+): Conflict {
+  const { id: action_id, session_id, agent } = other;
+  return { kind, action_id, session_id, agent, path: shownPath(path, one.root) };
+}
+
+function isSame(a: Conflict, b: Conflict): boolean {
+  return a.kind === b.kind && a.action_id === b.action_id && a.path === b.path;
+}
+
+/** What an action conflicts with, as it stands by now, and what each of the others does. */
+export async function detailConflicts(
+  services: ActionServices,
+  row: ActionRow,
+): Promise<ActionDetail["conflicts"]> {
+  return await Promise.all(row.conflicts.map(async (conflict) => {
+    const other = await loadAction(services, conflict.action_id);
+    const { tool, status, execution, command } = other;
+    const diff = await diffOf(services, other, conflict.path);
+    return { ...conflict, tool, status, execution, command, diff };
+  }));
+}
+
+async function diffOf(
+  services: ActionServices,
+  other: ActionRow,
+  shown: string,
+): Promise<string | null> {
+  const change = other.plan?.changes.find((one) => one.shown === shown);
+  if (!change) return null;
+  const [before, after] = await Promise.all([
+    textOf(services, change.before),
+    textOf(services, change.after),
+  ]);
+  return before === null || after === null ? null : unifiedDiff(shown, before, after);
+}
+
+async function textOf(
+  services: ActionServices,
+  state: PlannedChange["before"] | PlannedChange["after"],
+): Promise<string | null> {
+  return state ? await shownText(services, state.sha256) : "";
+}

@@ -1,0 +1,58 @@
+import canonicalize from "canonicalize";
+import type { AuditEvent } from "../audit/schema.ts";
+
+/** The newest event of a chain; `seq` 0 and the zero hash before the first. */
+export interface Head {
+  seq: number;
+  hash: string;
+}
+
+/** What the first event of every chain points back to. */
+export const GENESIS: Head = { seq: 0, hash: "0".repeat(64) };
+
+/** The fields of an event, in the order in which they are written, and what each may hold. */
+const FIELDS: Record<keyof AuditEvent, (value: unknown) => boolean> = {
+  seq: Number.isSafeInteger,
+  at: isText,
+  project_id: isText,
+  session_id: isTextOrNull,
+  action_id: isTextOrNull,
+  type: isText,
+  actor: (value) => isRecord(value) && isText(value.kind) && isText(value.id),
+  data: isRecord,
+  prev_hash: isText,
+  hash: isText,
+};
+
+/** The RFC 8785 form of a JSON value. */
+export function canonical(value: unknown): string {
+  const text = canonicalize(value);
+  if (text === undefined) throw new TypeError("Cannot write as JSON: the value has no JSON form");
+  return text;
+}
+
+/** What an event's hash is taken over: the RFC 8785 form of everything but the hash itself. */
+export function hashedText(event: Omit<AuditEvent, "hash">): string {
+  const { seq, at, project_id, session_id, action_id, type, actor, data, prev_hash } = event;
+  return canonical({ seq, at, project_id, session_id, action_id, type, actor, data, prev_hash });
+}
+
+/** The value as an event with its fields in order; null where one is none or does not belong. */
+export function asEvent(value: unknown): AuditEvent | null {
+  const fields = Object.entries(FIELDS);
+  if (!isRecord(value) || Object.keys(value).length !== fields.length) return null;
+  if (!fields.every(([name, holds]) => holds(value[name]))) return null;
+  return Object.fromEntries(fields.map(([name]) => [name, value[name]])) as unknown as AuditEvent;
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+function isTextOrNull(value: unknown): boolean {
+  return value === null || isText(value);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,21 @@
+import { createPublicKey, verify } from "node:crypto";
+import type { Checkpoint } from "../audit/schema.ts";
+import { canonical } from "./chain.ts";
+
+/** True when the checkpoint was signed by the key that it names. */
+export function isSigned(checkpoint: Checkpoint): boolean {
+  const { signature, ...body } = checkpoint;
+  try {
+    const key = createPublicKey({
+      key: Buffer.from(checkpoint.public_key, "base64"),
+      format: "der",
+      type: "spki",
+    });
+    const bytes = Buffer.from(signature, "base64");
+    // Base64 has several spellings of the same bytes: only the one that we write counts.
+    if (bytes.toString("base64") !== signature) return false;
+    return verify(null, Buffer.from(canonical(body)), key, bytes);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,112 @@
+import type { AuditEvent, Checkpoint } from "../audit/schema.ts";
+import { readLine } from "./bundle.ts";
+import { hashedText, type Head } from "./chain.ts";
+import { ChainCheck, checkCheckpoints, checkHead, type Problem, type SignedBy } from "./check.ts";
+import type { EvidenceVerification } from "./schema.ts";
+
+/** An audit log in a file. */
+export interface Evidence {
+  checkpoint: Checkpoint;
+  checkpoints: readonly Checkpoint[];
+  /** The events in order, each a line, some at a time. */
+  pages: AsyncIterable<string[]>;
+  /** How an event is written in this file. */
+  toLine: (event: AuditEvent) => string;
+}
+
+/** What the reader knows from elsewhere. */
+export interface Known {
+  public_key?: string;
+  checkpoint?: Head & { project_id?: string };
+}
+
+/** What runtimes and browsers do each in their own way. */
+export interface Prover {
+  /** Lowercase hex of the SHA-256 of a text. */
+  sha256: (text: string) => string | Promise<string>;
+  isSigned: SignedBy["isSigned"];
+  /** Hears of the events that fit, some at a time, in order. */
+  hear?: (events: AuditEvent[]) => void;
+}
+
+/** Checks every event, every signature, and what the reader knows; needs nothing but the file. */
+export async function verifyEvidence(
+  evidence: Evidence,
+  known: Known,
+  prover: Prover,
+): Promise<EvidenceVerification> {
+  const { checkpoint } = evidence;
+  const { project_id, public_key } = checkpoint;
+  const checkpoints = [...evidence.checkpoints, checkpoint];
+  const chain = new ChainCheck(project_id, [
+    ...checkpoints,
+    ...known.checkpoint ? [known.checkpoint] : [],
+  ]);
+  const times = await walk(evidence, chain, prover);
+  const problem = chain.problem ?? checkHead(chain.head, checkpoint) ??
+    await checkCheckpoints(checkpoints, chain, { public_key, isSigned: prover.isSigned }) ??
+    checkProjects(checkpoints, project_id) ?? checkKnown(known, evidence, chain);
+  return {
+    ok: problem === null,
+    project_id,
+    events: chain.head.seq,
+    checkpoints: evidence.checkpoints.length,
+    head: chain.head.seq > 0 ? chain.head : null,
+    problem,
+    ...times,
+    public_key,
+    compared_with: [
+      ...known.public_key === undefined ? [] : ["key" as const],
+      ...known.checkpoint === undefined ? [] : ["checkpoint" as const],
+    ],
+  };
+}
+
+async function walk(evidence: Evidence, chain: ChainCheck, prover: Prover) {
+  const times: { from: string | null; to: string | null } = { from: null, to: null };
+  for await (const lines of evidence.pages) {
+    const events = lines.map((line) => readLine(line, evidence.toLine));
+    const hashes = await Promise.all(events.map((event) => hashOf(event, prover)));
+    const fitting = events.findIndex((event, at) => !chain.add(event, hashes[at]!));
+    const good = (fitting < 0 ? events : events.slice(0, fitting)) as AuditEvent[];
+    times.from ??= good[0]?.at ?? null;
+    times.to = good.at(-1)?.at ?? times.to;
+    prover.hear?.(good);
+    if (chain.problem) break;
+  }
+  return times;
+}
+
+async function hashOf(event: AuditEvent | null, { sha256 }: Prover): Promise<string> {
+  if (event === null) return "";
+  try {
+    return await sha256(hashedText(event));
+  } catch {
+    // Nested too deep for its canonical form: nothing that gate has written.
+    return "";
+  }
+}
+
+function checkProjects(checkpoints: readonly Checkpoint[], project_id: string): Problem | null {
+  const stray = checkpoints.find((checkpoint) => checkpoint.project_id !== project_id);
+  if (!stray) return null;
+  return { seq: stray.seq, what: `the checkpoint at event ${stray.seq} is of another project` };
+}
+
+function checkKnown(
+  { public_key, checkpoint }: Known,
+  evidence: Evidence,
+  { head, hashes }: ChainCheck,
+): Problem | null {
+  if (public_key !== undefined && public_key !== evidence.checkpoint.public_key) {
+    return { seq: null, what: "it was signed with another key than the one you gave" };
+  }
+  if (checkpoint === undefined) return null;
+  const { seq, hash, project_id = evidence.checkpoint.project_id } = checkpoint;
+  if (project_id !== evidence.checkpoint.project_id) {
+    return { seq: null, what: `the checkpoint you gave is of project "${project_id}"` };
+  }
+  if (seq > head.seq) return checkHead(head, checkpoint);
+  if (seq === 0 || hashes.get(seq) === hash) return null;
+  return { seq, what: `event ${seq} is not the one of the checkpoint you gave` };
+}
