@@ -1,35 +1,46 @@
 import type { AnalyticsSummary } from "./schema.ts";
-import type { DailyLatency } from "./store.ts";
+import type { Latency } from "./store.ts";
 
 /** Waiting times, put together from buckets. */
 export class Latencies {
-  readonly #buckets = new Map<number, { n: number; sum_ms: number }>();
-  #count = 0;
-  #max: number | null = null;
+  readonly #buckets = new Map<number, Latency>();
 
-  add({ bucket, n, sum_ms, max_ms }: Omit<DailyLatency, "day">): void {
-    const known = this.#buckets.get(bucket) ?? { n: 0, sum_ms: 0 };
-    this.#buckets.set(bucket, { n: known.n + n, sum_ms: known.sum_ms + sum_ms });
-    this.#count += n;
-    this.#max = Math.max(this.#max ?? 0, max_ms);
+  add({ bucket, n, sum_ms, max_ms }: Latency): void {
+    const known = this.#buckets.get(bucket) ?? { bucket, n: 0, sum_ms: 0, max_ms: 0 };
+    this.#buckets.set(bucket, {
+      bucket,
+      n: known.n + n,
+      sum_ms: known.sum_ms + sum_ms,
+      max_ms: Math.max(known.max_ms, max_ms),
+    });
+  }
+
+  addAll({ buckets }: Latencies): void {
+    for (const latency of buckets) this.add(latency);
+  }
+
+  get buckets(): Latency[] {
+    return [...this.#buckets.values()];
   }
 
   summary(): AnalyticsSummary["approval_latency"] {
+    const buckets = this.buckets.sort((a, b) => a.bucket - b.bucket);
+    const count = buckets.reduce((sum, { n }) => sum + n, 0);
     return {
-      count: this.#count,
-      p50_ms: this.#percentile(0.5),
-      p95_ms: this.#percentile(0.95),
-      max_ms: this.#max,
+      count,
+      p50_ms: percentile(buckets, 0.5 * count),
+      p95_ms: percentile(buckets, 0.95 * count),
+      max_ms: count === 0 ? null : Math.max(...buckets.map(({ max_ms }) => max_ms)),
     };
   }
+}
 
-  /** The mean of the bucket in which the nearest rank lies: exact where it holds one value. */
-  #percentile(share: number): number | null {
-    let left = Math.ceil(share * this.#count);
-    for (const [, { n, sum_ms }] of [...this.#buckets].sort(([a], [b]) => a - b)) {
-      left -= n;
-      if (left <= 0 && n > 0) return Math.round(sum_ms / n);
-    }
-    return null;
+/** The mean of the bucket in which the nearest rank lies: exact where it holds one value. */
+function percentile(buckets: Latency[], rank: number): number | null {
+  let left = Math.ceil(rank);
+  for (const { n, sum_ms } of buckets) {
+    left -= n;
+    if (left <= 0 && n > 0) return Math.round(sum_ms / n);
   }
+  return null;
 }

@@ -11,7 +11,6 @@ export const AnalyticsQuery = z.object({
 export type AnalyticsQuery = z.infer<typeof AnalyticsQuery>;
 
 /** Query of `GET /api/global/analytics/summary`. */
-export const GlobalAnalyticsQuery = AnalyticsQuery.omit({ project: true });
 
 /** What became of decisions. */
 const Outcomes = z.object({

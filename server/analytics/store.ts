@@ -2,47 +2,54 @@ import type { Ledger } from "../db/ledger.ts";
 
 export type Kind = "hour" | "blocked_path" | "agent" | "reviewer" | "rule" | "rolled_back";
 
-/** How often something happened on one day. */
-export interface DailyCount {
+/** How often what happened on one day. */
+export interface DayCounts {
   day: string;
-  key: string;
-  n: number;
+  counts: [key: string, n: number][];
 }
 
 /** Decisions that were waited for about equally long on one day. */
-export interface DailyLatency {
-  day: string;
+export interface Latency {
   bucket: number;
   n: number;
   sum_ms: number;
   max_ms: number;
 }
 
-/** At most `limit` counts after `after`, in order. */
+/** Days after `after` and before `until`, at most `limit` of them. */
+export interface Days {
+  after: string;
+  until: string;
+  limit: number;
+}
+
+/** The counts of one kind, a row a day: as JSON, because a row of its own for each costs far more. */
 export async function listCounts(
   ledger: Ledger,
   kind: Kind,
-  after: Pick<DailyCount, "day" | "key">,
-  limit: number,
-): Promise<DailyCount[]> {
+  { after, until, limit }: Days,
+): Promise<DayCounts[]> {
   const rows = await ledger.all(
-    `SELECT day, key, n FROM daily_counts
-      WHERE project_id = ? AND kind = ? AND (day, key) > (?, ?) ORDER BY day, key LIMIT ?`,
-    [ledger.project_id, kind, after.day, after.key, limit],
+    `SELECT day, json_group_array(json_array(key, n)) AS counts FROM daily_counts
+      WHERE project_id = ? AND kind = ? AND day > ? AND day < ? GROUP BY day ORDER BY day LIMIT ?`,
+    [ledger.project_id, kind, after, until, limit],
   );
-  return rows as unknown as DailyCount[];
+  return rows.map(({ day, counts }) => ({ day: String(day), counts: JSON.parse(String(counts)) }));
 }
 
-/** At most `limit` rows of waiting times after `after`, in order. */
+/** The waiting times, a row a day. */
 export async function listLatencies(
   ledger: Ledger,
-  after: Pick<DailyLatency, "day" | "bucket">,
-  limit: number,
-): Promise<DailyLatency[]> {
+  { after, until, limit }: Days,
+): Promise<{ day: string; latencies: Latency[] }[]> {
   const rows = await ledger.all(
-    `SELECT day, bucket, n, sum_ms, max_ms FROM daily_latencies
-      WHERE project_id = ? AND (day, bucket) > (?, ?) ORDER BY day, bucket LIMIT ?`,
-    [ledger.project_id, after.day, after.bucket, limit],
+    `SELECT day, json_group_array(json_object('bucket', bucket, 'n', n, 'sum_ms', sum_ms,
+        'max_ms', max_ms)) AS latencies FROM daily_latencies
+      WHERE project_id = ? AND day > ? AND day < ? GROUP BY day ORDER BY day LIMIT ?`,
+    [ledger.project_id, after, until, limit],
   );
-  return rows as unknown as DailyLatency[];
+  return rows.map(({ day, latencies }) => ({
+    day: String(day),
+    latencies: JSON.parse(String(latencies)),
+  }));
 }

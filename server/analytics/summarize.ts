@@ -1,33 +1,35 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { beginOf } from "../audit/window.ts";
-import type { Ledger } from "../db/ledger.ts";
+import { type Counts, dayBefore, type DaySpan, type DaySums } from "./day_sums.ts";
 import { Latencies } from "./latencies.ts";
 import type { AnalyticsSummary, Outcomes } from "./schema.ts";
-import { type DailyCount, type Kind, listCounts, listLatencies } from "./store.ts";
+import type { Kind } from "./store.ts";
 
-const PAGE = 500;
 const TOP = 20;
 const MOST_NAMED = 100;
 /** A rule that asked fewer times says nothing yet. */
 const ENOUGH = 3;
 
+/** Clocks that differ, or are set back, by less than this change no day that is taken to be over. */
+const SKEW_MS = 3_600_000;
+
 /** What happened in these projects within the window, from the counts that each batch keeps. */
 export async function summarize(
-  ledgers: readonly Ledger[],
+  ledgers: readonly DaySums[],
   window: string,
   now: number,
 ): Promise<AnalyticsSummary> {
-  const begin = beforeDay(beginOf(window, now).slice(0, 10));
-  const total = (kind: Kind, keyOf?: KeyOf) => sumOf(ledgers, kind, begin, keyOf);
+  const span: DaySpan = {
+    after: dayBefore(beginOf(window, now).slice(0, 10)),
+    open: new Date(now - SKEW_MS).toISOString().slice(0, 10),
+  };
+  const total = (kind: Kind) => sumOf(ledgers, kind, span);
   const byRule = await total("rule");
   const byAgent = await total("agent");
   return {
     window,
-    top_blocked_paths: largest(await total("blocked_path"))
-      .filter(([path]) => path !== "").slice(0, TOP)
-      .map(([path, count]) => ({ path, count })),
-    busiest_hours: hoursOf(await total("hour", weekdayAndHour)),
-    approval_latency: await latencyOf(ledgers, begin),
+    top_blocked_paths: await topBlocked(ledgers, span),
+    busiest_hours: hoursOf(await sumOf(ledgers, "hour", span, weekdayAndHour)),
+    approval_latency: await latencyOf(ledgers, span),
     decisions: {
       ...totalOf(byAgent),
       by_reviewer: reviewersOf(await total("reviewer")),
@@ -39,51 +41,72 @@ export async function summarize(
   };
 }
 
-type Counts = Map<string, number>;
-type KeyOf = (count: DailyCount) => string;
-
 async function sumOf(
-  ledgers: readonly Ledger[],
+  ledgers: readonly DaySums[],
   kind: Kind,
-  begin: string,
-  keyOf: KeyOf = ({ key }) => key,
+  span: DaySpan,
+  keyOf?: (key: string, day: string) => string,
 ): Promise<Counts> {
-  const sums: Counts = new Map();
+  const sums = new Map<string, number>();
   for (const ledger of ledgers) {
-    let rows: DailyCount[];
-    let after = { day: begin, key: "" };
-    do {
-      rows = await listCounts(ledger, kind, after, PAGE);
-      for (const row of rows) sums.set(keyOf(row), (sums.get(keyOf(row)) ?? 0) + row.n);
-      after = rows.at(-1) ?? after;
-      if (rows.length === PAGE) await pause(0);
-    } while (rows.length === PAGE);
+    const { over, open } = await ledger.counts(kind, span, keyOf);
+    for (const part of [over, open]) {
+      for (const [key, n] of part) sums.set(key, (sums.get(key) ?? 0) + n);
+    }
   }
   return sums;
 }
 
-async function latencyOf(ledgers: readonly Ledger[], begin: string) {
-  const latencies = new Latencies();
+/** The largest of days that are over, and whatever has been counted since: no other can be on top. */
+async function topBlocked(
+  ledgers: readonly DaySums[],
+  span: DaySpan,
+): Promise<AnalyticsSummary["top_blocked_paths"]> {
+  const parts: Counts[] = [];
   for (const ledger of ledgers) {
-    let rows;
-    let after = { day: begin, bucket: -1 };
-    do {
-      rows = await listLatencies(ledger, after, PAGE);
-      for (const row of rows) latencies.add(row);
-      after = rows.at(-1) ?? after;
-      if (rows.length === PAGE) await pause(0);
-    } while (rows.length === PAGE);
+    const { over, open } = await ledger.counts("blocked_path", span);
+    parts.push(over, open);
   }
-  return latencies.summary();
+  const sums = parts.length > 2 ? [merged(parts)] : parts;
+  const [over = NO_COUNTS, open = NO_COUNTS] = sums;
+  const names = new Set([...topOf(over), ...open.keys()]);
+  names.delete("");
+  const totals = new Map(
+    [...names].map((name) => [name, (over.get(name) ?? 0) + (open.get(name) ?? 0)]),
+  );
+  return largest(totals).slice(0, TOP).map(([path, count]) => ({ path, count }));
 }
 
-/** Sorts between the day before and the day, so that paging begins with the day's first row. */
-function beforeDay(day: string): string {
-  return `${beginOf("1d", Date.parse(`${day}T00:00:00Z`)).slice(0, 10)}~`;
+const NO_COUNTS: Counts = new Map();
+const tops = new WeakMap<Counts, string[]>();
+
+/** The names that were counted most; worked out once for each sum. */
+function topOf(counts: Counts): string[] {
+  const known = tops.get(counts) ?? largest(counts).slice(0, TOP + 1).map(([name]) => name);
+  tops.set(counts, known);
+  return known;
 }
 
-function weekdayAndHour({ day, key }: DailyCount): string {
-  return `${new Date(`${day}T00:00:00Z`).getUTCDay()} ${key}`;
+function merged(parts: Counts[]): Counts {
+  const sums = new Map<string, number>();
+  for (const [name, n] of parts.flatMap((part) => [...part])) {
+    sums.set(name, (sums.get(name) ?? 0) + n);
+  }
+  return sums;
+}
+
+async function latencyOf(ledgers: readonly DaySums[], span: DaySpan) {
+  const all = new Latencies();
+  for (const ledger of ledgers) {
+    const { over, open } = await ledger.latencies(span);
+    all.addAll(over);
+    all.addAll(open);
+  }
+  return all.summary();
+}
+
+function weekdayAndHour(hour: string, day: string): string {
+  return `${new Date(`${day}T00:00:00Z`).getUTCDay()} ${hour}`;
 }
 
 function hoursOf(counts: Counts): AnalyticsSummary["busiest_hours"] {

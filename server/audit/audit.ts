@@ -1,7 +1,8 @@
 import type { Environment } from "../context.ts";
-import type { Head } from "../db/chain.ts";
 import { insertCheckpoint } from "../db/checkpoints.ts";
 import type { Ledger } from "../db/ledger.ts";
+import type { Head } from "../evidence/chain.ts";
+import { mustBeWhole, readBundlePage } from "./bundle.ts";
 import { type Export, exportChain } from "./export.ts";
 import type { AuditExportQuery, AuditVerification, Checkpoint } from "./schema.ts";
 import type { Signer } from "./signer.ts";
@@ -20,6 +21,7 @@ export interface AuditServices {
 /** Reads and proves the audit chain of one project. */
 export class Audit {
   readonly #services: AuditServices;
+  #exports = 0;
 
   constructor(services: AuditServices) {
     this.#services = services;
@@ -46,11 +48,29 @@ export class Audit {
     return checkpoint;
   }
 
-  /** The events up to now, piece by piece. */
-  async export(query: AuditExportQuery): Promise<Export> {
+  /** The events up to now, piece by piece. @throws GateError */
+  async export({ format, ...query }: AuditExportQuery): Promise<Export> {
     const { ledger, environment } = this.#services;
+    if (format === "bundle") mustBeWhole({ format, ...query });
+    const written = format === "bundle" ? { page: await readBundlePage() } : format;
     const wanted = withoutWindow(query, environment.now());
     const checkpoint = await this.checkpoint();
-    return { format: query.format, pieces: exportChain(ledger, wanted, checkpoint) };
+    const pieces = exportChain(ledger, wanted, { checkpoint, format: written });
+    return { format, pieces: this.held(pieces) };
+  }
+
+  /** True while an export is read, however slowly. */
+  get isExporting(): boolean {
+    return this.#exports > 0;
+  }
+
+  /** The same pieces; the ledger stays open until they are over, or nobody wants more of them. */
+  async *held<T>(pieces: AsyncGenerator<T>): AsyncGenerator<T> {
+    this.#exports++;
+    try {
+      yield* pieces;
+    } finally {
+      this.#exports--;
+    }
   }
 }

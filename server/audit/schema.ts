@@ -8,6 +8,7 @@ export const AuditType = z.enum([
   "action.approved",
   "action.rejected",
   "action.edited",
+  "action.conflicted",
   "action.expired",
   "action.cancelled",
   "action.started",
@@ -79,7 +80,9 @@ export const AuditVerification = z.object({
 export type AuditVerification = z.infer<typeof AuditVerification>;
 
 /** A time, or a day that begins at midnight UTC. */
-const Time = z.union([z.iso.datetime({ offset: true }), z.iso.date()])
+export const Time = z.union([z.iso.datetime({ offset: true }), z.iso.date()], {
+  error: "expected a day or a time, such as 2026-03-01 or 2026-03-01T12:00:00Z",
+})
   .transform((value) => new Date(value).toISOString());
 
 /** A number of days back from now, such as `7d`. */
@@ -89,7 +92,8 @@ export const Window = z.string().regex(/^[1-9][0-9]{0,3}d$/, "expected days, suc
 /** Query of `GET /api/audit/export`. */
 export const AuditExportQuery = z.object({
   project: z.string().optional(),
-  format: z.enum(["json", "csv"]).default("json"),
+  format: z.enum(["json", "csv", "bundle"]).default("json")
+    .describe("bundle: a page that proves itself, of the whole log of one project"),
   window: Window.optional(),
   from: Time.optional().describe("events of this time and later"),
   to: Time.optional().describe("events before this time"),
@@ -106,9 +110,6 @@ export const AuditExport = z.object({
   checkpoints: z.array(Checkpoint).describe("every signed head that was kept"),
 });
 export type AuditExport = z.infer<typeof AuditExport>;
-
-/** Query of `GET /api/global/audit/export`. */
-export const GlobalAuditExportQuery = AuditExportQuery.omit({ project: true });
 
 /** `GET /api/global/audit/export` as JSON: the events of all projects in the order of their times. */
 export const GlobalAuditExport = z.object({

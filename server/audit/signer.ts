@@ -4,11 +4,10 @@ import {
   generateKeyPairSync,
   type KeyObject,
   sign,
-  verify,
 } from "node:crypto";
 import { linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { canonical } from "../db/chain.ts";
+import { canonical } from "../evidence/chain.ts";
 import type { Checkpoint } from "./schema.ts";
 
 type Unsigned = Pick<Checkpoint, "project_id" | "seq" | "hash" | "at">;
@@ -36,24 +35,6 @@ export class Signer {
     const body = { project_id, seq, hash, at, public_key: this.public_key };
     const signature = sign(null, Buffer.from(canonical(body)), this.#key).toString("base64");
     return { ...body, signature };
-  }
-}
-
-/** True when the checkpoint was signed by the key that it names. */
-export function isSigned(checkpoint: Checkpoint): boolean {
-  const { signature, ...body } = checkpoint;
-  try {
-    const key = createPublicKey({
-      key: Buffer.from(checkpoint.public_key, "base64"),
-      format: "der",
-      type: "spki",
-    });
-    const bytes = Buffer.from(signature, "base64");
-    // Base64 has several spellings of the same bytes: only the one that we write counts.
-    if (bytes.toString("base64") !== signature) return false;
-    return verify(null, Buffer.from(canonical(body)), key, bytes);
-  } catch {
-    return false;
   }
 }
 

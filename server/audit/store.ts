@@ -1,22 +1,61 @@
 import { toEvent } from "../db/chain.ts";
 import type { Ledger, Row, Value } from "../db/ledger.ts";
+import { GateError } from "../errors.ts";
+import { CSV_LINE, CSV_VALUES } from "./csv/store.ts";
 import type { AuditEvent, AuditExportQuery, Checkpoint } from "./schema.ts";
 
-/** The raw rows after `seq`, in order, as they stand in the database. */
-export function listRows(ledger: Ledger, seq: number, limit: number): Promise<Row[]> {
+const TEXTS = ["at", "session_id", "action_id", "type", "actor", "data", "prev_hash", "hash"];
+
+/**
+ * The texts of a row come as the bytes of one JSON array: libSQL ends the whole process where a
+ * text is no UTF-8, and bytes of their own for each cost far more memory.
+ */
+const STORED = `seq, CAST(json_array(${TEXTS.join(", ")}) AS BLOB) AS texts`;
+
+/**
+ * At most `limit` rows after `place`, in the order in which they were written. They are read from
+ * the table itself: an index holds copies of some columns, and they would be read instead.
+ */
+export function listStored(ledger: Ledger, place: number, limit: number): Promise<Row[]> {
   return ledger.all(
-    "SELECT * FROM audit WHERE project_id = ? AND seq > ? ORDER BY seq LIMIT ?",
-    [ledger.project_id, seq, limit],
+    `SELECT rowid AS place, ${STORED} FROM audit NOT INDEXED
+      WHERE rowid > ? AND project_id = ? ORDER BY rowid LIMIT ?`,
+    [place, ledger.project_id, limit],
   );
 }
 
-/** The events after `seq`, in order. */
+/** The row with its texts. @throws TypeError where one is no UTF-8 */
+export function decodeStored({ project_id }: Ledger, { seq = null, texts }: Row): Row {
+  const text = UTF8.decode(texts as Uint8Array);
+  const values = JSON.parse(text) as (string | null)[];
+  const row = Object.fromEntries(TEXTS.map((name, at) => [name, values[at] ?? null]));
+  return { seq, project_id, ...row };
+}
+
+const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** @throws GateError `unavailable` where the event is damaged */
+function toSoundEvent(ledger: Ledger, row: Row): AuditEvent {
+  try {
+    return toEvent(decodeStored(ledger, row));
+  } catch (error) {
+    const message = `Cannot read event ${row.seq} of "${ledger.project_id}": it is damaged; ` +
+      "run: gate audit verify";
+    throw new GateError("unavailable", message, { cause: error });
+  }
+}
+
+/** The events after `seq`, in order. @throws GateError `unavailable` where one is damaged */
 export async function listEvents(
   ledger: Ledger,
   seq: number,
   limit: number,
 ): Promise<AuditEvent[]> {
-  return (await listRows(ledger, seq, limit)).map(toEvent);
+  const rows = await ledger.all(
+    `SELECT ${STORED} FROM audit WHERE project_id = ? AND seq > ? ORDER BY seq LIMIT ?`,
+    [ledger.project_id, seq, limit],
+  );
+  return rows.map((row) => toSoundEvent(ledger, row));
 }
 
 /** Every checkpoint, in order. */
@@ -46,41 +85,112 @@ export type EventFilter = Pick<
 /** Where a page of events goes on. */
 export type EventKey = Pick<AuditEvent, "at" | "seq">;
 
+/** A part of a chain in order: after `after`, and up to `last` in the order of numbers. */
+export interface EventPage {
+  after: EventKey;
+  last: number;
+  limit: number;
+}
+
 /**
- * At most `limit` events after `after`, and up to `last` in the order of numbers: by the most telling filter, in the order of its index, so
- * that no page reads more rows than it gives. The caller looks at the other filters.
+ * At most `limit` events: by the most telling filter, in the order of its index, so that no page
+ * reads more rows than it gives. The caller looks at the other filters.
  */
 export async function listFiltered(
   ledger: Ledger,
   filter: EventFilter,
-  { after, last, limit }: { after: EventKey; last: number; limit: number },
+  { after, last, limit }: EventPage,
 ): Promise<AuditEvent[]> {
-  const { where, args, order } = driverOf(filter, after, last);
+  const { where, args, order } = driverOf(filter, after, { last });
   const rows = await ledger.all(
-    `SELECT * FROM audit WHERE project_id = ? AND ${where} ORDER BY ${order} LIMIT ?`,
+    `SELECT ${STORED} FROM audit WHERE project_id = ? AND ${where} ORDER BY ${order} LIMIT ?`,
     [ledger.project_id, ...args, limit],
   );
-  return rows.map(toEvent);
+  return rows.map((row) => toSoundEvent(ledger, row));
 }
 
+/** A page as CSV, and where it ends; nothing follows it when that is null. */
+export interface CsvPage {
+  /** Null where a value holds what SQLite cannot write. */
+  text: Uint8Array | null;
+  end: EventKey | null;
+}
+
+/** The same page as lines of CSV, with every filter looked at: SQLite writes them far quicker. */
+export async function readCsvPage(
+  ledger: Ledger,
+  filter: EventFilter,
+  { after, last, limit }: EventPage,
+): Promise<CsvPage> {
+  const whole = driverOf(filter, after, { last });
+  const [at] = await ledger.all(
+    `SELECT at, seq FROM audit WHERE project_id = ? AND ${whole.where}
+      ORDER BY ${whole.order} LIMIT 1 OFFSET ?`,
+    [ledger.project_id, ...whole.args, limit - 1],
+  );
+  const end = at ? { at: String(at.at), seq: Number(at.seq) } : null;
+  const { where, args, order } = driverOf(filter, after, { last, end });
+  const { sql, args: filters } = othersOf(filter, last);
+  const rows = await ledger.all(
+    `SELECT CAST(group_concat(${CSV_LINE}, '') AS BLOB) AS text, total(odd) AS odd FROM
+      (SELECT ${CSV_VALUES} FROM audit
+        WHERE project_id = ? AND ${where}${sql} ORDER BY ${order} LIMIT -1)`,
+    [ledger.project_id, ...args, ...filters],
+  ).catch(refuseUnlessMalformed);
+  const text = rows[0]?.text;
+  if (rows.length === 0 || Number(rows[0]?.odd) > 0) return { text: null, end };
+  return { text: text instanceof Uint8Array ? text : new Uint8Array(), end };
+}
+
+/** JSON that was damaged: read event by event, the export tells which it is. */
+function refuseUnlessMalformed(error: unknown): Row[] {
+  if (/malformed JSON/.test(String((error as Error).message))) return [];
+  throw error;
+}
+
+interface Condition {
+  sql: string;
+  args: Value[];
+}
+
+/** Every filter, in each row; the sign keeps SQLite from choosing another index for them. */
+function othersOf(filter: EventFilter, last: number): Condition {
+  const parts: [sql: string, value: Value | undefined][] = [
+    [" AND +seq <= ?", last],
+    [" AND +at >= ?", filter.from],
+    [" AND +at < ?", filter.to],
+    [" AND +type = ?", filter.type],
+    [" AND +session_id = ?", filter.session_id],
+    [" AND +action_id = ?", filter.action_id],
+  ];
+  const given = parts.filter(([, value]) => value !== undefined);
+  return { sql: given.map(([sql]) => sql).join(""), args: given.map(([, value]) => value!) };
+}
+
+/** The way along one index, up to `last` or to an event before it. */
 function driverOf(
   filter: EventFilter,
   after: EventKey,
-  last: number,
+  { last, end = null }: { last: number; end?: EventKey | null },
 ): { where: string; args: Value[]; order: string } {
+  const until = end?.seq ?? last;
   for (const name of ["action_id", "session_id", "type"] as const) {
     const value = filter[name];
     if (value === undefined) continue;
-    const args = [value, after.seq, last];
+    const args = [value, after.seq, until];
     return { where: `${name} = ? AND seq > ? AND seq <= ?`, args, order: "seq" };
   }
   if (filter.from === undefined && filter.to === undefined) {
-    return { where: "seq > ? AND seq <= ?", args: [after.seq, last], order: "seq" };
+    return { where: "seq > ? AND seq <= ?", args: [after.seq, until], order: "seq" };
   }
-  const until = filter.to ?? "9999";
-  return {
-    where: "(at, seq) > (?, ?) AND at < ?",
-    args: [after.at, after.seq, until],
-    order: "at, seq",
-  };
+  const from = [after.at, after.seq];
+  return end === null
+    ? { where: "(at, seq) > (?, ?) AND at < ?", args: [...from, filter.to ?? "9999"], order: TIMED }
+    : {
+      where: "(at, seq) > (?, ?) AND (at, seq) <= (?, ?)",
+      args: [...from, end.at, end.seq],
+      order: TIMED,
+    };
 }
+
+const TIMED = "at, seq";

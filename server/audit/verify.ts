@@ -1,8 +1,11 @@
-import { canonical, GENESIS, hashOf, type Head, toEvent } from "../db/chain.ts";
+import { hashOf, toEvent } from "../db/chain.ts";
+import { isDamage } from "../db/failures.ts";
 import type { Ledger, Row } from "../db/ledger.ts";
-import type { AuditVerification, Checkpoint } from "./schema.ts";
-import { isSigned } from "./signer.ts";
-import { listCheckpoints, listRows } from "./store.ts";
+import { canonical, type Head } from "../evidence/chain.ts";
+import { ChainCheck, checkCheckpoints, checkHead, type Problem } from "../evidence/check.ts";
+import { isSigned } from "../evidence/signature.ts";
+import type { AuditEvent, AuditVerification } from "./schema.ts";
+import { decodeStored, listCheckpoints, listStored } from "./store.ts";
 
 const PAGE = 200;
 
@@ -15,98 +18,67 @@ export interface VerifyOptions {
 /** Recomputes the whole chain from its content; yields between pages so that nobody waits. */
 export async function verifyChain(
   ledger: Ledger,
-  options: VerifyOptions,
+  { public_key, remembered }: VerifyOptions,
 ): Promise<AuditVerification> {
   const { project_id } = ledger;
   const checkpoints = await listCheckpoints(ledger);
   // Taken last: everything that was signed or remembered until now lies before it.
   const expected = ledger.head;
-  const marks = [...checkpoints, ...(options.remembered ? [options.remembered] : [])];
-  const walk = await walkChain(ledger, marks, expected.seq);
-  const problem = walk.problem ?? checkHead(walk.head, expected) ??
-    checkCheckpoints(checkpoints, walk.hashes, options.public_key) ??
-    checkRemembered(options.remembered, walk.hashes);
+  const chain = new ChainCheck(project_id, [...checkpoints, ...remembered ? [remembered] : []]);
+  await walkChain(ledger, chain, expected.seq);
+  const problem = chain.problem ?? checkHead(chain.head, expected) ??
+    await checkCheckpoints(checkpoints, chain, { public_key, isSigned }) ??
+    checkRemembered(remembered, chain);
   return {
     ok: problem === null,
     project_id,
-    events: walk.head.seq,
+    events: chain.head.seq,
     checkpoints: checkpoints.length,
-    head: walk.head.seq > 0 ? walk.head : null,
+    head: chain.head.seq > 0 ? chain.head : null,
     problem,
   };
 }
 
-type Problem = AuditVerification["problem"];
-
-interface Walk {
-  head: Head;
-  /** The hashes that stand where somebody signed or remembered one. */
-  hashes: Map<number, string>;
-  problem: Problem;
-}
-
 /** Follows the chain up to `last`: what is appended meanwhile belongs to the next check. */
-async function walkChain(ledger: Ledger, marks: Head[], last: number): Promise<Walk> {
-  const wanted = new Set(marks.map(({ seq }) => seq));
-  const walk: Walk = { head: GENESIS, hashes: new Map(), problem: null };
-  for (;;) {
-    const rows = await listRows(ledger, walk.head.seq, PAGE);
+async function walkChain(ledger: Ledger, chain: ChainCheck, last: number): Promise<void> {
+  for (let after = 0;;) {
+    const rows = await readRows(ledger, after);
+    if (rows === null) return void chain.add(null, "");
     for (const row of rows) {
-      if (Number(row.seq) > last) return walk;
-      walk.problem = checkRow(row, walk.head);
-      if (walk.problem) return walk;
-      walk.head = { seq: Number(row.seq), hash: String(row.hash) };
-      if (wanted.has(walk.head.seq)) walk.hashes.set(walk.head.seq, walk.head.hash);
+      if (chain.head.seq === last) return;
+      const event = eventOf(ledger, row);
+      if (!chain.add(event, event === null ? "" : hashOf(event))) return;
     }
-    if (rows.length < PAGE) return walk;
+    if (rows.length < PAGE) return;
+    after = Number(rows.at(-1)!.place);
     await new Promise((resolve) => setTimeout(resolve));
   }
 }
 
-function checkRow(row: Row, before: Head): Problem {
-  const seq = before.seq + 1;
-  if (row.seq !== seq) return { seq, what: `event ${seq} is missing` };
-  if (row.prev_hash !== before.hash) {
-    return { seq, what: `event ${seq} does not follow event ${before.seq}` };
-  }
+/** Null where the file itself is broken. */
+async function readRows(ledger: Ledger, after: number): Promise<Row[] | null> {
   try {
+    return await listStored(ledger, after, PAGE);
+  } catch (error) {
+    if (isDamage(error)) return null;
+    throw error;
+  }
+}
+
+/** The event of a row that stands as it was written, to the letter. */
+function eventOf(ledger: Ledger, stored: Row): AuditEvent | null {
+  try {
+    const row = decodeStored(ledger, stored);
     const event = toEvent(row);
     const isAsWritten = canonical(event.actor) === row.actor && canonical(event.data) === row.data;
-    if (isAsWritten && hashOf(event) === row.hash) return null;
+    return isAsWritten ? event : null;
   } catch {
-    // No JSON any more: changed, like any other difference.
+    // No text or no JSON any more: changed, like any other difference.
+    return null;
   }
-  return { seq, what: `event ${seq} has been changed since it was written` };
 }
 
-function checkHead(head: Head, expected: Head): Problem {
-  if (head.seq === expected.seq && head.hash === expected.hash) return null;
-  return {
-    seq: head.seq + 1,
-    what: `the chain ends at event ${head.seq}, but event ${expected.seq} had been written`,
-  };
-}
-
-function checkCheckpoints(
-  checkpoints: Checkpoint[],
-  hashes: Map<number, string>,
-  public_key: string,
-): Problem {
-  for (const checkpoint of checkpoints) {
-    const { seq } = checkpoint;
-    const what = checkpoint.public_key !== public_key
-      ? `the checkpoint at event ${seq} was signed with another key`
-      : !isSigned(checkpoint)
-      ? `the checkpoint at event ${seq} has a wrong signature`
-      : hashes.get(seq) !== checkpoint.hash
-      ? `event ${seq} is not the one that was signed`
-      : null;
-    if (what) return { seq, what };
-  }
-  return null;
-}
-
-function checkRemembered(remembered: Head | null, hashes: Map<number, string>): Problem {
+function checkRemembered(remembered: Head | null, { hashes }: ChainCheck): Problem | null {
   if (!remembered || remembered.seq === 0) return null;
   const { seq, hash } = remembered;
   if (hashes.get(seq) === hash) return null;

@@ -1,6 +1,6 @@
-import type { Head } from "../db/chain.ts";
 import type { Database } from "../db/database.ts";
 import type { Statement } from "../db/ledger.ts";
+import type { Head } from "../evidence/chain.ts";
 import type { PublishedEvent } from "./schema.ts";
 
 export function insertEvent(event: PublishedEvent): Statement {
@@ -28,6 +28,14 @@ export function touchProject(project_id: string, at: string): Statement {
   return {
     sql: "UPDATE projects SET last_activity_at = ? WHERE project_id = ?",
     args: [at, project_id],
+  };
+}
+
+/** An action is looked for where others with the same first digits of their ids are. */
+export function noteAction(project_id: string, prefix: string): Statement {
+  return {
+    sql: "INSERT INTO action_times (prefix, project_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
+    args: [prefix, project_id],
   };
 }
 

@@ -2,10 +2,12 @@ import { listEvents as listAuditEvents } from "../audit/store.ts";
 import type { AuditEvent } from "../audit/schema.ts";
 import { toStreamEvents } from "../audit/topics.ts";
 import type { Environment } from "../context.ts";
-import type { Head } from "../db/chain.ts";
 import type { Database } from "../db/database.ts";
 import type { Ledger, Statement } from "../db/ledger.ts";
+import { GateError } from "../errors.ts";
+import type { Head } from "../evidence/chain.ts";
 import type { Bus } from "./bus.ts";
+import { prefixOf } from "./prefix.ts";
 import type { PublishedEvent } from "./schema.ts";
 import {
   findBounds,
@@ -14,6 +16,7 @@ import {
   forgetHead,
   insertEvent,
   listEvents,
+  noteAction,
   pruneBelow,
   rememberHead,
   touchProject,
@@ -53,6 +56,8 @@ export class Stream {
   #unsaved: PublishedEvent[] = [];
   readonly #heads = new Map<string, Head & { at: string }>();
   readonly #disputed = new Set<string>();
+  /** `project_id` and the first digits of ids that were given out in it. */
+  readonly #actions = new Map<string, { project_id: string; prefix: string }>();
   #saving: Promise<void> | null = null;
   #hurry: () => void = () => {};
   #closing = false;
@@ -96,8 +101,11 @@ export class Stream {
     if (events.length === 0) return;
     const published = events.flatMap(toStreamEvents)
       .map((event) => ({ ...event, cursor: ++this.#head }));
-    for (const { project_id, seq, hash, at } of events) {
+    for (const { project_id, seq, hash, at, type, action_id } of events) {
       this.#heads.set(project_id, { seq, hash, at });
+      if (type !== "action.submitted" || action_id === null) continue;
+      const prefix = prefixOf(action_id);
+      this.#actions.set(`${prefix} ${project_id}`, { project_id, prefix });
     }
     this.#unsaved.push(...published);
     this.#boundUnsaved();
@@ -135,6 +143,16 @@ export class Stream {
   async reconcile(ledger: Ledger): Promise<string | null> {
     const remembered = await this.remembered(ledger.project_id);
     if (!remembered) return null;
+    try {
+      return await this.#publishSince(remembered, ledger);
+    } catch (error) {
+      if (!(error instanceof GateError)) throw error;
+      this.#disputed.add(ledger.project_id);
+      return error.message;
+    }
+  }
+
+  async #publishSince(remembered: Head, ledger: Ledger): Promise<string | null> {
     const [known] = await listAuditEvents(ledger, remembered.seq - 1, 1);
     if (known?.seq !== remembered.seq || known.hash !== remembered.hash) {
       this.#disputed.add(ledger.project_id);
@@ -167,8 +185,14 @@ export class Stream {
       await this.#gather();
       const events = this.#unsaved.slice(0, PAGE);
       const heads = [...this.#heads];
+      const actions = [...this.#actions];
       try {
-        await this.#registry.batch([...events.map(insertEvent), ...this.#noteHeads(heads)]);
+        await this.#registry.batch([
+          ...events.map(insertEvent),
+          ...this.#noteHeads(heads),
+          ...actions.map(([, { project_id, prefix }]) => noteAction(project_id, prefix)),
+        ]);
+        for (const [key] of actions) this.#actions.delete(key);
         const saved = new Set(events);
         this.#unsaved = this.#unsaved.filter((event) => !saved.has(event));
         for (const [id, head] of heads) if (this.#heads.get(id) === head) this.#heads.delete(id);

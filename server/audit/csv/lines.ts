@@ -1,5 +1,6 @@
-import type { AuditEvent } from "./schema.ts";
+import type { AuditEvent } from "../schema.ts";
 
+/** The columns, in order; `store.ts` beside this one writes the same by SQL. */
 const COLUMNS: [name: string, value: (event: AuditEvent) => unknown][] = [
   ["seq", ({ seq }) => seq],
   ["at", ({ at }) => at],
@@ -29,15 +30,15 @@ export function toCsvLine(event: AuditEvent): string {
 
 /** What a spreadsheet may take for a formula, also after blanks or in its full-width form. */
 const FORMULA = /^(?:[\s\0]*[=+\-@＝＋－＠]|[\t\r\n\0'])/;
-const NEEDS_QUOTES = /[",;\r\n\t]|^\s|\s$/;
 
 /**
  * A value that no spreadsheet computes: `'` stands before what might be a formula, and before a `'`,
- * so that taking away one leading `'` gives every value back.
+ * so that taking away one leading `'` gives every value back. Text is always quoted.
  */
 export function toCell(value: unknown): string {
-  if (value === null || value === undefined) return "";
+  if (value === null || value === undefined) return '""';
+  if (typeof value === "number") return value < 0 ? `'${value}` : String(value);
   const text = typeof value === "object" ? JSON.stringify(value) : String(value);
   const safe = FORMULA.test(text) ? `'${text}` : text;
-  return NEEDS_QUOTES.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  return `"${safe.replaceAll('"', '""')}"`;
 }
