@@ -9,11 +9,14 @@ import type { AppEnv } from "./context.ts";
 import { GateError } from "./errors.ts";
 import { eventsApi } from "./events/api.ts";
 import { daemonApi, globalApi } from "./global/api.ts";
-import { mcpApi } from "./mcp/api.ts";
+import { grantsApi } from "./grants/api.ts";
 import { healthApi } from "./health.ts";
+import { hooksApi } from "./hooks/api.ts";
+import { mcpApi } from "./mcp/api.ts";
 import { policyApi } from "./policy/api.ts";
 import { hubApi } from "./projects/api.ts";
 import { sessionsApi } from "./sessions/api.ts";
+import { workspacesApi } from "./workspaces/api.ts";
 
 /** The URL map: one line per feature. The guard stands before it, on the raw request. */
 export function createApp() {
@@ -22,6 +25,7 @@ export function createApp() {
     .use("/api/analytics/*", withProject)
     .use("/api/audit/*", withProject)
     .use("/api/config/*", withProject)
+    .use("/api/grants/*", withProject)
     .use("/api/policy/*", withProject)
     .use("/api/sessions/*", withProject)
     .route("/api/actions", actionsApi)
@@ -32,9 +36,12 @@ export function createApp() {
     .route("/api/daemon", daemonApi)
     .route("/api/events", eventsApi)
     .route("/api/global", globalApi)
+    .route("/api/grants", grantsApi)
+    .route("/api/hooks", hooksApi)
     .route("/api/hub", hubApi)
     .route("/api/policy", policyApi)
     .route("/api/sessions", sessionsApi)
+    .route("/api/workspaces", workspacesApi)
     .route("/login", loginApi)
     .route("/mcp", mcpApi)
     .route("/", healthApi);

@@ -1,9 +1,9 @@
 import { join } from "node:path";
-import type { Action, ActionList, ActionQuery } from "./actions/schema.ts";
+import type { Action } from "./actions/schema.ts";
+import type { ActionList } from "./actions/list/schema.ts";
 import type { AnalyticsSummary } from "./analytics/schema.ts";
 import { summarize } from "./analytics/summarize.ts";
 import type { Export } from "./audit/export.ts";
-import type { AuditExportQuery } from "./audit/schema.ts";
 import { beginOf, withoutWindow } from "./audit/window.ts";
 import { Signer } from "./audit/signer.ts";
 import { VERSION } from "./constants.ts";
@@ -12,16 +12,18 @@ import { listDamaged } from "./db/health.ts";
 import { type OwnerLock, takeOwnership } from "./db/owner.ts";
 import { Bus } from "./events/bus.ts";
 import { Stream } from "./events/stream.ts";
-import type { DaemonStatus } from "./global/schema.ts";
+import type { DaemonStatus, GlobalActionQuery, GlobalAuditExportQuery } from "./global/schema.ts";
 import { Idempotency } from "./idempotency/idempotency.ts";
 import { exportAcross } from "./projects/export_across.ts";
 import { listAcross, listPendingAcross } from "./projects/across.ts";
 import type { Project } from "./projects/project.ts";
 import { Projects } from "./projects/projects.ts";
+import { narrow, type ProjectSet } from "./projects/narrow.ts";
 import { Registry } from "./projects/registry.ts";
 import type { HubProject } from "./projects/schema.ts";
 import { openHome } from "./runtime/home.ts";
 import { ownPid } from "./runtime/self.ts";
+import { Workspaces } from "./workspaces/workspaces.ts";
 
 export interface DaemonOptions {
   port: number;
@@ -33,9 +35,11 @@ export interface DaemonOptions {
 export class Daemon {
   readonly home: string;
   readonly port: number;
+  readonly log: Environment["log"];
   readonly bus: Bus;
   readonly stream: Stream;
   readonly idempotency: Idempotency;
+  readonly workspaces: Workspaces;
   readonly #environment: Environment;
   readonly #started: number;
   readonly #owner: OwnerLock;
@@ -52,12 +56,18 @@ export class Daemon {
     this.#started = environment.now();
     this.home = environment.home;
     this.port = port;
+    this.log = environment.log;
     this.bus = parts.bus;
     this.stream = parts.stream;
     this.idempotency = new Idempotency(parts.registry.database, environment.now);
     this.#owner = parts.owner;
     this.#registry = parts.registry;
     this.#projects = parts.projects;
+    this.workspaces = new Workspaces({
+      registry: parts.registry.database,
+      register: (root) => parts.projects.register(root),
+      now: environment.now,
+    });
   }
 
   /** Takes the data folder for this process and settles what a crash left in any project. */
@@ -104,6 +114,11 @@ export class Daemon {
     return this.#projects.list();
   }
 
+  /** The folders of every registered project: all that a call on its way needs to know. */
+  listRoots(): Promise<Pick<HubProject, "id" | "roots">[]> {
+    return this.#projects.listRoots();
+  }
+
   /** Registers the project whose config stands in `root`. @throws GateError `conflict` … */
   registerProject(root: string): Promise<HubProject> {
     return this.#projects.register(root);
@@ -114,27 +129,36 @@ export class Daemon {
     return this.#projects.remove(id);
   }
 
-  /** Everything held, in all projects, newest first. */
-  listPending(): Promise<Action[]> {
-    return listPendingAcross(this.#projects);
+  /** Everything held, in all projects or those of a workspace, newest first. */
+  async listPending(workspace?: string): Promise<Action[]> {
+    return await listPendingAcross(await this.#projectsOf(workspace));
   }
 
-  /** Actions of all projects, newest first. */
-  listActions(query: ActionQuery): Promise<ActionList> {
-    return listAcross(this.#projects, query);
+  /** How many are held, in all projects or those of a workspace. */
+  async countPending(workspace?: string): Promise<number> {
+    const open = await (await this.#projectsOf(workspace)).listOpen();
+    const counts = await Promise.all(open.map((project) => project.countPending()));
+    return counts.reduce((sum, count) => sum + count, 0);
   }
 
-  /** The audit log of all projects, piece by piece. */
-  async exportAudit(query: AuditExportQuery): Promise<Export> {
+  /** Actions of all projects or those of a workspace, newest first. */
+  async listActions({ workspace, ...query }: GlobalActionQuery): Promise<ActionList> {
+    return await listAcross(await this.#projectsOf(workspace), query);
+  }
+
+  /** The audit log of all projects or those of a workspace, piece by piece. */
+  async exportAudit({ workspace, ...query }: GlobalAuditExportQuery): Promise<Export> {
     const wanted = withoutWindow(query, this.#environment.now());
-    return { format: query.format, pieces: await exportAcross(this.#projects, wanted) };
+    const projects = await this.#projectsOf(workspace);
+    return { format: query.format, pieces: await exportAcross(projects, wanted) };
   }
 
-  /** What happened in all projects in the last days. */
-  async summarize(window: string): Promise<AnalyticsSummary> {
+  /** What happened in all projects or those of a workspace in the last days. */
+  async summarize(window: string, workspace?: string): Promise<AnalyticsSummary> {
     const now = this.#environment.now();
-    const projects = await this.#projects.listSince(beginOf(window, now).slice(0, 10));
-    return await summarize(projects.map(({ ledger }) => ledger), window, now);
+    const set = await this.#projectsOf(workspace);
+    const projects = await set.listSince(beginOf(window, now).slice(0, 10));
+    return await summarize(projects.map(({ daySums }) => daySums), window, now);
   }
 
   /** Health of the daemon; a problem that a person should know of makes it unhealthy. */
@@ -164,6 +188,13 @@ export class Daemon {
   /** Closes every ledger, its log folded into the file, and gives the data folder free. */
   close(): Promise<void> {
     return this.#closing ??= this.#close();
+  }
+
+  /** @throws GateError `not_found` */
+  async #projectsOf(workspace: string | undefined): Promise<ProjectSet> {
+    if (workspace === undefined) return this.#projects;
+    const { project_ids } = await this.workspaces.get(workspace);
+    return narrow(this.#projects, new Set(project_ids));
   }
 
   async #close(): Promise<void> {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import * as lists from "./actions/list/schema.ts";
 import * as actions from "./actions/schema.ts";
 import * as audit from "./audit/schema.ts";
 import * as auth from "./auth/schema.ts";
@@ -7,6 +8,7 @@ import * as config from "./config/schema.ts";
 import { VERSION } from "./constants.ts";
 import { Problem } from "./errors.ts";
 import * as events from "./events/schema.ts";
+import * as grants from "./grants/schema.ts";
 import * as global from "./global/schema.ts";
 import type { Operation } from "./openapi.ts";
 import * as policy from "./policy/schema.ts";
@@ -15,8 +17,9 @@ import * as sessions from "./sessions/schema.ts";
 
 type Json = Record<string, unknown>;
 
-const MODULES = [actions, audit, auth, config, events, global, policy, projects, sessions];
-const WITH_PROJECT = /^\/api\/(?:actions|audit|config|policy|sessions)(?:\/|$)/;
+const OF_ACTIONS = [actions, lists, grants];
+const MODULES = [...OF_ACTIONS, audit, auth, config, events, global, policy, projects, sessions];
+const WITH_PROJECT = /^\/api\/(?:actions|audit|config|grants|policy|sessions)(?:\/|$)/;
 
 /** The OpenAPI 3.1 document of these routes, from the schemas that check them. */
 export function createOpenApi(operations: readonly Operation[]): Json {

@@ -101,8 +101,9 @@ async function openGate(
       const served = listening.close();
       await daemon.letGo();
       await served;
-      await daemon.close();
+      // While this process owns the home, the file can be nobody else's.
       if (!project) await removeDaemonFile(home);
+      await daemon.close();
     },
   };
 }

@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import type { AppEnv } from "../context.ts";
 import { GateError } from "../errors.ts";
 import { describe } from "../openapi.ts";
+import { WorkspaceId } from "../workspaces/schema.ts";
 import { LoginCode } from "./schema.ts";
 
 /** `/api/auth`. */
@@ -26,7 +27,9 @@ export const loginApi = new Hono<AppEnv>()
       const status = error.code === "rate_limited" ? 429 : 401;
       return c.html(page("Not logged in", error.message), status);
     }
-    return c.body(null, 303, { location: `/#key=${await c.var.logins.keys.create()}` });
+    const { data: workspace } = WorkspaceId.safeParse(c.req.query("workspace"));
+    const target = workspace ? `/?workspace=${workspace}` : "/";
+    return c.body(null, 303, { location: `${target}#key=${await c.var.logins.keys.create()}` });
   });
 
 function page(title: string, text: string): string {

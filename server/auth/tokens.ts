@@ -1,16 +1,15 @@
 import { constants } from "node:fs";
 import { mkdir, open } from "node:fs/promises";
-import { userInfo } from "node:os";
 import { join } from "node:path";
 import { GateError } from "../errors.ts";
 import { createSecret } from "./digest.ts";
 import { Scope } from "./schema.ts";
+import { readTokenFile, tokenPath } from "./token_file.ts";
 
 /** One secret for each scope. */
 export type Tokens = Record<Scope, string>;
 
-const { O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_RDONLY, O_WRONLY } = constants;
-const TOKEN = /^[A-Za-z0-9_-]{43}$/;
+const { O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_WRONLY } = constants;
 
 /** The machine's tokens; what is missing is made. @throws GateError when others could read one */
 export async function openTokens(home: string): Promise<Tokens> {
@@ -25,35 +24,21 @@ export async function openTokens(home: string): Promise<Tokens> {
 
 /** The token of a scope, for a client on this machine. @throws GateError */
 export async function readToken(home: string, scope: Scope): Promise<string> {
+  const found = await Promise.resolve(readTokenFile(home, scope));
+  if ("token" in found) return found.token;
   const path = tokenPath(home, scope);
-  const file = await open(path, O_RDONLY | O_NOFOLLOW).catch((cause) => {
+  if (found.problem === "exposed") {
     throw new GateError(
-      "unavailable",
-      `Cannot read the ${scope} token at "${path}": start the daemon with "gate daemon start"`,
-      { cause },
+      "forbidden",
+      `Cannot use the token at "${path}": others can read it. Delete it and start the daemon again`,
     );
-  });
-  try {
-    const { mode, uid } = await file.stat();
-    if (userInfo().uid >= 0 && ((mode & 0o077) !== 0 || uid !== userInfo().uid)) {
-      throw new GateError(
-        "forbidden",
-        `Cannot use the token at "${path}": others can read it. Delete it and start the daemon again`,
-      );
-    }
-    const token = (await file.readFile("utf8")).trim();
-    if (TOKEN.test(token)) return token;
-    throw new GateError(
-      "unavailable",
-      `Cannot use the token at "${path}": it is damaged. Delete it and start the daemon again`,
-    );
-  } finally {
-    await file.close();
   }
-}
-
-function tokenPath(home: string, scope: Scope): string {
-  return join(home, "tokens", scope);
+  throw new GateError(
+    "unavailable",
+    found.problem === "missing"
+      ? `Cannot read the ${scope} token at "${path}": start the daemon with "gate daemon start"`
+      : `Cannot use the token at "${path}": it is damaged. Delete it and start the daemon again`,
+  );
 }
 
 async function createToken(path: string): Promise<void> {

@@ -3,7 +3,7 @@ import type { AppEnv } from "../context.ts";
 import { describe } from "../openapi.ts";
 import { Policies } from "../policy/schema.ts";
 import { json } from "../validate.ts";
-import { ConfigView } from "./schema.ts";
+import { AcceptInput, ConfigView } from "./schema.ts";
 
 /** `/api/config`. */
 export const configApi = new Hono<AppEnv>()
@@ -15,6 +15,12 @@ export const configApi = new Hono<AppEnv>()
       c.header("ETag", view.etag);
       return c.json(view);
     },
+  )
+  .post(
+    "/accept",
+    describe("Accept a config that was changed outside the gate", ConfigView),
+    json(AcceptInput),
+    async (c) => c.json(await c.var.project.config.accept(c.req.valid("json"), c.var.caller)),
   )
   .put(
     "/policies",

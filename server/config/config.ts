@@ -6,14 +6,22 @@ import type { NewEvent } from "../db/ledger.ts";
 import { GateError } from "../errors.ts";
 import { brokenPolicy, type CompiledPolicy } from "../policy/compile.ts";
 import { compilePolicy, type Surroundings } from "../policy/evaluate.ts";
-import { Policies, type PolicyTestInput, type PolicyTestResult } from "../policy/schema.ts";
+import type { Policies, PolicyTestInput, PolicyTestResult } from "../policy/schema.ts";
 import { testPolicy } from "../policy/test_policy.ts";
 import { resolvePath } from "../runtime/real_path.ts";
 import { editPolicies } from "./edit_policies.ts";
 import { fingerprint, loadConfig, type Loaded, parseConfig } from "./load.ts";
 import { hashOf, Pin } from "./pin.ts";
 import { writeWhole } from "./write.ts";
-import { type ConfigView, GlobalConfig, ProjectConfig } from "./schema.ts";
+import { describeOutside } from "./outside.ts";
+import {
+  type AcceptInput,
+  type ConfigView,
+  GlobalConfig,
+  type OutsideChange,
+  ProjectConfig,
+} from "./schema.ts";
+import { toProblem, UNTIL_MENDED, warningsOf } from "./tell.ts";
 import { taskScript } from "./task_script.ts";
 import { isOverrideTrusted, trustFile } from "./trust.ts";
 
@@ -37,7 +45,7 @@ export interface PoliciesChange {
 }
 
 /** Everything that was read at one moment. */
-interface Snapshot {
+export interface Snapshot {
   key: string;
   project: Loaded<ProjectConfig>;
   global: Loaded<GlobalConfig>;
@@ -90,6 +98,29 @@ export class Config {
     return Promise.resolve({ compiled: this.#read().compiled, around });
   }
 
+  /**
+   * The policy that these policies would make, with what it is asked about; keys left out stay,
+   * unless they stand for the `whole`. @throws GateError `invalid`, `conflict` for a broken config
+   */
+  async candidate(
+    { policies = {}, whole = false }: {
+      policies?: Policies | undefined;
+      whole?: boolean | undefined;
+    },
+  ): Promise<{ compiled: CompiledPolicy; around: Surroundings }> {
+    const { project, global, override } = this.#read();
+    const error = global.error ?? (whole ? null : project.error);
+    if (error !== null) throw new GateError("conflict", `Cannot try the policies: ${error}`);
+    const read = parseConfig("the policies", JSON.stringify({ policies }), ProjectConfig);
+    if (read.error !== null) throw new GateError("invalid", `Cannot try them: ${read.error}`);
+    const compiled = compilePolicy({
+      project: whole ? policies : { ...project.value?.policies, ...policies },
+      global: global.value?.policies ?? null,
+      override_global: override === "trusted",
+    });
+    return { compiled, around: (await this.inForce()).around };
+  }
+
   /** The config in force, with where each rule comes from. */
   view(): Promise<ConfigView> {
     const { project, global, override, compiled } = this.#read();
@@ -107,6 +138,35 @@ export class Config {
       etag: etagOf(project.text),
       warnings: warningsOf({ project, global, override }, this.#services.project_id),
       error: compiled.error,
+      problem: compiled.error === null ? null : toProblem(compiled.error),
+      outside_changes: this.#outside(),
+    });
+  }
+
+  /** A person accepts a file as it is. @throws GateError `forbidden`, `conflict` when it is another by now */
+  async accept({ path, sha256 }: AcceptInput, caller: Caller): Promise<ConfigView> {
+    const told = `Cannot accept the change of "${path.toWellFormed()}"`;
+    if (caller.scope !== "reviewer") {
+      throw new GateError("forbidden", `${told}: only a reviewer may`);
+    }
+    this.#read();
+    if (!this.#pin.accept(path, sha256)) {
+      throw new GateError("conflict", `${told}: it is not what stands there now; look again`);
+    }
+    await this.#services.record({
+      session_id: null,
+      action_id: null,
+      type: "policy.changed",
+      actor: { kind: "reviewer", id: caller.id },
+      data: { source: "accepted", path, after_sha256: sha256 },
+    });
+    return this.view();
+  }
+
+  #outside(): OutsideChange[] {
+    return [this.#project, this.#global].flatMap((path) => {
+      const outside = this.#pin.outside(path);
+      return outside ? [describeOutside(path, outside)] : [];
     });
   }
 
@@ -148,7 +208,7 @@ export class Config {
     const after_sha256 = hashOf(text);
     if (before_sha256 === after_sha256) return;
     writeWhole(resolvePath(this.#project).real, text, 0o644);
-    this.#pin.note(this.#project, after_sha256);
+    this.#pin.note(this.#project, text, { through_gate: true, at: this.#now() });
     await this.#services.record({
       session_id: null,
       action_id: null,
@@ -163,7 +223,8 @@ export class Config {
     const { environment, record } = this.#services;
     const after_sha256 = hashOf(loaded.text);
     try {
-      const before_sha256 = this.#pin.note(path, after_sha256);
+      const how = { through_gate: false, at: this.#now() };
+      const before_sha256 = this.#pin.note(path, loaded.text, how);
       if (before_sha256 === undefined) return;
       const actor = { kind: "system" as const, id: "file" };
       const data = { source: "file", path, before_sha256, after_sha256 };
@@ -172,6 +233,10 @@ export class Config {
     } catch (error) {
       environment.log("error", "The config could not be pinned", { path, error: String(error) });
     }
+  }
+
+  #now(): string {
+    return new Date(this.#services.environment.now()).toISOString();
   }
 
   #read(): Snapshot {
@@ -221,32 +286,5 @@ function newConfig(id: string): string {
 }
 
 function broken(error: string): CompiledPolicy {
-  return brokenPolicy(`Everything is denied until the config is mended: ${error}`);
-}
-
-function warningsOf(
-  { project, global, override }: Pick<Snapshot, "project" | "global" | "override">,
-  id: string,
-): string[] {
-  const warnings = [
-    ...unknownKeys("gate.config.json", project.value?.policies),
-    ...unknownKeys("this machine's config.json", global.value?.policies),
-  ];
-  if (project.value && project.value.id === undefined) {
-    warnings.push(
-      `gate.config.json has no "id": this still works but is deprecated; add "id": "${id}"`,
-    );
-  }
-  if (override === "untrusted") {
-    warnings.push(
-      `"overrideGlobal" is ignored until a person trusts it here: gate project trust-override ${id}`,
-    );
-  }
-  return warnings;
-}
-
-/** A misspelt key is kept as every unknown one, but its rules would be missed without a word. */
-function unknownKeys(file: string, policies: Policies | undefined): string[] {
-  return Object.keys(policies ?? {}).filter((key) => !Object.hasOwn(Policies.shape, key))
-    .map((key) => `"${key}" in the policies of ${file} has no effect: no such key is known`);
+  return brokenPolicy(`${UNTIL_MENDED}${error}`);
 }

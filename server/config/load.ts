@@ -8,6 +8,7 @@ import {
   printParseErrorCode,
 } from "jsonc-parser";
 import type { z } from "zod";
+import { findForbidding, listUnknown, type UnknownKey } from "./misspelt.ts";
 import { readSmallFile } from "../runtime/small_file.ts";
 
 /** A config file as it was read. */
@@ -16,6 +17,8 @@ export interface Loaded<T> {
   text: string;
   /** What is wrong with it, with file, line and column. */
   error: string | null;
+  /** Keys that mean nothing to the gate; they are kept. */
+  unknown: UnknownKey[];
 }
 
 const MAX_BYTES = 1_048_576;
@@ -37,39 +40,45 @@ export function loadConfig<T>(path: string, schema: z.ZodType<T>): Loaded<T> {
     text = readSmallFile(path, MAX_BYTES);
   } catch (error) {
     if ((error as { code?: string }).code === "ENOENT") {
-      return { value: null, text: "", error: null };
+      return { value: null, text: "", error: null, unknown: [] };
     }
     const why = error instanceof Error ? error.message : String(error);
-    return { value: null, text: "", error: `Cannot read ${path}: ${why}` };
+    return broken("", `Cannot read ${path}: ${why}`);
   }
   return parseConfig(path, text, schema);
 }
 
 /** Checks the text of a config file; `path` is named in the error. */
 export function parseConfig<T>(path: string, text: string, schema: z.ZodType<T>): Loaded<T> {
-  if (text.trim() === "") return { value: null, text, error: `${path}:1:1: the file is empty` };
+  if (text.trim() === "") return broken(text, `${path}:1:1: the file is empty`);
   const errors: ParseError[] = [];
   const tree = parseTree(text, errors, { allowTrailingComma: true });
   const first = errors[0];
   if (first || !tree) {
     const what = first ? `not valid JSON: ${sayParseError(first)}` : "no value is here";
-    return { value: null, text, error: `${place(path, text, first?.offset ?? 0)}: ${what}` };
+    return broken(text, `${place(path, text, first?.offset ?? 0)}: ${what}`);
   }
   const twice = duplicateKey(tree);
   if (twice) {
     const what = `the key "${twice.value}" stands here twice`;
-    return { value: null, text, error: `${place(path, text, twice.offset)}: ${what}` };
+    return broken(text, `${place(path, text, twice.offset)}: ${what}`);
   }
   const checked = schema.safeParse(getNodeValue(tree));
-  if (checked.success) return { value: checked.data, text, error: null };
+  if (checked.success) {
+    const unknown = listUnknown(tree, schema);
+    const wrong = findForbidding(unknown);
+    if (!wrong) return { value: checked.data, text, error: null, unknown };
+    const what = `"${wrong.key}" has no effect: did you mean "${wrong.meant}"?`;
+    return broken(text, `${place(path, text, wrong.offset)}: ${what}`);
+  }
   const issue = checked.error.issues[0]!;
   const node = nearest(tree, issue.path as (string | number)[]);
   const where = issue.path.length > 0 ? `${issue.path.join(".")}: ` : "";
-  return {
-    value: null,
-    text,
-    error: `${place(path, text, node.offset)}: ${where}${issue.message}`,
-  };
+  return broken(text, `${place(path, text, node.offset)}: ${where}${issue.message}`);
+}
+
+function broken(text: string, error: string): Loaded<never> {
+  return { value: null, text, error, unknown: [] };
 }
 
 /** What the parser missed, in words: "value expected". */

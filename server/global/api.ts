@@ -1,13 +1,20 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { Action, ActionList, ActionQuery, ApproveInput, RejectInput } from "../actions/schema.ts";
-import { AnalyticsSummary, GlobalAnalyticsQuery } from "../analytics/schema.ts";
+import { Action, ApproveInput, RejectInput } from "../actions/schema.ts";
+import { ActionList } from "../actions/list/schema.ts";
+import { AnalyticsSummary } from "../analytics/schema.ts";
 import { headersOf, toBody } from "../audit/export.ts";
-import { GlobalAuditExport, GlobalAuditExportQuery } from "../audit/schema.ts";
+import { GlobalAuditExport } from "../audit/schema.ts";
 import type { AppEnv } from "../context.ts";
 import { describe } from "../openapi.ts";
 import { json, query } from "../validate.ts";
-import { DaemonStatus } from "./schema.ts";
+import { InWorkspace } from "../workspaces/schema.ts";
+import {
+  DaemonStatus,
+  GlobalActionQuery,
+  GlobalAnalyticsQuery,
+  GlobalAuditExportQuery,
+} from "./schema.ts";
 
 /** `/api/daemon`. */
 export const daemonApi = new Hono<AppEnv>()
@@ -24,14 +31,25 @@ export const globalApi = new Hono<AppEnv>()
   .get(
     "/approvals/pending",
     describe("Everything held, in all projects", z.object({ items: z.array(Action) })),
+    query(InWorkspace),
     async (c) => {
-      return c.json({ items: await c.var.daemon.listPending() });
+      const { workspace } = c.req.valid("query");
+      return c.json({ items: await c.var.daemon.listPending(workspace) });
+    },
+  )
+  .get(
+    "/approvals/count",
+    describe("How many are held, in all projects", z.object({ count: z.number().int() })),
+    query(InWorkspace),
+    async (c) => {
+      const { workspace } = c.req.valid("query");
+      return c.json({ count: await c.var.daemon.countPending(workspace) });
     },
   )
   .get(
     "/actions",
     describe("Actions of all projects, newest first", ActionList),
-    query(ActionQuery),
+    query(GlobalActionQuery),
     async (c) => {
       return c.json(await c.var.daemon.listActions(c.req.valid("query")));
     },
@@ -41,7 +59,8 @@ export const globalApi = new Hono<AppEnv>()
     describe("What happened in all projects in the last days", AnalyticsSummary),
     query(GlobalAnalyticsQuery),
     async (c) => {
-      return c.json(await c.var.daemon.summarize(c.req.valid("query").window));
+      const { window, workspace } = c.req.valid("query");
+      return c.json(await c.var.daemon.summarize(window, workspace));
     },
   )
   .get(

@@ -1,4 +1,4 @@
-import { realpath, stat } from "node:fs/promises";
+import { realpathSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { HubProject } from "../projects/schema.ts";
@@ -19,10 +19,13 @@ export interface Hints {
   home: string;
 }
 
+/** A project, as far as detection needs it. */
+export type Known = Pick<HubProject, "id" | "roots">;
+
 /** The registry, as far as detection needs it. */
-export interface Registry {
-  list: () => Promise<HubProject[]>;
-  register: (root: string) => Promise<HubProject>;
+export interface Registry<P extends Known> {
+  list: () => Promise<P[]>;
+  register: (root: string) => Promise<Known>;
 }
 
 /** Where a call belongs, and the rule that said so. */
@@ -33,9 +36,9 @@ export interface Detected {
 }
 
 /** No project was found; `reason` is for the agent, beside the list of projects. */
-export interface Undetected {
+export interface Undetected<P extends Known = HubProject> {
   reason: string;
-  projects: HubProject[];
+  projects: P[];
 }
 
 interface Candidate {
@@ -48,21 +51,21 @@ interface Candidate {
  * a folder that has a config; what the agent says in its argument only ever picks among the
  * registered, or else a cloned repository could bring its own policy along.
  */
-export async function detectProject(
+export async function detectProject<P extends Known>(
   hints: Hints,
-  registry: Registry,
-): Promise<Detected | Undetected> {
+  registry: Registry<P>,
+): Promise<Detected | Undetected<P>> {
   const projects = await registry.list();
   const candidates = listCandidates(hints);
   const named = hints.fixed ?? hints.argument;
   if (named !== undefined) {
-    return await findNamed(named, hints, projects, candidates);
+    return findNamed(named, hints, projects, candidates);
   }
   let within: string | null = null;
   for (const { rule, folder } of candidates) {
-    const real = await realFolder(folder);
+    const real = realFolder(folder);
     if (real === null || (within !== null && !isInside(real, within))) continue;
-    const found = await findUpwards(real, hints.home, projects);
+    const found = findUpwards(real, hints.home, projects);
     if (found?.project) return { project_id: found.project.id, root: found.root, rule };
     if (found) return { ...await register(found.root, registry), rule };
     // A later hint may only refine an earlier one: else a call could land in a stranger's folder.
@@ -71,36 +74,36 @@ export async function detectProject(
   return { projects, reason: `No project found for ${candidates.at(-1)?.folder ?? hints.cwd}` };
 }
 
-async function findNamed(
+function findNamed<P extends Known>(
   named: string,
   hints: Hints,
-  projects: HubProject[],
+  projects: P[],
   candidates: Candidate[],
-): Promise<Detected | Undetected> {
+): Detected | Undetected<P> {
   if (hints.fixed !== undefined && hints.argument !== undefined && hints.argument !== hints.fixed) {
     return { projects, reason: `This server serves only the project "${hints.fixed}"` };
   }
   const rule = hints.fixed === undefined ? "argument" : "option";
   const byId = projects.find((project) => project.id === named);
-  if (byId) return { project_id: byId.id, root: await pickRoot(byId, candidates), rule };
-  const real = isAbsolute(named) ? await realFolder(named) : null;
+  if (byId) return { project_id: byId.id, root: pickRoot(byId, candidates), rule };
+  const real = isAbsolute(named) ? realFolder(named) : null;
   if (real === null) return { projects, reason: `No project is registered as "${named}"` };
-  const found = await findUpwards(real, hints.home, projects);
+  const found = findUpwards(real, hints.home, projects);
   if (found?.project) return { project_id: found.project.id, root: found.root, rule };
   return { projects, reason: `${found?.root ?? real} is not a registered project` };
 }
 
 /** The root in which the host works, if it is one of the project's; else its first. */
-async function pickRoot(project: HubProject, candidates: Candidate[]): Promise<string> {
+function pickRoot(project: Known, candidates: Candidate[]): string {
   for (const { folder } of candidates) {
-    const real = await realFolder(folder);
+    const real = realFolder(folder);
     const root = project.roots.find((root) => real !== null && isInside(real, root));
     if (root) return root;
   }
   return project.roots[0] ?? "";
 }
 
-async function register(root: string, registry: Registry) {
+async function register(root: string, registry: Registry<Known>) {
   const project = await registry.register(root);
   return { project_id: project.id, root };
 }
@@ -144,15 +147,15 @@ function folderOfUri(uri: string): string | null {
 }
 
 /** The nearest folder, going up, that is registered or has a config; never `/` or the home. */
-async function findUpwards(
+function findUpwards(
   folder: string,
   home: string,
-  projects: HubProject[],
-): Promise<{ root: string; project: HubProject | null } | null> {
+  projects: Known[],
+): { root: string; project: Known | null } | null {
   for (let at = folder; isOrdinary(at, home); at = dirname(at)) {
     const project = projects.find((project) => project.roots.includes(at));
     if (project) return { root: at, project };
-    if (await isFile(join(at, "gate.config.json"))) return { root: at, project: null };
+    if (isFile(join(at, "gate.config.json"))) return { root: at, project: null };
   }
   return null;
 }
@@ -166,18 +169,18 @@ function isInside(folder: string, outer: string): boolean {
   return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
-async function realFolder(path: string): Promise<string | null> {
+function realFolder(path: string): string | null {
   try {
-    const real = await realpath(path);
-    return (await stat(real)).isDirectory() ? real : null;
+    const real = realpathSync.native(path);
+    return statSync(real).isDirectory() ? real : null;
   } catch {
     return null;
   }
 }
 
-async function isFile(path: string): Promise<boolean> {
+function isFile(path: string): boolean {
   try {
-    return (await stat(path)).isFile();
+    return statSync(path).isFile();
   } catch {
     return false;
   }

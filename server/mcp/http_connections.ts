@@ -23,6 +23,8 @@ export interface HttpOptions {
   /** The daemon's own routes, entered behind the guard. */
   fetch: (request: Request, bindings: { caller: Caller; json: unknown }) => Awaitable<Response>;
   run: RunCommand;
+  /** The words that start this very program. */
+  program: () => readonly string[];
   now: () => number;
   id: () => string;
   log: (message: string) => void;

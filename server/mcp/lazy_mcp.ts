@@ -1,4 +1,5 @@
 import type { Environment } from "../context.ts";
+import { ownEnvironment, selfWords } from "../runtime/self.ts";
 import { runCommand } from "../runtime/spawn.ts";
 import type { HttpConnections, HttpOptions } from "./http_connections.ts";
 
@@ -28,6 +29,7 @@ export class LazyMcp {
     return new HttpConnections({
       fetch: this.#fetch,
       run: runCommand,
+      program: () => selfWords(ownEnvironment()),
       now,
       id: () => crypto.randomUUID(),
       log: (message) => log("warn", message),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Action, ActionStatus, Execution } from "../actions/schema.ts";
+import { Action, ActionStatus, type Conflict, Execution } from "../actions/schema.ts";
 import { ProblemError } from "../client.ts";
 import { Effect } from "../policy/schema.ts";
 import { HubProject } from "../projects/schema.ts";
@@ -27,6 +27,8 @@ export const ActionResult = z.looseObject({
   execution: Execution.optional(),
   decision: AnyDecision.optional(),
   edited: z.boolean().optional().describe("a reviewer changed it before approving"),
+  conflicts: z.array(z.looseObject({ kind: z.string(), action_id: z.string(), path: z.string() }))
+    .optional().describe("what other sessions do to the same files"),
   rule: AnyRule.nullable().optional().describe("of a refusal: the rule that decided"),
   reason: z.string().nullable().optional().describe("of a refusal: why"),
   alternative: z.string().nullable().optional().describe("of a refusal: what to do instead"),
@@ -77,7 +79,7 @@ export function toResult(submitted: Submitted): CallToolResult {
   const refused = REFUSED.has(action.status);
   return answer({
     ...result,
-    message: messageOf(action),
+    message: messageOf(action) + conflictMessage(action),
     action_id: action.id,
     project: action.project_id,
     tool: action.tool,
@@ -87,6 +89,7 @@ export function toResult(submitted: Submitted): CallToolResult {
     execution: action.execution,
     decision: action.decision,
     edited: action.edited,
+    ...(action.conflicts.length > 0 ? { conflicts: action.conflicts } : {}),
     ...(action.tool === "run_command" && isSettled(action) && !refused
       ? { exit_code: action.exit_code }
       : {}),
@@ -184,6 +187,24 @@ function messageOf(action: Action): string {
     case "approved":
       return approvedMessage(action);
   }
+}
+
+const CONFLICTS: Record<Conflict["kind"], string> = {
+  both_hold: "holds a change of it too",
+  overwrites: "had written what this replaces, and nobody has looked at that",
+  overwritten_by: "has replaced what this wrote, or asks to",
+  held_by: "holds a change of it, asked on what was there before",
+  changed_by: "has changed it since",
+};
+
+/** What an agent cannot know: that it is not alone at a file. */
+function conflictMessage({ conflicts }: Action): string {
+  return conflicts.slice(0, 3).map(({ kind, agent, path, action_id }) =>
+    ` Mind ${JSON.stringify(path)}: another session (${JSON.stringify(agent)}) ${
+      CONFLICTS[kind]
+    } ` +
+    `(action ${action_id}).`
+  ).join("");
 }
 
 function approvedMessage(action: Action): string {

@@ -21,6 +21,8 @@ import { listTools, TOOLS } from "./tools.ts";
 export interface ConnectionOptions {
   connect: Connect;
   run: RunCommand;
+  /** The words that start this very program. */
+  program: () => readonly string[];
   /** The environment of the commands that are run here, unless it is this process' own. */
   env?: Record<string, string | undefined>;
   client: () => ClientInfo | undefined;
@@ -56,7 +58,7 @@ export class Connection {
     this.#runs = new CommandRuns({ ...options, link });
     const sessions = new ProjectSessions({ link, now, client, locate: options.locate(link) });
     const holding = new Holding({ ...options, link, runs: this.#runs });
-    this.#context = { link, holding, sessions, now };
+    this.#context = { link, holding, sessions, now, program: options.program };
     this.#now = now;
   }
 

@@ -13,6 +13,8 @@ import { RootsListChangedNotificationSchema, type Server } from "./sdk.ts";
 export interface StdioOptions {
   connect: Connect;
   run: RunCommand;
+  /** The words that start this very program. */
+  program: () => readonly string[];
   input: Readable;
   output: Writable;
   env: Record<string, string | undefined>;

@@ -5,6 +5,7 @@ import type { DaemonLink } from "./daemon_link.ts";
 import type { Call, Holding } from "./holding.ts";
 import type { Place, ProjectSessions } from "./project_sessions.ts";
 import { answer, toResult, toUndetected } from "./results.ts";
+import { scenarioCommand, type ScenarioRunInput, withFigures } from "./scenario_run.ts";
 import type { CallToolResult } from "./sdk.ts";
 
 /** What the tools of one connection work with. */
@@ -13,6 +14,8 @@ export interface ToolContext {
   holding: Holding;
   sessions: ProjectSessions;
   now: () => number;
+  /** The words that start this very program. */
+  program: () => readonly string[];
 }
 
 /** One call, with what the host sent along. */
@@ -44,7 +47,17 @@ export async function awaitAction(
   { holding }: ToolContext,
   call: ToolCall,
 ): Promise<CallToolResult> {
-  return toResult(await holding.resume(action_id, { ...call, wait_ms }));
+  return withFigures(toResult(await holding.resume(action_id, { ...call, wait_ms })));
+}
+
+/** Runs the scenario tool as what it is: a command that policy judges and the ledger keeps. */
+export async function scenarioRun(
+  { project, wait_ms, ...input }: ScenarioRunInput & { project?: string; wait_ms?: number },
+  context: ToolContext,
+  call: ToolCall,
+): Promise<CallToolResult> {
+  const command = scenarioCommand(context.program(), input);
+  return withFigures(await submit("run_command", { command, project, wait_ms }, context, call));
 }
 
 /** Answers how an action stands. */
@@ -62,9 +75,9 @@ export async function policyCheck(
   context: ToolContext,
   call: ToolCall,
 ): Promise<CallToolResult> {
-  return await inPlace(project, context, call, async ({ project_id }) => {
+  return await inPlace(project, context, call, async ({ project_id, session_id }) => {
     const said = await context.link.call(
-      (client) => client.api.policy.test.$post({ json }),
+      (client) => client.api.policy.test.$post({ json: { ...json, session_id } }),
       { project: project_id, until: context.now() + ASK_MS, signal: call.signal },
     );
     const verb = { allow: "would be allowed", ask: "would be held", deny: "would be blocked" };

@@ -1,25 +1,26 @@
 import { z } from "zod";
+import { type GateTool, WaitInput } from "../actions/schema.ts";
 import {
   DeleteFileInput,
   EditFileInput,
-  type GateTool,
   MoveFileInput,
   ReadFileInput,
   RollbackToolInput,
   RunCommandInput,
-  WaitInput,
   WriteFileInput,
-} from "../actions/schema.ts";
+} from "../actions/inputs/schema.ts";
 import { PolicyTestInput } from "../policy/schema.ts";
 import {
   awaitAction,
   getAction,
   policyCheck,
   projectInfo,
+  scenarioRun,
   submit,
   type ToolContext,
 } from "./tool_calls.ts";
 import { ActionResult, PolicyCheckResult, ProjectInfo } from "./results.ts";
+import { ScenarioRunAnswer, ScenarioRunInput } from "./scenario_run.ts";
 import type { CallToolResult, Tool } from "./sdk.ts";
 import type { ToolCall } from "./tool_calls.ts";
 
@@ -79,6 +80,17 @@ export const TOOLS: readonly GateMcpTool[] = [
     annotations: { ...WRITES, idempotentHint: false, openWorldHint: true },
   }),
   {
+    name: "scenario_run",
+    title: "Test a service with adversarial scenarios",
+    description: "Sends adversarial requests to a service that runs on this machine and answers " +
+      "what failed, and how to repeat it. Scenarios come from files or from an OpenAPI " +
+      `document. It may change the service's data. ${HELD}`,
+    annotations: { ...WRITES, idempotentHint: false, openWorldHint: true },
+    input: ScenarioRunInput.extend({ project, wait_ms }),
+    output: ActionResult.extend(ScenarioRunAnswer),
+    run: scenarioRun,
+  },
+  {
     name: "await_action",
     title: "Wait for a held action",
     description: "Waits for the decision on an action that was answered as `pending` or still " +
@@ -115,7 +127,7 @@ export const TOOLS: readonly GateMcpTool[] = [
       "which rule. Nothing is done and nobody is asked. `action` is write, read, delete or " +
       "command.",
     annotations: READS,
-    input: PolicyTestInput.extend({ project }),
+    input: PolicyTestInput.omit({ session_id: true }).extend({ project }),
     output: PolicyCheckResult,
     run: policyCheck,
   },

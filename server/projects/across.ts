@@ -1,8 +1,9 @@
-import type { Action, ActionList, ActionQuery } from "../actions/schema.ts";
+import type { Action } from "../actions/schema.ts";
+import type { ActionList, ActionQuery } from "../actions/list/schema.ts";
 import { DEFAULT_LIMIT } from "../db/cursor.ts";
 import { GateError } from "../errors.ts";
 import type { Project } from "./project.ts";
-import type { Projects } from "./projects.ts";
+import type { ProjectSet } from "./narrow.ts";
 import { findSeqBelow } from "./store.ts";
 
 const PAGE = 500;
@@ -11,7 +12,7 @@ const PAGE = 500;
 const CURSOR = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Everything held, in all projects, newest first. */
-export async function listPendingAcross(projects: Projects): Promise<Action[]> {
+export async function listPendingAcross(projects: ProjectSet): Promise<Action[]> {
   const open = await projects.listOpen();
   const held = await Promise.all(open.map(async (project) => {
     return await project.countPending() > 0 ? await listAllPending(project) : [];
@@ -20,7 +21,7 @@ export async function listPendingAcross(projects: Projects): Promise<Action[]> {
 }
 
 /** One page of the actions of all projects, or of one, newest first. @throws GateError */
-export async function listAcross(projects: Projects, query: ActionQuery): Promise<ActionList> {
+export async function listAcross(projects: ProjectSet, query: ActionQuery): Promise<ActionList> {
   const { cursor, limit = DEFAULT_LIMIT, ...filters } = query;
   if (cursor !== undefined && !CURSOR.test(cursor)) {
     throw new GateError("invalid", 'Cannot read the list: "cursor" is not one that a page gave');
@@ -30,6 +31,7 @@ export async function listAcross(projects: Projects, query: ActionQuery): Promis
     const oldest = page.length > limit ? page.at(-1) : undefined;
     // The projects come newest first: nothing in the rest can still belong to this page.
     if (oldest && last_activity_at < oldest.created_at) break;
+    if (filters.project === undefined && last_activity_at < (filters.from ?? "")) break;
     const items = await listBelow(
       project,
       { ...filters, limit: limit + 1 },
@@ -43,9 +45,9 @@ export async function listAcross(projects: Projects, query: ActionQuery): Promis
 
 /** The project that is named, else all that hold actions. @throws GateError `not_found` */
 async function* meant(
-  projects: Projects,
+  projects: ProjectSet,
   id: string | undefined,
-): ReturnType<Projects["listActive"]> {
+): ReturnType<ProjectSet["listActive"]> {
   if (id === undefined) return yield* projects.listActive();
   yield { project: await projects.get(id), last_activity_at: "" };
 }

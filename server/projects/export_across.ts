@@ -1,7 +1,7 @@
 import { readPages, writeCsv, writeJson } from "../audit/export.ts";
 import type { AuditEvent, AuditExportQuery, Checkpoint } from "../audit/schema.ts";
 import type { Project } from "./project.ts";
-import type { Projects } from "./projects.ts";
+import type { ProjectSet } from "./narrow.ts";
 
 /** Events of all projects that are held in memory at once, about. */
 const HELD = 4_000;
@@ -15,7 +15,7 @@ interface Source {
 
 /** The events of all projects in the order of their times; memory does not grow with their number. */
 export async function exportAcross(
-  projects: Projects,
+  projects: ProjectSet,
   query: AuditExportQuery,
 ): Promise<AsyncGenerator<string>> {
   const open: { project: Project; checkpoint: Checkpoint }[] = [];
@@ -26,17 +26,25 @@ export async function exportAcross(
   // Read in the order of time, even where the whole is wanted.
   const filter = { ...query, from: query.from ?? "" };
   const sources = open.map(({ project, checkpoint: { seq } }): Source => ({
-    pages: readPages(project.ledger, filter, { last: seq, page }),
+    pages: project.audit.held(readPages(project.ledger, filter, { last: seq, page })),
     next: [],
     isOver: false,
   }));
   const merged = merge(sources);
   if (query.format === "csv") return writeCsv(merged);
   const checkpoints = open.map(({ checkpoint }) => checkpoint);
-  return writeJson(merged, () => Promise.resolve({ checkpoints }));
+  return writeJson(merged, { checkpoints });
 }
 
 async function* merge(sources: Source[]): AsyncGenerator<AuditEvent[]> {
+  try {
+    yield* inOrder(sources);
+  } finally {
+    for (const { pages } of sources) await pages.return(undefined);
+  }
+}
+
+async function* inOrder(sources: Source[]): AsyncGenerator<AuditEvent[]> {
   for (let open = sources; open.length > 0;) {
     for (const source of open) await refill(source);
     open = open.filter(({ next }) => next.length > 0);

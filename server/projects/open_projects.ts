@@ -4,8 +4,11 @@ import type { Project } from "./project.ts";
 /** More ledgers than this are kept open only while they are in use. */
 const MOST_IDLE = 64;
 
-/** Longer than any request can last: nobody works any more with a project that is idle this long. */
-const IDLE_MS = 15 * 60 * 1000;
+/**
+ * A call waits for its decision five minutes at most: after six, none can still be at work. An
+ * export can; a ledger that is read for one stays open.
+ */
+const IDLE_MS = 6 * 60 * 1000;
 
 export interface Opening {
   /** Opens the project of that id. @throws GateError */
@@ -101,7 +104,8 @@ export class OpenProjects {
       .slice(0, Math.max(0, this.#entries.size - MOST_IDLE));
     for (const [id, { project }] of idle) {
       const opened = await project.catch(() => null);
-      const isNeeded = await opened?.isUnfinished().catch(() => true) ?? true;
+      const isNeeded = opened?.audit.isExporting ||
+        (await opened?.isUnfinished().catch(() => true) ?? true);
       const isStillIdle = (this.#entries.get(id)?.used_at ?? before) < before;
       if (!isNeeded && isStillIdle) await this.close(id);
     }

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { Actions } from "../actions/actions.ts";
+import { DaySums } from "../analytics/day_sums.ts";
 import type { AnalyticsSummary } from "../analytics/schema.ts";
 import { summarize } from "../analytics/summarize.ts";
 import { Audit } from "../audit/audit.ts";
@@ -11,6 +12,7 @@ import type { Ledger } from "../db/ledger.ts";
 import { openLedger } from "../db/open_ledger.ts";
 import type { Bus } from "../events/bus.ts";
 import type { Stream } from "../events/stream.ts";
+import { Grants } from "../grants/grants.ts";
 import type { PolicyTestInput, PolicyTestResult } from "../policy/schema.ts";
 import { Sessions } from "../sessions/sessions.ts";
 import { countPending, isUnfinished } from "./store.ts";
@@ -34,12 +36,15 @@ export class Project {
   readonly config: Config;
   readonly sessions: Sessions;
   readonly actions: Actions;
+  readonly grants: Grants;
   readonly audit: Audit;
+  readonly daySums: DaySums;
   /** Where the ledger that was here before is now, when it was damaged. */
   readonly moved_to: string | null;
   readonly #roots: string[];
   readonly #now: () => number;
   #pending: { seq: number; count: number } | null = null;
+  #summary: { state: string; summary: AnalyticsSummary } | null = null;
 
   private constructor(options: ProjectOptions, ledger: Ledger, moved_to: string | null) {
     const { id, environment, port, signer, bus, stream } = options;
@@ -60,16 +65,15 @@ export class Project {
       },
     });
     this.sessions = new Sessions({ environment, ledger, roots });
-    this.actions = new Actions({
-      project_id: id,
-      roots,
-      environment,
-      ledger,
+    const services = {
+      ...{ project_id: id, roots, environment, ledger, bus },
       config: this.config,
       sessions: this.sessions,
-      bus,
-    });
+    };
+    this.actions = new Actions(services);
+    this.grants = new Grants(services);
     const remembered = () => stream.remembered(id);
+    this.daySums = new DaySums(ledger);
     this.audit = new Audit({ environment, ledger, signer, remembered });
   }
 
@@ -99,14 +103,19 @@ export class Project {
     }
   }
 
-  /** What policy would say, without recording anything. */
-  testPolicy(input: PolicyTestInput): Promise<PolicyTestResult> {
-    return this.config.test(input);
+  /** What would be said of it, by policy or by a remembered decision; records nothing. */
+  async testPolicy(input: PolicyTestInput): Promise<PolicyTestResult> {
+    return await this.grants.consult(input, await this.config.test(input));
   }
 
-  /** What happened in the last days. */
-  summarize(window: string): Promise<AnalyticsSummary> {
-    return summarize([this.ledger], window, this.#now());
+  /** What happened in the last days; worked out again only when something has happened since. */
+  async summarize(window: string): Promise<AnalyticsSummary> {
+    const now = this.#now();
+    const state = `${window} ${this.ledger.head.seq} ${new Date(now).toISOString().slice(0, 10)}`;
+    if (this.#summary?.state !== state) {
+      this.#summary = { state, summary: await summarize([this.daySums], window, now) };
+    }
+    return this.#summary.summary;
   }
 
   /** How many actions are held; counted again only when something has happened since. */

@@ -67,11 +67,21 @@ export class Projects {
 
   /** @throws GateError `not_found` */
   async ofAction(id: string): Promise<Project> {
-    for (const registered of UUID.test(id) ? await this.#byActivity() : []) {
-      const project = await this.get(registered.project_id).catch(() => null);
-      if (project && await hasAction(project.ledger, id)) return project;
+    for await (const project of UUID.test(id) ? this.#mayHold(id) : []) {
+      if (await hasAction(project.ledger, id)) return project;
     }
     throw new GateError("not_found", `Cannot find action "${id}" in any project`);
+  }
+
+  /** Those that are open, whose newest actions may not be noted yet; then those that are noted. */
+  async *#mayHold(id: string): AsyncGenerator<Project> {
+    const open = await this.listOpen();
+    yield* open;
+    const seen = new Set(open.map((project) => project.id));
+    for (const other of await this.#registry.listByAction(id)) {
+      const project = seen.has(other) ? null : await this.get(other).catch(() => null);
+      if (project) yield project;
+    }
   }
 
   async register(root: string): Promise<HubProject> {
@@ -95,24 +105,33 @@ export class Projects {
     await this.#open.close(id);
   }
 
+  /** The folders of the projects that are served. */
+  async listRoots(): Promise<Pick<HubProject, "id" | "roots">[]> {
+    return (await this.#registry.roots()).filter(({ id }) =>
+      this.#only === null || id === this.#only
+    );
+  }
+
   async list(): Promise<HubProject[]> {
     const registered = await this.#list();
     return await Promise.all(registered.map((project) => this.#toHub(project)));
   }
 
   /** The projects that may hold actions, the newest activity first; each opened when asked for. */
-  async *listActive(): AsyncGenerator<{ project: Project; last_activity_at: string }> {
+  async *listActive(
+    only?: ReadonlySet<string>,
+  ): AsyncGenerator<{ project: Project; last_activity_at: string }> {
     for (const { project_id, last_activity_at } of await this.#byActivity()) {
-      if (last_activity_at === null) continue;
+      if (last_activity_at === null || only?.has(project_id) === false) continue;
       const project = await this.get(project_id).catch(() => null);
       if (project) yield { project, last_activity_at };
     }
   }
 
   /** The projects in which something happened at that time or later. @throws GateError */
-  async listSince(at: string): Promise<Project[]> {
-    const active = (await this.#list()).filter(({ last_activity_at }) =>
-      last_activity_at !== null && last_activity_at >= at
+  async listSince(at: string, only?: ReadonlySet<string>): Promise<Project[]> {
+    const active = (await this.#list()).filter(({ project_id, last_activity_at }) =>
+      last_activity_at !== null && last_activity_at >= at && only?.has(project_id) !== false
     );
     return await Promise.all(active.map(({ project_id }) => this.get(project_id)));
   }
@@ -139,7 +158,7 @@ export class Projects {
   }
 
   async #openProject(id: string): Promise<Project> {
-    const { project_id, roots } = await this.#find(id);
+    const { project_id, roots, is_indexed } = await this.#find(id);
     try {
       // Noted first: after a crash the next start then knows where to look.
       await this.#registry.setAwake(project_id, true);
@@ -147,6 +166,7 @@ export class Projects {
       if (problem) this.#problems.set(project_id, problem);
       else this.#problems.delete(project_id);
       this.#noteDamaged(project_id);
+      if (!is_indexed) await this.#registry.index(project.ledger);
       return project;
     } catch (error) {
       this.#report(project_id, error);
@@ -167,7 +187,8 @@ export class Projects {
     this.#shared.environment.log("error", `project "${project_id}": ${message}`, { stack });
   }
 
-  async #toHub({ project_id, name, roots, last_activity_at }: Registered): Promise<HubProject> {
+  async #toHub(registered: Registered): Promise<HubProject> {
+    const { project_id, name, roots, last_activity_at, workspace_ids } = registered;
     const open = await this.#open.peek(project_id);
     return {
       id: project_id,
@@ -176,7 +197,7 @@ export class Projects {
       pending_count: await open?.countPending() ?? 0,
       last_activity_at,
       reachable: !this.#problems.has(project_id) && roots.some((root) => existsSync(root)),
-      workspace_ids: [],
+      workspace_ids,
     };
   }
 

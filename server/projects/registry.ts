@@ -4,26 +4,34 @@ import type { Environment } from "../context.ts";
 import type { Database } from "../db/database.ts";
 import { REGISTRY_MIGRATIONS } from "../db/registry_migrations.ts";
 import { openSound } from "../db/sound.ts";
+import type { Ledger, Statement } from "../db/ledger.ts";
 import { GateError } from "../errors.ts";
+import { prefixOf } from "../events/prefix.ts";
+import { noteAction } from "../events/store.ts";
 import { type Identity } from "./identity.ts";
 import { rebuildRegistry } from "./rebuild.ts";
 import { isSameRepository } from "./same_repository.ts";
 import {
+  findIdAfter,
   findRegistered,
   findTwin,
   insertProject,
   insertRoot,
+  listByPrefix,
   listRegistered,
   type Registered,
   removeRoot,
   removeRoots,
   setAwake,
+  setIndexed,
 } from "./store.ts";
 
 /** Which projects this machine knows, and where they are: `gate.db`. */
 export class Registry {
   readonly database: Database;
   readonly #now: () => number;
+  /** As they stand in the database, which this process alone may write. */
+  #roots: Promise<{ id: string; roots: string[] }[]> | null = null;
 
   private constructor(database: Database, now: () => number) {
     this.database = database;
@@ -44,6 +52,18 @@ export class Registry {
     return listRegistered(this.database);
   }
 
+  /** Where each project is, read once for as long as nothing changes. */
+  roots(): Promise<{ id: string; roots: string[] }[]> {
+    this.#roots ??= this.list().then(
+      (all) => all.map(({ project_id, roots }) => ({ id: project_id, roots })),
+      (error) => {
+        this.#roots = null;
+        throw error;
+      },
+    );
+    return this.#roots;
+  }
+
   find(id: string): Promise<Registered | null> {
     return findRegistered(this.database, id);
   }
@@ -62,13 +82,13 @@ export class Registry {
       insertProject(id, name, at),
       ...gone.map((other) => removeRoot(id, other)),
       insertRoot(id, root, at),
-    ]);
+    ]).finally(() => this.#roots = null);
     return (await this.find(id))!;
   }
 
   /** Forgets the project; its ledger stays and is found again when it is registered again. */
   async remove(id: string): Promise<void> {
-    await this.database.batch([removeRoots(id)]);
+    await this.database.batch([removeRoots(id)]).finally(() => this.#roots = null);
   }
 
   /** The id names a folder, and many file systems take "A" and "a" for the same. */
@@ -83,6 +103,22 @@ export class Registry {
   /** Notes that the project must be opened at the next start. */
   async setAwake(id: string, isAwake: boolean): Promise<void> {
     await this.database.batch([setAwake(id, isAwake)]);
+  }
+
+  /** The projects in which the action of that id may be. */
+  listByAction(id: string): Promise<string[]> {
+    return listByPrefix(this.database, prefixOf(id));
+  }
+
+  /** Notes when the actions were asked for that a ledger holds already; done once for each. */
+  async index(ledger: Ledger): Promise<void> {
+    const { project_id } = ledger;
+    const notes: Statement[] = [];
+    for (let id = await findIdAfter(ledger, ""); id !== null;) {
+      notes.push(noteAction(project_id, prefixOf(id)));
+      id = await findIdAfter(ledger, `${prefixOf(id)}~`);
+    }
+    await this.database.batch([...notes, setIndexed(project_id)]);
   }
 
   close(): Promise<void> {

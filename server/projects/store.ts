@@ -8,11 +8,16 @@ export interface Registered {
   roots: string[];
   last_activity_at: string | null;
   is_awake: boolean;
+  /** Whether the actions that its ledger held before are noted. */
+  is_indexed: boolean;
+  workspace_ids: string[];
 }
 
-const SELECT = `SELECT p.project_id, p.name, p.last_activity_at, p.is_awake,
+const SELECT = `SELECT p.project_id, p.name, p.last_activity_at, p.is_awake, p.is_indexed,
   (SELECT json_group_array(root) FROM
-    (SELECT root FROM roots r WHERE r.project_id = p.project_id ORDER BY r.rowid)) AS roots
+    (SELECT root FROM roots r WHERE r.project_id = p.project_id ORDER BY r.rowid)) AS roots,
+  (SELECT json_group_array(workspace_id) FROM (SELECT workspace_id FROM workspace_projects w
+    WHERE w.project_id = p.project_id ORDER BY w.workspace_id)) AS workspace_ids
   FROM projects p WHERE EXISTS (SELECT 1 FROM roots r WHERE r.project_id = p.project_id)`;
 
 export async function listRegistered(registry: Database): Promise<Registered[]> {
@@ -76,6 +81,29 @@ export async function listLedgerRoots(ledger: Database, project_id: string): Pro
   return rows.map(({ root }) => String(root));
 }
 
+/** The projects in which an action with these first digits may be. */
+export async function listByPrefix(registry: Database, prefix: string): Promise<string[]> {
+  const rows = await registry.all(
+    `SELECT project_id FROM action_times WHERE prefix = ?
+      UNION SELECT project_id FROM projects WHERE is_indexed = 0`,
+    [prefix],
+  );
+  return rows.map(({ project_id }) => String(project_id));
+}
+
+export function setIndexed(project_id: string): Statement {
+  return { sql: "UPDATE projects SET is_indexed = 1 WHERE project_id = ?", args: [project_id] };
+}
+
+/** The next id of the ledger that is after `id`; null when there is none. */
+export async function findIdAfter(ledger: Ledger, id: string): Promise<string | null> {
+  const rows = await ledger.all(
+    "SELECT id FROM actions WHERE project_id = ? AND id > ? ORDER BY id LIMIT 1",
+    [ledger.project_id, id],
+  );
+  return rows[0] ? String(rows[0].id) : null;
+}
+
 export async function hasAction(ledger: Ledger, id: string): Promise<boolean> {
   const rows = await ledger.all("SELECT 1 FROM actions WHERE project_id = ? AND id = ?", [
     ledger.project_id,
@@ -121,5 +149,7 @@ function toRegistered(row: Record<string, unknown>): Registered {
     roots: JSON.parse(String(row.roots)),
     last_activity_at: row.last_activity_at as string | null,
     is_awake: row.is_awake === 1,
+    is_indexed: row.is_indexed === 1,
+    workspace_ids: JSON.parse(String(row.workspace_ids)),
   };
 }

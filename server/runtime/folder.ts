@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   closeSync,
   constants,
   existsSync,
@@ -9,6 +10,7 @@ import {
   readlinkSync,
   realpathSync,
   rmdirSync,
+  statSync,
 } from "node:fs";
 import { dirname, join, parse, sep } from "node:path";
 import process from "node:process";
@@ -51,9 +53,29 @@ export function openFolder(path: string, options: { make?: boolean } = {}): Open
   return byDescriptor ? walk(path, options.make ?? false) : openByName(path, options.make ?? false);
 }
 
+/** Makes a folder, and those above it, where there is none. */
+export function makeFolder(path: string): void {
+  openFolder(path, { make: true }).folder.close();
+}
+
+/** Sets the permission bits of a folder, where they are still those expected. */
+export function setFolderMode(path: string, mode: number, expected?: number): void {
+  try {
+    const { folder } = openFolder(path);
+    try {
+      const now = statSync(folder.at(".")).mode & 0o777;
+      if (expected === undefined || now === expected) chmodSync(folder.at("."), mode);
+    } finally {
+      folder.close();
+    }
+  } catch {
+    // It has gone, or is not ours to change: its files are as they should be.
+  }
+}
+
 /** Removes those of the folders that are empty, innermost first; leaves the rest. */
 export function removeEmptyFolders(made: readonly string[]): void {
-  for (const path of [...made].reverse()) {
+  for (const path of [...made].sort((a, b) => b.length - a.length)) {
     try {
       const { folder } = openFolder(dirname(path));
       try {
@@ -62,7 +84,7 @@ export function removeEmptyFolders(made: readonly string[]): void {
         folder.close();
       }
     } catch {
-      return; // not empty, gone or no longer ours: everything above it stays as well
+      // Not empty, gone or no longer ours: what is above it is not empty either, or empty itself.
     }
   }
 }

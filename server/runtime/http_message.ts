@@ -122,11 +122,11 @@ export function tooLarge(limit: number): GateError {
  * Sees to what is left of a body nobody wanted: the connection is closed after the answer, and a
  * bounded rest is read so that the client gets that answer instead of a reset.
  */
-export function rejectRest(
+export async function rejectRest(
   request: IncomingMessage,
   response: ServerResponse,
   limits: ResponseLimits,
-): void {
+): Promise<void> {
   if (request.complete) return;
   response.setHeader("connection", "close");
   let rest = 0;
@@ -137,6 +137,24 @@ export function rejectRest(
   response.on("finish", () => {
     const cut = setTimeout(() => request.socket?.destroy(), 1_000);
     request.on("close", () => clearTimeout(cut));
+  });
+  // On a unix socket, bytes that nobody read when it is closed cost the client its answer.
+  const { expect, "content-length": length } = request.headers;
+  if (expect === undefined && Number(length) <= SMALL_REST) await ended(request, REST_MS);
+}
+
+/** What is sent in one go with the head is there by then; for more nobody waits. */
+const REST_MS = 50;
+const SMALL_REST = 64 * 1024;
+
+function ended(request: IncomingMessage, limit_ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, limit_ms);
+    const stop = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    request.once("end", stop).once("close", stop);
   });
 }
 

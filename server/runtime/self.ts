@@ -1,3 +1,5 @@
+import { existsSync, realpathSync } from "node:fs";
+import { delimiter, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { EMBEDDED, IS_BUNDLE } from "./embedded.ts";
@@ -13,6 +15,11 @@ export function ownPid(): number {
   return process.pid;
 }
 
+/** The environment of this process. */
+export function ownEnvironment(): Record<string, string | undefined> {
+  return process.env;
+}
+
 /** How to start this very program again: append the command's arguments to `args`. */
 export function selfCommand(): SelfCommand {
   const command = process.execPath;
@@ -22,6 +29,20 @@ export function selfCommand(): SelfCommand {
   if ("Deno" in globalThis) return { command, args: [...DENO_RUN, main] };
   if ("Bun" in globalThis) return { command, args: ["run", main] };
   return { command, args: [fileURLToPath(new URL("../../dist/node/gate.mjs", import.meta.url))] };
+}
+
+/**
+ * The words that start this very program in a command line: `gate`, where that name is found to be
+ * this program, else where it is.
+ */
+export function selfWords(env: Record<string, string | undefined>): string[] {
+  const { command, args } = selfCommand();
+  if (args.length > 0) return [command, ...args];
+  const named = (env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, "gate"))
+    .find((file) => existsSync(file));
+  return named !== undefined && realpathSync(named) === realpathSync(command)
+    ? ["gate"]
+    : [command];
 }
 
 /** Everything is installed by now: to start again must not need, or wait for, a network. */

@@ -186,7 +186,7 @@ async function handle(
   };
   try {
     const answer = await handler(raw);
-    rejectRest(request, response, timeouts);
+    await rejectRest(request, response, timeouts);
     await writeResponse(response, answer, raw, timeouts);
   } catch {
     response.destroy();

@@ -1,0 +1,26 @@
+import { Hono } from "hono";
+import type { AppEnv } from "../context.ts";
+import { describe } from "../openapi.ts";
+import { json, query } from "../validate.ts";
+import { answerHook } from "./hooks.ts";
+import { HookInput, HookOutput, HookQuery } from "./schema.ts";
+
+/** `/api/hooks`. */
+export const hooksApi = new Hono<AppEnv>()
+  .post(
+    "/:host",
+    describe("Answer a hook of an agent's host, in the host's own shape", HookOutput),
+    json(HookInput),
+    query(HookQuery),
+    async (c) => {
+      const { output, held } = await answerHook(c.req.valid("json"), {
+        daemon: c.var.daemon,
+        host: c.req.param("host"),
+        query: c.req.valid("query"),
+        caller: c.var.caller,
+      });
+      // Whoever can wait longer than one request asks again.
+      if (held !== null) c.header("Gate-Held", held);
+      return c.json(output);
+    },
+  );

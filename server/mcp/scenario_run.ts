@@ -1,0 +1,103 @@
+import { z } from "zod";
+import type { CallToolResult } from "./sdk.ts";
+
+const header = z.string().min(1).max(8_000).regex(/^[\w!#$%&'*+.^`|~-]+:[^\r\n]*$/);
+const path = z.string().min(1).max(4_096).refine((text) => !text.startsWith("-"));
+const list = <T extends z.ZodType>(one: T) => z.array(one).min(1).max(20).optional();
+
+/** What `scenario_run` takes. */
+export const ScenarioRunInput = z.strictObject({
+  target: z.url({ protocol: /^https?$/ }).max(2_000)
+    .describe("base URL of the running service; another machine's is held for a person"),
+  scenarios: list(path).describe(
+    "scenario files; none and no spec: scenarios.json or openapi.json",
+  ),
+  spec: list(path).describe("OpenAPI, HAR, Postman or Markdown to generate scenarios from"),
+  depth: z.enum(["light", "normal", "aggressive"]).optional(),
+  budget: z.number().int().min(1).max(5_000).optional().describe("most generated scenarios"),
+  filter: z.string().min(1).max(500).optional().describe("regular expression on id or title"),
+  priority: list(z.enum(["critical", "high", "medium", "low"])),
+  headers: list(header).describe('sent with every request: "Name: value"'),
+  identities: z.record(z.string().regex(/^[A-Za-z]\w{0,31}$/), header).optional()
+    .describe('{"alice": "Authorization: Bearer {{ALICE}}", "bob": …}: tests who may see what'),
+  secrets: list(z.string().regex(/^[A-Z_][A-Z0-9_]*$/))
+    .describe("environment variables that fill {{NAME}}; their values are shown nowhere"),
+});
+export type ScenarioRunInput = z.infer<typeof ScenarioRunInput>;
+
+const Failure = z.looseObject({ scenario_id: z.string(), priority: z.string() });
+
+/** What the tool prints in its last line. */
+const Brief = z.looseObject({
+  summary: z.looseObject({ scenarios: z.number(), executed: z.number(), failed: z.number() }),
+  failures: z.array(Failure),
+  more_failures: z.number(),
+  exit_code: z.number().int(),
+});
+
+/** What `scenario_run` adds to the answer of a command. */
+export const ScenarioRunAnswer = {
+  summary: Brief.shape.summary.optional().describe("the figures of the run"),
+  failures: z.array(Failure).optional().describe("the worst failures, each with how to repeat it"),
+  more_failures: z.number().optional(),
+};
+
+/** The command line that a person is shown, policy judges, and the ledger keeps. */
+export function scenarioCommand(program: readonly string[], input: ScenarioRunInput): string {
+  const { target, scenarios, spec, depth, budget, filter, priority, headers, secrets } = input;
+  const each = (flag: string, values: readonly string[] = []) =>
+    values.map((value) => `${flag}=${value}`);
+  const one = (flag: string, value?: string | number) =>
+    value === undefined ? [] : [`${flag}=${value}`];
+  const words = [
+    ...["scenario", "run", "--only-requests", "--output", "brief", `--target=${target}`],
+    ...each("--scenarios", scenarios),
+    ...each("--spec", spec),
+    ...one("--depth", depth),
+    ...one("--budget", budget),
+    ...one("--filter", filter),
+    ...each("--priority", priority),
+    ...each("--header", headers),
+    ...Object.entries(input.identities ?? {}).map(([name, is]) => `--as=${name}=${is}`),
+    ...each("--secret", secrets),
+  ];
+  return [...program, ...words].map(quote).join(" ");
+}
+
+const RAN = " scenario run --only-requests --output brief ";
+
+/** The answer with the figures of the run in it, if the command was one of the scenario tool. */
+export function withFigures(answered: CallToolResult): CallToolResult {
+  const said = answered.structuredContent as Record<string, unknown> | undefined;
+  if (typeof said?.command !== "string" || !said.command.includes(RAN)) return answered;
+  const brief = briefOf(String(said.output ?? ""));
+  if (!brief) return answered;
+  const { summary, failures, more_failures } = brief;
+  const { output: _output, ...rest } = said;
+  const structured = { ...rest, message: messageOf(brief), summary, failures, more_failures };
+  return {
+    ...answered,
+    structuredContent: structured,
+    content: [{ type: "text", text: JSON.stringify(structured) }],
+  };
+}
+
+function briefOf(output: string): z.infer<typeof Brief> | null {
+  const line = output.split("\n").findLast((text) => text.startsWith('{"summary"'));
+  try {
+    return Brief.parse(JSON.parse(line ?? ""));
+  } catch {
+    return null; // it was cut, or the tool ended with an error: the output says which
+  }
+}
+
+function messageOf({ summary: { executed, failed }, exit_code }: z.infer<typeof Brief>): string {
+  if (executed === 0) return "Nothing was tested: no scenario was executed.";
+  if (failed === 0) return `All ${executed} executed scenarios passed or decided nothing.`;
+  const critical = exit_code === 2 ? ", some of them critical" : "";
+  return `${failed} of ${executed} executed scenarios failed${critical}: see failures.`;
+}
+
+function quote(word: string): string {
+  return /^[\w./:@=+,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,52 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import type { AppEnv } from "../context.ts";
+import { describe } from "../openapi.ts";
+import { json } from "../validate.ts";
+import { AddWorkspaceProjectInput, CreateWorkspaceInput, Workspace } from "./schema.ts";
+
+/** `/api/workspaces`. */
+export const workspacesApi = new Hono<AppEnv>()
+  .get(
+    "/",
+    describe("Named sets of projects", z.object({ items: z.array(Workspace) })),
+    async (c) => {
+      return c.json({ items: await c.var.daemon.workspaces.list() });
+    },
+  )
+  .post(
+    "/",
+    describe("Create an empty workspace", Workspace, 201),
+    json(CreateWorkspaceInput),
+    async (c) => {
+      return c.json(await c.var.daemon.workspaces.create(c.req.valid("json")), 201);
+    },
+  )
+  .get("/:id", describe("One workspace", Workspace), async (c) => {
+    return c.json(await c.var.daemon.workspaces.get(c.req.param("id")));
+  })
+  .delete(
+    "/:id",
+    describe("Forget a workspace; its projects stay", z.object({ id: z.string() })),
+    async (c) => {
+      await c.var.daemon.workspaces.remove(c.req.param("id"));
+      return c.json({ id: c.req.param("id") });
+    },
+  )
+  .post(
+    "/:id/projects",
+    describe("Add the project of a folder, registered where it was not", Workspace, 201),
+    json(AddWorkspaceProjectInput),
+    async (c) => {
+      const { root } = c.req.valid("json");
+      return c.json(await c.var.daemon.workspaces.addProject(c.req.param("id"), root), 201);
+    },
+  )
+  .delete(
+    "/:id/projects/:project_id",
+    describe("Take a project out of a workspace; the project stays", Workspace),
+    async (c) => {
+      const { id, project_id } = c.req.param();
+      return c.json(await c.var.daemon.workspaces.removeProject(id, project_id));
+    },
+  );

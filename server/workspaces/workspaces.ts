@@ -1,0 +1,82 @@
+import type { Database } from "../db/database.ts";
+import { GateError } from "../errors.ts";
+import type { HubProject } from "../projects/schema.ts";
+import type { CreateWorkspaceInput, Workspace } from "./schema.ts";
+import {
+  findWorkspace,
+  insertMember,
+  insertWorkspace,
+  listWorkspaces,
+  removeMember,
+  removeWorkspace,
+} from "./store.ts";
+
+const MOST = 1_000;
+
+export interface WorkspacesServices {
+  registry: Database;
+  /** Registers the project whose config stands in a folder. @throws GateError */
+  register: (root: string) => Promise<HubProject>;
+  now: () => number;
+}
+
+/** Named sets of projects, kept in the registry. */
+export class Workspaces {
+  readonly #services: WorkspacesServices;
+
+  constructor(services: WorkspacesServices) {
+    this.#services = services;
+  }
+
+  list(): Promise<Workspace[]> {
+    return listWorkspaces(this.#services.registry);
+  }
+
+  /** @throws GateError `not_found` */
+  async get(id: string): Promise<Workspace> {
+    const found = id.includes("\0") ? null : await findWorkspace(this.#services.registry, id);
+    if (found) return found;
+    throw new GateError("not_found", `Cannot find workspace "${id}": see gate workspace list`);
+  }
+
+  /** @throws GateError `conflict` when the id is taken */
+  async create({ id, name }: CreateWorkspaceInput): Promise<Workspace> {
+    const made = { id, name, created_at: this.#at() };
+    const [rows] = await this.#services.registry.batch([insertWorkspace(made, MOST)]);
+    if (rows?.length) return { ...made, project_ids: [] };
+    const why = await findWorkspace(this.#services.registry, id)
+      ? `it is there already; see gate workspace show ${id}`
+      : `there are ${MOST} already; see gate workspace remove`;
+    throw new GateError("conflict", `Cannot create workspace "${id}": ${why}`);
+  }
+
+  /** @throws GateError `not_found` */
+  async remove(id: string): Promise<void> {
+    await this.get(id);
+    await this.#services.registry.batch(removeWorkspace(id));
+  }
+
+  /** Adds the project of a folder, registered where it was not. @throws GateError */
+  async addProject(id: string, root: string): Promise<Workspace> {
+    await this.get(id);
+    const project = await this.#services.register(root);
+    await this.#services.registry.batch([insertMember(id, project.id, this.#at())]);
+    return await this.get(id);
+  }
+
+  /** @throws GateError `not_found` when the project is not in it */
+  async removeProject(id: string, project_id: string): Promise<Workspace> {
+    const { project_ids } = await this.get(id);
+    if (!project_ids.includes(project_id)) {
+      const message = `Cannot remove project "${project_id}": it is not in workspace "${id}"; ` +
+        `see gate workspace show ${id}`;
+      throw new GateError("not_found", message);
+    }
+    await this.#services.registry.batch([removeMember(id, project_id)]);
+    return await this.get(id);
+  }
+
+  #at(): string {
+    return new Date(this.#services.now()).toISOString();
+  }
+}
