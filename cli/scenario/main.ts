@@ -66,6 +66,10 @@ Examples:
   scenario-tool run --spec openapi.json --output json      write scenarios, execute nothing
   scenario-tool run --target http://127.0.0.1:3000         execute scenarios.json or openapi.json
   scenario-tool run --target http://127.0.0.1:3000 --scenarios my.json --priority critical
+  scenario-tool run --target http://127.0.0.1:3000 --spec openapi.json \\
+    --as "alice=Authorization: Bearer A" --as "bob=Authorization: Bearer B"
+                                                           two users, and what each may see
+  scenario-tool run --target cli --from-help git           command lines, from a program's help
   scenario-tool validate my.json                           every mistake with its line
 
 Exit codes: 0 passed or nothing executed, 1 a failure, 2 a critical failure, 3 tool or usage error

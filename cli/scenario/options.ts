@@ -38,6 +38,20 @@ export function priorities(text: string, given: Priority[]): Priority[] {
   return [...given, ...known.map(({ data }) => data!)];
 }
 
+/** `--chaos`, or with names: `tz-far,home-missing` for these alone, `-cwd-deleted` for all but it. */
+export function conditions(known: readonly string[]): (text: string) => string[] {
+  return (text) => {
+    const given = list(text, []).filter((name) => name !== "all");
+    const left = given.filter((name) => name.startsWith("-")).map((name) => name.slice(1));
+    const named = given.filter((name) => !name.startsWith("-"));
+    const strange = [...named, ...left].find((name) => !known.includes(name));
+    if (strange !== undefined) {
+      throw new InvalidArgumentError(`There is no "${strange}": choose of ${known.join(", ")}.`);
+    }
+    return (named.length > 0 ? named : [...known]).filter((name) => !left.includes(name));
+  };
+}
+
 /** A whole number in a range. */
 export function whole(least: number, most: number): (text: string) => number {
   return (text) => {

@@ -1,10 +1,11 @@
 import { resolve } from "node:path";
 import { acceptedBy, readBaseline, writeBaseline } from "./baseline.ts";
 import { ToolError } from "./errors.ts";
-import type { Strategy } from "./execute/race.ts";
+import type { Strategy } from "./execute/race/race.ts";
 import { reachTarget } from "./execute/reach.ts";
 import { executeAll, type ProseDriver, type ScheduleOptions } from "./execute/schedule.ts";
-import { isLoopback, parseTarget, type Target } from "./execute/target.ts";
+import { CLI_TARGET, isLoopback, parseTarget, type Target } from "./execute/target.ts";
+import { createUniq } from "./execute/uniq.ts";
 import type { ScenarioIo } from "./io.ts";
 import type { Identities } from "./options.ts";
 import { createRenderer, type Format } from "./report/render.ts";
@@ -30,7 +31,10 @@ export interface RunOptions extends SourceOptions {
   secret: string[];
   insecure?: true;
   raceStrategy: Strategy;
+  raceRounds?: number;
+  chaos?: string[];
   allowDestructive?: true;
+  onlyRequests?: true;
   waitForTarget?: number;
   driver?: string;
   as: Identities;
@@ -41,15 +45,17 @@ export interface RunOptions extends SourceOptions {
   confirm: number;
   baseline?: string;
   baselineUpdate?: true;
+  repro?: string;
 }
 
 /** One run from sources to reports. @throws ToolError before anything is sent, when it can tell */
 export async function runScenarios(options: RunOptions, io: ScenarioIo): Promise<RunResult> {
   const started_at = Date.now();
+  if (options.onlyRequests) refuseMoreThanRequests(options);
   const target = options.target === undefined ? null : parseTarget(options.target);
   const reports = options.report.map(parseReport);
   const secrets = Secrets.parse(options.secret, io.env);
-  const scenarios = select(await loadScenarios(options, io.cwd), options);
+  const scenarios = select(await loadScenarios(options, io), options);
   const renderer = createRenderer(options.output, io, target?.url ?? null);
   const executions = target && scenarios.length > 0
     ? await execute(scenarios, target, options, {
@@ -66,7 +72,31 @@ export async function runScenarios(options: RunOptions, io: ScenarioIo): Promise
   const result = secrets.redact(summarize(scenarios, judged, summary));
   renderer.end(result);
   await writeReports(reports, result, io, { started_at });
+  if (options.repro && target) {
+    const { packFailures } = await import("./report/repro/pack.ts");
+    packFailures(result, target, options, { io, secrets });
+  }
   return result;
+}
+
+/**
+ * Whoever allows requests to the target has not allowed programs, files, or that a model elsewhere
+ * is told what the target answers, wherever those are asked for.
+ */
+function refuseMoreThanRequests(options: RunOptions): void {
+  const given: Record<string, boolean> = {
+    "from-help": (options.fromHelp ?? []).length > 0,
+    driver: !["playbook", undefined].includes(options.driver),
+    report: options.report.length > 0,
+    record: options.record !== undefined,
+    repro: options.repro !== undefined,
+    "baseline-update": options.baselineUpdate ?? false,
+  };
+  const asked = Object.keys(given).find((name) => given[name]);
+  if (asked === undefined) return;
+  throw new ToolError(
+    `Cannot use --${asked} with --only-requests: it runs a program, writes a file or asks a model`,
+  );
 }
 
 /** Accepted failures stay failures, with who accepted them until when; new ones can be added. */
@@ -112,13 +142,16 @@ async function execute(
   const stop = new AbortController();
   const release = io.onSignal(() => stop.abort());
   try {
-    await reachTarget(target, options.waitForTarget ?? 0);
+    const needsService = scenarios.some(({ exec }) => exec?.mode !== "cli");
+    if (needsService && target !== CLI_TARGET) {
+      await reachTarget(target, options.waitForTarget ?? 0);
+    }
     const scheduled = scheduleOptions(target, options);
+    // Whoever names identities wants them used, and only playbooks need no model for that.
+    const driver = options.driver ?? (options.as.size > 0 ? "playbook" : null);
     return await executeAll(scenarios, {
       ...scheduled,
-      driver: options.driver
-        ? await openDriver(options.driver, scheduled, options, { io, secrets })
-        : null,
+      driver: driver ? await openDriver(driver, scheduled, options, { io, secrets }) : null,
       cli: { cwd: io.cwd, env: io.env, killGroup: io.killGroup },
       fill: (text) => secrets.fill(text),
       onResult,
@@ -169,10 +202,15 @@ function scheduleOptions(
     timeout_ms: options.timeout,
     insecure: options.insecure ?? false,
     race_strategy: options.raceStrategy,
+    race_rounds: options.raceRounds ?? null,
+    chaos: options.chaos ?? [],
+    uniq: createUniq(),
     headers: options.header,
+    identity: options.as.values().next().value ?? {},
     workers: options.workers,
     bail: options.bail ?? false,
     confirm: options.confirm,
+    only_requests: options.onlyRequests ?? false,
     may_change: isLoopback(target) || (options.allowDestructive ?? false),
     interval_ms: options.rateLimit ? 1_000 / options.rateLimit : 0,
   };

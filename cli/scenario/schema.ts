@@ -7,21 +7,66 @@ export type Priority = z.infer<typeof Priority>;
 const words = z.string().refine((text) => text.trim() !== "", "must not be empty");
 const lines = z.array(words);
 
+/** What no answer may show, whatever its status. */
+export const Forbidden = z.looseObject({
+  texts: z.array(words).optional(),
+  headers: z.array(words).optional(),
+  markup: z.array(words).optional().describe("texts that no HTML page may hold as they were sent"),
+  traces: z.boolean().optional().describe("stack traces and messages of the database"),
+});
+const Method = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/, "must be an HTTP verb");
+const Headers = z.record(z.string(), z.string());
+const Status = z.number().int().refine(isStatus, "must be 0 or from 100 to 599");
+
+/** A request that prepares what the scenario's own request needs. */
+export const SetupRequest = z.looseObject({
+  method: Method,
+  path: z.string(),
+  headers: Headers.optional(),
+  body: z.string().optional(),
+  expected_status: Status.optional().describe("0 or left out: any 2xx"),
+});
+export type SetupRequest = z.infer<typeof SetupRequest>;
+
+/** A GET afterwards that proves the effect: what was answered is one thing, what was done another. */
+export const Check = z.looseObject({
+  path: z.string(),
+  headers: Headers.optional(),
+  expected_status: Status.optional().describe("0 or left out: any 2xx"),
+  pointer: z.string().regex(/^(\/|$)/, 'must be a JSON pointer, like "/balance"').optional()
+    .describe("the value in the JSON answer; of a list its length counts"),
+  equals: z.json().optional(),
+  at_least: z.number().optional(),
+  at_most: z.number().optional(),
+  changes_by: z.number().optional().describe("from a reading before to one after"),
+}).refine(saysSomething, {
+  message: "must say what is right: equals, at_least, at_most, changes_by or expected_status",
+});
+export type Check = z.infer<typeof Check>;
+
 /** One concrete request, or one command line, that can be replayed without a model. */
 export const Exec = z.looseObject({
   mode: z.enum(["http", "cli"]),
-  method: z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/, "must be an HTTP verb").optional(),
+  method: Method.optional(),
   path: z.string().optional().describe("appended to the target's base URL"),
-  headers: z.record(z.string(), z.string()).optional(),
+  headers: Headers.optional(),
   body: z.string().optional(),
-  expected_status: z.number().int().refine(isStatus, "must be 0 or from 100 to 599").optional()
-    .describe("0 or left out: any status but 5xx passes"),
+  expected_status: Status.optional().describe("0 or left out: any status but 5xx passes"),
   concurrency: z.number().int().min(0).max(256).optional()
     .describe("above 1: so many identical requests at once, of which at most one may win"),
+  rounds: z.number().int().min(1).max(100).optional()
+    .describe("so many volleys, each with another {{uniq}} in its path, headers or body"),
+  setup: z.array(SetupRequest).max(10).optional().describe("sent before each request or volley"),
+  check: Check.optional(),
   anonymous: z.boolean().optional().describe("credentials given as -H are left out"),
+  presumes: z.array(z.enum(["login", "record"])).optional()
+    .describe("else 401, 403 (login) or 404 (record) in place of what is expected decides nothing"),
+  forbidden: Forbidden.optional(),
   command: z.array(z.string()).optional(),
   expected_exit: z.number().int().min(0).max(255).optional(),
-}).superRefine(needsItsMode);
+  expected_end: z.enum(["refused", "orderly"]).optional()
+    .describe("where the code is not known: any error code, or any end but a crash"),
+}).superRefine(needsItsMode).superRefine(needsUniq);
 export type Exec = z.infer<typeof Exec>;
 
 /** One adversarial test, told from the user's side. The v0.1 fields are locked. */
@@ -65,6 +110,16 @@ function isStatus(value: number): boolean {
   return value === 0 || (value >= 100 && value <= 599);
 }
 
+function saysSomething({ equals, at_least, at_most, changes_by, expected_status }: {
+  equals?: unknown;
+  at_least?: number;
+  at_most?: number;
+  changes_by?: number;
+  expected_status?: number;
+}): boolean {
+  return [equals, at_least, at_most, changes_by, expected_status].some((one) => one !== undefined);
+}
+
 function needsItsMode(exec: Record<string, unknown>, context: z.RefinementCtx): void {
   const needed = exec.mode === "cli" ? ["command"] : exec.mode === "http" ? ["method", "path"] : [];
   for (const field of needed) {
@@ -79,4 +134,13 @@ function needsItsMode(exec: Record<string, unknown>, context: z.RefinementCtx): 
   if (Array.isArray(exec.command) && (exec.command.length === 0 || exec.command[0] === "")) {
     context.addIssue({ code: "custom", path: ["command"], message: "must name a program" });
   }
+}
+
+/** What is used up by the first round would hide the race in all the others. */
+function needsUniq(exec: Record<string, unknown>, context: z.RefinementCtx): void {
+  const { path, headers, body, rounds } = exec;
+  if (typeof rounds !== "number" || rounds === 1) return;
+  if (JSON.stringify([path, headers, body]).includes("{{uniq}}")) return;
+  const message = "needs {{uniq}} in the path, the headers or the body";
+  context.addIssue({ code: "custom", path: ["rounds"], message });
 }

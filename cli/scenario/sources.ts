@@ -3,12 +3,15 @@ import { resolve } from "node:path";
 import { mustRead } from "./document.ts";
 import { ToolError } from "./errors.ts";
 import type { Depth } from "./generate/family.ts";
+import type { CliPage, ProgramOptions } from "./generate/help/explore.ts";
 import type { Scenario } from "./schema.ts";
 
 /** Where scenarios are taken from, in the order in which they are put together. */
 export interface SourceOptions {
   scenarios: string[];
   spec?: string[];
+  /** Programs whose `--help` is read, or `name=file`. */
+  fromHelp?: string[];
   depth?: Depth;
   budget?: number;
   /** Where a `--spec` that is a URL is fetched from, and nowhere else. */
@@ -18,7 +21,11 @@ export interface SourceOptions {
 }
 
 /** The scenarios of every source; ids stay unique. @throws ToolError */
-export async function loadScenarios(options: SourceOptions, cwd: string): Promise<Scenario[]> {
+export async function loadScenarios(
+  options: SourceOptions,
+  io: ProgramOptions,
+): Promise<Scenario[]> {
+  const { cwd } = io;
   const { scenarios, spec } = withDefaults(options, cwd);
   const found = scenarios.flatMap((name) => mustRead(readText(name, cwd), name));
   if (spec.length > 0) {
@@ -29,6 +36,7 @@ export async function loadScenarios(options: SourceOptions, cwd: string): Promis
     const { depth = "normal", budget } = options;
     found.push(...generateScenarios(operations, { depth, budget, first_id: nextId(found) }));
   }
+  if (options.fromHelp?.length) found.push(...await fromHelp(options, io, nextId(found)));
   const seen = new Set<string>();
   for (const { scenario_id } of found) {
     if (seen.has(scenario_id)) {
@@ -37,6 +45,18 @@ export async function loadScenarios(options: SourceOptions, cwd: string): Promis
     seen.add(scenario_id);
   }
   return found;
+}
+
+async function fromHelp(
+  { fromHelp = [], depth = "normal", budget }: SourceOptions,
+  io: ProgramOptions,
+  first_id: number,
+): Promise<Scenario[]> {
+  const { pagesOf } = await import("./generate/help/help.ts");
+  const { generateCliScenarios } = await import("./generate/generate.ts");
+  const pages: CliPage[] = [];
+  for (const given of fromHelp) pages.push(...await pagesOf(given, depth, io));
+  return generateCliScenarios(pages, { depth, budget, first_id });
 }
 
 /** A file, or the target's own document. @throws ToolError */
@@ -63,8 +83,8 @@ function withDefaults(
   options: SourceOptions,
   cwd: string,
 ): { scenarios: string[]; spec: string[] } {
-  const { scenarios, spec = [] } = options;
-  if (scenarios.length > 0 || spec.length > 0) return { scenarios, spec };
+  const { scenarios, spec = [], fromHelp = [] } = options;
+  if (scenarios.length + spec.length + fromHelp.length > 0) return { scenarios, spec };
   const here = (name: string) => existsSync(resolve(cwd, name));
   if (here("scenarios.json")) return { scenarios: ["scenarios.json"], spec };
   const found = ["openapi.json", "openapi.yaml", "openapi.yml"].find(here);

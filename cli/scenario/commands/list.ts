@@ -1,6 +1,7 @@
 import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import type { ScenarioIo } from "../io.ts";
-import { list } from "../options.ts";
+import type { Exec } from "../schema.ts";
+import { list, repeated } from "../options.ts";
 import { loadScenarios } from "../sources.ts";
 
 /** `scenario-tool list`: one line a scenario. */
@@ -9,13 +10,16 @@ export function createCommand(io: ScenarioIo): CommandUnknownOpts {
     .description("list scenarios, one a line")
     .option("--scenarios <file>", "scenario file (again for more)", list, [])
     .option("--spec <file>", "OpenAPI document (again for more)", list, [])
-    .action(async (options: { scenarios: string[]; spec: string[] }) => {
-      for (const one of await loadScenarios(options, io.cwd)) {
-        const how = one.exec
-          ? `${one.exec.method ?? "cli"} ${one.exec.path ?? ""}`.trim()
-          : "prose";
+    .option("--from-help <program>", "program, or name=file with its help (again)", repeated, [])
+    .action(async (options: { scenarios: string[]; spec: string[]; fromHelp: string[] }) => {
+      for (const one of await loadScenarios(options, io)) {
+        const how = one.exec ? howOf(one.exec) : "prose";
         const columns = [one.scenario_id, one.priority.padEnd(8), one.confidence_area, how];
         io.stdout.write(`${columns.join("  ")}  ${one.title}\n`);
       }
     });
+}
+
+function howOf({ mode, method, path, command }: Exec): string {
+  return mode === "cli" ? `run ${command?.[0]}` : `${method} ${path}`;
 }

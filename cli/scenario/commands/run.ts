@@ -1,9 +1,16 @@
-import { Command, type CommandUnknownOpts, type OptionValues } from "@commander-js/extra-typings";
+import {
+  Command,
+  type CommandUnknownOpts,
+  Option,
+  type OptionValues,
+} from "@commander-js/extra-typings";
 import { applyConfig } from "../config.ts";
-import { STRATEGIES } from "../execute/race.ts";
+import { CONDITIONS } from "../execute/chaos_conditions.ts";
+import { STRATEGIES } from "../execute/race/race.ts";
 import { DEPTHS } from "../generate/family.ts";
 import type { ScenarioIo } from "../io.ts";
 import {
+  conditions,
   duration,
   header,
   type Identities,
@@ -21,7 +28,7 @@ import { runScenarios } from "../run.ts";
 export function createCommand(io: ScenarioIo, exit: (code: number) => void): CommandUnknownOpts {
   const plain = new Command("run")
     .description("print scenarios; with --target, execute them and judge what comes back")
-    .option("--target <url>", "base URL to execute against");
+    .option("--target <url>", "base URL to execute against, or cli for command lines");
   return driverOptions(judgeOptions(sendOptions(sourceOptions(plain))))
     .addHelpText("after", CONFIGURED)
     .hook("preAction", (running) => applyConfig(running, io))
@@ -38,6 +45,7 @@ function sourceOptions<A extends unknown[], O extends OptionValues>(command: Com
   return command
     .option("--scenarios <file>", "scenario file (again for more)", list, [])
     .option("--spec <file>", spec, list, [])
+    .option("--from-help <program>", "program whose --help to generate from (again)", repeated, [])
     .option("--depth <depth>", DEPTHS.join(", "), oneOf(DEPTHS), "normal" as const)
     .option("--budget <n>", "at most so many generated scenarios", whole(1, 100_000))
     .option("--filter <regex>", "only scenarios whose id or title matches")
@@ -53,7 +61,13 @@ function sendOptions<A extends unknown[], O extends OptionValues>(command: Comma
     .option("-H, --header <header>", 'add "Name: value" to every request', header, {})
     .option("--secret <name[=value]>", "fills {{name}} and is never shown (again)", repeated, [])
     .option("--race-strategy <name>", STRATEGIES.join(", "), oneOf(STRATEGIES), "auto" as const)
+    .option("--race-rounds <n>", "volleys of a race that has {{uniq}} in it", whole(1, 100))
+    .addOption(
+      new Option("--chaos [conditions]", "run commands again without HOME, stdin, a known TZ …")
+        .preset("all").argParser(conditions(CONDITIONS.map(({ name }) => name))),
+    )
     .option("--insecure", "accept any TLS certificate")
+    .option("--only-requests", "send requests and nothing else: run no program, write no file")
     .option("--allow-destructive", "send changing requests to another machine too")
     .option("--wait-for-target <time>", "wait so long for the target to come up", duration);
 }
@@ -62,6 +76,7 @@ function judgeOptions<A extends unknown[], O extends OptionValues>(command: Comm
   return command
     .option("--output <format>", FORMATS.join(", "), oneOf(FORMATS), "text" as const)
     .option("--report <format=file>", "also write a report, or github (again)", repeated, [])
+    .option("--repro <folder>", "write how to repeat each failure: run, curl, bytes, race script")
     .option("--bail", "stop after the first failure")
     .option("--confirm <n>", "repeat each failure so often and report the rate", whole(0, 100), 0)
     .option("--baseline <file>", "failures that are accepted for a while")

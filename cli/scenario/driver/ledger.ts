@@ -1,4 +1,5 @@
-import { raceRequests, type Strategy } from "../execute/race.ts";
+import { mergeHeaders, withoutCredentials } from "../execute/headers.ts";
+import { type Race, raceRequests, type Strategy } from "../execute/race/race.ts";
 import { type HttpExchange, type HttpRequest, sendRequest } from "../execute/http.ts";
 import type { Target } from "../execute/target.ts";
 
@@ -13,6 +14,8 @@ export interface LedgerEntry {
   status: number | null;
   /** The statuses of a volley, in place of one status. */
   statuses: (number | null)[] | null;
+  /** How simultaneous a volley was. */
+  race?: Pick<Race, "strategy" | "spread_us" | "overlap" | "in_flight" | "notes">;
   body: string;
   error: string | null;
   duration_ms: number;
@@ -66,7 +69,9 @@ export class RequestLedger {
     const ready = this.#prepare(request, as);
     const started = performance.now();
     const race = await raceRequests(this.#options.target, ready, count, this.#options);
+    const { strategy, spread_us, overlap, in_flight, notes } = race;
     return this.#record(ready, as, {
+      race: { strategy, spread_us, overlap, in_flight, notes },
       status: null,
       statuses: race.shots.map(({ status }) => status),
       body: "",
@@ -76,15 +81,13 @@ export class RequestLedger {
   }
 
   #prepare(request: HttpRequest, as: string | null): HttpRequest {
-    const { max_requests, may_change, headers, identities, fill } = this.#options;
+    const { max_requests, may_change, fill } = this.#options;
     if (this.entries.length >= max_requests) throw new Refusal("the budget of requests is used up");
     const changes = !/^(GET|HEAD|OPTIONS|TRACE)$/i.test(request.method);
     if (changes && !may_change) throw new Refusal("changing requests need --allow-destructive");
     // A path is a path: nothing a model or a target says may lead to another host.
     if (!/^\//.test(request.path)) throw new Refusal('the path must begin with "/"');
-    const identity = as === null ? {} : identities.get(as);
-    if (!identity) throw new Refusal(`there is no identity "${as}" (--as)`);
-    const all = Object.entries({ ...headers, ...identity, ...request.headers });
+    const all = Object.entries(mergeHeaders(this.#headersOf(as), request.headers));
     return {
       method: request.method.toUpperCase(),
       path: fill(request.path),
@@ -93,10 +96,19 @@ export class RequestLedger {
     };
   }
 
+  /** The first identity sends what nobody is named for; "nobody" is never logged in. */
+  #headersOf(as: string | null): Record<string, string> {
+    const { headers, identities } = this.#options;
+    if (as === "nobody") return withoutCredentials(headers);
+    const identity = as === null ? identities.values().next().value ?? {} : identities.get(as);
+    if (!identity) throw new Refusal(`there is no identity "${as}" (--as)`);
+    return as === null ? mergeHeaders(identity, headers) : mergeHeaders(headers, identity);
+  }
+
   #record(
     { method, path }: HttpRequest,
     as: string | null,
-    seen: Pick<LedgerEntry, "status" | "statuses" | "body" | "error" | "duration_ms">,
+    seen: Omit<LedgerEntry, "id" | "method" | "path" | "as">,
   ): LedgerEntry {
     const id = `r${this.entries.length + 1}`;
     const { redact } = this.#options;

@@ -1,7 +1,9 @@
 import type { HttpExchange } from "../execute/http.ts";
 import type { Verdict } from "../execute/verdict.ts";
 import type { Scenario } from "../schema.ts";
-import { type LedgerEntry, Refusal, type RequestLedger } from "./ledger.ts";
+import { recordsOf } from "./compare.ts";
+import { inconclusive, judgeStep, judgeVolley } from "./judge_step.ts";
+import { Refusal, type RequestLedger } from "./ledger.ts";
 import { Playbook, type PlaybookStep } from "./playbook_schema.ts";
 
 /** True for a scenario whose steps can run without a model. */
@@ -12,7 +14,7 @@ export function hasPlaybook(scenario: Scenario): boolean {
 /** Runs a scenario's playbook; what cannot be set up is inconclusive, never a pass. */
 export async function runPlaybook(scenario: Scenario, ledger: RequestLedger): Promise<Verdict> {
   const { steps } = Playbook.parse(scenario.playbook);
-  const run: Run = { ledger, values: new Map([["uniq", unique()]]), bodies: new Map() };
+  const run: Run = { ledger, values: new Map([["uniq", unique()]]), answers: new Map() };
   try {
     for (const step of steps) {
       const problem = await runStep(step, run);
@@ -28,7 +30,7 @@ export async function runPlaybook(scenario: Scenario, ledger: RequestLedger): Pr
 interface Run {
   ledger: RequestLedger;
   values: Map<string, string>;
-  bodies: Map<string, string>;
+  answers: Map<string, HttpExchange>;
 }
 
 async function runStep(step: PlaybookStep, run: Run): Promise<Verdict | null> {
@@ -43,44 +45,18 @@ async function runStep(step: PlaybookStep, run: Run): Promise<Verdict | null> {
   if (/\{\{\w+\}\}/.test(request.path)) {
     return inconclusive(`"${step.name}" lacks a value it needs`);
   }
-  if (step.race) {
-    return judgeVolley(step, await run.ledger.race(request, step.race, step.as ?? null));
-  }
-  const { entry, exchange } = await run.ledger.send(request, step.as ?? null);
-  run.bodies.set(step.name, exchange.body);
-  return judgeStep(step, entry, run) ?? saveValues(step, exchange, run);
+  const as = step.as ?? null;
+  if (step.race) return judgeVolley(step, await run.ledger.race(request, step.race, as));
+  const { entry, exchange } = await run.ledger.send(request, as);
+  const { answers } = run;
+  const problem = judgeStep(step, entry, exchange, { fill, answers });
+  answers.set(step.name, exchange);
+  return problem ?? tooFew(step, exchange) ?? saveValues(step, exchange, run);
 }
 
-function judgeStep(step: PlaybookStep, entry: LedgerEntry, run: Run): Verdict | null {
-  const what = `"${step.name}" (${entry.id})`;
-  if (entry.error !== null) return answer(step, `${what} got no good answer: ${entry.error}`);
-  if (entry.status! >= 500 && !expects(step, entry.status!)) {
-    return failed(`${what} made the server fail with ${entry.status}`);
-  }
-  if (step.expect && !expects(step, entry.status!)) {
-    return answer(
-      step,
-      `${what} was answered ${entry.status} instead of ${step.expect.join(" or ")}`,
-    );
-  }
-  const body = run.bodies.get(step.name);
-  if (step.same_as && run.bodies.get(step.same_as) !== body) {
-    return answer(step, `${what} answers something else than "${step.same_as}"`);
-  }
-  if (step.differs_from && run.bodies.get(step.differs_from) === body) {
-    return answer(step, `${what} answers the same as "${step.differs_from}"`);
-  }
-  return null;
-}
-
-function judgeVolley(step: PlaybookStep, entry: LedgerEntry): Verdict | null {
-  const winners = entry.statuses!.filter((status) =>
-    status !== null && status >= 200 && status < 300
-  );
-  if (winners.length > 1) {
-    return failed(`"${step.name}" (${entry.id}): ${winners.length} of ${step.race} requests won`);
-  }
-  return entry.error === null ? null : answer(step, `"${step.name}" (${entry.id}): ${entry.error}`);
+function tooFew({ name, records }: PlaybookStep, { body }: HttpExchange): Verdict | null {
+  if (records === undefined || (recordsOf(body)?.length ?? 0) >= records) return null;
+  return inconclusive(`"${name}" shows fewer than the ${records} records that are needed`);
 }
 
 function saveValues(step: PlaybookStep, exchange: HttpExchange, run: Run): Verdict | null {
@@ -96,27 +72,28 @@ function saveValues(step: PlaybookStep, exchange: HttpExchange, run: Run): Verdi
   return null;
 }
 
-/** `header:Location` is the last segment of its path; `body:/id` a member of the JSON answer. */
+/**
+ * `header:Location` is the last segment of its path, any other header its value; `body:/id` is a
+ * member of the JSON answer, ready for a path, and `text:/token` the same as it stands.
+ */
 function valueOf(exchange: HttpExchange, from: string): string | null {
   const [kind, what = ""] = from.split(/:(.*)/s);
   if (kind === "header") {
     const header = exchange.headers.find(([name]) => name.toLowerCase() === what.toLowerCase())
       ?.[1];
-    return (header?.split(/[?#]/)[0] ?? "").split("/").findLast((part) => part !== "") ?? null;
+    if (header === undefined || !/^location$/i.test(what)) return header ?? null;
+    return (header.split(/[?#]/)[0] ?? "").split("/").findLast((part) => part !== "") ?? null;
   }
   try {
     let value: unknown = JSON.parse(exchange.body);
     for (const token of what.split("/").slice(1)) {
       value = (value as Record<string, unknown> | null)?.[token];
     }
-    return ["string", "number"].includes(typeof value) ? encodeURIComponent(String(value)) : null;
+    if (!["string", "number"].includes(typeof value)) return null;
+    return kind === "text" ? String(value) : encodeURIComponent(String(value));
   } catch {
     return null;
   }
-}
-
-function expects({ expect = [] }: PlaybookStep, status: number): boolean {
-  return expect.some((one) => one === status || one === `${Math.floor(status / 100)}xx`);
 }
 
 function fillIn(text: string, values: Map<string, string>): string {
@@ -126,16 +103,4 @@ function fillIn(text: string, values: Map<string, string>): string {
 /** Two runs against one target must not meet each other's records. */
 function unique(): string {
   return crypto.randomUUID().slice(0, 8);
-}
-
-function answer(step: PlaybookStep, reason: string): Verdict {
-  return step.setup ? inconclusive(`Could not be set up: ${reason}`) : failed(reason);
-}
-
-function failed(reason: string): Verdict {
-  return { status: "failed", reason };
-}
-
-function inconclusive(reason: string): Verdict {
-  return { status: "inconclusive", reason };
 }

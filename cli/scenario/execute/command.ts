@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Exec } from "../schema.ts";
+import { showsStackTrace } from "./leaks.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** How a command line went. */
@@ -21,6 +22,8 @@ export interface CommandOptions {
   env: Record<string, string | undefined>;
   /** Ends a whole process group. */
   killGroup: (pid: number) => void;
+  /** Nobody reads what it prints. */
+  unread?: boolean;
 }
 
 /** So much of each stream is kept: its head and its tail. */
@@ -32,12 +35,9 @@ const LINGER_MS = 500;
 export function runCommand(argv: string[], options: CommandOptions): Promise<CommandRun> {
   return new Promise((resolve) => {
     const [program = "", ...rest] = argv;
-    const child = spawn(program, rest, {
-      cwd: options.cwd,
-      env: options.env,
-      detached: true,
-      stdio: ["ignore", "pipe", "pipe"],
-    });
+    const child = start(program, rest, options);
+    if (child instanceof Error) return resolve(notStarted(child));
+    if (options.unread) child.stdout!.destroy();
     const streams = [new Capture(child.stdout!), new Capture(child.stderr!)] as const;
     let timed_out = false;
     const timer = setTimeout(() => {
@@ -60,17 +60,53 @@ export function runCommand(argv: string[], options: CommandOptions): Promise<Com
   });
 }
 
-/** The exit code that was expected (0 unless said), and no signal, no time-out. */
+/** What shells and launchers answer for a program that cannot run, or that a signal ended. */
+const CRASHES = new Set([126, 127, 132, 133, 134, 135, 136, 137, 139]);
+
+/** Node refuses some words (a NUL in them) by throwing. */
+function start(program: string, rest: string[], { cwd, env }: CommandOptions) {
+  try {
+    return spawn(program, rest, { cwd, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+function notStarted({ message }: Error): CommandRun {
+  const nothing = { exit_code: null, signal: null, timed_out: false, stdout: "", stderr: "" };
+  return { ...nothing, dropped_bytes: 0, error: `cannot be started: ${message}` };
+}
+
+/**
+ * The exit code that was expected (0 unless said), no signal, no time-out, and nothing shown that
+ * is forbidden.
+ */
 export function judgeCommand(exec: Exec, run: CommandRun, timeout_ms: number): Verdict {
-  const expected = exec.expected_exit ?? 0;
+  const verdict = judgeExit(exec, run, timeout_ms);
+  const shown = exec.forbidden?.traces && showsStackTrace(`${run.stdout}\n${run.stderr}`);
+  return verdict.status === "passed" && shown
+    ? { status: "failed", reason: `${verdict.reason}, but a stack trace is shown` }
+    : verdict;
+}
+
+function judgeExit(exec: Exec, run: CommandRun, timeout_ms: number): Verdict {
   if (run.error) return { status: "failed", reason: `The command ${run.error}` };
   if (run.timed_out) {
     return { status: "failed", reason: `The command did not end within ${timeout_ms} ms` };
   }
   if (run.signal) return { status: "failed", reason: `The command died of ${run.signal}` };
-  return run.exit_code === expected
+  const code = run.exit_code ?? 0;
+  if (exec.expected_end && exec.expected_exit === undefined) {
+    const words = exec.expected_end === "refused" ? "an error code" : "an end without a crash";
+    const isFine = !CRASHES.has(code) && (code > 0 || exec.expected_end === "orderly");
+    return isFine
+      ? { status: "passed", reason: `Exited with ${code}` }
+      : { status: "failed", reason: `Exited with ${code} instead of ${words}` };
+  }
+  const expected = exec.expected_exit ?? 0;
+  return code === expected
     ? { status: "passed", reason: `Exited with ${expected} as expected` }
-    : { status: "failed", reason: `Exited with ${run.exit_code} instead of ${expected}` };
+    : { status: "failed", reason: `Exited with ${code} instead of ${expected}` };
 }
 
 class Capture {

@@ -1,22 +1,26 @@
-import type { Execution, Scenario } from "../schema.ts";
+import type { Execution, Scenario, SetupRequest } from "../schema.ts";
 import { type CommandOptions, judgeCommand, runCommand } from "./command.ts";
 import { type HttpExchange, type HttpRequest, sendRequest } from "./http.ts";
-import { raceRequests, type Strategy } from "./race.ts";
+import { raceRequests, type Strategy } from "./race/race.ts";
+import { createReader, type ReadBack, readBack, withReadBack } from "./read_back.ts";
+import { prepareRequest, type RequestDraft, requestOf, type RequestOptions } from "./request.ts";
+import { sumUpRounds } from "./rounds.ts";
 import type { Target } from "./target.ts";
+import { isUniq } from "./uniq.ts";
 import { judgeExchange, judgeRace, type Verdict } from "./verdict.ts";
 import { semanticsWarnings } from "./warnings.ts";
 
 /** What one execution needs besides its scenario. */
-export interface ExecuteOptions {
+export interface ExecuteOptions extends RequestOptions {
   target: Target;
   timeout_ms: number;
   insecure: boolean;
   race_strategy: Strategy;
-  /** Sent with every request; a scenario's own header of the same name wins. */
-  headers: Record<string, string>;
-  /** Fills in what only the target may see. */
-  fill: (text: string) => string;
+  /** Volleys of a race whose request is `{{uniq}}`; null for what the scenario says. */
+  race_rounds: number | null;
   cli: Pick<CommandOptions, "cwd" | "env" | "killGroup">;
+  /** Conditions under which a command line is run again. */
+  chaos: readonly string[];
 }
 
 /** Runs the `exec` of a scenario once; never throws. */
@@ -34,54 +38,96 @@ export async function executeScenario(
   };
 }
 
-/** The request that a scenario in http mode sends. */
-export function requestOf(
-  scenario: Scenario,
-  { headers: added, fill }: Pick<ExecuteOptions, "headers" | "fill">,
-): HttpRequest {
-  const { method = "GET", path = "", headers = {}, body, anonymous } = scenario.exec!;
-  const base = anonymous ? withoutCredentials(added) : added;
-  const filled = Object.entries(mergeHeaders(base, headers)).map((
-    [name, value],
-  ) => [name, fill(value)]);
-  return {
-    method,
-    path: fill(path),
-    headers: Object.fromEntries(filled),
-    body: body === undefined ? undefined : fill(body),
-  };
-}
+/** What a request, and what was seen around it, came to. */
+export type Ran = { verdict: Verdict; evidence: Record<string, unknown> };
 
-type Ran = { verdict: Verdict; evidence: Record<string, unknown> };
-
-function runExec(scenario: Scenario, options: ExecuteOptions): Promise<Ran> {
+async function runExec(scenario: Scenario, options: ExecuteOptions): Promise<Ran> {
   const exec = scenario.exec!;
-  if (exec.mode === "cli") return runCli(scenario, options);
-  return (exec.concurrency ?? 0) > 1 ? runRace(scenario, options) : runHttp(scenario, options);
+  if (exec.mode === "cli") return await runCli(scenario, options);
+  const isRace = (exec.concurrency ?? 0) > 1;
+  const rounds = isRace && isUniq(exec) ? options.race_rounds ?? exec.rounds ?? 1 : 1;
+  const ran: Ran[] = [];
+  for (let n = 0; n < rounds; n++) {
+    ran.push(await runOnce(scenario, options, isRace ? runRace : runHttp));
+  }
+  return sumUpRounds(ran);
 }
 
-async function runHttp(scenario: Scenario, options: ExecuteOptions): Promise<Ran> {
-  const exchange = await sendRequest(options.target, requestOf(scenario, options), options);
+/** Set up, sent, and its effect read back; with the same `{{uniq}}` in all of them. */
+async function runOnce(
+  scenario: Scenario,
+  options: ExecuteOptions,
+  send: (scenario: Scenario, request: HttpRequest, options: ExecuteOptions) => Promise<Ran>,
+): Promise<Ran> {
+  const { setup = [], check } = scenario.exec!;
+  const uniq = options.uniq();
+  const ready = (request: RequestDraft) => prepareRequest(request, options, { uniq });
+  const obstacle = await setUp(setup.map(ready), setup, options);
+  if (obstacle) return { verdict: { status: "inconclusive", reason: obstacle }, evidence: {} };
+  const read = createReader(options.target, ready, options);
+  const before = check?.changes_by === undefined ? null : await read(check);
+  const request = requestOf(scenario, options, uniq);
+  const { verdict, evidence } = await send(scenario, request, options);
+  const seen = isUniq(scenario.exec!) ? { uniq, ...evidence } : evidence;
+  if (!check) return { verdict, evidence: seen };
+  const found: ReadBack = await readBack(check, before, read);
+  return { verdict: withReadBack(verdict, found), evidence: { ...seen, check: found } };
+}
+
+async function setUp(
+  requests: HttpRequest[],
+  setup: SetupRequest[],
+  options: ExecuteOptions,
+): Promise<string | null> {
+  for (const [n, request] of requests.entries()) {
+    const { status, error } = await sendRequest(options.target, request, options);
+    const expected = setup[n]!.expected_status || 0;
+    const right = expected === 0 ? status! >= 200 && status! < 300 : status === expected;
+    if (error === null && right) continue;
+    return `Could not be set up: ${request.method} ${request.path} ${
+      error ?? `answered ${status}`
+    }`;
+  }
+  return null;
+}
+
+async function runHttp(
+  { exec }: Scenario,
+  request: HttpRequest,
+  options: ExecuteOptions,
+): Promise<Ran> {
+  const exchange = await sendRequest(options.target, request, options);
   return {
-    verdict: judgeExchange(scenario.exec!, exchange),
+    verdict: judgeExchange(exec!, exchange),
     evidence: {
-      request: { method: scenario.exec!.method, path: exchange.sent_path },
+      request: { method: exec!.method, path: exchange.sent_path },
       response: responseOf(exchange),
-      warnings: semanticsWarnings(scenario.exec!, exchange),
+      warnings: semanticsWarnings(exec!, exchange),
     },
   };
 }
 
-async function runRace(scenario: Scenario, options: ExecuteOptions): Promise<Ran> {
-  const request = requestOf(scenario, options);
-  const race = await raceRequests(options.target, request, scenario.exec!.concurrency!, options);
+async function runRace(
+  { exec }: Scenario,
+  request: HttpRequest,
+  options: ExecuteOptions,
+): Promise<Ran> {
+  const race = await raceRequests(options.target, request, exec!.concurrency!, options);
   return { verdict: judgeRace(race), evidence: { race } };
 }
 
-async function runCli(scenario: Scenario, options: ExecuteOptions): Promise<Ran> {
-  const { timeout_ms, cli } = options;
-  const run = await runCommand(scenario.exec!.command!, { ...cli, timeout_ms });
-  return { verdict: judgeCommand(scenario.exec!, run, timeout_ms), evidence: { command: run } };
+async function runCli({ exec }: Scenario, options: ExecuteOptions): Promise<Ran> {
+  const { timeout_ms, cli, chaos } = options;
+  const run = await runCommand(exec!.command!, { ...cli, timeout_ms });
+  const verdict = judgeCommand(exec!, run, timeout_ms);
+  const evidence = { command: run };
+  if (verdict.status === "failed" || chaos.length === 0) return { verdict, evidence };
+  const { runChaos } = await import("./chaos.ts");
+  const under = await runChaos(exec!, chaos, { ...cli, timeout_ms });
+  const reason = under.verdict.status === "failed"
+    ? under.verdict.reason
+    : `${verdict.reason}, ${under.verdict.reason}`;
+  return { verdict: { ...under.verdict, reason }, evidence: { ...evidence, chaos: under.runs } };
 }
 
 function responseOf({ status, headers, body, body_bytes, error }: HttpExchange) {
@@ -92,16 +138,4 @@ function responseOf({ status, headers, body, body_bytes, error }: HttpExchange) 
     body_bytes,
     error,
   };
-}
-
-const CREDENTIAL = /^(authorization|proxy-authorization|cookie|x-.*(key|token|auth).*)$/i;
-
-function withoutCredentials(headers: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !CREDENTIAL.test(name)));
-}
-
-function mergeHeaders(base: Record<string, string>, own: Record<string, string>) {
-  const taken = new Set(Object.keys(own).map((name) => name.toLowerCase()));
-  const kept = Object.entries(base).filter(([name]) => !taken.has(name.toLowerCase()));
-  return { ...Object.fromEntries(kept), ...own };
 }

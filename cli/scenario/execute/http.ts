@@ -61,7 +61,8 @@ export function sendRequest(
     const keep = options.keep_bytes ?? KEPT_BYTES;
     request?.on("response", (message) => collect(message, answer, finish, keep));
     request?.on("error", (error) => finish(transportError(error)));
-    request?.end(given.body ?? undefined);
+    // As text it would be joined to the head, and all of it sent as UTF-8, the latin1 head too.
+    request?.end(given.body === undefined ? undefined : Buffer.from(given.body, "utf8"));
   });
 }
 

@@ -2,7 +2,8 @@ import type { Execution, Scenario } from "../schema.ts";
 import { Canary } from "./canary.ts";
 import { confirmFailure } from "./confirm.ts";
 import { type ExecuteOptions, executeScenario } from "./execute.ts";
-import { isReading, laneOf } from "./lane.ts";
+import { isReading, laneOf, LANES } from "./lane.ts";
+import { CLI_TARGET } from "./target.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** Whoever carries out scenarios without an exec. */
@@ -18,6 +19,8 @@ export interface ScheduleOptions extends ExecuteOptions {
   confirm: number;
   /** Requests that change data may leave this machine. */
   may_change: boolean;
+  /** No command line is executed. */
+  only_requests: boolean;
   /** Least time between two starts, 0 for none. */
   interval_ms: number;
   /** Hears each result as it comes. */
@@ -27,7 +30,7 @@ export interface ScheduleOptions extends ExecuteOptions {
 
 /**
  * Executes the scenarios and answers in their order: those that only read share the workers, then
- * those that change data run one by one, and races last, each alone.
+ * races each alone, then those that change data one by one, and what may break the target last.
  */
 export async function executeAll(
   scenarios: readonly Scenario[],
@@ -45,8 +48,10 @@ export async function executeAll(
     results.set(scenario, execution);
     options.onResult(execution, scenario);
   };
-  for (const lane of ["read", "change", "race"] as const) {
-    const queue = scenarios.filter((scenario) => laneOf(scenario) === lane);
+  for (const lane of LANES) {
+    // Good cases first: whatever breaks the target later is measured by them.
+    const queue = scenarios.filter((scenario) => laneOf(scenario) === lane)
+      .sort((a, b) => Number(a.is_edge_case) - Number(b.is_edge_case));
     await drain(queue, lane === "read" ? options.workers : 1, one);
   }
   return scenarios.map((scenario) => results.get(scenario)!);
@@ -59,13 +64,22 @@ async function runOne(
 ): Promise<Execution> {
   const obstacle = obstacleOf(scenario, options);
   if (obstacle) return skipped(scenario, obstacle);
-  const execution = scenario.exec
-    ? await confirmFailure(scenario, await executeScenario(scenario, options), options)
-    : await driveScenario(scenario, options.driver!);
-  return await canary.watch(scenario, execution);
+  return await canary.watch(
+    scenario,
+    async () =>
+      scenario.exec
+        ? await confirmFailure(scenario, await executeScenario(scenario, options), options)
+        : await driveScenario(scenario, options.driver!),
+  );
 }
 
 function obstacleOf(scenario: Scenario, options: ScheduleOptions): string | null {
+  if (options.only_requests && scenario.exec?.mode === "cli") {
+    return "it runs a program (--only-requests)";
+  }
+  if (options.target === CLI_TARGET && scenario.exec?.mode !== "cli") {
+    return "it needs a service, and the target is cli";
+  }
   if (!scenario.exec) {
     return options.driver ? null : "it has no exec and no driver was asked for (--driver)";
   }

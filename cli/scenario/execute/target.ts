@@ -6,6 +6,8 @@ export interface Target {
   url: string;
   secure: boolean;
   hostname: string;
+  /** What the name was resolved to, once that matters. */
+  address?: string;
   port: number;
   /** What the `Host` header says. */
   host: string;
@@ -13,13 +15,27 @@ export interface Target {
   base: string;
 }
 
+/** `--target cli`: only command lines are executed, so no service is needed. */
+export const CLI_TARGET: Target = {
+  url: "cli",
+  secure: false,
+  hostname: "",
+  port: 0,
+  host: "",
+  base: "",
+};
+
 /** Reads `--target`. @throws ToolError for anything but an http or https base URL */
 export function parseTarget(text: string): Target {
+  if (text === CLI_TARGET.url) return CLI_TARGET;
   const url = URL.canParse(text) ? new URL(text) : null;
   if (!url || !/^https?:$/.test(url.protocol)) {
-    throw new ToolError(`Cannot use the target "${text}": it must be an http or https URL`, {
-      next: "--target http://127.0.0.1:3000",
-    });
+    throw new ToolError(
+      `Cannot use the target "${text}": it must be an http or https URL, or cli`,
+      {
+        next: "--target http://127.0.0.1:3000",
+      },
+    );
   }
   if (url.username || url.password || url.search || url.hash) {
     throw new ToolError(`Cannot use the target "${text}": it must end with its path`, {

@@ -1,6 +1,7 @@
 import type { Exec, ExecutionStatus } from "../schema.ts";
 import type { HttpExchange } from "./http.ts";
-import type { Race } from "./race.ts";
+import { leakOf } from "./leaks.ts";
+import type { Race } from "./race/race.ts";
 
 /** What is said of an execution, in one sentence. */
 export interface Verdict {
@@ -8,8 +9,17 @@ export interface Verdict {
   reason: string;
 }
 
-/** One request: the status it was to answer, or anything but 5xx where none is named. */
+/**
+ * One request: the status it was to answer, or anything but 5xx where none is named, and nothing
+ * shown that is forbidden.
+ */
 export function judgeExchange(exec: Exec, exchange: HttpExchange): Verdict {
+  const verdict = judgeStatus(exec, exchange);
+  const leak = verdict.status === "passed" ? leakOf(exec, exchange) : null;
+  return leak === null ? verdict : failed(`${verdict.reason}, but ${leak}`);
+}
+
+function judgeStatus(exec: Exec, exchange: HttpExchange): Verdict {
   if (exchange.error?.startsWith("cannot be sent")) {
     return { status: "inconclusive", reason: `The request ${exchange.error}` };
   }
@@ -21,9 +31,19 @@ export function judgeExchange(exec: Exec, exchange: HttpExchange): Verdict {
       ? failed(`Answered ${status}: the server failed`)
       : passed(`Answered ${status}`);
   }
-  return status === expected
-    ? passed(`Answered ${status} as expected`)
-    : failed(`Answered ${status} instead of ${expected}`);
+  if (status === expected) return passed(`Answered ${status} as expected`);
+  const missing = missingFor(exec, status);
+  return missing === null
+    ? failed(`Answered ${status} instead of ${expected}`)
+    : { status: "inconclusive", reason: `Answered ${status} before it came to that: ${missing}` };
+}
+
+/** What the scenario took for granted and the target did not have. */
+function missingFor({ presumes = [] }: Exec, status: number): string | null {
+  if (presumes.includes("login") && (status === 401 || status === 403)) {
+    return "give a login (-H or --as)";
+  }
+  return presumes.includes("record") && status === 404 ? "there is no such record" : null;
 }
 
 /**
@@ -43,16 +63,16 @@ export function judgeRace(race: Race): Verdict {
   if (broken) return failed(`A request of the race got no good answer: ${broken.error}`);
   const crashed = race.shots.find(({ status }) => status! >= 500);
   if (crashed) return failed(`The race made the server fail with ${crashed.status}`);
-  if (winners.length === 0) return passed(`vacuous: none of ${count} requests won${whyNone(race)}`);
-  return passed(`One of ${count} identical requests won`);
+  const why = race.notes.length > 0 ? `; ${race.notes.join("; ")}` : "";
+  if (winners.length === 0) {
+    return passed(`vacuous: none of ${count} requests won${whyNone(race)}${why}`);
+  }
+  return passed(`One of ${count} identical requests won${why}`);
 }
 
 function whyNone({ shots }: Race): string {
-  const all = (test: (status: number) => boolean) => shots.every(({ status }) => test(status!));
-  if (all((status) => status === 429)) return "; all were rate limited (429), which hides races";
-  if (all((status) => status >= 300 && status < 400)) return "; all were redirected";
-  if (all((status) => status === 401 || status === 403)) return "; none was authorised";
-  return "";
+  const refused = shots.every(({ status }) => status === 401 || status === 403);
+  return refused ? "; none was authorised" : "";
 }
 
 function passed(reason: string): Verdict {

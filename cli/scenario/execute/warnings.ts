@@ -1,5 +1,6 @@
 import type { Exec } from "../schema.ts";
 import type { HttpExchange } from "./http.ts";
+import { showsDatabaseError, showsStackTrace } from "./leaks.ts";
 
 /** Something an answer did against HTTP's own rules; never changes a verdict. */
 export interface Warning {
@@ -43,9 +44,16 @@ const RULES: Rule[] = [
     when: ({ exchange, header }) => exchange.body_bytes > 0 && header("content-type") === null,
   },
   {
+    code: "CWE-525",
+    message: "an answer to somebody who is logged in may be kept by any cache",
+    when: ({ exec, exchange, header }) =>
+      (exec.presumes ?? []).includes("login") && exchange.status === 200 &&
+      /(^|[\s,])(public|s-maxage)\b/i.test(header("cache-control") ?? ""),
+  },
+  {
     code: "CWE-209",
     message: "the body shows a stack trace",
-    when: ({ exchange }) => STACK_TRACE.test(exchange.body),
+    when: ({ exchange }) => showsStackTrace(exchange.body),
   },
   {
     code: "CWE-200",
@@ -56,14 +64,9 @@ const RULES: Rule[] = [
   {
     code: "CWE-209",
     message: "the body shows a database error",
-    when: ({ exchange }) => DATABASE_ERROR.test(exchange.body),
+    when: ({ exchange }) => showsDatabaseError(exchange.body),
   },
 ];
-
-const STACK_TRACE =
-  /\n\s+at [^\n]{1,200}\([^\n]{1,300}:\d+:\d+\)|Traceback \(most recent call last\)|\n\s+at [\w.$]{1,200}\([\w]{1,100}\.java:\d+\)|goroutine \d+ \[running\]|panicked at/;
-const DATABASE_ERROR =
-  /SQLITE_[A-Z]+|syntax error at or near|ORA-\d{5}|You have an error in your SQL syntax|SQLSTATE\[/;
 
 /** What is odd about an answer, for free on every one of them. */
 export function semanticsWarnings(exec: Exec, exchange: HttpExchange): Warning[] {

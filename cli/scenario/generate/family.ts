@@ -56,6 +56,8 @@ export interface Story {
   concurrency?: number;
   /** Sent without the credentials of the run. */
   anonymous?: boolean;
+  /** What no answer may show. */
+  forbidden?: Exec["forbidden"];
 }
 
 /** The draft of one story about one operation. */
@@ -64,6 +66,9 @@ export function draft(operation: Operation, story: Story): Draft {
   if (story.expected_status) exec.expected_status = story.expected_status;
   if (story.concurrency) exec.concurrency = story.concurrency;
   if (story.anonymous) exec.anonymous = true;
+  const presumes = presumptions(operation, story);
+  if (presumes.length > 0) exec.presumes = presumes;
+  if (story.forbidden) exec.forbidden = story.forbidden;
   return {
     title: story.title,
     user_perspective: story.who,
@@ -86,6 +91,15 @@ export function documented(operation: Operation, ...statuses: number[]): number 
   return statuses.find((status) => operation.statuses.includes(status));
 }
 
+/**
+ * The status that refuses bad input, where the document names exactly one: with two of them a
+ * correct service may answer either.
+ */
+export function refusal(operation: Operation): number | undefined {
+  const named = [400, 422].filter((status) => operation.statuses.includes(status));
+  return named.length === 1 ? named[0] : undefined;
+}
+
 /** `GET /pets/{petId}`, as titles and steps say it. */
 export function nameOf({ method, path }: Operation): string {
   return `${method} ${path}`;
@@ -94,6 +108,14 @@ export function nameOf({ method, path }: Operation): string {
 /** True where a request of this operation means to change something. */
 export function changes({ method }: Operation): boolean {
   return !["GET", "HEAD", "OPTIONS", "TRACE"].includes(method);
+}
+
+/** What has to be there for the request to come as far as its story. */
+function presumptions(operation: Operation, { anonymous, expected_status }: Story) {
+  const login = operation.security.length > 0 && !anonymous;
+  const record = operation.path.includes("{") && expected_status !== undefined &&
+    expected_status !== 404 && !anonymous;
+  return [...(login ? ["login" as const] : []), ...(record ? ["record" as const] : [])];
 }
 
 function requestOf(operation: Operation, { request = {} }: Story) {

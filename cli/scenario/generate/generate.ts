@@ -1,15 +1,27 @@
 import type { Scenario } from "../schema.ts";
 import { ACCESS } from "./families/access.ts";
 import { BODY } from "./families/body.ts";
+import { FIELDS } from "./families/fields.ts";
 import { PROTOCOL } from "./families/protocol.ts";
 import { RACE } from "./families/race.ts";
 import { VALUES } from "./families/values.ts";
 import { type Depth, DEPTHS, type Draft, type Family } from "./family.ts";
-import type { Operation } from "./operation.ts";
-import { playbookDrafts } from "./playbooks.ts";
+import { endsLogin, type Operation } from "./operation.ts";
+import type { CliPage } from "./help/explore.ts";
+import { CLI_FAMILIES } from "./help/families.ts";
+import { cliDrafts } from "./help/story.ts";
+import { oddUpdates } from "./playbooks/odd_updates.ts";
+import { playbookDrafts } from "./playbooks/playbooks.ts";
 
-/** Every family; the order is that of the budget when not all fit. */
-export const FAMILIES: readonly Family[] = [...PROTOCOL, ...ACCESS, ...RACE, ...BODY, ...VALUES];
+/** Every family of one request; playbooks have those of several. */
+export const FAMILIES: readonly Family[] = [
+  ...PROTOCOL,
+  ...ACCESS,
+  ...RACE,
+  ...BODY,
+  ...FIELDS,
+  ...VALUES,
+];
 
 export interface GenerateOptions {
   depth: Depth;
@@ -23,15 +35,31 @@ export interface GenerateOptions {
 export function generateScenarios(operations: Operation[], options: GenerateOptions): Scenario[] {
   const reach = DEPTHS.indexOf(options.depth);
   const families = FAMILIES.filter(({ depth }) => DEPTHS.indexOf(depth) <= reach);
-  const perOperation = operations.map((operation) =>
+  const single = operations.flatMap((operation) =>
     families.flatMap((family) => family.generate(operation))
+      .filter(({ exec }) => exec?.anonymous || !endsLogin(operation))
   );
-  const budget = options.budget ?? Infinity;
-  const single = deal(perOperation, budget);
   const several = reach === 0
     ? []
-    : playbookDrafts(operations).slice(0, Math.max(0, budget - single.length));
-  const drafts = [...single, ...several].sort(byWeight);
+    : [...playbookDrafts(operations), ...oddUpdates(operations, single)];
+  const byOperation = new Map(operations.map((operation) => [operation, [] as Draft[]]));
+  for (const draft of [...single, ...several]) byOperation.get(draft.operation)!.push(draft);
+  const perOperation = [...byOperation.values()].map((drafts) => drafts.sort(byWorth));
+  return numbered(perOperation, options);
+}
+
+/** Scenarios for the commands of a program, from their help. */
+export function generateCliScenarios(pages: CliPage[], options: GenerateOptions): Scenario[] {
+  const reach = DEPTHS.indexOf(options.depth);
+  const families = CLI_FAMILIES.filter(({ depth }) => DEPTHS.indexOf(depth) <= reach);
+  const perPage = pages.map((page) =>
+    families.flatMap((family) => cliDrafts(page, family)).sort(byWorth)
+  );
+  return numbered(perPage, options);
+}
+
+function numbered(lists: Draft[][], options: GenerateOptions): Scenario[] {
+  const drafts = deal(lists, options.budget ?? Infinity).sort(byWeight);
   const first = options.first_id ?? 1;
   return drafts.map(({ operation, family, ...scenario }, index) => ({
     scenario_id: `TS-${String(first + index).padStart(3, "0")}`,
@@ -54,6 +82,12 @@ function deal(lists: Draft[][], budget: number): Draft[] {
     }
   }
   return dealt;
+}
+
+/** The good case comes first, for everything else is compared with it; then what weighs most. */
+function byWorth(a: Draft, b: Draft): number {
+  return Number(a.is_edge_case) - Number(b.is_edge_case) ||
+    WEIGHT[a.priority] - WEIGHT[b.priority];
 }
 
 const WEIGHT = { critical: 0, high: 1, medium: 2, low: 3 };

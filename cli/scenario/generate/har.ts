@@ -1,4 +1,4 @@
-import type { Operation } from "./operation.ts";
+import { BEARER, type Operation } from "./operation.ts";
 import { areaOf, queryParameter, recordedBody } from "./recorded.ts";
 import { isObject } from "./references.ts";
 
@@ -17,11 +17,11 @@ export function isHar(value: unknown): boolean {
 export function readHar(value: unknown): Operation[] {
   const entries = (value as { log: { entries: unknown[] } }).log.entries.slice(0, ENTRIES);
   const found = new Map<string, Operation>();
-  for (const entry of entries) {
+  entries.forEach((entry, recorded) => {
     const operation = isObject(entry) ? operationOf(entry) : null;
     const key = `${operation?.method} ${operation?.path}`;
-    if (operation && !found.has(key)) found.set(key, operation);
-  }
+    if (operation && !found.has(key)) found.set(key, { ...operation, recorded });
+  });
   return [...found.values()];
 }
 
@@ -39,7 +39,7 @@ function operationOf(entry: Record<string, unknown>): Operation | null {
     parameters: pairs(request.queryString).map(([name, value]) => queryParameter(name, value)),
     body: bodyOf(request.postData),
     statuses: response >= 100 && response <= 599 ? [response] : [],
-    security: headers.some(([name]) => CREDENTIALS.test(name)) ? ["http"] : [],
+    security: headers.some(([name]) => CREDENTIALS.test(name)) ? [BEARER] : [],
     source: null,
     line: null,
   };

@@ -1,4 +1,4 @@
-import type { Operation } from "./operation.ts";
+import { BEARER, type Operation } from "./operation.ts";
 import { areaOf, pathParameters, queryParameter, recordedBody } from "./recorded.ts";
 
 const METHOD = /^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS)$/;
@@ -66,7 +66,7 @@ function curlOf(line: string): Operation | null {
   return {
     ...operation,
     body: body === null ? null : recordedBody(body, type),
-    security: secured ? ["http"] : [],
+    security: secured ? [BEARER] : [],
   };
 }
 
@@ -91,7 +91,7 @@ function operationOf(method: string, url: string, summary?: string): Operation {
 }
 
 /** Words as a shell splits them: enough for the commands that documentation shows. */
-function splitWords(text: string): string[] {
+export function splitWords(text: string): string[] {
   const words = text.match(/(?:'[^']*'|"(?:[^"\\]|\\.)*"|\\.|[^\s'"\\])+/g) ?? [];
   return words.map((word) =>
     word.replaceAll(

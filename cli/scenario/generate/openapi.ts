@@ -1,5 +1,6 @@
 import { ToolError } from "../errors.ts";
-import type { Body, Operation, Parameter, Schema } from "./operation.ts";
+import { BEARER, type Body, type Credential, type Operation, type Parameter } from "./operation.ts";
+import type { Schema } from "./operation.ts";
 import { areaOf } from "./recorded.ts";
 import { createResolver, isObject } from "./references.ts";
 import { sampleOf } from "./sample.ts";
@@ -110,7 +111,21 @@ function securityOf(raw: unknown, { document, resolve }: Place): Operation["secu
   const components = isObject(document.components) ? document.components : {};
   const schemes = isObject(components.securitySchemes) ? components.securitySchemes : {};
   const names = raw.flatMap((one) => isObject(one) ? Object.keys(one) : []);
-  return names.map((name) => String(resolve(schemes[name]).type)) as Operation["security"];
+  return names.map((name) => credentialOf(resolve(schemes[name])));
+}
+
+/** Whoever wants a kind that no header carries (mutual TLS, a query) is not sent a forged one. */
+function credentialOf({ type, scheme, in: where, name }: Schema): Credential {
+  if (type === "http" && /^basic$/i.test(String(scheme))) {
+    return { header: "Authorization", forged: "Basic YWRtaW46YWRtaW4=" };
+  }
+  if (type === "apiKey" && where === "header") {
+    return { header: String(name), forged: "00000000-0000-4000-8000-000000000000" };
+  }
+  if (type === "apiKey" && where === "cookie") {
+    return { header: "Cookie", forged: `${name}=00000000-0000-4000-8000-000000000000` };
+  }
+  return type === "apiKey" || type === "mutualTLS" ? { header: null, forged: "" } : BEARER;
 }
 
 function tagOrArea(operation: Schema, path: string): string {

@@ -1,3 +1,5 @@
+import { isObject } from "./references.ts";
+
 /** A JSON Schema as OpenAPI uses it, `$ref`s not yet followed. */
 export type Schema = Record<string, unknown>;
 
@@ -19,6 +21,20 @@ export interface Body {
   sample: unknown;
 }
 
+/** How somebody says who they are. */
+export interface Credential {
+  /** The header that carries it; null where none does. */
+  header: string | null;
+  /** One of the right form that nobody issued. */
+  forged: string;
+}
+
+/** What is meant where a document only says that somebody has to log in. */
+export const BEARER: Credential = {
+  header: "Authorization",
+  forged: "Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZG1pbiJ9.",
+};
+
 /** One endpoint with one verb, whatever document it was read from. */
 export interface Operation {
   method: string;
@@ -30,11 +46,22 @@ export interface Operation {
   body: Body | null;
   /** Documented statuses, as numbers; `default` and ranges left out. */
   statuses: number[];
-  /** The credentials it wants, in OpenAPI's words; empty when it is open to all. */
-  security: ("http" | "apiKey" | "oauth2" | "openIdConnect" | "mutualTLS")[];
+  /** The credentials it wants, any one of them; empty when it is open to all. */
+  security: Credential[];
   /** The document it stands in, and the line, for reports. */
   source: string | null;
   line: number | null;
+  /** Its place among the requests of a recording. */
+  recorded?: number;
+}
+
+const LOGOUT = /\/(log-?out|sign-?out|revoke)\/?$/i;
+const OWN_LOGIN = /\/(log-?in|sessions?|tokens?|auth)(\/(current|me|self|this))?\/?$/i;
+
+/** True for what ends the caller's own login: sent in a run, everything after it would be refused. */
+export function endsLogin({ method, path, security }: Operation): boolean {
+  if (security.length === 0) return false;
+  return method === "DELETE" ? OWN_LOGIN.test(path) : method === "POST" && LOGOUT.test(path);
 }
 
 /** The request that an operation's own samples make, path parameters filled in. */
@@ -84,4 +111,20 @@ export function encodeBody(
       .join("&");
   }
   return plain(sample);
+}
+
+/** True where the body is JSON, which is what most ways of breaking it are about. */
+export function isJson({ body }: Operation): boolean {
+  return /json/i.test(body?.content_type ?? "");
+}
+
+/** The body's sample where it is an object, else an empty one. */
+export function objectSample({ body }: Operation): Record<string, unknown> {
+  return isObject(body?.sample) ? body.sample : {};
+}
+
+/** The members of the body with their schemas. */
+export function bodyFields({ body }: Operation): [string, Schema][] {
+  const { properties } = body?.schema ?? {};
+  return Object.entries(isObject(properties) ? properties : {}) as [string, Schema][];
 }

@@ -1,4 +1,4 @@
-import type { Operation } from "./operation.ts";
+import { BEARER, type Operation } from "./operation.ts";
 import { areaOf, pathParameters, queryParameter, recordedBody } from "./recorded.ts";
 import { isObject } from "./references.ts";
 
@@ -56,7 +56,7 @@ function operationOf(item: Record<string, unknown>, context: Context): Operation
     ],
     body: bodyOf(request.body, context.variables),
     statuses: [],
-    security: secured ? ["http"] : [],
+    security: secured ? [BEARER] : [],
     source: null,
     line: null,
   };

@@ -34,6 +34,11 @@ export function typeOf(schema: Schema): string {
   return schema.items ? "array" : "string";
 }
 
+/** A text without a form of its own: any content is as good as another. */
+export function isFreeText(schema: Schema): boolean {
+  return typeOf(schema) === "string" && !schema.enum && !schema.format && !schema.pattern;
+}
+
 function givenValue(schema: Schema): unknown {
   if (schema.example !== undefined) return schema.example;
   if (Array.isArray(schema.examples) && schema.examples.length > 0) return schema.examples[0];

@@ -2,6 +2,8 @@ import { visibleLine } from "../../visible.ts";
 import type { Execution, Scenario } from "../schema.ts";
 import type { RunResult } from "../summary.ts";
 import { curlOf } from "./curl.ts";
+import { matrixLines } from "./matrix.ts";
+import { blindSpotsOf, raceLines } from "./races.ts";
 
 /** A report for a pull request: the figures, then what failed with how to repeat it. */
 export function markdownOf({ scenarios, executions, summary }: RunResult): string {
@@ -17,8 +19,17 @@ export function markdownOf({ scenarios, executions, summary }: RunResult): strin
     ...(summary.note ? ["", `> ${summary.note}`] : []),
     ...(executions.length === 0 ? ["", ...scenarioTable(scenarios)] : []),
     ...failures.flatMap((one) => failure(one, byId.get(one.scenario_id)!, summary.target)),
+    ...blindSpots(executions),
+    ...matrix(summary.coverage),
   ];
   return lines.join("\n");
+}
+
+function matrix(coverage: RunResult["summary"]["coverage"]): string[] {
+  if (!coverage) return [];
+  const lines = matrixLines(coverage).map((line) => line.replaceAll("```", "` ` `"));
+  const summary = "<details><summary>Coverage: operation × family</summary>";
+  return ["", summary, "", "```text", ...lines, "```", "", "</details>"];
 }
 
 function scenarioTable(scenarios: Scenario[]): string[] {
@@ -37,8 +48,14 @@ function failure(execution: Execution, scenario: Scenario, target: string | null
     "",
     `- Expected: ${cell(scenario.expected_behavior)}`,
     `- Happened: ${cell(execution.reason)}`,
+    ...raceLines(execution).map((line) => `- Race: ${cell(line)}`),
     ...(curl ? ["", "```sh", visibleLine(curl).replaceAll("```", "` ` `"), "```"] : []),
   ];
+}
+
+function blindSpots(executions: Execution[]): string[] {
+  const spots = blindSpotsOf(executions).map((spot) => `- ${cell(spot)}`);
+  return spots.length === 0 ? [] : ["", "## What these races cannot see", "", ...spots];
 }
 
 function cell(text: string): string {

@@ -1,11 +1,12 @@
 import type { ScenarioIo } from "../io.ts";
 import type { Execution, Scenario } from "../schema.ts";
 import type { RunResult } from "../summary.ts";
+import { briefOf } from "./brief.ts";
 import { createTextRenderer } from "./text.ts";
 import { markdownOf } from "./markdown.ts";
 
 /** What `--output` can print. */
-export const FORMATS = ["json", "text", "markdown"] as const;
+export const FORMATS = ["json", "text", "markdown", "brief"] as const;
 export type Format = typeof FORMATS[number];
 
 /** Shows a run: each result as it comes, and the whole at the end. */
@@ -14,6 +15,12 @@ export interface Renderer {
   end: (result: RunResult) => void;
 }
 
+const TEXTS = {
+  json: (result: RunResult) => JSON.stringify(result),
+  markdown: markdownOf,
+  brief: briefOf,
+};
+
 /** Data goes to stdout, everything else to stderr. */
 export function createRenderer(
   format: Format,
@@ -21,7 +28,7 @@ export function createRenderer(
   target: string | null,
 ): Renderer {
   if (format === "text") return createTextRenderer(io, target);
-  const textOf = format === "json" ? (result: RunResult) => JSON.stringify(result) : markdownOf;
+  const textOf = TEXTS[format];
   return {
     onResult: () => {},
     end: (result) => {

@@ -4,6 +4,8 @@ import type { ScenarioIo } from "../io.ts";
 import type { Scenario } from "../schema.ts";
 import type { RunResult, Summary } from "../summary.ts";
 import { curlOf } from "./curl.ts";
+import { blindSpotsOf, raceLines } from "./races.ts";
+import { matrixLines } from "./matrix.ts";
 import type { Renderer } from "./render.ts";
 
 const MARKS = {
@@ -21,15 +23,25 @@ export function createTextRenderer(io: ScenarioIo, target: string | null): Rende
       const words = `${execution.scenario_id}  ${visibleLine(scenario.title)}`;
       const reason = visibleLine(execution.reason);
       print(io, `${paint(io, colour, mark)} ${words}  ${paint(io, "dim", reason)}`);
+      raceLines(execution).forEach((line) =>
+        print(io, paint(io, "dim", `    ${visibleLine(line)}`))
+      );
     },
     end: (result) => {
-      if (target === null) result.scenarios.forEach((scenario) => print(io, lineOf(scenario)));
+      if (target === null) printScenarios(io, result);
       printFailures(io, result, target);
+      printBlindSpots(io, result);
       printAreas(io, result.summary);
       print(io, summaryLine(result.summary));
       if (result.summary.note) print(io, paint(io, "yellow", result.summary.note));
     },
   };
+}
+
+/** Nothing was sent, so what could be sent is what there is to see. */
+function printScenarios(io: ScenarioIo, { scenarios, summary }: RunResult): void {
+  scenarios.forEach((scenario) => print(io, lineOf(scenario)));
+  if (summary.coverage) ["", ...matrixLines(summary.coverage)].forEach((line) => print(io, line));
 }
 
 function printFailures(io: ScenarioIo, result: RunResult, target: string | null): void {
@@ -45,13 +57,21 @@ function printFailures(io: ScenarioIo, result: RunResult, target: string | null)
   }
 }
 
-function printAreas(io: ScenarioIo, { areas, coverage }: Summary): void {
+function printBlindSpots(io: ScenarioIo, { executions }: RunResult): void {
+  const spots = blindSpotsOf(executions);
+  if (spots.length > 0) print(io, "\nWhat these races cannot see:");
+  for (const spot of spots) print(io, `  ${visibleLine(spot)}`);
+}
+
+function printAreas(io: ScenarioIo, { areas, coverage, target }: Summary): void {
   if (areas.length > 0) print(io, "");
   for (const { area, passed, failed, low, high } of areas) {
     const bounds = `${Math.round(low * 100)}–${Math.round(high * 100)} %`;
     print(io, `${visibleLine(area)}: ${passed} of ${passed + failed} passed (95 %: ${bounds})`);
   }
-  if (coverage) print(io, `${coverage.operations} operations × ${coverage.families} families`);
+  if (coverage && target !== null) {
+    print(io, `${coverage.operations} operations × ${coverage.families} families`);
+  }
 }
 
 function lineOf(scenario: Scenario): string {

@@ -1,9 +1,9 @@
 import { draft, type Family, nameOf } from "../family.ts";
 import type { Operation } from "../operation.ts";
 
-/** Verbs in a path that may happen once only. */
+/** What moves money, or may happen once only. */
 const ONCE =
-  /(^|[/_-])(pay|payments?|charge|capture|refund|redeem|claim|transfer|withdraw|approve|checkout|order|orders|purchase|book|bookings?|reserve|vote|accept|confirm|activate|use|apply|coupons?|vouchers?|invite|invitations?|enroll|register|signup)([/_-]|$)/i;
+  /(^|[/_-])(pay|payments?|charges?|capture|refunds?|redeem|claim|transfers?|withdraw|withdrawals?|approve|checkout|purchase|reserve|vote|accept|confirm|activate|use|apply|enroll|register|signup)([/_-]|$)/i;
 
 /** The same changing request many times at once: double payments, overrun limits. */
 export const RACE: Family[] = [{

@@ -1,4 +1,4 @@
-import { documented, type Draft, draft, type Family, nameOf } from "../family.ts";
+import { documented, type Draft, draft, type Family, nameOf, type Story } from "../family.ts";
 import { fillPath, type Operation, type Parameter, plain, sampleRequest } from "../operation.ts";
 import { isObject } from "../references.ts";
 import { typeOf } from "../sample.ts";
@@ -9,6 +9,7 @@ interface Odd {
   depth: Family["depth"];
   why: string;
   priority: Draft["priority"];
+  forbidden?: Story["forbidden"];
 }
 
 /** Values at the limits of their type; one scenario for each parameter they fit. */
@@ -22,8 +23,34 @@ const TEXTS: Odd[] = [
   odd("empty", "", "normal", "a search for nothing", "low"),
   odd("nul", "%00", "normal", "a text with a NUL character", "medium"),
   odd("bidi", "%E2%80%AEtxt.exe", "aggressive", "text that is drawn from right to left", "low"),
-  odd("quote", "%27%20OR%20%271%27%3D%271", "normal", "a quote that ends an SQL string", "high"),
-  odd("traversal", "..%2F..%2F..%2Fetc%2Fpasswd", "normal", "a path out of its folder", "high"),
+  {
+    ...odd(
+      "quote",
+      "%27%20OR%20%271%27%3D%271",
+      "normal",
+      "a quote that ends an SQL string",
+      "high",
+    ),
+    forbidden: { traces: true },
+  },
+  {
+    ...odd(
+      "traversal",
+      "..%2F".repeat(8) + "etc%2Fpasswd",
+      "normal",
+      "a path out of its folder",
+      "high",
+    ),
+    forbidden: { texts: ["root:x:0:0:", "root:*:0:0:"], traces: true },
+  },
+  {
+    ...odd("crlf", "x%0D%0AX-Injected:%20yes", "normal", "a line break that ends a header", "high"),
+    forbidden: { headers: ["X-Injected"] },
+  },
+  {
+    ...odd("markup", "%3Cscript%3Ealert(1)%3C%2Fscript%3E", "normal", "a piece of HTML", "high"),
+    forbidden: { markup: ["<script>alert(1)</script>"] },
+  },
   odd("long", "x".repeat(4_000), "aggressive", "a text of 4,000 characters", "low"),
 ];
 
@@ -82,6 +109,7 @@ function valueDraft(operation: Operation, family: string, one: Odd, parameter: P
       "An overflow or a type error becomes a 500",
     ],
     priority: one.priority,
+    forbidden: one.forbidden,
     request: { path: withValue(operation, parameter, one.value) },
   });
 }
@@ -147,6 +175,7 @@ const DATES = [
   ["the 29th of February of a year without one", "2023-02-29"],
   ["the year 9999", "9999-12-31"],
   ["an hour that summer time skips", "2026-03-29T02:30:00"],
+  ["a day that has not begun where the server is", "2026-01-31T00:30:00+14:00"],
 ];
 
 function dates(operation: Operation): Draft[] {
@@ -167,7 +196,7 @@ function dates(operation: Operation): Draft[] {
       priority: "medium",
       request: field
         ? { body: JSON.stringify({ ...operation.body!.sample as object, [field]: value }) }
-        : { path: withValue(operation, parameter!, value!) },
+        : { path: withValue(operation, parameter!, encodeURIComponent(value!)) },
     })
   );
 }

@@ -1,100 +1,47 @@
 import { Buffer } from "node:buffer";
 import { createHash, type Hash } from "node:crypto";
 import type { Socket } from "node:net";
-import { encodeFrame, FLAG, FRAME, type Frame, FrameReader, headerBlock } from "./h2_frames.ts";
-import { PREFACE, settingsFrame, windowFrame } from "./h2_frames.ts";
-import { decodeStatus, encodeHeaders } from "./hpack.ts";
-import { type HttpRequest, wireHeaders } from "./http.ts";
-import type { Race, RaceShot } from "./race.ts";
-import { requestPath, type Target } from "./target.ts";
-
-const SETTLE_MS = 100;
-const DATA_BYTES = 16_384;
-
-/**
- * The single-packet volley: all requests lie open on one HTTP/2 connection with everything sent but
- * their last DATA frame; a PING shows that the server has taken them; then the last frames of all of
- * them leave in one write.
- */
-export async function raceOverHttp2(
-  socket: Socket,
-  target: Target,
-  request: HttpRequest,
-  count: number,
-  timeout: number,
-): Promise<Race> {
-  const volley = new Volley(socket, count);
-  const { opening, last } = framesOf(target, request, count);
-  socket.write(Buffer.concat([PREFACE, settingsFrame(), windowFrame(), ...opening]));
-  await pause(SETTLE_MS);
-  await volley.ping(timeout);
-  const released = performance.now();
-  if (!volley.error) socket.write(Buffer.concat(last));
-  const spread_us = Math.round((performance.now() - released) * 1_000);
-  await volley.finished(timeout);
-  return volley.result(released, spread_us);
-}
-
-function framesOf(target: Target, request: HttpRequest, count: number) {
-  const block = encodeHeaders(fieldsOf(target, request));
-  const body = Buffer.from(request.body ?? "", "utf8");
-  const held = body.subarray(0, Math.max(0, body.length - 1));
-  const opening: Buffer[] = [];
-  const last: Buffer[] = [];
-  for (let n = 0; n < count; n++) {
-    const stream = 1 + 2 * n;
-    opening.push(
-      encodeFrame({ type: FRAME.headers, flags: FLAG.end_headers, stream, payload: block }),
-    );
-    for (let at = 0; at < held.length; at += DATA_BYTES) {
-      const payload = held.subarray(at, at + DATA_BYTES);
-      opening.push(encodeFrame({ type: FRAME.data, flags: 0, stream, payload }));
-    }
-    const payload = body.subarray(held.length);
-    last.push(encodeFrame({ type: FRAME.data, flags: FLAG.end_stream, stream, payload }));
-  }
-  return { opening, last };
-}
-
-/** HTTP/2 has no Host, Connection or Transfer-Encoding (RFC 9113, 8.2.2). */
-function fieldsOf(target: Target, request: HttpRequest): [string, string][] {
-  const headers = Object.entries(wireHeaders(target, request))
-    .map((
-      [name, value],
-    ): [string, string] => [name.toLowerCase(), value.replaceAll(/[\r\n]/g, " ")]);
-  const authority = headers.find(([name]) => name === "host")?.[1] ?? target.host;
-  const none = new Set(["host", "connection", "transfer-encoding", "keep-alive", "upgrade"]);
-  return [
-    [":method", request.method],
-    [":scheme", target.secure ? "https" : "http"],
-    [":authority", authority],
-    [":path", requestPath(target, request.path)],
-    ...headers.filter(([name]) => !none.has(name)),
-  ];
-}
+import {
+  encodeFrame,
+  FLAG,
+  FRAME,
+  type Frame,
+  FrameReader,
+  headerBlock,
+  type PeerSettings,
+  PREFACE,
+  readSettings,
+  settingsFrame,
+  windowFrame,
+} from "./h2_frames.ts";
+import { decodeStatus } from "./hpack.ts";
+import type { Shot } from "./race.ts";
 
 interface Stream {
   status: number | null;
   answered: number | null;
+  interim: number[];
   body: Hash;
   done: boolean;
   error: string | null;
 }
 
 /** The client's half of one connection with `count` requests on it. */
-class Volley {
+export class H2Connection {
   readonly #socket: Socket;
   readonly #streams: Stream[];
   readonly #reader = new FrameReader();
   error: string | null = null;
   #changed: () => void = () => {};
   #pinged = false;
+  #settings: PeerSettings | null = null;
 
   constructor(socket: Socket, count: number) {
     this.#socket = socket;
     this.#streams = Array.from({ length: count }, () => ({
       status: null,
       answered: null,
+      interim: [],
       body: createHash("sha256"),
       done: false,
       error: null,
@@ -102,6 +49,17 @@ class Volley {
     socket.on("data", (chunk) => this.#take(chunk));
     socket.on("error", (error) => this.#fail(error.message));
     socket.on("close", () => this.#fail("the connection was closed without an answer"));
+  }
+
+  write(frames: Buffer[]): void {
+    this.#socket.write(Buffer.concat(frames));
+  }
+
+  /** The preface, answered by the server's settings; null where it does not speak HTTP/2. */
+  async greet(timeout: number): Promise<PeerSettings | null> {
+    this.write([PREFACE, settingsFrame(), windowFrame()]);
+    await this.#until(() => this.#settings !== null || this.error !== null, timeout);
+    return this.#settings;
   }
 
   /** Resolves when the server has answered a PING, or the connection has failed. */
@@ -116,19 +74,18 @@ class Volley {
     this.#fail(`no whole answer within ${timeout} ms`);
   }
 
-  result(released: number, spread_us: number): Race {
-    const shots = this.#streams.map((stream): RaceShot => ({
+  shots(released: number, sent_us: number): Shot[] {
+    return this.#streams.map((stream) => ({
       status: stream.status,
-      sent_us: spread_us,
+      sent_us,
       answered_us: stream.answered === null
         ? null
         : Math.round((stream.answered - released) * 1_000),
       fingerprint: stream.status === null ? null : stream.body.digest("hex").slice(0, 8),
       error: stream.error,
+      headers: [],
+      interim: stream.interim,
     }));
-    const answered = shots.flatMap((shot) => shot.answered_us ?? []);
-    const overlap = answered.length > 0 && spread_us <= Math.min(...answered);
-    return { strategy: "h2", shots, spread_us, overlap, error: null };
   }
 
   #take(chunk: Buffer): void {
@@ -143,7 +100,10 @@ class Volley {
   #handle(frame: Frame): void {
     const stream = frame.stream % 2 === 1 ? this.#streams[(frame.stream - 1) / 2] : undefined;
     const isAck = (frame.flags & FLAG.ack) !== 0;
-    if (frame.type === FRAME.settings && !isAck) this.#acknowledge(FRAME.settings, Buffer.alloc(0));
+    if (frame.type === FRAME.settings && !isAck) {
+      this.#settings ??= readSettings(frame.payload);
+      this.#acknowledge(FRAME.settings, Buffer.alloc(0));
+    }
     if (frame.type === FRAME.ping && !isAck) this.#acknowledge(FRAME.ping, frame.payload);
     if (frame.type === FRAME.ping && isAck) this.#pinged = true;
     if (frame.type === FRAME.goaway) this.#fail("the server ended the connection (GOAWAY)");
@@ -183,7 +143,8 @@ function handleStream(stream: Stream, frame: Frame): void {
   if (frame.type === FRAME.headers) {
     stream.answered ??= performance.now();
     const status = decodeStatus(headerBlock(frame));
-    if (stream.status === null && status !== null && status >= 200) stream.status = status;
+    if (status !== null && status < 200) stream.interim = [...stream.interim.slice(-9), status];
+    else if (stream.status === null && status !== null) stream.status = status;
   }
   if (frame.type === FRAME.data) {
     stream.body.update(headerBlock({ ...frame, flags: frame.flags & FLAG.padded }));
@@ -192,8 +153,4 @@ function handleStream(stream: Stream, frame: Frame): void {
   const ended = frame.type <= FRAME.headers && (frame.flags & FLAG.end_stream) !== 0;
   stream.done = ended || frame.type === FRAME.rst_stream;
   if (stream.done && stream.status === null) stream.error ??= "the answer has no status";
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -1,6 +1,6 @@
 import { connect as connectPlain, type Socket } from "node:net";
 import { connect as connectSecure, type TLSSocket } from "node:tls";
-import type { Target } from "./target.ts";
+import type { Target } from "../target.ts";
 
 /** An open connection, and the protocol that TLS agreed on (null without TLS). */
 export interface Connected {
@@ -18,8 +18,7 @@ export interface ConnectOptions {
 /** Opens one connection, its TLS handshake done. Never throws: a failure is the value. */
 export function openSocket(target: Target, options: ConnectOptions): Promise<Connected | Error> {
   return new Promise((resolve) => {
-    const socket = dial(target, options);
-    socket.setNoDelay(true);
+    const socket = dialSocket(target, options);
     const fail = (error: Error) => {
       clearTimeout(timer);
       socket.destroy();
@@ -36,10 +35,13 @@ export function openSocket(target: Target, options: ConnectOptions): Promise<Con
   });
 }
 
-function dial({ hostname: host, port, secure }: Target, options: ConnectOptions): Socket {
-  if (!secure) return connectPlain({ host, port });
-  const servername = /^[\d.]+$|:/.test(host) ? undefined : host;
+/** A connection that is still being opened; what is written to it leaves when it is. */
+export function dialSocket(target: Target, options: Omit<ConnectOptions, "timeout_ms">): Socket {
+  const { hostname, port, secure, address: host = hostname } = target;
+  if (!secure) return connectPlain({ host, port }).setNoDelay(true);
+  const servername = /^[\d.]+$|:/.test(hostname) ? undefined : hostname;
   const { insecure, protocols } = options;
   const rejectUnauthorized = !insecure;
-  return connectSecure({ host, port, servername, rejectUnauthorized, ALPNProtocols: protocols });
+  return connectSecure({ host, port, servername, rejectUnauthorized, ALPNProtocols: protocols })
+    .setNoDelay(true);
 }

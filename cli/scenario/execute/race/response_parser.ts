@@ -7,17 +7,22 @@ export interface RawAnswer {
   body: Buffer;
   /** The whole of it has come. */
   complete: boolean;
+  /** Statuses of the interim (1xx) answers before it. */
+  interim: number[];
 }
 
 /** What is kept of one raced answer's body. */
 const BODY_BYTES = 256 * 1024;
 const HEAD_BYTES = 64 * 1024;
+/** So many interim answers are remembered. */
+const INTERIM = 10;
 
 /** Reads one HTTP/1.1 answer from raw bytes, interim (1xx) answers skipped. */
 export class ResponseParser {
   readonly #method: string;
   #bytes: Buffer = Buffer.alloc(0);
   #head: { status: number; headers: [string, string][] } | null = null;
+  readonly #interim: number[] = [];
 
   constructor(method: string) {
     this.#method = method;
@@ -34,25 +39,42 @@ export class ResponseParser {
       const head = parseHead(this.#bytes.subarray(0, end).toString("latin1"));
       this.#bytes = this.#bytes.subarray(end + 4);
       if (head.status >= 200 || head.status === 101) this.#head = head;
+      else if (this.#interim.length < INTERIM) this.#interim.push(head.status);
     }
   }
 
   /** What has come so far; `closed` says that the peer has closed the connection. */
   answer(closed = false): RawAnswer {
-    if (!this.#head) return { status: null, headers: [], body: Buffer.alloc(0), complete: false };
-    return { ...this.#head, ...this.#body(this.#head, closed) };
+    const interim = [...this.#interim];
+    if (!this.#head) {
+      return { status: null, headers: [], body: Buffer.alloc(0), complete: false, interim };
+    }
+    const { body, complete } = this.#body(this.#head, closed);
+    return { ...this.#head, body, complete, interim };
   }
 
-  #body(head: { status: number; headers: [string, string][] }, closed: boolean) {
+  /** The bytes after a complete answer: the beginning of the next one on this connection. */
+  rest(): Buffer {
+    return this.#head ? this.#bytes.subarray(this.#body(this.#head, false).end) : this.#bytes;
+  }
+
+  #body(head: { status: number; headers: [string, string][] }, closed: boolean): Body {
     const none = this.#method === "HEAD" || head.status === 204 || head.status === 304;
-    if (none) return { body: Buffer.alloc(0), complete: true };
+    if (none) return { body: Buffer.alloc(0), complete: true, end: 0 };
     const isChunked = /chunked/i.test(valueOf(head.headers, "transfer-encoding") ?? "");
     if (isChunked) return dechunk(this.#bytes);
     const length = valueOf(head.headers, "content-length");
-    if (length === null) return { body: this.#bytes, complete: closed };
-    const bytes = Number(length);
-    return { body: this.#bytes.subarray(0, bytes), complete: this.#bytes.length >= bytes };
+    if (length === null) return { body: this.#bytes, complete: closed, end: this.#bytes.length };
+    const end = Number(length);
+    return { body: this.#bytes.subarray(0, end), complete: this.#bytes.length >= end, end };
   }
+}
+
+/** A body as far as it has come, and where it ends. */
+interface Body {
+  body: Buffer;
+  complete: boolean;
+  end: number;
 }
 
 function parseHead(text: string): { status: number; headers: [string, string][] } {
@@ -70,7 +92,7 @@ function valueOf(headers: [string, string][], name: string): string | null {
   return headers.find(([key]) => key.toLowerCase() === name)?.[1] ?? null;
 }
 
-function dechunk(bytes: Buffer): { body: Buffer; complete: boolean } {
+function dechunk(bytes: Buffer): Body {
   const parts: Buffer[] = [];
   let at = 0;
   while (true) {
@@ -78,11 +100,15 @@ function dechunk(bytes: Buffer): { body: Buffer; complete: boolean } {
     if (lineEnd === -1) break;
     const size = parseInt(bytes.subarray(at, lineEnd).toString("latin1"), 16);
     if (!Number.isFinite(size)) break;
-    if (size === 0) return { body: Buffer.concat(parts), complete: true };
+    if (size === 0) {
+      // Trailers may follow the last chunk, and an empty line does.
+      const end = bytes.indexOf("\r\n\r\n", lineEnd) + 4;
+      return { body: Buffer.concat(parts), complete: end > 3, end };
+    }
     const end = lineEnd + 2 + size;
     parts.push(bytes.subarray(lineEnd + 2, end));
     if (bytes.length < end + 2) break;
     at = end + 2;
   }
-  return { body: Buffer.concat(parts), complete: false };
+  return { body: Buffer.concat(parts), complete: false, end: bytes.length };
 }

@@ -72,6 +72,25 @@ export function settingsFrame(): Buffer {
   return encodeFrame({ type: FRAME.settings, flags: 0, stream: 0, payload });
 }
 
+/** What a server allows its client, as far as a volley depends on it (RFC 9113, 6.5.2). */
+export interface PeerSettings {
+  /** Requests at once. */
+  streams: number;
+  /** Bytes of one request's body before more are allowed. */
+  window: number;
+}
+
+/** Reads a server's SETTINGS; what it leaves out has the protocol's default. */
+export function readSettings(payload: Buffer): PeerSettings {
+  const settings = { streams: Infinity, window: 65_535 };
+  for (let at = 0; at + 6 <= payload.length; at += 6) {
+    const value = payload.readUInt32BE(at + 2);
+    if (payload.readUInt16BE(at) === 3) settings.streams = value;
+    if (payload.readUInt16BE(at) === 4) settings.window = value;
+  }
+  return settings;
+}
+
 /** Lets the server send as much as it likes; how much is kept is our own business. */
 export function windowFrame(): Buffer {
   const payload = Buffer.alloc(4);

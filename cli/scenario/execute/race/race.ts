@@ -1,0 +1,157 @@
+import type { HttpRequest } from "../http.ts";
+import type { Target } from "../target.ts";
+import { raceByBurst } from "./burst.ts";
+import { raceOverHttp2 } from "./h2.ts";
+import { raceByLastByte } from "./last_byte.ts";
+import { blindSpotsOf, notesOf } from "./notes.ts";
+import { overlapOf, type ServerOverlap } from "./overlap.ts";
+import { racePipelined } from "./pipeline.ts";
+
+/** How the volley is released; `auto` climbs down the ladder from the best means on offer. */
+export const STRATEGIES = ["auto", "h2", "last-byte", "burst", "pipeline"] as const;
+export type Strategy = typeof STRATEGIES[number];
+export type Means = Exclude<Strategy, "auto">;
+
+/** One of the identical requests, as it went. */
+export interface RaceShot {
+  status: number | null;
+  /** When its last byte was handed to the kernel, from the release on. */
+  sent_us: number;
+  /** When the first byte of its answer came, from the release on; null when none came. */
+  answered_us: number | null;
+  /** Short hash of the body: which answers were the same. */
+  fingerprint: string | null;
+  error: string | null;
+}
+
+/** A shot with what only the judging needs of it. */
+export interface Shot extends RaceShot {
+  headers: [string, string][];
+  /** Interim (1xx) answers that came before the one that counts. */
+  interim: number[];
+}
+
+/** One rung of the ladder: a means that was taken, or passed over, and why. */
+export interface Rung {
+  strategy: Means;
+  taken: boolean;
+  why: string;
+}
+
+/** A volley, with the proof of how simultaneous it was. */
+export interface Race {
+  strategy: Means;
+  ladder: Rung[];
+  shots: RaceShot[];
+  /** Between the first and the last released byte. */
+  spread_us: number;
+  /** Every request had been sent before the first answer came. */
+  overlap: boolean;
+  /** Most requests that were sent and not answered at one moment. */
+  in_flight: number;
+  /** The same by the target's own clock, where it tells how long each answer took. */
+  server_overlap: ServerOverlap | null;
+  /** The `Date` headers that came back, each once: they tell which of its clocks answered. */
+  dates: string[];
+  /** What the answers mean besides winning and losing. */
+  notes: string[];
+  /** What this volley could not have seen. */
+  blind_spots: string[];
+  error: string | null;
+}
+
+export interface RaceOptions {
+  timeout_ms: number;
+  insecure?: boolean;
+  race_strategy: Strategy;
+}
+
+/** Everything that a means needs to release one volley. */
+export interface Volley {
+  target: Target;
+  request: HttpRequest;
+  count: number;
+  timeout_ms: number;
+  insecure: boolean;
+  /** The means was named, not found by trying. */
+  asked: boolean;
+}
+
+/** What a means made of the volley: shots, or why it does not fit and nothing whole was sent. */
+export type Outcome = { shots: Shot[]; error?: string } | { unfit: string };
+
+const MEANS: Record<Means, { release: (volley: Volley) => Promise<Outcome>; how: string }> = {
+  "h2": {
+    release: raceOverHttp2,
+    how: "one connection, the last frames of all requests in one write",
+  },
+  "last-byte": {
+    release: raceByLastByte,
+    how: "a connection each, all bytes but the last sent before, the last ones in one loop",
+  },
+  "burst": {
+    release: raceByBurst,
+    how: "a connection each, opened before where the target lets us, whole requests in one loop",
+  },
+  "pipeline": {
+    release: racePipelined,
+    how: "one connection, all requests in one write; many servers answer these one by one",
+  },
+};
+
+/** The best first; a request is sent whole by one of them only. */
+const LADDER: Means[] = ["h2", "last-byte", "burst"];
+
+/** Fires `count` identical requests at the same moment, by the best means the target offers. */
+export async function raceRequests(
+  target: Target,
+  request: HttpRequest,
+  count: number,
+  options: RaceOptions,
+): Promise<Race> {
+  const { race_strategy, timeout_ms, insecure = false } = options;
+  const ladder: Rung[] = [];
+  for (const strategy of rungsFrom(race_strategy)) {
+    const asked = strategy === race_strategy;
+    const { release, how } = MEANS[strategy];
+    const outcome = await release({ target, request, count, timeout_ms, insecure, asked });
+    const unfit = "unfit" in outcome ? outcome.unfit : null;
+    ladder.push({ strategy, taken: unfit === null, why: unfit ?? how });
+    if (!("unfit" in outcome)) return raceOf(outcome, ladder, request);
+  }
+  return raceOf({ shots: [], error: ladder.at(-1)!.why }, ladder, request);
+}
+
+function rungsFrom(strategy: Strategy): Means[] {
+  if (strategy === "auto") return LADDER;
+  const at = LADDER.indexOf(strategy);
+  return at === -1 ? [strategy] : LADDER.slice(at);
+}
+
+function raceOf(
+  { shots, error = null }: { shots: Shot[]; error?: string | null },
+  ladder: Rung[],
+  request: HttpRequest,
+): Race {
+  const { strategy } = ladder.at(-1)!;
+  const sent = shots.map((shot) => shot.sent_us);
+  const timing = overlapOf(shots);
+  return {
+    strategy,
+    ladder,
+    shots: shots.map(({ headers: _headers, interim: _interim, ...shot }) => shot),
+    spread_us: shots.length === 0 ? 0 : Math.max(...sent) - Math.min(...sent, 0),
+    ...timing,
+    dates: datesOf(shots),
+    notes: notesOf(shots),
+    blind_spots: blindSpotsOf(strategy, request, timing.overlap),
+    error,
+  };
+}
+
+function datesOf(shots: Shot[]): string[] {
+  const dates = shots.flatMap(({ headers }) =>
+    headers.filter(([name]) => name.toLowerCase() === "date").map(([, value]) => value)
+  );
+  return [...new Set(dates)].sort();
+}

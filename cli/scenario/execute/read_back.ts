@@ -1,0 +1,161 @@
+import type { Check } from "../schema.ts";
+import { type HttpExchange, type HttpRequest, sendRequest } from "./http.ts";
+import type { RequestDraft } from "./request.ts";
+import type { Target } from "./target.ts";
+import type { Verdict } from "./verdict.ts";
+
+/** What a check found, as evidence. */
+export interface ReadBack {
+  path: string;
+  pointer: string | null;
+  /** The value before the request; only `changes_by` reads it. */
+  before?: unknown;
+  after: unknown;
+  /** Whether the effect is right; null where it could not be read. */
+  held: boolean | null;
+  /** What is wrong, or why nothing could be read. */
+  why: string | null;
+}
+
+/** Sends a check's GET, with the headers of the run, and picks its value. */
+export type Reader = (check: Check) => Promise<Reading>;
+
+/** The value that a check looks at, or why there is none. */
+export type Reading = { value: unknown } | { unreadable: string } | { wrong: string };
+
+const KEPT_BYTES = 1024 * 1024;
+
+/** A reader of one target; `prepare` fills in and adds headers as for the scenario's own request. */
+export function createReader(
+  target: Target,
+  prepare: (request: RequestDraft) => HttpRequest,
+  options: { timeout_ms: number; insecure: boolean },
+): Reader {
+  return async (check) => {
+    const { path, headers } = check;
+    const request = prepare({ method: "GET", path, headers });
+    return readingOf(
+      check,
+      await sendRequest(target, request, { ...options, keep_bytes: KEPT_BYTES }),
+    );
+  };
+}
+
+/** Reads the effect after the request and compares it with what the check says is right. */
+export async function readBack(
+  check: Check,
+  before: Reading | null,
+  read: Reader,
+): Promise<ReadBack> {
+  const after = await read(check);
+  const found = { path: check.path, pointer: check.pointer ?? null };
+  for (const reading of before ? [before, after] : [after]) {
+    if ("unreadable" in reading) {
+      return { ...found, after: null, held: null, why: reading.unreadable };
+    }
+    if ("wrong" in reading) return { ...found, after: null, held: false, why: reading.wrong };
+  }
+  const [was, is] = [valueIn(before), valueIn(after)];
+  const why = mistakeOf(check, was, is);
+  const values = { ...(before ? { before: brief(was) } : {}), after: brief(is) };
+  return { ...found, ...values, held: why === null, why };
+}
+
+/** The verdict of the answers, with what the effect adds to it. */
+export function withReadBack(verdict: Verdict, { path, held, why }: ReadBack): Verdict {
+  if (held === null) {
+    const reason = `${verdict.reason}; the effect could not be read back: ${why}`;
+    return { status: verdict.status === "passed" ? "inconclusive" : verdict.status, reason };
+  }
+  if (!held) {
+    return { status: "failed", reason: `${verdict.reason}; but GET ${path} shows: ${why}` };
+  }
+  const yet = verdict.status === "failed"
+    ? "yet the effect that was read back is right"
+    : "read back: right";
+  return { status: verdict.status, reason: `${verdict.reason}; ${yet}` };
+}
+
+function readingOf(check: Check, { status, error, body }: HttpExchange): Reading {
+  if (error !== null) return { unreadable: error };
+  const expected = check.expected_status || 0;
+  if (expected > 0 && status !== expected) return { wrong: `answered ${status}, not ${expected}` };
+  if (expected === 0 && !(status! >= 200 && status! < 300)) {
+    return { unreadable: `GET ${check.path} answered ${status}` };
+  }
+  if (check.pointer === undefined && check.equals === undefined && !isNumeric(check)) {
+    return { value: status };
+  }
+  try {
+    const value = pointedAt(JSON.parse(body), check.pointer ?? "");
+    return value === undefined ? { unreadable: `there is no ${check.pointer}` } : { value };
+  } catch {
+    return { unreadable: `GET ${check.path} answered no JSON` };
+  }
+}
+
+function isNumeric({ at_least, at_most, changes_by }: Check): boolean {
+  return [at_least, at_most, changes_by].some((one) => one !== undefined);
+}
+
+function mistakeOf(check: Check, before: unknown, after: unknown): string | null {
+  const { pointer = "", equals, at_least, at_most, changes_by } = check;
+  const what = pointer || "the answer";
+  const is = countOf(after);
+  const by = is - countOf(before);
+  const isEqual = typeof equals === "number" ? is === equals : sameJson(equals, after);
+  const shown = JSON.stringify(brief(after));
+  if (equals !== undefined && !isEqual) return `${what} is ${shown}, not ${JSON.stringify(equals)}`;
+  if (isNumeric(check) && Number.isNaN(is)) return `${what} is ${shown}, which is no number`;
+  if (at_least !== undefined && is < at_least) return `${what} is ${is}, less than ${at_least}`;
+  if (at_most !== undefined && is > at_most) return `${what} is ${is}, more than ${at_most}`;
+  if (changes_by !== undefined && !(Math.abs(by - changes_by) < 1e-9)) {
+    return `${what} changed by ${rounded(by)} from ${
+      countOf(before)
+    } to ${is}, not by ${changes_by}`;
+  }
+  return null;
+}
+
+/** A number, a number written as text (money often is), or the length of a list. */
+function countOf(value: unknown): number {
+  if (Array.isArray(value)) return value.length;
+  if (typeof value === "string" && /^-?\d+(\.\d+)?$/.test(value)) return Number(value);
+  return typeof value === "number" ? value : NaN;
+}
+
+function pointedAt(value: unknown, pointer: string): unknown {
+  const tokens = pointer.split("/").slice(1);
+  return tokens.map((token) => token.replaceAll("~1", "/").replaceAll("~0", "~")).reduce(
+    (at: unknown, token) =>
+      typeof at === "object" && at !== null && Object.hasOwn(at, token)
+        ? (at as Record<string, unknown>)[token]
+        : undefined,
+    value,
+  );
+}
+
+function sameJson(one: unknown, other: unknown): boolean {
+  return JSON.stringify(sorted(one)) === JSON.stringify(sorted(other));
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== "object" || value === null) return value;
+  const pairs = Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1);
+  return Object.fromEntries(pairs.map(([key, one]) => [key, sorted(one)]));
+}
+
+function valueIn(reading: Reading | null): unknown {
+  return reading && "value" in reading ? reading.value : undefined;
+}
+
+/** Evidence is read by people: a whole document tells them less than its size. */
+function brief(value: unknown): unknown {
+  if (Array.isArray(value)) return `a list of ${value.length}`;
+  return typeof value === "object" && value !== null ? "an object" : value;
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 1e9) / 1e9;
+}

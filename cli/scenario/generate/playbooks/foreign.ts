@@ -1,0 +1,134 @@
+import { type Draft, nameOf } from "../family.ts";
+import { fillPath, type Operation, sampleRequest, type Schema } from "../operation.ts";
+import { longestList } from "./lists.ts";
+import { made, on, type Resource, tell } from "./resource.ts";
+
+const TWO_USERS = ["Two users, alice and bob, who share nothing (--as alice=… --as bob=…)"];
+
+/** What one user made, used by another: reading, changing, deleting, acting on it. */
+export function foreignRecord(resource: Resource): Draft[] {
+  const { create, read, update, remove, actions } = resource;
+  if (!read || read.security.length === 0) return [];
+  const touched = [read, update, remove, ...actions].filter((one) => one !== null);
+  return touched.map((operation) =>
+    tell(operation, {
+      family: "foreign_record",
+      title: `Using somebody else's record through ${nameOf(operation)}`,
+      who: "Bob changes the number in the address and arrives at a record of Alice.",
+      preconditions: TWO_USERS,
+      steps: ["Alice makes a record", `Bob sends ${nameOf(operation)} with its id`],
+      chaos: ["Ids can be guessed or are shown elsewhere"],
+      expected: "Bob is refused, or told that there is no such record.",
+      failures: ["Bob reads or changes what belongs to Alice"],
+      priority: "critical",
+    }, {
+      identities: ["alice", "bob"],
+      steps: [
+        { ...made(create), as: "alice" },
+        {
+          ...on(resource, read, { name: "alice reads it", setup: true, expect: ["2xx"] }),
+          as: "alice",
+        },
+        {
+          ...on(resource, operation, { name: "bob tries", expect: [401, 403, 404, 405] }),
+          as: "bob",
+        },
+      ],
+    })
+  );
+}
+
+/** What is forbidden may still be told to exist: 403 for one id and 404 for the next says which. */
+export function existenceLeak(resource: Resource): Draft[] {
+  const { create, read } = resource;
+  // A document that names 403 has decided to tell.
+  if (!read || read.security.length === 0 || read.statuses.includes(403)) return [];
+  return [tell(read, {
+    family: "existence_leak",
+    title: `Finding out through ${nameOf(read)} which records exist`,
+    who: "Bob tries ids and looks at how he is refused.",
+    preconditions: TWO_USERS,
+    steps: ["Alice makes a record", "Bob asks for it", "Bob asks for one that nobody has made"],
+    chaos: ["One refusal comes from a lookup, the other from a check of rights"],
+    expected: "Bob is refused in the same way, whether there is such a record or not.",
+    failures: ["Ids, and so customers or invoices, can be counted"],
+    priority: "low",
+  }, {
+    identities: ["alice", "bob"],
+    steps: [
+      { ...made(create), as: "alice" },
+      { ...on(resource, read, { name: "bob asks", setup: true, expect: ["4xx"] }), as: "bob" },
+      {
+        ...on(resource, read, { name: "bob asks for nothing", status_as: "bob asks" }),
+        path: unknownPath(resource, read),
+        as: "bob",
+      },
+    ],
+  })];
+}
+
+function unknownPath({ parameter }: Resource, read: Operation): string {
+  const { schema } = read.parameters.find(({ name }) => name === parameter) ??
+    { schema: {} as Schema };
+  const uuid = "ffffffff-ffff-4fff-8fff-ffffffffffff";
+  const id = schema.format === "uuid" ? uuid : "2147483646";
+  return sampleRequest(read).path.replace(fillPath(read), fillPath(read, { [parameter]: id }));
+}
+
+/** What stands below `/admin` is for administrators, whoever is logged in. */
+export function adminOnly(operation: Operation): Draft[] {
+  if (operation.security.length === 0 || !/\/admin(\/|$)/i.test(operation.path)) return [];
+  return [tell(operation, {
+    family: "admin_only",
+    title: `Calling ${nameOf(operation)} as an ordinary user`,
+    who: "Bob has found an address of the administrators in the page's script.",
+    preconditions: ["A user, bob, who is no administrator (--as bob=…)"],
+    steps: [`Bob sends ${nameOf(operation)}`],
+    chaos: ["The page hides the button, and nothing else guards it"],
+    expected: "Bob is refused.",
+    failures: ["Whoever is logged in can do what administrators can"],
+    priority: "critical",
+  }, {
+    identities: ["bob"],
+    steps: [{
+      ...sampleRequest(operation),
+      name: "bob tries",
+      as: "bob",
+      expect: [401, 403, 404],
+    }],
+  })];
+}
+
+/** A list that shows what its reader may not read: tested only where reading it is refused. */
+export function foreignList(resource: Resource): Draft[] {
+  const { create, read, list } = resource;
+  if (!list || !read || read.security.length === 0) return [];
+  return [tell(list, {
+    family: "foreign_list",
+    title: `Finding somebody else's record in ${nameOf(list)}`,
+    who: "Bob opens his own list and sees a record of Alice in it.",
+    preconditions: TWO_USERS,
+    steps: ["Alice makes a record", "Bob may not read it", `Bob sends ${nameOf(list)}`],
+    chaos: ["The list is filtered by something else than the record is guarded by"],
+    expected: "The list shows Bob only what Bob may read.",
+    failures: ["The list leaks what the record itself protects"],
+    priority: "critical",
+  }, {
+    identities: ["alice", "bob"],
+    steps: [
+      { ...made(create), as: "alice" },
+      {
+        ...on(resource, read, { name: "bob may not read it", setup: true, expect: [403, 404] }),
+        as: "bob",
+      },
+      {
+        ...sampleRequest(list),
+        path: longestList(list),
+        name: "bob lists",
+        as: "bob",
+        expect: ["2xx", "4xx"],
+        hides: "{{id}}",
+      },
+    ],
+  })];
+}

@@ -1,0 +1,107 @@
+import type { PlaybookStep } from "../../driver/playbook_schema.ts";
+import { type Draft, nameOf } from "../family.ts";
+import { fillPath, type Operation, type Parameter, sampleRequest } from "../operation.ts";
+import { made, tell } from "./resource.ts";
+
+const LIMIT = /^(limit|per_?page|page_?size|size|count|max_?results|top|_limit|\$top)$/i;
+const OFFSET = /^(offset|skip|start|from|_start|\$skip)$/i;
+const PAGE = /^(page|page_?number|page_?no|_page)$/i;
+const CURSOR = /^(cursor|after|page_?token|next_?token|starting_after)$/i;
+const NEXT = "body:/next_cursor|body:/nextCursor|body:/next_page_token|body:/nextPageToken|" +
+  "body:/cursor|body:/next|body:/meta/next_cursor|body:/paging/next";
+
+/** Two pages, and one page of the same length: nothing may be shown twice or left out. */
+export function pagination(operation: Operation, operations: Operation[]): Draft[] {
+  const sizes = sizesOf(operation);
+  const second = sizes && secondPage(operation, sizes.half);
+  if (operation.method !== "GET" || operation.path.includes("{") || !second) return [];
+  return [tell(operation, {
+    family: "pagination",
+    title: `Turning the pages of ${nameOf(operation)}`,
+    who: "A user turns the page while comparing it with a longer one.",
+    preconditions: [`There are at least ${2 * sizes.half} records, and nobody changes them`],
+    steps: [
+      `Read the first ${2 * sizes.half} records as one page`,
+      `Read them again as two pages of ${sizes.half}`,
+    ],
+    chaos: ["The end of one page and the beginning of the next are counted differently"],
+    expected: "Two short pages show what one long page shows, each record once.",
+    failures: ["A record is shown on two pages", "A record is on no page at all"],
+    priority: "high",
+  }, { steps: [...twoRecords(operation, operations), ...pages(operation, sizes, second)] })];
+}
+
+/** So many records are asked for where a record is looked for in a list. */
+const LOOKED_AT = 100;
+
+/** The path of a list as long as it may be: a new record is not always on its first page. */
+export function longestList(operation: Operation): string {
+  const limit = queryNamed(operation, LIMIT);
+  const { path } = sampleRequest(operation);
+  if (!limit || limit.required) return path;
+  const most = Math.min(LOOKED_AT, Number(limit.schema.maximum ?? LOOKED_AT));
+  return `${path}${path.includes("?") ? "&" : "?"}${limit.name}=${most}`;
+}
+
+interface Sizes {
+  limit: string;
+  half: number;
+}
+
+interface Second {
+  query: [string, string];
+  save?: Record<string, string>;
+}
+
+function pages(operation: Operation, { limit, half }: Sizes, second: Second): PlaybookStep[] {
+  const page = (name: string, size: number, ...more: [string, string][]) => ({
+    ...sampleRequest(operation),
+    path: withQuery(operation, [[limit, String(size)], ...more]),
+    name,
+    setup: true,
+    expect: ["2xx" as const],
+  });
+  return [
+    { ...page("both", 2 * half), records: 2 * half },
+    { ...page("the first", half), save: second.save },
+    page("the second", half, second.query),
+    // A list that changes by itself could not be compared.
+    { ...page("both again", 2 * half), same_as: "both" },
+    { ...page("both at last", 2 * half), setup: false, joins: ["the first", "the second"] },
+  ];
+}
+
+/** Where the records can be made, two are, so that there is something to turn. */
+function twoRecords({ path }: Operation, operations: Operation[]): PlaybookStep[] {
+  const create = operations.find((one) => one.method === "POST" && one.path === path);
+  if (!create) return [];
+  const one = { ...made(create), setup: undefined, expect: undefined, save: undefined };
+  return [{ ...one, name: "make one" }, { ...one, name: "make another" }];
+}
+
+function sizesOf(operation: Operation): Sizes | null {
+  const limit = queryNamed(operation, LIMIT);
+  if (!limit) return null;
+  const half = Math.max(1, Number(limit.schema.minimum) || 1);
+  const most = Number(limit.schema.maximum ?? Infinity);
+  return 2 * half <= most ? { limit: limit.name, half } : null;
+}
+
+function secondPage(operation: Operation, half: number): Second | null {
+  const offset = queryNamed(operation, OFFSET);
+  if (offset) return { query: [offset.name, String(half)] };
+  const page = queryNamed(operation, PAGE);
+  // Whether the first page is 0 or 1 has to be documented to be known.
+  const first = page && (page.schema.default ?? page.schema.minimum);
+  if (page && typeof first === "number") return { query: [page.name, String(first + 1)] };
+  const cursor = queryNamed(operation, CURSOR);
+  return cursor && { query: [cursor.name, "{{next}}"], save: { next: NEXT } };
+}
+
+function queryNamed({ parameters }: Operation, name: RegExp): Parameter | null {
+  return parameters.find((one) => one.in === "query" && name.test(one.name)) ?? null;
+}
+
+function withQuery(operation: Operation, pairs: [string, string][]): string {
+  return `${fillPath(operation)}?${pairs.map(([name, value]) => `${name}=${value}`).join("&")}`;
+}

@@ -1,0 +1,115 @@
+import { type Draft, nameOf } from "../family.ts";
+import type { Operation } from "../operation.ts";
+import { freshRequest, made, makes, on, type Resource, tell, uniqueFields } from "./resource.ts";
+
+/** One idempotency key for two requests: the second must be answered like the first. */
+export function sameKeyTwice(operation: Operation): Draft[] {
+  const key = keyOf(operation);
+  if (!key || operation.method !== "POST" || operation.path.includes("{")) return [];
+  const request = freshRequest(operation);
+  const headers = { ...request.headers, [key]: "key-{{uniq}}" };
+  return [tell(operation, {
+    family: "same_key_twice",
+    title: `Repeating ${nameOf(operation)} with one idempotency key`,
+    who: "A phone repeats its request because the first answer was lost.",
+    steps: ["Send the request with a key", "Send it again with the same key"],
+    chaos: ["The first request was done, only its answer was lost"],
+    expected: "The second answer is the first one again, and nothing is made twice.",
+    failures: ["A second record is made", "The repetition crashes"],
+    priority: "critical",
+  }, {
+    steps: [
+      { ...request, headers, name: "send it", setup: true, expect: ["2xx"] },
+      { ...request, headers, name: "send it again", expect: ["2xx", 409], same_as: "send it" },
+    ],
+  })];
+}
+
+/** The same record made twice, where the document says that the second is a conflict. */
+export function sameTwice(operation: Operation): Draft[] {
+  const { method, path, statuses } = operation;
+  const [field] = uniqueFields(operation);
+  if (method !== "POST" || path.includes("{") || !field || keyOf(operation)) return [];
+  if (!statuses.includes(409)) return [];
+  const request = freshRequest(operation);
+  return [tell(operation, {
+    family: "same_twice",
+    title: `Making the same record twice with ${nameOf(operation)}`,
+    who: "A user goes back in the browser and sends the form again.",
+    steps: [`Make a record with a "${field}" nobody has`, "Send the same request again"],
+    chaos: ["The form is still filled in, and the first request has succeeded"],
+    expected: `The second request is told that this "${field}" is taken.`,
+    failures: ["Two records share what must be unique", "The database's error becomes a 500"],
+    priority: "critical",
+  }, {
+    steps: [
+      { ...request, name: "make it", setup: true, expect: ["2xx"] },
+      { ...request, name: "make it again", expect: [409, 400, 422] },
+    ],
+  })];
+}
+
+/** PUT promises that doing it twice is doing it once. */
+export function putTwice(resource: Resource): Draft[] {
+  const { create, read, update } = resource;
+  if (!read || update?.method !== "PUT" || hasCondition(update)) return [];
+  return [tell(update, {
+    family: "put_twice",
+    title: `Sending ${nameOf(update)} twice`,
+    who: "A proxy repeats a PUT because it may, by the rules of HTTP.",
+    preconditions: makes(resource),
+    steps: ["Make a record and replace it", "Read it", "Replace it in the same way", "Read it"],
+    chaos: ["The network is slow and the proxy impatient"],
+    expected: "After the second PUT the record is what it was after the first.",
+    failures: ["Something is counted or appended twice"],
+    priority: "medium",
+  }, {
+    steps: [
+      made(create),
+      on(resource, update, { name: "replace it", setup: true, expect: ["2xx"] }),
+      on(resource, read, { name: "read it", setup: true, expect: ["2xx"] }),
+      on(resource, update, { name: "replace it again", expect: ["2xx"] }),
+      on(resource, read, { name: "read it again", same_as: "read it" }),
+    ],
+  })];
+}
+
+/** What may happen once to a record, ten times at once to a fresh one. */
+export function doubleAction(resource: Resource): Draft[] {
+  return resource.actions.filter((action) => isOnce(action) && !keyOf(action)).map((action) =>
+    tell(action, {
+      family: "double_action",
+      title: `Sending ${nameOf(action)} ten times to a fresh record`,
+      who: "A user presses the button again because nothing seems to happen.",
+      preconditions: makes(resource),
+      steps: ["Make a record", `Send ten identical ${nameOf(action)} within a millisecond`],
+      chaos: ["All ten pass the check before the first has stored its result"],
+      expected: "One request succeeds; the others are told that it has been done.",
+      failures: ["It is done, paid or counted more than once"],
+      priority: "critical",
+    }, {
+      steps: [
+        made(resource.create),
+        on(resource, action, { name: "ten at once", race: 10 }),
+      ],
+    })
+  );
+}
+
+/** Words for what happens to a record once in its life. */
+const ONCE =
+  /\/(pay|charge|capture|refund|redeem|claim|transfer|withdraw|approve|reject|checkout|purchase|book|reserve|accept|decline|confirm|activate|cancel|publish|close|finish|complete|submit|ship|use)$/i;
+
+function isOnce({ path, statuses }: Operation): boolean {
+  return statuses.includes(409) || ONCE.test(path);
+}
+
+function keyOf({ parameters }: Operation): string | null {
+  return parameters.find((one) => one.in === "header" && /idempotency/i.test(one.name))?.name ??
+    null;
+}
+
+/** An update that names the version it is about is no plain PUT. */
+function hasCondition({ parameters }: Operation): boolean {
+  return parameters.some(({ name }) => /^if-match$/i.test(name));
+}

@@ -1,0 +1,104 @@
+import type { Playbook, PlaybookStep } from "../../driver/playbook_schema.ts";
+import { type Draft, draft, nameOf, type Story } from "../family.ts";
+import { bodyFields, isJson, objectSample, type Operation, sampleRequest } from "../operation.ts";
+
+/** A collection that makes records, and the operations on one of them. */
+export interface Resource {
+  create: Operation;
+  list: Operation | null;
+  read: Operation | null;
+  update: Operation | null;
+  remove: Operation | null;
+  /** `POST /things/{id}/pay` and its like. */
+  actions: Operation[];
+  /** Name of the path parameter that holds the record's id. */
+  parameter: string;
+}
+
+/** `POST /things` makes what `/things/{id}` reads: the producer and its consumers. */
+export function resourcesOf(operations: Operation[]): Resource[] {
+  return operations.filter(({ method, path }) => method === "POST" && !path.includes("{"))
+    .flatMap((create) => {
+      const base = create.path.replace(/\/$/, "");
+      const below = operations.filter(({ path }) => path.startsWith(`${base}/{`));
+      const parameter = /^\{([^{}]+)\}/.exec(below[0]?.path.slice(base.length + 1) ?? "")?.[1];
+      if (parameter === undefined) return [];
+      const item = `${base}/{${parameter}}`;
+      const find = (...methods: string[]) =>
+        below.find(({ path, method }) => path === item && methods.includes(method)) ?? null;
+      return [{
+        create,
+        parameter,
+        list: operations.find(({ path, method }) => path === base && method === "GET") ?? null,
+        read: find("GET"),
+        update: find("PUT", "PATCH"),
+        remove: find("DELETE"),
+        actions: below.filter(({ path, method }) =>
+          method === "POST" && path.startsWith(`${item}/`) && !path.slice(item.length).includes("{")
+        ),
+      }];
+    });
+}
+
+/** Fields that services like to keep unique, so that a second record needs another value. */
+const UNIQUE =
+  /^(e?_?mail|email_?address|user_?name|login|handle|slug|code|sku|isbn|phone|nick_?name)$/i;
+
+/** The fields of a body whose values a service probably keeps unique. */
+export function uniqueFields(operation: Operation): string[] {
+  return bodyFields(operation)
+    .filter(([name, schema]) =>
+      UNIQUE.test(name) && !schema.enum && name in objectSample(operation)
+    )
+    .map(([name]) => name);
+}
+
+/** A request whose unique fields have values that no other run has used. */
+export function freshRequest(operation: Operation) {
+  const request = sampleRequest(operation);
+  const fields = isJson(operation) ? uniqueFields(operation) : [];
+  if (fields.length === 0) return request;
+  const values = fields.map((name) => [
+    name,
+    /mail/i.test(name) ? "u{{uniq}}@example.com" : "u{{uniq}}",
+  ]);
+  const body = { ...objectSample(operation), ...Object.fromEntries(values) };
+  return { ...request, body: JSON.stringify(body) };
+}
+
+/** Where the id of a new record stands in the answer. */
+const ID = "body:/id|body:/data/id|body:/uuid|body:/_id|header:Location";
+
+/** Making a record, its id kept from the Location header or the usual members of the answer. */
+export function made(create: Operation): PlaybookStep {
+  return {
+    name: "make it",
+    ...freshRequest(create),
+    setup: true,
+    expect: ["2xx"],
+    save: { id: ID },
+  };
+}
+
+/** A step on the record that was made. */
+export function on(
+  { parameter }: Pick<Resource, "parameter">,
+  operation: Operation,
+  step: Pick<PlaybookStep, "name"> & Partial<PlaybookStep>,
+): PlaybookStep {
+  const request = sampleRequest(operation);
+  const path = operation.path.replace(`{${parameter}}`, "{{id}}");
+  const query = request.path.split("?")[1];
+  return { ...request, path: query ? `${path}?${query}` : path, ...step };
+}
+
+/** The draft of one story that takes several requests. */
+export function tell(operation: Operation, story: Story, playbook: Playbook): Draft {
+  const { exec: _exec, ...rest } = draft(operation, story);
+  return { ...rest, playbook };
+}
+
+/** What has to be there before a record can be tested. */
+export function makes({ create }: Pick<Resource, "create">): string[] {
+  return [`${nameOf(create)} makes a record`];
+}
