@@ -2,7 +2,7 @@ import { accessSync, constants, readdirSync, statSync } from "node:fs";
 import { platform } from "node:os";
 import { delimiter, isAbsolute, join } from "node:path";
 import type { Io } from "../io.ts";
-import { userHome } from "../place.ts";
+import { userHome } from "../home.ts";
 
 /** What decides where hosts keep their files. */
 export interface Machine {

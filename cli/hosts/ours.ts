@@ -37,7 +37,7 @@ export function isOldEntry(name: string, entry: unknown, scope: "user" | "projec
 }
 
 /** The words an entry is started with; none for a server that is reached over the network. */
-function wordsOf(entry: unknown): string[] {
+export function wordsOf(entry: unknown): string[] {
   if (!isRecord(entry)) return [];
   const { command, args } = entry;
   const words = [...[command].flat(), ...(Array.isArray(args) ? args : [])];

@@ -8,11 +8,12 @@ const END = 17;
 export interface Insertion {
   root: Node;
   object: Node;
-  key: string;
+  /** Null for an element of a list. */
+  key: string | null;
   value: unknown;
 }
 
-/** The text with one more property at the end of an object, in the style of its neighbours. */
+/** The text with one more property or element at the end, in the style of its neighbours. */
 export function insertProperty(text: string, { root, object, key, value }: Insertion): string {
   const style = styleOf(text, root);
   const close = object.offset + object.length - 1;
@@ -25,14 +26,16 @@ export function insertProperty(text: string, { root, object, key, value }: Inser
   // Whoever ends a list with a comma goes on doing so.
   const trailing = comma === null ? "" : ",";
   if (!isSpread(text, object, style)) {
-    const rendered = `${JSON.stringify(key)}:${style.space}${compact(value, style.space)}`;
+    const name = key === null ? "" : `${JSON.stringify(key)}:${style.space}`;
+    const rendered = name + compact(value, style.space);
     const property = `${last ? style.space : ""}${rendered}${trailing}`;
     return text.slice(0, begin) + missing + text.slice(begin, at) + property + text.slice(at);
   }
   const outer = indentOfLine(text, object.offset);
   const indent = last ? indentOfLine(text, object.children![0]!.offset) : outer + style.unit;
   const rendered = render(value, { ...style, indent });
-  const property = `${style.eol}${indent}${JSON.stringify(key)}: ${rendered}`;
+  const name = key === null ? "" : `${JSON.stringify(key)}: `;
+  const property = `${style.eol}${indent}${name}${rendered}`;
   const isOpen = text.slice(at, close).includes("\n");
   const added = `${property}${trailing}${isOpen ? "" : style.eol + outer}`;
   const place = isOpen ? at : close;
@@ -53,7 +56,7 @@ export function replaceValue(
   return text.slice(0, old.offset) + rendered + text.slice(old.offset + old.length);
 }
 
-/** The text without a property and its comma; comments around it stay. */
+/** The text without a property or an element and its comma; comments around it stay. */
 export function removeProperty(text: string, object: Node, property: Node): string {
   const properties = object.children!;
   const index = properties.indexOf(property);
@@ -150,8 +153,8 @@ function wholeLine(text: string, from: number, to: number): [number, number] {
   return [from - /[ \t]*$/.exec(text.slice(start, from))![0].length, to];
 }
 
-/** An object that has become empty is written `{}`, unless a comment stands in it. */
+/** What has become empty is written `{}` or `[]`, unless a comment stands in it. */
 function collapse(text: string, open: number): string {
-  const blanks = /^\s*(?=\})/.exec(text.slice(open + 1));
+  const blanks = /^\s*(?=[\]}])/.exec(text.slice(open + 1));
   return blanks ? text.slice(0, open + 1) + text.slice(open + 1 + blanks[0].length) : text;
 }

@@ -7,7 +7,7 @@ import {
 } from "jsonc-parser";
 import { CliError } from "../../errors.ts";
 import { insertProperty, removeProperty, replaceValue } from "./json_splice.ts";
-import { type Change, lineOf, type TextEditor } from "./text_editor.ts";
+import { type Change, isElement, lineOf, type TextEditor } from "./text_editor.ts";
 
 /** JSON as its inventor has it: a comment or a comma too many is a fault. */
 export const JSON_TEXT = jsonEditor({ comments: false, trailing_commas: false });
@@ -76,6 +76,13 @@ function broken(file: string, why: string): CliError {
 function changeTree(text: string, root: Node, { path, value }: Change, file: string): string {
   let object = root;
   for (const [depth, key] of path.entries()) {
+    if (object.type === "array" && isElement(key)) {
+      const element = object.children?.[Number(key)];
+      if (depth === path.length - 1) return changeList(text, { root, list: object, key, value });
+      if (!element) throw noObject(file, path.slice(0, depth + 1));
+      object = element;
+      continue;
+    }
     if (object.type !== "object") throw noObject(file, path.slice(0, depth));
     const found = propertiesNamed(object, key);
     if (found.length > 1) {
@@ -101,6 +108,16 @@ function changeTree(text: string, root: Node, { path, value }: Change, file: str
     object = property.children![1]!;
   }
   return text;
+}
+
+/** `-` stands for the element after the last one; another one can only be taken out. */
+function changeList(
+  text: string,
+  { root, list, key, value }: { root: Node; list: Node; key: string; value: unknown },
+): string {
+  if (key === "-") return insertProperty(text, { root, object: list, key: null, value });
+  const element = list.children?.[Number(key)];
+  return element && value === undefined ? removeProperty(text, list, element) : text;
 }
 
 function noObject(file: string, path: readonly string[]): CliError {

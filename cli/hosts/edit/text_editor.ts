@@ -1,6 +1,9 @@
 import { CliError } from "../../errors.ts";
 
-/** One value of a document; `undefined` takes it away. */
+/**
+ * One value of a document; `undefined` takes it away. In a list of JSON a key is the number of the
+ * element, or `-` for one more at the end.
+ */
 export interface Change {
   path: readonly string[];
   value: unknown;
@@ -45,7 +48,10 @@ export function editText(
 
 /** The value at a path, or undefined. */
 export function valueAt(value: unknown, path: readonly string[]): unknown {
-  return path.reduce((inner, key) => isRecord(inner) ? ownValue(inner, key) : undefined, value);
+  return path.reduce((inner, key) => {
+    if (Array.isArray(inner) && isElement(key)) return inner[Number(key)];
+    return isRecord(inner) ? ownValue(inner, key) : undefined;
+  }, value);
 }
 
 export function isRecord(value: unknown): value is Record<string, unknown> {
@@ -64,11 +70,23 @@ function ownValue(record: Record<string, unknown>, key: string): unknown {
 
 function withChange(value: unknown, [key, ...rest]: readonly string[], to: unknown): unknown {
   if (key === undefined) return to;
+  if (Array.isArray(value) && isElement(key)) return withElement(value, key, rest, to);
   const record = isRecord(value) ? value : {};
   if (to === undefined && !Object.hasOwn(record, key)) return value;
   const inner = withChange(ownValue(record, key), rest, to);
   const entries = Object.entries(record).filter(([name]) => name !== key);
   return Object.fromEntries(inner === undefined ? entries : [...entries, [key, inner]]);
+}
+
+/** Whether a key stands for an element of a list. */
+export function isElement(key: string): boolean {
+  return /^(-|\d{1,9})$/.test(key);
+}
+
+function withElement(list: unknown[], key: string, rest: string[], to: unknown): unknown[] {
+  if (key === "-") return [...list, to];
+  const changed = list.map((one, i) => String(i) === key ? withChange(one, rest, to) : one);
+  return changed.filter((one) => one !== undefined);
 }
 
 /**

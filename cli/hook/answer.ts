@@ -1,0 +1,142 @@
+import { hooksOf } from "../../server/hooks/hosts.ts";
+import type { HostHooks } from "../../server/hooks/host_hooks.ts";
+import { ask } from "../../server/runtime/wire.ts";
+import { NobodyError, SilentError, type WireAnswer } from "../../server/runtime/wire_request.ts";
+import type { Early } from "../early.ts";
+import type { Io } from "../io.ts";
+import type { Deadlines } from "./deadlines.ts";
+
+/** What a hook has of the outside; nothing that takes time to make. */
+export interface HookIo extends Pick<Io, "env" | "cwd" | "pid"> {
+  /** All of the standard input. */
+  input: () => Promise<string>;
+  /** What is under way already, for the first question. */
+  early?: Early | null;
+  deadlines: Deadlines;
+}
+
+/**
+ * Answers one hook of a host: a line of JSON in the host's own shape. Whatever goes wrong before a tool runs
+ * is a refusal, also that nobody answers: hosts go on when a hook does not end in time.
+ */
+export async function answerHook(host: string, io: HookIo): Promise<string> {
+  const hooks = hooksOf(host)!;
+  const { refuse, report } = io.deadlines;
+  const started = Date.now();
+  let isAfter = false;
+  try {
+    const text = await withDeadline(io.input(), refuse, "the hook is given no input");
+    const call = hooks.read(objectOf(text), { command: "", args: [] });
+    if (call === null) return JSON.stringify(hooks.go_on);
+    isAfter = call.event === "after";
+    const until = started + (isAfter ? report : refuse);
+    const asking = { io, until, start: !isAfter };
+    const answer = askUntil(host, text, hooks, asking);
+    return await withDeadline(answer, until - Date.now(), "nobody answers");
+  } catch (error) {
+    // What has happened already nobody can refuse any more.
+    if (isAfter) return JSON.stringify(hooks.go_on);
+    const why = error instanceof Error ? error.message : String(error);
+    return JSON.stringify(hooks.deny(`Blocked by gate: ${why}`));
+  }
+}
+
+interface Asking {
+  io: HookIo;
+  until: number;
+  /** Start the daemon where none runs. */
+  start: boolean;
+}
+
+/** Asks again while a person has not decided: each question is short, so a daemon that hangs shows. */
+async function askUntil(
+  host: string,
+  body: string,
+  hooks: HostHooks,
+  asking: Asking,
+): Promise<string> {
+  const { slice, margin } = asking.io.deadlines;
+  for (let lost = 0, { early = null } = asking.io;; early = null) {
+    const left = asking.until - Date.now();
+    const wait_ms = Math.max(0, Math.min(slice, left - margin));
+    const answer = await askOnce(host, body, { ...asking, wait_ms, early }).catch((error) => error);
+    if (answer instanceof Error) {
+      // A daemon may be replaced while its hooks wait; one that stays away is a refusal.
+      const isSilent = answer instanceof SilentError;
+      if (isSilent || ++lost > MOST_LOST || left < 2 * margin) throw answer;
+      await new Promise((resolve) => setTimeout(resolve, lost * PAUSE_MS));
+      continue;
+    }
+    lost = 0;
+    const output = outputOf(answer);
+    const isOver = !answer.headers.has("gate-held") || left < 2 * margin;
+    if (isOver) return JSON.stringify(checked(output, hooks));
+  }
+}
+
+const MOST_LOST = 2;
+const PAUSE_MS = 100;
+
+async function askOnce(
+  host: string,
+  body: string,
+  { io, until, start, wait_ms, early }: Asking & { wait_ms: number; early: Early | null },
+): Promise<WireAnswer> {
+  const { socket, found } = early
+    ? { socket: early.socket, found: await early.token }
+    : (await import("../way.ts")).findWay(io, "agent");
+  const dir = io.env.CLAUDE_PROJECT_DIR;
+  const where = dir ? `&project_dir=${encodeURIComponent(dir)}` : "";
+  const target = `/api/hooks/${host}?wait_ms=${wait_ms}${where}`;
+  const timeout_ms = Math.min(wait_ms + io.deadlines.answer, Math.max(1, until - Date.now()));
+  if (socket !== null && "token" in found) {
+    try {
+      const { token } = found;
+      const request = { socket, method: "POST" as const, target, token, body, timeout_ms };
+      return await ask(request, early?.wire);
+    } catch (error) {
+      if (!(error instanceof NobodyError)) throw error;
+    }
+  }
+  if (!start) throw new Error("the daemon does not run");
+  const { askStarting } = await import("./start.ts");
+  return await askStarting({ target, body, timeout_ms }, io);
+}
+
+function outputOf({ status, body }: WireAnswer): Record<string, unknown> {
+  const said = objectOf(body);
+  if (status === 200) return said;
+  const detail = typeof said.detail === "string" ? said.detail : `it answered ${status}`;
+  throw new Error(`the daemon cannot judge it: ${detail}`);
+}
+
+/** Nothing but "go on" or a refusal is passed on, whoever has answered. */
+function checked(output: Record<string, unknown>, hooks: HostHooks): Record<string, unknown> {
+  const shape = Object.keys(output).sort().join();
+  const known = [hooks.go_on, hooks.deny("")].map((one) => Object.keys(one).sort().join());
+  if (known.includes(shape)) return output;
+  throw new Error("the daemon's answer cannot be understood");
+}
+
+function objectOf(text: string): Record<string, unknown> {
+  const value = parsed(text);
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    return value as Record<string, unknown>;
+  }
+  throw new Error("the hook's input is no object of JSON");
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error("the hook's input is no JSON");
+  }
+}
+
+function withDeadline<T>(work: Promise<T>, ms: number, why: string): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`${why} in time`)), ms);
+    work.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}

@@ -1,0 +1,23 @@
+import { readToken } from "../../server/auth/tokens.ts";
+import type { WireAnswer } from "../../server/runtime/wire_request.ts";
+import { ensureDaemon } from "../connect.ts";
+import { placeOf } from "../place.ts";
+import type { Io } from "../io.ts";
+
+/** Asks the daemon by any way there is, and starts it where none runs. @throws Error */
+export async function askStarting(
+  { target, body, timeout_ms }: { target: string; body: string; timeout_ms: number },
+  io: Pick<Io, "env" | "cwd" | "pid">,
+): Promise<WireAnswer> {
+  const deadline = AbortSignal.timeout(timeout_ms);
+  const reached = await ensureDaemon(io);
+  const token = await readToken(placeOf(io).home, "agent");
+  const answer = await reached.fetch(`${reached.url}${target}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body,
+    signal: deadline,
+  });
+  const headers = new Map(answer.headers);
+  return { status: answer.status, headers, body: await answer.text() };
+}

@@ -1,0 +1,13 @@
+import { readTokenFile } from "../server/auth/token_file.ts";
+import type { TokenFile } from "../server/auth/token_text.ts";
+import { homeOf, socketPath } from "./home.ts";
+import type { Io } from "./io.ts";
+
+/** The daemon's socket, null where it has none, and what the token of a scope is. */
+export function findWay(
+  io: Pick<Io, "env" | "cwd">,
+  scope: string,
+): { socket: string | null; found: TokenFile } {
+  const home = homeOf(io);
+  return { socket: socketPath(home), found: readTokenFile(home, scope) };
+}
