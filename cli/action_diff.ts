@@ -2,7 +2,7 @@ import { createTwoFilesPatch } from "diff";
 import type { ActionDetail } from "../server/actions/schema.ts";
 import type { Io } from "./io.ts";
 import { paint } from "./output.ts";
-import { visibleText } from "./visible.ts";
+import { visibleLine, visibleText } from "./visible.ts";
 
 /** A part of a card: its title and its lines, safe to print. */
 export interface Part {
@@ -12,8 +12,29 @@ export interface Part {
 
 type Side = ActionDetail["before"];
 
-/** What happens to the content of a file: whole when it is new or goes, else what differs. */
+type Change = Pick<ActionDetail, "before" | "after" | "before_sha256" | "after_sha256">;
+
+/**
+ * What happens to the content of each file: whole when it is new or goes, else what differs. Where
+ * only a host knows, what it was asked to do, word for word.
+ */
 export function contentParts(io: Io, action: ActionDetail): Part[] {
+  const { files, input, command } = action;
+  if (input === null) return changeParts(io, action);
+  const known = (files ?? []).filter((file) => file.is_known);
+  const isTold = command !== null || (known.length > 0 && known.length === files?.length);
+  return [
+    ...isTold ? [] : [{ title: "input", text: visibleText(JSON.stringify(input, null, 2)) }],
+    ...known.flatMap((file) =>
+      changeParts(io, file).map(({ title, text }) => ({
+        title: known.length > 1 ? `${title}: ${visibleLine(file.path)}` : title,
+        text,
+      }))
+    ),
+  ];
+}
+
+function changeParts(io: Io, action: Change): Part[] {
   const { before, after } = action;
   if (!before && !after) return [];
   const texts = [before, after].map((side) => side ? side.text : "");
@@ -38,8 +59,13 @@ export function diffParts(io: Io, title: string, before: string, after: string):
       { title: "after", text: visibleText(after) },
     ];
   }
+  return [{ title, text: patchLines(io, patch) }];
+}
+
+/** A unified patch without its head, painted. */
+export function patchLines(io: Io, patch: string): string {
   const lines = patch.slice(patch.indexOf("@@")).trimEnd().split("\n");
-  return [{ title, text: lines.map((line) => paintLine(io, line)).join("\n") }];
+  return lines.map((line) => paintLine(io, line)).join("\n");
 }
 
 function paintLine(io: Io, line: string): string {

@@ -7,10 +7,15 @@ const PAGES = 40;
 
 /** Reads what was typed as the beginning of an action's id. @throws CliError */
 export function parseIdPrefix(typed: string): string {
+  return readIdPrefix(typed, "an action id", "gate pending");
+}
+
+/** Reads what was typed as the beginning of an id; `next` lists those there are. @throws CliError */
+export function readIdPrefix(typed: string, what: string, next: string): string {
   const prefix = typed.toLowerCase();
   if (/^[0-9a-f-]{4,36}$/.test(prefix)) return prefix;
-  throw new CliError(`Cannot read "${typed}" as an action id: it takes 4 to 36 hex digits`, {
-    next: "gate pending",
+  throw new CliError(`Cannot read "${typed}" as ${what}: it takes 4 to 36 hex digits`, {
+    next,
     exit: EXIT.usage,
   });
 }
@@ -20,7 +25,7 @@ export function parseIdPrefix(typed: string): string {
  * @throws CliError when none does, or more than one
  */
 export async function findAction(client: Client, prefix: string): Promise<Action> {
-  const held = await unwrap(client.api.global.approvals.pending.$get());
+  const held = await unwrap(client.api.global.approvals.pending.$get({ query: {} }));
   return pick(held.items, prefix) ?? pick(await search(client, prefix), prefix) ??
     notFound(prefix);
 }

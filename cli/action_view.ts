@@ -1,16 +1,27 @@
 import type { Action, ActionDetail } from "../server/actions/schema.ts";
 import { contentParts, diffParts, type Part } from "./action_diff.ts";
+import { conflictMark, conflictParts } from "./action_conflicts.ts";
 import type { Io } from "./io.ts";
 import { ago, paint, table } from "./output.ts";
 import { visibleLine, visibleText } from "./visible.ts";
 
 /** What an action does, on one line that is safe to print. */
-export function summarize(action: Pick<Action, "tool" | "path" | "command">): string {
-  return visibleLine(action.command ?? action.path ?? action.tool);
+export function summarize(
+  { tool, path, command, rollback_of }: Pick<Action, "tool" | "path" | "command" | "rollback_of">,
+): string {
+  const what = rollback_of === null ? tool : `what action ${rollback_of} did`;
+  return visibleLine(command ?? path ?? what);
 }
 
-/** Actions as a table: id, age, status, agent, tool and what it does. */
-export function actionTable(io: Io, actions: Action[], now: number): string {
+/**
+ * Actions as a table: id, age, status, agent, tool and what it does.
+ * @param said what is known to be done by some of them, by their ids
+ */
+export function actionTable(
+  io: Io,
+  actions: Action[],
+  { now, said }: { now: number; said: ReadonlyMap<string, string> },
+): string {
   // A program that reads this gets it whole.
   const width = Math.max(30, (io.stdout.columns ?? Infinity) - 90);
   return table(actions.map((action) => [
@@ -19,7 +30,7 @@ export function actionTable(io: Io, actions: Action[], now: number): string {
     standing(action),
     visibleLine(action.agent).slice(0, 16),
     visibleLine(action.tool).slice(0, 20),
-    shorten(summarize(action), width),
+    shorten(said.get(action.id) ?? summarize(action), width) + conflictMark(action),
   ]));
 }
 
@@ -42,12 +53,14 @@ export function actionCard(io: Io, action: ActionDetail, now: number): string {
     ["path", action.path],
     ["command", action.command],
     ["in", action.cwd],
+    ["undoes", action.rollback_of],
+    ["replays", action.replay_of],
     ["decision", `${action.decision.effect}: ${action.decision.reason}`],
     ["rule", rule && `${rule.pattern}  (${rule.source} ${rule.list})`],
     ["instead", action.decision.alternative],
     ["risk", `${action.risk.level} ${action.risk.score}`],
     ...action.risk.factors.map((f): [string, string] => ["", `${f.name}: ${f.why}`]),
-    ["undoable", action.reversible ? "yes" : "no"],
+    ["undoable", undoable(action)],
     ["expires", action.status === "pending" ? action.expires_at : null],
     ["decided by", action.decided_by],
     ["decided", action.decided_at && when(action.decided_at, now)],
@@ -66,6 +79,13 @@ export function waitsForAgent(
   action: Pick<Action, "status" | "execution" | "command">,
 ): boolean {
   return action.command !== null && action.status === "approved" && action.execution === "none";
+}
+
+const UNDOABLE = { reversible: "yes", partly: "partly", not: "no" } as const;
+
+function undoable({ reversible, reversibility }: ActionDetail): string {
+  if (!reversibility) return reversible ? "yes" : "no";
+  return `${UNDOABLE[reversibility.level]}: ${reversibility.why}`;
 }
 
 const RUNS_LATER = ", not run yet: the agent runs it when it comes for the answer";
@@ -90,12 +110,24 @@ function parts(io: Io, action: ActionDetail): Part[] {
   return [
     ...proposedParts(io, action),
     ...contentParts(io, action),
+    ...conflictParts(io, action),
     list("output", output ? [output.text] : []),
     list(hasRun ? "ran" : "would run", analysis?.commands.map((argv) => argv.join(" "))),
     list(hasRun ? "could write" : "would write", analysis?.writes),
     list(hasRun ? "could delete" : "would delete", analysis?.deletes),
     list("cannot be told", analysis?.unresolved),
+    list("changed", namesFiles(action) ? action.changes.map(changeLine) : []),
   ];
+}
+
+/** The one file of a write is named above; what a host changes is shown file by file. */
+function namesFiles({ command, changes, files }: ActionDetail): boolean {
+  return command !== null || (changes.length > 1 && files === null);
+}
+
+function changeLine({ path, before_sha256, after_sha256 }: ActionDetail["changes"][number]) {
+  const sign = before_sha256 === null ? "+" : after_sha256 === null ? "-" : "~";
+  return `${sign} ${path}`;
 }
 
 function proposedParts(io: Io, { proposed, after }: ActionDetail): Part[] {

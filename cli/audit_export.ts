@@ -22,7 +22,7 @@ export async function exportAudit(
   const connection = await openConnection(io, { scope: "viewer" });
   const answer = project
     ? await scopedClient(connection, project).api.audit.export.$get({ query })
-    : await connection.client.api.global.audit.export.$get({ query });
+    : await connection.client.api.global.audit.export.$get({ query: acrossProjects(query) });
   if (!answer.ok || !answer.body) return await unwrap(Promise.resolve(answer as never));
   const text = Readable.fromWeb(answer.body as WebStream<Uint8Array>);
   if (output !== undefined) {
@@ -31,6 +31,11 @@ export async function exportAudit(
   // What agents wrote shall not act on a terminal; a file gets it as it is.
   if (io.stdout.isTTY) await pipeline(text, visibly(), io.stdout, { end: false });
   else await pipeline(text, io.stdout, { end: false });
+}
+
+/** A bundle is of one project. */
+function acrossProjects({ format, ...query }: ExportFilters) {
+  return { ...query, format: format === "csv" ? format : "json" as const };
 }
 
 function visibly(): Transform {

@@ -6,14 +6,21 @@ export interface CommandEntry {
   name: string;
   summary: string;
   group: string;
-  load: () => Promise<{ createCommand: (io: Io) => CommandUnknownOpts }>;
+  load: () => Promise<{ createCommand: (io: Io, tree: Tree) => CommandUnknownOpts }>;
 }
+
+/** The program with those commands loaded, for commands that tell of the others. */
+export type Tree = (isMeant: (name: string) => boolean) => Promise<CommandUnknownOpts>;
+
+/** The group of what programs call and no person types. */
+export const HIDDEN = "Hidden:";
 
 const SET_UP = "Set up:";
 const RUN = "The gate itself:";
 const AGENTS = "For agents:";
 const DECIDE = "Decide:";
 const LOOK = "Look:";
+const HELP = "Help:";
 
 /** Every command, in the order of the help. */
 export const COMMANDS: readonly CommandEntry[] = [
@@ -60,10 +67,22 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/project.ts"),
   },
   {
+    name: "workspace",
+    summary: "Named sets of projects, to look at together",
+    group: SET_UP,
+    load: () => import("./commands/workspace.ts"),
+  },
+  {
     name: "daemon",
     summary: "The one server of this machine",
     group: RUN,
     load: () => import("./commands/daemon.ts"),
+  },
+  {
+    name: "service",
+    summary: "Start the daemon at login",
+    group: RUN,
+    load: () => import("./commands/service.ts"),
   },
   {
     name: "start",
@@ -76,6 +95,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "The daemon, this folder's project and what waits",
     group: RUN,
     load: () => import("./commands/status.ts"),
+  },
+  {
+    name: "doctor",
+    summary: "What is not as it should be, and what mends it",
+    group: RUN,
+    load: () => import("./commands/doctor.ts"),
   },
   {
     name: "dashboard",
@@ -102,6 +127,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/mcp.ts"),
   },
   {
+    name: "hook",
+    summary: "Answer one hook of an agent's host; hosts start this",
+    group: AGENTS,
+    load: () => import("./commands/hook.ts"),
+  },
+  {
     name: "pending",
     summary: "List what waits for you",
     group: DECIDE,
@@ -124,6 +155,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "Refuse it, with a reason",
     group: DECIDE,
     load: () => import("./commands/reject.ts"),
+  },
+  {
+    name: "grant",
+    summary: "Decisions that are remembered, and their end",
+    group: DECIDE,
+    load: () => import("./commands/grant.ts"),
   },
   {
     name: "rollback",
@@ -166,6 +203,24 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "One request to the HTTP API",
     group: LOOK,
     load: () => import("./commands/api.ts"),
+  },
+  {
+    name: "completion",
+    summary: "Make the shell complete gate's commands",
+    group: HELP,
+    load: () => import("./commands/completion.ts"),
+  },
+  {
+    name: "man",
+    summary: "The manual page, for man",
+    group: HELP,
+    load: () => import("./commands/man.ts"),
+  },
+  {
+    name: "complete",
+    summary: "What completes a command line; the shell's completion asks this",
+    group: HIDDEN,
+    load: () => import("./commands/complete.ts"),
   },
   {
     name: "scenario",

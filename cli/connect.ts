@@ -1,21 +1,15 @@
 import type { Scope } from "../server/auth/schema.ts";
 import { readToken } from "../server/auth/tokens.ts";
 import { type Client, createClient } from "../server/client.ts";
-import { isSameProcess } from "../server/runtime/processes.ts";
-import { createSocketFetch, type Fetch } from "../server/runtime/socket_fetch.ts";
 import { launchDaemon } from "./daemon/launch.ts";
+import { findOlder } from "./daemon/older.ts";
 import { CliError } from "./errors.ts";
+import { findDaemon, type Reached } from "./find_daemon.ts";
 import type { Io } from "./io.ts";
-import { type Place, placeOf, readDaemonFile, socketPath } from "./place.ts";
+import { placeOf } from "./place.ts";
 
 /** What a client needs of the outside to find its daemon. */
 export type Surroundings = Pick<Io, "env" | "cwd" | "pid">;
-
-/** A daemon that answers, and how to speak with it. */
-export interface Reached {
-  url: string;
-  fetch: Fetch;
-}
 
 /** A credentialed way to the daemon: the typed client, and the parts for a raw request. */
 export interface Connection extends Reached {
@@ -44,26 +38,21 @@ export async function openConnection(
   return { ...reached, token, client: createClient({ ...reached, token }) };
 }
 
-/** The running daemon, started detached if none runs. @throws CliError: the gate fails closed */
+/**
+ * The running daemon, started detached if none runs; one of an older release is replaced.
+ * @throws CliError: the gate fails closed
+ */
 export async function ensureDaemon(around: Surroundings, args: string[] = []): Promise<Reached> {
   const place = placeOf(around);
-  const find = () => findDaemon(place);
-  return await find() ?? await launchDaemon({ place, around, find, args });
-}
-
-/** The daemon that answers now, or null; never starts one. */
-export async function findDaemon(place: Place): Promise<Reached | null> {
-  const path = socketPath(place.home);
-  const url = `http://127.0.0.1:${place.port}`;
-  if (path) {
-    const overSocket = { url, fetch: createSocketFetch(path) };
-    if (await isHealthy(overSocket)) return overSocket;
-  }
-  const said = readDaemonFile(place.home);
-  // A port proves nothing: it is only trusted while the process that wrote the file lives.
-  if (!said || said.port !== place.port || !isSameProcess(said)) return null;
-  const overPort = { url, fetch: createSocketFetch(null) };
-  return await isHealthy(overPort) ? overPort : null;
+  const find = async () => {
+    const found = await findDaemon(place);
+    return found && !findOlder(place) ? found : null;
+  };
+  const clear = async () => {
+    const older = findOlder(place);
+    if (older) await (await import("./daemon/stop.ts")).stopDaemon(place, older.pid);
+  };
+  return await find() ?? await launchDaemon({ place, around, find, clear, args });
 }
 
 /** The same connection for the calls that mean one project. */
@@ -75,18 +64,4 @@ async function requireDaemon(around: Surroundings): Promise<Reached> {
   const found = await findDaemon(placeOf(around));
   if (found) return found;
   throw new CliError("The daemon is not running", { next: "gate daemon start" });
-}
-
-const HEALTH_DEADLINE_MS = 2_000;
-
-async function isHealthy({ url, fetch }: Reached): Promise<boolean> {
-  try {
-    const answer = await fetch(`${url}/healthz`, {
-      signal: AbortSignal.timeout(HEALTH_DEADLINE_MS),
-    });
-    await answer.arrayBuffer();
-    return answer.ok;
-  } catch {
-    return false;
-  }
 }

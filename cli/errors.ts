@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { dirname } from "node:path";
 import { ProblemError } from "../server/client.ts";
 import { GateError } from "../server/errors.ts";
 import type { Io } from "./io.ts";
@@ -52,9 +54,7 @@ function explain(error: unknown): { message: string; next: string | null } {
   if (code && LOST.has(code)) {
     return { message: "The daemon ended before it had answered", next: "gate daemon status" };
   }
-  if (code && path) {
-    return { message: `Cannot use "${path}": ${REASONS[code] ?? message}`, next: null };
-  }
+  if (code && path) return { message: `Cannot use "${path}": ${reasonOf(error)}`, next: null };
   return { message: `Unexpected failure: ${message ?? error}`, next: "gate daemon logs" };
 }
 
@@ -75,12 +75,27 @@ const REASONS: Record<string, string> = {
   EROFS: "the file system is read-only",
 };
 
+/** Why the system refused a file, in words. */
+export function reasonOf(error: unknown): string {
+  const { code = "", path, message } = error as NodeJS.ErrnoException;
+  // What is to be written need not exist: the folder it goes into has to.
+  if (code === "ENOENT" && path && !existsSync(dirname(path))) return "its folder does not exist";
+  return REASONS[code] ?? message;
+}
+
 /** What to type next, of the very action; none where the message has said it already. */
 function nextStep(code: string, message: string): string | null {
   if (/\bgate [a-z]/.test(message)) return null;
+  if (OF_THINGS.has(code)) {
+    const kind = /\b(action|grant|session) "/.exec(message)?.[1];
+    if (kind !== "action") return kind ? `gate ${kind} list` : null;
+  }
   const id = /\baction "([0-9a-f-]{36})"/.exec(message)?.[1];
   return NEXT_STEPS[code]?.replace("<id>", id ?? "<id>") ?? null;
 }
+
+// Where to look depends on what the message names: an action, a grant, a session, or none of them.
+const OF_THINGS = new Set(["not_found", "conflict"]);
 
 const NEXT_STEPS: Record<string, string> = {
   project_required: "gate project list, then the same command with --project <id>",

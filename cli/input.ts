@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Readable } from "node:stream";
-import { CliError } from "./errors.ts";
+import { CliError, reasonOf } from "./errors.ts";
 import type { Io } from "./io.ts";
 
 const LONGEST_LINE = 16 * 1024 * 1024;
@@ -27,14 +27,15 @@ export async function* readLines(stream: Readable): AsyncGenerator<string> {
 /** What `-d` means, as curl has it: the text itself, `@file`, or `-` for standard input. */
 export async function readData(io: Io, given: string): Promise<string> {
   if (given === "-" || given === "@-") return await readAll(io.stdin);
-  if (!given.startsWith("@")) return given;
+  return given.startsWith("@") ? await readNamed(io, given.slice(1)) : given;
+}
+
+/** The text of a file that a person has named. @throws CliError saying why it cannot be read */
+export async function readNamed(io: Io, file: string, next?: string): Promise<string> {
   try {
-    return await readFile(resolve(io.cwd, given.slice(1)), "utf8");
+    return await readFile(resolve(io.cwd, file), "utf8");
   } catch (cause) {
-    const why = (cause as NodeJS.ErrnoException).code === "ENOENT"
-      ? "it does not exist"
-      : `${cause}`;
-    throw new CliError(`Cannot read "${given.slice(1)}": ${why}`);
+    throw new CliError(`Cannot read "${file}": ${reasonOf(cause)}`, next ? { next } : {});
   }
 }
 

@@ -1,11 +1,14 @@
-import { basename } from "node:path";
-import process from "node:process";
 import { VERSION } from "../server/constants.ts";
 import type { Io, Signal } from "./io.ts";
 
+/** The one that every runtime has at hand: importing it by name takes longer. */
+const { process } = globalThis;
+
 /** The entry: hands arguments, environment and streams on. `--version` loads nothing more. */
 async function main(argv: string[]): Promise<void> {
-  const called = basename(process.argv0).startsWith("scenario-tool") ? "scenario-tool" : "gate";
+  // Without node:path, which every start would wait for.
+  const isTool = /(?:^|[\\/])scenario-tool[^\\/]*$/.test(process.argv0);
+  const called = isTool ? "scenario-tool" : "gate";
   if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-V")) {
     console.log(`${called} ${VERSION}`); // touching process.stdout would double the time of the start
     return;
@@ -16,9 +19,20 @@ async function main(argv: string[]): Promise<void> {
   }
   if (argv.length === 1 && argv[0] === "prompt") {
     // A shell waits for this before each line: no parser of arguments is loaded.
+    const { beginEarly } = await import("./early.ts");
+    const early = beginEarly(process.env, "viewer");
     const { promptText } = await import("./prompt.ts");
-    process.stdout.write(await promptText(processIo()));
-    return leave(0);
+    const text = await promptText({ env: { ...process.env }, cwd: workingFolder(), early });
+    if (text) console.log(text.trimEnd()); // cheaper than process.stdout, which a shell waits for
+    return process.exit(0);
+  }
+  if (argv.length === 2 && argv[0] === "hook" && !argv[1]!.startsWith("-")) {
+    // A host waits for this before each tool: nothing is loaded that it can do without.
+    const { beginEarly } = await import("./early.ts");
+    const early = beginEarly(process.env, "agent");
+    const { runHook } = await import("./hook/run.ts");
+    const io = { env: { ...process.env }, cwd: workingFolder(), pid: process.pid, early };
+    return process.exit(await runHook(argv[1]!, io));
   }
   const { run } = await import("./run.ts");
   leave(await run(argv, processIo()));
@@ -81,10 +95,13 @@ function onSignal(handler: (signal: Signal) => void): () => void {
   return () => handlers.forEach(([signal, hear]) => process.off(signal, hear));
 }
 
-/** Ends the process once both streams have taken what was written. */
+/**
+ * Ends the process once both streams have taken what was written. Bun calls back a write of nothing
+ * before earlier ones are out; only the end of a stream comes after all of it.
+ */
 function leave(code: number): void {
   process.exitCode = code;
-  process.stdout.write("", () => process.stderr.write("", () => process.exit(code)));
+  process.stdout.end(() => process.stderr.end(() => process.exit(code)));
 }
 
 await main(process.argv.slice(2));

@@ -40,6 +40,11 @@ export function table(rows: string[][]): string {
   ).join("\n");
 }
 
+/** `1 file`, `2 files`. */
+export function count(n: number, noun: string): string {
+  return `${n} ${noun}${n === 1 ? "" : "s"}`;
+}
+
 /** How long ago, in the largest unit that fits: `4s`, `12m`, `3h`, `9d`. */
 export function ago(at: string, now: number): string {
   const seconds = Math.max(0, Math.round((now - Date.parse(at)) / 1000));

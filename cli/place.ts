@@ -1,9 +1,9 @@
-import { readFileSync } from "node:fs";
-import { platform, userInfo } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { z } from "zod";
 import { DEFAULT_PORT } from "../server/constants.ts";
+import { readSmallFile } from "../server/runtime/small_file.ts";
 import { CliError, EXIT } from "./errors.ts";
+import { homeOf } from "./home.ts";
 import type { Io } from "./io.ts";
 
 /** Where the gate of this environment lives. */
@@ -14,13 +14,7 @@ export interface Place {
 
 /** The data folder and port that `GATE_HOME` and `GATE_PORT` name, or the usual ones. */
 export function placeOf(io: Pick<Io, "env" | "cwd">): Place {
-  const home = io.env.GATE_HOME ? resolve(io.cwd, io.env.GATE_HOME) : join(userHome(io), ".gate");
-  return { home, port: portOf(io.env.GATE_PORT) };
-}
-
-/** The user's own folder; an empty `HOME` falls back on the account's. */
-export function userHome(io: Pick<Io, "env">): string {
-  return io.env.HOME || userInfo().homedir;
+  return { home: homeOf(io), port: portOf(io.env.GATE_PORT) };
 }
 
 function portOf(given: string | undefined): number {
@@ -43,21 +37,16 @@ const DaemonFile = z.looseObject({
 });
 type DaemonFile = z.infer<typeof DaemonFile>;
 
+const MAX_BYTES = 64 * 1024;
+
 function daemonFilePath(home: string): string {
   return join(home, "daemon.json");
-}
-
-/** The unix socket of the daemon, unless its path is too long for one. */
-export function socketPath(home: string): string | null {
-  const path = join(home, "run", "gate.sock");
-  const longest = 100;
-  return Buffer.byteLength(path) <= longest && platform() !== "win32" ? path : null;
 }
 
 /** `daemon.json`, or null where there is none that can be read. */
 export function readDaemonFile(home: string): DaemonFile | null {
   try {
-    return DaemonFile.parse(JSON.parse(readFileSync(daemonFilePath(home), "utf8")));
+    return DaemonFile.parse(JSON.parse(readSmallFile(daemonFilePath(home), MAX_BYTES)));
   } catch {
     return null;
   }

@@ -4,7 +4,7 @@ import type { Client } from "../server/client.ts";
 import { unwrap } from "../server/client.ts";
 import { CliError } from "./errors.ts";
 import type { Io } from "./io.ts";
-import { userHome } from "./place.ts";
+import { userHome } from "./home.ts";
 
 /** The name of a project's config file. */
 export const CONFIG_FILE = "gate.config.json";

@@ -1,35 +1,53 @@
-import { readToken } from "../server/auth/tokens.ts";
-import { createSocketFetch } from "../server/runtime/socket_fetch.ts";
+import { ask } from "../server/runtime/wire.ts";
+import type { Early } from "./early.ts";
 import type { Io } from "./io.ts";
-import { placeOf, socketPath } from "./place.ts";
+
+interface PromptIo extends Pick<Io, "env" | "cwd"> {
+  /** What is under way already. */
+  early?: Early | null;
+}
 
 const DEADLINE_MS = 1_000;
+const COUNT = "/api/global/approvals/count";
 
 /** What a shell prompt shows of the actions that wait; empty when none do. */
-export async function promptText(io: Io): Promise<string> {
+export async function promptText(io: PromptIo): Promise<string> {
   const count = await countPending(io);
   return count ? `gate:${count}\n` : "";
 }
 
 /** The number of held actions, or null when no daemon runs; never starts one, never fails. */
-export async function countPending(io: Io): Promise<number | null> {
+export async function countPending(io: PromptIo): Promise<number | null> {
   try {
-    const place = placeOf(io);
-    const token = await readToken(place.home, "viewer");
-    const path = socketPath(place.home);
-    const url = `http://127.0.0.1:${place.port}`;
-    // Over the socket one question is enough: nobody but our daemon can answer there.
-    const reached = path
-      ? { url, fetch: createSocketFetch(path) }
-      : await (await import("./connect.ts")).findDaemon(place);
-    const answer = await reached?.fetch(`${reached.url}/api/daemon/status`, {
-      headers: { authorization: `Bearer ${token}` },
-      signal: AbortSignal.timeout(DEADLINE_MS),
-    });
-    if (!answer?.ok) return null;
-    const { projects } = await answer.json() as { projects: { pending_count: number }[] };
-    return projects.reduce((sum, project) => sum + project.pending_count, 0);
+    const { early } = io;
+    const { socket, found } = early
+      ? { socket: early.socket, found: await early.token }
+      : (await import("./way.ts")).findWay(io, "viewer");
+    if (!("token" in found)) return null;
+    const { status, body } = socket === null
+      ? await askPort(io, found.token)
+      // Over the socket one question is enough: nobody but our daemon can answer there.
+      : await ask(
+        { socket, method: "GET", target: COUNT, ...found, timeout_ms: DEADLINE_MS },
+        early?.wire,
+      );
+    if (status !== 200) return null;
+    return (JSON.parse(body) as { count: number }).count;
   } catch {
     return null;
   }
+}
+
+async function askPort(io: Pick<Io, "env" | "cwd">, token: string) {
+  const [{ findDaemon }, { placeOf }] = await Promise.all([
+    import("./find_daemon.ts"),
+    import("./place.ts"),
+  ]);
+  const reached = await findDaemon(placeOf(io));
+  if (!reached) throw new Error("no daemon");
+  const answer = await reached.fetch(`${reached.url}${COUNT}`, {
+    headers: { authorization: `Bearer ${token}` },
+    signal: AbortSignal.timeout(DEADLINE_MS),
+  });
+  return { status: answer.status, body: await answer.text() };
 }

@@ -1,10 +1,16 @@
-import { Command } from "@commander-js/extra-typings";
+import { Command, Option } from "@commander-js/extra-typings";
+import type { Action, ActionDetail } from "../../server/actions/schema.ts";
 import { unwrap } from "../../server/client.ts";
 import { findAction, parseIdPrefix } from "../action_id.ts";
 import { standing, summarize, waitsForAgent } from "../action_view.ts";
-import { connect } from "../connect.ts";
+import { openConnection, scopedClient } from "../connect.ts";
+import { type Edit, editProposed } from "../edit_proposed.ts";
+import { CliError, EXIT, Exit } from "../errors.ts";
+import { chooseRemember, type RememberOptions } from "../grants/remember.ts";
 import type { Io } from "../io.ts";
 import { paint, print, printJson, say } from "../output.ts";
+import { countBetween, parseSpan } from "../parsers.ts";
+import { visibleLine } from "../visible.ts";
 
 /** `gate approve <id>`: lets a held action happen. */
 export function createCommand(io: Io) {
@@ -13,22 +19,108 @@ export function createCommand(io: Io) {
     .argument("<id>", "its id, or a beginning of it that no other action shares", parseIdPrefix)
     .option("--reason <text>", "kept in the audit log")
     .option("--digest <sha256>", "approve only if it still is what this digest names")
-    .option("--json", "print JSON")
-    .addHelpText(
-      "after",
-      "\nExamples:\n  gate approve 0199a1b2\n  gate approve 0199a1b2 --reason 'fixes the build'\n",
+    .addOption(
+      new Option("--remember [scope]", "allow the same again without asking, for a while")
+        .choices(["session", "project"] as const).preset("session" as const),
     )
-    .action(async (id, { reason, digest, json }) => {
-      const client = await connect(io, { scope: "reviewer" });
-      const found = await findAction(client, id);
-      const action = await unwrap(
-        client.api.global.approvals[":id"].approve.$post({
-          param: { id: found.id },
-          json: { expected_digest: digest ?? found.digest, ...(reason ? { reason } : {}) },
-        }),
-      );
-      if (json) return printJson(io, action);
-      print(io, `${paint(io, "green", "✓")} ${standing(action)}: ${summarize(action)}`);
-      if (waitsForAgent(action)) say(io, "  the agent runs it when it comes for the answer");
-    });
+    .option("--ttl <time>", "how long it is remembered, 1h unless said", parseSpan)
+    .option("--max-uses <count>", "how often, 10 unless said", countBetween(1, 10_000))
+    .option("--pattern <pattern>", "a path or command pattern, not only exactly this")
+    .option("-y, --yes", "remember without asking once more")
+    .option("--rebase", "where its file has changed since: on top of what stands there now")
+    .option("-e, --edit", "open the text or command in $VISUAL or $EDITOR, approve what is left")
+    .option("--json", "print JSON")
+    .addHelpText("after", HELP)
+    .action((id, options) => approve(io, id, options));
 }
+
+interface ApproveOptions extends RememberOptions {
+  reason?: string;
+  digest?: string;
+  rebase?: true;
+  edit?: true;
+  json?: true;
+}
+
+async function approve(io: Io, prefix: string, options: ApproveOptions): Promise<void> {
+  const { reason, digest, rebase, edit } = options;
+  if (edit && options.remember) throw notBoth();
+  const connection = await openConnection(io, { scope: "reviewer" });
+  const found = await findAction(connection.client, prefix);
+  const client = scopedClient(connection, found.project_id);
+  const routes = client.api.actions[":id"];
+  const param = { id: found.id };
+  const detail = rebase || edit ? await unwrap(routes.$get({ param })) : null;
+  const given = {
+    expected_digest: digest ?? found.digest,
+    ...reason && { reason },
+    ...rebase && baseOf(detail!),
+  };
+  const remember = await chooseRemember(io, client, found, options);
+  const edited = edit ? await editOn(io, detail!, rebase === true) : null;
+  const action = await unwrap(
+    edited
+      ? routes["approve-with-edit"].$post({ param, json: { ...given, ...edited } })
+      : routes.approve.$post({ param, json: { ...given, ...remember && { remember } } }),
+  );
+  if (options.json) printJson(io, action);
+  else showApproved(io, action, { is_edited: edited !== null, is_remembered: !!remember });
+  if (action.execution === "failed") throw new Exit(EXIT.failed);
+}
+
+function notBoth(): CliError {
+  const why = "what a person has changed is approved this once";
+  return new CliError(`Give either --edit or --remember: ${why}`, {
+    next: "gate approve --help",
+    exit: EXIT.usage,
+  });
+}
+
+function baseOf({ id, base }: ActionDetail): { base_sha256: string | null } {
+  if (base) return { base_sha256: base.now_sha256 };
+  const why = `Cannot approve action "${id}" on another base: its file has not changed since`;
+  throw new CliError(why, { next: `gate approve ${id}` });
+}
+
+async function editOn(io: Io, detail: ActionDetail, rebase: boolean): Promise<Edit | null> {
+  const { id, base } = detail;
+  if (base?.rebased === null) {
+    const why = "it does not fit what others have made of its file since";
+    throw new CliError(`Cannot edit action "${id}" on what stands there now: ${why}`, {
+      next: `gate dashboard shows both; or gate reject ${id} --reason 'read the file again'`,
+    });
+  }
+  if (!base || rebase) return await editProposed(io, detail);
+  throw new CliError(`Cannot edit action "${id}": its file has changed since it was asked`, {
+    next: `gate show ${id}, then gate approve ${id} --edit --rebase`,
+  });
+}
+
+interface How {
+  is_edited: boolean;
+  is_remembered: boolean;
+}
+
+function showApproved(io: Io, action: Action, { is_edited, is_remembered }: How): void {
+  const isFailed = action.execution === "failed";
+  const said = isFailed ? "approved, but carrying it out failed" : standing(action);
+  const mark = isFailed ? paint(io, "red", "✗") : paint(io, "green", "✓");
+  print(io, `${mark} ${said}${is_edited ? ", edited" : ""}: ${summarize(action)}`);
+  if (action.error !== null) say(io, `  ${visibleLine(action.error)}`);
+  if (waitsForAgent(action)) say(io, "  the agent runs it when it comes for the answer");
+  if (is_remembered) say(io, "  remembered; gate grant list shows it, gate grant revoke ends it");
+}
+
+const HELP = `
+What is remembered is shown first, with what it would have allowed in the last 30 days. An edit
+passes the policy like what was asked; a text that is left as it was is approved as it is, and one
+that is emptied decides nothing. Exit 1 also where it was approved and could not be carried out.
+
+Examples:
+  gate approve 0199a1b2
+  gate approve 0199a1b2 --reason 'fixes the build'
+  gate show 0199a1b2 && gate approve 0199a1b2 --rebase
+  EDITOR=vi gate approve 0199a1b2 --edit
+  gate approve 0199a1b2 --remember
+  gate approve 0199a1b2 --remember project --ttl 7d --max-uses 50 --pattern 'docs/**'
+`;

@@ -2,6 +2,7 @@ import { Command, Option } from "@commander-js/extra-typings";
 import { unwrap } from "../../server/client.ts";
 import { connect } from "../connect.ts";
 import { showLog } from "../daemon/show_log.ts";
+import { examples } from "../help.ts";
 import { showDaemonStatus } from "../daemon/show_status.ts";
 import { startDaemon } from "../daemon/start.ts";
 import { stopDaemon } from "../daemon/stop.ts";
@@ -19,16 +20,21 @@ export function createCommand(io: Io) {
   addStart(daemon, io);
   daemon.command("stop")
     .description("Stop it; what is being done is finished first.")
-    .action(async () => {
+    .option("--json", "print JSON")
+    .addHelpText("after", examples("gate daemon stop"))
+    .action(async ({ json }) => {
       const stopped = await withSpinner(io, "Stopping the daemon", () => stopDaemon(placeOf(io)));
-      print(io, stopped ? "Stopped." : "The daemon is not running.");
+      if (json) printJson(io, { stopped });
+      else print(io, stopped ? "Stopped." : "The daemon is not running.");
     });
   daemon.command("restart")
     .description("Stop it and start it again.")
     .addOption(authOption())
-    .action(async ({ auth }) => {
+    .option("--json", "print JSON")
+    .addHelpText("after", examples("gate daemon restart"))
+    .action(async ({ auth, json }) => {
       await withSpinner(io, "Stopping the daemon", () => stopDaemon(placeOf(io)));
-      await startDaemon(io, { auth, foreground: false });
+      await startDaemon(io, { auth, foreground: false, json: json ?? false });
     });
   addStatus(daemon, io);
   daemon.command("logs")
@@ -36,6 +42,7 @@ export function createCommand(io: Io) {
     .option("-f, --follow", "go on as it grows")
     .option("-n, --lines <count>", "how many lines to begin with", countBetween(0, 100_000), 100)
     .option("--json", "print the JSON lines as they are")
+    .addHelpText("after", examples("gate daemon logs -n 20", "gate daemon logs -f --json"))
     .action(async (options) => await showLog(io, options));
   return daemon;
 }
@@ -45,14 +52,17 @@ function addStart(daemon: Command, io: Io): void {
     .description("Start it in the background; fine when it runs already.")
     .option("--foreground", "stay, and print the dashboard's login link")
     .addOption(authOption())
-    .action(async ({ foreground, auth }) => {
-      await startDaemon(io, { auth, foreground: foreground ?? false });
+    .option("--json", "print JSON, when it is started in the background")
+    .addHelpText("after", examples("gate daemon start", "gate daemon start --foreground"))
+    .action(async ({ foreground, auth, json }) => {
+      await startDaemon(io, { auth, foreground: foreground ?? false, json: json ?? false });
     });
   daemon.command("run", { hidden: true })
     .addOption(authOption())
-    .action(async ({ auth }) => {
+    .option("--print-log", "write the log to standard error, too")
+    .action(async ({ auth, printLog }) => {
       const { runDaemon } = await import("../daemon/foreground.ts");
-      await runDaemon(io, { auth, detached: true });
+      await runDaemon(io, { auth, detached: true, print_log: printLog ?? false });
     });
 }
 
@@ -60,6 +70,7 @@ function addStatus(daemon: Command, io: Io): void {
   daemon.command("status")
     .description("Show how it is and which projects it serves; exit 1 when it does not run.")
     .option("--json", "print JSON")
+    .addHelpText("after", examples("gate daemon status", "gate daemon status --json"))
     .action(async ({ json }) => {
       const client = await connect(io, { scope: "viewer", start: false });
       const status = await unwrap(client.api.daemon.status.$get());

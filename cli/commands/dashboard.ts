@@ -2,8 +2,8 @@ import { Command } from "@commander-js/extra-typings";
 import { connect } from "../connect.ts";
 import { createLoginLink } from "../daemon/login_link.ts";
 import type { Io } from "../io.ts";
-import { openInBrowser } from "../open_browser.ts";
-import { print, printJson, say } from "../output.ts";
+import { showLink } from "../open_browser.ts";
+import { printJson } from "../output.ts";
 
 /** `gate dashboard`: opens the dashboard, logged in. */
 export function createCommand(io: Io) {
@@ -16,8 +16,6 @@ export function createCommand(io: Io) {
       const client = await connect(io, { scope: "reviewer" });
       const url = await createLoginLink(client);
       if (json) return printJson(io, { url });
-      print(io, url);
-      if (!open || !io.stdout.isTTY) return;
-      if (!await openInBrowser(io, url)) say(io, "No browser could be opened: use the link above.");
+      await showLink(io, url, open);
     });
 }

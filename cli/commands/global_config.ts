@@ -8,6 +8,7 @@ import { formatConfig, readConfig } from "../config_edit.ts";
 import { backUp, readText, writeText } from "../config_file.ts";
 import { editText } from "../editor.ts";
 import { CliError } from "../errors.ts";
+import { examples } from "../help.ts";
 import type { Io } from "../io.ts";
 import { print, printJson } from "../output.ts";
 import { placeOf } from "../place.ts";
@@ -16,14 +17,18 @@ import { visibleText } from "../visible.ts";
 /** `gate global-config`: the rules that hold for every project of this machine. */
 export function createCommand(io: Io) {
   const config = new Command("global-config")
-    .description("The rules that hold for every project of this machine.");
+    .description("The rules that hold for every project of this machine.")
+    .addHelpText("after", examples("gate global-config init", "gate global-config edit"));
   config.command("init")
     .description("Create the file with rules to start from; one that is there stays.")
     .option("--dry-run", "show what would be written")
-    .action(({ dryRun }) => init(io, dryRun ?? false));
+    .option("--json", "print JSON")
+    .addHelpText("after", examples("gate global-config init --dry-run", "gate global-config init"))
+    .action(({ dryRun, json }) => init(io, dryRun ?? false, json ?? false));
   config.command("show")
     .description("Print the file.")
     .option("--json", "print JSON, without comments")
+    .addHelpText("after", examples("gate global-config show --json | jq .policies"))
     .action(({ json }) => {
       const text = require(io);
       if (json) printJson(io, readConfig(text, pathOf(io)));
@@ -31,18 +36,23 @@ export function createCommand(io: Io) {
     });
   config.command("edit")
     .description("Open it in $VISUAL or $EDITOR; it is checked before it takes effect.")
+    .addHelpText("after", examples("EDITOR=vi gate global-config edit"))
     .action(async () => await edit(io));
   return config;
 }
 
-function init(io: Io, dryRun: boolean): void {
-  const path = pathOf(io);
-  if (readText(path) !== null) return print(io, `${path} is there already.`);
+function init(io: Io, dry_run: boolean, json: boolean): void {
+  const file = pathOf(io);
+  const isThere = readText(file) !== null;
   const text = `${formatConfig({ version: "1", policies: globalTemplate() })}\n`;
-  if (dryRun) return print(io, `Would create ${path}:\n${text.trimEnd()}`);
-  openHome(placeOf(io).home);
-  writeText(path, text, 0o600);
-  print(io, `Created ${path}; gate global-config edit changes it.`);
+  if (!isThere && !dry_run) {
+    openHome(placeOf(io).home);
+    writeText(file, text, 0o600);
+  }
+  if (json) printJson(io, { dry_run, file, outcome: isThere ? "unchanged" : "created" });
+  else if (isThere) print(io, `${file} is there already.`);
+  else if (dry_run) print(io, `Would create ${file}:\n${text.trimEnd()}`);
+  else print(io, `Created ${file}; gate global-config edit changes it.`);
 }
 
 async function edit(io: Io): Promise<void> {

@@ -4,6 +4,7 @@ import type { Host, Launch } from "../hosts/host.ts";
 import { filesInUse, HOSTS } from "../hosts/hosts.ts";
 import { type Machine, machineOf } from "../hosts/machine.ts";
 import { launchOf, SERVER_NAME } from "../hosts/ours.ts";
+import { enforceHosts, type HookReport, showReports } from "../hosts/enforce_report.ts";
 import { redactedDiff } from "../hosts/redacted_diff.ts";
 import { register, type Registered } from "../hosts/register.ts";
 import { planRegistration } from "../hosts/registration.ts";
@@ -17,6 +18,8 @@ interface SetupOptions {
   host: string[];
   dryRun?: boolean;
   json?: boolean;
+  /** True puts the hooks in, false takes them out; otherwise they are left as they are. */
+  enforce?: boolean;
 }
 
 /** What `gate global-setup --json` says of one config file. */
@@ -39,26 +42,59 @@ export function createCommand(io: Io) {
       new Option("--host <id...>", "only these hosts, installed or not").choices(PLATFORMS)
         .default([] as string[]),
     )
+    .option("--enforce", "also put gate before the hosts' own tools, by their hooks")
+    .option("--no-enforce", "take those hooks out again")
     .option("--dry-run", "show what would change and write nothing")
     .option("--json", "print JSON")
     .addHelpText("after", HELP)
-    .action(async (options) => await setUp(io, options as SetupOptions));
+    .action(async (options, command) => {
+      // Without either option nothing is said of hooks; commander would say "enforce".
+      const isSaid = command.getOptionValueSource("enforce") === "cli";
+      const { enforce, ...rest } = options;
+      await setUp(io, { ...rest, ...(isSaid ? { enforce } : {}) } as SetupOptions);
+    });
 }
 
-async function setUp(io: Io, { host: asked, dryRun = false, json }: SetupOptions): Promise<void> {
+async function setUp(io: Io, options: SetupOptions): Promise<void> {
+  const { host: asked, dryRun = false, json } = options;
   const machine = machineOf(io);
   const launch = launchOf(machine, placeOf(io));
   const lines: Line[] = [];
-  for (const host of HOSTS.filter(({ id }) => asked.length === 0 || asked.includes(id))) {
+  const hosts = HOSTS.filter(({ id }) => asked.length === 0 || asked.includes(id));
+  for (const host of hosts) {
     for (const path of filesOf(host, machine, asked.length > 0)) {
       lines.push(await setUpFile(io, { host, path, launch, machine, dryRun }));
     }
   }
+  const hooks = await setUpHooks(io, hosts, options);
   if (json) {
     const server = { name: SERVER_NAME, ...launch };
-    printJson(io, { dry_run: dryRun, server, hosts: lines });
-  } else show(io, lines, dryRun);
-  if (lines.some(({ outcome }) => outcome === "failed")) throw new Exit(EXIT.failed);
+    printJson(io, { dry_run: dryRun, server, hosts: lines, ...(hooks ? { hooks } : {}) });
+  } else {
+    show(io, lines);
+    showReports(io, hooks ?? [], dryRun);
+    if (dryRun) say(io, "Nothing was written (--dry-run).");
+  }
+  const all = [...lines, ...hooks ?? []];
+  if (all.some(({ outcome }) => outcome === "failed")) throw new Exit(EXIT.failed);
+}
+
+/** Null where nothing was said of hooks. */
+async function setUpHooks(
+  io: Io,
+  hosts: readonly Host[],
+  { host: asked, dryRun = false, enforce }: SetupOptions,
+): Promise<HookReport[] | null> {
+  if (enforce === undefined) return null;
+  const machine = machineOf(io);
+  const { home } = placeOf(io);
+  const around = { machine, home, root: null, launch: launchOf(machine, placeOf(io)) };
+  const isAsked = asked.length > 0;
+  const known = await enforceHosts(hosts, { ...around, install: enforce, isAsked, dryRun });
+  return known.filter(({ outcome, host }) =>
+    outcome !== "no_hooks" ||
+    (enforce && filesInUse(HOSTS.find(({ id }) => id === host)!, machine).length > 0)
+  );
 }
 
 function filesOf(host: Host, machine: Machine, isAsked: boolean): (string | null)[] {
@@ -93,8 +129,9 @@ async function setUpFile(io: Io, { host, path, launch, machine, dryRun }: Task):
   }
 }
 
-function show(io: Io, lines: Line[], dryRun: boolean): void {
+function show(io: Io, lines: Line[]): void {
   for (const line of lines) {
+    const dryRun = line.diff !== undefined;
     if (line.outcome === "failed") {
       print(io, `${paint(io, "red", "failed")}         ${line.host}`);
       say(io, `gate: ${visibleLine(line.problem ?? "")}`);
@@ -109,7 +146,6 @@ function show(io: Io, lines: Line[], dryRun: boolean): void {
     const isNew = line.outcome === "added" || line.outcome === "updated";
     if (isNew && !dryRun) print(io, `               then: ${host.afterwards}`);
   }
-  if (dryRun) say(io, "Nothing was written (--dry-run).");
 }
 
 function colourDiff(io: Io, diff: string): string {
@@ -132,7 +168,11 @@ One entry serves every project: which one is meant is found when a tool is calle
 and everything else in the hosts' files stay; the old file is kept under the gate's home. Hosts that
 are not installed are named and left alone, unless --host asks for them.
 
+With --enforce the hosts that have hooks (Claude Code, Codex, Copilot CLI, Gemini CLI, Cursor) also
+ask gate before they use a tool of their own, or of another MCP server.
+
 Examples:
+  gate global-setup --enforce
   gate global-setup --dry-run              shows every change and makes none
   gate global-setup
   gate global-setup --host claude-code --host codex

@@ -4,14 +4,19 @@ import { basename, join } from "node:path";
 import { madeUpId } from "../../server/projects/identity.ts";
 import { backUp, readText, writeText } from "../config_file.ts";
 import { lineDiff, readConfig } from "../config_edit.ts";
-import { CliError, EXIT } from "../errors.ts";
+import { CliError, EXIT, Exit } from "../errors.ts";
+import { enforceHosts, type HookReport, showReports } from "../hosts/enforce_report.ts";
+import { HOSTS } from "../hosts/hosts.ts";
+import { machineOf } from "../hosts/machine.ts";
+import { launchOf } from "../hosts/ours.ts";
 import { type Answers, askAnswers, askToWrite } from "../init/answers.ts";
 import { PLATFORMS, PROJECT_ID, TEMPLATES } from "../init/choices.ts";
 import { type Plan, planConfig } from "../init/plan.ts";
 import { registerRoot } from "../init/register.ts";
 import { type Io, isInteractive } from "../io.ts";
-import { paint, print, say } from "../output.ts";
-import { placeOf, userHome } from "../place.ts";
+import { paint, print, printJson, say } from "../output.ts";
+import { userHome } from "../home.ts";
+import { placeOf } from "../place.ts";
 import { CONFIG_FILE } from "../project.ts";
 import { visibleLine, visibleText } from "../visible.ts";
 
@@ -22,6 +27,9 @@ interface InitOptions {
   policyTemplate?: (typeof TEMPLATES)[number]["name"];
   extendGlobal?: boolean;
   dryRun?: boolean;
+  json?: boolean;
+  /** True puts the hooks into the project's own files, false takes them out. */
+  enforce?: boolean;
 }
 
 /** `gate init`: puts the project of this folder behind the gate. */
@@ -35,13 +43,21 @@ export function createCommand(io: Io) {
     )
     .option("--id <project_id>", "the project's name; otherwise made of the folder's")
     .addOption(
-      new Option("--policy-template <template>", "the rules to start from")
+      new Option("--policy-template <template>", "the rules to start from, balanced unless said")
         .choices(TEMPLATES.map(({ name }) => name)),
     )
     .option("--extend-global", "inherit the rules of this machine")
+    .option("--enforce", "also put gate before the agents' own tools here, by their hosts' hooks")
+    .option("--no-enforce", "take those hooks out again")
     .option("--dry-run", "show what would change and write nothing")
+    .option("--json", "print JSON; it asks nothing, so --yes or --dry-run is needed, too")
     .addHelpText("after", HELP)
-    .action(async (options) => await init(io, options as InitOptions));
+    .action(async (options, command) => {
+      // Without either option nothing is said of hooks; commander would say "enforce".
+      const isSaid = command.getOptionValueSource("enforce") === "cli";
+      const { enforce, ...rest } = options;
+      await init(io, { ...rest, ...(isSaid ? { enforce } : {}) } as InitOptions);
+    });
 }
 
 async function init(io: Io, options: InitOptions): Promise<void> {
@@ -49,7 +65,7 @@ async function init(io: Io, options: InitOptions): Promise<void> {
   const file = join(io.cwd, CONFIG_FILE);
   const before = readText(file);
   const known = knownAnswers(io, before, options);
-  const asks = !options.yes && isInteractive(io);
+  const asks = !options.yes && !options.json && isInteractive(io);
   if (!options.yes && !asks && !options.dryRun) {
     throw new CliError("Cannot ask: this is no terminal", {
       next: "gate init --yes",
@@ -57,17 +73,71 @@ async function init(io: Io, options: InitOptions): Promise<void> {
     });
   }
   const plan = planConfig(before, file, asks ? await askAnswers(io, known) : known);
-  showPlan(io, file, plan);
-  if (options.dryRun) return say(io, "Nothing was written (--dry-run).");
-  if (plan.after !== plan.before) {
-    if (asks && !await askToWrite(io, `Write ${CONFIG_FILE}?`)) {
-      return say(io, "Nothing was changed.");
-    }
-    if (before !== null) print(io, `Kept the old one: ${backUp(file, placeOf(io).home)}`);
-    writeText(file, plan.after, 0o644);
+  const isNew = plan.after !== plan.before;
+  const outcome = !isNew ? "unchanged" : before === null ? "created" : "updated";
+  if (!options.json) showPlan(io, file, plan);
+  if (options.policyTemplate && before !== null && !options.json) say(io, ONLY_GROWS);
+  if (isNew && asks && !options.dryRun && !await askToWrite(io, `Write ${CONFIG_FILE}?`)) {
+    return say(io, "Nothing was changed.");
   }
-  print(io, await registerRoot(io, io.cwd));
+  const done = options.dryRun ? { backup: null } : write(io, file, plan);
+  const hooks = await enforceHere(io, plan, options);
+  const id = options.dryRun ? null : await registerRoot(io, io.cwd);
+  const { dryRun: dry_run = false } = options;
+  if (options.json) {
+    printJson(io, { dry_run, file, outcome, ...done, registered_as: id, hooks, text: plan.after });
+  } else showDone(io, { ...done, hooks, id, dry_run });
+  if (hooks?.some((report) => report.outcome === "failed")) throw new Exit(EXIT.failed);
+}
+
+function write(io: Io, file: string, { before, after }: Plan): { backup: string | null } {
+  if (before === after) return { backup: null };
+  const backup = before === null ? null : backUp(file, placeOf(io).home);
+  writeText(file, after, 0o644);
+  return { backup };
+}
+
+interface Done {
+  backup: string | null;
+  hooks: HookReport[] | null;
+  id: string | null;
+  dry_run: boolean;
+}
+
+function showDone(io: Io, { backup, hooks, id, dry_run }: Done): void {
+  if (backup !== null) print(io, `Kept the old one: ${backup}`);
+  if (hooks !== null) showReports(io, hooks, dry_run);
+  if (dry_run) return say(io, "Nothing was written (--dry-run).");
+  print(
+    io,
+    id === null
+      ? "Registered when the daemon starts: gate daemon start"
+      : `Registered as ${visibleLine(id)}.`,
+  );
   say(io, "\n  gate dashboard   and give your agents the MCP server:  gate global-setup");
+}
+
+/** The hooks of the hosts that work here: those of the config, else those in use on this machine. */
+async function enforceHere(
+  io: Io,
+  { after }: Plan,
+  { enforce, dryRun = false }: InitOptions,
+): Promise<HookReport[] | null> {
+  if (enforce === undefined) return null;
+  const machine = machineOf(io);
+  const { platforms } = readConfig(after, CONFIG_FILE);
+  const named = Array.isArray(platforms) ? platforms : [];
+  const hosts = HOSTS.filter(({ id }) => named.length === 0 || named.includes(id));
+  const place = placeOf(io);
+  const around = { machine, home: place.home, launch: launchOf(machine, place) };
+  const isAsked = named.length > 0 || !enforce;
+  const here = { ...around, root: realpathSync(io.cwd), install: enforce, isAsked, dryRun };
+  const reports = await enforceHosts(hosts, here);
+  return reports.filter(({ outcome }) => isNamed(outcome, named));
+}
+
+function isNamed(outcome: HookReport["outcome"], named: unknown[]): boolean {
+  return named.length > 0 || !["no_hooks", "not_installed", "unchanged"].includes(outcome);
 }
 
 function refuseFolder(io: Io): void {
@@ -113,6 +183,9 @@ function collectPlatform(given: string, before: string[]): string[] {
   });
 }
 
+const ONLY_GROWS =
+  "! What the config allowed before it still allows: a template only adds to its lists.";
+
 const HELP = `
 What is there stays: comments, the order and keys it does not know. The old file is kept.
 
@@ -120,5 +193,6 @@ Examples:
   gate init                                              asks
   gate init --yes --platform claude-code --id web
   gate init --yes --policy-template strict --extend-global
+  gate init --yes --platform claude-code --enforce
   gate init --dry-run
 `;

@@ -1,12 +1,14 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import { type Action, ActionStatus, Execution, Risk } from "../../server/actions/schema.ts";
+import { Time } from "../../server/audit/schema.ts";
 import { unwrap } from "../../server/client.ts";
 import { actionTable } from "../action_view.ts";
 import { type Connection, openConnection } from "../connect.ts";
 import { listenToEvents } from "../event_stream.ts";
 import type { Io } from "../io.ts";
 import { print, printJson } from "../output.ts";
-import { countBetween } from "../parsers.ts";
+import { countBetween, matching } from "../parsers.ts";
+import { describeRollbacks } from "../rollback_words.ts";
 import { visibleJson } from "../visible.ts";
 
 /** `gate log`: what agents did and what came of it. */
@@ -25,6 +27,8 @@ export function createCommand(io: Io) {
     .option("--session <id>", "of this session")
     .option("--path <path>", "of this path")
     .option("--by <name>", "decided by this reviewer, or by policy")
+    .option("--from <time>", "asked for at this time or later", matching(Time))
+    .option("--to <time>", "asked for before this time", matching(Time))
     .option("--json", "print JSON; with --follow one object a line")
     .addHelpText("after", HELP)
     .action(async (words, { limit, json, follow, session, by, ...filters }) => {
@@ -35,8 +39,14 @@ export function createCommand(io: Io) {
       if (follow) return await followLog(io, connection, query, { limit, json });
       const items = await listActions(connection, { ...query, limit: String(limit) });
       if (json) return printJson(io, items);
-      print(io, items.length ? actionTable(io, items, Date.now()) : "Nothing has happened yet.");
+      if (items.length > 0) await printTable(io, connection, items);
+      else print(io, "Nothing has happened yet.");
     });
+}
+
+async function printTable(io: Io, connection: Connection, items: Action[]): Promise<void> {
+  const said = await describeRollbacks(connection, items);
+  print(io, actionTable(io, items, { now: Date.now(), said }));
 }
 
 /** Each action once, when it is submitted; ends with the daemon or at a signal. */
@@ -48,9 +58,10 @@ async function followLog(
 ): Promise<void> {
   const stop = new AbortController();
   const forget = io.onSignal(() => stop.abort());
-  const show = (items: Action[]) => {
+  const show = async (items: Action[]) => {
     for (const item of items) {
-      print(io, json ? visibleJson(item, 0) : actionTable(io, [item], Date.now()));
+      if (json) print(io, visibleJson(item, 0));
+      else await printTable(io, connection, [item]);
     }
   };
   try {
@@ -58,12 +69,12 @@ async function followLog(
     // Asked for before the first look: nothing can fall between the two.
     let next = events.next();
     let shown = (await listActions(connection, { ...query, limit: String(limit) })).reverse();
-    show(shown);
+    await show(shown);
     for (let event = await next; !event.done; event = await next) {
       next = events.next();
       if (event.value.type !== "action.submitted") continue;
       const news = await listSince(connection, query, shown.at(-1)?.id ?? "");
-      show(news);
+      await show(news);
       if (news.length > 0) shown = news;
     }
   } catch (error) {
@@ -102,6 +113,7 @@ const HELP = `
 Examples:
   gate log
   gate log --status blocked -n 100
+  gate log --from 2026-03-01 --to 2026-04-01T12:00:00Z
   gate log src deploy --agent codex
   gate log --follow --json | while read -r action; …
 `;

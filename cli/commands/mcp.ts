@@ -1,9 +1,10 @@
 import { Command } from "@commander-js/extra-typings";
 import { serveStdio } from "../../server/mcp/stdio.ts";
+import { selfWords } from "../../server/runtime/self.ts";
 import { runCommand } from "../../server/runtime/spawn.ts";
 import { openConnection } from "../connect.ts";
 import type { Io } from "../io.ts";
-import { userHome } from "../place.ts";
+import { userHome } from "../home.ts";
 
 /** `gate mcp`: the MCP server that an agent's host starts. */
 export function createCommand(io: Io) {
@@ -21,6 +22,7 @@ async function serve(io: Io, project: string | undefined): Promise<void> {
     await serveStdio({
       connect: () => openConnection(io, { scope: "agent" }),
       run: runCommand,
+      program: () => selfWords(io.env),
       input: io.stdin,
       output: io.stdout,
       env: io.env,

@@ -1,20 +1,24 @@
 import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
-import { readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Client, ProblemError, unwrap } from "../../server/client.ts";
 import { PolicyTestInput, type PolicyTestResult } from "../../server/policy/schema.ts";
 import { openConnection, scopedClient } from "../connect.ts";
 import { CliError, EXIT, Exit } from "../errors.ts";
-import { readLines } from "../input.ts";
+import { examples } from "../help.ts";
+import { readLines, readNamed } from "../input.ts";
 import type { Io } from "../io.ts";
 import { paint, print, printJson } from "../output.ts";
 import { chooseProject } from "../project.ts";
-import { explain, scoreCard } from "../policy_text.ts";
+import { addReplay } from "../policy/replay.ts";
+import { addSuggest } from "../policy/suggest.ts";
+import { explain, scoreCard } from "../policy/text.ts";
 import { visibleJson, visibleLine } from "../visible.ts";
 
 /** `gate policy`: what the rules say, without doing anything. */
 export function createCommand(io: Io) {
-  const policy = new Command("policy").description("The rules in force.");
+  const policy = new Command("policy").description("The rules in force.")
+    .addHelpText("after", examples("gate policy test --command 'rm -rf build'"));
   policy.command("test")
     .description("Ask what policy would say: exit 0 for allow, 1 for ask or deny.")
     .option("--command <line>", "of this command")
@@ -34,6 +38,8 @@ export function createCommand(io: Io) {
       if (result.effect !== "allow") throw new Exit(EXIT.failed);
     });
   addExplain(policy, io);
+  addReplay(policy, io);
+  addSuggest(policy, io);
   addBench(policy, io);
   return policy;
 }
@@ -61,11 +67,12 @@ function addExplain(policy: CommandUnknownOpts, io: Io): void {
 function addBench(policy: CommandUnknownOpts, io: Io): void {
   policy.command("bench")
     .description("Score the command analysis over a corpus: what it stops, what it stops wrongly.")
-    .argument("[file]", "one JSON object a line", "test/corpora/commands.jsonl")
+    .argument("[file]", "one JSON object a line, with command and expect: stop, allow or any")
     .option("--json", "print JSON")
+    .addHelpText("after", BENCH_HELP)
     .action(async (file, { json }) => {
       const { scoreCorpus } = await import("../../server/policy/bench.ts");
-      const card = scoreCorpus(readCorpus(io, file));
+      const card = scoreCorpus(await readCorpus(io, file));
       if (json) return printJson(io, card);
       print(io, scoreCard(card));
     });
@@ -123,15 +130,18 @@ function checkQuestion(question: PolicyTestInput): PolicyTestInput {
   });
 }
 
-function readCorpus(io: Io, file: string): string {
-  try {
-    return readFileSync(resolve(io.cwd, file), "utf8");
-  } catch (cause) {
-    throw new CliError(`Cannot read the corpus "${file}": ${(cause as Error).message}`, {
-      next: "gate policy bench <file with one JSON object a line>",
-    });
-  }
+/** Here, in the sources of gate, there is one to take. */
+const OWN_CORPUS = "test/corpora/commands.jsonl";
+
+async function readCorpus(io: Io, file: string | undefined): Promise<string> {
+  if (file !== undefined) return await readNamed(io, file, BENCH_NEXT);
+  if (existsSync(resolve(io.cwd, OWN_CORPUS))) return await readNamed(io, OWN_CORPUS);
+  const message = "Nothing to score: give a corpus, a file of lines such as " +
+    '{"command": "rm -rf ~", "expect": "stop"} and {"command": "ls", "expect": "allow"}';
+  throw new CliError(message, { next: BENCH_NEXT, exit: EXIT.usage });
 }
+
+const BENCH_NEXT = "gate policy bench my-corpus.jsonl";
 
 function describe(io: Io, result: PolicyTestResult): string {
   const colour = { allow: "green", ask: "yellow", deny: "red" } as const;
@@ -148,6 +158,14 @@ function describe(io: Io, result: PolicyTestResult): string {
   }
   return lines.join("\n");
 }
+
+const BENCH_HELP = `
+Without a file it takes the corpus of gate's own sources, where it is run in them.
+
+Examples:
+  gate policy bench my-corpus.jsonl --json
+  echo '{"command": "rm -rf ~", "expect": "stop"}' > my.jsonl && gate policy bench my.jsonl
+`;
 
 const HELP = `
 Examples:

@@ -6,6 +6,9 @@ import type { Io } from "../io.ts";
 /** `gate scenario …`: the scenario tool, as when it is called by its own name. */
 export function createCommand(io: Io): CommandUnknownOpts {
   return new PassedOn("scenario")
+    .description(
+      "Adversarial test scenarios, as scenario-tool makes and runs them: gate scenario --help.",
+    )
     .argument("[args...]")
     .allowUnknownOption()
     .passThroughOptions()

@@ -2,6 +2,7 @@ import { Command, Option } from "@commander-js/extra-typings";
 import { type Client, unwrap } from "../../server/client.ts";
 import type { Session, SessionDiff, SessionRollbackResult } from "../../server/sessions/schema.ts";
 import { openConnection, scopedClient } from "../connect.ts";
+import { examples } from "../help.ts";
 import type { Io } from "../io.ts";
 import { ago, paint, print, printJson, table } from "../output.ts";
 import { countBetween } from "../parsers.ts";
@@ -10,17 +11,21 @@ import { visibleLine, visibleText } from "../visible.ts";
 
 /** `gate session`: what one connection of an agent did, and its undoing as a whole. */
 export function createCommand(io: Io) {
-  const session = new Command("session").description("What agents did, connection by connection.");
+  const session = new Command("session").description("What agents did, connection by connection.")
+    .addHelpText("after", examples("gate session list", "gate session diff 0199a1b2-…"));
   const add = (name: string, description: string) =>
     session.command(name).description(description)
+      .addHelpText("after", examples(`gate session ${name}${name === "list" ? "" : " 0199a1b2-…"}`))
       .option("--project <id>", "of this project; otherwise of the one of this folder")
       .option("--json", "print JSON");
   add("list", "List sessions, newest first.")
     .option("-n, --limit <count>", "how many, at most 500", countBetween(1, 500), 20)
     .option("--agent <name>", "of this agent")
-    .action(async ({ project, json, limit, agent }) => {
+    .option("--host <platform>", "in this host, such as codex")
+    .option("--client <name>", "of this client, as it names itself")
+    .action(async ({ project, json, limit, ...filters }) => {
       const client = await clientOf(io, project);
-      const query = { limit: String(limit), ...agent && { agent } };
+      const query = { limit: String(limit), ...filters };
       const { items } = await unwrap(client.api.sessions.$get({ query }));
       if (json) printJson(io, items);
       else print(io, items.length ? sessionTable(items) : "There is no session yet.");
@@ -85,7 +90,7 @@ function sessionTable(sessions: Session[]): string {
     session.ended_at === null ? "open" : "ended",
     visibleLine(session.agent).slice(0, 16),
     visibleLine(session.host).slice(0, 16),
-    `${session.action_count} actions, ${session.pending_count} held`,
+    `${session.action_count} actions, ${session.pending_count} waiting`,
     session.rollback_state === "none" ? "" : `rolled back: ${session.rollback_state}`,
   ]));
 }

@@ -1,4 +1,5 @@
 import { Command } from "@commander-js/extra-typings";
+import type { ActionDetail } from "../../server/actions/schema.ts";
 import { unwrap } from "../../server/client.ts";
 import { findAction, parseIdPrefix } from "../action_id.ts";
 import { actionCard } from "../action_view.ts";
@@ -20,8 +21,16 @@ export function createCommand(io: Io) {
       const detail = await unwrap(client.api.actions[":id"].$get({ param: { id: found.id } }));
       if (json) return printJson(io, detail);
       print(io, actionCard(io, detail, Date.now()));
-      if (detail.status === "pending") {
-        say(io, `\n  gate approve ${found.id}\n  gate reject ${found.id} --reason '…'`);
-      }
+      if (detail.status === "pending") say(io, `\n${waysOn(detail).join("\n")}`);
     });
+}
+
+/** What can be typed next; nothing that is known to be refused. */
+function waysOn({ id, obstacle, base }: ActionDetail): string[] {
+  const rejecting = `  gate reject ${id} --reason '…'`;
+  if (obstacle !== null) return [rejecting];
+  const approving = `  gate approve ${id}`;
+  if (!base) return [approving, rejecting];
+  if (base.rebased) return [`${approving} --rebase`, rejecting];
+  return ["  gate dashboard", rejecting]; // an edit has to see both
 }

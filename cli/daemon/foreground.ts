@@ -7,19 +7,23 @@ import { openHome } from "../../server/runtime/home.ts";
 import { findListener } from "../../server/runtime/processes.ts";
 import { PortTakenError } from "../../server/runtime/serve.ts";
 import { type Gate, startGate } from "../../server/start.ts";
-import { connect, findDaemon } from "../connect.ts";
+import { connect } from "../connect.ts";
 import { CliError } from "../errors.ts";
+import { findDaemon } from "../find_daemon.ts";
 import type { Io, Signal } from "../io.ts";
 import { print, say } from "../output.ts";
 import { type Place, placeOf } from "../place.ts";
 import { createLog, LogFile, logPath } from "./log_file.ts";
 import { createLoginLink } from "./login_link.ts";
+import { visibleJson } from "../visible.ts";
 import { registerWaiting } from "./waiting_roots.ts";
 
 export interface ForegroundOptions {
   auth: "token" | "none";
   /** Started by another process of ours: nobody reads what it prints. */
   detached: boolean;
+  /** Writes each line of the log to standard error, too: for whoever keeps that. */
+  print_log?: boolean;
 }
 
 /** Is the daemon until a signal ends it. Ends at once, and well, when one runs already. */
@@ -27,11 +31,15 @@ export async function runDaemon(io: Io, options: ForegroundOptions): Promise<voi
   const place = placeOf(io);
   openHome(place.home);
   const file = new LogFile(logPath(place.home));
-  const log = createLog(file, Date.now);
+  const kept = createLog(file, Date.now);
+  const log: typeof kept = (level, message, fields) => {
+    kept(level, message, fields);
+    if (options.print_log) say(io, visibleJson({ level, message, ...fields }, 0));
+  };
   const environment: Environment = { home: place.home, now: Date.now, id: v7, log };
   io.onFault((error) => log("error", "fault", { error: String((error as Error)?.stack ?? error) }));
   const gate = await open(environment, place, options);
-  if (!gate) return announceOther(io);
+  if (!gate) return announceOther(io, options);
   log("info", "started", { version: VERSION, pid: io.pid, port: gate.port });
   const ended = untilEnded(io, options, file);
   const watch = setInterval(() => existsSync(place.home) || ended.end(), HOME_LOOK_MS);
@@ -78,8 +86,9 @@ async function announce(io: Io, gate: Gate, { auth }: ForegroundOptions): Promis
   );
 }
 
-async function announceOther(io: Io): Promise<void> {
+async function announceOther(io: Io, { detached }: ForegroundOptions): Promise<void> {
   print(io, "The daemon is already running.");
+  if (detached) return;
   const link = await createLoginLink(await connect(io, { scope: "reviewer", start: false }));
   print(io, `Dashboard: ${link}`);
 }

@@ -11,8 +11,10 @@ import { releaseTurn, takeTurn } from "./turn.ts";
 export interface Launching<T> {
   place: Place;
   around: Pick<Io, "env" | "pid">;
-  /** Answers as soon as a daemon can be reached. */
+  /** Answers as soon as a daemon of this version or a newer one can be reached. */
   find: () => Promise<T | null>;
+  /** Ends an older daemon; nobody else starts one meanwhile. */
+  clear: () => Promise<unknown>;
   /** Further arguments of `gate daemon run`. */
   args: string[];
 }
@@ -26,21 +28,26 @@ const LONGEST_PAUSE_MS = 200;
  * one starts it and the others wait for it. @throws CliError with what the daemon said
  */
 export async function launchDaemon<T>(launching: Launching<T>): Promise<T> {
-  const { place, around, find } = launching;
+  const { place, around, find, clear } = launching;
   openHome(place.home);
   const deadline = Date.now() + DEADLINE_MS;
   let child: Child | null = null;
+  let hasTurn = false;
   try {
     for (let pause = FIRST_PAUSE_MS; Date.now() < deadline; pause *= 1.3) {
       const found = await find();
       if (found) return found;
       if (child?.failure()) break;
-      child ??= takeTurn(place.home, around.pid) ? startChild(launching) : null;
+      if (!child && takeTurn(place.home, around.pid)) {
+        hasTurn = true;
+        await clear();
+        child = startChild(launching);
+      }
       await rest(Math.min(pause, LONGEST_PAUSE_MS));
     }
     throw notStarted(place, child?.failure() ?? null);
   } finally {
-    if (child) releaseTurn(place.home);
+    if (hasTurn) releaseTurn(place.home);
     child?.forget();
   }
 }
@@ -58,7 +65,8 @@ interface Child {
 function startChild({ place, around, args }: Launching<unknown>): Child {
   const self = selfCommand();
   const output = join(place.home, "logs", `start-${around.pid}.txt`);
-  const fd = openSync(output, "w", 0o600);
+  rmSync(output, { force: true });
+  const fd = openSync(output, "wx", 0o600);
   let ended: number | null = null;
   const child = spawn(self.command, [...self.args, "daemon", "run", ...args], {
     detached: true,

@@ -2,18 +2,21 @@ import { readToken } from "../../server/auth/tokens.ts";
 import { createClient, unwrap } from "../../server/client.ts";
 import { VERSION } from "../../server/constants.ts";
 import type { DaemonStatus } from "../../server/global/schema.ts";
-import { ensureDaemon, findDaemon, type Reached } from "../connect.ts";
+import { ensureDaemon } from "../connect.ts";
 import { CliError } from "../errors.ts";
+import { findDaemon, type Reached } from "../find_daemon.ts";
 import type { Io } from "../io.ts";
-import { print, say } from "../output.ts";
+import { print, printJson, say } from "../output.ts";
 import { type Place, placeOf } from "../place.ts";
 import { askToGiveWay, isOwnServer } from "../project_server/own_server.ts";
 import { withSpinner } from "../spinner.ts";
+import { isOlder } from "./older.ts";
 import { stopDaemon } from "./stop.ts";
 
 export interface StartDaemonOptions {
   auth: "token" | "none";
   foreground: boolean;
+  json?: boolean;
 }
 
 /** Sees to it that a daemon of this version or a newer one runs. */
@@ -26,25 +29,25 @@ export async function startDaemon(io: Io, options: StartDaemonOptions): Promise<
     await giveWay(io, place, status.pid);
     status = null;
   }
-  if (status && compareVersions(status.version, VERSION) < 0) {
-    say(io, `Replacing the running daemon ${status.version} by ${VERSION}.`);
-    // Another start may have replaced it meanwhile: the new one stays.
-    const { pid } = status;
-    await withSpinner(io, "Waiting for the older daemon to end", () => stopDaemon(place, pid));
-  } else if (status && !options.foreground) return report(io, status, "already runs");
+  const isOld = status !== null && isOlder(status.version, VERSION);
+  if (isOld) say(io, `Replacing the running daemon ${status!.version} by ${VERSION}.`);
+  else if (status && !options.foreground) return report(io, status, options, false);
   if (options.foreground) {
+    // Another start may have replaced it meanwhile: the new one stays.
+    if (isOld) await stopDaemon(place, status!.pid);
     const { runDaemon } = await import("./foreground.ts");
     return await runDaemon(io, { auth: options.auth, detached: false });
   }
   const started = await withSpinner(
     io,
-    "Starting the daemon",
+    isOld ? "Waiting for the older daemon to end" : "Starting the daemon",
     () => ensureDaemon(io, ["--auth", options.auth]),
   );
-  report(io, await statusOf(io, started), "runs");
+  report(io, await statusOf(io, started), options, true);
 }
 
-async function giveWay(io: Io, place: Place, pid: number): Promise<void> {
+/** Has the server of `gate start` hand its ledger over. @throws CliError when it does not */
+export async function giveWay(io: Io, place: Place, pid: number): Promise<void> {
   askToGiveWay(place.home);
   const deadline = Date.now() + GIVE_WAY_MS;
   await withSpinner(io, "Waiting for gate start to hand its ledger over", async () => {
@@ -66,18 +69,14 @@ async function statusOf(io: Io, reached: Reached): Promise<DaemonStatus> {
   return await unwrap(createClient({ ...reached, token }).api.daemon.status.$get());
 }
 
-function report(io: Io, status: DaemonStatus, how: string): void {
-  print(io, `gate ${status.version} ${how}: http://localhost:${status.port} (pid ${status.pid})`);
+function report(
+  io: Io,
+  { version, port, pid }: DaemonStatus,
+  { json }: StartDaemonOptions,
+  started: boolean,
+): void {
+  const url = `http://localhost:${port}`;
+  if (json) return printJson(io, { started, version, port, pid, url });
+  print(io, `gate ${version} ${started ? "runs" : "already runs"}: ${url} (pid ${pid})`);
   say(io, "  gate dashboard opens it; gate daemon stop ends it");
-}
-
-/** Below 0 when `a` is the older release. */
-function compareVersions(a: string, b: string): number {
-  const numbers = (version: string) => version.split(/[.+-]/, 3).map(Number);
-  const [first, second] = [numbers(a), numbers(b)];
-  for (let i = 0; i < 3; i++) {
-    const difference = (first[i] || 0) - (second[i] || 0);
-    if (difference !== 0) return difference;
-  }
-  return 0;
 }

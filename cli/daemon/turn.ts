@@ -1,6 +1,9 @@
-import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { identify, isSameProcess, type ProcessIdentity } from "../../server/runtime/processes.ts";
+import { readSmallFile } from "../../server/runtime/small_file.ts";
+
+const MAX_BYTES = 4 * 1024;
 
 /**
  * Takes the turn to start the daemon; false while another live process has it. It only spares
@@ -26,7 +29,7 @@ export function releaseTurn(home: string): void {
 
 function isHeld(path: string): boolean {
   try {
-    return isSameProcess(JSON.parse(readFileSync(path, "utf8")) as ProcessIdentity);
+    return isSameProcess(JSON.parse(readSmallFile(path, MAX_BYTES)) as ProcessIdentity);
   } catch (error) {
     // Just created, and its writer has not come to writing yet.
     return error instanceof SyntaxError && Date.now() - statSync(path).mtimeMs < 2_000;

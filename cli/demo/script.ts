@@ -100,7 +100,7 @@ async function waitForHeld(stage: Stage): Promise<Action> {
   const deadline = Date.now() + HOLD_DEADLINE_MS;
   while (Date.now() < deadline) {
     const { client } = stage.reviewer;
-    const { items } = await unwrap(client.api.global.approvals.pending.$get());
+    const { items } = await unwrap(client.api.global.approvals.pending.$get({ query: {} }));
     if (items[0]) return items[0];
     await new Promise((resolve) => setTimeout(resolve, 20));
   }

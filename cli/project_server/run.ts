@@ -7,7 +7,7 @@ import { openHome } from "../../server/runtime/home.ts";
 import { findListener } from "../../server/runtime/processes.ts";
 import { PortTakenError } from "../../server/runtime/serve.ts";
 import { startGate } from "../../server/start.ts";
-import { findDaemon, type Reached } from "../connect.ts";
+import { findDaemon, type Reached } from "../find_daemon.ts";
 import { createLog, LogFile, logPath } from "../daemon/log_file.ts";
 import { CliError } from "../errors.ts";
 import type { Io, Signal } from "../io.ts";

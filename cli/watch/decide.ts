@@ -5,6 +5,7 @@ import { actionCard } from "../action_view.ts";
 import { type Connection, scopedClient } from "../connect.ts";
 import type { Io } from "../io.ts";
 import { paint, print } from "../output.ts";
+import { visibleLine } from "../visible.ts";
 import { type QueueOptions, watchHeld } from "./queue.ts";
 
 /** Shows what is held, one after the other, and asks what shall become of it. */
@@ -67,7 +68,12 @@ const QUESTION = {
 /** Somebody else may have been quicker: that is said, and the queue goes on. */
 async function tell(io: Io, answer: Parameters<typeof unwrap<Action>>[0]): Promise<void> {
   try {
-    print(io, `${paint(io, "green", "✓")} ${(await unwrap(answer)).status}`);
+    const action = await unwrap(answer);
+    if (action.execution !== "failed") {
+      return print(io, `${paint(io, "green", "✓")} ${action.status}`);
+    }
+    const why = visibleLine(action.error ?? "nobody knows why");
+    print(io, `${paint(io, "red", "✗")} approved, but carrying it out failed: ${why}`);
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
     print(io, `${paint(io, "red", "✗")} ${error.problem.detail}`);

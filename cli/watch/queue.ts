@@ -52,7 +52,7 @@ function hear<T>(events: AsyncIterator<T>): Promise<IteratorResult<T>> {
 }
 
 async function listHeld({ client }: Connection, project: string | null): Promise<Action[]> {
-  const { items } = await unwrap(client.api.global.approvals.pending.$get());
+  const { items } = await unwrap(client.api.global.approvals.pending.$get({ query: {} }));
   const wanted = items.filter((action) => !project || action.project_id === project);
   // Ids begin with their time: the oldest comes first.
   return wanted.sort((a, b) => a.id < b.id ? -1 : 1);

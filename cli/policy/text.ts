@@ -1,8 +1,8 @@
-import type { ScoreCard } from "../server/policy/bench.ts";
-import type { PolicyTestResult } from "../server/policy/schema.ts";
-import type { Io } from "./io.ts";
-import { paint, table } from "./output.ts";
-import { visibleLine } from "./visible.ts";
+import type { ScoreCard } from "../../server/policy/bench.ts";
+import type { PolicyTestResult } from "../../server/policy/schema.ts";
+import type { Io } from "../io.ts";
+import { paint, table } from "../output.ts";
+import { visibleLine } from "../visible.ts";
 
 const COLOURS = { allow: "green", ask: "yellow", deny: "red" } as const;
 
@@ -11,13 +11,14 @@ const SHOWN = 8;
 
 /** Why a question was answered as it was: the command with the part that decided underlined. */
 export function explain(io: Io, command: string | null, result: PolicyTestResult): string {
-  const { effect, reason, rule, alternative, matched, analysis } = result;
+  const { effect, reason, rule, alternative, matched, analysis, grant_id } = result;
   const lines = [`${paint(io, COLOURS[effect], effect)}: ${visibleLine(reason)}`];
   if (command !== null) {
     lines.push("", ...underline(command, result.span ?? analysis?.unresolved[0]));
   }
   lines.push("");
-  lines.push(rule ? `rule     ${ruleText(rule)}` : "rule     none; the default holds");
+  const none = grant_id === undefined ? "none; the default holds" : `none; grant ${grant_id} holds`;
+  lines.push(`rule     ${rule ? ruleText(rule) : none}`);
   if (alternative) lines.push(`instead  ${visibleLine(alternative)}`);
   const others = matched.slice(1);
   for (const other of others.slice(0, SHOWN)) lines.push(`also     ${ruleText(other)}`);

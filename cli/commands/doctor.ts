@@ -1,0 +1,75 @@
+import { Command, Option } from "@commander-js/extra-typings";
+import { VERSION } from "../../server/constants.ts";
+import { checkDatabases } from "../../server/integrity.ts";
+import { runChecks } from "../doctor/checks.ts";
+import { examine } from "../doctor/patient.ts";
+import type { DoctorReport, Finding } from "../doctor/schema.ts";
+import { EXIT, Exit } from "../errors.ts";
+import { examples } from "../help.ts";
+import type { Io } from "../io.ts";
+import { count, paint, print, printJson, say } from "../output.ts";
+import { placeOf } from "../place.ts";
+import { withSpinner } from "../spinner.ts";
+import { visibleLine } from "../visible.ts";
+
+/** `gate doctor`: what is not as it should be on this machine, and what mends it. */
+export function createCommand(io: Io) {
+  return new Command("doctor")
+    .description("Look for what is not as it should be, and name the command that mends it.")
+    .option("--prove", "have each registered entry act once, and find that in the ledger")
+    .option("--json", "print JSON")
+    .addOption(new Option("--check-databases").hideHelp())
+    .addHelpText("after", HELP)
+    .action(async ({ prove, json, checkDatabases: isChild }) => {
+      if (isChild) return printFaults(io);
+      const findings = await withSpinner(io, "Looking", async () => runChecks(await examine(io)));
+      if (prove) findings.push(...await proveAll(io));
+      const ok = findings.every(({ level }) => level !== "problem");
+      const report: DoctorReport = { ok, version: VERSION, findings };
+      if (json) printJson(io, report);
+      else show(io, report);
+      if (!ok) throw new Exit(EXIT.failed);
+    });
+}
+
+async function proveAll(io: Io): Promise<Finding[]> {
+  const { prove } = await import("../doctor/prove.ts");
+  return await prove(await examine(io), (line) => say(io, line));
+}
+
+/** What the process of its own answers that reads the databases. */
+function printFaults(io: Io): void {
+  for (const checked of checkDatabases(placeOf(io).home)) print(io, JSON.stringify(checked));
+}
+
+const MARKS = {
+  ok: ["green", "✓"],
+  warning: ["yellow", "!"],
+  problem: ["red", "✗"],
+} as const;
+
+function show(io: Io, { findings }: DoctorReport): void {
+  for (const { check, level, message, fix } of findings) {
+    const [colour, mark] = MARKS[level];
+    print(io, `${paint(io, colour, mark)} ${check.padEnd(12)}  ${visibleLine(message)}`);
+    if (fix !== null) print(io, `                try: ${visibleLine(fix)}`);
+  }
+  const among = (level: Finding["level"]) => findings.filter((one) => one.level === level).length;
+  const problems = among("problem");
+  const warnings = among("warning");
+  print(io);
+  if (problems + warnings === 0) print(io, "Everything is as it should be.");
+  else print(io, `${count(problems, "problem")}, ${count(warnings, "warning")}.`);
+}
+
+const HELP = `
+It starts and changes nothing, but a second process of its own that reads the databases. With
+--prove it starts what the agent hosts would start, and the daemon with it. Exit 1 when something is
+a problem; warnings alone are none.
+${
+  examples(
+    "gate doctor",
+    "gate doctor --prove",
+    "gate doctor --json | jq '.findings[] | select(.fix)'",
+  )
+}`;

@@ -1,0 +1,79 @@
+import { summarize } from "../action_view.ts";
+import { unwrap } from "../../server/client.ts";
+import { type Connection, openConnection, scopedClient } from "../connect.ts";
+import type { Io } from "../io.ts";
+import { visibleLine } from "../visible.ts";
+import type { Candidate } from "./candidates.ts";
+
+type Source = (connection: Connection) => Promise<Candidate[]>;
+
+/** Which values are asked of the daemon, by the option or by the command with its argument. */
+const SOURCES: Record<string, Source> = {
+  "--project": listProjects,
+  "--workspace": listWorkspaces,
+  "approve id": listPending,
+  "reject id": listPending,
+  "show id": listRecent,
+  "rollback id": listRecent,
+  "grant revoke id": listGrants,
+  "project remove id": listProjects,
+  "project trust-override id": listProjects,
+  "workspace show id": listWorkspaces,
+  "workspace start id": listWorkspaces,
+  "workspace remove id": listWorkspaces,
+  "workspace add-project id": listWorkspaces,
+  "workspace remove-project id": listWorkspaces,
+};
+
+const MOST = 50;
+const MOST_PROJECTS = 10;
+
+/** The values of that name as the daemon knows them; none when it does not run, null for others. */
+export async function askDaemonFor(io: Io, name: string): Promise<Candidate[] | null> {
+  const source = SOURCES[name];
+  if (!source) return null;
+  try {
+    const found = await source(await openConnection(io, { scope: "viewer", start: false }));
+    // What goes into a command line is nothing but an id, whoever made it up.
+    return found.filter(({ value }) => /^[A-Za-z0-9][\w.-]*$/.test(value))
+      .map(({ value, description }) => ({ value, description: visibleLine(description) }));
+  } catch {
+    return [];
+  }
+}
+
+async function listProjects({ client }: Connection): Promise<Candidate[]> {
+  const { items } = await unwrap(client.api.hub.projects.$get());
+  return items.map(({ id, roots }) => ({ value: id, description: roots[0] ?? "" }));
+}
+
+async function listWorkspaces({ client }: Connection): Promise<Candidate[]> {
+  const { items } = await unwrap(client.api.workspaces.$get());
+  return items.map(({ id, name }) => ({ value: id, description: name }));
+}
+
+async function listPending({ client }: Connection): Promise<Candidate[]> {
+  const { items } = await unwrap(client.api.global.approvals.pending.$get({ query: {} }));
+  return items.slice(0, MOST).map((action) => ({
+    value: action.id,
+    description: summarize(action),
+  }));
+}
+
+async function listRecent({ client }: Connection): Promise<Candidate[]> {
+  const query = { limit: String(MOST) };
+  const { items } = await unwrap(client.api.global.actions.$get({ query }));
+  return items.map((action) => ({ value: action.id, description: summarize(action) }));
+}
+
+async function listGrants(connection: Connection): Promise<Candidate[]> {
+  const projects = (await listProjects(connection)).slice(0, MOST_PROJECTS);
+  const query = { state: "live" as const, limit: String(MOST) };
+  const lists = await Promise.all(
+    projects.map(({ value }) => unwrap(scopedClient(connection, value).api.grants.$get({ query }))),
+  );
+  return lists.flatMap(({ items }) => items).map(({ id, pattern, command, path, tool }) => ({
+    value: id,
+    description: pattern ?? command ?? path ?? tool,
+  }));
+}

@@ -1,0 +1,45 @@
+import { existsSync, lstatSync, readdirSync, statSync } from "node:fs";
+import { platform, userInfo } from "node:os";
+import { join } from "node:path";
+import type { Findings, Patient } from "./patient.ts";
+
+/** The data folder: there, ours, and nobody else's business. */
+export function checkHome({ place: { home } }: Patient, found: Findings): void {
+  const stats = statSync(home, { throwIfNoEntry: false });
+  if (!stats) return found.ok(`${home} is made at the first start`);
+  if (!stats.isDirectory()) {
+    return found.fail(`${home} is not a folder`, `mv "${home}" "${home}.old"`);
+  }
+  if (platform() === "win32") return found.ok(home);
+  for (const folder of [home, ...foldersIn(home)]) checkFolder(folder, found);
+  if (found.list.length === 0) found.ok(`${home} is yours alone`);
+}
+
+function foldersIn(home: string): string[] {
+  return ["keys", "logs", "projects", "run", "tokens"].map((name) => join(home, name))
+    .filter((folder) => existsSync(folder));
+}
+
+function checkFolder(folder: string, found: Findings): void {
+  const { uid, mode } = statSync(folder);
+  if (uid !== userInfo().uid) {
+    found.fail(`user ${uid} owns ${folder}, not you`, `sudo chown -R "$USER" "${folder}"`);
+  } else if (mode & 0o022) found.fail(`others may write to ${folder}`, `chmod 700 "${folder}"`);
+  else if (mode & 0o055) found.warn(`others may look into ${folder}`, `chmod 700 "${folder}"`);
+}
+
+/** Tokens and keys: whoever can read them can decide. */
+export function checkSecrets({ place: { home } }: Patient, found: Findings): void {
+  const files = ["tokens", "keys"].map((name) => join(home, name))
+    .filter((folder) => existsSync(folder))
+    .flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)));
+  for (const file of files) {
+    const stats = lstatSync(file);
+    if (!stats.isFile()) found.fail(`${file} is no plain file`, `rm "${file}"`);
+    else if (platform() !== "win32" && stats.mode & 0o077) {
+      found.fail(`others may read ${file}`, `chmod 600 "${file}"`);
+    }
+  }
+  if (found.list.length > 0) return;
+  found.ok(files.length > 0 ? "nobody else can read them" : "made at the first start");
+}

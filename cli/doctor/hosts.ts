@@ -1,0 +1,74 @@
+import { accessSync, constants, existsSync } from "node:fs";
+import { isAbsolute } from "node:path";
+import { CliError } from "../errors.ts";
+import { findCandidates, planCleanup } from "../hosts/cleanup.ts";
+import { openConfig } from "../hosts/edit/config_file.ts";
+import { valueAt } from "../hosts/edit/text_editor.ts";
+import type { Host } from "../hosts/host.ts";
+import { filesInUse, HOSTS } from "../hosts/hosts.ts";
+import { findProgram } from "../hosts/machine.ts";
+import { launchOf, SERVER_NAME, wordsOf } from "../hosts/ours.ts";
+import { planRegistration } from "../hosts/registration.ts";
+import type { Findings, Patient } from "./patient.ts";
+
+/** The entries of the agent hosts that are on this machine. */
+export function checkHosts(patient: Patient, found: Findings): void {
+  const files = HOSTS.flatMap((host) =>
+    filesInUse(host, patient.machine).map((path) => ({ host, path }))
+  );
+  for (const { host, path } of files) {
+    try {
+      checkEntry(patient, found, host, path);
+    } catch (error) {
+      const next = error instanceof CliError ? error.next : null;
+      found.fail(`${host.name}: ${(error as Error).message}`, next ?? setUp(host));
+    }
+  }
+  if (files.length === 0) found.warn("no agent host was found", "gate global-setup --host <id>");
+}
+
+function checkEntry(patient: Patient, found: Findings, host: Host, path: string): void {
+  const { machine, place } = patient;
+  const lost = lostProgram(patient, knownEntry(host, path));
+  const { outcome } = planRegistration(host, path, launchOf(machine, place));
+  if (lost !== null) found.fail(`${host.name} starts ${lost}, which is not there`, setUp(host));
+  else if (outcome === "added") found.warn(`${host.name} does not know gate`, setUp(host));
+  else if (outcome === "updated") {
+    found.warn(`${host.name} starts gate otherwise than this gate would: ${path}`, setUp(host));
+  } else found.ok(`${host.name} starts this gate`);
+}
+
+/** The entry of the host's file as it is now. @throws CliError where it cannot be read */
+export function knownEntry(host: Host, path: string): unknown {
+  const text = existsSync(path) ? openConfig(path).text ?? "" : "";
+  return valueAt(host.editor.read(text, path), [...host.servers, SERVER_NAME]);
+}
+
+function lostProgram({ machine }: Patient, entry: unknown): string | null {
+  const [program] = wordsOf(entry);
+  if (program === undefined) return null;
+  if (!isAbsolute(program)) return findProgram(machine, program) === null ? program : null;
+  try {
+    accessSync(program, constants.X_OK);
+    return null;
+  } catch {
+    return program;
+  }
+}
+
+/** Entries that served a single project each. */
+export function checkOldEntries({ machine, roots }: Patient, found: Findings): void {
+  const names = findCandidates(machine, roots).flatMap((candidate) => {
+    try {
+      return planCleanup(candidate).removed.map(({ name }) => `${name} of ${candidate.host.name}`);
+    } catch {
+      return []; // a file that cannot be read has been told already
+    }
+  });
+  found.warnAll(names, "entries of single projects", "gate cleanup-mcp");
+  if (names.length === 0) found.ok("none is left");
+}
+
+function setUp(host: Host): string {
+  return `gate global-setup --host ${host.id}`;
+}

@@ -1,0 +1,31 @@
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { z } from "zod";
+import { selfCommand } from "../../server/runtime/self.ts";
+import { readLines } from "../input.ts";
+import type { Findings, Patient } from "./patient.ts";
+
+const Checked = z.object({ path: z.string(), fault: z.string().nullable() });
+
+/** Every database, from end to end, in a process of its own. */
+export async function checkLedgers({ io, place }: Patient, found: Findings): Promise<void> {
+  if (!existsSync(place.home)) return found.ok("there is none yet");
+  const { command, args } = selfCommand();
+  const child = spawn(command, [...args, "doctor", "--check-databases"], {
+    env: { ...io.env, GATE_HOME: place.home } as NodeJS.ProcessEnv,
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const ended = new Promise<number | null>((resolve) => {
+    child.on("error", () => resolve(null));
+    child.on("close", resolve);
+  });
+  let count = 0;
+  for await (const line of readLines(child.stdout)) {
+    const { path, fault } = Checked.parse(JSON.parse(line));
+    count++;
+    if (fault !== null) found.fail(`${path} is damaged: ${fault}`, "gate daemon restart");
+  }
+  const code = await ended;
+  if (code !== 0) found.fail(`they could not be checked (exit ${code})`, "gate daemon logs");
+  if (found.list.length === 0) found.ok(count === 1 ? "1 database is sound" : `${count} are sound`);
+}

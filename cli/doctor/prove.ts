@@ -1,0 +1,147 @@
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+// The SDK's types resolve only for a few of its paths, hence the hints.
+// @ts-types="@modelcontextprotocol/sdk/client"
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+// @ts-types="@modelcontextprotocol/sdk/client/stdio"
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { unwrap } from "../../server/client.ts";
+import { VERSION } from "../../server/constants.ts";
+import { openConnection } from "../connect.ts";
+import { isRecord } from "../hosts/edit/text_editor.ts";
+import type { Host } from "../hosts/host.ts";
+import { filesInUse, HOSTS } from "../hosts/hosts.ts";
+import { isOurs, wordsOf } from "../hosts/ours.ts";
+import type { Io } from "../io.ts";
+import { CONFIG_FILE } from "../project.ts";
+import { installedHooks } from "./hooks.ts";
+import { knownEntry } from "./hosts.ts";
+import { Findings, type Patient } from "./patient.ts";
+import { proveHook } from "./prove_hook.ts";
+import type { Finding } from "./schema.ts";
+import { withdraw } from "./withdraw.ts";
+
+const PROOF = "proof";
+const TIMEOUT_MS = 60_000;
+
+/** An entry as a host's file has it. */
+interface Entry {
+  host: Host;
+  path: string;
+  words: string[];
+  env: Record<string, string>;
+}
+
+/**
+ * Starts each registered entry as its host would, has it read the project's config, and looks that
+ * up in the ledger: what is found there went through the gate.
+ */
+export async function prove(patient: Patient, say: (line: string) => void): Promise<Finding[]> {
+  const found = new Findings(PROOF);
+  const root = patient.roots.find((one) => existsSync(join(one, CONFIG_FILE)));
+  const entries = installedEntries(patient);
+  if (root === undefined) found.fail("there is no project to try it in", "gate init");
+  else if (entries.length === 0) found.fail("no host has an entry of gate", "gate global-setup");
+  else {
+    say(`Each entry is started as its host would, and with it the daemon; in ${root} it reads`);
+    say(
+      `${CONFIG_FILE} once. Each hook is asked about a command that does nothing, and is not run.`,
+    );
+    say("All of that stays in the ledger; nothing else is touched.");
+    const { io } = patient;
+    const proofs = [
+      ...entries.map((entry) => (found: Findings) => proveEntry(io, entry, { root, found })),
+      ...installedHooks(patient).map((hook) => (found: Findings) =>
+        proveHook(io, hook, { root, found })
+      ),
+    ];
+    const all = await Promise.all(proofs.map(async (attempt) => {
+      const own = new Findings(PROOF);
+      await attempt(own);
+      return own.list;
+    }));
+    return all.flat();
+  }
+  return found.list;
+}
+
+/** What the hosts would start, by their own files. */
+function installedEntries({ machine }: Patient): Entry[] {
+  return HOSTS.flatMap((host) => filesInUse(host, machine).map((path) => ({ host, path })))
+    .flatMap(({ host, path }): Entry[] => {
+      try {
+        const entry = knownEntry(host, path);
+        if (!isOurs(entry)) return [];
+        const { env_key } = host.entry({ command: "", args: [], env: {} });
+        const env = (entry as Record<string, unknown>)[env_key];
+        return [{ host, path, words: wordsOf(entry), env: isRecord(env) ? textsOf(env) : {} }];
+      } catch {
+        return []; // a file that cannot be read is told by the checks
+      }
+    });
+}
+
+async function proveEntry(
+  io: Io,
+  entry: Entry,
+  { root, found }: { root: string; found: Findings },
+): Promise<void> {
+  const name = `gate-doctor-${randomUUID().slice(0, 8)}`;
+  const again = `gate global-setup --host ${entry.host.id}`;
+  try {
+    const id = await sendCanary(io, entry, { root, name });
+    const action = await findInLedger(io, id, name);
+    if (action === null) {
+      found.fail(`${entry.host.name} works, but another gate than this one answered it`, again);
+    } else found.ok(`${entry.host.name}: seen in the ledger as ${id} (${action})`);
+  } catch (error) {
+    found.fail(`${entry.host.name} cannot use gate: ${(error as Error).message}`, again);
+  }
+}
+
+/** Calls a tool as an agent of that host would; answers the id of what was recorded. */
+async function sendCanary(
+  io: Io,
+  { words, env }: Entry,
+  { root, name }: { root: string; name: string },
+): Promise<string> {
+  const [command = "", ...args] = words;
+  const transport = new StdioClientTransport({
+    command,
+    args,
+    env: { ...textsOf(io.env), ...env },
+    cwd: root,
+    stderr: "ignore",
+  });
+  const client = new Client({ name, version: VERSION });
+  try {
+    await client.connect(transport, { timeout: TIMEOUT_MS });
+    const call = { name: "read_file", arguments: { path: CONFIG_FILE, wait_ms: 0 } };
+    const answer = await client.callTool(call, undefined, { timeout: TIMEOUT_MS });
+    const { action_id } = (answer.structuredContent ?? {}) as { action_id?: unknown };
+    if (typeof action_id === "string") return action_id;
+    throw new Error(`its answer names no action: ${JSON.stringify(answer.content).slice(0, 200)}`);
+  } finally {
+    await client.close();
+  }
+}
+
+/** Where the canary stands in this home's ledger; null when it is not there. */
+async function findInLedger(io: Io, id: string, agent: string): Promise<string | null> {
+  const connection = await openConnection(io, { scope: "viewer", start: false });
+  const { items } = await unwrap(
+    connection.client.api.global.actions.$get({ query: { agent, limit: "1" } }),
+  );
+  const action = items.find((item) => item.id === id);
+  if (!action) return null;
+  if (action.status === "pending") await withdraw(io, action);
+  return action.status === "pending" ? "held, and withdrawn" : action.status;
+}
+
+function textsOf(record: Record<string, unknown>): Record<string, string> {
+  const entries = Object.entries(record);
+  return Object.fromEntries(
+    entries.filter((pair): pair is [string, string] => typeof pair[1] === "string"),
+  );
+}

@@ -1,0 +1,52 @@
+import { existsSync, statfsSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { logPath } from "../daemon/log_file.ts";
+import type { Findings, Patient } from "./patient.ts";
+
+const MIB = 1024 * 1024;
+
+/** Room for the ledgers, on a disk of this machine. */
+export function checkDisk({ place: { home } }: Patient, found: Findings): void {
+  let folder = home;
+  while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);
+  const { bavail, bsize, type } = statfsSync(folder);
+  const free = Number(bavail) * Number(bsize) / MIB;
+  const said = free < 1024 ? `${Math.floor(free)} MiB` : `${(free / 1024).toFixed(1)} GiB`;
+  const fix = `make room on the disk of ${folder}`;
+  if (free < 100) found.fail(`only ${said} are free: what agents do can soon not be recorded`, fix);
+  else if (free < 1024) found.warn(`only ${said} are free`, fix);
+  else found.ok(`${said} are free`);
+  const network = NETWORK[Number(type)];
+  if (network === undefined) return;
+  found.fail(
+    `${home} is on ${network}, where a ledger is not safe`,
+    "set GATE_HOME to a folder on a disk of this machine",
+  );
+}
+
+/** What Linux calls the file systems of other machines, on which SQLite's log cannot be shared. */
+const NETWORK: Record<number, string> = {
+  0x6969: "NFS",
+  0x517b: "SMB",
+  0xff534d42: "CIFS",
+  0xfe534d42: "SMB 2",
+  0x5346414f: "AFS",
+};
+
+const TOLERANCE_MS = 60_000;
+
+/** The clock: nothing recorded may lie in the future. */
+export function checkClock({ daemon, place, now }: Patient, found: Findings): void {
+  const log = statSync(logPath(place.home), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const recorded = (daemon?.projects ?? []).map(({ last_activity_at }) => last_activity_at)
+    .concat(daemon?.started_at ?? null)
+    .flatMap((at) => at === null ? [] : [Date.parse(at)]);
+  const latest = Math.max(log, ...recorded);
+  const said = new Date(now).toISOString();
+  const fix = "set this machine's clock, then gate daemon restart";
+  if (now < Date.UTC(2026, 0)) found.fail(`it says ${said}, which is long over`, fix);
+  else if (latest > now + TOLERANCE_MS) {
+    const recordedAt = new Date(latest).toISOString();
+    found.fail(`it says ${said}, but something was recorded at ${recordedAt}`, fix);
+  } else found.ok(said);
+}

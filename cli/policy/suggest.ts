@@ -1,0 +1,115 @@
+import type { CommandUnknownOpts } from "@commander-js/extra-typings";
+import { type Client, unwrap } from "../../server/client.ts";
+import type { PolicySuggestions } from "../../server/policy/history/schema.ts";
+import type { Policies } from "../../server/policy/schema.ts";
+import { openConnection, scopedClient } from "../connect.ts";
+import { isConfirmed } from "../confirm.ts";
+import { CliError, EXIT, Exit } from "../errors.ts";
+import { type Io, isInteractive } from "../io.ts";
+import { count, paint, print, printJson, say } from "../output.ts";
+import { chooseProject } from "../project.ts";
+import { withSpinner } from "../spinner.ts";
+import { visibleJson, visibleLine } from "../visible.ts";
+import { readSince } from "./since.ts";
+
+/** `gate policy suggest`: rules for what people always approved. */
+export function addSuggest(policy: CommandUnknownOpts, io: Io): void {
+  policy.command("suggest")
+    .description("Suggest allow rules for what people always approved, scored on their history.")
+    .option("--since <time>", "how far back: 12h, 30d, 2w or a date", "30d")
+    .option("--apply", "write them into the project's config, after a question")
+    .option("--yes", "with --apply: do not ask")
+    .option("--project <id>", "of this project; otherwise of the one of this folder")
+    .option("--json", "print JSON")
+    .addHelpText("after", HELP)
+    .action(async ({ since, apply, yes, project, json }) => {
+      if (apply && !yes && !isInteractive(io)) throw unasked();
+      const connection = await openConnection(io, { scope: "reviewer" });
+      const client = scopedClient(
+        connection,
+        await chooseProject(io, connection.client, project),
+      );
+      const body = { since: readSince(since, Date.now()) };
+      const found = await withSpinner(
+        io,
+        "Scoring rules on the history",
+        () => unwrap(client.api.policy.suggest.$post({ json: body })),
+      );
+      if (json) printJson(io, found);
+      else print(io, describe(io, found));
+      if (apply && found.suggestions.length > 0) await write(io, client, { found, yes });
+    });
+}
+
+function unasked(): CliError {
+  return new CliError("Nobody can be asked here: --apply without a terminal needs --yes", {
+    next: "gate policy suggest --apply --yes",
+    exit: EXIT.usage,
+  });
+}
+
+async function write(
+  io: Io,
+  client: Client,
+  { found, yes }: { found: PolicySuggestions; yes: boolean | undefined },
+): Promise<void> {
+  const { config, etag } = await unwrap(client.api.config.$get());
+  if (
+    !yes &&
+    !await isConfirmed(io, `Write these rules into the config (${found.suggestions.length})?`)
+  ) {
+    throw new Exit(EXIT.failed);
+  }
+  const json = toPolicies(found, config.policies ?? {});
+  await unwrap(client.api.config.policies.$put({ json }, { headers: { "If-Match": etag } }));
+  say(io, `Written: ${Object.keys(json).join(", ")}. gate policy replay shows what it changes.`);
+}
+
+/** The lists with the suggestions behind what stands there already. */
+function toPolicies({ suggestions }: PolicySuggestions, old: Policies): Policies {
+  const policies: Policies = {};
+  for (const { list, entry } of suggestions) {
+    policies[list] = [...policies[list] ?? old[list] ?? [], entry];
+  }
+  return policies;
+}
+
+function describe(io: Io, found: PolicySuggestions): string {
+  const { asked, approved, rejected, older, newer, prompts_saved, suggestions } = found;
+  const lines = [
+    `A person was asked ${count(asked, "time")}: ${approved} approved, ${rejected} rejected` +
+    (found.truncated ? " (older history was not looked at)" : ""),
+  ];
+  for (const { why, count } of found.unjudged) lines.push(`  not judged: ${count}, ${why}`);
+  if (suggestions.length === 0) {
+    lines.push("No rule is worth suggesting: too little was approved again and again.");
+    return lines.join("\n");
+  }
+  lines.push(
+    `Learned from the older ${older}; of the newer ${newer} these would have spared ` +
+      paint(io, "green", count(prompts_saved, "prompt")) +
+      " and let nothing through that was not approved:",
+    "",
+    visibleJson(toPolicies(found, {}), 2),
+    "",
+    ...suggestions.map(({ entry, prompts_saved: saved, learned_from }) =>
+      `  ${saved} of ${newer} spared (learned from ${learned_from})  ${
+        visibleLine(typeof entry === "string" ? entry : entry.pattern)
+      }`
+    ),
+    "",
+    "Paste it into the policies of gate.config.json, or: gate policy suggest --apply",
+  );
+  return lines.join("\n");
+}
+
+const HELP = `
+Rules are learned from the older half of what people were asked and scored on the newer half. None
+is offered that would have let through a single action that nobody approved, that touches files only
+a person may decide about, or that deletes, deploys or runs other programs.
+
+Examples:
+  gate policy suggest --since 30d
+  gate policy suggest --json
+  gate policy suggest --apply
+`;

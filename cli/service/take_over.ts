@@ -1,0 +1,45 @@
+import { readToken } from "../../server/auth/tokens.ts";
+import { createClient, unwrap } from "../../server/client.ts";
+import type { DaemonStatus } from "../../server/global/schema.ts";
+import { giveWay } from "../daemon/start.ts";
+import { stopDaemon } from "../daemon/stop.ts";
+import { CliError } from "../errors.ts";
+import { findDaemon } from "../find_daemon.ts";
+import type { Io } from "../io.ts";
+import { say } from "../output.ts";
+import { placeOf } from "../place.ts";
+import { isOwnServer } from "../project_server/own_server.ts";
+
+const DEADLINE_MS = 30_000;
+const PAUSE_MS = 50;
+
+/** Ends the daemon that runs, so that the service can be it; what it does is finished first. */
+export async function endRunning(io: Io): Promise<void> {
+  const place = placeOf(io);
+  const running = await askDaemon(io);
+  if (running === null) return;
+  if (isOwnServer(place.home, running.pid)) return await giveWay(io, place, running.pid);
+  say(io, `Ending the running daemon (pid ${running.pid}): the service takes its place.`);
+  await stopDaemon(place, running.pid);
+}
+
+/** The daemon's word on itself, or null when none answers. */
+export async function askDaemon(io: Io): Promise<DaemonStatus | null> {
+  const place = placeOf(io);
+  const reached = await findDaemon(place);
+  if (reached === null) return null;
+  const client = createClient({ ...reached, token: await readToken(place.home, "viewer") });
+  return await unwrap(client.api.daemon.status.$get());
+}
+
+/** The daemon that the service has started. @throws CliError when none comes up */
+export async function waitForDaemon(io: Io): Promise<DaemonStatus> {
+  for (const deadline = Date.now() + DEADLINE_MS; Date.now() < deadline;) {
+    const status = await askDaemon(io).catch(() => null);
+    if (status !== null) return status;
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+  }
+  throw new CliError("The service was installed, but its daemon does not answer", {
+    next: "gate service logs",
+  });
+}
