@@ -1,4 +1,4 @@
-/** How the project ships: `deno run -A dist/build.ts ui node compile`, or `compile:all`. */
+/** How the project ships: `deno run -A dist/build.ts ui node compile`, `compile:all`, `compile:<machine>`. */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { copyFile, mkdir, rm, symlink, writeFile } from "node:fs/promises";
@@ -23,6 +23,12 @@ const STEPS: Record<string, () => Promise<void>> = {
   node: buildNode,
   compile: compileThis,
   "compile:all": compileAll,
+  ...Object.fromEntries(
+    MACHINES.map((machine) => [
+      `compile:${machine.name}`,
+      () => compileFor(machine).then(() => {}),
+    ]),
+  ),
 };
 
 await main(process.argv.slice(2));
@@ -61,12 +67,17 @@ async function compileThis(): Promise<void> {
 async function compileAll(): Promise<void> {
   const lines: string[] = [];
   for (const machine of MACHINES) {
-    const outfile = join(BIN, `gate-${machine.name}`);
-    await compile(machine, { ...await fetchMachine(ROOT, machine), outfile });
+    const outfile = await compileFor(machine);
     lines.push(`${await hashOf(outfile)}  gate-${machine.name}\n`);
   }
   await writeFile(join(BIN, "checksums.txt"), lines.join(""));
   console.log("dist/bin/checksums.txt");
+}
+
+async function compileFor(machine: Machine): Promise<string> {
+  const outfile = join(BIN, `gate-${machine.name}`);
+  await compile(machine, { ...await fetchMachine(ROOT, machine), outfile });
+  return outfile;
 }
 
 // Bun's compiler can only be called from a script that runs on Bun.

@@ -1,12 +1,14 @@
 import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import * as esbuild from "esbuild";
+import { buildEvidencePage } from "./evidence_page.ts";
 
 const LOCAL_REFERENCE = /(\s(?:src|href)=")(?:\.?\/)?([\w./-]+\.[a-z0-9]+)(")/g;
 
 /**
  * Builds the dashboard from `ui/index.html`: what the page names is bundled into `dist/ui/assets/`
- * under a name with its hash, and the page is written with those names.
+ * under a name with its hash, and the page is written with those names. Beside it stands the page
+ * of an audit bundle.
  */
 export async function buildDashboard(root: string): Promise<string[]> {
   const source = join(root, "ui");
@@ -18,6 +20,7 @@ export async function buildDashboard(root: string): Promise<string[]> {
   await mkdir(fresh, { recursive: true });
   const built = await bundle(source, fresh, named);
   await writeFile(join(fresh, "index.html"), rewrite(page, built));
+  await writeFile(join(fresh, "evidence.html"), await buildEvidencePage(root));
   await rm(target, { recursive: true, force: true });
   await cp(fresh, target, { recursive: true });
   await rm(fresh, { recursive: true, force: true });

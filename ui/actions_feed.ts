@@ -1,7 +1,9 @@
 import { type ReadonlySignal, useComputed, useSignal } from "@preact/signals";
-import type { Action, ActionQuery } from "../server/actions/schema.ts";
+import type { Action } from "../server/actions/schema.ts";
+import type { GlobalActionQuery } from "../server/global/schema.ts";
 import { api, explain, unwrap } from "./client.ts";
 import { useLive } from "./live.ts";
+import { useWorkspace } from "./project.ts";
 import { daemon } from "./state.ts";
 
 /** A page of actions that stays where it is: what is new waits until it is asked for. */
@@ -19,12 +21,13 @@ interface Page {
   next_cursor: string | null;
 }
 
-export type FeedQuery = Partial<Record<keyof ActionQuery, string>>;
+export type FeedQuery = Partial<Record<keyof GlobalActionQuery, string>>;
 
 /** The actions of one project or, without one, of all; the former rows stay until others come. */
 export function useFeed(project: string | null, query: FeedQuery): Feed {
+  const workspace = useWorkspace()?.id ?? null;
   const known = daemon.value !== null;
-  const key = JSON.stringify([known, project, query]);
+  const key = JSON.stringify([known, project, workspace, query]);
   const shown = useSignal<(Page & { key: string }) | null>(null);
   const latest = useSignal<Page | null>(null);
   const problem = useSignal<string | null>(null);
@@ -33,7 +36,7 @@ export function useFeed(project: string | null, query: FeedQuery): Feed {
     async (late) => {
       if (!known) return;
       try {
-        const page = await load(project, query);
+        const page = await load(project, workspace && !project ? { ...query, workspace } : query);
         if (late.aborted) return;
         const before = shown.peek();
         latest.value = page;

@@ -83,8 +83,9 @@ function changed(a: string[], b: string[]): Line[] {
     const gone = a.slice(fromA, toA);
     const come = b.slice(fromB, toB);
     const spans = spansOf(gone, come);
-    lines.push(...cut("del", gone, fromA + 1, spans.gone));
-    lines.push(...cut("add", come, fromB + 1, spans.come));
+    // One by one: a call takes no hundred thousand arguments.
+    for (const line of cut("del", gone, fromA + 1, spans.gone)) lines.push(line);
+    for (const line of cut("add", come, fromB + 1, spans.come)) lines.push(line);
     nextA = toA;
     nextB = toB;
   }
@@ -138,7 +139,7 @@ function fold(lines: Line[]): Part[] {
   const show = (more: Line[]) => {
     if (more.length === 0) return;
     const last = parts.at(-1);
-    if (last && last.fold === null) last.lines.push(...more);
+    if (last && last.fold === null) { for (const line of more) last.lines.push(line); }
     else parts.push({ fold: null, lines: [...more] });
   };
   for (const run of runs(lines)) {

@@ -3,6 +3,7 @@ import { render } from "preact";
 import { LocationProvider, Route, Router } from "preact-iso/router";
 import { useEffect } from "preact/hooks";
 import { key, openKey } from "./auth.ts";
+import { Banners } from "./components/banners.tsx";
 import { Help } from "./components/help.tsx";
 import { Palette } from "./components/palette.tsx";
 import { Sidebar } from "./components/sidebar.tsx";
@@ -58,7 +59,10 @@ function Frame() {
         onPalette={() => dialog.value = "palette"}
       />
       <div class="page" id="main" tabIndex={-1}>
-        <Rooms />
+        <Banners />
+        <div class="room">
+          <Rooms />
+        </div>
       </div>
       <Toasts />
       {dialog.value === "help" && <Help onClose={close} />}

@@ -1,8 +1,8 @@
 import { useMemo, useRef } from "preact/hooks";
 import type { Action } from "../server/actions/schema.ts";
-import { useProject } from "./project.ts";
+import { usePending, useProject } from "./project.ts";
 import { useAddress } from "./router.ts";
-import { decidedHere, pending } from "./state.ts";
+import { decidedHere } from "./state.ts";
 import { plain, sentenceOf } from "./words.ts";
 
 /** A card in the queue; `gone` once somebody else has decided it. */
@@ -31,8 +31,14 @@ export function after(items: QueueItem[], id: string): QueueItem | undefined {
 export function useQueue(selected: string | null): QueueItem[] | null {
   const { query } = useAddress();
   const project = useProject();
-  const all = pending.value;
-  const view = JSON.stringify([selected, project, query["scope"], query["q"]]);
+  const all = usePending();
+  const view = JSON.stringify([
+    selected,
+    project,
+    query["workspace"],
+    query["scope"],
+    query["q"],
+  ]);
   const kept = useRef<{ view: string; items: QueueItem[] }>({ view, items: [] });
   return useMemo(() => {
     if (all === null) return null;

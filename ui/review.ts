@@ -1,13 +1,17 @@
 import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { Action, ActionDetail } from "../server/actions/schema.ts";
+import type { Remember } from "../server/grants/schema.ts";
 import { api, explain, ProblemError, unwrap } from "./client.ts";
 import { type Loaded, refresh } from "./state.ts";
 import { turnMark } from "./marks.ts";
 import { count, deciderOf } from "./words.ts";
 import { statusWord } from "./components/badges.tsx";
 
-/** What the decision bar shows: the buttons, a reason to type, a second step, the editor, its check. */
-export type Mode = "idle" | "reject" | "confirm" | "edit" | "check";
+/**
+ * What the decision bar shows: the buttons, a reason to type, a second step, the editor, its check;
+ * or what shall be remembered, over the page.
+ */
+export type Mode = "idle" | "reject" | "confirm" | "edit" | "check" | "remember";
 
 /** Told what a reader has in front of them: how much of it is hidden, and whether all was seen. */
 export interface Reading {
@@ -17,7 +21,7 @@ export interface Reading {
 
 /** A reason to look twice before approving. */
 export interface Caution {
-  kind: "critical" | "hidden" | "unread" | "unseen";
+  kind: "critical" | "base" | "hidden" | "unread" | "unseen";
   what: string;
   why: string;
 }
@@ -95,10 +99,25 @@ export class Review {
     } else if (this.cautions.value.length > 0 && !confirmed) {
       this.open("confirm");
     } else {
-      void this.#send((json, id, project) =>
-        api(project).api.actions[":id"].approve.$post({ param: { id }, json })
-      );
+      this.#approve();
     }
+  }
+
+  /** Approves what is shown, and what is like it for a while; the reasons against it were shown. */
+  approveRemembered(remember: Remember): void {
+    if (!this.#canDecide()) return;
+    if (this.ready.value) this.#approve({ remember });
+    else this.notice.value = "Still loading what would be done; nothing was approved.";
+  }
+
+  #approve(more: { remember?: Remember } = {}): void {
+    const base = this.#base(({ rebased }) => rebased !== null);
+    void this.#send((json, id, project) =>
+      api(project).api.actions[":id"].approve.$post({
+        param: { id },
+        json: { ...json, ...base, ...more },
+      })
+    );
   }
 
   reject(): void {
@@ -120,9 +139,17 @@ export class Review {
     void this.#send((json, id, project) =>
       api(project).api.actions[":id"]["approve-with-edit"].$post({
         param: { id },
-        json: { ...json, ...edit },
+        json: { ...json, ...edit, ...this.#base(() => true) },
       })
     );
+  }
+
+  /** What stands in the file, where it is no longer what was asked on, and that is on the page. */
+  #base(
+    fits: (base: NonNullable<ActionDetail["base"]>) => boolean,
+  ): { base_sha256?: string | null } {
+    const base = this.detail.value?.base;
+    return base && fits(base) ? { base_sha256: base.now_sha256 } : {};
   }
 
   /** Marks the card to be approved with others; only one that was read, with nothing against it. */
@@ -206,7 +233,7 @@ export class Review {
   }
 
   #cautionsOf(detail: ActionDetail): Caution[] {
-    const cautions: Caution[] = [];
+    const cautions: Caution[] = baseCautions(detail);
     if (detail.risk.level === "critical") {
       const worst = [...detail.risk.factors].sort((a, b) => b.weight - a.weight)[0];
       cautions.push({
@@ -241,11 +268,22 @@ export class Review {
   }
 }
 
+function baseCautions({ base, obstacle }: ActionDetail): Caution[] {
+  if (obstacle !== null) {
+    return [{ kind: "base", what: "An approval would be refused", why: `${obstacle}.` }];
+  }
+  if (!base) return [];
+  const why = base.rebased
+    ? "You approve it on top of what stands there now, as the card shows."
+    : "It does not fit what stands there now: an approval would be refused.";
+  return [{ kind: "base", what: "The file has changed since this was asked", why }];
+}
+
 /** The text that a reviewer may change, or null where there is none. */
 export function editableOf(detail: ActionDetail): string | null {
   if (detail.tool === "run_command") return detail.command;
   if (detail.tool === "write_file" || detail.tool === "edit_file") {
-    return detail.after?.text ?? null;
+    return detail.base?.rebased?.text ?? detail.after?.text ?? null;
   }
   return null;
 }

@@ -18,6 +18,11 @@ export function useReviewKeys(review: Review, ways: Ways): void {
       ["x", "Mark, to approve several at once", () => step === "idle" && review.mark()],
       ["e", "Edit", () => step === "idle" && review.open("edit")],
       [
+        "m",
+        "Remember: approve, and do not ask again for a while",
+        () => step === "idle" && review.open("remember"),
+      ],
+      [
         "y",
         "Approve all the same, in the second step",
         () => step === "confirm" && review.approve(true),

@@ -16,7 +16,7 @@ export function useAddress() {
     go(target: string, changes: Record<string, string | null> = {}) {
       route(withQuery(target, keep(query), changes));
     },
-    /** An address on another page that keeps the project. */
+    /** An address on another page that keeps the project and the workspace. */
     href(target: string, changes: Record<string, string | null> = {}) {
       return withQuery(target, keep(query), changes);
     },
@@ -34,5 +34,5 @@ function withQuery(path: string, query: Query, changes: Record<string, string | 
 }
 
 function keep(query: Query): Query {
-  return { project: query["project"] };
+  return { project: query["project"], workspace: query["workspace"] };
 }

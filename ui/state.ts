@@ -2,11 +2,15 @@ import { computed, type Signal, signal } from "@preact/signals";
 import type { Action, ActionDetail } from "../server/actions/schema.ts";
 import type { StreamEvent } from "../server/events/schema.ts";
 import type { DaemonStatus } from "../server/global/schema.ts";
+import type { Workspace } from "../server/workspaces/schema.ts";
 import { api, explain, unwrap } from "./client.ts";
 import { openEvents } from "./events.ts";
 
 /** The machine: version, port, projects. */
 export const daemon = signal<DaemonStatus | null>(null);
+
+/** The named sets of projects. */
+export const workspaces = signal<Workspace[] | null>(null);
 
 /** Everything held in all projects, the one that has waited longest first. */
 export const pending = signal<Action[] | null>(null);
@@ -127,11 +131,13 @@ function schedule(): void {
 
 async function load(): Promise<void> {
   try {
-    const [status, held] = await Promise.all([
+    const [status, sets, held] = await Promise.all([
       unwrap(api().api.daemon.status.$get()),
-      unwrap(api().api.global.approvals.pending.$get()),
+      unwrap(api().api.workspaces.$get()),
+      unwrap(api().api.global.approvals.pending.$get({ query: {} })),
     ]);
     daemon.value = status;
+    workspaces.value = sets.items;
     pending.value = [...held.items].sort(byAge);
     loadProblem.value = null;
   } catch (error) {

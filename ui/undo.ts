@@ -57,11 +57,15 @@ export class Undo {
 /** Why this action cannot be rolled back, or null when it can. */
 export function whyNotUndo(detail: ActionDetail): string | null {
   if (detail.status === "rolled_back") return "It is rolled back already";
-  if (detail.status !== "approved" || detail.execution !== "succeeded") {
+  // A command that failed has changed files all the same.
+  const done = detail.command === null ? ["succeeded"] : ["succeeded", "failed", "unknown"];
+  if (detail.status !== "approved" || !done.includes(detail.execution)) {
     return "It was not carried out";
   }
-  if (!detail.reversible) return "What was there before is not kept";
-  return null;
+  if (detail.reversible) return null;
+  return detail.command === null
+    ? "What was there before is not kept"
+    : "It changed no file that is kept";
 }
 
 /** Whether what was undone can be asked for again. */

@@ -18,15 +18,32 @@ const VERBS: Record<string, string> = {
   rollback: "Undo",
 };
 
+/** What the hosts' own tools for files do. */
+const HOST_VERBS: Record<string, string> = {
+  Write: "Write",
+  Edit: "Edit",
+  MultiEdit: "Edit",
+  NotebookEdit: "Edit",
+  Read: "Read",
+};
+
 /** One line that names what the action does. */
 export function sentenceOf(action: Action): Sentence {
   const verb = VERBS[action.tool];
-  if (!verb) return { verb: "Use", object: action.tool, tail: "" };
+  if (!verb) return sentenceOfTool(action);
   if (action.tool === "rollback") {
     return { verb, object: action.path, tail: action.path ? "" : "an earlier action" };
   }
   if (action.command !== null) return sentenceOfCommand(verb, action.command);
   return { verb, object: action.path, tail: "" };
+}
+
+// A host's own tool says what it is used on: ten held "Use Write" cannot be told apart.
+function sentenceOfTool({ tool, path, command }: Action): Sentence {
+  if (command !== null) return sentenceOfCommand("Run", command);
+  const verb = HOST_VERBS[tool];
+  if (verb && path !== null) return { verb, object: path, tail: "" };
+  return { verb: "Use", object: tool, tail: path === null ? "" : ` on ${path}` };
 }
 
 // A list has room for the first line; how many follow is said.
@@ -53,6 +70,9 @@ export function headlineOf(detail: ActionDetail): Sentence {
     return { verb: `Write ${amount} to`, object: detail.path, tail: "" };
   }
   if (detail.tool === "run_command") return headlineOfCommand(detail, sentence);
+  if (detail.tool === "rollback" && detail.path === null && detail.changes.length > 0) {
+    return { ...sentence, tail: `${count(detail.changes.length, "file")} of an earlier action` };
+  }
   const target = detail.tool === "move_file" ? detail.changes[0]?.path : undefined;
   if (target) return { ...sentence, tail: ` to ${target}` };
   return sentence;

@@ -1,9 +1,10 @@
 import type { ComponentChildren } from "preact";
-import type { ActionDetail } from "../../server/actions/schema.ts";
+import type { ActionDetail, Reversibility } from "../../server/actions/schema.ts";
 import type { Reading } from "../review.ts";
 import { bytesOf, count } from "../words.ts";
 import { RiskBadge, ToolIcon } from "./badges.tsx";
 import { WhatItDoes } from "./command.tsx";
+import { ChangedBase, Conflicts } from "./conflicts.tsx";
 import { Content } from "./content.tsx";
 import type { DiffMode } from "./diff.tsx";
 import { Icon } from "./icon.tsx";
@@ -36,6 +37,9 @@ export function Card({ detail, mode, onMode, reading, hidden, children }: CardPr
         <Meta detail={detail} />
       </header>
       {children}
+      {detail.base && <ChangedBase base={detail.base} />}
+      {detail.obstacle !== null && <Obstacle why={detail.obstacle} />}
+      <Conflicts detail={detail} />
       {hidden !== undefined && hidden > 0 && <HiddenNote hidden={hidden} />}
       <dl class="facts">
         <WhyHeld detail={detail} />
@@ -135,7 +139,7 @@ function Effects({ detail }: { detail: ActionDetail }) {
 }
 
 function CommandEffects({ detail }: { detail: ActionDetail }) {
-  const { analysis, cwd, root, reversible } = detail;
+  const { analysis, cwd, root, reversibility } = detail;
   return (
     <>
       {analysis
@@ -146,16 +150,39 @@ function CommandEffects({ detail }: { detail: ActionDetail }) {
           <Code value={cwd.startsWith(`${root}/`) ? cwd.slice(root.length + 1) : cwd} />
         </Fact>
       )}
-      <Fact name="Undo">
-        {reversible ? "Possible for the files it names." : "Not possible: "}
-        {!reversible && <span class="quiet">what a command does is out of reach.</span>}
-      </Fact>
+      <UndoFact reversibility={reversibility ?? OUT_OF_REACH} />
     </>
   );
 }
 
+// A host's own shell.
+const OUT_OF_REACH = { level: "not", kept: 0, why: "The gate does not run it" } as const;
+
+const LEVELS = {
+  reversible: { icon: "undo", word: "reversible", tone: "ok" },
+  partly: { icon: "alert", word: "partly reversible", tone: "warn" },
+  not: { icon: "ban", word: "not reversible", tone: "danger" },
+} as const;
+
+function UndoFact({ reversibility }: { reversibility: Reversibility }) {
+  const { icon, word, tone } = LEVELS[reversibility.level];
+  return (
+    <Fact name="Undo">
+      <span class={`badge tone-${tone}`}>
+        <Icon name={icon} />
+        {word}
+      </span>
+      <p class="fact-line quiet">
+        <Text value={reversibility.why} />
+      </p>
+    </Fact>
+  );
+}
+
 // What was refused at once was never worked out.
-function effectsOf({ tool, before, after }: ActionDetail): string | null {
+function effectsOf({ tool, before, after, files }: ActionDetail): string | null {
+  if (files?.some((file) => !file.is_known)) return "Only its host knows what it writes.";
+  if (files && files.length > 1) return `Changes ${count(files.length, "file")}.`;
   if (tool === "read_file") return "Reads the file and changes nothing.";
   if (before && after) {
     return `Replaces the file, ${bytesOf(before.bytes)} → ${bytesOf(after.bytes)}.`;
@@ -165,10 +192,11 @@ function effectsOf({ tool, before, after }: ActionDetail): string | null {
   return tool.endsWith("_file") || tool === "rollback" ? null : "Not known to the gate.";
 }
 
-function undoOf({ tool, reversible, before, after }: ActionDetail): string {
+function undoOf(detail: ActionDetail): string {
+  const { tool, reversible, reversibility, before, after, files } = detail;
   if (tool === "read_file") return "";
-  if (!before && !after) return "Cannot be undone: it happens outside the gate.";
-  if (!reversible) return "Cannot be undone: what is there now is too large to keep.";
+  if (!before && !after && !files?.length) return "Cannot be undone: it happens outside the gate.";
+  if (!reversible) return `Cannot be undone. ${reversibility?.why ?? ""}`;
   if (before) return "Can be undone: the file as it is now is kept.";
   return "Can be undone: the file would be removed again.";
 }
@@ -188,6 +216,17 @@ function RiskFacts({ detail }: { detail: ActionDetail }) {
         ))}
       </span>
     </Fact>
+  );
+}
+
+function Obstacle({ why }: { why: string }) {
+  return (
+    <p class="notice tone-danger">
+      <Icon name="ban" />
+      <span>
+        An approval would be refused. <Text value={why} />.
+      </span>
+    </p>
   );
 }
 

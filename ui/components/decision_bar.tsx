@@ -1,12 +1,12 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { ActionDetail } from "../../server/actions/schema.ts";
 import { marks } from "../marks.ts";
-import { type Caution, editableOf, type Review } from "../review.ts";
+import { editableOf, type Review } from "../review.ts";
 import { shortHash } from "../words.ts";
 import { Button, Key } from "./button.tsx";
+import { Cautions } from "./cautions.tsx";
 import { Icon } from "./icon.tsx";
 import { Outcome } from "./record_bar.tsx";
-import { Text } from "./text.tsx";
 
 interface BarProps {
   review: Review;
@@ -50,11 +50,12 @@ function Choices({ review, detail }: { review: Review; detail: ActionDetail }) {
           icon="pencil"
           keys="e"
           disabled={!editable}
-          title={editable ? undefined : "Only text and commands can be edited"}
+          title={editable ? undefined : whyNotEdited(detail)}
           onClick={() => review.open("edit")}
         >
           Edit
         </Button>
+        <RememberButton review={review} />
         <Button
           kind="quiet"
           keys="x"
@@ -69,6 +70,24 @@ function Choices({ review, detail }: { review: Review; detail: ActionDetail }) {
         <span class="digest-hash code-text">digest {shortHash(detail.digest)}</span>
       </p>
     </div>
+  );
+}
+
+function whyNotEdited({ input }: ActionDetail): string {
+  if (input === null) return "Only text and commands can be edited";
+  return "Its host carries out its own input: reject it, and say what to do instead";
+}
+
+function RememberButton({ review }: { review: Review }) {
+  return (
+    <Button
+      icon="clock"
+      keys="m"
+      title="Approve, and do not ask again for a while"
+      onClick={() => review.open("remember")}
+    >
+      Remember
+    </Button>
   );
 }
 
@@ -150,27 +169,6 @@ function ConfirmStep({ review, onReadOn }: { review: Review; onReadOn: () => voi
         <Button kind="quiet" keys="escape" onClick={() => review.close()}>Back</Button>
       </div>
     </div>
-  );
-}
-
-function Cautions({ cautions }: { cautions: Caution[] }) {
-  return (
-    <ul class="cautions">
-      {cautions.map(({ kind, what, why }) => (
-        <li key={kind}>
-          <Icon name={kind === "critical" ? "octagon" : "alert"} />
-          <span>
-            <strong>{what}.</strong> <Text value={why} />
-          </span>
-        </li>
-      ))}
-      {cautions.length === 0 && (
-        <li class="tone-ok">
-          <Icon name="check" />
-          <span>Nothing is left to look at.</span>
-        </li>
-      )}
-    </ul>
   );
 }
 

@@ -1,19 +1,20 @@
 import type { ActionDetail } from "../../server/actions/schema.ts";
 import { bytesOf } from "../words.ts";
+import type { FileChange } from "./file_diff.tsx";
 import { Path, Text } from "./text.tsx";
 
 /** What is no text cannot be read here; its size and hash say whether it is the right one. */
-export function Opaque({ detail }: { detail: ActionDetail }) {
+export function Opaque({ file }: { file: FileChange }) {
   const rows = [
-    { name: "Now", side: detail.before, hash: detail.before_sha256 },
-    { name: "After", side: detail.after, hash: detail.after_sha256 },
+    { name: "Now", side: file.before, hash: file.before_sha256 },
+    { name: "After", side: file.after, hash: file.after_sha256 },
   ];
   return (
     <section class="file" aria-label="What changes">
       <header class="file-head">
-        <span class="code-text">{detail.path !== null && <Path value={detail.path} />}</span>
+        <span class="code-text">{file.path !== null && <Path value={file.path} />}</span>
         <span class="figure-fact">
-          {isLargeText(detail) ? "too large to show here" : "not text: told by size and hash"}
+          {isLargeText(file) ? "too large to show here" : "not text: told by size and hash"}
         </span>
       </header>
       <table class="opaque">
@@ -38,10 +39,10 @@ export function Opaque({ detail }: { detail: ActionDetail }) {
   );
 }
 
-/** A move keeps the content: what counts is which path goes and which one comes. */
+/** Of a move, and of a command that has run, what counts is which paths come, go and change. */
 export function Moved({ detail }: { detail: ActionDetail }) {
   return (
-    <section class="file" aria-label="What changes">
+    <section class="file" aria-label={detail.command === null ? "What changes" : "What it changed"}>
       <table class="opaque moved">
         <thead>
           <tr>
@@ -71,7 +72,7 @@ function wordOf(change: ActionDetail["changes"][number]): string {
   return change.after_sha256 === null ? "Goes" : "Changes";
 }
 
-/** Whether a text is too large for the daemon to hand out: more than a megabyte. */
-export function isLargeText({ before, after }: ActionDetail): boolean {
-  return Math.max(before?.bytes ?? 0, after?.bytes ?? 0) > 1024 * 1024;
+/** Whether a text is too large for the daemon to hand out: more than a megabyte, or with others. */
+export function isLargeText({ before, after, is_left_out }: FileChange): boolean {
+  return is_left_out === true || Math.max(before?.bytes ?? 0, after?.bytes ?? 0) > 1024 * 1024;
 }

@@ -1,9 +1,11 @@
-import { daemon, pending } from "../state.ts";
+import { usePending } from "../project.ts";
+import { daemon } from "../state.ts";
 import { Empty } from "./empty.tsx";
 
 /** The queue is empty: what would stand here, and how to see the first card. */
 export function NothingWaits() {
-  if (pending.value === null || pending.value.length > 0) return null;
+  const pending = usePending();
+  if (pending === null || pending.length > 0) return null;
   return (
     <Empty icon="check" title="Nothing waits for you">
       <p>

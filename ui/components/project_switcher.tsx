@@ -1,8 +1,9 @@
 import { useRef } from "preact/hooks";
 import type { HubProject } from "../../server/projects/schema.ts";
-import { useProject } from "../project.ts";
+import { usePending, useProject, useProjects, useWorkspace } from "../project.ts";
 import { useAddress } from "../router.ts";
-import { daemon, pending, pendingByProject } from "../state.ts";
+import { daemon, pendingByProject, workspaces } from "../state.ts";
+import { count } from "../words.ts";
 import { Icon } from "./icon.tsx";
 import { Text } from "./text.tsx";
 
@@ -10,7 +11,8 @@ import { Text } from "./text.tsx";
 export function ProjectSwitcher() {
   const menu = useRef<HTMLDetailsElement>(null);
   const id = useProject();
-  const projects = daemon.value?.projects ?? [];
+  const projects = useProjects();
+  const workspace = useWorkspace();
   const close = () => menu.current?.removeAttribute("open");
   return (
     <details
@@ -21,9 +23,15 @@ export function ProjectSwitcher() {
       }}
       onKeyDown={(event) => event.key === "Escape" && close()}
     >
-      <Current id={id} projects={projects} />
+      <Current id={id} projects={projects} all={workspace?.name ?? "All projects"} />
       <div class="menu">
-        {projects.length > 1 && <Choice id={null} name="All projects" onChoose={close} />}
+        {projects.length > 1 && (
+          <Choice
+            id={null}
+            name={workspace ? `All of ${workspace.name}` : "All projects"}
+            onChoose={close}
+          />
+        )}
         {projects.map((project) => (
           <Choice
             key={project.id}
@@ -33,22 +41,81 @@ export function ProjectSwitcher() {
             onChoose={close}
           />
         ))}
-        {projects.length === 0 && (
-          <p class="menu-none quiet">
-            No project yet. Run <code>gate init</code> in a project’s folder.
-          </p>
-        )}
+        {projects.length === 0 && <NoProject workspace={workspace?.id ?? null} />}
+        <Workspaces current={workspace?.id ?? null} onChoose={close} />
       </div>
     </details>
   );
 }
 
-function Current({ id, projects }: { id: string | null; projects: HubProject[] }) {
+function NoProject({ workspace }: { workspace: string | null }) {
+  return (
+    <p class="menu-none quiet">
+      {workspace
+        ? (
+          <>
+            No project is in it. Run{" "}
+            <code>
+              gate workspace add-project <Text value={workspace} /> …
+            </code>
+          </>
+        )
+        : (
+          <>
+            No project yet. Run <code>gate init</code> in a project’s folder.
+          </>
+        )}
+    </p>
+  );
+}
+
+/** The other sets of projects, and the way back to every project. */
+function Workspaces(props: { current: string | null; onChoose: () => void }) {
+  const address = useAddress();
+  const others = (workspaces.value ?? []).filter(({ id }) => id !== props.current);
+  if (others.length === 0 && props.current === null) return null;
+  const page = pageOf(address.path);
+  return (
+    <div class="menu-group" role="group" aria-label="Workspaces">
+      <p class="menu-title" aria-hidden="true">Workspaces</p>
+      {props.current !== null && (
+        <a
+          href={address.href(page, { workspace: null, project: null })}
+          onClick={props.onChoose}
+        >
+          <span class="menu-name">Every project</span>
+          <span class="quiet">{countOf(daemon.value?.projects ?? [])}</span>
+        </a>
+      )}
+      {others.map(({ id, name, project_ids }) => (
+        <a
+          key={id}
+          href={address.href(page, { workspace: id, project: null })}
+          onClick={props.onChoose}
+        >
+          <span class="menu-name">
+            <Text value={name} />
+          </span>
+          <span class="quiet">{count(project_ids.length, "project")}</span>
+        </a>
+      ))}
+    </div>
+  );
+}
+
+interface CurrentProps {
+  id: string | null;
+  projects: HubProject[];
+  /** What all of them together are called. */
+  all: string;
+}
+
+function Current({ id, projects, all }: CurrentProps) {
   const current = projects.find((project) => project.id === id);
   return (
     <summary title="Choose a project">
       <span class="switcher-name">
-        {current ? <Text value={current.name} /> : id ? <Text value={id} /> : "All projects"}
+        {current ? <Text value={current.name} /> : id ? <Text value={id} /> : <Text value={all} />}
       </span>
       <Icon name="chevron" />
       <span class="switcher-root">
@@ -67,10 +134,9 @@ interface ChoiceProps {
 
 function Choice(props: ChoiceProps) {
   const address = useAddress();
-  const waiting = props.id === null
-    ? pending.value?.length ?? 0
-    : pendingByProject.value.get(props.id) ?? 0;
-  const page = address.path.startsWith("/actions/") ? "/actions" : address.path;
+  const held = usePending();
+  const waiting = props.id === null ? held?.length ?? 0 : pendingByProject.value.get(props.id) ?? 0;
+  const page = pageOf(address.path);
   return (
     <a href={address.href(page, { project: props.id })} onClick={props.onChoose}>
       <span class="menu-name">
@@ -93,5 +159,10 @@ function Root({ project }: { project: HubProject }) {
 }
 
 function countOf(projects: HubProject[]): string {
-  return projects.length === 1 ? "1 project" : `${projects.length} projects`;
+  return count(projects.length, "project");
+}
+
+/** What is about one action means nothing in another project. */
+function pageOf(path: string): string {
+  return path.startsWith("/actions/") ? "/actions" : path;
 }

@@ -86,6 +86,7 @@ function Row({ item, selected, fresh }: RowProps) {
               </span>
             )}
             {item.gone ? <span>decided elsewhere</span> : <Ago at={item.created_at} />}
+            {item.conflicts.length > 0 && <span class="contested">conflict</span>}
             {fresh && <span class="fresh">new</span>}
             {marked && <span class="fresh">marked</span>}
           </span>

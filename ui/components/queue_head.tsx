@@ -1,7 +1,7 @@
 import type { RefObject } from "preact";
-import { useProject } from "../project.ts";
+import { usePending, useProject, useProjects } from "../project.ts";
 import { useAddress } from "../router.ts";
-import { daemon, pending, pendingByProject } from "../state.ts";
+import { pendingByProject } from "../state.ts";
 import { number } from "../words.ts";
 import { marks } from "../marks.ts";
 import { Button, Key, Segmented } from "./button.tsx";
@@ -11,35 +11,42 @@ interface HeadProps {
   filter: RefObject<HTMLInputElement | null>;
   shown: number;
   onApproveMarked: () => void;
+  onRemembered: () => void;
 }
 
+const SCOPES = [
+  { value: "project", label: "This project" },
+  { value: "all", label: "All projects" },
+] as const;
+
 /** The queue's title, whose projects it shows, and its filter. */
-export function QueueHead({ filter, shown, onApproveMarked }: HeadProps) {
+export function QueueHead({ filter, shown, onApproveMarked, onRemembered }: HeadProps) {
   const address = useAddress();
   const project = useProject();
   const scope = address.query["scope"] === "all" ? "all" : "project";
-  const several = (daemon.value?.projects.length ?? 0) > 1 && project !== null;
+  const pending = usePending();
+  const several = useProjects().length > 1 && project !== null;
   const total = scope === "all" || !project
-    ? pending.value?.length ?? 0
+    ? pending?.length ?? 0
     : pendingByProject.value.get(project) ?? 0;
   return (
     <header class="queue-head">
       <div class="queue-title">
         <h2>Approvals</h2>
-        {pending.value !== null && (
+        {pending !== null && (
           <span class="quiet">
             {shown === total ? `${number(total)} waiting` : `${number(shown)} of ${number(total)}`}
           </span>
         )}
+        <span class="queue-remembered">
+          <Button kind="quiet" keys="shift+m" onClick={onRemembered}>Remembered</Button>
+        </span>
       </div>
       {several && (
         <Segmented
           label="Whose approvals"
           value={scope}
-          options={[
-            { value: "project", label: "This project" },
-            { value: "all", label: "All projects" },
-          ]}
+          options={SCOPES}
           onChange={(value) => address.set({ scope: value === "all" ? "all" : null })}
         />
       )}

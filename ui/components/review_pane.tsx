@@ -11,6 +11,7 @@ import type { DiffMode } from "./diff.tsx";
 import { CheckPane, EditPane } from "./edit_pane.tsx";
 import { Empty } from "./empty.tsx";
 import { Icon } from "./icon.tsx";
+import { RememberDialog } from "./remember_dialog.tsx";
 import { Skeleton } from "./skeleton.tsx";
 
 interface PaneProps {
@@ -71,6 +72,7 @@ function Reviewed({ review, detail }: { review: Review; detail: ActionDetail }) 
         href={address.href(record)}
         onReadOn={() => scroll(1)}
       />
+      {step === "remember" && <RememberDialog review={review} detail={detail} />}
     </div>
   );
 }

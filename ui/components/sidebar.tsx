@@ -1,8 +1,8 @@
 import { connection } from "../events.ts";
 import { useAddress } from "../router.ts";
-import { daemon, pending, pendingByProject } from "../state.ts";
+import { daemon, pendingByProject } from "../state.ts";
 import { theme, turnTheme } from "../theme.ts";
-import { useProject } from "../project.ts";
+import { usePending, useProject } from "../project.ts";
 import { Icon, type IconName } from "./icon.tsx";
 import { ProjectSwitcher } from "./project_switcher.tsx";
 import { count } from "../words.ts";
@@ -24,7 +24,8 @@ const ROOMS: readonly { path: string; name: string; icon: IconName }[] = [
 export function Sidebar({ onHelp, onPalette }: SidebarProps) {
   const address = useAddress();
   const project = useProject();
-  const waiting = project ? pendingByProject.value.get(project) ?? 0 : pending.value?.length ?? 0;
+  const pending = usePending();
+  const waiting = project ? pendingByProject.value.get(project) ?? 0 : pending?.length ?? 0;
   return (
     <header class="sidebar">
       <ProjectSwitcher />

@@ -24,6 +24,9 @@ const STEPS: Record<string, Look> = {
   "action.finished": { icon: "check", word: "Done", tone: "ok" },
   "action.rolled_back": { icon: "undo", word: "Rolled back", tone: "warn" },
   "action.replayed": { icon: "replay", word: "Replayed as a new action", tone: "info" },
+  "grant.added": { icon: "clock", word: "Remembered", tone: "info" },
+  "grant.used": { icon: "check", word: "Answered by a remembered decision", tone: "info" },
+  "grant.revoked": { icon: "ban", word: "No longer remembered", tone: "quiet" },
   "vote.cast": { icon: "check", word: "Vote", tone: "info" },
 };
 

@@ -28,7 +28,7 @@ export function UndoPane({ undo, detail }: { undo: Undo; detail: ActionDetail })
 function Plan({ result, detail }: { result: RollbackResult; detail: ActionDetail }) {
   const loaded = useLazy(() => import("./diff.tsx"));
   const Diff = loaded.value?.default;
-  const texts = detail.before?.text !== null && detail.after?.text !== null;
+  const texts = hasTexts(detail);
   if (result.outcome === "already_undone") {
     return <p>The file already is as it was before. Rolling back changes nothing on disk.</p>;
   }
@@ -63,6 +63,11 @@ function Plan({ result, detail }: { result: RollbackResult; detail: ActionDetail
         : <Waiting failed={loaded.failed} />)}
     </>
   );
+}
+
+/** Whether there are texts to compare; a command has no one file, so it has none. */
+function hasTexts({ before, after }: ActionDetail): boolean {
+  return (before ?? after) !== null && before?.text !== null && after?.text !== null;
 }
 
 interface Conflicting {

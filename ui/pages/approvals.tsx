@@ -1,6 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { Action } from "../../server/actions/schema.ts";
 import { statusWord } from "../components/badges.tsx";
+import { GrantsDialog } from "../components/grants_dialog.tsx";
 import { NothingWaits } from "../components/nothing_waits.tsx";
 import { Queue } from "../components/queue.tsx";
 import { QueueHead } from "../components/queue_head.tsx";
@@ -16,22 +17,33 @@ import { plain, sentenceOf } from "../words.ts";
 
 /** What waits for a person: the queue, and the card of the one that is looked at. */
 export function ApprovalsPage() {
-  const { id: asked } = useAddress().query;
+  const { id: asked, remembered: listed } = useAddress().query;
   const items = useQueue(asked ?? null);
   const selected = asked ?? (useWide() ? items?.[0]?.id ?? null : null);
   const filter = useRef<HTMLInputElement>(null);
   const { step, decided, together } = useWays(items ?? [], selected);
+  const address = useAddress();
+  const remembered = (is: boolean) => address.set({ remembered: is ? "live" : null });
   useKeys([
     ...bind("Move", ["j", "Next", () => step(1)], ["k", "Previous", () => step(-1)]),
     ...bind("Move", ["arrowdown", "Next", () => step(1)], ["arrowup", "Previous", () => step(-1)]),
     ...bind("Decide", ["shift+a", "Approve what is marked", together]),
-    ...bind("Show", ["/", "Filter", () => filter.current?.focus()]),
+    ...bind(
+      "Show",
+      ["/", "Filter", () => filter.current?.focus()],
+      ["shift+m", "What is remembered", () => remembered(true)],
+    ),
   ]);
   return (
     <main class={`split ${asked ? "split-card" : "split-list"}`}>
       <h1 class="visually-hidden">Approvals</h1>
       <section class="split-left" aria-label="Queue">
-        <QueueHead filter={filter} shown={items?.length ?? 0} onApproveMarked={together} />
+        <QueueHead
+          filter={filter}
+          shown={items?.length ?? 0}
+          onApproveMarked={together}
+          onRemembered={() => remembered(true)}
+        />
         <Queue items={items} selected={selected} />
       </section>
       <section class="split-right" aria-label="Card">
@@ -39,6 +51,7 @@ export function ApprovalsPage() {
           ? <ReviewPane key={selected} id={selected} onDecided={decided} />
           : <NothingWaits />}
       </section>
+      {listed && <GrantsDialog onClose={() => remembered(false)} />}
     </main>
   );
 }

@@ -7,7 +7,7 @@ import { Skeleton } from "../components/skeleton.tsx";
 import { Text } from "../components/text.tsx";
 import { Ago } from "../components/time.tsx";
 import { useLive } from "../live.ts";
-import { useProject } from "../project.ts";
+import { useProject, useProjects } from "../project.ts";
 import { useAddress } from "../router.ts";
 import { daemon } from "../state.ts";
 
@@ -16,7 +16,7 @@ const MOST_PROJECTS = 20;
 /** One row for each connection of an agent; it opens the actions of that session. */
 export function SessionsPage() {
   const project = useProject();
-  const known = daemon.value?.projects.map((item) => item.id) ?? [];
+  const known = useProjects().map((item) => item.id);
   const ids = project ? [project] : known.slice(0, MOST_PROJECTS);
   const sessions = useSignal<Session[] | null>(null);
   const problem = useSignal<string | null>(null);

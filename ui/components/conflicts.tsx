@@ -1,0 +1,75 @@
+import type { ActionDetail, Conflict } from "../../server/actions/schema.ts";
+import { useAddress } from "../router.ts";
+import { statusWord } from "./badges.tsx";
+import { Icon } from "./icon.tsx";
+import { Patch } from "./patch.tsx";
+import { Code, Text } from "./text.tsx";
+
+const KINDS: Record<Conflict["kind"], string> = {
+  both_hold: "holds a change of it too",
+  overwrites: "wrote what this replaces, and nobody has looked at that",
+  overwritten_by: "has replaced what this wrote, or asks to",
+  held_by: "holds a change of it, asked on what was there before",
+  changed_by: "has changed it since",
+};
+
+/** Other sessions at the same files, each with what it does there. */
+export function Conflicts({ detail }: { detail: ActionDetail }) {
+  return (
+    <>
+      {detail.conflicts.map((conflict) => (
+        <Other
+          key={`${conflict.action_id} ${conflict.kind} ${conflict.path}`}
+          conflict={conflict}
+        />
+      ))}
+    </>
+  );
+}
+
+function Other({ conflict }: { conflict: ActionDetail["conflicts"][number] }) {
+  const address = useAddress();
+  const { kind, action_id, agent, path, status, diff } = conflict;
+  return (
+    <div class="notice tone-warn conflict">
+      <Icon name="alert" />
+      <div>
+        <Code value={path} />: another session, <Text value={agent} />, {KINDS[kind]}.{" "}
+        <a href={address.href(`/actions/${action_id}`)}>Its action</a> is {statusWord(status)}.
+        {diff !== null && (
+          <details>
+            <summary>What it does there</summary>
+            <Patch text={diff} caption="What the other session does" />
+          </details>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** The file is no longer what a held write was asked on: what happened, and what would be written. */
+export function ChangedBase({ base }: { base: NonNullable<ActionDetail["base"]> }) {
+  const { diff, rebased } = base;
+  return (
+    <div class="notice tone-warn base">
+      <Icon name="alert" />
+      <div>
+        <strong>The file has changed since this was asked.</strong> {rebased
+          ? "Approving writes the change on top of what stands there now, as below."
+          : "The change does not fit what stands there now: edit it, or reject it."}
+        {diff !== null && (
+          <details>
+            <summary>What has changed in the file since</summary>
+            <Patch text={diff} caption="What has changed in the file since" />
+          </details>
+        )}
+        {rebased?.diff != null && (
+          <details open>
+            <summary>What would be written now</summary>
+            <Patch text={rebased.diff} caption="What would be written now" />
+          </details>
+        )}
+      </div>
+    </div>
+  );
+}

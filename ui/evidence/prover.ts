@@ -1,0 +1,45 @@
+import type { Checkpoint } from "../../server/audit/schema.ts";
+import { canonical } from "../../server/evidence/chain.ts";
+import type { Prover } from "../../server/evidence/verify.ts";
+
+/** The browser is too old for the signatures: nothing is said of them then. */
+export class UnsupportedError extends Error {}
+
+const encoder = new TextEncoder();
+const keys = new Map<string, Promise<CryptoKey>>();
+
+/** The check's hashes and signatures, by the browser itself. */
+export const BROWSER: Pick<Prover, "sha256" | "isSigned"> = {
+  async sha256(text) {
+    const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", encoder.encode(text)));
+    return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  },
+  isSigned,
+};
+
+async function isSigned({ signature, ...body }: Checkpoint): Promise<boolean> {
+  try {
+    const key = await keyOf(body.public_key);
+    const bytes = bytesOf(signature);
+    return await crypto.subtle.verify("Ed25519", key, bytes, encoder.encode(canonical(body)));
+  } catch (error) {
+    if ((error as Error).name === "NotSupportedError" || !globalThis.crypto?.subtle) {
+      throw new UnsupportedError("this browser cannot check signatures (Ed25519)");
+    }
+    return false;
+  }
+}
+
+function keyOf(public_key: string): Promise<CryptoKey> {
+  const known = keys.get(public_key) ??
+    crypto.subtle.importKey("spki", bytesOf(public_key), "Ed25519", false, ["verify"]);
+  keys.set(public_key, known);
+  return known;
+}
+
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
+  const text = atob(base64);
+  // Base64 has several spellings of the same bytes: only the one that gate writes counts.
+  if (btoa(text) !== base64) throw new TypeError("not the usual base64");
+  return Uint8Array.from(text, (char) => char.charCodeAt(0));
+}
