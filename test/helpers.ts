@@ -62,8 +62,8 @@ export interface TestGate {
   write(path: string, content: string | Uint8Array): string;
   /** Opens the daemon again on the same folders, after it was closed. */
   open(): Promise<void>;
-  /** Closes the daemon and opens it again on the same folders. */
-  reopen(): Promise<void>;
+  /** Closes the daemon and opens it again on the same folders, after whatever comes between. */
+  reopen(between?: () => void): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -197,8 +197,9 @@ class OpenTestGate implements TestGate {
     return writeInto(this.root, path, content);
   }
 
-  async reopen(): Promise<void> {
+  async reopen(between = () => {}): Promise<void> {
     await this.#shut();
+    between();
     await this.open();
   }
 

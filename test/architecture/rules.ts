@@ -8,7 +8,17 @@ const SHIPPED = /^(server|cli|ui|dist)\/|^mod\.ts$/;
 const RUNTIME_FILES = /^server\/runtime\/|^cli\/main\.ts$|^dist\/build\.ts$/;
 const SQL_FILES = /^server\/(.*\/)?store\.ts$|^server\/db\//;
 const WIRING_FILES = /^server\/(projects\/project|daemon)\.ts$/;
-const SERVICES = ["Actions", "Sessions", "Audit", "Config", "Project", "Ledger", "Journal", "Hold"];
+const SERVICES = [
+  "Actions",
+  "Sessions",
+  "Grants",
+  "Audit",
+  "Config",
+  "Project",
+  "Ledger",
+  "Journal",
+  "Hold",
+];
 const GLOBALS = ["Deno", "Bun", "process"];
 const SQL = new RegExp(
   "^\\s*(?:" + [
@@ -68,7 +78,7 @@ export const RULES: Record<string, Rule> = {
     ),
   "files and folders are in snake_case": (sources) =>
     sources.filter(({ path }) =>
-      !/^([a-z0-9_]+\/)*[a-z0-9_]+(\.(test|config|d))?\.tsx?$/.test(path)
+      !/^([a-z0-9_]+\/)*[a-z0-9_]+(\.(test|bench|config|d))?\.tsx?$/.test(path)
     )
       .map(({ path }) => path),
 };

@@ -1,66 +1,31 @@
-/** `deno task bench`: how fast it is, side by side with what it is measured against, in one run. */
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { cpus, tmpdir } from "node:os";
-import { join } from "node:path";
+/**
+ * `deno task bench [name …]`: how fast it is, side by side with what it is measured against, in one
+ * run. Each `<name>.bench.ts` here exports `bench()`; without a name, all of them.
+ */
+import { readdirSync } from "node:fs";
+import { cpus, loadavg } from "node:os";
 import process from "node:process";
-import { SUBJECTS } from "../e2e/world.ts";
 
-const ROUNDS = 200;
+const SUFFIX = ".bench.ts";
 
-main();
+await main(process.argv.slice(2));
 
-function main(): void {
-  const folder = mkdtempSync(join(tmpdir(), "gate-bench-"));
-  try {
-    console.log(`${cpus().length} × ${cpus()[0]!.model}, ${process.platform} ${process.arch}\n`);
-    compareStarts(folder);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
+async function main(asked: string[]): Promise<void> {
+  const known = readdirSync(import.meta.dirname!).filter((file) => file.endsWith(SUFFIX))
+    .map((file) => file.slice(0, -SUFFIX.length)).sort();
+  const stranger = asked.find((name) => !known.includes(name));
+  if (stranger) throw new Error(`No bench is called "${stranger}": ${known.join(", ")}`);
+  const load = loadavg()[0]!.toFixed(1);
+  console.log(
+    `${cpus().length} × ${cpus()[0]!.model}, ${process.platform} ${process.arch}, load ${load}`,
+  );
+  for (const name of known.filter((name) => asked.length === 0 || asked.includes(name))) {
+    console.log(`\n${name}`);
+    const { bench } = await import(`./${name}.bench.ts`) as { bench(): void | Promise<void> };
+    // One that cannot be measured here, without a registry say, leaves the others their turn.
+    await Promise.resolve().then(bench).catch((error) => {
+      console.log(`  NOT MEASURED: ${(error as Error).message}`);
+      process.exitCode = 1;
+    });
   }
-}
-
-function compareStarts(folder: string): void {
-  const empty = buildEmpty(folder);
-  const gate = SUBJECTS.executable[0];
-  const times: Record<string, number[]> = { empty: [], gate: [] };
-  for (let round = 0; round < ROUNDS + 10; round++) {
-    const pair = { empty: timeOf(empty, []), gate: timeOf(gate, ["--version"]) };
-    if (round < 10) continue; // the files come off the disk in the first rounds
-    times["empty"]!.push(pair.empty);
-    times["gate"]!.push(pair.gate);
-  }
-  const ours = quantile(times["gate"]!, 0.5);
-  const theirs = quantile(times["empty"]!, 0.5);
-  report("an empty Bun executable", times["empty"]!);
-  report("gate --version", times["gate"]!);
-  console.log(`ratio of the medians ${(ours / theirs).toFixed(2)} (aim: at most 1.50)`);
-}
-
-// Process start included: that is what a person or a hook waits for.
-function timeOf(program: string, args: string[]): number {
-  const started = performance.now();
-  const { status } = spawnSync(program, args, { stdio: "ignore" });
-  if (status !== 0) throw new Error(`Cannot time "${program}": it ended with ${status}`);
-  return performance.now() - started;
-}
-
-function buildEmpty(folder: string): string {
-  const outfile = join(folder, "empty");
-  const entry = join(folder, "empty.ts");
-  writeFileSync(entry, "export {};\n");
-  const bun = SUBJECTS.bun[0];
-  const args = ["build", "--compile", "--bytecode", entry, "--outfile", outfile];
-  const { status } = spawnSync(bun, args, { stdio: ["ignore", "ignore", "inherit"] });
-  if (status !== 0) throw new Error("Cannot build an empty executable");
-  return outfile;
-}
-
-function report(name: string, times: number[]): void {
-  const [p50, p95] = [quantile(times, 0.5), quantile(times, 0.95)];
-  console.log(`${name.padEnd(28)} p50 ${p50.toFixed(2)} ms  p95 ${p95.toFixed(2)} ms`);
-}
-
-function quantile(values: number[], q: number): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length * q)]!;
 }

@@ -29,10 +29,11 @@ describe.each(["light", "dark"] as const)("in %s", (scheme) => {
       found.push(...await axe(page, name));
     }
     await page.goto(stage.gate.url + paths["write"]!);
-    for (const key of ["r", "e", "?", "Control+k"]) {
+    for (const key of ["r", "e", "m", "?", "Control+k"]) {
       await headline(page, "Write 3 lines").catch(() => {});
       await page.keyboard.press(key);
       if (key === "e") await page.locator(".editor .cm-content").waitFor();
+      if (key === "m") await page.getByRole("radio", { name: "Exactly this" }).waitFor();
       found.push(...await axe(page, `after ${key}`));
       await page.keyboard.press("Escape");
       await page.locator("dialog").waitFor({ state: "detached" });
@@ -184,11 +185,15 @@ async function fill(): Promise<Record<string, string>> {
   const blocked = await stage.submit("write_file", { path: ".env", content: "KEY=1\n" });
   const rejected = await stage.hold("no.ts", "no\n");
   await stage.api("POST", `/api/actions/${rejected.id}/reject`, { reason: "not here" });
+  const remembered = await stage.hold("granted/a.ts", "a\n");
+  const remember = { scope: "project", ttl_seconds: 3600, max_uses: 5, pattern: "src/granted/**" };
+  await stage.api("POST", `/api/actions/${remembered.id}/approve`, { remember });
   return {
     write: `/approvals?id=${held.id}`,
     split: `/approvals?id=${held.id}&view=split`,
     command: `/approvals?id=${command.id}`,
     queue: "/approvals",
+    remembered: "/approvals?remembered=live",
     actions: "/actions",
     done: `/actions/${done.id}`,
     blocked: `/actions/${blocked.id}`,

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { COMMANDS } from "../../cli/commands.ts";
+import { COMMANDS, HIDDEN } from "../../cli/commands.ts";
 import { createTerminal, type TestTerminal } from "./terminal.ts";
 
 let terminal: TestTerminal;
@@ -19,6 +19,7 @@ describe("wrong usage ends with 64, a hint and nothing on stdout", () => {
     [["show"], "missing required argument 'id'\n  try: gate show --help"],
     [["daemon", "logs", "--loud"], "try: gate daemon logs --help"],
     [["show", "nothex"], 'Cannot read "nothex" as an action id'],
+    [["grant", "revoke", "nothex"], "as the id of a grant: it takes 4 to 36 hex digits"],
     [["approve"], "missing required argument 'id'"],
     [["reject", "0199a1b2"], "required option '--reason <text>' not specified"],
     [["rollback", "0199a1b2", "--on-conflict", "hope"], "Allowed choices are abort, merge, force"],
@@ -92,7 +93,9 @@ describe("help", () => {
   test("gate without arguments shows every command, and ends well", async () => {
     const { code, stdout, stderr } = await terminal.run([]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    for (const { name, summary } of COMMANDS) expect(stdout).toContain(`${name} `), summary;
+    const shown = COMMANDS.filter(({ group }) => group !== HIDDEN);
+    for (const { name, summary } of shown) expect(stdout).toContain(`${name} `), summary;
+    expect(stdout).not.toMatch(/^ +complete /m);
     expect(stdout).toContain("Examples:");
   });
 

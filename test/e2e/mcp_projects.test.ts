@@ -70,7 +70,7 @@ describe("POST /mcp on the daemon", () => {
   test("offers the same tools, holds, and runs commands itself", async () => {
     const agent = await connectOverHttp(world, "agent");
     const { tools } = await agent.client.listTools();
-    expect(tools.length).toBe(11);
+    expect(tools.length).toBe(12);
     const held = agent.call("write_file", {
       path: "held/http.txt",
       content: "http",

@@ -48,7 +48,7 @@ export class World {
   readonly project = join(this.folder, "project");
   readonly port: number;
   readonly env: Record<string, string>;
-  readonly #command: readonly string[];
+  #command: readonly string[];
   readonly #tokens = new Map<string, string>();
 
   private constructor(subject: Subject, port: number, isBare: boolean) {
@@ -69,6 +69,11 @@ export class World {
   static async create(subject: Subject, { isBare = false } = {}): Promise<World> {
     const port = await freePort();
     return new World(subject, port, isBare);
+  }
+
+  /** From now on every command is run by this program, as after an upgrade. */
+  use(command: readonly string[]): void {
+    this.#command = command;
   }
 
   /** Writes the project's config, registers it and starts the daemon. */
@@ -142,6 +147,17 @@ export class World {
   async kill(pid: number): Promise<void> {
     process.kill(pid, "SIGKILL");
     await until("the daemon is gone", () => !isRunning(pid));
+  }
+
+  /** What is done while the daemon takes connections and answers none. */
+  async whileFrozen<T>(work: () => Promise<T>): Promise<T> {
+    const pid = await this.daemonPid();
+    process.kill(pid, "SIGSTOP");
+    try {
+      return await work();
+    } finally {
+      process.kill(pid, "SIGCONT");
+    }
   }
 
   async close(): Promise<void> {

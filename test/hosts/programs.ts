@@ -25,18 +25,21 @@ const PROGRAMS = {
   opencode: [`opencode-${MACHINE}@1.18.33`, `opencode-${MACHINE}/bin/opencode`],
 } as const;
 
-/** Fetches the programs once and links them into a folder that can stand on PATH. */
-export function installPrograms(bin: string): void {
+/** Fetches the programs once, before any test: two of them would fetch into the same folder. */
+export function setup(): void {
   const wanted = JSON.stringify(PROGRAMS);
   const mark = join(FOLDER, "installed.json");
-  if (!existsSync(mark) || readFileSync(mark, "utf8") !== wanted) {
-    mkdirSync(FOLDER, { recursive: true });
-    writeFileSync(join(FOLDER, "package.json"), '{"private":true}');
-    const packages = Object.values(PROGRAMS).map(([spec]) => spec);
-    const args = ["install", "--ignore-scripts", "--no-audit", "--no-fund", ...packages];
-    execFileSync("npm", args, { cwd: FOLDER, stdio: "inherit" });
-    writeFileSync(mark, wanted);
-  }
+  if (existsSync(mark) && readFileSync(mark, "utf8") === wanted) return;
+  mkdirSync(FOLDER, { recursive: true });
+  writeFileSync(join(FOLDER, "package.json"), '{"private":true}');
+  const packages = Object.values(PROGRAMS).map(([spec]) => spec);
+  const args = ["install", "--ignore-scripts", "--no-audit", "--no-fund", ...packages];
+  execFileSync("npm", args, { cwd: FOLDER, stdio: "inherit" });
+  writeFileSync(mark, wanted);
+}
+
+/** Links the programs into a folder that can stand on PATH. */
+export function linkPrograms(bin: string): void {
   mkdirSync(bin, { recursive: true });
   for (const [name, [, path]] of Object.entries(PROGRAMS)) {
     rmSync(join(bin, name), { force: true });

@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Ended, must, until, World } from "../e2e/world.ts";
-import { installPrograms, pathWith } from "./programs.ts";
+import { type Ended, must, until, type World } from "../e2e/world.ts";
+import { createHostWorld } from "./host_world.ts";
 import { startModel } from "./scripted_model.ts";
 
 /** The real programs of five hosts, in a home of their own, without network or key. */
@@ -11,17 +11,7 @@ describe("the hosts themselves", () => {
   let world: World;
 
   beforeAll(async () => {
-    world = await World.create("executable");
-    const bin = join(world.folder, "bin");
-    installPrograms(bin);
-    Object.assign(world.env, {
-      PATH: pathWith(bin),
-      TERM: "xterm-256color",
-      LANG: "C.UTF-8",
-      DISABLE_AUTOUPDATER: "1",
-      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
-      OPENCODE_DISABLE_MODELS_FETCH: "1",
-    });
+    world = await createHostWorld();
     mkdirSync(join(world.home, ".gemini"));
     const trusted = JSON.stringify({ [world.project]: "TRUST_FOLDER" });
     writeFileSync(join(world.home, ".gemini", "trustedFolders.json"), trusted);

@@ -4,9 +4,14 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     root: new URL("../..", import.meta.url).pathname,
-    include: ["test/hosts/real_hosts.ts"],
-    testTimeout: 120_000,
-    hookTimeout: 900_000,
+    include: [
+      "test/hosts/real_hosts.ts",
+      "test/hosts/enforced_hosts.ts",
+      "test/hosts/enforced_others.ts",
+    ],
+    globalSetup: ["test/hosts/programs.ts"],
+    testTimeout: 300_000,
+    hookTimeout: 120_000,
     pool: "forks",
   },
 });

@@ -66,6 +66,9 @@ const KEYS = [
   "ttl_seconds",
   "max_uses",
   "root",
+  "name",
+  "id",
+  "workspace",
   "agent",
   "host",
   "claim_id",
@@ -75,6 +78,7 @@ const KEYS = [
   "duration_ms",
   "on_conflict",
   "action_id",
+  "pattern",
 ];
 const { json } = fc.letrec((tie) => ({
   json: fc.oneof(
@@ -109,6 +113,15 @@ const shaped = fc.oneof(
   fc.record({ agent: word, host: word, client: word, root: word }),
   fc.record({ root: word }),
   fc.record({ reason: word }),
+  fc.record({ action_id: word, pattern: word }),
+  fc.record({
+    remember: fc.record({
+      scope: fc.constantFrom("session", "project"),
+      ttl_seconds: fc.constantFrom(1, 3600),
+      max_uses: fc.constantFrom(1, 10),
+      pattern: word,
+    }),
+  }),
   fc.record({ content: word, reason: word }),
 );
 

@@ -1,7 +1,9 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { expect, test } from "vitest";
+import { z } from "zod";
 import { createApp } from "../../server/app.ts";
 import { listOperations } from "../../server/openapi.ts";
+import * as grants from "../../server/grants/schema.ts";
 import { createOpenApi } from "../../server/openapi_document.ts";
 import { createTestGate } from "../helpers.ts";
 
@@ -41,6 +43,20 @@ test("every reference leads somewhere, and records are named once", () => {
     expect(schemas).toHaveProperty(name!);
   }
   expect(JSON.stringify(schemas.ActionList)).toContain('"#/components/schemas/Action"');
+});
+
+test("every example is what its schema says", () => {
+  const examples = Object.entries(grants).flatMap(([name, schema]) =>
+    schema instanceof z.ZodType
+      ? (schema.meta()?.examples as unknown[] ?? []).map((one) => [name, schema, one] as const)
+      : []
+  );
+  expect(examples.length).toBeGreaterThan(3);
+  const { schemas } = document.components as { schemas: Record<string, { examples?: unknown[] }> };
+  for (const [name, schema, example] of examples) {
+    expect(schema.safeParse(example).success, name).toBe(true);
+    expect(schemas[name]?.examples, name).toContainEqual(example);
+  }
 });
 
 test("no GET changes anything", async () => {

@@ -98,3 +98,9 @@ describe("createDiff()", () => {
     expect(createDiff("a\n", "a\u202e\u200b\n").hidden).toBe(2);
   });
 });
+
+test("a text of 300,000 lines is compared like any other", () => {
+  const text = "a\nb\n".repeat(150_000);
+  expect(createDiff(null, text)).toMatchObject({ added: 300_000, removed: 0 });
+  expect(createDiff(text, null)).toMatchObject({ added: 0, removed: 300_000 });
+});

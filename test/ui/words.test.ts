@@ -1,5 +1,25 @@
 import { expect, test } from "vitest";
-import { agoOf, bytesOf, count, linesOf, plain, spanOf, splitPath } from "../../ui/words.ts";
+import type { Action } from "../../server/actions/schema.ts";
+import {
+  agoOf,
+  bytesOf,
+  count,
+  linesOf,
+  plain,
+  sentenceOf,
+  spanOf,
+  splitPath,
+} from "../../ui/words.ts";
+
+test.each([
+  ["Write", "held.md", null, "Write held.md"],
+  ["Write", null, null, "Use Write"],
+  ["apply_patch", "held.md", null, "Use apply_patch on held.md"],
+  ["Bash", null, "npm test\nls", "Run npm test + 1 line"],
+  ["WebFetch", null, null, "Use WebFetch"],
+])("a host's own tool %s says what it is used on", (tool, path, command, said) => {
+  expect(plain(sentenceOf({ tool, path, command } as Action))).toBe(said);
+});
 
 test.each([[0, "0 bytes"], [1, "1 byte"], [999, "999 bytes"], [1000, "1.0 KB"], [48_211, "48 KB"], [
   999_999,

@@ -70,6 +70,17 @@ test("an id may be given by a beginning that only it has", async () => {
   expect(none.stderr).toContain(`No action's id begins with "ffffffff"\n  try: gate log`);
 });
 
+test.each([[[]], [["--json"]]])("what is approved and fails is no success %j", async (more) => {
+  const { id } = await gated.submit("read_file", { path: "absent.txt" });
+  const { code, stdout, stderr } = await gated.terminal.run(["approve", id, ...more]);
+  expect(code).toBe(1);
+  if (more.length > 0) {
+    return expect(JSON.parse(stdout)).toMatchObject({ status: "approved", execution: "failed" });
+  }
+  expect(stdout).toBe("✗ approved, but carrying it out failed: absent.txt\n");
+  expect(stderr).toContain('Cannot read "absent.txt": there is no such file');
+});
+
 test("rollback: dry run, the real one, and a conflict that is left alone", async () => {
   writeFileSync(join(gated.folder, "old.txt"), "old\n");
   const held = await gated.write("old.txt", "new\n");

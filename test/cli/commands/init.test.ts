@@ -38,6 +38,12 @@ test("init --yes names the project after its folder, the same each time", async 
   expect(existsSync(join(terminal.folder, ".gate", "backups"))).toBe(false);
 });
 
+test("a template only adds to a config that is there, and init says so", async () => {
+  expect((await init("--yes")).stderr).not.toContain("still allows");
+  expect((await init("--yes", "--policy-template", "strict")).stderr).toContain("still allows");
+  expect(config().policies.allowedPaths).toContain("src/**");
+});
+
 test("init takes the id, the platforms, the template and the inheritance", async () => {
   await init(
     ..."--yes --id web --platform claude-code --platform codex".split(" "),

@@ -79,8 +79,11 @@ test("watch lets a person decide on one after the other", async () => {
   writeFileSync(file, JSON.stringify({ id: "web", policies: { defaultEffect: "ask" } }));
   expect(await terminal.run(["init", "--yes"])).toMatchObject({ code: 0 });
   const ids: string[] = [];
-  for (const path of ["yes.txt", "no.txt"]) {
-    const body = JSON.stringify({ tool: "write_file", input: { path, content: path } });
+  for (const path of ["yes.txt", "no.txt", "absent.txt"]) {
+    const write = { tool: "write_file", input: { path, content: path } };
+    const body = JSON.stringify(
+      path === "absent.txt" ? { tool: "read_file", input: { path } } : write,
+    );
     const { stdout } = await terminal.run(
       ["api", "POST", "/api/actions?project=web", "--scope", "agent", "-d", body],
     );
@@ -93,6 +96,9 @@ test("watch lets a person decide on one after the other", async () => {
   await answer("What shall become of it?", UP + ENTER);
   await answer("Why? The agent is told.", `elsewhere${ENTER}`);
   await seen("✓ rejected");
+  await seen(ids[2]!);
+  await answer("What shall become of it?", UP + UP + ENTER);
+  await seen("✗ approved, but carrying it out failed: Cannot read");
   terminal.signal("SIGINT");
   expect(await watching).toMatchObject({ code: 0 });
   const show = async (id: string) =>

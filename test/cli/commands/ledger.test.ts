@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { until } from "../../e2e/world.ts";
@@ -16,7 +16,10 @@ test("a session is listed, compared, and rolled back as a whole or in part", asy
   await gated.write("src/b.ts", "two\n");
   const id = first.session_id;
   expect(await gated.json("session", "list", "--json")).toMatchObject([{ id, action_count: 2 }]);
-  expect((await gated.good("session", "show", id)).stdout).toContain("2 actions, 0 held");
+  for (const [name, count] of [["--host", 0], ["--client", 0], ["--limit", 1]] as const) {
+    expect(await gated.json("session", "list", "--json", name, "7")).toHaveLength(count);
+  }
+  expect((await gated.good("session", "show", id)).stdout).toContain("2 actions, 0 waiting");
   expect((await gated.good("session", "diff", id)).stdout).toContain("created: src/a.ts\n");
   const planned = await gated.good("session", "rollback", id, "--dry-run");
   expect(planned.stdout).toContain("2 actions would be undone");
@@ -37,6 +40,40 @@ test("the log takes words and filters", async () => {
   expect(await gated.json("log", "--json", "--status", "blocked", "--tool", "write_file"))
     .toMatchObject([{ path: ".env" }]);
   expect((await gated.json("log", "--json", "--by", "policy")).length).toBeGreaterThan(1);
+  expect((await gated.json("log", "--json", "--from", "2020-01-01")).length).toBeGreaterThan(1);
+  expect(await gated.json("log", "--json", "--to", "2020-01-01T00:00:00Z")).toEqual([]);
+});
+
+test.each([
+  [["log", "--from", "yesterday"], "such as 2026-03-01"],
+  [["log", "--to", "2026-13-01"], "such as 2026-03-01"],
+  [["audit", "export", "--from", "1"], "such as 2026-03-01"],
+  [["audit", "export", "--window", "1"], "expected days, such as 7d"],
+  [["audit", "export", "--window", "9999d"], "expected at most 3650d"],
+])("%j is wrong usage", async (args, message) => {
+  expect(await gated.terminal.run(args)).toMatchObject({
+    ...{ code: 64, stdout: "", stderr: expect.stringContaining(message) },
+  });
+});
+
+test("the rollback of many files says how many, and of what", async () => {
+  const id = await removeBy("rm r1.txt r2.txt", ["r1.txt", "r2.txt"]);
+  const { rollback } = await gated.json("rollback", id, "--json");
+  expect((await gated.good("log", "-n", "1")).stdout)
+    .toMatch(/approved, succeeded {2}\S+ +rollback +2 files of rm r1\.txt r2\.txt\n$/);
+  const shown = (await gated.good("show", rollback.id)).stdout;
+  expect(shown).toContain(`undoes      ${id}`);
+  expect(shown).toMatch(/── changed ─+\n\+ r\d\.txt\n\+ r\d\.txt/);
+  const { rollback: again } = await gated.json("rollback", rollback.id, "--json");
+  expect((await gated.good("log", "-n", "1")).stdout)
+    .toContain(`2 files of what action ${id} did`);
+  expect((await gated.json("show", again.id, "--json")).rollback_of).toBe(rollback.id);
+});
+
+test("the rollback of a command that changed one file names the file", async () => {
+  const id = await removeBy("rm only.txt", ["only.txt"]);
+  await gated.good("rollback", id);
+  expect(await gated.json("log", "-n", "1", "--json")).toMatchObject([{ path: "only.txt" }]);
 });
 
 test("the audit log is exported to a file or to standard output", async () => {
@@ -47,7 +84,6 @@ test("the audit log is exported to a file or to standard output", async () => {
   expect(checkpoint.seq).toBe(events.length);
   const some = await gated.json("audit", "export", "--type", "session.started", "--window", "1d");
   expect(some.events.length).toBeGreaterThan(0);
-  expect(await gated.terminal.run(["audit", "export", "--window", "1"])).toMatchObject({ code: 1 });
 });
 
 test("log --follow prints each action once, as it comes", async () => {
@@ -65,3 +101,55 @@ test("log --follow prints each action once, as it comes", async () => {
   const printed = stdout.trim().split("\n").map((line) => JSON.parse(line).id);
   expect(printed.slice(1)).toEqual(ids);
 });
+
+test("an export into a folder that is not there names the folder", async () => {
+  expect(await gated.terminal.run(["audit", "export", "-o", "absent/a.json"])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("its folder does not exist"),
+  });
+});
+
+test("a bundle and an export are checked without the daemon, and held against a checkpoint", async () => {
+  const [bundle, json] = [join(gated.folder, "audit.html"), join(gated.folder, "audit.json")];
+  expect((await gated.good("audit", "export", "--bundle", bundle)).stdout).toContain(bundle);
+  await gated.good("audit", "export", "--project", "web", "-o", json);
+  const kept = join(gated.folder, "checkpoint.json");
+  const checkpoint = await gated.json("audit", "checkpoint", "--json");
+  writeFileSync(kept, JSON.stringify(checkpoint));
+  expect((await gated.good("audit", "checkpoint")).stdout)
+    .toBe(`--checkpoint ${checkpoint.seq}:${checkpoint.hash}\n--key ${checkpoint.public_key}\n`);
+  await gated.terminal.run(["daemon", "stop"]);
+  for (const file of [bundle, json]) {
+    expect((await gated.good("audit", "verify", file)).stdout).toMatch(/^✓ web: \d+ events/);
+    const args = ["audit", "verify", file, "--checkpoint", kept, "--json"];
+    expect(await gated.json(...args)).toMatchObject({ ok: true, compared_with: ["checkpoint"] });
+    const text = readFileSync(file, "utf8");
+    writeFileSync(file, text.replace("src/a.ts", "src/b.ts"));
+    const found = await gated.terminal.run(["audit", "verify", file]);
+    expect(found).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/✗ web: broken at event/),
+    });
+  }
+  const absent = await gated.terminal.run(["audit", "verify", join(gated.folder, "none")]);
+  expect(absent).toMatchObject({ code: 1, stderr: expect.stringContaining("does not exist") });
+  expect(await gated.terminal.run(["audit", "verify", "--key", "x"])).toMatchObject({ code: 64 });
+});
+
+/** Approves a command, and reports it as an agent does that has removed these files with it. */
+async function removeBy(command: string, names: string[]): Promise<string> {
+  const files = names.map((name) => join(gated.folder, name));
+  for (const file of files) writeFileSync(file, "kept");
+  const { id } = await gated.submit("run_command", { command });
+  await gated.good("approve", id);
+  const post = (verb: string, body: unknown) => {
+    const data = ["--scope", "agent", "-d", JSON.stringify(body)];
+    return gated.json("api", "POST", `/api/actions/${id}/${verb}`, ...data);
+  };
+  const { claim_id } = await post("claim", {});
+  for (const file of files) rmSync(file);
+  await post("result", {
+    ...{ claim_id, exit_code: 0, output: "", truncated: false, duration_ms: 1 },
+  });
+  return id;
+}

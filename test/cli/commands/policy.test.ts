@@ -73,3 +73,27 @@ test("a broken config denies, and says where it is broken", async () => {
   writeFileSync(file, JSON.stringify(CONFIG));
   expect((await gated.terminal.run(["policy", "test", "--command", "ls"])).code).toBe(0);
 });
+
+describe("policy bench", () => {
+  test("scores the lines of a file", async () => {
+    const lines = ['{"command": "rm -rf ~", "expect": "stop"}', "", '{"command": "ls", "expect": '];
+    writeFileSync(join(gated.folder, "mine.jsonl"), `${lines.join("\n")}"allow"}\n`);
+    expect(await gated.json("policy", "bench", "mine.jsonl", "--json")).toMatchObject({
+      stop: { cases: 1, stopped: 1 },
+      allow: { cases: 1, false_alarms: 0 },
+    });
+  });
+
+  test.each([
+    [[], 64, /Nothing to score: give a corpus.*\n {2}try: gate policy bench my-corpus\.jsonl/],
+    [["absent.jsonl"], 1, /Cannot read "absent\.jsonl": it does not exist\n {2}try: gate policy/],
+    [["."], 1, /Cannot read "\.": it is a folder/],
+    [["bad.jsonl"], 1, /Cannot read line 2 of the corpus: it is no JSON/],
+    [["other.jsonl"], 1, /Cannot read line 1 of the corpus: it needs "command"/],
+  ])("%j is refused with a reason", async (args, code, message) => {
+    writeFileSync(join(gated.folder, "bad.jsonl"), '{"command": "ls", "expect": "any"}\nls\n');
+    writeFileSync(join(gated.folder, "other.jsonl"), '{"line": "ls"}\n');
+    const ended = await gated.terminal.run(["policy", "bench", ...args]);
+    expect(ended).toMatchObject({ code, stdout: "", stderr: expect.stringMatching(message) });
+  });
+});

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type GatedProject, openGatedProject } from "../gated_project.ts";
@@ -53,3 +53,74 @@ test("an approved command that no agent has come for is said to wait for one", a
   expect(approved.stderr).toContain("the agent runs it when it comes for the answer");
   expect((await gated.good("show", held.id)).stdout).toContain("approved, not run yet");
 });
+
+test("whether a command can be undone, and what of it cannot", async () => {
+  writeFileSync(join(gated.folder, "gone.txt"), "gone");
+  const whole = await gated.submit("run_command", { command: "rm gone.txt" });
+  expect((await gated.good("show", whole.id)).stdout)
+    .toMatch(/undoable +yes: 1 file is kept as it stands/);
+  const part = await gated.submit("run_command", { command: "rm gone.txt; make" });
+  expect((await gated.good("show", part.id)).stdout)
+    .toMatch(/undoable +partly: It cannot be told what else "make" does/);
+});
+
+test("another session at the file, and a base that has changed", async () => {
+  const lines = "one\ntwo\nthree\nfour\nfive\n";
+  writeFileSync(join(gated.folder, "both.txt"), lines);
+  const held = await gated.write("both.txt", lines.replace("one", "ONE"));
+  const { stderr } = await gated.terminal.run(["approve", held.id, "--rebase"]);
+  expect(stderr).toContain("its file has not changed since");
+  writeFileSync(join(gated.folder, "both.txt"), lines.replace("five", "FIVE"));
+  const shown = await gated.good("show", held.id);
+  expect(shown.stdout).toMatch(/── the file has changed since ─[^]*-five\n\+FIVE/);
+  expect(shown.stdout).toMatch(/── would be written now ─[^]*-one\n\+ONE/);
+  expect((await gated.terminal.run(["approve", held.id])).stderr).toContain(
+    "gate approve --rebase",
+  );
+  await gated.good("approve", held.id, "--rebase");
+  expect(readFileSync(join(gated.folder, "both.txt"), "utf8"))
+    .toBe(lines.replace("one", "ONE").replace("five", "FIVE"));
+});
+
+test("of what can only be rejected nothing else is proposed", async () => {
+  const path = join(gated.folder, "only.txt");
+  writeFileSync(path, "one\n");
+  const write = await gated.write("only.txt", "ONE\n");
+  const edit = { path: "only.txt", edits: [{ old_text: "one", new_text: "1" }] };
+  const edited = await gated.submit("edit_file", edit);
+  const removed = await gated.submit("delete_file", { path: "only.txt" });
+  writeFileSync(path, "zero\none\n");
+  const ways = async ({ id }: { id: string }) =>
+    (await gated.good("show", id)).stderr.replaceAll(id, "ID").trim().split("\n  ");
+  const reject = "gate reject ID --reason '…'";
+  expect(await ways(edited)).toEqual(["gate approve ID --rebase", reject]);
+  expect(await ways(removed)).toEqual([reject]);
+  expect((await gated.good("show", removed.id)).stdout)
+    .toMatch(/── an approval would be refused ─*\nCannot carry the action out: "only.txt" has/);
+  writeFileSync(path, "eins\n");
+  expect(await ways(write)).toEqual(["gate dashboard", reject]);
+  for (const { id } of [write, edited, removed]) await gated.good("reject", id, "--reason", "no");
+});
+
+test("what a host's own tools write is shown file by file, and as asked where it cannot be known", async () => {
+  writeFileSync(join(gated.folder, "host.txt"), "one\ntwo\ntwo\n");
+  const patch = ["*** Begin Patch", "*** Add File: new/host.txt", "+first"];
+  const more = ["*** Update File: host.txt", "@@", "-one", "+ONE", "*** End Patch"];
+  const both = await use("codex", "apply_patch", { command: [...patch, ...more].join("\n") });
+  const { stdout } = await gated.good("show", both);
+  expect(stdout).toMatch(/── after: new\/host\.txt ─+\nfirst\n/);
+  expect(stdout).toMatch(/── what changes: host\.txt ─+\n[^]*-one\n\+ONE\n/);
+  expect(stdout).not.toContain("── input");
+  const edit = { file_path: "host.txt", old_string: "two", new_string: "TWO" };
+  const unknown = await gated.good("show", await use("claude-code", "Edit", edit));
+  expect(unknown.stdout).toMatch(/── input ─+\n\{[^]*"old_string": "two"/);
+  expect(unknown.stdout).not.toContain("what changes");
+});
+
+async function use(host: string, tool_name: string, tool_input: unknown): Promise<string> {
+  const at = { session_id: "s", cwd: gated.folder, hook_event_name: "PreToolUse" };
+  const hook = JSON.stringify({ ...at, tool_name, tool_input });
+  await gated.good("api", "POST", `/api/hooks/${host}?wait_ms=0`, "-d", hook);
+  const [held] = await gated.json("log", "--tool", tool_name, "--json");
+  return held.id;
+}

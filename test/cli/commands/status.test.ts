@@ -24,9 +24,11 @@ test("status tells that everything is denied, and where the config is broken", a
 });
 
 test("status tells of a key that is misspelt and so has no effect", async () => {
-  const { blockedPaths: blockedPath, ...others } = CONFIG.policies;
-  writeFileSync(config(), JSON.stringify({ ...CONFIG, policies: { ...others, blockedPath } }));
-  expect(await told()).toContain('! "blockedPath" in the policies of gate.config.json');
+  const { allowedPaths: allowedPath, ...others } = CONFIG.policies;
+  writeFileSync(config(), JSON.stringify({ ...CONFIG, policies: { ...others, allowedPath } }));
+  expect(await told()).toContain(
+    '! "allowedPath" in the policies of gate.config.json has no effect: did you mean "allowedPaths"?',
+  );
   const { health } = await gated.json("status", "--json");
-  expect(health).toMatchObject({ error: null, warnings: [expect.stringContaining("blockedPath")] });
+  expect(health).toMatchObject({ error: null, warnings: [expect.stringContaining("allowedPath")] });
 });

@@ -4,8 +4,7 @@ import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:
 import { createServer } from "node:http";
 import { join } from "node:path";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { identify, isSameProcess } from "../../../server/runtime/processes.ts";
 import { must, until, World } from "../../e2e/world.ts";
 
@@ -54,9 +53,10 @@ test("fifty starts at once make one daemon, and all end well", async () => {
 });
 
 test("killed hard, it is up again with the next start, every time", async () => {
-  for (let round = 1; round <= 3; round++) {
+  for (let round = 1; round <= 8; round++) {
     must(await world.run(["daemon", "start"]));
-    expect(countStarts()).toBe(round);
+    // It answers a moment before it logs that it has started.
+    await until("the log tells of it", () => countStarts() === round);
     await world.kill(await world.daemonPid());
     expect(await world.run(["daemon", "status"])).toMatchObject({ code: 1 });
   }
@@ -107,27 +107,6 @@ test("a stranger on the port is named and left alone", async () => {
     stranger.close();
     stranger.closeAllConnections();
   }
-});
-
-test("an older daemon is asked to end and replaced", async () => {
-  const script = fileURLToPath(new URL("older_daemon.mjs", import.meta.url));
-  const runtime = OURS === "deno"
-    ? [process.execPath, "run", "--cached-only", "-A"]
-    : [process.execPath];
-  const older = spawn(runtime[0]!, [
-    ...runtime.slice(1),
-    script,
-    world.gateHome,
-    String(world.port),
-  ], { stdio: ["ignore", "pipe", "inherit"] });
-  onTestFinished(() => void older.kill("SIGKILL"));
-  const said = collect(older);
-  await until("the older daemon is up", () => said().includes("up"));
-  const { stdout, stderr } = must(await world.run(["daemon", "start"]));
-  expect(stderr).toContain("Replacing the running daemon 4.9.12 by ");
-  expect(stdout).not.toContain("4.9.12");
-  await until("the older daemon has given way", () => said().includes("gave way"));
-  expect(await world.daemonPid()).not.toBe(older.pid);
 });
 
 test("it ends within its time while clients listen and wait", async () => {

@@ -154,7 +154,9 @@ test("a race is sent at once and judged by its statuses", async () => {
   ]);
   expect(execution).toMatchObject({
     status: "failed",
-    evidence: { ledger: [{ statuses: Array(5).fill(200) }] },
+    evidence: {
+      ledger: [{ statuses: Array(5).fill(200), race: { strategy: "last-byte", in_flight: 5 } }],
+    },
   });
 });
 

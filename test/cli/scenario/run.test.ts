@@ -101,6 +101,8 @@ test("method, headers and body arrive as they are written", async () => {
   expect(sent[sent.indexOf("X-Added") + 1]).toBe("yes");
   expect(sent.filter((name) => name.toLowerCase() === "x-lower")).toEqual(["x-lower"]);
   expect(sent[sent.indexOf("Content-Length") + 1]).toBe("3");
+  const bytes = Uint8Array.from(sent[sent.indexOf("X-UTF8") + 1]!, (char) => char.charCodeAt(0));
+  expect(new TextDecoder().decode(bytes)).toBe(headers["X-UTF8"]);
 });
 
 test("a target that never answers ends with the time-out", async () => {

@@ -35,6 +35,11 @@ test("mergeTexts() keeps a single side's text as it is, and never depends on the
   }));
 });
 
+test("a file of a million lines is merged like any other", () => {
+  const base = "\n".repeat(1_000_000);
+  expect(mergeTexts(base, `${base}a\n`, `b\n${base}`)).toBe(`b\n${base}a\n`);
+});
+
 test("texts that are too different are not compared for ever", () => {
   const many = (salt: number) =>
     Array.from({ length: 60_000 }, (_, n) => `${n * salt % 7919}`).join("\n");

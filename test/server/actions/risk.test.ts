@@ -34,6 +34,7 @@ const risk = (over: Partial<RiskFacts>) =>
     analysis: null,
     root: "/p",
     irreversible: null,
+    reversibility: null,
     ...over,
   });
 const ofCommand = (analysis: Partial<RiskFacts["analysis"] & object>, cwd = "/p") =>

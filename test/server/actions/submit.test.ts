@@ -151,15 +151,6 @@ describe("who may do what", () => {
       });
     }
   });
-
-  test("approvals are not remembered silently", async () => {
-    const { submitted, actions } = await openGate({ policies: { defaultEffect: "ask" } });
-    const { action: { id } } = await submitted("write_file", { path: "a", content: "x" });
-    const remember = { scope: "session" as const, ttl_seconds: 60, max_uses: 1 };
-    await expect(actions.approve(id, { remember }, reviewer)).rejects.toMatchObject({
-      code: "invalid",
-    });
-  });
 });
 
 describe("reading", () => {
@@ -199,6 +190,31 @@ describe("reading", () => {
     const policies = { defaultEffect: "ask", blockedPaths: ["a.txt"] };
     gate.write("gate.config.json", JSON.stringify({ id: "test", policies }));
     expect((await actions.wait(action.id, {}, agent)).result).toBeNull();
+  });
+});
+
+describe("rules that name a tool of the gate", () => {
+  test.each([
+    [{ allowedTools: ["read_file"] }, "a.txt", "approved"],
+    [{ allowedTools: ["read_file"], askPaths: ["a.txt"] }, "a.txt", "pending"],
+    [{ allowedTools: ["read_file"], blockedPaths: ["*.txt"] }, "a.txt", "blocked"],
+    [{ allowedTools: ["read_file"], blockedTools: ["mcp__gate__*"] }, "a.txt", "blocked"],
+    [{ allowedTools: ["read_file"] }, "/etc/hostname", "blocked"],
+    [{ allowedTools: ["write_file"] }, "a.txt", "pending"],
+  ])("%j: reading %s is %s", async (policies, path, status) => {
+    const files = { "a.txt": "x" };
+    const { submitted } = await openGate({
+      policies: { defaultEffect: "ask", ...policies },
+      files,
+    });
+    expect((await submitted("read_file", { path })).action.status).toBe(status);
+  });
+
+  test("to allow one lets no write through that no rule of paths allows", async () => {
+    const policies = { defaultEffect: "ask" as const, allowedTools: ["write_file", "mcp__*"] };
+    const { submitted } = await openGate({ policies });
+    const { action } = await submitted("write_file", { path: "a.txt", content: "x" });
+    expect(action.status).toBe("pending");
   });
 });
 

@@ -1,3 +1,5 @@
+import { DaySums } from "../../../server/analytics/day_sums.ts";
+import { summarize } from "../../../server/analytics/summarize.ts";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -191,3 +193,22 @@ test.each(["0d", "3651d", "7", "d", "07d", "1w", "", "1d&window=2d"])(
     }
   },
 );
+
+test("days that are over are remembered, and the sums are those of a gate that remembers none", async () => {
+  const gate = await createTestGate({ policies: { defaultEffect: "deny" } });
+  const write = (path: string) =>
+    gate.request(
+      "POST",
+      "/api/actions",
+      { tool: "write_file", input: { path, content: "" } },
+      "agent",
+    );
+  for (let hour = 0; hour < 24 * 5; hour += 3) {
+    for (let n = 0; n < 1 + hour % 4; n++) await write(`path${(hour * 7 + n) % 11}`);
+    if (hour % 2 === 0) await summary(gate, "2d");
+    const remembered = await summary(gate);
+    const fresh = await summarize([new DaySums(gate.project.ledger)], "30d", gate.clock.now);
+    expect(remembered, `hour ${hour}`).toEqual(fresh);
+    gate.clock.advance(3 * 3_600_000);
+  }
+});

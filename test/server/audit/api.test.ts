@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { AuditVerification, Checkpoint } from "../../../server/audit/schema.ts";
-import { isSigned } from "../../../server/audit/signer.ts";
+import { isSigned } from "../../../server/evidence/signature.ts";
 import { createTestGate, testCaller } from "../../helpers.ts";
 
 test("GET /api/audit/verify answers what stands in the chain", async () => {

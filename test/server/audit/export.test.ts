@@ -3,9 +3,9 @@ import fc from "fast-check";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { toCell } from "../../../server/audit/csv.ts";
-import { AuditExport, GlobalAuditExport } from "../../../server/audit/schema.ts";
-import { isSigned } from "../../../server/audit/signer.ts";
+import { CSV_HEADER, toCell, toCsvLine } from "../../../server/audit/csv/lines.ts";
+import { type AuditEvent, AuditExport, GlobalAuditExport } from "../../../server/audit/schema.ts";
+import { isSigned } from "../../../server/evidence/signature.ts";
 import { createTestGate, testCaller, type TestGate } from "../../helpers.ts";
 
 /** What spreadsheets compute, and what looks like it. */
@@ -37,10 +37,7 @@ async function exported(gate: TestGate, query: string, path = "/api/audit/export
 }
 
 async function events(gate: TestGate, query: string, path?: string) {
-  return JSON.parse((await exported(gate, query, path)).text).events as {
-    seq: number;
-    at: string;
-  }[];
+  return JSON.parse((await exported(gate, query, path)).text).events as AuditEvent[];
 }
 
 test("50 formulas go through CSV as text and come back whole", async () => {
@@ -77,6 +74,28 @@ test("any text comes back from a cell", () => {
     expect(cells!.map(unsafe)).toEqual(texts);
     for (const cell of cells!) expect(cell).not.toMatch(TRIGGER);
   }));
+});
+
+test("the database writes the same lines as we do, whatever stands in them", async () => {
+  const gate = await createTestGate();
+  const { id } = await gate.project.sessions.open({}, testCaller());
+  const odd = fc.sample(fc.string({ unit: "binary", maxLength: 30 }), 500);
+  const texts = [...FORMULAS, ...odd, ...odd.map((text) => `\u3000${text}`), "é", "ß=", "😀"]
+    .filter((text) => !text.includes("\0"));
+  await gate.project.ledger.commit({
+    statements: [],
+    events: texts.map((text) => ({
+      session_id: id,
+      action_id: null,
+      type: "action.submitted" as const,
+      actor: { kind: "agent" as const, id: text },
+      data: { tool: text, path: text || null, command: text, status: text, reason: text },
+    })),
+  });
+  const { text } = await exported(gate, "format=csv");
+  const wanted = (await events(gate, "")).map(toCsvLine);
+  expect(wanted.filter((line) => !text.includes(line))).toEqual([]);
+  expect(text).toBe(CSV_HEADER + wanted.join(""));
 });
 
 test("JSON carries the chain with what proves it", async () => {
@@ -140,8 +159,11 @@ test("filters narrow it, over several pages and whatever the clock does", async 
     ["window=1d", () => true],
   ];
   for (const [query, isWanted] of cases) {
-    const seqs = (await events(gate, query)).map(({ seq }) => seq).sort((x, y) => x - y);
+    const found = await events(gate, query);
+    const seqs = found.map(({ seq }) => seq).sort((x, y) => x - y);
     expect(seqs, query).toEqual(all.filter(isWanted).map(({ seq }) => seq));
+    const { text } = await exported(gate, `format=csv&${query}`);
+    expect(text).toBe(CSV_HEADER + found.map(toCsvLine).join(""));
   }
   gate.clock.advance(3 * 86_400_000);
   expect(await events(gate, "window=2d")).toEqual([]);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { redactEvent, redactText } from "../../../server/audit/redact.ts";
-import { canonical } from "../../../server/db/chain.ts";
+import { canonical } from "../../../server/evidence/chain.ts";
 import type { NewEvent } from "../../../server/db/ledger.ts";
 
 const letters = "abcdefghijABCDEFGHIJ0123456789abcdefghij";

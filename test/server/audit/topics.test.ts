@@ -27,10 +27,13 @@ test.each([
   ["action.rolled_back", {}, ["actions", "sessions"]],
   ["session.started", {}, ["sessions"]],
   ["session.ended", {}, ["sessions"]],
+  ["grant.added", {}, ["approvals"]],
+  ["grant.used", {}, ["approvals"]],
+  ["grant.revoked", {}, ["approvals"]],
   ["escalation.raised", {}, ["approvals"]],
   ["block.added", {}, ["risk"]],
   ["monitor.terminated", {}, ["agents"]],
-  ["policy.changed", {}, []],
+  ["policy.changed", {}, ["approvals"]],
 ])("%s %j is told to %j", (type, data, topics) => {
   const told = toStreamEvents(event(type, data));
   expect(told.map(({ topic }) => topic)).toEqual(topics);

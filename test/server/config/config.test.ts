@@ -29,6 +29,7 @@ const open = () =>
     },
     environment: { home: join(base, "home"), now: () => 0, id: () => "id", log: () => {} },
   });
+const REVIEWER = { scope: "reviewer", id: "ada", via: "token" } as const;
 const effect = async (config: Config, path: string) =>
   (await config.test({ path, action: "write" })).effect;
 
@@ -51,6 +52,19 @@ describe("Config", () => {
     [`{ "policies": { "blockedPaths": ["a", 7] } }`, "gate.config.json:1:39"],
     [`{ "id": "a", "id": "b" }`, "twice"],
     ["", "empty"],
+    [
+      `{ "policies": {\n  "blockedPath": ["secret/**"] } }`,
+      `gate.config.json:2:3: "blockedPath" has no effect: did you mean "blockedPaths"?`,
+    ],
+    [`{ "policy": { "blockedPaths": ["x"] } }`, `did you mean "policies"?`],
+    [`{ "policies": { "denyCommands": ["rm"] } }`, `did you mean "blockedCommands"?`],
+    [`{ "policies": { "default_effect": "deny" } }`, `did you mean "defaultEffect"?`],
+    [`{ "policies": { "blokcedTools": ["x"] } }`, `did you mean "blockedTools"?`],
+    [
+      `{ "policies": { "allowedTools": [{ "pattern": "x", "arg": { "a": "b" } }] } }`,
+      `gate.config.json:1:52: "arg" has no effect: did you mean "args"?`,
+    ],
+    [`{ "policies": { "blockedPaths": [{ "pattern": "x", "notMatch": ["x"] }] } }`, "not_match"],
     [`{ "policies": { "blockedPaths": ["{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}"] } }`, "braces"],
     [
       `{ "policies": { "blockedPaths": [{ "pattern": "*.pem", "match": ["key.txt"] }] } }`,
@@ -216,5 +230,71 @@ describe("Config", () => {
     await config.updatePolicies({ defaultEffect: "deny" }, change());
     await open().view();
     expect(recorded.map((one) => one.data.source)).toEqual(["file", "gate"]);
+  });
+
+  test("what was changed outside is told until a reviewer accepts that very text", async () => {
+    const config = open();
+    const path = join(base, "proj/gate.config.json");
+    const policies = { defaultEffect: "ask", blockedPaths: [".env"] };
+    project(JSON.stringify({ id: "p", policies }));
+    expect((await config.view()).outside_changes).toEqual([]);
+    project(JSON.stringify({ id: "p", policies: { ...policies, blockedPaths: ["x"] }, note: 1 }));
+    const [change] = (await config.view()).outside_changes;
+    expect(change).toMatchObject({
+      path,
+      differences: [
+        { kind: "added", key: "blockedPaths", text: "x" },
+        { kind: "removed", key: "blockedPaths", text: ".env" },
+        { kind: "changed", key: "note", text: "nothing → 1" },
+      ],
+    });
+    expect(change!.by).not.toBeNull();
+    // It stays over restarts, and a change through the gate does not bury it.
+    const again = open();
+    await again.updatePolicies({ askPaths: ["y"] }, { caller: REVIEWER, if_match: null });
+    const [both] = (await again.view()).outside_changes;
+    expect(both!.differences).toHaveLength(4);
+    const seen = { path, sha256: change!.after_sha256 };
+    await expect(again.accept(seen, REVIEWER)).rejects.toThrow("it is not what stands there now");
+    const now = { path, sha256: both!.after_sha256 };
+    const agent = { ...REVIEWER, scope: "agent" } as const;
+    await expect(again.accept(now, agent)).rejects.toThrow("only a reviewer may");
+    expect((await again.accept(now, REVIEWER)).outside_changes).toEqual([]);
+    expect(recorded.at(-1)).toMatchObject({
+      type: "policy.changed",
+      actor: { kind: "reviewer" },
+      data: { source: "accepted", after_sha256: both!.after_sha256 },
+    });
+    expect((await open().view()).outside_changes).toEqual([]);
+  });
+
+  test("what is put back as it was needs no word", async () => {
+    const config = open();
+    project(`{ "id": "p" }`);
+    await config.view();
+    project(`{ "id": "p", "policies": { "defaultEffect": "allow" } }`);
+    expect((await config.view()).outside_changes).toHaveLength(1);
+    project(`{ "id": "p" }`);
+    expect((await config.view()).outside_changes).toEqual([]);
+  });
+
+  test("a pin of an older release is taken over", async () => {
+    project(`{ "id": "p" }`);
+    const folder = join(base, "home/projects/p");
+    mkdirSync(folder, { recursive: true });
+    const file = join(folder, "config_pin.json");
+    writeFileSync(file, `{ "${join(base, "proj/gate.config.json")}": "${"0".repeat(64)}" }`);
+    expect((await open().view()).outside_changes).toMatchObject([{ differences: null }]);
+  });
+
+  test("a broken config is told in its parts", async () => {
+    project(`{ "id": "p",\n  "policies": {,} }`);
+    expect((await open().view()).problem).toEqual({
+      path: join(base, "proj/gate.config.json"),
+      line: 2,
+      column: 16,
+      cause: expect.stringContaining("not valid JSON"),
+      next: expect.stringContaining("Mend the file"),
+    });
   });
 });

@@ -14,7 +14,7 @@ const STEPS: Migration[] = [
   { version: 2, statements: ["ALTER TABLE a ADD COLUMN m INTEGER", "UPDATE a SET m = n + 1"] },
 ];
 /** Tables that speak of the file or of the machine, not of a project. */
-const MACHINE_WIDE = ["migrations", "idempotency"];
+const MACHINE_WIDE = ["migrations", "idempotency", "workspaces"];
 const FIRST = STEPS.slice(0, 1);
 
 function makePath(): string {

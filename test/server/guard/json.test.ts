@@ -41,7 +41,10 @@ test.each([
 });
 
 test("reads whatever JSON.stringify writes", () => {
-  fc.assert(fc.property(fc.jsonValue({ maxDepth: 8 }), (value) => {
+  // But a "__proto__", which is refused: see below.
+  const values = fc.jsonValue({ maxDepth: 8 })
+    .filter((value) => !JSON.stringify(value).includes('"__proto__"'));
+  fc.assert(fc.property(values, (value) => {
     expect(parseJson(encode(JSON.stringify(value)))).toEqual(JSON.parse(JSON.stringify(value)));
   }));
 });

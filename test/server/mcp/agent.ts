@@ -33,6 +33,7 @@ export async function connectAgent(options: Partial<StdioOptions> = {}): Promise
   const ended = serveStdio({
     connect: daemon.connect,
     run: runCommand,
+    program: () => ["gate"],
     input: up,
     output: down,
     env: { PATH: "/usr/bin:/bin", FROM_AGENT: "yes" },

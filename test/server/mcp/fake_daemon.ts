@@ -25,6 +25,8 @@ export class FakeDaemon {
   token = "first";
   /** Why the next claim is refused for good. */
   unclaimable: string | null = null;
+  /** What policy was asked. */
+  readonly questions: Record<string, unknown>[] = [];
   /** How often somebody looked for the daemon. */
   connects = 0;
   #next = 1;
@@ -94,7 +96,9 @@ export class FakeDaemon {
       return c.json({ items: items.reverse(), next_cursor: null });
     })
     .post("/api/policy/test", async (c) => {
-      const { path, command } = await c.req.json();
+      const question = await c.req.json();
+      const { path, command } = question;
+      this.questions.push(question);
       const decision = decisionOn(path ?? command);
       return c.json({ ...decision, matched: [], elapsed_us: 1 });
     })
@@ -162,6 +166,8 @@ export class FakeDaemon {
       execution: "none",
       decision,
       risk: { score: 0, level: "low", factors: [] },
+      reversibility: null,
+      conflicts: [],
       reversible: true,
       edited: false,
       before_sha256: null,

@@ -20,6 +20,7 @@ async function open(query = "") {
         return daemon.app.fetch(request);
       },
       run: runCommand,
+      program: () => ["gate"],
       now: Date.now,
       id: () => crypto.randomUUID(),
       log: () => {},
@@ -44,7 +45,7 @@ async function open(query = "") {
 
 test("the same tools answer over HTTP, under the caller's own rights", async () => {
   const { daemon, client, callers } = await open();
-  expect((await client.listTools()).tools.length).toBe(11);
+  expect((await client.listTools()).tools.length).toBe(12);
   expect((await callTool(client, "write_file", { path: "a", content: "x" })).body.status)
     .toBe("approved");
   expect((await callTool(client, "write_file", { path: ".env", content: "x" })).isError).toBe(true);

@@ -12,6 +12,7 @@ test("the tools are listed with what a host needs to know of each", async () => 
     "move_file",
     "read_file",
     "run_command",
+    "scenario_run",
     "await_action",
     "get_action",
     "rollback_action",
@@ -59,6 +60,16 @@ test.each([
 ])("%s answers what came of it", async (name, args, expected) => {
   const agent = await connectAgent();
   expect(await agent.call(name, args)).toMatchObject({ isError: false, body: expected });
+  await agent.close();
+});
+
+test("what is remembered for its session counts when an agent asks what policy says", async () => {
+  const agent = await connectAgent();
+  await agent.call("policy_check", { command: "ls" });
+  const [session] = agent.daemon.sessions;
+  expect(agent.daemon.questions).toEqual([{ command: "ls", session_id: session!.id }]);
+  const foreign = await agent.call("policy_check", { command: "ls", session_id: "another" });
+  expect(foreign.isError).toBe(true);
   await agent.close();
 });
 

@@ -49,6 +49,16 @@ describe("/api/policy/hits", () => {
 });
 
 describe("/api/policy/test", () => {
+  test.each([["read", "allow"], ["read_file", "allow"], ["write", "ask"], ["delete", "ask"]])(
+    "a tool that is allowed reads without being held: %s is %s, as when it is done",
+    async (action, effect) => {
+      const allowedTools = ["read_file", "write_file", "delete_file"];
+      const gate = await createTestGate({ policies: { defaultEffect: "ask", allowedTools } });
+      const answer = await gate.request("POST", "/api/policy/test", { path: "a.ts", action });
+      expect((await answer.json()).effect).toBe(effect);
+    },
+  );
+
   test.each([
     [{ path: "a.ts" }, "allow"],
     [{ path: ".env", action: "write" }, "deny"],

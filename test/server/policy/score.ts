@@ -23,7 +23,7 @@ export const AROUND: Surroundings = {
   resolve: (path) => ({ lexical: path, real: path }),
 };
 
-const BLOCKED_COMMANDS = [
+export const BLOCKED_COMMANDS = [
   "rm -rf",
   "git reset --hard",
   "git clean -f",

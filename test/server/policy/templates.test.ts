@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { compilePolicy, evaluate } from "../../../server/policy/evaluate.ts";
 import { globalTemplate, policyTemplate } from "../../../server/policy/templates.ts";
+import type { Action } from "../../../server/actions/schema.ts";
+import { createTestGate } from "../../helpers.ts";
 import { AROUND, judge, ROOT } from "./score.ts";
 
 const NAMES = ["strict", "balanced", "permissive"] as const;
@@ -37,6 +39,22 @@ describe.each(NAMES)("the %s template", (name) => {
 
   test.each(["ls -la", "git status", "grep -rn x ."])("allows %s", (command) => {
     expect(judge(command, policy).decision.effect).toBe("allow");
+  });
+
+  test("reads by its own tool what `cat` may show, and no more", async () => {
+    const files = { "README.md": "read me\n", ".env": "KEY=1" };
+    const gate = await createTestGate({ policies: policyTemplate(name), files });
+    const submit = async (tool: string, input: object): Promise<Action & { result: unknown }> =>
+      await (await gate.request("POST", "/api/actions", { tool, input }, "agent")).json();
+    expect(await submit("read_file", { path: "README.md" })).toMatchObject({
+      ...{ status: "approved", execution: "succeeded", result: { content: "read me\n" } },
+    });
+    expect((await submit("run_command", { command: "cat README.md" })).status).toBe("approved");
+    expect((await submit("read_file", { path: ".env" })).status).toBe("blocked");
+    expect((await submit("run_command", { command: "cat .env" })).status).toBe("blocked");
+    expect((await submit("read_file", { path: "/etc/hostname" })).status).toBe("blocked");
+    const written = await submit("write_file", { path: "README.md", content: "x" });
+    expect(written.status).toBe(name === "permissive" ? "approved" : "pending");
   });
 
   test("is a copy of its own each time", () => {

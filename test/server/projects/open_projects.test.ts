@@ -1,6 +1,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { Database } from "../../../server/db/database.ts";
+import { Project } from "../../../server/projects/project.ts";
 import { createTestGate, testCaller, type TestGate } from "../../helpers.ts";
 
 const agent = testCaller();
@@ -31,7 +33,7 @@ test("of many ledgers the idle ones are closed, never one that holds something",
     ["p0", "p1", "p2"].map((id) => gate.daemon.project(id)),
   );
   await holding!.actions.submit(write, agent);
-  gate.clock.advance(16 * 60 * 1000);
+  gate.clock.advance(7 * 60 * 1000);
   await gate.daemon.project("p2");
   await openAnother(gate, "new");
   expect(await Promise.all([idle, holding, used].map((project) => isClosed(project!))))
@@ -40,6 +42,23 @@ test("of many ledgers the idle ones are closed, never one that holds something",
   const again = await gate.daemon.project("p0");
   await again.sessions.open({}, agent);
   expect(await again.audit.verify()).toMatchObject({ ok: true, events: 1 });
+});
+
+test("a ledger that somebody exports stays open, however slowly it is read", async () => {
+  const gate = await gateWith(70);
+  const project = await gate.daemon.project("p0");
+  await project.sessions.open({}, agent);
+  const path = "/api/audit/export?format=csv&project=p0";
+  const reader = (await gate.request("GET", path)).body!.getReader();
+  await reader.read();
+  gate.clock.advance(7 * 60 * 1000);
+  await openAnother(gate, "new");
+  expect(await isClosed(project)).toBe(false);
+  expect(new TextDecoder().decode((await reader.read()).value)).toContain("session.started");
+  while (!(await reader.read()).done);
+  gate.clock.advance(7 * 60 * 1000);
+  await openAnother(gate, "newer");
+  expect(await isClosed(project)).toBe(true);
 });
 
 test("few ledgers stay open, however long nobody asks", async () => {
@@ -81,4 +100,48 @@ test("a daemon that ends while projects are being opened leaves none of them ope
   }
   await gate.open();
   expect((await gate.daemon.status()).healthy).toBe(true);
+});
+
+test("an action is found without opening the ledgers that cannot hold it", async () => {
+  const gate = await gateWith(6);
+  const ids: string[] = [];
+  for (let n = 0; n < 6; n++) {
+    const { actions } = await gate.daemon.project(`p${n}`);
+    const { action } = await actions.submit(write, agent);
+    await actions.cancel(action.id, {}, agent);
+    ids.push(action.id);
+    gate.clock.advance(24 * 60 * 60 * 1000);
+  }
+  await gate.reopen();
+  const opens = vi.spyOn(Project, "open");
+  onTestFinished(() => opens.mockRestore());
+  const strangers = [crypto.randomUUID(), gate.environment.id(), `0000${ids[0]!.slice(4)}`];
+  for (const id of strangers) {
+    expect((await gate.request("GET", `/api/actions/${id}`)).status).toBe(404);
+  }
+  expect(opens).not.toHaveBeenCalled();
+  expect((await gate.request("GET", `/api/actions/${ids[3]}`)).status).toBe(200);
+  expect(opens.mock.calls.map(([{ id }]) => id)).toEqual(["p3"]);
+});
+
+test("ledgers of before are looked into once, and a lost registry loses no action", async () => {
+  const gate = await createTestGate();
+  const { action } = await gate.project.actions.submit(write, agent);
+  await gate.daemon.close();
+  const registry = () => Database.open(join(gate.home, "gate.db"));
+  const before = await registry();
+  await before.batch([
+    { sql: "DELETE FROM action_times", args: [] },
+    { sql: "UPDATE projects SET is_indexed = 0, is_awake = 0", args: [] },
+  ]);
+  await before.close();
+  await gate.open();
+  expect((await gate.request("GET", `/api/actions/${action.id}`)).status).toBe(200);
+  await gate.daemon.close();
+  const after = await registry();
+  expect(await after.all("SELECT * FROM action_times")).toEqual([
+    { prefix: action.id.slice(0, 6), project_id: "test" },
+  ]);
+  await after.close();
+  await gate.open();
 });

@@ -17,12 +17,8 @@ import { join } from "node:path";
 import { spawn } from "node:child_process";
 import process from "node:process";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
-import {
-  applyChange,
-  type FileChange,
-  readImage,
-  removeTemporary,
-} from "../../../server/runtime/files.ts";
+import { readImage } from "../../../server/runtime/file_image.ts";
+import { applyChange, type FileChange, removeTemporary } from "../../../server/runtime/files.ts";
 import { missingFolders, removeEmptyFolders } from "../../../server/runtime/folder.ts";
 import { createTempFolder } from "../../temp_folder.ts";
 
@@ -154,9 +150,13 @@ test("a temporary file that was left behind is removed", () => {
 test("2,000 writes into a folder that is being swapped for a link: none escapes", async () => {
   mkdirSync(join(base, "race"));
   mkdirSync(join(base, "outside"));
-  const swapper = spawn("/bin/sh", ["-c", SWAP], { cwd: base, stdio: "ignore" });
+  // A group of its own: what the shell has just started must end with it.
+  const swapper = spawn("/bin/sh", ["-c", SWAP], { cwd: base, stdio: "ignore", detached: true });
   const ended = new Promise<void>((resolve) => swapper.once("exit", () => resolve()));
-  onTestFinished(() => void swapper.kill("SIGKILL"));
+  const end = () => process.kill(-swapper.pid!, "SIGKILL");
+  onTestFinished(() => {
+    if (swapper.exitCode === null && swapper.signalCode === null) end();
+  });
   for (let n = 0; n < 2000; n++) {
     const one = { ...change("race/x.txt", null, `${n}`), temporary: `.gate-${n}` };
     await applyChange(one).catch(() => {});
@@ -164,7 +164,7 @@ test("2,000 writes into a folder that is being swapped for a link: none escapes"
     expect(readdirSync(join(base, "outside"))).toEqual([]);
     for (const folder of ["race", "race.real"]) removeQuietly(join(base, folder, "x.txt"));
   }
-  swapper.kill("SIGKILL");
+  end();
   await ended;
   rmSync(join(base, "race"), { recursive: true, force: true });
   await applyChange({ ...change("race/x.txt", null, "calm"), temporary: ".gate-calm" });

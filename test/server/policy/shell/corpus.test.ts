@@ -33,6 +33,6 @@ describe("commands_more.jsonl", () => {
       (judge(command).decision.effect === "allow") !== (expect === "allow")
     );
     expect(wrong).toEqual([]);
-    expect(more.length).toBeGreaterThan(600);
+    expect(more.length).toBeGreaterThan(1_400);
   });
 });

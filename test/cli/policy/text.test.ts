@@ -1,10 +1,10 @@
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import type { Io } from "../../cli/io.ts";
-import { explain, scoreCard } from "../../cli/policy_text.ts";
-import { scoreCorpus } from "../../server/policy/bench.ts";
-import type { PolicyTestResult } from "../../server/policy/schema.ts";
-import { CASES, judge } from "../server/policy/score.ts";
+import type { Io } from "../../../cli/io.ts";
+import { explain, scoreCard } from "../../../cli/policy/text.ts";
+import { scoreCorpus } from "../../../server/policy/bench.ts";
+import type { PolicyTestResult } from "../../../server/policy/schema.ts";
+import { CASES, judge } from "../../server/policy/score.ts";
 
 const io = { env: {}, stdout: new PassThrough() } as unknown as Io;
 

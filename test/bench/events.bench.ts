@@ -1,0 +1,76 @@
+import { get } from "node:http";
+import { readToken } from "../../server/auth/tokens.ts";
+import { until, World } from "../e2e/world.ts";
+import { compare, quantile } from "./figures.ts";
+import { ask, type Asked } from "./http.ts";
+
+const READERS = 1_000;
+const ROUNDS = 100;
+
+/** How long after it was asked for a change has reached whoever listens: one, and a thousand. */
+export async function bench(): Promise<void> {
+  const world = await World.create("executable");
+  const heard: Heard = { count: 0, at: 0 };
+  const readers: Reader[] = [];
+  try {
+    await world.init();
+    const asked = { port: world.port, token: await readToken(world.gateHome, "reviewer") };
+    readers.push(await listen(asked, heard));
+    const [alone, committed] = await timeSessions(asked, heard, 1);
+    compare("asked → one dashboard, p95", quantile(alone!, 0.95), { most: 50, unit: "ms" });
+    compare("answered → one dashboard, p95", quantile(committed!, 0.95), { most: 50, unit: "ms" });
+    while (readers.length < READERS) readers.push(await listen(asked, heard));
+    const [last, after] = await timeSessions(asked, heard, READERS);
+    compare(`asked → last of ${READERS}, p99`, quantile(last!, 0.99), { most: 50, unit: "ms" });
+    compare(`answered → last of ${READERS}, p99`, quantile(after!, 0.99), { most: 50, unit: "ms" });
+  } finally {
+    for (const reader of readers) reader.close();
+    await world.close();
+  }
+}
+
+/** The commit lies between the two: it was not done when it was asked for, and was when answered. */
+async function timeSessions(
+  asked: Asked,
+  heard: Heard,
+  readers: number,
+): Promise<[asked: number[], answered: number[]]> {
+  const times: [number[], number[]] = [[], []];
+  for (let round = 0; round < ROUNDS; round++) {
+    heard.count = 0;
+    const started = performance.now();
+    await ask(asked, "/api/sessions", { agent: "bench" });
+    const answered = performance.now();
+    await until("all have heard", () => heard.count === readers);
+    times[0].push(heard.at - started);
+    times[1].push(Math.max(0, heard.at - answered));
+  }
+  return times;
+}
+
+/** How many events came since, and when the last of them did. */
+interface Heard {
+  count: number;
+  at: number;
+}
+
+interface Reader {
+  close: () => void;
+}
+
+/** A listener that only notes when the newest event came. */
+function listen({ port, token }: Asked, heard: Heard): Promise<Reader> {
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${token}` };
+    const path = "/api/events?topics=sessions";
+    const request = get({ host: "127.0.0.1", port, path, headers, agent: false }, (answer) => {
+      answer.setEncoding("utf8");
+      answer.on("data", (text: string) => {
+        resolve({ close: () => request.destroy() });
+        heard.count += text.match(/^event: sessions$/gm)?.length ?? 0;
+        heard.at = performance.now();
+      });
+    });
+    request.on("error", reject);
+  });
+}

@@ -1,0 +1,136 @@
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { POLICIES, Stage } from "./stage.ts";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const CONFIG = { id: "my-app", policies: POLICIES };
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await Stage.open(["my-app", "billing-api"]);
+});
+beforeEach(() => void write(CONFIG));
+afterEach(async () => {
+  await stage.closePages();
+  await acceptAll();
+  expect(stage.complaints.splice(0)).toEqual([]);
+});
+afterAll(() => stage?.close());
+
+const write = (config: unknown) =>
+  stage.write("gate.config.json", typeof config === "string" ? config : JSON.stringify(config));
+const banner = (page: Page) => page.getByRole("region", { name: "Config" });
+
+async function acceptAll(): Promise<void> {
+  write(CONFIG);
+  const { outside_changes } = await stage.api("GET", "/api/config?project=my-app");
+  for (const { path, after_sha256: sha256 } of outside_changes) {
+    await stage.api("POST", "/api/config/accept?project=my-app", { path, sha256 });
+  }
+}
+
+/** The serious breaches of accessibility rules that axe finds. */
+async function axe(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  return await page.evaluate(async () => {
+    // deno-lint-ignore no-explicit-any
+    const { violations } = await (globalThis as any).axe.run(document);
+    // deno-lint-ignore no-explicit-any
+    return violations.map((one: any) => `${one.id}: ${one.nodes[0].html}`);
+  });
+}
+
+test("a config that breaks is told at once, by file, line and cause, until it is mended", async () => {
+  const page = await stage.page();
+  expect(await banner(page).isVisible()).toBe(false);
+  write('{\n  "id": "my-app",\n  "policies": { "blockedPath": ["x"] }\n}');
+  await banner(page).getByText("Everything in my-app is denied").waitFor();
+  const text = await banner(page).innerText();
+  expect(text).toContain("gate.config.json:3:17");
+  expect(text).toContain('"blockedPath" has no effect: did you mean "blockedPaths"?');
+  expect(text).toContain("Mend the file and save it");
+  write(CONFIG);
+  await banner(page).waitFor({ state: "hidden" });
+});
+
+test("a config changed outside gate is shown with what changed, and accepted by a person", async () => {
+  const page = await stage.page("/actions?project=my-app");
+  await page.getByText("Actions", { exact: true }).first().waitFor();
+  const { blockedPaths: _, ...rest } = POLICIES;
+  write({
+    ...CONFIG,
+    policies: { ...rest, defaultEffect: "allow", allowedPaths: ["free/**", "**"] },
+  });
+  await banner(page).getByText("changed outside gate").waitFor();
+  await banner(page).getByText("3 changes").click();
+  const changes = await banner(page).getByRole("listitem").allInnerTexts();
+  expect(changes.map((line) => line.replace(/\s+/g, " ").trim())).toEqual([
+    "+ added allowedPaths: **",
+    "− removed blockedPaths: .env",
+    '~ changed defaultEffect: "ask" → "allow"',
+  ]);
+  await banner(page).getByRole("button", { name: "Accept" }).click();
+  await banner(page).waitFor({ state: "hidden" });
+  const { events } = await stage.api("GET", "/api/audit/export?format=json&project=my-app");
+  const sources = events.filter(({ type }: { type: string }) => type === "policy.changed")
+    .map(({ data, actor }: { data: { source: string }; actor: { kind: string } }) =>
+      `${data.source} ${actor.kind}`
+    );
+  expect(sources.slice(-2)).toEqual(["file system", "accepted reviewer"]);
+});
+
+test("a change that is not the one that was looked at is not accepted", async () => {
+  const page = await stage.page();
+  write({ ...CONFIG, policies: { ...POLICIES, askPaths: [] } });
+  await banner(page).getByText("1 change").waitFor();
+  // The page goes on showing what it has: it cannot look again in the meantime.
+  const config = /\/api\/config(\?|$)/;
+  await page.route(config, () => {});
+  write({ ...CONFIG, policies: { ...POLICIES, askPaths: [], blockedPaths: [] } });
+  await banner(page).getByRole("button", { name: "Accept" }).click();
+  await page.getByText("it is not what stands there now").waitFor();
+  await page.unroute(config);
+  await banner(page).getByText("2 changes").waitFor();
+});
+
+test("a global config is accepted once for all the projects that it rules", async () => {
+  const file = join(stage.folder, "home/config.json");
+  const page = await stage.page();
+  for (const id of ["my-app", "billing-api"]) await stage.api("GET", `/api/config?project=${id}`);
+  writeFileSync(file, JSON.stringify({ policies: { blockedPaths: ["b"] } }));
+  await banner(page).getByText("The rules of 2 projects were changed outside gate").waitFor();
+  await banner(page).getByRole("button", { name: "Accept" }).click();
+  await banner(page).waitFor({ state: "hidden" });
+  rmSync(file);
+  for (const id of ["my-app", "billing-api"]) {
+    const { outside_changes } = await stage.api("GET", `/api/config?project=${id}`);
+    const json = { path: file, sha256: outside_changes[0].after_sha256 };
+    await stage.api("POST", `/api/config/accept?project=${id}`, json);
+  }
+});
+
+test("what an agent does makes a change known to whoever looks", async () => {
+  const page = await stage.page();
+  write({ ...CONFIG, policies: { ...POLICIES, askPaths: ["other/**"] } });
+  await stage.submit("write_file", { path: "free/x", content: "x" });
+  await banner(page).getByText("changed outside gate").waitFor();
+});
+
+test.each(["light", "dark"] as const)("axe finds nothing in the banners, in %s", async (scheme) => {
+  write({ ...CONFIG, policies: { ...POLICIES, askPaths: ["a".repeat(200)] } });
+  stage.write("gate.config.json", "{", "billing-api");
+  for (const width of [1440, 360]) {
+    const page = await stage.page("/approvals", { scheme, width });
+    await banner(page).getByText("2 changes").click();
+    await banner(page).getByText("Everything in billing-api is denied").waitFor();
+    expect(await axe(page)).toEqual([]);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
+    const shots = globalThis.process.env["GATE_SHOTS"];
+    if (shots) await page.screenshot({ path: join(shots, `banners-${scheme}-${width}.png`) });
+  }
+  const good = JSON.stringify({ id: "billing-api", policies: POLICIES });
+  writeFileSync(join(stage.folder, "billing-api/gate.config.json"), good);
+});

@@ -1,0 +1,197 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { type Browser, type Page } from "playwright-core";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { verifyFile } from "../../cli/evidence/verify.ts";
+import type { Checkpoint } from "../../server/audit/schema.ts";
+import { ensureEvidencePage } from "../evidence_page.ts";
+import { createTestGate, testCaller, type TestGate } from "../helpers.ts";
+import { openChromium } from "./chromium.ts";
+
+const HOSTILE = [
+  "</script><script>document.title = 'owned'</script>",
+  "<img src=x onerror=\"document.title='owned'\">",
+  "<!--<script>",
+  "]]></script><svg onload=alert(1)>",
+  "\u202etxt.exe\u0000\u200b",
+  "${alert(1)} {{alert(1)}} javascript:alert(1)",
+];
+
+let browser: Browser;
+let folder: string;
+let gate: TestGate;
+let checkpoint: Checkpoint;
+let bundle: string;
+
+beforeAll(async () => {
+  await ensureEvidencePage();
+  folder = mkdtempSync(join(tmpdir(), "gate-evidence-"));
+  gate = await createTestGate({ policies: { defaultEffect: "ask", allowedPaths: ["free/**"] } });
+  await fill();
+  checkpoint = await gate.project.audit.checkpoint();
+  bundle = await (await gate.request("GET", "/api/audit/export?format=bundle")).text();
+  browser = await openChromium();
+});
+afterAll(async () => {
+  await browser?.close();
+  await gate?.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** Decisions of all kinds, and what no page may take for its own. */
+async function fill(): Promise<void> {
+  const ask = async (path: string, body: unknown, scope?: "agent") =>
+    await (await gate.request("POST", path, body, scope)).json();
+  for (let n = 0; n < 5; n++) {
+    const write = { tool: "write_file", input: { path: `src/a${n}.ts`, content: "x" } };
+    const { id } = await ask("/api/actions", write, "agent");
+    gate.clock.advance(60_000);
+    const verb = n % 2 ? "reject" : "approve";
+    await ask(`/api/actions/${id}/${verb}`, { reason: "looked at" });
+  }
+  await ask(
+    "/api/actions",
+    { tool: "write_file", input: { path: "free/x", content: "" } },
+    "agent",
+  );
+  const session = await gate.project.sessions.open({ agent: "codex" }, testCaller());
+  await gate.project.ledger.commit({
+    statements: [],
+    events: HOSTILE.map((text) => ({
+      session_id: session.id,
+      action_id: null,
+      type: "action.submitted" as const,
+      actor: { kind: "agent" as const, id: text },
+      data: { tool: text, command: text, [text]: text },
+    })),
+  });
+}
+
+/** The page opened from disk, with everything that must not happen on it. */
+async function open(html: string, scheme: "light" | "dark" = "light") {
+  const file = join(folder, `${crypto.randomUUID()}.html`);
+  writeFileSync(file, html);
+  const context = await browser.newContext({ colorScheme: scheme });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("console", (message) => complaints.push(message.text()));
+  page.on("dialog", (dialog) => void dialog.dismiss().then(() => complaints.push("a dialog")));
+  page.on("request", (request) => {
+    if (request.url() !== pathToFileURL(file).href) complaints.push(`asks for ${request.url()}`);
+  });
+  await page.goto(pathToFileURL(file).href);
+  onTestFinished(() => context.close());
+  return { page, file, complaints };
+}
+
+async function verdictOf(page: Page): Promise<string> {
+  await page.waitForSelector(".verdict-good, .verdict-bad");
+  return (await page.locator(".verdict").innerText()).replaceAll("\n", " ").replaceAll(/ +/g, " ");
+}
+
+async function compare(page: Page, typed: string): Promise<string> {
+  await page.fill("#known", typed);
+  await page.click("text=Compare");
+  return await verdictOf(page);
+}
+
+test("a bundle that nobody touched says so, from disk, offline", async () => {
+  const { page, file, complaints } = await open(bundle);
+  expect(await verdictOf(page)).toMatch(/^Unchanged All \d+ events stand as they were signed/);
+  expect(await verifyFile(file, {})).toMatchObject({ ok: true });
+  expect(await page.title()).toBe("Audit log: test");
+  expect(await page.locator(".counts tbody tr").allInnerTexts()).toEqual([
+    expect.stringMatching(/^reviewer\s+3\s+2\s+–\s+–$/),
+    expect.stringMatching(/^policy\s+1\s+–\s+–\s+–$/),
+  ]);
+  expect(await page.locator(".facts").innerText()).toContain(checkpoint.public_key);
+  expect(complaints).toEqual([]);
+});
+
+test("what agents wrote is shown and never run", async () => {
+  const { page, complaints } = await open(bundle);
+  await verdictOf(page);
+  const shown = await page.locator(".events").innerText();
+  for (const text of HOSTILE.slice(0, 4)) expect(shown).toContain(text);
+  expect(shown).toContain("U+202E");
+  await page.locator("summary").first().click();
+  expect(await page.title()).toBe("Audit log: test");
+  expect(await page.locator("img, svg, iframe").count()).toBe(0);
+  expect(complaints).toEqual([]);
+});
+
+test.each<[string, (text: string) => string, RegExp]>([
+  [
+    "a byte changed",
+    (text) => text.replace("src/a1.ts", "src/b1.ts"),
+    /^Broken at event \d+ Event/,
+  ],
+  ["a byte of a hash", (text) => text.replace(/"hash":"(.)/g, '"hash":"x'), /^(Broken|Not proven)/],
+  [
+    "an escape in other letters",
+    (text) => text.replace("\\u003cscript", "\\u003Cscript"),
+    /^Broken/,
+  ],
+  [
+    "an event is gone",
+    (text) => text.replace(/\n\{"seq":4,.*/, ""),
+    /^Broken at event 4 .*missing/,
+  ],
+  [
+    "the tail is cut",
+    (text) => text.replace(/(\n\{"seq":[1-9][0-9],.*)+/, ""),
+    /^Broken at event 10 The chain ends at event 9, but event \d+ had been written/,
+  ],
+  ["no proof", (text) => text.replace('"gate-audit-bundle"', '"x"'), /^Not proven .*no audit log/],
+  [
+    "a wrong signature",
+    (text) =>
+      text.replaceAll(
+        checkpoint.signature,
+        checkpoint.signature.replace(/^./, (first) => first === "/" ? "A" : "/"),
+      ),
+    /^Broken at event \d+ The checkpoint at event \d+ has a wrong signature/,
+  ],
+])("the page and the command say the same of a file with: %s", async (_name, change, said) => {
+  const changed = change(bundle);
+  expect(changed).not.toBe(bundle);
+  const { page, file } = await open(changed);
+  expect(await verdictOf(page)).toMatch(said);
+  const found = await verifyFile(file, {}).catch(() => null);
+  expect(found?.ok ?? false).toBe(false);
+  if (!found?.problem) return;
+  expect((await verdictOf(page)).toLowerCase()).toContain(found.problem.what.toLowerCase());
+});
+
+test("a known key or checkpoint tells a made-up log from the real one", async () => {
+  const { page } = await open(bundle);
+  const known = `${checkpoint.seq}:${checkpoint.hash}`;
+  expect(await compare(page, checkpoint.public_key)).toMatch(/^Unchanged .*fit the key/);
+  expect(await compare(page, known)).toMatch(/^Unchanged .*fit the checkpoint/);
+  expect(await compare(page, JSON.stringify(checkpoint))).toMatch(/^Unchanged .*key and the check/);
+  const other = await createTestGate();
+  const theirs = await other.project.audit.checkpoint();
+  expect(await compare(page, theirs.public_key)).toMatch(/^Broken .*another key/);
+  expect(await compare(page, JSON.stringify({ ...checkpoint, seq: 1 }))).toMatch(/^Not proven/);
+  expect(await compare(page, `1:${"0".repeat(64)}`)).toMatch(/^Broken at event 1/);
+  expect(await compare(page, `9999:${checkpoint.hash}`)).toMatch(/^Broken .*event 9999 had been/);
+  expect(await compare(page, "")).toMatch(/^Unchanged/);
+});
+
+test("events are found by words, and the page prints", async () => {
+  const { page } = await open(bundle, "dark");
+  await verdictOf(page);
+  await page.fill("input[type=search]", "rejected a1.ts");
+  expect(await page.locator(".quiet").first().innerText()).toBe("0 found");
+  await page.fill("input[type=search]", "SRC/A1.ts submitted");
+  expect(await page.locator(".events li").count()).toBe(1);
+  const dark = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  await page.emulateMedia({ media: "print", colorScheme: "light" });
+  expect(await page.locator("input[type=search]").isVisible()).toBe(false);
+  expect(await page.locator(".verdict").isVisible()).toBe(true);
+  expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor))
+    .not.toBe(dark);
+});

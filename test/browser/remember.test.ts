@@ -1,0 +1,200 @@
+import type { Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { headline, settled, Stage, until } from "./stage.ts";
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await Stage.open(["my-app", "billing-api"]);
+});
+afterEach(async () => expect(await stage.clear()).toEqual([]));
+afterAll(() => stage?.close());
+
+const run = (command: string) => stage.submit("run_command", { command });
+
+async function grants(query = "state=live") {
+  return (await stage.api("GET", `/api/grants?project=my-app&${query}`)).items;
+}
+
+async function revokeAll() {
+  for (const { id } of await grants()) {
+    await stage.api("DELETE", `/api/grants/${id}?project=my-app`);
+  }
+}
+
+async function openDialog(page: Page, title: string) {
+  await headline(page, title);
+  await settled(page);
+  await page.keyboard.press("m");
+  await page.getByRole("radio", { name: "Exactly this" }).waitFor();
+}
+
+describe("remembering", () => {
+  test("with the keyboard alone: what, where, how long, how often", async () => {
+    const rejected = await run("npm publish --tag old");
+    await stage.api("POST", `/api/actions/${rejected.id}/reject?project=my-app`, {});
+    const { id } = await run("npm publish --tag next");
+    const page = await stage.page();
+    await openDialog(page, "Run npm publish --tag next");
+    await page.getByText("1 action looked at").waitFor();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    await page.getByText("A person rejected one of these.").waitFor();
+    await page.getByLabel("What it would have matched").getByText("npm publish --tag old")
+      .waitFor();
+    await page.getByRole("button", { name: "The whole project" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "8 h" }).focus();
+    await page.keyboard.press("Space");
+    await page.getByRole("button", { name: "50 ×" }).focus();
+    await page.keyboard.press("Space");
+    await page.keyboard.press("Control+Enter");
+    await page.getByText("Nothing waits for you").waitFor();
+    expect((await stage.detail(id)).status).toBe("approved");
+    const [grant] = await grants();
+    expect(grant).toMatchObject({
+      pattern: "npm publish --tag *",
+      scope: "project",
+      max_uses: 50,
+      uses: 0,
+      given_by: "reviewer",
+      action_id: id,
+    });
+    expect(Date.parse(grant.expires_at) - Date.parse(grant.created_at)).toBe(8 * 3_600_000);
+    expect((await run("npm publish --tag more")).status).toBe("approved");
+    await revokeAll();
+  });
+
+  test("a pattern of one's own is looked at first, and one that does not fit is refused", async () => {
+    await stage.hold("ui/button.ts", "x");
+    const page = await stage.page();
+    await openDialog(page, "Write 1 line to src/ui/button.ts");
+    const own = page.getByLabel("A pattern of your own");
+    await own.fill("docs/**");
+    await page.getByRole("button", { name: "Look at it" }).click();
+    await page.getByText("does not cover everything that this action does").waitFor();
+    await own.fill("src/ui/**/*.ts");
+    await own.press("Enter");
+    await page.getByRole("radio", { name: "src/ui/**/*.ts" }).waitFor();
+    expect(await page.getByRole("radio", { name: "src/ui/**/*.ts" }).isChecked()).toBe(true);
+    await page.getByRole("button", { name: "Approve and remember" }).click();
+    await page.getByText("Nothing waits for you").waitFor();
+    expect(await grants()).toMatchObject([{ pattern: "src/ui/**/*.ts", scope: "session" }]);
+    await revokeAll();
+  });
+
+  test("escape leaves it, and nothing is approved", async () => {
+    const { id } = await run("npm publish");
+    const page = await stage.page();
+    await openDialog(page, "Run npm publish");
+    await page.keyboard.press("Escape");
+    await page.locator("dialog").waitFor({ state: "detached" });
+    expect((await stage.detail(id)).status).toBe("pending");
+    await page.getByRole("button", { name: "Remember", exact: true }).click();
+    await page.getByRole("radio", { name: "Exactly this" }).waitFor();
+    await page.getByRole("button", { name: "Back" }).click();
+    expect(await grants()).toEqual([]);
+  });
+
+  test("what nobody can answer ahead of time says why", async () => {
+    await run("deploy $TARGET");
+    const page = await stage.page();
+    await headline(page, "Run deploy $TARGET");
+    await settled(page);
+    await page.keyboard.press("m");
+    await page.getByText("nobody can know ahead of time what $TARGET will be").waitFor();
+    expect(await page.getByRole("button", { name: "Approve and remember" }).count()).toBe(0);
+  });
+
+  test("the second look is not skipped: what speaks against it stands above the button", async () => {
+    await stage.hold("long.ts", "const a = 1;\n".repeat(400));
+    const page = await stage.page();
+    await openDialog(page, "Write 400 lines to src/long.ts");
+    await page.getByText("You have not seen all of it.").waitFor();
+    await page.getByRole("button", { name: "Approve all the same, and remember" }).waitFor();
+  });
+
+  test("on top of a file that has changed since, as the card shows it", async () => {
+    stage.write("src/moved.ts", "one\ntwo\n");
+    const edits = [{ old_text: "two", new_text: "2" }];
+    const { id } = await stage.submit("edit_file", { path: "src/moved.ts", edits });
+    stage.write("src/moved.ts", "1\ntwo\n");
+    const page = await stage.page();
+    await openDialog(page, "Edit src/moved.ts");
+    await page.getByText("The file has changed since").first().waitFor();
+    await page.getByRole("radio", { name: "src/**" }).check();
+    await page.getByRole("button", { name: "Approve all the same, and remember" }).click();
+    await page.getByText("Nothing waits for you").waitFor();
+    expect(await stage.detail(id)).toMatchObject({ status: "approved", edited: true });
+    expect(await grants()).toMatchObject([{ pattern: "src/**", access: "write" }]);
+    await revokeAll();
+  });
+
+  test("for a session that has ended it is the whole project, or nothing", async () => {
+    const body = { agent: "gone", host: "unknown" };
+    const { id: session_id } = await stage.api(
+      "POST",
+      "/api/sessions?project=my-app",
+      body,
+      "agent",
+    );
+    const action = { tool: "run_command", input: { command: "npm run gone" }, session_id };
+    await stage.api("POST", "/api/actions?project=my-app", action, "agent");
+    await stage.api("POST", `/api/sessions/${session_id}/end?project=my-app`, {}, "agent");
+    const page = await stage.page();
+    await openDialog(page, "Run npm run gone");
+    await page.getByText("Its session has ended.").waitFor();
+    expect(await page.getByRole("button", { name: "This session" }).count()).toBe(0);
+    await page.getByRole("button", { name: "Approve and remember" }).click();
+    await page.getByText("Nothing waits for you").waitFor();
+    expect(await grants()).toMatchObject([{ scope: "project", command: "npm run gone" }]);
+    await revokeAll();
+  });
+
+  test("decided by somebody else meanwhile: said, and nothing is remembered", async () => {
+    const { id } = await run("npm publish");
+    const page = await stage.page();
+    await openDialog(page, "Run npm publish");
+    await page.route("**/approve*", async (route) => {
+      await stage.api("POST", `/api/actions/${id}/reject?project=my-app`, {});
+      await route.continue();
+    });
+    await page.getByRole("button", { name: "Approve and remember" }).click();
+    await page.getByText("Your decision was not used: already rejected").waitFor();
+    expect(await grants()).toEqual([]);
+  });
+});
+
+describe("what is remembered", () => {
+  test("is listed with what is left of it, live, and ends with a press", async () => {
+    const first = await stage.hold("auth/login.ts", "a");
+    const remember = { scope: "project", ttl_seconds: 3600, max_uses: 5, pattern: "src/auth/**" };
+    await stage.api("POST", `/api/actions/${first.id}/approve?project=my-app`, { remember });
+    const page = await stage.page();
+    await page.keyboard.press("Shift+M");
+    await page.waitForURL(/remembered=live/);
+    const dialog = page.getByRole("dialog", { name: "Remembered decisions" });
+    await dialog.getByText("src/auth/**").waitFor();
+    await dialog.getByText("5 of 5 left").waitFor();
+    await stage.hold("auth/logout.ts", "b");
+    await dialog.getByText("4 of 5 left").waitFor();
+    await dialog.getByRole("button", { name: "Revoke" }).click();
+    await dialog.getByText("Nothing is remembered").waitFor();
+    expect(await grants("state=revoked&limit=1")).toMatchObject([{ pattern: "src/auth/**" }]);
+    await page.keyboard.press("Escape");
+    await until("it is out of the address", () => !page.url().includes("remembered"));
+    expect((await stage.hold("auth/third.ts", "c")).status).toBe("pending");
+  });
+
+  test("the record of what it allowed says so", async () => {
+    const first = await stage.hold("b/1.ts", "a");
+    const remember = { scope: "project", ttl_seconds: 3600, max_uses: 5, pattern: "src/b/**" };
+    await stage.api("POST", `/api/actions/${first.id}/approve?project=my-app`, { remember });
+    const { id } = await stage.hold("b/2.ts", "b");
+    const page = await stage.page(`/actions/${id}`);
+    await page.getByText("Answered by a remembered decision").waitFor();
+    await page.getByText("4 of 5 uses left").first().waitFor();
+    await page.goto(`${stage.gate.url}/actions/${first.id}`);
+    await page.getByText("Remembered", { exact: true }).waitFor();
+    await revokeAll();
+  });
+});

@@ -1,0 +1,106 @@
+import { readFileSync, unlinkSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import type { Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { settled, Stage, until } from "./stage.ts";
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await Stage.open();
+});
+afterEach(async () => expect(await stage.clear()).toEqual([]));
+afterAll(() => stage?.close());
+
+const LINES = "one\ntwo\nthree\nfour\nfive\nsix\n";
+
+/** Only on request: for a person to look at. */
+async function shoot(page: Page, name: string): Promise<void> {
+  const folder = process.env["GATE_TEST_SHOTS"];
+  if (folder) await page.screenshot({ path: join(folder, `${name}.png`) });
+}
+
+describe.each(["light", "dark"] as const)("a card, %s", (scheme) => {
+  test.each([
+    ["rm src/kept.txt", "reversible", "1 file is kept as it stands"],
+    ["rm src/kept.txt; make", "partly reversible", 'what else "make" does'],
+    ["npm test", "not reversible", 'what else "npm" does'],
+  ])("says before an approval how far `%s` can be undone", async (command, word, why) => {
+    stage.write("src/kept.txt", "kept");
+    await stage.submit("run_command", { command });
+    const page = await stage.page("/approvals", { scheme });
+    const undo = page.locator(".fact", { hasText: "Undo" });
+    await undo.getByText(word, { exact: true }).waitFor();
+    expect(await undo.textContent()).toContain(why);
+    await shoot(page, `command-${word.replaceAll(" ", "-")}-${scheme}`);
+  });
+
+  test("names the other session at the file, and shows what it does there", async () => {
+    stage.write("src/both.txt", LINES);
+    await stage.hold("both.txt", LINES.replace("two", "TWO"), { agent: "codex" });
+    await stage.hold("both.txt", LINES.replace("six", "SIX"), { agent: "gemini" });
+    const page = await stage.page("/approvals", { scheme });
+    const conflict = page.locator(".conflict");
+    await conflict.getByText("another session, gemini, holds a change of it too").waitFor();
+    expect(await page.locator(".queue .contested").count()).toBe(2);
+    await conflict.getByText("What it does there").click();
+    await conflict.getByText("SIX", { exact: true }).waitFor();
+    await shoot(page, `conflict-${scheme}`);
+  });
+});
+
+test("a held change whose file has changed is approved on what stands there now", async () => {
+  const file = stage.write("src/base.txt", LINES);
+  const { id } = await stage.hold("base.txt", LINES.replace("two", "TWO"));
+  stage.write("src/base.txt", LINES.replace("six", "SIX"));
+  const page = await stage.page();
+  await page.getByText("The file has changed since this was asked.").waitFor();
+  await page.locator(".base").getByText("TWO", { exact: true }).waitFor();
+  await shoot(page, "base-light");
+  await settled(page);
+  await page.keyboard.press("a");
+  await page.getByText("You approve it on top of what stands there now").waitFor();
+  await page.keyboard.press("y");
+  await until("it is written", () => readFileSync(file, "utf8").includes("TWO"));
+  expect(readFileSync(file, "utf8")).toBe(LINES.replace("two", "TWO").replace("six", "SIX"));
+  expect(await stage.detail(id)).toMatchObject({ execution: "succeeded", edited: true });
+});
+
+test("what can only be rejected says so, and why", async () => {
+  stage.write("src/moved_on.txt", "one\n");
+  const { id } = await stage.submit("delete_file", { path: "src/moved_on.txt" });
+  stage.write("src/moved_on.txt", "two\n");
+  const page = await stage.page();
+  await page.locator(".notice", { hasText: "An approval would be refused." })
+    .getByText('"src/moved_on.txt" has changed since').waitFor();
+  await settled(page);
+  await page.keyboard.press("a");
+  await page.getByRole("group", { name: "Before you approve" })
+    .getByText("An approval would be refused").waitFor();
+  expect((await stage.detail(id)).status).toBe("pending");
+});
+
+test("the record of a command that ran tells what it changed, and undoes it", async () => {
+  const file = stage.write("src/gone.txt", "gone");
+  const { id } = await stage.submit("run_command", { command: "rm src/gone.txt; false" });
+  await stage.api("POST", `/api/actions/${id}/approve`, {});
+  const { claim_id } = await stage.api("POST", `/api/actions/${id}/claim`, {}, "agent");
+  unlinkSync(file);
+  const result = { claim_id, exit_code: 1, output: "", truncated: false, duration_ms: 1 };
+  await stage.api("POST", `/api/actions/${id}/result`, result, "agent");
+  const page = await stage.page(`/actions/${id}?project=my-app`);
+  await page.locator('[aria-label="What it changed"]').getByText("src/gone.txt").waitFor();
+  await shoot(page, "record-light");
+  await page.keyboard.press("u");
+  const pane = page.getByRole("region", { name: "Roll back" });
+  await pane.getByText("comes back").waitFor();
+  expect(await pane.innerText()).not.toContain("The content stays the same");
+  await page.keyboard.press("ControlOrMeta+Enter");
+  await until("it stands again", () => {
+    try {
+      return readFileSync(file, "utf8") === "gone";
+    } catch {
+      return false;
+    }
+  });
+});

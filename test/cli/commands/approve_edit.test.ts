@@ -1,0 +1,131 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { type GatedProject, openGatedProject } from "../gated_project.ts";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+let gated: GatedProject;
+beforeAll(async () => void (gated = await openGatedProject()));
+beforeEach(() => {
+  delete gated.terminal.env.VISUAL;
+  delete gated.terminal.env.EDITOR;
+});
+afterAll(() => gated.close());
+
+/** `gate approve --edit` with this as the editor; the file comes behind it. */
+function edit(id: string, editor: string, ...more: string[]) {
+  gated.terminal.env.EDITOR = editor;
+  return gated.terminal.run(["approve", id, "--edit", ...more]);
+}
+
+test("what is left in the editor is what is written", async () => {
+  const { id } = await gated.write("notes.md", "one\ntwo\n");
+  const ended = await edit(id, "sed -i.bak 's/two/TWO/'", "--reason", "louder");
+  expect(ended).toMatchObject({ code: 0, stdout: "✓ approved, succeeded, edited: notes.md\n" });
+  expect(gated.onDisk("notes.md")).toBe("one\nTWO\n");
+  expect(await gated.json("show", id, "--json")).toMatchObject({
+    ...{ edited: true, reason: "louder", proposed: { content: "one\ntwo\n" } },
+  });
+});
+
+test("a command is edited too, and may not do more than was asked", async () => {
+  const { id } = await gated.submit("run_command", { command: "make all" });
+  const more = await edit(id, "sed -i.bak 's/$/ \\&\\& rm -rf ~/'");
+  expect(more).toMatchObject({ code: 1, stdout: "" });
+  expect(more.stderr).toContain("does more than what was asked for");
+  const ended = await edit(id, "sed -i.bak 's/all/test/'", "--json");
+  expect(ended).toMatchObject({ code: 0, stderr: "" });
+  expect(JSON.parse(ended.stdout)).toMatchObject({ command: "make test", edited: true });
+});
+
+test.each([["true"], ["sh -c 'echo >> \"$1\"' sh"]])(
+  "a text that is left as it was by `%s` is approved as it is",
+  async (editor) => {
+    const { id } = await gated.write("same.txt", `no end ${editor}`);
+    expect((await edit(id, editor)).stdout).toBe("✓ approved, succeeded: same.txt\n");
+    expect(gated.onDisk("same.txt")).toBe(`no end ${editor}`);
+    expect((await gated.json("show", id, "--json")).edited).toBe(false);
+  },
+);
+
+test.each([
+  [": >", /the text was emptied, so nothing was decided\n {2}try: gate reject/],
+  ["false", /The editor "false" ended with code 1/],
+  ["kill -9 $$ #", /was ended by SIGKILL/],
+  ["printf '\\377' >", /left no UTF-8 text/],
+])("with `%s` as the editor nothing is decided", async (editor, said) => {
+  const { id } = await gated.write("undecided.txt", "x\n");
+  const ended = await edit(id, editor);
+  expect(ended).toMatchObject({ code: 1, stdout: "" });
+  expect(ended.stderr).toMatch(said);
+  expect((await gated.json("show", id, "--json")).status).toBe("pending");
+  expect(gated.onDisk("undecided.txt")).toBeNull();
+  await gated.good("reject", id, "--reason", "no");
+});
+
+test("VISUAL goes before EDITOR; without either both are named", async () => {
+  const { id } = await gated.write("visual.txt", "x\n");
+  const none = await gated.terminal.run(["approve", id, "--edit"], { person: true });
+  expect(none).toMatchObject({ code: 1, stdout: "" });
+  expect(none.stderr).toContain("neither VISUAL nor EDITOR names an editor");
+  gated.terminal.env.VISUAL = "sed -i.bak s/x/visual/";
+  expect(await edit(id, "false")).toMatchObject({ code: 0 });
+  expect(gated.onDisk("visual.txt")).toBe("visual\n");
+});
+
+test("the file has the ending of its path, and nothing else of it", async () => {
+  const { id } = await gated.write("named $(id).ts", "x\n");
+  await edit(id, 'sh -c \'basename "$1" > "$1"\' sh');
+  expect(gated.onDisk("named $(id).ts")).toBe("proposed.ts\n");
+});
+
+test("where the file has changed since, the edit is on top of that, with --rebase", async () => {
+  const file = join(gated.folder, "base.txt");
+  writeFileSync(file, "one\ntwo\nthree\nfour\nfive\n");
+  const { id } = await gated.write("base.txt", "ONE\ntwo\nthree\nfour\nfive\n");
+  writeFileSync(file, "one\ntwo\nthree\nfour\nfünf\n");
+  const refused = await edit(id, "sed -i.bak s/two/2/");
+  expect(refused).toMatchObject({ code: 1, stdout: "" });
+  expect(refused.stderr).toContain(`gate approve ${id} --edit --rebase`);
+  expect(await edit(id, "sed -i.bak s/two/2/", "--rebase")).toMatchObject({ code: 0 });
+  expect(gated.onDisk("base.txt")).toBe("ONE\n2\nthree\nfour\nfünf\n");
+});
+
+test("where the two do not fit, no editor could show what others would lose", async () => {
+  const file = join(gated.folder, "unfit.txt");
+  writeFileSync(file, "one\ntwo\n");
+  const { id } = await gated.write("unfit.txt", "ONE\ntwo\n");
+  writeFileSync(file, "eins\ntwo\n");
+  for (const editor of ["true", "sed -i.bak s/two/2/"]) {
+    const ended = await edit(id, editor, "--rebase");
+    expect(ended).toMatchObject({ code: 1, stdout: "" });
+    expect(ended.stderr).toMatch(
+      /does not fit what others have made of its file.*\n {2}try: gate dashboard/,
+    );
+  }
+  expect(gated.onDisk("unfit.txt")).toBe("eins\ntwo\n");
+});
+
+test("what has no text to edit is refused before an editor opens", async () => {
+  const read = await gated.submit("delete_file", { path: "gate.config.json" });
+  const bytes = { path: "a.bin", content: "AP8BAg==", encoding: "base64" };
+  const binary = await gated.submit("write_file", bytes);
+  const foreign = await gated.submit("WebFetch", { url: "https://example.org" });
+  for (const { id, status } of [read, binary, foreign]) {
+    expect(status).toBe("pending");
+    const ended = await edit(id, "echo opened; true");
+    expect(ended).toMatchObject({ code: 1, stdout: "" });
+    expect(ended.stderr).toMatch(/Cannot edit action ".*\n {2}try: gate reject/);
+    await gated.good("reject", id, "--reason", "no");
+  }
+  const decided = await edit(binary.id, "true");
+  expect(decided.stderr).toContain("it is rejected");
+});
+
+test("--edit and --remember do not go together", async () => {
+  const { id } = await gated.write("both.txt", "x\n");
+  const ended = await edit(id, "true", "--remember");
+  expect(ended).toMatchObject({ code: 64, stdout: "" });
+  expect(ended.stderr).toContain("either --edit or --remember");
+});

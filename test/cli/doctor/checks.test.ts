@@ -1,0 +1,224 @@
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:net";
+import { platform } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import type { Finding } from "../../../cli/doctor/schema.ts";
+import { type GatedProject, openGatedProject } from "../gated_project.ts";
+import { snapshot } from "../hosts/stage.ts";
+import { createTerminal, type TestTerminal } from "../terminal.ts";
+import { diagnose, keep } from "./diagnose.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+/** What a check has to say of one fault. */
+type Said = [check: string, level: Finding["level"], message: RegExp, fix: RegExp];
+
+describe("on a machine on which nothing was done yet", () => {
+  let terminal: TestTerminal;
+  beforeEach(async () => void (terminal = await createTerminal()));
+  afterEach(() => terminal.close());
+
+  test("it finds no problem, and leaves nothing behind", async () => {
+    const before = snapshot(terminal.folder);
+    const { ok, findings } = await diagnose(terminal);
+    expect(ok).toBe(true);
+    expect(new Set(findings.map(({ check }) => check)).size).toBe(14);
+    expect(snapshot(terminal.folder)).toEqual(before);
+  });
+
+  test("a program on the port is named, and left alone", async () => {
+    const server = createServer();
+    const port = Number(terminal.env.GATE_PORT);
+    await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+    const { ill } = await diagnose(terminal);
+    const said = ill.find(({ check }) => check === "port");
+    expect(said).toMatchObject({ level: "problem", fix: expect.stringContaining("stop that") });
+    expect(server.listening).toBe(true);
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  test("a clock that was set back is told", async () => {
+    const logs = join(terminal.folder, ".gate", "logs");
+    mkdirSync(logs, { recursive: true, mode: 0o700 });
+    chmodSync(join(terminal.folder, ".gate"), 0o700);
+    writeFileSync(join(logs, "daemon.log"), "");
+    const later = new Date(Date.now() + 3_600_000);
+    utimesSync(join(logs, "daemon.log"), later, later);
+    expect((await diagnose(terminal)).ill).toContainEqual(
+      expect.objectContaining({ check: "clock", level: "problem" }),
+    );
+  });
+});
+
+describe("in a project behind a daemon", () => {
+  let gated: GatedProject;
+  let home: string;
+  let well: () => void;
+  beforeAll(async () => {
+    gated = await openGatedProject();
+    home = join(gated.terminal.folder, ".gate");
+    mkdirSync(join(gated.terminal.folder, ".cursor"));
+    await gated.good("global-setup", "--host", "cursor", "--enforce");
+    await gated.good("update-instructions");
+    const tokens = ["agent", "viewer", "reviewer"].map((name) => join(home, "tokens", name));
+    const agents = join(gated.folder, "AGENTS.md");
+    const mcp = join(gated.folder, ".mcp.json");
+    well = keep([
+      home,
+      ...tokens,
+      join(home, "config.json"),
+      cursor(),
+      hooks(),
+      config(),
+      agents,
+      mcp,
+    ]);
+  });
+  afterEach(() => well());
+  afterAll(() => gated.close());
+
+  const cursor = () => join(gated.terminal.folder, ".cursor", "mcp.json");
+  const hooks = () => join(gated.terminal.folder, ".cursor", "hooks.json");
+  const config = () => join(gated.folder, "gate.config.json");
+
+  test("all is well, and a person reads that", async () => {
+    expect((await diagnose(gated.terminal)).ill).toEqual([]);
+    const { stdout } = await gated.good("doctor");
+    expect(stdout).toContain("Cursor starts this gate");
+    expect(stdout).toContain("Everything is as it should be.");
+  });
+
+  // Each fault is planted in a gate that is well; the line that tells it is the only new one.
+  const FAULTS: [what: string, plant: () => void, said: Said][] = [
+    [
+      "a config that is broken",
+      () => writeFileSync(config(), '{\n "id": "web", ]'),
+      ["config", "problem", /gate\.config\.json:2:\d+: not valid JSON/, /^mend /],
+    ],
+    [
+      "a rule whose example fails",
+      () =>
+        writeFileSync(
+          config(),
+          JSON.stringify({
+            id: "web",
+            policies: { blockedPaths: [{ pattern: ".env", match: ["src/a.ts"] }] },
+          }),
+        ),
+      ["config", "problem", /src\/a\.ts/, /^mend /],
+    ],
+    [
+      "a global config that is broken",
+      () => writeFileSync(join(home, "config.json"), "{"),
+      ["config", "problem", /config\.json:1:/, /^gate global-config edit$/],
+    ],
+    [
+      "a host that starts a gate that has gone",
+      () =>
+        writeFileSync(
+          cursor(),
+          JSON.stringify({ mcpServers: { gate: { command: "/gone/gate", args: ["mcp"] } } }),
+        ),
+      [
+        "hosts",
+        "problem",
+        /starts \/gone\/gate, which is not/,
+        /^gate global-setup --host cursor$/,
+      ],
+    ],
+    [
+      "a host without an entry",
+      () => writeFileSync(cursor(), "{}"),
+      ["hosts", "warning", /Cursor does not know gate/, /^gate global-setup --host cursor$/],
+    ],
+    [
+      "a host's file that is broken",
+      () => writeFileSync(cursor(), '{\n "a": ]}'),
+      ["hosts", "problem", /line 2, column 7/, /./],
+    ],
+    [
+      "a host whose own tools go round the gate",
+      () => writeFileSync(hooks(), "{}"),
+      ["hooks", "warning", /Cursor's own tools go round/, /^gate global-setup --enforce --host c/],
+    ],
+    [
+      "a hook that does not refuse when it fails",
+      () =>
+        writeFileSync(
+          hooks(),
+          readFileSync(hooks(), "utf8").replace('"failClosed": true', '"failClosed": false'),
+        ),
+      ["hooks", "problem", /Cursor's hooks are not whole/, /^gate global-setup --enforce --host c/],
+    ],
+    [
+      "an old entry",
+      () =>
+        writeFileSync(
+          join(gated.folder, ".mcp.json"),
+          JSON.stringify({
+            mcpServers: { "gate-web": { command: "gate", args: ["mcp", "--project", "web"] } },
+          }),
+        ),
+      ["old entries", "warning", /gate-web of Claude Code/, /^gate cleanup-mcp$/],
+    ],
+    [
+      "instructions of another day",
+      () => {
+        const file = join(gated.folder, "AGENTS.md");
+        const text = readFileSync(file, "utf8");
+        writeFileSync(file, text.replace("Follow it, and never", "Follow it or"));
+      },
+      ["instructions", "warning", /AGENTS\.md/, /update-instructions/],
+    ],
+  ];
+
+  const POSIX_FAULTS: typeof FAULTS = [
+    [
+      "a token that others can read",
+      () => chmodSync(join(home, "tokens", "agent"), 0o644),
+      ["tokens", "problem", /others may read .*agent/, /^chmod 600 ".*agent"$/],
+    ],
+    [
+      "a home that others can look into",
+      () => chmodSync(home, 0o755),
+      ["home", "warning", /others may look into/, /^chmod 700 /],
+    ],
+  ];
+
+  test.each([...FAULTS, ...platform() === "win32" ? [] : POSIX_FAULTS])(
+    "%s is told, with what mends it",
+    async (_what, plant, [check, level, message, fix]) => {
+      plant();
+      const { ill } = await diagnose(gated.terminal);
+      expect(ill).toEqual([{
+        check,
+        level,
+        message: expect.stringMatching(message),
+        fix: expect.stringMatching(fix),
+      }]);
+    },
+  );
+
+  test("a damaged ledger is found in a process of its own; nothing is moved", async () => {
+    for (let n = 0; n < 40; n++) await gated.write(`src/${n}.ts`, "x".repeat(900));
+    await gated.good("daemon", "stop");
+    const ledger = join(home, "projects", "web", "ledger.db");
+    const bytes = readFileSync(ledger);
+    bytes.fill(0xff, 8192, 40960);
+    writeFileSync(ledger, bytes);
+    const names = readdirSync(join(home, "projects", "web"));
+    const { ill } = await diagnose(gated.terminal);
+    const told = ill.filter(({ check }) => check === "ledgers");
+    expect(told).toMatchObject([{ level: "problem", message: expect.stringContaining(ledger) }]);
+    expect(readdirSync(join(home, "projects", "web")).sort()).toEqual(names.sort());
+    await gated.good("daemon", "start");
+  });
+});

@@ -1,0 +1,42 @@
+import type { CommandUnknownOpts } from "@commander-js/extra-typings";
+import { PassThrough } from "node:stream";
+import type { Io } from "../../cli/io.ts";
+import { createProgram } from "../../cli/program.ts";
+
+/** One command of the tree, by the words that call it. */
+export interface Listed {
+  path: string[];
+  command: CommandUnknownOpts;
+}
+
+/** Every command and every group of commands that a person may type, hidden ones left out. */
+export async function listCommands(): Promise<Listed[]> {
+  const program = await createProgram(nobody(), () => true);
+  const list: Listed[] = [];
+  const walk = (command: CommandUnknownOpts, path: string[]) => {
+    for (const child of command.createHelp().visibleCommands(command)) {
+      if (child.name() === "help") continue;
+      const listed = { path: [...path, child.name()], command: child };
+      list.push(listed);
+      walk(child, listed.path);
+    }
+  };
+  walk(program, []);
+  return list;
+}
+
+/** Commands are only looked at, never run: nothing of the outside is there. */
+function nobody(): Io {
+  const stream = () => new PassThrough();
+  return {
+    env: {},
+    cwd: "/",
+    pid: 1,
+    stdin: stream(),
+    stdout: stream(),
+    stderr: stream(),
+    onSignal: () => () => {},
+    onFault: () => {},
+    killGroup: () => {},
+  };
+}

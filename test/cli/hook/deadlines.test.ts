@@ -1,0 +1,71 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { DEADLINES, HOST_TIMEOUT_S } from "../../../cli/hook/deadlines.ts";
+import { SPEAK } from "../../server/hooks/stage.ts";
+import { createHookStage, heldAnswer, http, type Say } from "./stage.ts";
+
+/** The moment before a host stops waiting. */
+const LAST_MS = HOST_TIMEOUT_S * 1000 - 1;
+
+/** With the deadlines that ship, on a clock that stands still at the last moment. */
+describe.each(Object.keys(SPEAK))("%s: it refuses before its host stops waiting", (host) => {
+  const { before, command } = SPEAK[host]!;
+  let stage: ReturnType<typeof createHookStage>;
+  let started: number;
+
+  beforeEach(() => {
+    stage = createHookStage();
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
+    started = Date.now();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+    stage.close();
+  });
+
+  const wait = (ms: number) => {
+    const left = started + LAST_MS - Date.now();
+    return vi.advanceTimersByTimeAsync(Math.min(ms, left));
+  };
+  const ask = async (input?: () => Promise<string>) => {
+    const call = before(command, { command: "ls" }, { cwd: "/p", key: "k" });
+    const answer = stage.hook(host, call, { deadlines: DEADLINES, ...(input ? { input } : {}) });
+    if (input) await wait(LAST_MS);
+    return SPEAK[host]!.reason(JSON.parse(await answer));
+  };
+
+  const SILENT: [string, Say][] = [
+    ["hangs", () => null],
+    ["says half of it", (_request, _nth, socket) => {
+      socket.write(http("{}").slice(0, -1));
+      return null;
+    }],
+    ["hangs while it is held", (_request, nth) => nth === 1 ? heldAnswer(host) : null],
+  ];
+
+  test.each(SILENT)("the daemon %s", async (_what, say) => {
+    await stage.daemon((...asked) => {
+      const said = say(...asked);
+      if (said === null) void wait(LAST_MS);
+      return said;
+    });
+    expect(await ask()).toBe("Blocked by gate: the daemon does not answer");
+  });
+
+  test("nobody decides", async () => {
+    let waited = 0;
+    await stage.daemon((request) => {
+      const wait_ms = Number(/wait_ms=(\d+)/.exec(request)![1]);
+      vi.advanceTimersByTime(wait_ms);
+      waited += wait_ms;
+      return heldAnswer(host);
+    });
+    expect(await ask()).toBe("Held by gate");
+    expect(waited).toBe(DEADLINES.refuse - DEADLINES.margin);
+    expect(waited).toBeLessThan(LAST_MS);
+  });
+
+  test("the host never ends its input", async () => {
+    expect(await ask(() => new Promise(() => {}))).toMatch(/given no input in time/);
+    expect(stage.asked).toEqual([]);
+  });
+});

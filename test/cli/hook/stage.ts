@@ -1,0 +1,65 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { answerHook, type HookIo } from "../../../cli/hook/answer.ts";
+import { SPEAK } from "../../server/hooks/stage.ts";
+
+/** Deadlines that a test can wait for. */
+export const SHORT = { refuse: 1_500, report: 300, slice: 200, answer: 300, margin: 100 };
+export const TOKEN = "a".repeat(43);
+
+/** What a daemon says when it is asked for the nth time; null says nothing. */
+export type Say = (request: string, nth: number, socket: Socket) => string | null;
+
+/** A home with a token, and a daemon in it that says whatever a test wants. */
+export function createHookStage() {
+  const home = mkdtempSync(join(tmpdir(), "gate-hook-"));
+  const asked: string[] = [];
+  const sockets = new Set<Socket>();
+  let server: Server | undefined;
+  mkdirSync(join(home, "run"));
+  mkdirSync(join(home, "tokens"));
+  writeFileSync(join(home, "tokens", "agent"), `${TOKEN}\n`, { mode: 0o600 });
+
+  const daemon = (say: Say): Promise<void> => {
+    const listening = server = createServer((socket) => {
+      sockets.add(socket);
+      socket.on("error", () => {});
+      socket.on("data", (data) => {
+        asked.push(data.toString());
+        const answer = say(data.toString(), asked.length, socket);
+        if (answer !== null) socket.end(answer);
+      });
+    });
+    return new Promise((resolve) => listening.listen(join(home, "run", "gate.sock"), resolve));
+  };
+  const hook = (host: string, input: unknown, { env = {}, ...io }: Partial<HookIo> = {}) =>
+    answerHook(host, {
+      env: { HOME: "/nonexistent", GATE_HOME: home, ...env },
+      cwd: "/",
+      pid: 1,
+      input: () => Promise.resolve(typeof input === "string" ? input : JSON.stringify(input)),
+      deadlines: SHORT,
+      ...io,
+    });
+  const close = () => {
+    for (const socket of sockets) socket.destroy();
+    server?.close();
+    rmSync(home, { recursive: true, force: true });
+  };
+  return { home, asked, daemon, hook, close };
+}
+
+/** One answer over HTTP. */
+export function http(body: string, { status = 200, headers = "" } = {}): string {
+  return `HTTP/1.1 ${status} X\r\nContent-Length: ${
+    Buffer.byteLength(body)
+  }\r\n${headers}\r\n${body}`;
+}
+
+/** What the daemon answers for a call that waits for a person. */
+export function heldAnswer(host: string): string {
+  const body = JSON.stringify(SPEAK[host]!.deny("Held by gate"));
+  return http(body, { headers: "Gate-Held: 01a1\r\n" });
+}

@@ -1,0 +1,268 @@
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { parse } from "jsonc-parser";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { DEADLINES } from "../../../cli/hook/deadlines.ts";
+import { HOOKED } from "../../../cli/hosts/hook_hosts.ts";
+import { createTerminal, type TestTerminal } from "../terminal.ts";
+import { snapshot } from "./stage.ts";
+
+type Json = Record<string, unknown>;
+
+describe.each(HOOKED.map(({ id }) => id))("the hooks of %s", (id) => {
+  const host = HOOKED.find((one) => one.id === id)!;
+  const takesComments = id === "gemini-cli";
+  let terminal: TestTerminal;
+  let file: string;
+
+  beforeEach(async () => {
+    terminal = await createTerminal({ PATH: "/nonexistent" });
+    file = host.file({ os: "linux", home: terminal.folder, env: terminal.env }).path;
+    mkdirSync(dirname(file), { recursive: true });
+  });
+  afterEach(() => terminal.close());
+
+  const text = () => readFileSync(file, "utf8");
+  const write = (content: string, mode = 0o640) => {
+    writeFileSync(file, content);
+    chmodSync(file, mode);
+  };
+  const sample = (hooks?: Json) =>
+    `${JSON.stringify({ first: [1, 2], ...(hooks ? { hooks } : {}), last: "é" }, null, 4)}\n`;
+
+  /** Dry, then real, then again: what each may write is checked for every row of the table. */
+  const run = async (...flags: string[]) => {
+    const args = ["global-setup", "--host", id, ...flags];
+    await terminal.run(["global-setup", "--host", id]); // the server's own entry is not meant here
+    const before = snapshot(terminal.folder);
+    const dry = await terminal.run([...args, "--dry-run"]);
+    expect(snapshot(terminal.folder)).toEqual(before);
+    const real = await terminal.run([...args, "--json"]);
+    expect(dry.code).toBe(real.code);
+    const done = snapshot(terminal.folder);
+    const again = await terminal.run([...args, "--json"]);
+    expect(snapshot(terminal.folder)).toEqual(done);
+    const report = JSON.parse(real.stdout).hooks[0];
+    const next = JSON.parse(again.stdout).hooks[0].outcome;
+    expect(next).toBe(real.code ? "failed" : "unchanged");
+    return { ...report, code: real.code, dry };
+  };
+  const install = () => run("--enforce");
+  const remove = () => run("--no-enforce");
+
+  /** Our hooks by their events, as the host reads them. */
+  const ours = (): [string, Json][] => {
+    const { hooks = {} } = parse(text().replace(/^\uFEFF/, "")) as {
+      hooks?: Record<string, Json[]>;
+    };
+    return Object.entries(hooks).flatMap(([event, list]) =>
+      list.flatMap((one) => host.is_grouped ? one.hooks as Json[] ?? [] : [one])
+        .filter((one) => / hook [\w-]+$/.test(String(one.command ?? one.bash)))
+        .map((one): [string, Json] => [event, one])
+    );
+  };
+
+  const expectOurs = () => {
+    expect(ours().map(([event]) => event).sort()).toEqual(
+      host.events.map(({ name }) => name).sort(),
+    );
+    for (const [event, hook] of ours()) {
+      const isBefore = host.events.find(({ name }) => name === event)!.is_before;
+      const line = String(hook.command ?? hook.bash);
+      expect(line).toMatch(new RegExp(`^GATE_PORT=\\d+ /.* hook ${id}$`));
+      const seconds = id === "gemini-cli" ? Number(hook.timeout) / 1000 : hook.timeout ??
+        hook.timeoutSec;
+      if (isBefore) expect(Number(seconds) * 1000).toBeGreaterThan(DEADLINES.refuse);
+      if (isBefore && id === "claude-code") expect(hook.onFailure).toBe("block");
+      if (isBefore && id === "cursor") expect(hook.failClosed).toBe(true);
+    }
+  };
+
+  const foreign = (): Json => {
+    const mine = { type: "command", command: "my-linter --fix", timeout: 5 };
+    const [event] = host.events;
+    return {
+      [event!.name]: [host.is_grouped ? { matcher: "Bash", hooks: [mine] } : mine],
+      SomethingElse: [mine],
+    };
+  };
+
+  const expectRefused = async (why: RegExp) => {
+    await terminal.run(["global-setup", "--host", id]);
+    const before = text();
+    const { code, outcome, problem, next } = await install();
+    expect({ code, outcome }).toEqual({ code: 1, outcome: "failed" });
+    expect(`${problem} ${next}`).toMatch(why);
+    expect(text()).toBe(before);
+  };
+
+  test("absent: the file is made, and taken out again", async () => {
+    expect(await install()).toMatchObject({ code: 0, outcome: "added", file });
+    expectOurs();
+    expect(await remove()).toMatchObject({ code: 0, outcome: "removed" });
+    if (existsSync(file)) expect(ours()).toEqual([]);
+    if (id === "copilot-cli") expect(existsSync(file)).toBe(false);
+  });
+
+  test("empty: it is filled", async () => {
+    write("");
+    expect(await install()).toMatchObject({ code: 0, outcome: "added" });
+    expectOurs();
+  });
+
+  test("other settings: ours are put in, nothing else moves, and out again leaves every byte", async () => {
+    await terminal.run(["global-setup", "--host", id]);
+    const before = existsSync(file) ? text() : null;
+    if (before === null) write(sample());
+    const was = text();
+    await install();
+    expectOurs();
+    const reached = parse(text()) as Json;
+    for (const [key, value] of Object.entries(parse(was) as Json)) {
+      expect(reached[key]).toEqual(value);
+    }
+    await remove();
+    const { version: _version, ...left } = parse(text()) as Json;
+    expect(left).toEqual(parse(was));
+    if (Object.keys(host.frame).length === 0) expect(text()).toBe(was);
+  });
+
+  test("hooks of others: each stays as it is, and out again leaves every byte", async () => {
+    write(sample({ ...foreign() }).replace('"first"', '"version": 1,\n    "first"'));
+    await terminal.run(["global-setup", "--host", id]);
+    const was = text();
+    expect(await install()).toMatchObject({ outcome: "added" });
+    expectOurs();
+    expect(text().split("my-linter --fix")).toHaveLength(3);
+    expect(statSync(file).mode & 0o777).toBe(0o640);
+    const copies = readdirSync(join(terminal.folder, ".gate", "backups"));
+    expect(copies.some((name) => name.includes(`${id}-hooks`))).toBe(true);
+    await remove();
+    expect(text()).toBe(was);
+  });
+
+  test("one line: it stays one", async () => {
+    write('{"version":1,"a":{"b":[1,2]}}');
+    await install();
+    expectOurs();
+    if (id !== "gemini-cli") expect(text()).not.toContain("\n");
+    expect(text()).toContain('{"version":1,"a":{"b":[1,2]}');
+  });
+
+  test("comments: kept where the host reads them, else a fault that stops", async () => {
+    const before = sample(foreign()).replace("{\n", "// mine\n{\n  /* and mine */\n");
+    write(before);
+    if (!takesComments) return await expectRefused(/line 1, column 1/);
+    await install();
+    expectOurs();
+    expect(text()).toContain("// mine\n{\n  /* and mine */\n");
+  });
+
+  test("CRLF and BOM: they stay", async () => {
+    write(`\uFEFF${sample(foreign()).replaceAll("\n", "\r\n")}`);
+    await install();
+    expectOurs();
+    expect(text()).not.toMatch(/[^\r]\n/);
+    expect(text().lastIndexOf("\uFEFF")).toBe(0);
+  });
+
+  test("symlink: its target is changed, the link stays", async () => {
+    mkdirSync(join(terminal.folder, "dotfiles"));
+    const target = join(terminal.folder, "dotfiles", "hooks");
+    writeFileSync(target, sample(foreign()));
+    symlinkSync(target, file);
+    await install();
+    expect(lstatSync(file).isSymbolicLink()).toBe(true);
+    expectOurs();
+  });
+
+  test("read-only: it is left alone, with the way to change that", async () => {
+    write(sample(foreign()), 0o440);
+    await expectRefused(/read-only.*chmod u\+w/s);
+  });
+
+  test.each([
+    ["broken", (before: string) => before.replace("[", "! ["), /Cannot read .* line [1-9]/],
+    ["no object of hooks", () => '{"hooks": []}\n', /hooks is no object/],
+    ["no list of an event", () => `{"hooks": {"${host.events[0]!.name}": 3}}\n`, /is no list/],
+  ])("%s: it stops", async (_name, spoil, why) => {
+    write(spoil(sample(foreign())));
+    await expectRefused(why);
+  });
+
+  test("old ours: the path moves, a longer time-out stays, a shorter or missing switch is mended", async () => {
+    await install();
+    const now = text();
+    const old = now.replaceAll(/GATE_PORT=\d+ [^"]*? hook /g, "/old/place/gate hook ")
+      .replace(/"timeout(Sec)?": ?(300|300000)\b/, '"timeout$1": 999999')
+      .replace(/,?\s*"(onFailure|failClosed)": ?("block"|true)/, "");
+    write(old);
+    expect(await install()).toMatchObject({ code: 0, outcome: "updated" });
+    expectOurs();
+    expect(text()).toContain("999999");
+    expect(text()).not.toContain("/old/place");
+  });
+
+  test("ours in a group that somebody has narrowed: it stands before every tool again", async () => {
+    await install();
+    if (!host.is_grouped) return expect(text()).not.toContain("matcher");
+    write(text().replace('"matcher": "*"', '"matcher": "Bash"'));
+    await install();
+    const { hooks } = parse(text()) as { hooks: Record<string, Json[]> };
+    const groups = hooks[host.events[0]!.name]!;
+    expect(groups.map(({ matcher }) => matcher)).toEqual(["*"]);
+    expectOurs();
+  });
+
+  test("not installed: named and skipped, unless it is asked for", async () => {
+    const bare = await createTerminal({ PATH: "/nonexistent" });
+    try {
+      const { stdout, code } = await bare.run(["global-setup", "--enforce", "--json"]);
+      expect(code).toBe(0);
+      const report = JSON.parse(stdout).hooks.find((one: Json) => one.host === id);
+      expect(report).toEqual({ host: id, outcome: "not_installed", file: null });
+      expect(readdirSync(bare.folder)).toEqual(["project"]);
+    } finally {
+      await bare.close();
+    }
+  });
+
+  test("gate init --enforce puts them into the project's own file", async () => {
+    const project = join(terminal.folder, "project");
+    const there = join(project, host.project_file);
+    const args = ["init", "--yes", "--platform", id];
+    const made = await terminal.run([...args, "--enforce"]);
+    expect(made).toMatchObject({ code: 0 });
+    expect(made.stdout).toContain(there);
+    file = there;
+    expectOurs();
+    expect((await terminal.run([...args, "--no-enforce"])).code).toBe(0);
+    if (existsSync(there)) expect(ours()).toEqual([]);
+  });
+});
+
+describe("a host without hooks", () => {
+  test("is named, with what to do instead, where it is in use", async () => {
+    const terminal = await createTerminal({ PATH: "/nonexistent" });
+    try {
+      mkdirSync(join(terminal.folder, ".config", "zed"), { recursive: true });
+      const { stdout } = await terminal.run(["global-setup", "--enforce"]);
+      expect(stdout).toMatch(/^no hooks +hooks of zed$/m);
+      expect(stdout).toContain("switch those off in its settings");
+      expect(stdout).not.toContain("hooks of windsurf");
+      expect((await terminal.run(["global-setup"])).stdout).not.toContain("hooks of");
+    } finally {
+      await terminal.close();
+    }
+  });
+});

@@ -1,0 +1,199 @@
+import { describe, expect, test } from "vitest";
+import { operationsOf } from "../../../cli/scenario/generate/documents.ts";
+import { generateScenarios } from "../../../cli/scenario/generate/generate.ts";
+import { folder, serve, tool } from "./harness.ts";
+import { DOCUMENT } from "./seeded/document.ts";
+
+const security = [{ bearer: [] }];
+const components = { securitySchemes: { bearer: { type: "http", scheme: "bearer" } } };
+const answers = (...statuses: number[]) => ({
+  responses: Object.fromEntries(statuses.map((status) => [status, { description: "" }])),
+});
+const id = [{ name: "id", in: "path", required: true, schema: { type: "integer" } }];
+
+type Respond = (line: string, who: string, seen: string[]) => number | [number, object];
+
+/** Runs one family of a document against a server of a few lines, as alice and bob. */
+async function verdict(document: object, family: string, respond: Respond): Promise<string> {
+  const seen: string[] = [];
+  const { url } = await serve((request, response) => {
+    const line = `${request.method} ${request.url}`;
+    const who = request.headers.authorization?.replace("Bearer ", "") ?? "";
+    const answered = respond(line, who, seen);
+    seen.push(line);
+    const [status, body] = typeof answered === "number" ? [answered, {}] : answered;
+    response.writeHead(status, { "Content-Type": "application/json" });
+    response.end(JSON.stringify(body));
+  });
+  const { stdout } = await tool(
+    folder({ "spec.json": document }),
+    ...["run", "--target", url, "--spec", "spec.json", "--output", "json", "--as"],
+    ...["alice=Authorization: Bearer alice", "--as", "bob=Authorization: Bearer bob"],
+  );
+  const { scenarios, executions } = JSON.parse(stdout);
+  const at = scenarios.findIndex((one: { family: string }) => one.family === family);
+  return executions[at].status;
+}
+
+const secured = (paths: object) => ({ openapi: "3.1.0", security, components, paths });
+const admin = secured({ "/admin/users": { get: answers(200) } });
+const notes = secured({
+  "/notes": { post: answers(201) },
+  "/notes/{id}": { parameters: id, get: answers(200, 404) },
+});
+const making = (bob: (line: string) => number): Respond => (line, who) =>
+  line.startsWith("POST") ? [201, { id: 7 }] : who === "bob" ? bob(line) : 200;
+const content = {
+  "application/json": {
+    schema: { type: "object", required: ["text"], properties: { text: { type: "string" } } },
+  },
+};
+const requestBody = { required: true, content };
+const texts = secured({
+  "/texts": { post: { requestBody, ...answers(201) } },
+  "/texts/{id}": {
+    parameters: id,
+    get: answers(200, 404),
+    put: { requestBody, ...answers(200, 400, 404) },
+    delete: answers(204),
+  },
+});
+/** A record with the id 7; any other is unknown, whatever is sent to it. */
+const updating = (odd: number): Respond => (line) => {
+  if (line.startsWith("POST")) return [201, { id: 7 }];
+  if (!line.endsWith("/7")) return 404;
+  return line.startsWith("PUT") ? odd : 200;
+};
+const har = {
+  log: {
+    entries: ["POST", "GET"].map((method) => ({
+      request: { method, url: "https://shop.example/cart", headers: [], queryString: [] },
+      response: { status: 200 },
+    })),
+  },
+};
+
+describe("families of several requests", () => {
+  test.each<[string, object, string, Respond, string]>([
+    ["administrators only", admin, "admin_only", () => 403, "passed"],
+    ["anybody is an administrator", admin, "admin_only", () => 200, "failed"],
+    ["one refusal for all", notes, "existence_leak", making(() => 404), "passed"],
+    [
+      "403 tells what is there",
+      notes,
+      "existence_leak",
+      making((line) => line.endsWith("/7") ? 403 : 404),
+      "failed",
+    ],
+    ["what may be read cannot leak", notes, "existence_leak", making(() => 200), "inconclusive"],
+    ["odd bodies are refused", texts, "odd_updates", updating(400), "passed"],
+    ["odd bodies are taken", texts, "odd_updates", updating(200), "failed"],
+    ["odd bodies crash what has found its record", texts, "odd_updates", updating(500), "failed"],
+    [
+      "what was created with a role keeps it",
+      texts,
+      "privileged_create",
+      (line, _who, seen) => {
+        const count = seen.filter((one) => one.startsWith("POST")).length;
+        if (line.startsWith("POST")) return [201, { id: count }];
+        return [200, count % 2 === 0 ? { role: "admin" } : { role: "user" }];
+      },
+      "failed",
+    ],
+    ["a visit that can be repeated", har, "recorded_visit", () => 200, "passed"],
+    [
+      "a visit that crashes when it is repeated",
+      har,
+      "recorded_visit",
+      (line, _who, seen) => line.startsWith("POST") && seen.includes(line) ? 500 : 200,
+      "failed",
+    ],
+  ])("%s", async (_name, document, family, respond, expected) => {
+    expect(await verdict(document, family, respond)).toBe(expected);
+  });
+});
+
+describe("the shop's document", () => {
+  const generate = (depth: "light" | "normal" | "aggressive", budget?: number) =>
+    generateScenarios(operationsOf(JSON.stringify(DOCUMENT), "x"), { depth, budget });
+
+  /** research: each family with its priority; those of a CLI have a test of their own. */
+  test.each([
+    ["double_submit", ["critical", "high"]],
+    ["double_action", ["critical"]],
+    ["same_twice", ["critical"]],
+    ["same_key_twice", ["critical"]],
+    ["auth_missing", ["critical"]],
+    ["auth_garbage", ["critical"]],
+    ["stale_token", ["critical"]],
+    ["foreign_record", ["critical"]],
+    ["foreign_list", ["critical"]],
+    ["mass_assignment", ["critical"]],
+    ["use_after_delete", ["high"]],
+    ["failed_write", ["high"]],
+    ["put_twice", ["medium"]],
+    ["lost_update", ["critical"]],
+    ["pagination", ["high"]],
+    ["unknown_record", ["high"]],
+    ["number_negative", ["medium"]],
+    ["field_huge", ["high"]],
+    ["field_negative", ["high"]],
+    ["percent_broken", ["medium"]],
+    ["body_deep", ["high"]],
+    ["body_content_type", ["medium"]],
+    ["body_charset", ["low"]],
+    ["header_range", ["low"]],
+    ["query_twice", ["medium"]],
+    ["text_nul", ["medium"]],
+    ["field_surrogate", ["medium"]],
+    ["body_malformed", ["medium"]],
+    ["body_large", ["medium"]],
+    ["method_unsupported", ["low"]],
+    ["method_unlisted", ["medium"]],
+    ["text_traversal", ["high"]],
+    ["text_quote", ["high"]],
+    ["text_crlf", ["high"]],
+    ["existence_leak", ["low"]],
+  ])("%s is generated, %j, in the operation's area", (family, priorities) => {
+    const found = generate("aggressive").filter((one) => one.family === family);
+    expect(found.length).toBeGreaterThan(0);
+    expect(priorities).toEqual(
+      expect.arrayContaining([...new Set(found.map((one) => one.priority))]),
+    );
+    for (const { confidence_area, operation } of found) {
+      expect(String(operation)).toContain(`/${confidence_area}`);
+    }
+  });
+
+  test.each(["light", "normal", "aggressive"] as const)(
+    "%s: every operation, at any budget",
+    (depth) => {
+      const all = new Set(generate(depth).map(({ operation }) => operation));
+      for (const budget of [all.size, all.size * 2, all.size * 5]) {
+        const few = generate(depth, budget);
+        expect(few.length).toBe(Math.min(budget, generate(depth).length));
+        expect(new Set(few.map(({ operation }) => operation))).toEqual(all);
+      }
+    },
+  );
+
+  test("a budget is spent on what weighs most", () => {
+    const all = new Set(generate("normal").map(({ operation }) => operation)).size;
+    const count = (budget: number) =>
+      generate("normal", budget).filter(({ priority }) => priority === "critical").length;
+    expect(count(all * 3) / (all * 3)).toBeGreaterThan(
+      generate("normal").filter(({ priority }) => priority === "critical").length /
+        generate("normal").length,
+    );
+  });
+
+  test("the matrix of operations and families is printed", async () => {
+    const cwd = folder({ "openapi.json": DOCUMENT });
+    const { stdout } = await tool(cwd, "run", "--spec", "openapi.json");
+    expect(stdout).toMatch(/^\d+ operations × \d+ families$/m);
+    expect(stdout).toMatch(/^GET \/files\/\{name\} +[●·]{30,} {2}\d+$/m);
+    expect(stdout).toMatch(/^ +1 {2}auth_garbage$/m);
+    const markdown = await tool(cwd, "run", "--spec", "openapi.json", "--output", "markdown");
+    expect(markdown.stdout).toContain("Coverage: operation × family");
+  });
+});

@@ -1,0 +1,215 @@
+import { createSecureServer as createHttp2 } from "node:http2";
+import { createServer as createHttps } from "node:https";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { describe, expect, test } from "vitest";
+import { CERTIFICATE, KEY } from "./certificate.ts";
+import { climb, listen, race } from "./climb.ts";
+import { execs, runJson, serve } from "./harness.ts";
+
+const certified = { key: KEY, cert: CERTIFICATE };
+
+describe("the ladder says what was taken, what was not, and why", () => {
+  test("plain HTTP: nothing negotiates HTTP/2", async () => {
+    const { url, requests } = await serve((_request, response) => response.end());
+    const { rungs, race } = await climb(url);
+    expect(rungs).toEqual([expect.stringContaining("not h2: nothing negotiates"), "by last-byte"]);
+    expect(requests).toHaveLength(10);
+    expect(race.dates.map((date: string) => Date.parse(date))).not.toContain(NaN);
+  });
+
+  test("TLS that does not agree on HTTP/2", async () => {
+    const server = createHttps(certified, (_request, response) => response.end());
+    const { rungs } = await climb(`https://127.0.0.1:${await listen(server)}`);
+    expect(rungs).toEqual(["not h2: TLS did not agree on HTTP/2", "by last-byte"]);
+  });
+
+  test("a target that takes fewer HTTP/2 requests at once", async () => {
+    const settings = { settings: { maxConcurrentStreams: 5 }, allowHTTP1: true };
+    const server = createHttp2(
+      { ...certified, ...settings },
+      (_request, response) => response.end(),
+    );
+    const { rungs } = await climb(`https://127.0.0.1:${await listen(server as unknown as Server)}`);
+    expect(rungs).toEqual([
+      "not h2: the target takes 5 HTTP/2 requests at once, not 10",
+      "by last-byte",
+    ]);
+  });
+
+  test("HTTP/2 asked for, and not spoken: no request is lost or doubled by trying", async () => {
+    const { url, requests } = await serve((_request, response) => response.end());
+    const { rungs } = await climb(url, "--race-strategy", "h2");
+    expect(rungs).toEqual(["not h2: the target does not greet in HTTP/2", "by last-byte"]);
+    expect(requests).toHaveLength(10);
+  });
+
+  test("bodies that one HTTP/2 connection cannot take at once", async () => {
+    const server = createHttp2({ ...certified, allowHTTP1: true }, (request, response) => {
+      request.resume().on("end", () => response.end());
+    });
+    const port = await listen(server as unknown as Server);
+    const large = execs({ ...race, body: "x".repeat(10_000) });
+    const { executions } = await runJson(
+      large,
+      "--target",
+      `https://127.0.0.1:${port}`,
+      "--insecure",
+    );
+    expect(executions[0].evidence.race.ladder).toMatchObject([
+      { strategy: "h2", taken: false, why: expect.stringContaining("window") },
+      { strategy: "last-byte", taken: true },
+    ]);
+  });
+
+  test.each([["closes", ""], ["answers 408", "HTTP/1.1 408 Slow\r\nContent-Length: 0\r\n\r\n"]])(
+    "a target that %s when the last byte is late gets whole requests, each once",
+    async (_name, last) => {
+      let whole = 0;
+      const port = await listen(createServer((socket) => {
+        let text = "";
+        socket.on("data", (chunk) => {
+          text += chunk;
+          if (!text.endsWith("{}")) return void socket.end(last);
+          whole++;
+          socket.end("HTTP/1.1 409 Used\r\nContent-Length: 0\r\n\r\n");
+        });
+      }));
+      const { rungs } = await climb(`http://127.0.0.1:${port}`);
+      expect(rungs.slice(1)).toEqual([
+        "not last-byte: the target gives up on requests whose last byte is late",
+        "by burst",
+      ]);
+      expect(whole).toBe(10);
+    },
+  );
+
+  test("a target that lets few in at once gets the others as they come in", async () => {
+    let answered = 0;
+    const shop = createHttps(certified, (request, response) => {
+      request.resume().on("end", () => response.writeHead(answered++ === 0 ? 200 : 409).end());
+    });
+    const port = await listen(shop);
+    const waiting: (() => void)[] = [];
+    let inside = 0;
+    const next = () => void waiting.shift()?.();
+    const door = await listen(createServer((socket) => {
+      waiting.push(() => {
+        inside++;
+        const through = connect({ host: "127.0.0.1", port });
+        socket.pipe(through).pipe(socket).once("close", () => through.destroy());
+        for (const side of [socket, through]) side.on("error", () => {});
+        through.once("close", () => {
+          inside--;
+          next();
+        });
+      });
+      if (inside < 4) next();
+    }));
+    const { rungs, execution } = await climb(`https://127.0.0.1:${door}`, "--timeout", "2s");
+    expect(rungs.slice(1)).toEqual([
+      "not last-byte: the target took only 4 connections at once",
+      "by burst",
+    ]);
+    expect(execution).toMatchObject({
+      status: "passed",
+      reason: "One of 10 identical requests won",
+    });
+  });
+
+  test("a target that reads one request after the other is not waited for", async () => {
+    const waiting: Socket[] = [];
+    let answered = 0;
+    const serve = () =>
+      waiting[0]?.resume().on("data", (chunk) => {
+        if (!String(chunk).endsWith("}")) return;
+        const status = answered++ === 0 ? 200 : 409;
+        waiting.shift()!.end(`HTTP/1.1 ${status} X\r\nContent-Length: 0\r\n\r\n`);
+      });
+    const port = await listen(createServer({ pauseOnConnect: true }, (socket) => {
+      socket.once("close", () => {
+        if (waiting.includes(socket)) waiting.splice(waiting.indexOf(socket), 1);
+        serve();
+      });
+      if (waiting.push(socket) === 1) serve();
+    }));
+    const large = { ...race, body: `{${" ".repeat(12_000_000)}}`, concurrency: 3 };
+    const url = `http://127.0.0.1:${port}`;
+    const { executions } = await runJson(execs(large), "--target", url, "--timeout", "5s");
+    expect(executions[0]).toMatchObject({
+      status: "passed",
+      reason: "One of 3 identical requests won",
+    });
+    expect(executions[0].evidence.race.ladder[1]).toMatchObject({
+      strategy: "last-byte",
+      taken: false,
+      why: "the target does not read one request before another is whole",
+    });
+  });
+
+  test("nothing listens: the last rung says so, and the race fails", async () => {
+    const { url, server } = await serve((_request, response) => response.end());
+    const { raceRequests } = await import("../../../cli/scenario/execute/race/race.ts");
+    const { parseTarget } = await import("../../../cli/scenario/execute/target.ts");
+    await new Promise((resolve) => server.close(resolve));
+    const request = { method: "POST", path: "/", headers: {} };
+    const seen = await raceRequests(parseTarget(url), request, 3, {
+      timeout_ms: 1_000,
+      race_strategy: "auto",
+    });
+    expect(seen).toMatchObject({
+      strategy: "last-byte",
+      error: expect.stringContaining("cannot open"),
+    });
+  });
+});
+
+test("every connection goes to one address, and TLS still asks for the name", async () => {
+  const names: string[] = [];
+  const SNICallback = (name: string, done: (error: null) => void) => {
+    names.push(name);
+    done(null);
+  };
+  const answered: string[] = [];
+  const server = createHttps({ ...certified, SNICallback }, (request, response) => {
+    answered.push(request.headers.host!);
+    response.end();
+  });
+  const port = await listen(server);
+  const { rungs } = await climb(`https://localhost:${port}`);
+  expect(rungs.at(-1)).toBe("by last-byte");
+  expect(new Set(names)).toEqual(new Set(["localhost"]));
+  expect(answered).toEqual(Array(10).fill(`localhost:${port}`));
+});
+
+describe("what has to be asked for", () => {
+  /** Gives way for one tick between check and set, and counts connections. */
+  async function leaky() {
+    let used = false;
+    const { url, server, requests } = await serve((_request, response) => {
+      response.statusCode = used ? 409 : 200;
+      setImmediate(() => {
+        used = true;
+        response.end("x".repeat(used ? 5_000 : 1));
+      });
+    });
+    let connections = 0;
+    server.on("connection", () => connections++);
+    return { url, requests, connections: () => connections };
+  }
+
+  test("pipeline: one connection, ten requests, ten answers", async () => {
+    const { url, requests, connections } = await leaky();
+    const { race: seen, execution } = await climb(url, "--race-strategy", "pipeline");
+    expect(seen.strategy).toBe("pipeline");
+    expect(seen.shots).toHaveLength(10);
+    expect(execution).toMatchObject({ status: "failed", reason: expect.stringContaining("won") });
+    expect([requests.length, connections() - 1]).toEqual([10, 1]); // one more looked if it is up
+    expect(seen.blind_spots.join()).toContain("pipelined");
+  });
+
+  test("burst: whole requests, a connection each", async () => {
+    const { url, requests } = await leaky();
+    const { race: seen } = await climb(url, "--race-strategy", "burst");
+    expect([seen.strategy, seen.shots.length, requests.length]).toEqual(["burst", 10, 10]);
+  });
+});

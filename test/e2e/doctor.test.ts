@@ -1,0 +1,76 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { DoctorReport } from "../../cli/doctor/schema.ts";
+import { HOOKED } from "../../cli/hosts/hook_hosts.ts";
+import { HOSTS } from "../../cli/hosts/hosts.ts";
+import { must, POLICIES, World } from "./world.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+describe("gate doctor on a machine with every host, on the executable", () => {
+  let world: World;
+
+  beforeAll(async () => {
+    world = await World.create("executable");
+    await world.init({ ...POLICIES, allowedCommands: ["true"] });
+    const all = HOSTS.flatMap(({ id }) => ["--host", id]);
+    must(await world.run(["global-setup", "--enforce", ...all]));
+    must(await world.run(["update-instructions"]));
+  });
+
+  afterAll(() => world.close());
+
+  async function diagnose(...args: string[]) {
+    const { code, stdout } = await world.run(["doctor", "--json", ...args]);
+    const report = DoctorReport.parse(JSON.parse(stdout));
+    expect(code).toBe(report.ok ? 0 : 1);
+    return report.findings;
+  }
+
+  test("nothing is wrong", async () => {
+    expect((await diagnose()).filter(({ level }) => level !== "ok")).toEqual([]);
+  });
+
+  test("--prove finds a canary of every entry and of every hook in the ledger", async () => {
+    const proofs = (await diagnose("--prove")).filter(({ check }) => check === "proof");
+    expect(proofs.filter(({ level }) => level !== "ok")).toEqual([]);
+    const proved = proofs.map(({ message }) => message.slice(0, message.indexOf(": seen in")));
+    const nameOf = (id: string) => HOSTS.find((host) => host.id === id)!.name;
+    const hooks = HOOKED.map(({ id }) => `${nameOf(id)}'s hook`);
+    expect(new Set(proved)).toEqual(new Set([...HOSTS.map(({ name }) => name), ...hooks]));
+    const { items } = (await world.api("GET", "/api/global/actions?limit=100")).body;
+    for (const { message } of proofs) {
+      const id = /[0-9a-f-]{36}/.exec(message)?.[0];
+      expect(items.map((item: { id: string }) => item.id)).toContain(id);
+    }
+    // What a hook was asked about is told as done: nothing stays open after the proof.
+    const open = items.filter((item: { execution: string }) => item.execution === "running");
+    expect(open).toEqual([]);
+  });
+
+  test("an entry of a gate that has gone is a problem, by name", async () => {
+    const file = join(world.home, ".cursor", "mcp.json");
+    const whole = readFileSync(file, "utf8");
+    const config = JSON.parse(whole);
+    config.mcpServers.gate.command = "/gone/gate";
+    writeFileSync(file, JSON.stringify(config));
+    const problems = (await diagnose("--prove")).filter(({ level }) => level === "problem");
+    expect(problems).toEqual([
+      {
+        check: "hosts",
+        level: "problem",
+        message: "Cursor starts /gone/gate, which is not there",
+        fix: "gate global-setup --host cursor",
+      },
+      {
+        check: "proof",
+        level: "problem",
+        message: expect.stringContaining("Cursor cannot use gate"),
+        fix: "gate global-setup --host cursor",
+      },
+    ]);
+    must(await world.run(["global-setup", "--host", "cursor"]));
+    expect((await diagnose()).filter(({ level }) => level === "problem")).toEqual([]);
+  });
+});

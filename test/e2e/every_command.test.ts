@@ -1,0 +1,157 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { listCommands } from "../cli/every_command.ts";
+import { ELSEWHERE, SHAPES } from "./json_shapes.ts";
+import { World } from "./world.ts";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+/** One line of a person's day: what is typed, how it ends, and what is remembered of it. */
+interface Step {
+  /** A word that begins with `$` stands for what an earlier step or the set-up has kept. */
+  line: string;
+  code?: number;
+  /** What the error says; without one the command has to print JSON of its shape. */
+  error?: string;
+  // deno-lint-ignore no-explicit-any
+  keep?: (json: any) => Record<string, string>;
+}
+
+const STEPS: Step[] = [
+  { line: "daemon start --json" },
+  { line: "daemon start --json" },
+  { line: "init --yes --id demo --dry-run --policy-template strict --json" },
+  { line: "init --yes --json" },
+  { line: "init --json", code: 64, error: "Cannot ask" },
+  { line: "status --json" },
+  { line: "status --jsn", code: 64, error: "(Did you mean --json?)" },
+  { line: "daemon status --json" },
+  { line: "daemon logs -n 1 --json" },
+  { line: "daemon logs -n many", code: 64, error: "whole number from 0 to 100000" },
+  { line: "prompt --json" },
+  { line: "dashboard --no-open --json" },
+  { line: "project list --json" },
+  { line: "pending --json" },
+  { line: "pending --project none", code: 1, error: 'Cannot find project "none"' },
+  { line: "show $write --json" },
+  { line: "show 00000000", code: 1, error: "try: " },
+  { line: "approve $write --json" },
+  { line: "approve $write", code: 1, error: "it is approved\n  try: gate show " },
+  { line: "reject $refused --reason no --json" },
+  { line: "reject $refused --reason no", code: 1, error: "it is rejected\n  try: gate show " },
+  { line: "approve $granted --remember project --json" },
+  { line: "grant list --json", keep: ([{ id }]) => ({ grant: id }) },
+  { line: "grant revoke $grant --json" },
+  { line: "grant revoke $grant", code: 1, error: "revoked" },
+  { line: "rollback $write --dry-run --json" },
+  { line: "rollback $write --json" },
+  { line: "rollback $refused", code: 1, error: "Cannot roll back" },
+  { line: "log --json" },
+  { line: "log --status maybe", code: 64, error: "Allowed choices are" },
+  { line: "session list --json", keep: ([{ id }]) => ({ session: id }) },
+  { line: "session show $session --json" },
+  { line: "session show none", code: 1, error: "Cannot find session" },
+  { line: "session diff $session --json" },
+  { line: "session rollback $session --dry-run --json" },
+  { line: "policy test --path src/a.ts --action write --json" },
+  { line: "policy test --path .env --action write --json", code: 1 },
+  { line: "policy test", code: 64, error: "Nothing to test" },
+  { line: "policy explain --command ls --json" },
+  { line: "policy suggest --json" },
+  { line: "audit verify --json" },
+  { line: "audit checkpoint --json" },
+  { line: "audit export --format xml", code: 64, error: "Allowed choices are json, csv" },
+  { line: "workspace create Shop --id shop --json" },
+  { line: "workspace create Shop --id shop", code: 1, error: "it is there already" },
+  { line: "workspace add-project shop . --json" },
+  { line: "workspace add-project shop /nowhere", code: 1, error: "/nowhere" },
+  { line: "workspace list --json" },
+  { line: "workspace show shop --json" },
+  { line: "workspace start shop --no-open --json" },
+  { line: "workspace start none", code: 1, error: 'Cannot find workspace "none"' },
+  { line: "workspace remove-project shop demo --json" },
+  { line: "workspace remove shop --json" },
+  { line: "global-config init --json" },
+  { line: "global-config init --json" },
+  { line: "global-config show --json" },
+  { line: "global-setup --host cursor --dry-run --json" },
+  { line: "global-setup --host cursor --json" },
+  { line: "global-setup --host emacs", code: 64, error: "Allowed choices are" },
+  { line: "cleanup-mcp --json" },
+  { line: "update-instructions --check --json", code: 1 },
+  { line: "update-instructions --json" },
+  { line: "update-instructions --check --json" },
+  { line: "doctor --json" },
+  { line: "service install --dry-run --json" },
+  { line: "service install --auth none", code: 64, error: "asks for no credential" },
+  { line: "service status --json", code: 1 },
+  { line: "service logs -n 1 --json" },
+  { line: "service remove --json" },
+  { line: "project trust-override demo --json" },
+  { line: "project trust-override demo --revoke --json" },
+  { line: "project remove none", code: 1, error: 'Cannot find project "none"' },
+  { line: "daemon restart --json" },
+  { line: "project remove demo --json", code: 1, error: "something in it is held" },
+  { line: "reject $held --reason no --json" },
+  { line: "project remove demo --json" },
+  { line: "demo --json" },
+  { line: "daemon stop --json" },
+  { line: "daemon stop --json" },
+  { line: "status --json", code: 1, error: "The daemon is not running\n  try: gate daemon start" },
+  { line: "prompt --json" },
+];
+
+describe("every command by the executable, one after the other", () => {
+  let world: World;
+  const kept: Record<string, string> = {};
+
+  beforeAll(async () => {
+    world = await World.create("executable");
+    mkdirSync(join(world.home, ".cursor"));
+    await world.init();
+    for (const name of ["write", "refused", "granted", "held"]) {
+      const { body } = await world.api("POST", "/api/actions?project=demo", {
+        tool: "write_file",
+        input: { path: `docs/${name}.md`, content: `${name}\n` },
+      }, "agent");
+      kept[name] = body.id;
+    }
+    writeFileSync(join(world.project, "notes.txt"), "");
+  });
+
+  afterAll(() => world.close());
+
+  test.each(STEPS)("gate $line", async ({ line, code = 0, error, keep }) => {
+    const args = line.split(" ").map((word) => word[0] === "$" ? kept[word.slice(1)]! : word);
+    const ended = await world.run(args);
+    expect(ended.code, ended.stderr).toBe(code);
+    if (error !== undefined) {
+      expect(ended.stderr).toMatch(/^gate: /);
+      expect(ended.stderr).toContain(error);
+      return expect(ended.stdout).toBe("");
+    }
+    const shape = SHAPES[nameOf(line)]!;
+    for (const json of ended.stdout.trim().split("\n").map((one) => JSON.parse(one))) {
+      // A key that the shape does not know would be lost on the way.
+      expect(shape.parse(json)).toEqual(json);
+      Object.assign(kept, keep?.(json));
+    }
+  });
+
+  test("the steps take in every command that prints JSON", async () => {
+    const printing = (await listCommands())
+      .filter(({ command }) => command.options.some(({ long }) => long === "--json"))
+      .map(({ path }) => path.join(" "));
+    const taken = STEPS.filter(({ error }) => error === undefined).map(({ line }) => nameOf(line));
+    expect(printing.filter((name) => !taken.includes(name)).sort())
+      .toEqual(Object.keys(ELSEWHERE).sort());
+  });
+});
+
+/** The longest beginning of a line that is a command with a shape. */
+function nameOf(line: string): string {
+  const words = line.split(" ");
+  const two = words.slice(0, 2).join(" ");
+  return two in SHAPES ? two : words[0]!;
+}

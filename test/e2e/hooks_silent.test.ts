@@ -1,0 +1,86 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, rmSync } from "node:fs";
+import { createServer, type Server, type Socket } from "node:net";
+import { join } from "node:path";
+import process from "node:process";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { SPEAK } from "../server/hooks/stage.ts";
+import { askHook } from "./hook.ts";
+import { must, World } from "./world.ts";
+
+// Windows knows no signal that freezes a process.
+const describeHere = describe.skipIf(process.platform === "win32");
+
+/** With the deadlines that ship, which end well before a test may last. */
+describeHere("gate hook, by the executable, refuses before its host stops waiting", () => {
+  let world: World;
+
+  beforeEach(async () => {
+    world = await World.create("executable", { isBare: true });
+    await world.init({ defaultEffect: "allow" });
+  });
+  afterEach(() => world.close());
+
+  /** All hosts at once: each takes its time. */
+  const reasons = () =>
+    Promise.all(
+      Object.entries(SPEAK).map(async ([host, { before, command }]) => {
+        const call = before(command, { command: "ls" }, { cwd: world.project, key: "k" });
+        return [host, (await askHook(world, host, call)).reason];
+      }),
+    );
+  const everyHost = (reason: unknown) => Object.keys(SPEAK).map((host) => [host, reason]);
+
+  test("where no daemon can be started", async () => {
+    expect(await reasons()).toEqual(everyHost(undefined));
+    world.env.GATE_HOME = "/dev/null";
+    expect(await reasons()).toEqual(everyHost(expect.stringMatching(/^Blocked by gate: Cannot/)));
+    delete world.env.GATE_HOME;
+  });
+
+  test("where a pipe that nobody writes stands in the place of its token", async () => {
+    const token = join(world.gateHome, "tokens", "agent");
+    makePipe(token);
+    expect(await reasons()).toEqual(everyHost(expect.stringMatching(/token.* is damaged/)));
+    must(await world.run(["daemon", "stop"]));
+    expect(await reasons()).toEqual(everyHost(expect.stringMatching(/^Blocked by gate: Cannot/)));
+    rmSync(token);
+  });
+
+  test.each(["daemon.json", "run/starting.json"])("not where it stands for %s", async (name) => {
+    must(await world.run(["daemon", "stop"]));
+    makePipe(join(world.gateHome, name));
+    expect(await reasons()).toEqual(everyHost(undefined));
+  });
+
+  test("where the daemon hangs", async () => {
+    const said = await world.whileFrozen(reasons);
+    expect(said).toEqual(everyHost("Blocked by gate: the daemon does not answer"));
+    expect(await reasons()).toEqual(everyHost(undefined));
+  });
+
+  test("where the daemon answers a letter a second", async () => {
+    must(await world.run(["daemon", "stop"]));
+    const server = await startDripping(join(world.gateHome, "run"));
+    expect(await reasons()).toEqual(everyHost("Blocked by gate: the daemon does not answer"));
+    server.close();
+  });
+});
+
+function makePipe(path: string): void {
+  rmSync(path, { force: true });
+  execFileSync("mkfifo", ["-m", "600", path]);
+}
+
+async function startDripping(folder: string): Promise<Server> {
+  mkdirSync(folder, { recursive: true });
+  const drip = (socket: Socket) => {
+    socket.on("error", () => {});
+    socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2000\r\n\r\n{");
+    const timer = setInterval(() => socket.write(" "), 1000);
+    socket.on("close", () => clearInterval(timer));
+  };
+  const server = createServer(drip);
+  await new Promise<void>((resolve) => server.listen(join(folder, "gate.sock"), resolve));
+  return server;
+}

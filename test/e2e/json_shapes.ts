@@ -1,0 +1,170 @@
+import { z } from "zod";
+import { DoctorReport } from "../../cli/doctor/schema.ts";
+import { Action, ActionDetail, RollbackResult } from "../../server/actions/schema.ts";
+import { AuditVerification, Checkpoint } from "../../server/audit/schema.ts";
+import { GlobalConfig } from "../../server/config/schema.ts";
+import { DaemonStatus } from "../../server/global/schema.ts";
+import { Grant } from "../../server/grants/schema.ts";
+import { PolicyTestResult } from "../../server/policy/schema.ts";
+import { PolicySuggestions } from "../../server/policy/history/schema.ts";
+import { HubProject } from "../../server/projects/schema.ts";
+import { Session, SessionDiff, SessionRollbackResult } from "../../server/sessions/schema.ts";
+import { Workspace } from "../../server/workspaces/schema.ts";
+
+const text = z.string();
+const pid = z.number().int().positive();
+const path = text.startsWith("/");
+const url = text.startsWith("http://localhost:");
+const backup = path.nullable();
+
+const started = z.strictObject({
+  started: z.boolean(),
+  version: text,
+  port: z.number().int(),
+  pid,
+  url,
+});
+
+const hostFile = z.strictObject({
+  host: text,
+  outcome: z.enum(["added", "updated", "unchanged", "not_installed", "failed"]),
+  file: path.nullable(),
+  via: z.enum(["claude", "file"]).nullable().optional(),
+  backup: backup.optional(),
+  diff: text.optional(),
+  problem: text.optional(),
+  next: text.nullable().optional(),
+});
+
+const server = z.strictObject({ name: text, project: text.nullable() });
+
+const serviceFile = { manager: z.enum(["systemd", "launchd"]), file: path };
+
+/**
+ * What each command prints with `--json`: programs read it, so a change here is a change for them.
+ * A key that is not named here may not be printed.
+ */
+export const SHAPES: Record<string, z.ZodType> = {
+  demo: z.strictObject({
+    ok: z.literal(true),
+    scenes: z.array(z.strictObject({ title: text, happened: z.array(text) })),
+    elapsed_ms: z.number(),
+  }),
+  init: z.strictObject({
+    dry_run: z.boolean(),
+    file: path,
+    outcome: z.enum(["created", "updated", "unchanged"]),
+    backup,
+    registered_as: text.nullable(),
+    hooks: z.null(),
+    text,
+  }),
+  "global-setup": z.looseObject({
+    dry_run: z.boolean(),
+    server: z.strictObject({
+      name: z.literal("gate"),
+      command: path,
+      args: z.array(text),
+      env: z.record(text, text),
+    }),
+    hosts: z.array(hostFile),
+  }),
+  "cleanup-mcp": z.strictObject({
+    dry_run: z.boolean(),
+    looked_at_projects: z.boolean(),
+    files: z.array(z.strictObject({
+      host: text,
+      file: path,
+      removed: z.array(server),
+      kept: z.array(server),
+      backup: backup.optional(),
+      diff: text.optional(),
+      problem: text.optional(),
+      next: text.nullable().optional(),
+    })),
+  }),
+  "update-instructions": z.strictObject({
+    check: z.boolean(),
+    files: z.array(z.strictObject({
+      root: path,
+      file: text.nullable(),
+      outcome: z.enum(["created", "updated", "unchanged", "failed"]),
+      backup: backup.optional(),
+      diff: text.optional(),
+      problem: text.optional(),
+      next: text.nullable().optional(),
+    })),
+  }),
+  "global-config init": z.strictObject({
+    dry_run: z.boolean(),
+    file: path,
+    outcome: z.enum(["created", "unchanged"]),
+  }),
+  "global-config show": GlobalConfig,
+  "project list": z.array(HubProject),
+  "project remove": z.strictObject({ id: text }),
+  "project trust-override": z.strictObject({ id: text, trusted: z.boolean() }),
+  "workspace create": Workspace,
+  "workspace add-project": Workspace,
+  "workspace remove-project": Workspace,
+  "workspace remove": z.strictObject({ id: text }),
+  "workspace list": z.array(Workspace),
+  "workspace show": Workspace.extend({ projects: z.array(HubProject) }),
+  "workspace start": Workspace.extend({ url }),
+  "daemon start": started,
+  "daemon restart": started,
+  "daemon stop": z.strictObject({ stopped: z.boolean() }),
+  "daemon status": DaemonStatus,
+  "daemon logs": z.looseObject({
+    at: z.iso.datetime(),
+    level: z.enum(["info", "warn", "error"]),
+    message: text,
+  }),
+  "service install": z.strictObject({ dry_run: z.literal(true), ...serviceFile, text }),
+  "service remove": z.strictObject({ outcome: z.enum(["removed", "absent"]), file: path }),
+  "service status": z.strictObject({
+    ...serviceFile,
+    installed: z.boolean(),
+    current: z.boolean(),
+    enabled: z.boolean(),
+    running: z.boolean(),
+    pid: pid.nullable(),
+    says: text,
+    daemon_pid: pid.nullable(),
+  }),
+  "service logs": z.looseObject({ message: text }),
+  status: z.strictObject({
+    daemon: DaemonStatus,
+    root: path.nullable(),
+    project: HubProject.nullable(),
+    pending: z.number().int(),
+    health: z.strictObject({ error: text.nullable(), warnings: z.array(text) }).nullable(),
+  }),
+  doctor: DoctorReport,
+  dashboard: z.strictObject({ url }),
+  prompt: z.strictObject({ running: z.boolean(), pending: z.number().int() }),
+  pending: z.array(Action),
+  show: ActionDetail,
+  approve: Action,
+  reject: Action,
+  "grant list": z.array(Grant),
+  "grant revoke": Grant,
+  rollback: RollbackResult,
+  log: z.array(Action),
+  "session list": z.array(Session),
+  "session show": Session,
+  "session diff": SessionDiff,
+  "session rollback": SessionRollbackResult,
+  "policy test": PolicyTestResult,
+  "policy explain": PolicyTestResult,
+  "policy suggest": PolicySuggestions,
+  "audit verify": z.array(AuditVerification),
+  "audit checkpoint": Checkpoint,
+};
+
+/** Those whose shape is held elsewhere, and where. */
+export const ELSEWHERE: Record<string, string> = {
+  watch: "a stream of actions, a line each: test/cli/commands/interactive.test.ts",
+  "policy bench": "figures of a corpus: test/cli/commands/policy.test.ts",
+  "policy replay": "test/cli/policy",
+};

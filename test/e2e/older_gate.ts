@@ -1,0 +1,21 @@
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { VERSION } from "../../server/constants.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** The version that an older gate says of itself. */
+export const OLDER_VERSION = "4.99.0";
+
+/** This very program, but of an older release: how to call it. @param folder where it is put */
+export function olderGate(folder: string): string[] {
+  const bundle = readFileSync(join(ROOT, "dist/node/gate.mjs"), "utf8");
+  const parts = bundle.split(JSON.stringify(VERSION));
+  if (parts.length !== 2) throw new Error(`the bundle names its version ${parts.length - 1} times`);
+  mkdirSync(folder);
+  const path = join(folder, "gate.mjs");
+  writeFileSync(path, parts.join(JSON.stringify(OLDER_VERSION)));
+  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
+  return ["node", path];
+}

@@ -1,0 +1,91 @@
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { must, type World } from "../e2e/world.ts";
+import { createHostWorld } from "./host_world.ts";
+import { OTHER_HOSTS } from "./other_hosts.ts";
+import { startOtherModel } from "./other_models.ts";
+import type { ScriptedCall } from "./scripted_model.ts";
+
+/** Hosts whose own tools are stopped by their hooks, offline against a scripted model. */
+describe.each(OTHER_HOSTS)("$id, enforced", ({ id, program, args, prepare, run, write }) => {
+  let world: World;
+  let hooks: string;
+
+  beforeAll(async () => {
+    world = await createHostWorld();
+    for (const folder of [".codex", ".copilot", ".gemini"]) mkdirSync(join(world.home, folder));
+    await world.init({
+      defaultEffect: "ask",
+      allowedPaths: ["src/**"],
+      blockedPaths: [{ pattern: "secrets/**", reason: "secrets stay with people" }],
+      allowedCommands: ["echo", "apply_patch"],
+      blockedCommands: [{ pattern: "touch", reason: "write files another way" }],
+    });
+    world.write("src/old.txt", "old\n");
+    const made = await world.json(["global-setup", "--enforce", "--host", id, "--json"]);
+    hooks = made.hooks[0].file;
+  });
+  afterAll(() => world.close());
+
+  /** One session in which nothing but gate says no: the host itself is told to allow everything. */
+  const session = async (calls: ScriptedCall[]) => {
+    const model = await startOtherModel(id, calls);
+    const env = prepare(world, model);
+    const child = spawn(program, args, {
+      cwd: world.project,
+      env: { ...world.env, ...env },
+      stdio: ["ignore", "ignore", "ignore"],
+    });
+    const code = await new Promise((resolve) => child.on("close", resolve));
+    model.close();
+    expect(code).toBe(0);
+    return model.results;
+  };
+  const isThere = (name: string) => existsSync(join(world.project, name));
+
+  test("its shell and its edits are stopped, and what is allowed is recorded", async () => {
+    const [touched, wrote, ran] = await session([
+      run("touch made"),
+      write(join(world.project, "secrets/key.txt"), "S=1"),
+      run("echo allowed"),
+      write(join(world.project, "src/new.txt"), "new"),
+    ]);
+    expect(touched).toContain("Blocked by gate: write files another way");
+    expect(wrote).toContain("Blocked by gate: secrets stay with people");
+    expect(ran).toContain("allowed");
+    expect(["made", "secrets/key.txt", "src/new.txt"].map(isThere)).toEqual([false, false, true]);
+    const { items } = (await world.api("GET", "/api/actions")).body;
+    expect(items).toMatchObject([
+      // A patch in a command Codex carries out by itself, and need not report: the file tells.
+      { agent: id, status: "approved", path: "src/new.txt", reversible: true },
+      { agent: id, status: "approved", execution: "succeeded", command: "echo allowed" },
+      { agent: id, status: "blocked", path: "secrets/key.txt" },
+      { agent: id, status: "blocked", command: "touch made" },
+    ]);
+    must(await world.run(["rollback", items[0].id]));
+    expect(isThere("src/new.txt")).toBe(false);
+  });
+
+  test("a daemon that hangs is a refusal, before the host stops waiting", async () => {
+    const call = run("echo hung > src/hung.txt");
+    const [refused] = await world.whileFrozen(() => session([call]));
+    expect(refused).toContain("Blocked by gate: the daemon does not answer");
+    expect(isThere("src/hung.txt")).toBe(false);
+    await session([call]);
+    expect(isThere("src/hung.txt")).toBe(true);
+  });
+
+  test("a daemon that is gone is started; one that cannot be is a refusal", async () => {
+    must(await world.run(["daemon", "stop"]));
+    await session([run("echo back > src/back.txt")]);
+    expect(isThere("src/back.txt")).toBe(true);
+    must(await world.run(["daemon", "stop"]));
+    const text = readFileSync(hooks, "utf8");
+    writeFileSync(hooks, text.replaceAll("GATE_PORT=", "GATE_HOME=/dev/null GATE_PORT="));
+    const [refused] = await session([run("echo gone > src/gone.txt")]);
+    expect(refused).toContain("Blocked by gate");
+    expect(isThere("src/gone.txt")).toBe(false);
+  });
+});

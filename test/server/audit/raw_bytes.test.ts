@@ -1,0 +1,158 @@
+import { closeSync, cpSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { expect, test } from "vitest";
+import { verifyChain } from "../../../server/audit/verify.ts";
+import { Database } from "../../../server/db/database.ts";
+import type { Ledger, Row, Value } from "../../../server/db/ledger.ts";
+import { createTestGate, testCaller } from "../../helpers.ts";
+import { chooseSeed, createRandom } from "../../random.ts";
+
+const EVENTS = 120;
+const CHANGES = 1_000;
+const COLUMNS = [
+  "project_id",
+  "seq",
+  "at",
+  "session_id",
+  "action_id",
+  "type",
+  "actor",
+  "data",
+  "prev_hash",
+  "hash",
+];
+
+/** A closed ledger with events of many shapes, and what was known of it. */
+async function closedLedger(): Promise<{ path: string; rows: Row[] }> {
+  const gate = await createTestGate();
+  const { id } = await gate.project.sessions.open({ agent: "codex" }, testCaller());
+  for (let n = 1; n < EVENTS; n++) {
+    await gate.project.ledger.commit({
+      statements: [],
+      events: [{
+        session_id: n % 4 ? id : null,
+        action_id: n % 3 ? crypto.randomUUID() : null,
+        type: "action.submitted",
+        actor: { kind: "agent", id: "codex" },
+        data: { path: `src/ä${n}.ts`, n },
+      }],
+    });
+  }
+  const rows = await gate.project.ledger.all("SELECT * FROM audit ORDER BY seq");
+  // Pages that were split keep what stood in them before: a clean file holds each row once.
+  const path = join(gate.home, "clean.db");
+  await gate.project.ledger.all("VACUUM INTO ?", [path]);
+  return { path, rows };
+}
+
+/** The bytes of a value as SQLite keeps it: text, or a number of one byte. */
+function bytesOf(value: Value): Uint8Array {
+  if (value === null) return new Uint8Array();
+  if (typeof value === "number") return value < 2 ? new Uint8Array() : Uint8Array.of(value);
+  return new TextEncoder().encode(String(value));
+}
+
+interface Place {
+  seq: number;
+  column: string;
+  /** More than one where a page that was split has kept what stood in it before. */
+  from: number[];
+  length: number;
+}
+
+/** Where each value of each row stands in the file of the database. */
+function placesOf(path: string, rows: Row[]): Place[] {
+  const file = readFileSync(path);
+  return rows.flatMap((row) => {
+    const values = COLUMNS.map((column) => bytesOf(row[column]!));
+    // All of a row side by side is nowhere but in the row itself.
+    const whole = Buffer.concat(values);
+    const starts: number[] = [];
+    for (let at = file.indexOf(whole); at >= 0; at = file.indexOf(whole, at + 1)) starts.push(at);
+    expect(starts.length, `event ${row.seq}`).toBeGreaterThan(0);
+    let offset = 0;
+    return COLUMNS.map((column, index) => {
+      const { length } = values[index]!;
+      offset += length;
+      const from = starts.map((start) => start + offset - length);
+      return { seq: Number(row.seq), column, from, length };
+    });
+  });
+}
+
+test("1,000 bytes changed in the file itself, in every column: 1,000 found, each at its event", async () => {
+  const { path, rows } = await closedLedger();
+  const places = placesOf(path, rows).filter(({ length }) => length > 0);
+  expect(new Set(places.map(({ column }) => column))).toEqual(new Set(COLUMNS));
+  const seed = chooseSeed(process.env);
+  console.log(`GATE_SEED=${seed}`);
+  const random = createRandom(seed);
+  const copy = `${path}.copy`;
+  const head = { seq: EVENTS, hash: String(rows.at(-1)!.hash) };
+  const missed: string[] = [];
+  for (let n = 0; n < CHANGES; n++) {
+    // Each column as often as any other, and any byte of it.
+    const some = places.filter(({ column }) => column === COLUMNS[n % COLUMNS.length]);
+    const { seq, column, from, length } = some[random(some.length)]!;
+    const at = random(length);
+    cpSync(path, copy);
+    const byte = flip(copy, from.map((start) => start + at), 1 + random(255));
+    const found = await check(copy, head);
+    if (found !== seq) {
+      missed.push(`seed ${seed}: byte ${at} (${column} of ${seq}) = ${byte}: ${found}`);
+    }
+  }
+  rmSync(copy, { force: true });
+  expect(missed).toEqual([]);
+  expect(await check(path, head)).toBeNull();
+});
+
+function flip(path: string, places: number[], by: number): number {
+  const byte = (readFileSync(path)[places[0]!]! + by) % 256;
+  const file = openSync(path, "r+");
+  for (const place of places) writeSync(file, Uint8Array.of(byte), 0, 1, place);
+  closeSync(file);
+  return byte;
+}
+
+/** The number of the first event that does not fit; null where all do. */
+async function check(path: string, head: { seq: number; hash: string }): Promise<number | null> {
+  const database = await Database.open(path);
+  const ledger: Pick<Ledger, "project_id" | "head" | "all"> = {
+    project_id: "test",
+    head,
+    all: (sql, args) => database.all(sql, args),
+  };
+  const { ok, problem } = await verifyChain(ledger as Ledger, { public_key: "", remembered: null });
+  await database.close();
+  expect(ok).toBe(problem === null);
+  return problem?.seq ?? null;
+}
+
+test.each(["hash", "data", "at", "actor"])(
+  "a newest event whose %s is no text any more ends nothing: the gate opens, tells, and names it",
+  async (column) => {
+    const gate = await createTestGate();
+    for (let n = 0; n < 3; n++) await gate.project.sessions.open({ agent: `a${n}` }, testCaller());
+    const [row] = await gate.project.ledger.all(
+      `SELECT ${column} AS text FROM audit WHERE seq = 3`,
+    );
+    await gate.daemon.close();
+    const path = join(gate.home, "projects", "test", "ledger.db");
+    const file = readFileSync(path);
+    const text = Buffer.from(String(row!.text));
+    const places: number[] = [];
+    for (let at = file.indexOf(text); at >= 0; at = file.indexOf(text, at + 1)) places.push(at);
+    flip(path, places, 0xff - text[0]!);
+    await gate.open();
+    expect((await gate.daemon.status()).problems).toEqual([expect.stringContaining("event 3")]);
+    // Three sessions of one agent at the same time: some values are those of the first one too.
+    const seq = column === "at" || column === "actor" ? 1 : 3;
+    expect(await gate.project.audit.verify()).toMatchObject({ ok: false, problem: { seq } });
+    const exported = (format: string) =>
+      gate.request("GET", `/api/audit/export?format=${format}`).then((answer) => answer.text());
+    await expect(exported("json")).rejects.toThrow("damaged");
+    expect(await exported("csv").catch(String)).toMatch(/^seq,|damaged/);
+  },
+);

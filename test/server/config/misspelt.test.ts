@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { parseConfig } from "../../../server/config/load.ts";
+import { describeUnknown } from "../../../server/config/misspelt.ts";
+import { ProjectConfig } from "../../../server/config/schema.ts";
+
+const FILE = "gate.config.json";
+
+/** What is told of a config's keys, and what of it is kept. */
+function read(config: Record<string, unknown>) {
+  const { value, error, unknown } = parseConfig(FILE, JSON.stringify(config), ProjectConfig);
+  return { value, error, warnings: unknown.map((one) => describeUnknown(one, FILE)) };
+}
+
+test.each([
+  [{ extend: "global" }, '"extend" in gate.config.json has no effect: did you mean "extends"?'],
+  [{ overideGlobal: true }, 'did you mean "overrideGlobal"?'],
+  [{ platform: ["codex"] }, 'did you mean "platforms"?'],
+  [{ policies: { allowPaths: ["src/**"] } }, 'did you mean "allowedPaths"?'],
+  [{ policies: { maxBashOutputByte: 1 } }, 'did you mean "maxBashOutputBytes"?'],
+  [
+    { policies: { askPaths: [{ pattern: "x", reson: "y" }] } },
+    '"reson" in the policies of gate.config.json has no effect: did you mean "reason"?',
+  ],
+  [{ policies: { colour: "red" } }, '"colour" in the policies of gate.config.json has no effect'],
+])("a key that is misspelt is told of, and kept: %j", (config, told) => {
+  const { value, error, warnings } = read(config);
+  expect({ value, error }).toEqual({ value: config, error: null });
+  expect(warnings).toEqual([expect.stringContaining(told)]);
+});
+
+test.each([
+  { note: "for people", policyVersion: 3, $schema: "x", description: "d", tags: [] },
+  { policies: { blockedPaths: ["x"], askPaths: [{ pattern: "y", owner: "me", since: 1 }] } },
+  { storage: { url: "x" }, matches: 1, argument: 2 },
+])("keys of others are kept without a word: %j", (config) => {
+  const { value, error, warnings } = read(config);
+  expect({ value, error }).toEqual({ value: config, error: null });
+  expect(warnings.filter((warning) => warning !== null)).toEqual([]);
+});

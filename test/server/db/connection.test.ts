@@ -1,0 +1,128 @@
+import fc from "fast-check";
+import { Buffer } from "node:buffer";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { Connection } from "../../../server/db/connection.ts";
+import { Database } from "../../../server/db/database.ts";
+import type { Value } from "../../../server/db/ledger.ts";
+
+const sql = (text: string, ...args: Value[]) => ({ sql: text, args });
+const INSERT = "INSERT INTO t VALUES (?, ?)";
+
+function open(): Connection {
+  const folder = mkdtempSync(join(tmpdir(), "gate-db-"));
+  const connection = new Connection(join(folder, "a.db"));
+  onTestFinished(() => {
+    connection.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  connection.run(sql("CREATE TABLE t (id INTEGER PRIMARY KEY, x ANY) STRICT"));
+  return connection;
+}
+
+const all = (connection: Connection) => connection.run(sql("SELECT * FROM t ORDER BY id"));
+
+test("a statement that failed can be run again, alone and in a batch", () => {
+  const connection = open();
+  const twice = [sql(INSERT, 1, "a"), sql(INSERT, 1, "b")];
+  for (let round = 0; round < 3; round++) {
+    expect(() => connection.batch(twice)).toThrow("UNIQUE constraint failed");
+    expect(all(connection)).toEqual([]);
+  }
+  connection.batch([sql(INSERT, 1, "a"), sql(INSERT, 2, "b")]);
+  expect(() => connection.run(sql(INSERT, 2, "c"))).toThrow("UNIQUE constraint failed");
+  connection.run(sql(INSERT, 3, "c"));
+  expect(all(connection).map(({ x }) => x)).toEqual(["a", "b", "c"]);
+});
+
+test("nothing of an earlier run is left in the arguments", () => {
+  const connection = open();
+  connection.run(sql(INSERT, 1, "text"));
+  connection.run(sql(INSERT, 2, null));
+  connection.run(sql(INSERT, 3, new Uint8Array([0, 255])));
+  connection.run(sql(INSERT, 4, 1.5));
+  const values = all(connection).map(({ x }) => x);
+  expect(values).toEqual(["text", null, new Uint8Array([0, 255]), 1.5]);
+});
+
+test("what an earlier run was given stands in for nothing that is left out", () => {
+  const connection = open();
+  expect(connection.run(sql("SELECT ?1 AS a, ?2 AS b", 1, 2))).toEqual([{ a: 1, b: 2 }]);
+  expect(() => connection.run(sql("SELECT ?1 AS a, ?2 AS b", 3))).toThrow("arguments");
+});
+
+test("a file that cannot be opened is told by its code", async () => {
+  const path = join(tmpdir(), "no", "such", "folder", "a.db");
+  expect(() => new Connection(path)).toThrow(expect.objectContaining({ code: "SQLITE_CANTOPEN" }));
+  await expect(Database.open(path)).rejects.toMatchObject({
+    code: "unavailable",
+    message: expect.stringContaining("check that its folder exists"),
+  });
+});
+
+test("a kept statement sees the columns that came later", () => {
+  const connection = open();
+  connection.run(sql(INSERT, 1, "a"));
+  expect(all(connection)).toEqual([{ id: 1, x: "a" }]);
+  connection.run(sql("ALTER TABLE t ADD COLUMN y TEXT"));
+  expect(all(connection)).toEqual([{ id: 1, x: "a", y: null }]);
+});
+
+test("rows that were read part of the way by a failing statement hold no lock", () => {
+  const connection = open();
+  const text = (id: number) => id === 250 ? "no json" : "{}";
+  connection.batch(Array.from({ length: 300 }, (_, id) => sql(INSERT, id, text(id))));
+  const read = sql("SELECT json_extract(x, '$') AS x FROM t ORDER BY id");
+  for (let round = 0; round < 3; round++) {
+    expect(() => connection.run(read)).toThrow("malformed JSON");
+    connection.batch([sql(INSERT, 1_000 + round, "{}")]);
+  }
+  expect(connection.run(sql("PRAGMA wal_checkpoint(TRUNCATE)"))[0]).toMatchObject({ busy: 0 });
+});
+
+test("more kinds of statements than are kept give the same answers", () => {
+  const connection = open();
+  for (let round = 0; round < 2; round++) {
+    for (let n = 0; n < 500; n++) expect(connection.run(sql(`SELECT ${n} AS n`))).toEqual([{ n }]);
+  }
+});
+
+test("an integer that JavaScript cannot hold is an error, not another number", () => {
+  const connection = open();
+  connection.run(sql(INSERT, 1, 2n ** 60n));
+  expect(() => all(connection)).toThrow("no safe integer");
+});
+
+test("any values come back as they were, whatever ran before", () => {
+  const connection = open();
+  const length = fc.oneof(fc.nat(100), fc.integer({ min: 65_000, max: 66_000 }));
+  const value = fc.oneof(
+    fc.string({ unit: "grapheme" }).filter((text) => !text.includes("\0")),
+    fc.maxSafeInteger(),
+    fc.constant(null),
+    fc.uint8Array(),
+    length.map((n) => "ä".repeat(n)),
+    length.map((n) => new Uint8Array(n).fill(7)),
+  );
+  fc.assert(
+    fc.property(fc.array(value, { maxLength: 8 }), (values) => {
+      connection.batch([sql("DELETE FROM t"), ...values.map((one, i) => sql(INSERT, i, one))]);
+      expect(all(connection).map(({ x }) => plain(x!))).toEqual(values.map(plain));
+    }),
+    { numRuns: 60 },
+  );
+});
+
+/** Bytes one by one take seconds to compare. */
+function plain(value: Value): unknown {
+  return value instanceof Uint8Array ? { bytes: Buffer.from(value).toString("base64") } : value;
+}
+
+test("it can be closed twice", () => {
+  const connection = open();
+  connection.close();
+  connection.close();
+  expect(connection.isOpen).toBe(false);
+});
