@@ -2,15 +2,16 @@
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { type FileReport, REPORT_VARIABLE, UNNAMED } from "./section_report.ts";
 
 interface Section {
   name: string;
   command: string[];
-  /** Vitest counts its tests itself; any other command is one test. */
-  isSuite?: boolean;
+  /** What of the tests Vitest runs; it counts them itself, any other command is one test. */
+  files?: string[];
 }
 
 interface Count {
@@ -18,11 +19,23 @@ interface Count {
   failed: number;
 }
 
+interface Outcome {
+  passed: number;
+  failures: string[];
+  /** What failed at first and passed when its file was run again. */
+  forgiven: string[];
+}
+
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const DENO = process.execPath;
 const MAIN = "cli/main.ts";
-const CONFIG = "test/vitest.config.ts";
-const WITH_PROGRAMS = ["test/runtime/**", "test/e2e/**", "test/browser/**"];
+const VITEST = ["run", "-c", "test/vitest.config.ts"];
+const ON_DENO = [DENO, "run", "-A", "npm:vitest", ...VITEST];
+const ON_NODE = ["node", "node_modules/vitest/vitest.mjs", ...VITEST];
+const UNITS = ["runtime", "e2e", "browser"].map((folder) => `--exclude=test/${folder}/**`);
+const IN_CI = process.env["CI"] !== undefined;
+/** More bad files than this are no bad luck. */
+const MOST_AGAIN = 5;
 const REPORTS = mkdtempSync(join(tmpdir(), "gate-test-"));
 
 const SECTIONS: Section[] = [
@@ -31,10 +44,14 @@ const SECTIONS: Section[] = [
   { name: "install for programs", command: [DENO, "install", "--frozen", "--entrypoint", MAIN] },
   { name: "build", command: [DENO, "run", "-A", "dist/build.ts", "ui", "node", "compile"] },
   { name: "types", command: [DENO, "check", "--quiet", "."] },
-  suite("units and HTTP on Deno", onDeno(without(WITH_PROGRAMS))),
-  suite("units and HTTP on Node", onNode(without(WITH_PROGRAMS))),
-  suite("programs: Deno, Node, Bun, the executable", onDeno(["test/runtime", "test/e2e"])),
-  suite("browser", onDeno(["test/browser"])),
+  { name: "units and HTTP on Deno", command: [...ON_DENO, ...UNITS], files: [] },
+  { name: "units and HTTP on Node", command: [...ON_NODE, ...UNITS], files: [] },
+  {
+    name: "programs: Deno, Node, Bun, the executable",
+    command: ON_DENO,
+    files: ["test/runtime", "test/e2e"],
+  },
+  { name: "browser", command: ON_DENO, files: ["test/browser"] },
 ];
 
 process.exitCode = main(process.argv.slice(2));
@@ -48,58 +65,83 @@ function main(wanted: string[]): number {
   for (const section of sections) {
     console.log(`\n== ${section.name}`);
     const started = performance.now();
-    const count = runSection(section);
-    total.passed += count.passed;
-    total.failed += count.failed;
+    const { passed, failures, forgiven } = section.files
+      ? runSuite(section.command, section.files)
+      : runCommand(section.command);
+    total.passed += passed;
+    total.failed += failures.length;
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
-    const verdict = count.failed > 0 ? "FAILED" : "ok";
-    lines.push(`${verdict.padEnd(7)} ${seconds.padStart(6)} s  ${section.name}: ${words(count)}`);
-    if (count.failed > 0 && !section.isSuite) break; // nothing after it could tell anything
+    const verdict = failures.length > 0 ? "FAILED" : "ok";
+    const count = words({ passed, failed: failures.length });
+    lines.push(`${verdict.padEnd(7)} ${seconds.padStart(6)} s  ${section.name}: ${count}`);
+    lines.push(...failures.map((failure) => `        failed: ${failure}`));
+    lines.push(...forgiven.map((failure) => `        passed only when run again: ${failure}`));
+    if (failures.length > 0 && !section.files) break; // nothing after it could tell anything
   }
   rmSync(REPORTS, { recursive: true, force: true });
   console.log(`\n${lines.join("\n")}\n\n${words(total)}`);
   return total.failed > 0 ? 1 : 0;
 }
 
-function runSection({ command: [command, ...args], isSuite }: Section): Count {
-  const report = join(REPORTS, "report.json");
-  const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
-  rmSync(report, { force: true });
-  const { status, error } = spawnSync(command!, isSuite ? [...args, ...reporters] : args, {
-    cwd: ROOT,
-    stdio: "inherit",
-  });
-  if (error) console.error(error.message);
-  const count = isSuite ? readReport(report) : { passed: 1, failed: 0 };
-  if (status === 0) return count;
-  return isSuite ? { ...count, failed: Math.max(count.failed, 1) } : { passed: 0, failed: 1 };
+function runCommand(command: string[]): Outcome {
+  const isGood = run(command) === 0;
+  return { passed: isGood ? 1 : 0, failures: isGood ? [] : [command.join(" ")], forgiven: [] };
 }
 
-// A suite that ended without a report, or ran no test at all, has failed.
-function readReport(file: string): Count {
+function runSuite(command: string[], files: string[]): Outcome {
+  const first = runFiles(command, files);
+  const failures = failuresOf(first);
+  if (failures.length === 0 || !IN_CI) return outcome(first, []);
+  // `retry` repeats a test, and neither a set-up that failed nor a worker that was ended.
+  const bad = first.filter((report) => report.failures.length > 0).map(({ file }) => file);
+  if (bad.length > MOST_AGAIN) return outcome(first, []);
+  console.log(`\n== again:\n${failures.join("\n")}`);
+  if (bad.includes(UNNAMED)) return outcome(runFiles(command, files), failures);
+  const good = first.filter(({ file }) => !bad.includes(file));
+  return outcome([...good, ...runFiles(command, bad)], failures);
+}
+
+function outcome(reports: FileReport[], forgiven: string[]): Outcome {
+  const failures = failuresOf(reports);
+  const passed = reports.reduce((sum, report) => sum + report.passed, 0);
+  if (passed === 0 && failures.length === 0) failures.push("no test ran");
+  return { passed, failures, forgiven: failures.length > 0 ? [] : forgiven };
+}
+
+function failuresOf(reports: FileReport[]): string[] {
+  return reports.flatMap(({ file, failures }) =>
+    failures.map((failure) => `${relative(ROOT, file)}: ${failure}`)
+  );
+}
+
+// A suite that ended without a report, or badly with a good one, has failed.
+function runFiles(command: string[], files: string[]): FileReport[] {
+  const report = join(REPORTS, "report.json");
+  rmSync(report, { force: true });
+  const reporters = ["--reporter=default", "--reporter=./test/section_report.ts"];
+  const status = run([...command, ...files, ...reporters], { [REPORT_VARIABLE]: report });
+  const unnamed = { file: UNNAMED, passed: 0, failures: [`the suite ended with ${status}`] };
+  const reports = readReports(report);
+  const isExplained = status === 0 || reports.some(({ failures }) => failures.length > 0);
+  return isExplained && reports.length > 0 ? reports : [...reports, unnamed];
+}
+
+function readReports(file: string): FileReport[] {
   try {
-    const report = JSON.parse(readFileSync(file, "utf8")) as Record<string, number>;
-    const passed = report["numPassedTests"]!;
-    return { passed, failed: passed === 0 ? 1 : report["numFailedTests"]! };
+    return JSON.parse(readFileSync(file, "utf8")) as FileReport[];
   } catch {
-    return { passed: 0, failed: 1 };
+    return [];
   }
 }
 
-function suite(name: string, command: string[]): Section {
-  return { name, command, isSuite: true };
-}
-
-function onDeno(args: string[]): string[] {
-  return [DENO, "run", "-A", "npm:vitest", "run", "-c", CONFIG, ...args];
-}
-
-function onNode(args: string[]): string[] {
-  return ["node", "node_modules/vitest/vitest.mjs", "run", "-c", CONFIG, ...args];
-}
-
-function without(globs: string[]): string[] {
-  return globs.flatMap((glob) => ["--exclude", glob]);
+function run([command, ...args]: string[], env: Record<string, string> = {}): number | null {
+  const { status, error } = spawnSync(command!, args, {
+    cwd: ROOT,
+    stdio: "inherit",
+    env: { ...process.env, ...env },
+  });
+  if (error) console.error(error.message);
+  return status;
 }
 
 function words({ passed, failed }: Count): string {
