@@ -1,28 +1,52 @@
 import type { ActionDetail } from "../server/actions/schema.ts";
-import { editText } from "./editor.ts";
+import { type Editing, editText } from "./editor.ts";
 import { CliError } from "./errors.ts";
 import type { Io } from "./io.ts";
 
 /** What is to be done in place of what the agent had asked for. */
 export type Edit = { content: string } | { command: string };
 
+/** What is done with an edit, and how the command is given again where that fails. */
+export interface EditUse<T> extends Pick<Editing<T>, "draft" | "again"> {
+  /** Given null where the person left it as it was. */
+  use: (edit: Edit | null) => Promise<T>;
+}
+
 /**
- * Opens what an agent asked for in the person's editor; null where they left it as it was.
+ * Opens what an agent asked for in the person's editor, and uses what they leave.
  * @throws CliError where it is no text, is emptied, or the editor fails: nothing is decided then
  */
-export async function editProposed(io: Io, detail: ActionDetail): Promise<Edit | null> {
+export async function editProposed<T>(
+  io: Io,
+  detail: ActionDetail,
+  { use, ...rest }: EditUse<T>,
+): Promise<T> {
   const proposed = proposedIn(detail);
   const isCommand = detail.command !== null;
+  const name = isCommand ? "command.sh" : fileName(detail.path);
   // A command has no last newline; a file that an editor opens has one.
-  const given = isCommand ? `${proposed}\n` : proposed;
-  const left = await editText(io, given, isCommand ? "command.sh" : fileName(detail.path));
-  // Editors end a last line that had no end.
-  if (left === given || left === `${given}\n`) return null;
+  return await editText(io, isCommand ? `${proposed}\n` : proposed, {
+    ...rest,
+    name,
+    use: (left) => use(editOf(detail, proposed, left)),
+  });
+}
+
+/** Editors end a last line that had no end, and some take away an end that is there. */
+function editOf(detail: ActionDetail, proposed: string, left: string): Edit | null {
   if (left.trim() === "") {
     const why = "the text was emptied, so nothing was decided";
     throw new CliError(`Cannot approve action "${detail.id}": ${why}`, { next: rejecting(detail) });
   }
-  return isCommand ? { command: left.replace(/\r?\n$/, "") } : { content: left };
+  if (detail.command === null) {
+    return left === proposed || left === `${proposed}\n` ? null : { content: left };
+  }
+  if (withoutEnd(left) === withoutEnd(proposed)) return null;
+  return { command: left.replace(/\r?\n$/, "") };
+}
+
+function withoutEnd(command: string): string {
+  return command.replace(/[\r\n]+$/, "");
 }
 
 function proposedIn(detail: ActionDetail): string {

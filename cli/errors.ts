@@ -41,7 +41,8 @@ export function reportError(error: unknown, io: Io): number {
   return error instanceof CliError ? error.exit : EXIT.failed;
 }
 
-function explain(error: unknown): { message: string; next: string | null } {
+/** What went wrong and what to type next, in words. */
+export function explain(error: unknown): { message: string; next: string | null } {
   if (error instanceof CliError) return { message: error.message, next: error.next };
   if (error instanceof ProblemError) {
     const { detail, code } = error.problem;

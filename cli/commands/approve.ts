@@ -1,12 +1,14 @@
 import { Command, Option } from "@commander-js/extra-typings";
+import { resolve } from "node:path";
 import type { Action, ActionDetail } from "../../server/actions/schema.ts";
-import { unwrap } from "../../server/client.ts";
+import { ProblemError, unwrap } from "../../server/client.ts";
 import { findAction, parseIdPrefix } from "../action_id.ts";
 import { standing, summarize, waitsForAgent } from "../action_view.ts";
 import { openConnection, scopedClient } from "../connect.ts";
 import { type Edit, editProposed } from "../edit_proposed.ts";
 import { CliError, EXIT, Exit } from "../errors.ts";
 import { chooseRemember, type RememberOptions } from "../grants/remember.ts";
+import { quoted } from "../hosts/hook_line.ts";
 import type { Io } from "../io.ts";
 import { paint, print, printJson, say } from "../output.ts";
 import { countBetween, parseSpan } from "../parsers.ts";
@@ -29,6 +31,10 @@ export function createCommand(io: Io) {
     .option("-y, --yes", "remember without asking once more")
     .option("--rebase", "where its file has changed since: on top of what stands there now")
     .option("-e, --edit", "open the text or command in $VISUAL or $EDITOR, approve what is left")
+    .option(
+      "--draft <file>",
+      "with --edit: go on in this file, such as one kept when it was refused",
+    )
     .option("--json", "print JSON")
     .addHelpText("after", HELP)
     .action((id, options) => approve(io, id, options));
@@ -39,12 +45,13 @@ interface ApproveOptions extends RememberOptions {
   digest?: string;
   rebase?: true;
   edit?: true;
+  draft?: string;
   json?: true;
 }
 
 async function approve(io: Io, prefix: string, options: ApproveOptions): Promise<void> {
   const { reason, digest, rebase, edit } = options;
-  if (edit && options.remember) throw notBoth();
+  checkTogether(options);
   const connection = await openConnection(io, { scope: "reviewer" });
   const found = await findAction(connection.client, prefix);
   const client = scopedClient(connection, found.project_id);
@@ -57,23 +64,35 @@ async function approve(io: Io, prefix: string, options: ApproveOptions): Promise
     ...rebase && baseOf(detail!),
   };
   const remember = await chooseRemember(io, client, found, options);
-  const edited = edit ? await editOn(io, detail!, rebase === true) : null;
-  const action = await unwrap(
-    edited
-      ? routes["approve-with-edit"].$post({ param, json: { ...given, ...edited } })
-      : routes.approve.$post({ param, json: { ...given, ...remember && { remember } } }),
-  );
+  const decide = async (edited: Edit | null) => {
+    const action = await unwrap(
+      edited
+        ? routes["approve-with-edit"].$post({ param, json: { ...given, ...edited } })
+        : routes.approve.$post({ param, json: { ...given, ...remember && { remember } } }),
+    );
+    return { action, is_edited: edited !== null };
+  };
+  const { action, is_edited } = edit
+    ? await editOn(io, detail!, options, decide)
+    : await decide(null);
   if (options.json) printJson(io, action);
-  else showApproved(io, action, { is_edited: edited !== null, is_remembered: !!remember });
+  else showApproved(io, action, { is_edited, is_remembered: !!remember });
   if (action.execution === "failed") throw new Exit(EXIT.failed);
 }
 
-function notBoth(): CliError {
-  const why = "what a person has changed is approved this once";
-  return new CliError(`Give either --edit or --remember: ${why}`, {
-    next: "gate approve --help",
-    exit: EXIT.usage,
-  });
+function checkTogether({ edit, draft, rebase, remember }: ApproveOptions): void {
+  if (edit && remember) throw misused(NOT_BOTH);
+  if (draft !== undefined && !edit) throw misused("Give --draft together with --edit");
+  if (draft !== undefined && rebase) throw misused(STALE_DRAFT);
+}
+
+const NOT_BOTH =
+  "Give either --edit or --remember: what a person has changed is approved this once";
+const STALE_DRAFT = "Give either --draft or --rebase: " +
+  "a draft knows nothing of what others have made of the file since";
+
+function misused(message: string): CliError {
+  return new CliError(message, { next: "gate approve --help", exit: EXIT.usage });
 }
 
 function baseOf({ id, base }: ActionDetail): { base_sha256: string | null } {
@@ -82,7 +101,12 @@ function baseOf({ id, base }: ActionDetail): { base_sha256: string | null } {
   throw new CliError(why, { next: `gate approve ${id}` });
 }
 
-async function editOn(io: Io, detail: ActionDetail, rebase: boolean): Promise<Edit | null> {
+async function editOn<T>(
+  io: Io,
+  detail: ActionDetail,
+  { rebase, draft, reason }: ApproveOptions,
+  use: (edit: Edit | null) => Promise<T>,
+): Promise<T> {
   const { id, base } = detail;
   if (base?.rebased === null) {
     const why = "it does not fit what others have made of its file since";
@@ -90,10 +114,28 @@ async function editOn(io: Io, detail: ActionDetail, rebase: boolean): Promise<Ed
       next: `gate dashboard shows both; or gate reject ${id} --reason 'read the file again'`,
     });
   }
-  if (!base || rebase) return await editProposed(io, detail);
-  throw new CliError(`Cannot edit action "${id}": its file has changed since it was asked`, {
-    next: `gate show ${id}, then gate approve ${id} --edit --rebase`,
+  if (base && !rebase) {
+    throw new CliError(`Cannot edit action "${id}": its file has changed since it was asked`, {
+      next: `gate show ${id}, then gate approve ${id} --edit --rebase`,
+    });
+  }
+  return await editProposed(io, detail, {
+    ...draft !== undefined && { draft: resolve(io.cwd, draft) },
+    use,
+    again: (file, error) => {
+      const { current_status = "pending", now_sha256 } = fieldsOf(error);
+      if (current_status !== "pending") return `gate show ${id}`;
+      const said = reason === undefined ? "" : ` --reason ${quoted(reason)}`;
+      const isMoved = rebase || now_sha256 !== undefined;
+      return `gate approve ${id} --edit${
+        isMoved ? " --rebase" : ` --draft ${quoted(file)}`
+      }${said}`;
+    },
   });
+}
+
+function fieldsOf(error: unknown): Record<string, unknown> {
+  return error instanceof ProblemError ? error.problem : {};
 }
 
 interface How {
@@ -114,7 +156,8 @@ function showApproved(io: Io, action: Action, { is_edited, is_remembered }: How)
 const HELP = `
 What is remembered is shown first, with what it would have allowed in the last 30 days. An edit
 passes the policy like what was asked; a text that is left as it was is approved as it is, and one
-that is emptied decides nothing. Exit 1 also where it was approved and could not be carried out.
+that is emptied decides nothing. What was typed is kept in a file where it is refused. Exit 1 also
+where it was approved and could not be carried out.
 
 Examples:
   gate approve 0199a1b2

@@ -1,5 +1,5 @@
 import { Command } from "@commander-js/extra-typings";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { GlobalConfig } from "../../server/config/schema.ts";
 import { compilePolicy } from "../../server/policy/evaluate.ts";
 import { globalTemplate } from "../../server/policy/templates.ts";
@@ -9,6 +9,7 @@ import { backUp, readText, writeText } from "../config_file.ts";
 import { editText } from "../editor.ts";
 import { CliError } from "../errors.ts";
 import { examples } from "../help.ts";
+import { quoted } from "../hosts/hook_line.ts";
 import type { Io } from "../io.ts";
 import { print, printJson } from "../output.ts";
 import { placeOf } from "../place.ts";
@@ -36,8 +37,9 @@ export function createCommand(io: Io) {
     });
   config.command("edit")
     .description("Open it in $VISUAL or $EDITOR; it is checked before it takes effect.")
+    .option("--draft <file>", "go on in this file, such as one that was kept when it was refused")
     .addHelpText("after", examples("EDITOR=vi gate global-config edit"))
-    .action(async () => await edit(io));
+    .action(async ({ draft }) => await edit(io, draft));
   return config;
 }
 
@@ -55,10 +57,18 @@ function init(io: Io, dry_run: boolean, json: boolean): void {
   else print(io, `Created ${file}; gate global-config edit changes it.`);
 }
 
-async function edit(io: Io): Promise<void> {
-  const path = pathOf(io);
+async function edit(io: Io, draft: string | undefined): Promise<void> {
   const before = require(io);
-  const after = await editText(io, before, "config.json");
+  await editText(io, before, {
+    ...draft !== undefined && { draft: resolve(io.cwd, draft) },
+    name: "config.json",
+    use: (after) => change(io, before, after),
+    again: (file) => `gate global-config edit --draft ${quoted(file)}`,
+  });
+}
+
+function change(io: Io, before: string, after: string): void {
+  const path = pathOf(io);
   if (after === before) return print(io, "Nothing was changed.");
   check(after, path);
   print(io, `Kept the old one: ${backUp(path, placeOf(io).home)}`);

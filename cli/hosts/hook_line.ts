@@ -18,7 +18,8 @@ export function isHookLine(line: unknown, id: string): boolean {
   return typeof line === "string" && line.length <= 8_192 && ours.test(line);
 }
 
-function quoted(word: string): string {
+/** One word of a command line for a POSIX shell. */
+export function quoted(word: string): string {
   return /^[\w./:=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { type GatedProject, openGatedProject } from "../gated_project.ts";
@@ -48,6 +48,68 @@ test.each([["true"], ["sh -c 'echo >> \"$1\"' sh"]])(
     expect((await gated.json("show", id, "--json")).edited).toBe(false);
   },
 );
+
+test.each([
+  ["strips the last newline", "perl -pi -e 'chomp if eof'", "make a"],
+  ["adds a newline", "sh -c 'echo >> \"$1\"' sh", "make b"],
+  ["strips the newline of a command that ends in one", "perl -pi -e 'chomp if eof'", "make c\n"],
+])("an editor that %s leaves a command as it was", async (_, editor, command) => {
+  const { id } = await gated.submit("run_command", { command });
+  expect(await edit(id, editor, "--json")).toMatchObject({ code: 0 });
+  expect(await gated.json("show", id, "--json")).toMatchObject({ edited: false, command });
+});
+
+/** What a refusal names: the file that is kept and the command to go on with. */
+function keptIn({ stderr }: { stderr: string }): { file: string; next: string } {
+  const [, file, next] = /\n {2}what you typed is kept in (.*)\n {2}try: (.*)\n$/.exec(stderr) ??
+    [];
+  expect(next, stderr).toBeDefined();
+  return { file: file!, next: next! };
+}
+
+test("what was typed is kept when it is refused, and can be gone on with", async () => {
+  const { id } = await gated.submit("run_command", { command: "make all" });
+  const refused = await edit(id, "sed -i.bak 's/$/ \\&\\& rm -rf ~/'", "--reason", "it's fine");
+  expect(refused).toMatchObject({ code: 1, stdout: "" });
+  const { file, next } = keptIn(refused);
+  expect(next).toBe(`gate approve ${id} --edit --draft ${file} --reason 'it'\\''s fine'`);
+  expect(readFileSync(file, "utf8")).toBe("make all && rm -rf ~\n");
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(keptIn(await edit(id, "true", "--draft", file)).file).toBe(file);
+  expect(await edit(id, "sed -i.bak 's/all && .*/test/'", "--draft", file, "--json"))
+    .toMatchObject({ code: 0 });
+  expect(await gated.json("show", id, "--json")).toMatchObject({ command: "make test" });
+  expect(existsSync(file)).toBe(true);
+});
+
+test("where others were faster, what was typed is kept and the right way on is named", async () => {
+  const file = join(gated.folder, "race.txt");
+  writeFileSync(file, "one\ntwo\n");
+  const changed = await gated.write("race.txt", "ONE\ntwo\n");
+  const moved = await edit(
+    changed.id,
+    `sh -c 'echo mine >> "$1"; echo three >> "$2"' sh "$1" "${file}" #`,
+  );
+  expect(moved).toMatchObject({ code: 1, stdout: "" });
+  expect(keptIn(moved).next).toBe(`gate approve ${changed.id} --edit --rebase`);
+  expect(readFileSync(keptIn(moved).file, "utf8")).toBe("ONE\ntwo\nmine\n");
+  const twice = await edit(changed.id, "true", "--rebase", "--draft", keptIn(moved).file);
+  expect(twice).toMatchObject({ code: 64, stdout: "" });
+});
+
+test("an editor that fails leaves what was typed, and an unchanged file is not kept", async () => {
+  const { id } = await gated.write("failing.txt", "x\n");
+  const typed = await edit(id, "sh -c 'echo much > \"$1\"; exit 3' sh");
+  expect(typed.stderr).toMatch(/ended with code 3/);
+  expect(readFileSync(keptIn(typed).file, "utf8")).toBe("much\n");
+  expect((await edit(id, "false")).stderr).not.toContain("kept");
+  const missing = await edit(id, "true", "--draft", "nowhere.txt");
+  expect(missing).toMatchObject({ code: 1, stdout: "" });
+  expect(missing.stderr).toMatch(/nowhere\.txt": it does not exist/);
+  await gated.good("reject", id, "--reason", "no");
+  const alone = await gated.terminal.run(["approve", id, "--draft", "x"]);
+  expect(alone).toMatchObject({ code: 64 });
+});
 
 test.each([
   [": >", /the text was emptied, so nothing was decided\n {2}try: gate reject/],

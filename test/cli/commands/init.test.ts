@@ -122,6 +122,21 @@ test("global-config init, show and edit", async () => {
   expect(readFileSync(path, "utf8")).toBe(written.replace("65536", "1024"));
 });
 
+test("what global-config refuses is kept, and can be gone on with", async () => {
+  const path = join(terminal.folder, ".gate", "config.json");
+  await terminal.run(["global-config", "init"]);
+  const edit = (script: string, ...more: string[]) => {
+    terminal.env.EDITOR = script;
+    return terminal.run(["global-config", "edit", ...more]);
+  };
+  const { stderr } = await edit("sed -i.bak 's/65536/-1/'");
+  const [, kept] = /what you typed is kept in (.*)\n {2}try: gate global-config edit --draft \1\n/
+    .exec(stderr)!;
+  expect(readFileSync(path, "utf8")).toContain("65536");
+  expect(await edit("sed -i.bak 's/-1/2048/'", "--draft", kept!)).toMatchObject({ code: 0 });
+  expect(readFileSync(path, "utf8")).toContain("2048");
+});
+
 test("init registers with the next daemon when none runs", async () => {
   mkdirSync(join(terminal.folder, ".gate"), { mode: 0o700 });
   const { stdout } = await init("--yes", "--id", "web");
