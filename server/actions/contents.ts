@@ -6,6 +6,7 @@ import { GateError } from "../errors.ts";
 import { readPieces } from "../runtime/file_image.ts";
 import type { Content } from "./draft.ts";
 import { type ActionServices, timestamp } from "./services.ts";
+import { inTurns } from "./turns.ts";
 
 /** A content of a single piece is committed along with what refers to it. */
 const SMALL = CHUNK_BYTES;
@@ -26,7 +27,7 @@ export async function keepContents(
   const { ledger, project_id, environment } = services;
   const at = timestamp(environment);
   const kept: Statement[] = [];
-  for (const { sha256, content } of contents) {
+  for await (const { sha256, content } of inTurns(contents)) {
     if (!(content instanceof Uint8Array)) {
       const { path, bytes } = content;
       const hashes = await hashesOf(path, sha256);

@@ -12,6 +12,7 @@ import type { Serial } from "./serial.ts";
 import { type ActionServices, timestamp } from "./services.ts";
 import { startOf } from "./start.ts";
 import { type ActionRow, type Fields, toRow, updateAction, whereStands } from "./store.ts";
+import { giveTurn, inTurns } from "./turns.ts";
 import { finishFolders, makeFolders } from "./undo_folders.ts";
 import { undoneOf } from "./undone.ts";
 
@@ -131,7 +132,7 @@ async function apply(
   } catch (error) {
     return await settleFailure(intents, 0, contents, messageOf(error));
   }
-  for (const intent of intents) {
+  for await (const intent of inTurns(intents)) {
     try {
       const after = await afterOf(intent, contents);
       const change = { path: intent.path, before: intent.before_sha256, after };
@@ -169,6 +170,7 @@ async function finish(
   // Of many files most are settled ahead: what has become of the action still is for one commit.
   while (settled.length > MANY) {
     await ledger.commit({ statements: settled.splice(0, MANY), events: [] });
+    await giveTurn();
   }
   const undone = execution === "succeeded" ? await undoneOf(services, row) : nothingUndone();
   const { rows } = await ledger.commit({

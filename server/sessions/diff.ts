@@ -3,6 +3,7 @@ import { textOf } from "../actions/contents.ts";
 import { unifiedDiff } from "../actions/merge.ts";
 import type { PlannedChange } from "../actions/plan.ts";
 import type { ActionServices } from "../actions/services.ts";
+import { inTurns } from "../actions/turns.ts";
 import { readBlob, sizeOfBlob } from "../db/blobs.ts";
 import type { FileDiff, SessionDiff } from "./schema.ts";
 
@@ -35,9 +36,9 @@ export async function diffSession(
     .filter(({ plan }) => plan?.changes.length);
   const patches = new Patches(services);
   const files: FileDiff[] = [];
-  for (const track of follow(done)) files.push(await patches.of(track));
+  for await (const track of inTurns(follow(done))) files.push(await patches.of(track));
   const actions: SessionDiff["actions"] = [];
-  for (const row of done) {
+  for await (const row of inTurns(done)) {
     const { id, tool, status, rollback_of, created_at } = row;
     const own: FileDiff[] = [];
     for (const track of follow([row])) own.push(await patches.of(track));

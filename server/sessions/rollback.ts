@@ -4,6 +4,7 @@ import { loadAction, notPossible, requireReviewer } from "../actions/record.ts";
 import { undoOne, whyNot } from "../actions/rollback.ts";
 import type { RollbackResult } from "../actions/schema.ts";
 import type { ActionServices } from "../actions/services.ts";
+import { inTurns } from "../actions/turns.ts";
 import { planUndo, type States } from "../actions/undo.ts";
 import type { Caller } from "../auth/schema.ts";
 import { GateError } from "../errors.ts";
@@ -73,7 +74,7 @@ async function named(
 ): Promise<DoneRow[]> {
   const wanted = new Set(action_ids);
   const known = new Map(done.map((row) => [row.id, row]));
-  for (const id of wanted) {
+  for await (const id of inTurns(wanted)) {
     const row = known.get(id) ?? await loadAction(services, id);
     if (row.session_id !== session_id) {
       throw new GateError("not_found", `Cannot find action "${id}" in session "${session_id}"`);
@@ -94,7 +95,7 @@ async function refuseDependents(services: ActionServices, rows: DoneRow[]): Prom
   }
   const withRollbacks = rows.some(({ tool }) => tool === "rollback");
   const dependents = [];
-  for (const [path, { row, shown }] of oldest) {
+  for await (const [path, { row, shown }] of inTurns(oldest)) {
     const { started_at, done_seq } = row;
     const since = { started_at: started_at ?? "", done_seq };
     const later = await listLater(services.ledger, path, since, withRollbacks);
@@ -127,7 +128,7 @@ async function planAll(
   const states: States = new Map();
   const steps: Step[] = [];
   const conflicts: Record<string, unknown>[] = [];
-  for (const row of rows) {
+  for await (const row of inTurns(rows)) {
     try {
       const undo = await planUndo(services, row, limits, { on_conflict, states });
       steps.push(stepOf(row.id, { ...undo, rollback: null }));
@@ -163,7 +164,7 @@ async function applyAll(
 ): Promise<Step[]> {
   const done: RollbackResult[] = [];
   try {
-    for (const row of rows) {
+    for await (const row of inTurns(rows)) {
       done.push(await undoOne(road, await loadAction(road.services, row.id), input, caller));
     }
   } catch (error) {
@@ -176,7 +177,7 @@ async function applyAll(
 /** Something came between plan and deed: what was undone so far is done again. */
 async function takeBack(road: Road, done: RollbackResult[], caller: Caller): Promise<void> {
   const reason = "The rest of the rollback could not be done";
-  for (const { rollback } of done.toReversed()) {
+  for await (const { rollback } of inTurns(done.toReversed())) {
     if (!rollback) continue;
     const row = await loadAction(road.services, rollback.id);
     try {

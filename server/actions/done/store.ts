@@ -1,5 +1,6 @@
 import type { Ledger, Statement } from "../../db/ledger.ts";
 import { type ActionRow, COLUMNS, toRow } from "../store.ts";
+import { giveTurn } from "../turns.ts";
 
 /** An action that was carried out; `done_seq` says in which order. */
 export type DoneRow = ActionRow & { done_seq: number };
@@ -11,9 +12,9 @@ export interface LaterRow {
   done_seq: number;
 }
 
-const PAGE = 500;
+const PAGE = 200;
 
-const DONE_SEQ = `coalesce((SELECT max(audit.seq) FROM audit
+const DONE_SEQ = `coalesce((SELECT max(audit.seq) FROM audit INDEXED BY audit_by_action
   WHERE audit.project_id = actions.project_id AND audit.action_id = actions.id
     AND audit.type = 'action.finished'), 0)`;
 
@@ -46,6 +47,7 @@ export async function listDone(
     );
     found.push(...rows.map((row) => toRow(row) as DoneRow));
     size = rows.length;
+    await giveTurn();
     after = found.at(-1)?.seq ?? 0;
   }
   return found.sort((a, b) => a.done_seq - b.done_seq);

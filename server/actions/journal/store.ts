@@ -82,9 +82,9 @@ export async function listChangedSince(
     `SELECT DISTINCT intents.path FROM json_each(?) AS asked JOIN intents
       ON intents.project_id = ? AND intents.path = asked.value
       WHERE intents.action_id <> ? AND (intents.state = 'open' OR intents.state = 'done' AND EXISTS (
-        SELECT 1 FROM audit WHERE audit.project_id = intents.project_id
-          AND audit.action_id = intents.action_id AND audit.type = 'action.finished'
-          AND audit.seq > ?))`,
+        SELECT 1 FROM audit INDEXED BY audit_by_action
+          WHERE audit.project_id = intents.project_id AND audit.action_id = intents.action_id
+          AND audit.type = 'action.finished' AND audit.seq > ?))`,
     [JSON.stringify(paths), ledger.project_id, but, seq],
   );
   return new Set(rows.map(({ path }) => String(path)));
