@@ -11,7 +11,7 @@ import type { EditFileInput } from "./inputs/schema.ts";
 import { mergeTexts, unifiedDiff } from "./merge.ts";
 import type { PlannedChange } from "./plan.ts";
 import { judge } from "./judge.ts";
-import { checkTargets } from "./recheck.ts";
+import { checkTargets, type Look } from "./recheck.ts";
 import { notPossible, requireReviewer } from "./record.ts";
 import type { ActionDetail, ApproveInput } from "./schema.ts";
 import type { ActionServices } from "./services.ts";
@@ -27,11 +27,15 @@ export interface Rebased {
 }
 
 /** What became of the ground of a held change of a file; null where it is as it was. */
-export async function rebase(services: ActionServices, row: ActionRow): Promise<Rebased | null> {
+export async function rebase(
+  services: ActionServices,
+  row: ActionRow,
+  look: Look = readImage,
+): Promise<Rebased | null> {
   const [change] = row.plan?.changes ?? [];
   const isText = row.tool === "write_file" || row.tool === "edit_file";
   if (row.status !== "pending" || !change || !isText || row.plan?.native) return null;
-  const now = await readImage(change.path, MAX_IN_MEMORY).catch(() => undefined);
+  const now = await look(change.path, MAX_IN_MEMORY).catch(() => undefined);
   if (now === undefined || (now?.sha256 ?? null) === (change.before?.sha256 ?? null)) return null;
   const text = now?.content ? textOf(now.content) : null;
   const found = text === null ? null : await onTopOf(services, row, change, text);
@@ -66,7 +70,7 @@ export async function describeBase(
   services: ActionServices,
   row: ActionRow,
 ): Promise<ActionDetail["base"]> {
-  const rebased = await rebase(services, row);
+  const rebased = await rebase(services, row, (path, keep) => services.seen.look(path, keep));
   if (!rebased) return null;
   const { change: { before, shown }, now, how, after } = rebased;
   const was = before ? await shownText(services, before.sha256) : "";

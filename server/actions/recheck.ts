@@ -12,10 +12,17 @@ import type { ActionRow } from "./store.ts";
  * Makes sure that what was decided is still what would happen: the same files with the same content,
  * the same scripts, and no policy against it. @throws GateError `conflict`, saying what has changed
  */
-export async function recheck(services: ActionServices, row: ActionRow): Promise<void> {
-  const plan = await checkAround(services, row);
-  for (const change of plan.changes) await checkBase(change.path, change.shown, change.before);
+export async function recheck(
+  services: ActionServices,
+  row: ActionRow,
+  look: Look = readImage,
+): Promise<void> {
+  const plan = await checkAround(services, row, look);
+  for (const { path, shown, before } of plan.changes) await checkBase(path, shown, before, look);
 }
+
+/** How a file is looked at. */
+export type Look = typeof readImage;
 
 /** Why an approval would be refused; null where nothing stands against it, but perhaps its base. */
 export async function obstacleTo(
@@ -24,8 +31,9 @@ export async function obstacleTo(
   { has_base }: { has_base: boolean },
 ): Promise<string | null> {
   if (row.status !== "pending") return null;
+  const look: Look = (path, keep) => services.seen.look(path, keep);
   try {
-    await (has_base ? checkAround(services, row) : recheck(services, row));
+    await (has_base ? checkAround(services, row, look) : recheck(services, row, look));
     return null;
   } catch (error) {
     if (error instanceof GateError) return error.message;
@@ -35,12 +43,16 @@ export async function obstacleTo(
 }
 
 /** Everything but the files that it changes. */
-async function checkAround(services: ActionServices, row: ActionRow): Promise<Plan> {
+async function checkAround(
+  services: ActionServices,
+  row: ActionRow,
+  look: Look,
+): Promise<Plan> {
   const { plan } = row;
   if (!plan) throw changed("nothing is known of what it would do");
   checkTargets(plan);
   await checkPolicy(services, row, plan);
-  for (const script of plan.scripts) await checkBase(script.path, script.path, script);
+  for (const script of plan.scripts) await checkBase(script.path, script.path, script, look);
   return plan;
 }
 
@@ -79,8 +91,9 @@ async function checkBase(
   path: string,
   shown: string,
   expected: { sha256: string } | null,
+  look: Look,
 ): Promise<void> {
-  const image = await readImage(path, 0).catch(() => undefined);
+  const image = await look(path, 0).catch(() => undefined);
   if (image === undefined) throw changed(`"${shown}" is no longer a file that can be used`);
   const now = image?.sha256 ?? null;
   const then = expected?.sha256 ?? null;

@@ -2,6 +2,7 @@ import type { Config } from "../config/config.ts";
 import type { Environment } from "../context.ts";
 import type { Ledger } from "../db/ledger.ts";
 import type { Bus } from "../events/bus.ts";
+import type { SeenFiles } from "../runtime/seen_files.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 
 /** What the actions of one project work with; made in `Project` and nowhere else. */
@@ -14,6 +15,8 @@ export interface ActionServices {
   config: Config;
   sessions: Sessions;
   bus: Bus;
+  /** For views, never for decisions. */
+  seen: SeenFiles;
 }
 
 /** Now, as it stands in records. */

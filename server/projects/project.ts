@@ -14,6 +14,7 @@ import type { Bus } from "../events/bus.ts";
 import type { Stream } from "../events/stream.ts";
 import { Grants } from "../grants/grants.ts";
 import type { PolicyTestInput, PolicyTestResult } from "../policy/schema.ts";
+import { SeenFiles } from "../runtime/seen_files.ts";
 import { Sessions } from "../sessions/sessions.ts";
 import { countPending, isUnfinished } from "./store.ts";
 
@@ -69,6 +70,7 @@ export class Project {
       ...{ project_id: id, roots, environment, ledger, bus },
       config: this.config,
       sessions: this.sessions,
+      seen: new SeenFiles(),
     };
     this.actions = new Actions(services);
     this.grants = new Grants(services);
