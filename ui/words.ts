@@ -5,6 +5,8 @@ import { flatten } from "./visible.ts";
 export interface Sentence {
   verb: string;
   object: string | null;
+  /** Where a file goes. */
+  to?: string;
   tail: string;
 }
 
@@ -24,6 +26,7 @@ const HOST_VERBS: Record<string, string> = {
   Edit: "Edit",
   MultiEdit: "Edit",
   NotebookEdit: "Edit",
+  apply_patch: "Patch",
   Read: "Read",
 };
 
@@ -54,14 +57,15 @@ function sentenceOfCommand(verb: string, command: string): Sentence {
 }
 
 /** A sentence as a string, for titles and announcements. */
-export function plain({ verb, object, tail }: Sentence): string {
-  return flatten([verb, object, tail.trim()].filter(Boolean).join(" "));
+export function plain({ verb, object, to, tail }: Sentence): string {
+  const target = to === undefined ? "" : `to ${to}`;
+  return flatten([verb, object, target, tail.trim()].filter(Boolean).join(" "));
 }
 
 /** The sentence of the card, with the figures that only the whole record has. */
 export function headlineOf(detail: ActionDetail): Sentence {
   const sentence = sentenceOf(detail);
-  if (detail.tool === "write_file" && detail.after) {
+  if (sentence.verb === "Write" && detail.after) {
     const amount = detail.after.bytes === 0
       ? "an empty file"
       : detail.after.text === null
@@ -73,9 +77,16 @@ export function headlineOf(detail: ActionDetail): Sentence {
   if (detail.tool === "rollback" && detail.path === null && detail.changes.length > 0) {
     return { ...sentence, tail: `${count(detail.changes.length, "file")} of an earlier action` };
   }
-  const target = detail.tool === "move_file" ? detail.changes[0]?.path : undefined;
-  if (target) return { ...sentence, tail: ` to ${target}` };
-  return sentence;
+  const more = (detail.files?.length ?? 1) - 1;
+  if (more > 0) return { ...sentence, tail: ` and ${count(more, "more file")}` };
+  const to = targetOf(detail);
+  return to === null ? sentence : { ...sentence, to };
+}
+
+/** Where a moved file goes. */
+export function targetOf({ tool, path, changes }: ActionDetail): string | null {
+  if (tool !== "move_file") return null;
+  return changes.find((change) => change.path !== path)?.path ?? null;
 }
 
 // A long command stands whole below; the headline then names what it runs.

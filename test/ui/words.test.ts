@@ -14,7 +14,7 @@ import {
 test.each([
   ["Write", "held.md", null, "Write held.md"],
   ["Write", null, null, "Use Write"],
-  ["apply_patch", "held.md", null, "Use apply_patch on held.md"],
+  ["apply_patch", "held.md", null, "Patch held.md"],
   ["Bash", null, "npm test\nls", "Run npm test + 1 line"],
   ["WebFetch", null, null, "Use WebFetch"],
 ])("a host's own tool %s says what it is used on", (tool, path, command, said) => {

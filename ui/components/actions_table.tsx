@@ -41,7 +41,7 @@ function Row({ action, several }: { action: Action; several: boolean }) {
     <tr>
       <td class="cell-what">
         <a class="row-link" href={href}>
-          <ToolIcon tool={action.tool} />
+          <ToolIcon action={action} />
           <SentenceLine action={action} />
         </a>
       </td>

@@ -9,6 +9,12 @@ const TOOLS: Record<string, IconName> = {
   read_file: "eye",
   run_command: "terminal",
   rollback: "undo",
+  Write: "pencil",
+  Edit: "pencil",
+  MultiEdit: "pencil",
+  NotebookEdit: "pencil",
+  apply_patch: "pencil",
+  Read: "eye",
 };
 
 const RISKS: Record<Risk["level"], IconName> = {
@@ -42,9 +48,10 @@ const EXECUTIONS: Record<Action["execution"], State> = {
   unknown: { icon: "help", word: "outcome unknown", tone: "warn" },
 };
 
-/** The icon of what kind of action it is. */
-export function ToolIcon({ tool }: { tool: string }) {
-  return <Icon name={TOOLS[tool] ?? "plug"} class="tool-icon" />;
+/** The icon of what kind of action it is; a host's own shell is one like ours. */
+export function ToolIcon({ action: { tool, command } }: { action: Action }) {
+  const name = TOOLS[tool] ?? (command === null ? "plug" : "terminal");
+  return <Icon name={name} class="tool-icon" />;
 }
 
 /** How risky, in a word. */

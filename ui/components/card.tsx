@@ -29,7 +29,7 @@ export function Card({ detail, mode, onMode, reading, hidden, children }: CardPr
     <article class="card" aria-labelledby="card-title">
       <header class="card-head">
         <h2 id="card-title" class="headline">
-          <ToolIcon tool={detail.tool} />
+          <ToolIcon action={detail} />
           <span>
             <Headline detail={detail} />
           </span>
@@ -46,6 +46,7 @@ export function Card({ detail, mode, onMode, reading, hidden, children }: CardPr
         <Effects detail={detail} />
         <RiskFacts detail={detail} />
       </dl>
+      {detail.base && <h3 class="as-asked">What was asked</h3>}
       <Content detail={detail} mode={mode} onMode={onMode} reading={reading} />
     </article>
   );
@@ -102,17 +103,15 @@ const SOURCES = {
   "auto-block": "an automatic block",
 } as const;
 
+type DecidingRule = NonNullable<ActionDetail["decision"]["rule"]>;
+
 const QUESTIONS = { allow: "Why allowed", ask: "Why held", deny: "Why blocked" } as const;
 
 function WhyHeld({ detail }: { detail: ActionDetail }) {
   const { rule, reason, alternative, effect } = detail.decision;
   return (
     <Fact name={QUESTIONS[effect]}>
-      {rule && (
-        <span class="rule">
-          <Code value={rule.pattern} /> in <Text value={rule.list} />, {SOURCES[rule.source]}
-        </span>
-      )}
+      {rule && <Rule rule={rule} />}
       {reason !== "" && !(rule && reason.includes(rule.pattern) && reason.includes(rule.list)) && (
         <p class="fact-line">
           <Text value={reason} />
@@ -127,8 +126,25 @@ function WhyHeld({ detail }: { detail: ActionDetail }) {
   );
 }
 
+function Rule({ rule: { pattern, list, source } }: { rule: DecidingRule }) {
+  // What is built in has a name; its pattern is nothing that anybody wrote.
+  if (source === "builtin") {
+    return (
+      <span class="rule">
+        A rule {SOURCES.builtin}: <Text value={list} />
+      </span>
+    );
+  }
+  return (
+    <span class="rule">
+      <Code value={pattern} /> in <Text value={list} />, {SOURCES[source]}
+    </span>
+  );
+}
+
 function Effects({ detail }: { detail: ActionDetail }) {
   if (detail.command !== null) return <CommandEffects detail={detail} />;
+  if (isRefused(detail)) return <NoEffects />;
   const effects = effectsOf(detail);
   if (effects === null) return null;
   return (
@@ -136,6 +152,15 @@ function Effects({ detail }: { detail: ActionDetail }) {
       {effects} <span class="quiet">{undoOf(detail)}</span>
     </Fact>
   );
+}
+
+/** It was decided that it is not done, so nothing of it ever happened. */
+function isRefused({ status, execution }: ActionDetail): boolean {
+  return execution === "none" && status !== "pending" && status !== "approved";
+}
+
+function NoEffects() {
+  return <Fact name="Effects">None: it was not carried out.</Fact>;
 }
 
 function CommandEffects({ detail }: { detail: ActionDetail }) {
@@ -150,7 +175,9 @@ function CommandEffects({ detail }: { detail: ActionDetail }) {
           <Code value={cwd.startsWith(`${root}/`) ? cwd.slice(root.length + 1) : cwd} />
         </Fact>
       )}
-      <UndoFact reversibility={reversibility ?? OUT_OF_REACH} />
+      {isRefused(detail)
+        ? <NoEffects />
+        : <UndoFact reversibility={reversibility ?? OUT_OF_REACH} />}
     </>
   );
 }
@@ -184,6 +211,7 @@ function effectsOf({ tool, before, after, files }: ActionDetail): string | null 
   if (files?.some((file) => !file.is_known)) return "Only its host knows what it writes.";
   if (files && files.length > 1) return `Changes ${count(files.length, "file")}.`;
   if (tool === "read_file") return "Reads the file and changes nothing.";
+  if (tool === "move_file" && after) return `Moves the file of ${bytesOf(after.bytes)}.`;
   if (before && after) {
     return `Replaces the file, ${bytesOf(before.bytes)} → ${bytesOf(after.bytes)}.`;
   }
@@ -197,7 +225,10 @@ function undoOf(detail: ActionDetail): string {
   if (tool === "read_file") return "";
   if (!before && !after && !files?.length) return "Cannot be undone: it happens outside the gate.";
   if (!reversible) return `Cannot be undone. ${reversibility?.why ?? ""}`;
-  if (before) return "Can be undone: the file as it is now is kept.";
+  if (tool === "move_file") return "Can be undone: the file would be moved back.";
+  const [now, is] = detail.status === "pending" ? ["now", "is"] : ["before", "was"];
+  if (files && files.length > 1) return `Can be undone: what ${is} there ${now} is kept.`;
+  if (before) return `Can be undone: the file as it ${is} ${now} is kept.`;
   return "Can be undone: the file would be removed again.";
 }
 

@@ -27,19 +27,23 @@ export function Command({ command, onShown }: CommandProps) {
 
 /** What the command would start and touch, as the gate read it: rows of a list of facts. */
 export function WhatItDoes({ analysis }: { analysis: NonNullable<ActionDetail["analysis"]> }) {
-  const commands = analysis.commands.map((argv) => argv.map(quoted).join(" "));
+  const commands = analysis.commands.map((argv) =>
+    argv.length === 1 && UNKNOWN.includes(argv[0]!) ? argv[0]! : argv.map(quoted).join(" ")
+  );
   return (
     <>
       <List title="Runs" items={commands} />
       <List title="Writes" items={analysis.writes} tone="warn" />
       <List title="Deletes" items={analysis.deletes} tone="danger" />
       <List title="Reads" items={analysis.reads} />
-      <List title="Unresolved" items={analysis.unresolved} tone="warn" />
+      <List title="Not known" items={analysis.unresolved} tone="warn" />
     </>
   );
 }
 
 const FIRST_ITEMS = 8;
+/** How the analysis writes what stands in no text: the name of a file, a program, what is piped. */
+const UNKNOWN = ["…", "$…"];
 
 function List({ title, items, tone }: { title: string; items: string[]; tone?: string }) {
   if (items.length === 0) return null;
@@ -65,7 +69,9 @@ function Items({ items }: { items: string[] }) {
     <ul>
       {items.map((item, at) => (
         <li key={at} class="code-text">
-          <Text value={item} />
+          {UNKNOWN.includes(item)
+            ? <span class="unknown">known only when it runs</span>
+            : <Text value={item} />}
         </li>
       ))}
     </ul>

@@ -1,5 +1,6 @@
 import type { ActionDetail, Conflict } from "../../server/actions/schema.ts";
 import { useAddress } from "../router.ts";
+import { count } from "../words.ts";
 import { statusWord } from "./badges.tsx";
 import { Icon } from "./icon.tsx";
 import { Patch } from "./patch.tsx";
@@ -13,36 +14,69 @@ const KINDS: Record<Conflict["kind"], string> = {
   changed_by: "has changed it since",
 };
 
+type Shown = ActionDetail["conflicts"][number];
+
+/** More than these would push away what is to be decided. */
+const FIRST_CONFLICTS = 2;
+
 /** Other sessions at the same files, each with what it does there. */
-export function Conflicts({ detail }: { detail: ActionDetail }) {
+export function Conflicts({ detail: { conflicts } }: { detail: ActionDetail }) {
+  if (conflicts.length > FIRST_CONFLICTS) return <Many conflicts={conflicts} />;
   return (
     <>
-      {detail.conflicts.map((conflict) => (
-        <Other
-          key={`${conflict.action_id} ${conflict.kind} ${conflict.path}`}
-          conflict={conflict}
-        />
+      {conflicts.map((conflict) => (
+        <div key={keyOf(conflict)} class="notice tone-warn conflict">
+          <Icon name="alert" />
+          <Other conflict={conflict} />
+        </div>
       ))}
     </>
   );
 }
 
-function Other({ conflict }: { conflict: ActionDetail["conflicts"][number] }) {
-  const address = useAddress();
-  const { kind, action_id, agent, path, status, diff } = conflict;
+function Many({ conflicts }: { conflicts: Shown[] }) {
+  const files = new Set(conflicts.map(({ path }) => path)).size;
+  const sessions = new Set(conflicts.map(({ session_id }) => session_id)).size;
   return (
     <div class="notice tone-warn conflict">
       <Icon name="alert" />
       <div>
-        <Code value={path} />: another session, <Text value={agent} />, {KINDS[kind]}.{" "}
-        <a href={address.href(`/actions/${action_id}`)}>Its action</a> is {statusWord(status)}.
-        {diff !== null && (
-          <details>
-            <summary>What it does there</summary>
-            <Patch text={diff} caption="What the other session does" />
-          </details>
-        )}
+        <strong>
+          {sessions === 1 ? "Another session is" : `${sessions} other sessions are`} at{" "}
+          {count(files, "file")} of this.
+        </strong>
+        <details>
+          <summary>Show {count(conflicts.length, "conflict")}</summary>
+          <ul class="conflicts">
+            {conflicts.map((conflict) => (
+              <li key={keyOf(conflict)}>
+                <Other conflict={conflict} />
+              </li>
+            ))}
+          </ul>
+        </details>
       </div>
+    </div>
+  );
+}
+
+function keyOf({ action_id, kind, path }: Shown): string {
+  return `${action_id} ${kind} ${path}`;
+}
+
+function Other({ conflict }: { conflict: Shown }) {
+  const address = useAddress();
+  const { kind, action_id, agent, path, status, diff } = conflict;
+  return (
+    <div>
+      <Code value={path} />: another session, <Text value={agent} />, {KINDS[kind]}.{" "}
+      <a href={address.href(`/actions/${action_id}`)}>Its action</a> is {statusWord(status)}.
+      {diff !== null && (
+        <details>
+          <summary>What it does there</summary>
+          <Patch text={diff} caption="What the other session does" />
+        </details>
+      )}
     </div>
   );
 }

@@ -33,6 +33,7 @@ export function EditPane({ review, detail }: PaneProps) {
             original={editableOf(detail) ?? ""}
             text={review.draft.value ?? ""}
             label={`Edit ${what}`}
+            isAtEnd={detail.command !== null}
             onChange={(text) => review.draft.value = text}
           />
         )

@@ -16,6 +16,8 @@ interface EditorProps {
   original: string;
   text: string;
   label: string;
+  /** Where one goes on: a command is changed at its end. */
+  isAtEnd: boolean;
   onChange: (text: string) => void;
 }
 
@@ -23,7 +25,7 @@ interface EditorProps {
  * The editor, with what differs from the agent's version marked as you type. It lives in a shadow
  * root because there it styles itself with adopted sheets, which the page's CSP allows.
  */
-export default function Editor({ original, text, label, onChange }: EditorProps) {
+export default function Editor({ original, text, label, isAtEnd, onChange }: EditorProps) {
   const host = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const root = host.current!.shadowRoot ?? host.current!.attachShadow({ mode: "open" });
@@ -32,6 +34,7 @@ export default function Editor({ original, text, label, onChange }: EditorProps)
       extensions: extensions(original, label, onChange),
     });
     const view = new EditorView({ state, root, parent: root });
+    if (isAtEnd) view.dispatch({ selection: { anchor: view.state.doc.length } });
     view.focus();
     return () => view.destroy();
   }, []);

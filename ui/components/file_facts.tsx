@@ -58,7 +58,7 @@ export function Moved({ detail }: { detail: ActionDetail }) {
               <td class="code-text">
                 <Text value={change.path} />
               </td>
-              <td class="code-text">{change.after_sha256 ?? change.before_sha256}</td>
+              <td class="code-text hash">{change.after_sha256 ?? change.before_sha256}</td>
             </tr>
           ))}
         </tbody>
@@ -68,8 +68,8 @@ export function Moved({ detail }: { detail: ActionDetail }) {
 }
 
 function wordOf(change: ActionDetail["changes"][number]): string {
-  if (change.before_sha256 === null) return "Comes";
-  return change.after_sha256 === null ? "Goes" : "Changes";
+  if (change.before_sha256 === null) return "New";
+  return change.after_sha256 === null ? "Gone" : "Changed";
 }
 
 /** Whether a text is too large for the daemon to hand out: more than a megabyte, or with others. */

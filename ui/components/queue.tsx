@@ -73,7 +73,7 @@ function Row({ item, selected, fresh }: RowProps) {
         aria-current={selected ? "true" : undefined}
         onClick={() => address.set({ id: item.id }, { push: true })}
       >
-        {marked ? <Icon name="check" class="tool-icon marked" /> : <ToolIcon tool={item.tool} />}
+        {marked ? <Icon name="check" class="tool-icon marked" /> : <ToolIcon action={item} />}
         <span class="queue-words">
           <SentenceLine action={item} />
           <span class="queue-meta">
@@ -98,10 +98,18 @@ function Row({ item, selected, fresh }: RowProps) {
 }
 
 function NoneHere() {
-  const { query } = useAddress();
-  if (!query["q"] && !useWide()) return <NothingWaits />;
-  if (!query["q"]) return <p class="queue-none quiet">The queue is empty.</p>;
-  return <p class="queue-none quiet">Nothing that waits matches the filter.</p>;
+  const address = useAddress();
+  const isWide = useWide();
+  if (!address.query["q"] && !isWide) return <NothingWaits />;
+  if (!address.query["q"]) return <p class="queue-none quiet">The queue is empty.</p>;
+  return (
+    <p class="queue-none quiet">
+      Nothing that waits matches the filter.{" "}
+      <button type="button" class="link" onClick={() => address.set({ q: null })}>
+        Show all
+      </button>
+    </p>
+  );
 }
 
 function Problem() {

@@ -195,6 +195,7 @@ function Limits({ remembering }: { remembering: Remembering }) {
   const { scope, scopes, ttl, uses } = remembering;
   return (
     <div class="limits">
+      <span class="limit-name" aria-hidden="true">Where</span>
       <Segmented
         label="Where"
         value={scope.value}
@@ -202,12 +203,14 @@ function Limits({ remembering }: { remembering: Remembering }) {
         onChange={(value) => remembering.choose(value)}
       />
       {scopes.value.length === 1 && <p class="quiet">Its session has ended.</p>}
+      <span class="limit-name" aria-hidden="true">For how long</span>
       <Segmented
         label="For how long"
         value={ttl.value}
         options={TIMES}
         onChange={(value) => ttl.value = value}
       />
+      <span class="limit-name" aria-hidden="true">How often</span>
       <Segmented
         label="How often"
         value={uses.value}

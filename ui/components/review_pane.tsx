@@ -21,7 +21,8 @@ interface PaneProps {
 
 /** A card and the bar under it that decides. */
 export function ReviewPane({ id, onDecided }: PaneProps) {
-  const loaded = detailOf(id, useAddress().query["project"]);
+  const address = useAddress();
+  const loaded = detailOf(id, address.query["project"]);
   const decided = useRef(onDecided);
   decided.current = onDecided;
   const review = useMemo(() => new Review(loaded, (action) => decided.current(action)), [loaded]);
@@ -30,6 +31,11 @@ export function ReviewPane({ id, onDecided }: PaneProps) {
     return (
       <Empty icon="alert" title="This card cannot be shown">
         <p>{value.problem}</p>
+        <p>
+          <button type="button" class="link" onClick={() => address.set({ id: null })}>
+            Show the queue
+          </button>
+        </p>
       </Empty>
     );
   }

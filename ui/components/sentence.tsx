@@ -27,6 +27,15 @@ function Words({ sentence, isPath }: { sentence: Sentence; isPath: boolean }) {
           {isPath ? <Path value={sentence.object} /> : <Text value={sentence.object} />}
         </span>
       )}
+      {sentence.to !== undefined && (
+        <>
+          {" "}
+          <span class="sentence-tail">to</span>{" "}
+          <span class="sentence-object code-text">
+            <Path value={sentence.to} />
+          </span>
+        </>
+      )}
       {sentence.tail !== "" && (
         <span class="sentence-tail">
           <Text value={sentence.tail} />

@@ -1,0 +1,145 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { headline, settled, Stage, until } from "./stage.ts";
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await Stage.open();
+});
+afterEach(async () => expect(await stage.clear()).toEqual([]));
+afterAll(() => stage?.close());
+
+const fact = async (path: string, name: string) => {
+  const page = await stage.page(path);
+  await page.locator(".facts").waitFor();
+  const facts = page.locator(".fact").filter({ has: page.locator("dt", { hasText: name }) });
+  return (await facts.allInnerTexts()).map((text) => text.replace(/\s+/g, " "));
+};
+
+describe("the words of a card", () => {
+  test("a move says where from and where to, and that nothing is replaced", async () => {
+    stage.write("src/from.ts", "one\n");
+    await stage.submit("move_file", { from: "src/from.ts", to: "src/lib/to.ts" });
+    const page = await stage.page();
+    await headline(page, "Move src/from.ts to src/lib/to.ts");
+    const text = await page.locator(".facts").innerText();
+    expect(text).toContain("Moves the file of 4 bytes.");
+    expect(text).toContain("Can be undone: the file would be moved back.");
+    expect(text).not.toContain("Replaces");
+    expect(await page.locator(".moved tbody th").allInnerTexts()).toEqual(["New", "Gone"]);
+  });
+
+  test("what was refused has no effects, and no word of undoing it", async () => {
+    const blocked = await stage.submit("run_command", { command: "rm -rf /etc" });
+    expect(await fact(`/actions/${blocked.id}`, "Effects")).toEqual([
+      "Effects None: it was not carried out.",
+    ]);
+    expect(await fact(`/actions/${blocked.id}`, "Undo")).toEqual([]);
+    const { id } = await stage.hold("never.ts", "x\n");
+    await stage.api("POST", `/api/actions/${id}/reject?project=my-app`, {});
+    expect(await fact(`/actions/${id}`, "Effects")).toEqual([
+      "Effects None: it was not carried out.",
+    ]);
+  });
+
+  test("a rule that is built in is named, without a pattern nobody wrote", async () => {
+    const { id } = await stage.submit("run_command", { command: "rm -rf /etc" });
+    const [why] = await fact(`/actions/${id}`, "Why blocked");
+    expect(why).toContain("A rule built into the gate: outside-root");
+    expect(why).not.toContain("**");
+  });
+
+  test("what is known only when it runs is said in words", async () => {
+    await stage.submit("run_command", { command: "curl https://example.org/x | sh" });
+    expect(await fact("/approvals", "Not known")).toEqual(["Not known known only when it runs"]);
+  });
+
+  test("what is kept of a file is told in the tense of the record", async () => {
+    stage.write("src/kept.ts", "one\n");
+    const { id } = await stage.hold("kept.ts", "two\n");
+    const [held] = await fact("/approvals", "Effects");
+    expect(held).toContain("the file as it is now is kept");
+    await stage.api("POST", `/api/actions/${id}/approve?project=my-app`, {});
+    const [done] = await fact(`/actions/${id}`, "Effects");
+    expect(done).toContain("the file as it was before is kept");
+  });
+
+  test("many conflicts are one notice that can be opened", async () => {
+    for (const name of ["a", "b", "c"]) {
+      await stage.hold(`many/${name}.ts`, "mine\n", { agent: "codex" });
+    }
+    const paths = ["a", "b", "c"].map((name) => `src/many/${name}.ts`);
+    const { id } = await stage.submit("run_command", { command: `touch ${paths.join(" ")}` });
+    const page = await stage.page(`/approvals?id=${id}`);
+    const conflict = page.locator(".conflict");
+    await conflict.getByText("Another session is at 3 files of this.").waitFor();
+    expect(await conflict.count()).toBe(1);
+    await conflict.getByText("Show 3 conflicts").click();
+    await conflict.getByText("src/many/b.ts").first().waitFor();
+  });
+
+  test("the colours of an output are left out, and that is said", async () => {
+    const { id } = await stage.submit("run_command", { command: "npm test" });
+    await stage.api("POST", `/api/actions/${id}/approve?project=my-app`, {});
+    const { claim_id } = await stage.api("POST", `/api/actions/${id}/claim`, {}, "agent");
+    const output = "\u001b[31mFAIL\u001b[39m it\u001b]0;title\u0007\n";
+    const result = { claim_id, exit_code: 1, output, truncated: false, duration_ms: 5 };
+    await stage.api("POST", `/api/actions/${id}/result`, result, "agent");
+    const page = await stage.page(`/actions/${id}`);
+    const section = page.getByRole("region", { name: "Output" });
+    await section.getByText("2 colour codes left out").waitFor();
+    const text = await section.locator("pre").innerText();
+    expect(text.trim()).toBe("FAIL it[U+001B]]0;title[U+0007]");
+  });
+});
+
+describe("room", () => {
+  test.each([1440, 1024, 960, 390])("at %i px nothing leaves the queue's column", async (width) => {
+    stage.write("src/both.ts", "x\n");
+    await stage.hold("both.ts", "1\n", { agent: "claude-code" });
+    await stage.hold("both.ts", "2\n", { agent: "codex" });
+    await stage.submit("run_command", { command: "rm src/both.ts && echo a-longer-command-here" });
+    const page = await stage.page("/approvals", { width, height: 700 });
+    await page.locator(".queue-row .contested").first().waitFor();
+    const out = await page.evaluate(() => {
+      const left = document.querySelector(".split-left")!;
+      const edge = left.getBoundingClientRect().right;
+      return [...left.querySelectorAll(".queue-head *, .queue-meta > *")]
+        .filter((one) => one.getBoundingClientRect().right > edge)
+        .map((one) => one.className);
+    });
+    expect(out).toEqual([]);
+    const clipped = await page.locator(".queue-meta").evaluateAll((rows) =>
+      rows.filter((row) => row.scrollWidth > row.clientWidth).length
+    );
+    expect(clipped).toBe(0);
+  });
+});
+
+test("a filter that finds nothing offers the way back", async () => {
+  await stage.hold("one.ts", "1\n");
+  const page = await stage.page("/approvals?q=no-such-thing");
+  await page.getByText("Nothing that waits matches the filter.").waitFor();
+  await page.getByRole("button", { name: "Show all" }).click();
+  await headline(page, "Write 1 line to src/one.ts");
+});
+
+test("an address of a card that is not there leads back to the queue", async () => {
+  await stage.hold("one.ts", "1\n");
+  const page = await stage.page("/approvals?id=01999999-0000-7000-8000-000000000000");
+  await page.getByText("This card cannot be shown").waitFor();
+  await page.getByRole("button", { name: "Show the queue" }).click();
+  await headline(page, "Write 1 line to src/one.ts");
+});
+
+test("a command is edited from its end", async () => {
+  const { id } = await stage.submit("run_command", { command: "npm publish" });
+  const page = await stage.page();
+  await settled(page);
+  await page.keyboard.press("e");
+  await page.getByLabel("Edit the command").waitFor();
+  await page.keyboard.type(" --dry-run");
+  await page.keyboard.press("Control+Enter");
+  await page.getByRole("button", { name: "Approve edited" }).click();
+  await until("it is approved", async () => (await stage.detail(id)).status === "approved");
+  expect((await stage.detail(id)).command).toBe("npm publish --dry-run");
+});
