@@ -1,16 +1,11 @@
 import type { ActionDetail } from "../../server/actions/schema.ts";
-import { count, durationOf } from "../words.ts";
+import { durationOf } from "../words.ts";
 import { Text } from "./text.tsx";
-
-// deno-lint-ignore no-control-regex
-const COLOURS = /\x1b\[[\d;:]*m/g;
 
 /** What a command printed, with its exit code. */
 export function Output({ detail }: { detail: ActionDetail }) {
   const { output, exit_code } = detail;
   if (!output) return null;
-  const text = output.text.replace(COLOURS, "");
-  const colours = output.text.match(COLOURS)?.length ?? 0;
   return (
     <section class="output" aria-label="Output">
       <header class="output-head">
@@ -22,13 +17,12 @@ export function Output({ detail }: { detail: ActionDetail }) {
         {output.truncated && (
           <span class="tone-warn">cut in the middle: head and tail are kept</span>
         )}
-        {colours > 0 && <span class="quiet">{count(colours, "colour code")} left out</span>}
       </header>
-      {text === ""
+      {output.text === ""
         ? <p class="quiet output-none">It printed nothing.</p>
         : (
           <pre class="command" tabIndex={0}>
-            <Text value={text} code />
+            <Text value={output.text} code />
           </pre>
         )}
     </section>
