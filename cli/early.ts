@@ -1,4 +1,5 @@
 import type { TokenFile } from "../server/auth/token_text.ts";
+import { socketIn, tokensIn } from "../server/runtime/home_places.ts";
 import { IS_QUICK, readTokenQuickly } from "../server/runtime/quick_files.ts";
 import { dial, type Dialled } from "../server/runtime/wire.ts";
 
@@ -9,9 +10,6 @@ export interface Early {
   token: Promise<TokenFile>;
 }
 
-/** A socket's path may be no longer. */
-const LONGEST = 100;
-
 /**
  * Begins to connect to the daemon, and to read the token of a scope, where the environment alone
  * tells where they are; null where it takes more to find out.
@@ -21,9 +19,7 @@ export function beginEarly(
   scope: string,
 ): Early | null {
   const home = env.GATE_HOME || (env.HOME ? `${env.HOME}/.gate` : "");
-  const socket = `${home}/run/gate.sock`;
-  const isKnown = IS_QUICK && home.startsWith("/") &&
-    new TextEncoder().encode(socket).length <= LONGEST;
-  const wire = isKnown ? dial(socket) : null;
-  return wire && { socket, wire, token: readTokenQuickly(`${home}/tokens/${scope}`) };
+  const socket = IS_QUICK && home.startsWith("/") ? socketIn(home) : null;
+  const wire = socket === null ? null : dial(socket);
+  return wire && { socket: wire.path, wire, token: readTokenQuickly(tokensIn(home), scope) };
 }

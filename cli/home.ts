@@ -1,5 +1,6 @@
 import { platform, userInfo } from "node:os";
 import { join, resolve } from "node:path";
+import { socketIn } from "../server/runtime/home_places.ts";
 import type { Io } from "./io.ts";
 
 /** The data folder that `GATE_HOME` names, or the usual one. */
@@ -14,7 +15,5 @@ export function userHome(io: Pick<Io, "env">): string {
 
 /** The unix socket of the daemon, unless its path is too long for one. */
 export function socketPath(home: string): string | null {
-  const path = join(home, "run", "gate.sock");
-  const longest = 100;
-  return Buffer.byteLength(path) <= longest && platform() !== "win32" ? path : null;
+  return platform() === "win32" ? null : socketIn(home);
 }

@@ -1,6 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
+import { tokensIn } from "../runtime/home_places.ts";
 import { parseToken, problemOf, type TokenFile } from "./token_text.ts";
 
 const { O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY } = constants;
@@ -8,7 +9,7 @@ const LONGEST = 256;
 
 /** Where the token of a scope is kept. */
 export function tokenPath(home: string, scope: string): string {
-  return join(home, "tokens", scope);
+  return join(tokensIn(home), scope);
 }
 
 /** What the file of a scope's token holds, unless others could read it. */
@@ -17,8 +18,9 @@ export function readTokenFile(home: string, scope: string): TokenFile {
   try {
     // A pipe in its place would hold the whole process up, deadlines and all.
     file = openSync(tokenPath(home, scope), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-  } catch {
-    return { problem: "missing" };
+  } catch (error) {
+    // A link is not followed: whoever set it would choose what is read.
+    return { problem: (error as { code?: string }).code === "ELOOP" ? "damaged" : "missing" };
   }
   try {
     const problem = problemOf(fstatSync(file), userInfo().uid);

@@ -6,8 +6,11 @@ interface BunFile {
   text(): Promise<string>;
   stream(): AsyncIterable<Uint8Array>;
 }
+type BunGlob = new (pattern: string) => {
+  scanSync(options: { cwd: string; followSymlinks: boolean; onlyFiles: boolean }): Iterable<string>;
+};
 interface Quick {
-  Bun: { file(path: string): BunFile; stdin: BunFile };
+  Bun: { file(path: string): BunFile; stdin: BunFile; Glob: BunGlob };
   process: { getuid?: () => number };
 }
 
@@ -16,14 +19,28 @@ const { Bun, process } = globalThis as unknown as Quick;
 /** Whether files can be read without `node:fs`, which takes longer to load than a hook to answer. */
 export const IS_QUICK = "Bun" in globalThis && process.getuid !== undefined;
 
-/** What the file of a token holds, unless others could read it. */
-export async function readTokenQuickly(path: string): Promise<TokenFile> {
-  const file = Bun.file(path);
+/** What the file of a scope's token holds, unless others could read it. */
+export async function readTokenQuickly(folder: string, scope: string): Promise<TokenFile> {
+  const file = Bun.file(`${folder}/${scope}`);
+  const looking = file.stat().catch(() => null); // while the folder is read
   try {
-    return problemOf(await file.stat(), process.getuid!()) ?? parseToken(await file.text());
+    const isThere = isPlain(folder, scope);
+    const stats = await looking;
+    if (!isThere || stats === null) return MISSING;
+    return problemOf(stats, process.getuid!()) ?? parseToken(await file.text());
   } catch {
-    return { problem: "missing" };
+    return MISSING;
   }
+}
+
+const MISSING: TokenFile = { problem: "missing" };
+
+/** Whether the folder itself holds that name, and no link of that name: Bun's `stat` follows one. */
+function isPlain(folder: string, name: string): boolean {
+  // Only a pattern makes it look into the folder, which tells what is a link.
+  const pattern = `[${name[0]}]${name.slice(1)}`;
+  const options = { cwd: folder, followSymlinks: false, onlyFiles: true };
+  return [...new Bun.Glob(pattern).scanSync(options)].length === 1;
 }
 
 /** The standard input up to its end; what is beyond `most` bytes is read and dropped, but counted. */

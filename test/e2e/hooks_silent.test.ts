@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import process from "node:process";
@@ -45,6 +45,18 @@ describeHere("gate hook, by the executable, refuses before its host stops waitin
     must(await world.run(["daemon", "stop"]));
     expect(await reasons()).toEqual(everyHost(expect.stringMatching(/^Blocked by gate: Cannot/)));
     rmSync(token);
+  });
+
+  test("where a link stands in the place of its token", async () => {
+    const token = join(world.gateHome, "tokens", "agent");
+    renameSync(token, `${token}.real`);
+    symlinkSync(`${token}.real`, token);
+    expect(await reasons()).toEqual(everyHost(expect.stringMatching(/token.* is damaged. Delete/)));
+    must(await world.run(["daemon", "stop"]));
+    expect((await world.run(["daemon", "start"])).stderr).toMatch(/token.* is damaged. Delete/);
+    rmSync(token);
+    must(await world.run(["daemon", "start"]));
+    expect(await reasons()).toEqual(everyHost(undefined));
   });
 
   test.each(["daemon.json", "run/starting.json"])("not where it stands for %s", async (name) => {
