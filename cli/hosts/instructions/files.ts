@@ -24,8 +24,20 @@ const OWN_FILES: Partial<Record<Platform, string | null>> = {
   "claude-desktop": null,
 };
 
-/** Folders of a project that show who works in it, where the config does not say. */
-const SIGNS: [string, Platform][] = [[".claude", "claude-code"], [".gemini", "gemini-cli"]];
+/** What shows in a project who works in it, where the config does not say. */
+const SIGNS: [string, Platform][] = [
+  [".claude", "claude-code"],
+  [".gemini", "gemini-cli"],
+  [".codex", "codex"],
+  [".cursor", "cursor"],
+  [".github/hooks", "copilot-cli"],
+  [".opencode", "opencode"],
+  ["opencode.json", "opencode"],
+  ["opencode.jsonc", "opencode"],
+  [".windsurf", "windsurf"],
+  [".devin", "windsurf"],
+  [".zed", "zed"],
+];
 
 /** Files that are kept up where they are, but never made. */
 const WHERE_THERE = [

@@ -87,6 +87,15 @@ test("without platforms in the config, the folders of hosts show who works here"
   expect(await files()).toEqual({ "AGENTS.md": "created", "CLAUDE.md": "unchanged" });
 });
 
+test.each([".codex", ".cursor", ".github/hooks", ".opencode", ".windsurf", ".devin", ".zed"])(
+  "beside the folder of Claude Code, %s shows an agent that reads AGENTS.md",
+  async (sign) => {
+    mkdirSync(join(root, ".claude"));
+    mkdirSync(join(root, sign), { recursive: true });
+    expect(await files()).toEqual({ "CLAUDE.md": "created", "AGENTS.md": "created" });
+  },
+);
+
 test.each([
   ["Text\n", /^Text\n\n<!-- gate:begin[^]*gate:end -->\n$/],
   ["Text", /^Text\n\n<!-- gate:begin[^]*gate:end -->$/],
