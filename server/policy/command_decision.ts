@@ -77,7 +77,9 @@ function judgeEffect(policy: CompiledPolicy, effect: Effect, around: Surrounding
   }
   const setting = { ...around, defaultEffect: policy.defaultEffect };
   const found = decidePath(policy.paths, effect.op, facts, setting);
-  if (effect.implied) return found.filter((one) => one.rule !== null && one.effect !== "allow");
+  const forbidden = () => found.filter((one) => one.rule !== null && one.effect !== "allow");
+  if (effect.guessed) return forbidden().map(atMostAsk);
+  if (effect.implied) return forbidden();
   return effect.uncertain ? found.map(atMostAsk) : found;
 }
 
@@ -90,7 +92,9 @@ function atMostAsk(finding: Finding): Finding {
 function analysisOf(understood: Understanding, cwd: string): Analysis {
   const { units, effects, unresolved } = understood;
   const of = (op: Effect["op"]) => {
-    const named = effects.filter((one) => one.op === op && !one.implied && !one.uncertain);
+    const named = effects.filter((one) =>
+      one.op === op && !one.implied && !one.uncertain && !one.guessed
+    );
     return [...new Set(named.map((one) => show(seenFrom(one.path, cwd))))];
   };
   return {

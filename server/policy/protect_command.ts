@@ -11,7 +11,6 @@ const HARMLESS = new Set([
   "pending",
   "show",
   "log",
-  "watch",
   "prompt",
   "doctor",
   "completion",
@@ -38,6 +37,8 @@ const HARMLESS_VERBS: Record<string, Set<string>> = {
 const GATE = /^gate(-(linux|darwin|win32)[\w-]*)?(\.exe)?$/;
 /** The gate from source and as a bundle, started by a runtime. */
 const SOURCE = /(^|\/)(cli\/main\.ts|gate\.mjs)$/;
+const RUNTIMES = /^(node|nodejs|deno|bun|tsx)$/;
+const DECIDES = /^(-\S+ )*(approve|reject|token|grant|cleanup-mcp|global-config|project trust)/;
 const LAUNCHERS = new Set(["npx", "bunx", "pnpx"]);
 
 /** What no command may do to the gate itself, whatever the policy allows. */
@@ -60,16 +61,30 @@ function deny(pattern: string, reason: string): Finding {
 
 function gateCommand(name: string, unit: Unit): Finding[] {
   if (LAUNCHERS.has(name)) return [];
-  if (!GATE.test(name)) return [];
-  const words = unit.argv.slice(1).filter((word) => !word.startsWith("-"));
+  const given = givenToGate(name, unit.argv);
+  if (given === null) return [];
+  const words = given.filter((word) => !word.startsWith("-"));
   const [verb = "help", next = "help"] = words;
   // It starts what stands in the files of agent hosts.
   const starts = verb === "doctor" && unit.argv.includes("--prove");
+  // In a terminal it decides, and an agent can make itself a terminal.
+  if (verb === "watch" && unit.argv.includes("--json")) return [];
   if (!starts && (HARMLESS.has(verb) || HARMLESS_VERBS[verb]?.has(next))) return [];
   if (isWild(unit.argv.join(" "))) {
     return [builtin("ask", "self-protection", "gate *", "This may decide for you")];
   }
   return [deny(`gate ${verb}`, `"gate ${verb}" decides or configures: only a person may run it`)];
+}
+
+/** What the gate is given, however it is started; null where it is not the gate. */
+function givenToGate(name: string, argv: readonly string[]): string[] | null {
+  if (GATE.test(name)) return argv.slice(1);
+  if (!RUNTIMES.test(name)) return null;
+  const at = argv.findIndex((word) => SOURCE.test(word));
+  if (at < 0) return null;
+  // Other projects have a `cli/main.ts` too: only words that are plainly the gate's own count.
+  const given = argv.slice(at + 1);
+  return argv[at]!.endsWith("gate.mjs") || DECIDES.test(given.join(" ")) ? given : null;
 }
 
 function scenarios(name: string, { argv }: Unit): Finding[] {
@@ -111,11 +126,22 @@ function killByPid(args: readonly string[], around: Surroundings): Finding[] {
 /** Whether a pattern of `pkill` would find a process called `gate daemon`. */
 function namesDaemon(pattern: string): boolean {
   const letters = pattern.toLowerCase().replace(/\[(\w)\]/g, "$1").replace(/[\\^$]/g, "");
-  const command = "gate daemon start --foreground";
-  return letters !== "" && (command.includes(letters) || /\bgate\b/.test(letters) ||
-    letters.split(/\.\*|\s+/).filter((part) => part.length > 2).some((part) =>
-      part.startsWith("gate")
-    ));
+  return letters !== "" && (DAEMON.includes(letters) || /\bgate\b/.test(letters) ||
+    letters.split(/\.\*|\s+/).some((part) => part.length > 2 && part.startsWith("gate")) ||
+    letters.split("|").some(findsDaemon));
+}
+
+const DAEMON = "gate daemon start --foreground";
+
+/** Whether what is fixed in a pattern stands in the daemon's command line, in that order. */
+function findsDaemon(pattern: string): boolean {
+  let at = 0;
+  const fixed = pattern.split(/[^a-z -]+/).filter(Boolean);
+  return /[^a-z -]/.test(pattern) && fixed.length > 0 && fixed.every((part) => {
+    const found = DAEMON.indexOf(part, at);
+    at = found + part.length;
+    return found >= 0;
+  });
 }
 
 function service(name: string, unit: Unit): Finding[] {

@@ -1,5 +1,5 @@
 import { BUILTINS } from "../shell/builtins.ts";
-import { isInterpreter } from "../shell/inline_code.ts";
+import { isInterpreter } from "../shell/languages.ts";
 import { ROWS } from "../shell/program_rows.ts";
 import { SHELLS } from "../shell/rules.ts";
 import { SPECIALS } from "../shell/specials.ts";

@@ -109,6 +109,10 @@ export const runEditor: Handler = (argv, call, run) => {
   return ANY;
 };
 
+/** Words with which an editor's own language runs a program or removes a file. */
+const RUNS =
+  /\b(system|systemlist|shell-command|call-process|start-process|make-process|libcall|jobstart|job_start|term_start|termopen|os\.execute|io\.popen|subprocess|popen|delete-(file|directory))\b|^[\s:+]*ter(m(inal)?)?\b/;
+
 function judgeEditor(script: string, call: Call, run: Runner): void {
   for (const line of script.split(/\n|\|/)) {
     const shell = /^[\s:+]*(?:[\d,.$%]*)\s*(?:r|w|e|E|silent|execute)?\s*!+\s*(.+)$/.exec(line);
@@ -118,20 +122,27 @@ function judgeEditor(script: string, call: Call, run: Runner): void {
     }
     const write = /^[\s:+]*[\d,.$%]*\s*(?:w|W|wq|f)\s+([^!\s]\S*)$/.exec(line);
     if (write) run.touch("write", write[1]!, call);
-    if (/\b(system|shell-command|call-process|libcall)\b/.test(line)) {
-      for (const [, text] of line.matchAll(/"([^"]*)"/g)) {
-        run.code(text!, { ...call, supposed: true, stdin: "" });
+    if (RUNS.test(line)) {
+      for (const [, double, single] of line.matchAll(/"([^"]*)"|'([^']*)'/g)) {
+        run.code(double ?? single!, { ...call, supposed: true, stdin: "" });
       }
       run.doubt("the editor runs a command", line, call);
     }
   }
 }
 
-/** `psql -c '\! …'`, `sqlite3 '.shell …'`, `gdb -ex 'shell …'`: a shell behind another language. */
-export function runClient(escape: RegExp): Handler {
+/**
+ * `psql -c '\! …'`, `sqlite3 '.shell …'`, `gdb -ex 'shell …'`: a shell behind another language, and
+ * the files that it is told to write.
+ */
+export function runClient(escape: RegExp, output?: RegExp): Handler {
   return (argv, call, run) => {
     for (const text of [...argv.slice(1), call.stdin]) {
       if (!isStatic(text)) continue;
+      for (const found of output ? text.matchAll(output) : []) {
+        const path = found.slice(1).find((part) => part !== undefined);
+        if (path && path !== "stdout") run.touch("write", path, call);
+      }
       for (const found of text.matchAll(escape)) {
         run.code(found.slice(1).find((part) => part !== undefined) ?? "", {
           ...call,

@@ -13,7 +13,7 @@ const COMMANDS = new Set(
 
 /** Variables that make other programs load or run a file. */
 const LOADERS =
-  /^(LD_PRELOAD|LD_AUDIT|LD_LIBRARY_PATH|DYLD_\w+|BASH_ENV|ENV|PERL5OPT|RUBYOPT|PYTHONSTARTUP|PYTHONINSPECT|GIT_CONFIG\w*|GIT_EXEC_PATH|GIT_TEMPLATE_DIR|GCONV_PATH|SHELLOPTS|BASHOPTS|BASH_FUNC_\w+|PS4|HOSTALIASES|TAR_OPTIONS)$/;
+  /^(LD_PRELOAD|LD_AUDIT|LD_LIBRARY_PATH|DYLD_\w+|BASH_ENV|ENV|PERL5OPT|RUBYOPT|PYTHONSTARTUP|PYTHONINSPECT|GIT_CONFIG\w*|GIT_EXEC_PATH|GIT_TEMPLATE_DIR|GCONV_PATH|SHELLOPTS|BASHOPTS|BASH_FUNC_\w+|PS[0124]|HOSTALIASES|TAR_OPTIONS)$/;
 
 /** Variables that change which files are found: ordinary, but more than an allow rule answers for. */
 const INFLUENCES =
@@ -33,5 +33,5 @@ export function checkVariable(name: string, value: string, call: Call, run: Runn
 
 function isHarmless(name: string, value: string): boolean {
   if (value === "" || value === "/dev/null" || value === "1") return true;
-  return name === "PS4" && !/[$`]/.test(value.replace(/\$\{?[A-Z_]+\}?/g, ""));
+  return name.startsWith("PS") && !/[$`]/.test(value.replace(/\$\{?[A-Z_]+\}?/g, ""));
 }

@@ -114,10 +114,12 @@ const PARALLEL = spec(
 
 /** GNU `parallel`: the command with each argument; without one, each argument is a command. */
 export function runParallel(argv: readonly string[], call: Call, run: Runner): string {
-  const { rest } = splitCommand(argv.slice(1), PARALLEL, 0);
+  const { parsed, rest } = splitCommand(argv.slice(1), PARALLEL, 0);
+  const [file] = valuesOf(parsed, "arg-file");
   const at = rest.findIndex((word) => /^:::\+?:?\+?$/.test(word));
   const words = at < 0 ? rest : rest.slice(0, at);
-  const given = at < 0 ? itemsByLine(call.stdin) : rest.slice(at + 1);
+  const read = file === undefined || file === "-" ? call.stdin : run.content(file, call) ?? ANY;
+  const given = at < 0 ? itemsByLine(read) : rest.slice(at + 1);
   const fromFiles = at >= 0 && rest[at]!.startsWith("::::");
   const items = fromFiles ? [ANY] : given.filter((item) => !/^:::/.test(item));
   const plain = words.length > 0 && words.every((word) => /^([\w./:=@%+,-]+|\{\})$/.test(word));

@@ -175,8 +175,9 @@ function runOptions(name: string, args: string[], call: Call, run: Runner): void
 function runClone(parsed: Parsed, call: Call, run: Runner): void {
   for (const setting of valuesOf(parsed, "config")) readSetting(setting, new Map(), call, run);
   noteTemplate(parsed, call, run);
-  const [, folder] = parsed.operands;
-  if (folder !== undefined) run.touch("write", folder, call);
+  const [address, folder] = parsed.operands;
+  const name = folder ?? /([^/:]+?)(?:\.git)?\/*$/.exec(address ?? "")?.[1];
+  if (name !== undefined) run.touch("write", name, call);
 }
 
 /** A template brings hooks. */
@@ -184,6 +185,11 @@ function noteTemplate(parsed: Parsed, call: Call, run: Runner): void {
   for (const path of valuesOf(parsed, "template")) {
     if (path !== "") run.doubt("a template brings hooks that git runs", show(path), call);
   }
+}
+
+function runInit(parsed: Parsed, call: Call, run: Runner): void {
+  noteTemplate(parsed, call, run);
+  run.touch("write", parsed.operands[0] ?? ".", call);
 }
 
 const INIT = spec(
@@ -201,7 +207,7 @@ function runSubcommand(name: string, args: string[], call: Call, run: Runner): v
   }
   if (name === "hook" && verb === "run") run.doubt("a git hook is run", args.join(" "), call);
   if (name === "config") runConfig(args, call, run);
-  if (name === "init") noteTemplate(readOptions(args, INIT), call, run);
+  if (name === "init") runInit(readOptions(args, INIT), call, run);
   if (name === "apply" && args.includes("--unsafe-paths")) {
     run.doubt("a patch may change any file", args.join(" "), call);
   }

@@ -1,11 +1,14 @@
 import { ANY, isStatic } from "../holes.ts";
 import type { Call, Runner } from "./call.ts";
-import { isInterpreter, runInterpreter } from "./inline_code.ts";
+import { runInterpreter } from "./inline_code.ts";
+import { isInterpreter } from "./languages.ts";
 import { has, type Parsed, readOptions, valuesOf } from "./options.ts";
+import { touchOutputs } from "./named_outputs.ts";
 import { OUTPUTS } from "./outputs.ts";
-import { ROWS } from "./program_rows.ts";
+import { none, ROWS } from "./program_rows.ts";
 import { absolutePath } from "./paths.ts";
 import type { Row } from "./row.ts";
+import { copyingSubcommand } from "./subcopies.ts";
 import { runSubwrapper, SUBWRAPPERS } from "./subwrappers.ts";
 
 /** Runs a program that has no handler of its own: by its row, or by what its arguments look like. */
@@ -14,12 +17,15 @@ export function runProgram(name: string, argv: readonly string[], call: Call, ru
   if (written !== null) {
     return run.code(written, { ...call, shell: withArguments(call, argv) });
   }
+  const copies = copyingSubcommand(name, argv);
+  if (copies !== null) return runRow(copies.row, copies.argv, call, run);
   if (Object.hasOwn(SUBWRAPPERS, name)) {
     const printed = runSubwrapper(argv, SUBWRAPPERS[name]!, call, run);
     if (printed !== null) return printed;
   }
   if (isInterpreter(name)) return runInterpreter(argv, call, run);
   const row = Object.hasOwn(ROWS, name) ? ROWS[name]! : null;
+  if (row === null || row === none) touchOutputs(name, argv, call, run);
   if (row) runRow(row, argv, call, run);
   else if (!Object.hasOwn(SUBWRAPPERS, name)) suppose(argv, call, run);
   return Object.hasOwn(OUTPUTS, name) ? OUTPUTS[name]!(argv, call, run) : ANY;
@@ -35,8 +41,9 @@ function withArguments(call: Call, argv: readonly string[]) {
 /** What a program's row says: the files it touches, the code it is given. */
 export function runRow(row: Row, argv: readonly string[], call: Call, run: Runner): string {
   const parsed = readOptions(argv.slice(1), row.grammar);
+  const op = has(parsed, ...row.looks) ? "read" : "write";
   for (const path of valuesOf(parsed, ...row.writes)) {
-    if (path !== "-") run.touch("write", path, call);
+    if (path !== "-") run.touch(op, path, call);
     call.shell.files.set(absolutePath(path, call.shell.cwd), ANY);
   }
   noteDownloads(parsed, argv[0]!, call);

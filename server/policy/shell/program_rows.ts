@@ -1,13 +1,22 @@
 import { FILE_ROWS } from "./file_rows.ts";
 import { type Row, row } from "./row.ts";
 
-const none = row("none");
+/** A program that takes words as words. */
+export const none = row("none");
 const reads = row("reads");
 const linter = row("none", "--fix --write --check -o,--output= --output-file=", {
   writes: ["output-file"],
 });
 
 const sevenZip = row("none", "-o= -p= -t= -m= -x= -i= -w= -y -r -bd -so -si", { writes: ["o"] });
+
+const gateRow = row(
+  "none",
+  "--bundle= --repro= --record= --report= --output= --command= --project=",
+  {
+    writes: ["bundle", "repro", "record"],
+  },
+);
 
 /** Programs that are known, one row each. */
 export const ROWS: Record<string, Row> = {
@@ -48,18 +57,18 @@ export const ROWS: Record<string, Row> = {
     "writes",
     "-p= -i,--input= -o,--output= -d,--directory= -R -N -f -s -b -B= -D= -F= -r= -V= -z= --dry-run",
     {
-      writes: ["output"],
+      writes: ["output", "directory"],
       reads: ["input"],
     },
   ),
   split: row(
-    "pattern",
+    "copy",
     "-a= -b= -C= -d -e -l= -n= -t= -u -x --additional-suffix= --filter= --verbose",
     {
       code: ["filter"],
     },
   ),
-  csplit: row("reads", "-b= -f= -k -n= -q -s -z"),
+  csplit: row("reads", "-b= -f,--prefix= -k -n= -q -s -z", { writes: ["prefix"] }),
   dd: none,
   rsync: row(
     "copy",
@@ -140,7 +149,21 @@ export const ROWS: Record<string, Row> = {
   ),
   "apt-get": row("none", "-o,--option= -c,--config-file= -t,--target-release= -y -q -f -m -d -s"),
   apt: row("none", "-o,--option= -c,--config-file= -t,--target-release= -y -q -f -m -d -s"),
-  openssl: row("none"),
+  openssl: row("none", "-out= -keyout= -CAserial= -writerand= -in= -outdir= -out_trusted=", {
+    single: true,
+    writes: ["out", "keyout", "CAserial", "writerand", "outdir"],
+  }),
+  "ssh-keygen": row(
+    "none",
+    "-f= -t= -b= -C= -N= -P= -m= -O= -E= -I= -n= -s= -V= -Y= -z= -R= -F= -r= -l -y -B -L -p -c -q -v -H -A -e -i -K",
+    { writes: ["f"], looks: ["l", "y", "F", "B", "L", "e"] },
+  ),
+  gate: gateRow,
+  "scenario-tool": gateRow,
+  dpkg: row("none", "--pre-invoke= --post-invoke= -i -l -L -s", {
+    code: ["pre-invoke", "post-invoke"],
+  }),
+  mutt: row("none", "-s= -e= -a= -c= -b= -F= -i= -H=", { code: ["e"] }),
   tsc: row("none"),
   gcc: row(
     "reads",
@@ -174,4 +197,10 @@ const WORDS =
   "ffmpeg ffprobe convert magick identify pandoc pdftotext tesseract qemu-img kind k3d skaffold kustomize kubectx kubens stern flux argocd " +
   "act open xdg-open code subl ssh-keygen ssh-add ssh-copy-id gpg age cosign syft trivy snyk semgrep sonar-scanner hugo jekyll mkdocs sphinx-build typedoc";
 
+/** Programs that make or change a file system. */
+const DISKS =
+  "mkfs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.fat mkfs.ntfs mkfs.exfat mkfs.f2fs mke2fs " +
+  "mkdosfs mkswap wipefs blkdiscard badblocks tune2fs resize2fs fdisk cfdisk sfdisk gdisk sgdisk parted cryptsetup pvcreate";
+
+for (const name of DISKS.split(" ")) ROWS[name] = row("writes", "-t= -L= -b= -l,--list");
 for (const name of WORDS.split(" ")) if (!Object.hasOwn(ROWS, name)) ROWS[name] = none;

@@ -85,7 +85,8 @@ export class Recorder {
   }
 
   #add(effect: Effect): void {
-    const key = `${effect.op} ${effect.path} ${effect.uncertain} ${effect.implied}`;
+    const key =
+      `${effect.op} ${effect.path} ${effect.uncertain} ${effect.implied} ${effect.guessed}`;
     if (!this.#isNew(key)) return;
     if (this.found.effects.length < RUN_LIMITS.effects) this.found.effects.push(effect);
     else this.#doubt("it touches too many files to follow", show(effect.path));

@@ -24,10 +24,16 @@ export interface Row {
   code: string[];
   /** Options without which the operands are only read. */
   onlyWith: string[];
+  /** Options with which the files it is told to write are only read. */
+  looks: string[];
 }
 
 /** One row of the tables: what the operands are, the options as in `spec`. */
-export function row(operands: Operands, options = "", how: Partial<Row> = {}): Row {
-  const none = { reads: [], writes: [], deletes: [], code: [], onlyWith: [] };
-  return { ...none, ...how, operands, grammar: spec(options) };
+export function row(
+  operands: Operands,
+  options = "",
+  { single = false, ...how }: Partial<Row> & { single?: boolean } = {},
+): Row {
+  const none = { reads: [], writes: [], deletes: [], code: [], onlyWith: [], looks: [] };
+  return { ...none, ...how, operands, grammar: spec(options, { single }) };
 }

@@ -70,9 +70,13 @@ export function programOf(pattern: CommandPattern): string | null {
   return baseName(program.literal).toLowerCase();
 }
 
-/** The last name of a program's path. */
+/** The last name of a program's path, as a rule speaks of it: `git.exe` and `npm.cmd` are git and npm. */
 export function baseName(program: string): string {
-  return program.slice(program.lastIndexOf("/") + 1);
+  return lastName(program).replace(/\.(?:exe|cmd|bat)$/i, "");
+}
+
+function lastName(program: string): string {
+  return program.slice(Math.max(program.lastIndexOf("/"), program.lastIndexOf("\\")) + 1);
 }
 
 /** Whether the pattern describes the unit; `forbids` errs towards a match, an allow rule away from it. */
@@ -149,15 +153,28 @@ const SYSTEM = /^(\/usr(\/local)?)?\/s?bin\/[^/]+$|^\/opt\/homebrew\/bin\/[^/]+$
 
 function compareProgram(stage: Stage, program: string, forbids: boolean): Match {
   if (!forbids && !stage.whole && program.includes("/") && !SYSTEM.test(program)) return "no";
-  const name = stage.whole ? program : baseName(program);
-  if (stage.shell && SHELLS.has(name)) return "yes";
+  const name = stage.whole ? program : lastName(program);
+  if (stage.shell && (forbids ? PIPED_INTO : SHELLS).has(baseName(name))) return "yes";
   const exact = matchSegment(stage.program, name);
   if (exact !== "no" || isWild(program)) return exact === "yes" ? "yes" : "maybe";
-  return matchSegment(stage.program, name.toLowerCase()) === "no" ? "no" : "maybe";
+  const folded = [name.toLowerCase(), ...(forbids ? [baseName(name).toLowerCase()] : [])];
+  return folded.some((one) => matchSegment(stage.program, one) !== "no") ? "maybe" : "no";
 }
 
 /** Names of shells that read commands in the Bourne shell's language. */
 export const SHELLS = new Set(["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "yash"]);
+/** With these a rule such as `curl * | sh` means every shell that reads commands. */
+const PIPED_INTO = new Set([
+  ...SHELLS,
+  "fish",
+  "csh",
+  "tcsh",
+  "osh",
+  "nu",
+  "elvish",
+  "xonsh",
+  "pwsh",
+]);
 
 function compareForbidden(stage: Stage, read: Read): Match {
   const words = compareWords(stage, read);

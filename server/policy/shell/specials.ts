@@ -3,7 +3,8 @@ import type { Call, Handler, Runner } from "./call.ts";
 import { runAwk, runClient, runEditor, runSed } from "./editors.ts";
 import { runFd, runFind, runParallel, runXargs } from "./feeders.ts";
 import { runGit } from "./git.ts";
-import { runDeno } from "./inline_code.ts";
+import { runCmd, runCodeOf, runDeno, searchCode } from "./inline_code.ts";
+import { languageOf } from "./languages.ts";
 import { has, readOptions, spec, valuesOf } from "./options.ts";
 import { runShell } from "./scripts.ts";
 import { runRow } from "./program.ts";
@@ -15,12 +16,16 @@ import { runCrontab, runLater, runMake, runNodeManager } from "./tasks.ts";
 
 /** Settings of ssh that run a command here. */
 const SSH_COMMAND = /^\s*(?:Proxy|Local|Remote|KnownHosts)Command\s*[= ]\s*(?!none$)([\s\S]+)$/i;
+/** Settings of apt that run a command before or after its own work. */
+const APT_COMMAND = /^\s*[\w:-]*(?:Invoke|Pre-Install-Pkgs|Scripts?)[\w:-]*\s*=\s*([\s\S]+)$/i;
 
-function withSettings(handler: Handler): Handler {
+function withSettings(handler: Handler, command = SSH_COMMAND): Handler {
   return (argv, call, run) => {
     for (const [at, arg] of argv.entries()) {
-      const setting = argv[at - 1] === "-o" ? arg : /^-o(.+)/s.exec(arg)?.[1] ?? "";
-      const code = SSH_COMMAND.exec(setting)?.[1];
+      const setting = /^(-o|--option)$/.test(argv[at - 1] ?? "")
+        ? arg
+        : /^(?:-o|--option=)(.+)/s.exec(arg)?.[1] ?? "";
+      const code = command.exec(setting)?.[1];
       if (code !== undefined) run.code(code, { ...call, stdin: "", shell: call.shell.fork() });
     }
     return handler(argv, call, run);
@@ -38,9 +43,29 @@ const runPager: Handler = (argv, call, run) => {
   return copies(argv, call, run);
 };
 
-const sqlShell = runClient(/\\!\s*([^\n;]+)|^\s*\.(?:shell|system)\s+([^\n]+)/gm);
-const mysqlShell = runClient(/\\!\s*([^\n;]+)|(?:^|;)\s*system\s+([^\n]+)/gim);
-const gdbShell = runClient(/^\s*(?:shell|!|pipe\s+[^|]*\|)\s*([^\n]+)/gm);
+/** Our own: `--report junit=file`. */
+const runGate: Handler = (argv, call, run) => {
+  for (const [at, arg] of argv.entries()) {
+    const report = arg === "--report" ? argv[at + 1] : /^--report=(.*)$/s.exec(arg)?.[1];
+    const path = /^\w+=(.+)$/s.exec(report ?? "")?.[1];
+    if (path !== undefined) run.touch("write", path, call);
+  }
+  return copies(argv, call, run);
+};
+
+const psqlShell = runClient(
+  /\\!\s*([^\n;]+)|\bprogram\s+'([^']+)'|\\(?:o|g|gx|w|out)\s*\|\s*([^\n]+)/gim,
+  /\\(?:o|w|out)\s+([^\s|]+)/gm,
+);
+const sqliteShell = runClient(
+  /^\s*\.(?:shell|system)\s+([^\n]+)|^\s*\.(?:once|output|read|import)\s+["']?\|\s*([^\n"']+)/gm,
+  /^\s*\.(?:once|output|backup|save|clone|log)\s+(?:\w+\s+)?([^\s|]+)\s*$|\bvacuum\s+into\s+'([^']+)'/gim,
+);
+const mysqlShell = runClient(
+  /\\!\s*([^\n;]+)|(?:^|;)\s*(?:system|pager)\s+([^\n]+)/gim,
+  /\boutfile\s+'([^']+)'|(?:^|;)\s*tee\s+(\S+)/gim,
+);
+const gdbShell = runClient(/^\s*(?:platform\s+)?(?:shell|!|pipe\s+[^|]*\|)\s*([^\n]+)/gm);
 const editor = runEditor;
 
 /** Programs with a grammar of their own. */
@@ -56,6 +81,19 @@ export const SPECIALS: Record<string, Handler> = {
   rbash: runShell,
   yash: runShell,
   fish: runShell,
+  csh: runShell,
+  tcsh: runShell,
+  osh: runShell,
+  nu: runShell,
+  elvish: runShell,
+  xonsh: runShell,
+  cmd: runCmd,
+  gate: runGate,
+  "scenario-tool": runGate,
+  rails: runCodeOf("ruby", /^(runner|r)$/),
+  mix: runCodeOf("elixir", /^(run|eval|cmd)$/),
+  apt: withSettings(copies, APT_COMMAND),
+  "apt-get": withSettings(copies, APT_COMMAND),
   xargs: runXargs,
   gxargs: runXargs,
   ssh: withSettings((argv, call, run) => runWrapper(WRAPPERS.ssh!, argv.slice(1), call, run)),
@@ -92,11 +130,11 @@ export const SPECIALS: Record<string, Handler> = {
   vim: editor,
   nvim: editor,
   emacs: editor,
-  psql: sqlShell,
+  psql: psqlShell,
   mysql: mysqlShell,
   mariadb: mysqlShell,
-  sqlite3: sqlShell,
-  sqlite: sqlShell,
+  sqlite3: sqliteShell,
+  sqlite: sqliteShell,
   gdb: runDebugger,
   lldb: runDebugger,
   at: runLater,
@@ -114,6 +152,10 @@ export const SPECIALS: Record<string, Handler> = {
 
 /** `gdb --args program …`, and `shell` in what it is told. */
 function runDebugger(argv: readonly string[], call: Call, run: Runner): string {
+  for (const arg of argv) {
+    const code = /^\s*(?:python|py|script|pi)\s+([\s\S]+)$/.exec(arg)?.[1];
+    if (code !== undefined) searchCode(code, languageOf("python")!, call, run);
+  }
   const at = argv.findIndex((arg) => arg === "--args" || arg === "--");
   if (at > 0) run.command(argv.slice(at + 1), call);
   return gdbShell(argv, call, run);

@@ -24,6 +24,8 @@ export interface Effect {
   uncertain?: boolean;
   /** Not written by name: a folder's entry that follows from another effect. */
   implied?: boolean;
+  /** Only by the look of an argument: a rule that forbids it holds it, and no more. */
+  guessed?: boolean;
 }
 
 /** Why a command is held although no rule speaks of it. */

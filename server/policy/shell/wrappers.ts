@@ -109,7 +109,11 @@ export const WRAPPERS: Record<string, Wrapper> = {
     { shellWith: ["X"] },
   ),
   strace: trace,
-  ltrace: trace,
+  ltrace: wrapper(
+    "-o,--output= -e= -p= -s= -u= -a,--align= -A= -D,--debug= -F,--config= -l,--library= -n,--indent= " +
+      "-w,--where= -x= -b -c -C -f -h -i -L -r -S -t -T -V",
+    { writes: ["output"], passive },
+  ),
   dtruss: trace,
   gdb: wrapper("--args -ex= -x= -p= -q -batch", { code: [] }),
   valgrind: wrapper("--tool= --log-file= -q -v", { passive }),
@@ -177,6 +181,9 @@ export const WRAPPERS: Record<string, Wrapper> = {
   ),
   "start-server-and-test": wrapper("", { each: true }),
   sem: wrapper("-j= --id= --fg --bg --wait", { joined }),
+  rush: wrapper("-j,--jobs= -i,--infile= -d,--delimiter= -D= -n= -t= -v= -o= -r= -k -e -c", {
+    joined,
+  }),
   ssh: wrapper(
     "-B= -b= -c= -D= -E= -e= -F= -I= -i= -J= -L= -l= -m= -O= -o= -p= -Q= -R= -S= -W= -w= " +
       "-4 -6 -A -a -C -f -G -g -K -k -M -N -n -q -s -T -t -V -v -X -x -Y -y",
