@@ -2,8 +2,9 @@ import type { Action, ActionDetail } from "../server/actions/schema.ts";
 import { contentParts, diffParts, type Part } from "./action_diff.ts";
 import { conflictMark, conflictParts } from "./action_conflicts.ts";
 import type { Io } from "./io.ts";
-import { ago, paint, table } from "./output.ts";
+import { ago, columnWidths, paint, table } from "./output.ts";
 import { visibleLine, visibleText } from "./visible.ts";
+import { displayWidth, fit } from "./width.ts";
 
 /** What an action does, on one line that is safe to print. */
 export function summarize(
@@ -22,16 +23,42 @@ export function actionTable(
   actions: Action[],
   { now, said }: { now: number; said: ReadonlyMap<string, string> },
 ): string {
-  // A program that reads this gets it whole.
-  const width = Math.max(30, (io.stdout.columns ?? Infinity) - 90);
-  return table(actions.map((action) => [
-    action.id,
+  const columns = io.stdout.columns ?? Infinity;
+  const length = columns === Infinity ? FULL_ID : sharedLength(actions.map(({ id }) => id));
+  const heads = actions.map((action) => [
+    action.id.slice(0, length),
     ago(action.created_at, now).padStart(4),
-    standing(action),
-    visibleLine(action.agent).slice(0, 16),
-    visibleLine(action.tool).slice(0, 20),
-    shorten(said.get(action.id) ?? summarize(action), width) + conflictMark(action),
-  ]));
+    paintStanding(io, action),
+    fit(visibleLine(action.agent), 16),
+    fit(visibleLine(action.tool), 20),
+  ]);
+  const left = columns - columnWidths(heads).reduce((sum, width) => sum + width + 2, 0);
+  return table(actions.map((action, i) => {
+    const mark = conflictMark(action);
+    const what = said.get(action.id) ?? summarize(action);
+    return [...heads[i]!, fit(what, Math.max(LEAST, left - displayWidth(mark))) + mark];
+  }));
+}
+
+const FULL_ID = 36;
+/** The millisecond that an action was asked in: no other is typed by accident. */
+const SHORT_ID = 13;
+/** Less than this of what an action does says nothing: the line is rather broken. */
+const LEAST = 16;
+
+/** How much of the ids a person needs to type to mean one of them; a program gets them whole. */
+function sharedLength(ids: string[]): number {
+  for (let length = SHORT_ID; length < FULL_ID; length++) {
+    if (new Set(ids.map((id) => id.slice(0, length))).size === new Set(ids).size) return length;
+  }
+  return FULL_ID;
+}
+
+function paintStanding(io: Io, action: Action): string {
+  const word = standing(action);
+  if (action.status === "pending") return paint(io, "yellow", word);
+  const isBad = /^(?:blocked|rejected)$/.test(action.status) || action.execution === "failed";
+  return isBad ? paint(io, "red", word) : word;
 }
 
 /** Where an action stands, in a word: decided, and what came of it. */
@@ -51,6 +78,7 @@ export function actionCard(io: Io, action: ActionDetail, now: number): string {
     ["asked", when(action.created_at, now)],
     ["tool", action.tool],
     ["path", action.path],
+    ["to", targetOf(action)],
     ["command", action.command],
     ["in", action.cwd],
     ["undoes", action.rollback_of],
@@ -59,9 +87,9 @@ export function actionCard(io: Io, action: ActionDetail, now: number): string {
     ["rule", rule && `${rule.pattern}  (${rule.source} ${rule.list})`],
     ["instead", action.decision.alternative],
     ["risk", `${action.risk.level} ${action.risk.score}`],
-    ...action.risk.factors.map((f): [string, string] => ["", `${f.name}: ${f.why}`]),
+    ...action.risk.factors.map((f): [string, string] => ["", factor(f)]),
     ["undoable", undoable(action)],
-    ["expires", action.status === "pending" ? action.expires_at : null],
+    ["expires", action.status === "pending" ? whenDue(action.expires_at, now) : null],
     ["decided by", action.decided_by],
     ["decided", action.decided_at && when(action.decided_at, now)],
     ["reason", action.reason],
@@ -70,8 +98,23 @@ export function actionCard(io: Io, action: ActionDetail, now: number): string {
     ["digest", action.digest],
   ];
   const rows = facts.filter(([, value]) => value !== null)
-    .map(([name, value]) => [paint(io, "dim", name.padEnd(10)), visibleText(value!)]);
+    .map(([name, value]) => [paint(io, "dim", name.padEnd(10)), hanging(visibleText(value!))]);
   return [rows.map((row) => row.join("  ")).join("\n"), ...sections(io, action)].join("\n\n");
+}
+
+/** No line of a value can pass for a fact of its own. */
+function hanging(text: string): string {
+  return text.replaceAll("\n", `\n${" ".repeat(12)}`);
+}
+
+function factor({ weight, why, name }: ActionDetail["risk"]["factors"][number]): string {
+  return `${weight > 0 ? "+" : ""}${weight}`.padEnd(5) + (why || name);
+}
+
+/** Where a moved file goes. */
+function targetOf({ tool, path, changes }: ActionDetail): string | null {
+  if (tool !== "move_file") return null;
+  return changes.find((change) => change.path !== path)?.path ?? null;
 }
 
 /** An approved command is run by the agent's own process, once that asks for the answer. */
@@ -92,6 +135,12 @@ const RUNS_LATER = ", not run yet: the agent runs it when it comes for the answe
 
 function when(at: string, now: number): string {
   return `${at}  (${ago(at, now)} ago)`;
+}
+
+function whenDue(at: string | null, now: number): string | null {
+  if (at === null) return null;
+  // What is left of a time to come is how long ago now is, seen from there.
+  return `${at}  (in ${ago(new Date(now).toISOString(), Date.parse(at))})`;
 }
 
 function sections(io: Io, action: ActionDetail): string[] {
@@ -137,8 +186,4 @@ function proposedParts(io: Io, { proposed, after }: ActionDetail): Part[] {
     return diffParts(io, "what the reviewer changed", proposed.content, after.text);
   }
   return [{ title: "the agent had asked for", text: visibleText(asked) }];
-}
-
-function shorten(text: string, width: number): string {
-  return text.length <= width ? text : `${text.slice(0, width - 1)}…`;
 }

@@ -40,9 +40,17 @@ function acrossProjects({ format, ...query }: ExportFilters) {
 
 function visibly(): Transform {
   const decoder = new TextDecoder();
+  let held = "";
   return new Transform({
     transform(chunk, _encoding, done) {
-      done(null, visibleText(decoder.decode(chunk, { stream: true })));
+      const text = held + decoder.decode(chunk, { stream: true });
+      // A line of CSV ends in both: only a return that ends no line is to be seen.
+      held = text.endsWith("\r") ? "\r" : "";
+      const whole = held ? text.slice(0, -1) : text;
+      done(null, visibleText(whole.replaceAll("\r\n", "\n")));
+    },
+    flush(done) {
+      done(null, visibleText(held));
     },
   });
 }

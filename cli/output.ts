@@ -1,6 +1,7 @@
 import { styleText } from "node:util";
 import type { Io } from "./io.ts";
 import { visibleJson } from "./visible.ts";
+import { displayWidth } from "./width.ts";
 
 type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 
@@ -29,15 +30,21 @@ function wantsColour(io: Io): boolean {
   return io.stdout.isTTY === true && io.env.TERM !== "dumb";
 }
 
-/** Columns padded to the widest cell; the last column is left as long as it is. */
+/** Columns padded to the widest cell; no line ends in blanks. */
 export function table(rows: string[][]): string {
+  const widths = columnWidths(rows);
+  return rows.map((row) =>
+    row.map((cell, i) => cell + " ".repeat(widths[i]! - displayWidth(cell))).join("  ").trimEnd()
+  ).join("\n");
+}
+
+/** How wide each column of a table is. */
+export function columnWidths(rows: string[][]): number[] {
   const widths: number[] = [];
   for (const row of rows) {
-    row.forEach((cell, i) => widths[i] = Math.max(widths[i] ?? 0, cell.length));
+    row.forEach((cell, i) => widths[i] = Math.max(widths[i] ?? 0, displayWidth(cell)));
   }
-  return rows.map((row) =>
-    row.map((cell, i) => i === row.length - 1 ? cell : cell.padEnd(widths[i]!)).join("  ")
-  ).join("\n");
+  return widths;
 }
 
 /** `1 file`, `2 files`. */

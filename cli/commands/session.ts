@@ -4,10 +4,11 @@ import type { Session, SessionDiff, SessionRollbackResult } from "../../server/s
 import { openConnection, scopedClient } from "../connect.ts";
 import { examples } from "../help.ts";
 import type { Io } from "../io.ts";
-import { ago, paint, print, printJson, table } from "../output.ts";
+import { ago, count, paint, print, printJson, table } from "../output.ts";
 import { countBetween } from "../parsers.ts";
 import { chooseProject } from "../project.ts";
 import { visibleLine, visibleText } from "../visible.ts";
+import { fit } from "../width.ts";
 
 /** `gate session`: what one connection of an agent did, and its undoing as a whole. */
 export function createCommand(io: Io) {
@@ -88,9 +89,9 @@ function sessionTable(sessions: Session[]): string {
     session.id,
     ago(session.started_at, Date.now()).padStart(4),
     session.ended_at === null ? "open" : "ended",
-    visibleLine(session.agent).slice(0, 16),
-    visibleLine(session.host).slice(0, 16),
-    `${session.action_count} actions, ${session.pending_count} waiting`,
+    fit(visibleLine(session.agent), 16),
+    fit(visibleLine(session.host), 16),
+    `${count(session.action_count, "action")}, ${session.pending_count} waiting`,
     session.rollback_state === "none" ? "" : `rolled back: ${session.rollback_state}`,
   ]));
 }
@@ -110,7 +111,7 @@ function describeDiff({ files }: SessionDiff): string {
 function describeRollback(io: Io, { dry_run, actions, skipped }: SessionRollbackResult): string {
   const verb = dry_run ? "would be undone" : "undone";
   return [
-    `${paint(io, "green", "✓")} ${actions.length} actions ${verb}`,
+    `${paint(io, "green", "✓")} ${count(actions.length, "action")} ${verb}`,
     ...actions.map(({ action_id, outcome, changes }) =>
       `  ${action_id}  ${outcome.replaceAll("_", " ")}  ${
         changes.map(({ path }) => visibleLine(path)).join(", ")

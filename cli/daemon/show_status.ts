@@ -1,15 +1,16 @@
 import type { DaemonStatus } from "../../server/global/schema.ts";
 import type { Io } from "../io.ts";
-import { paint, print, table } from "../output.ts";
+import { ago, paint, print, table } from "../output.ts";
 import { visibleLine } from "../visible.ts";
 
 /** Prints how the daemon is and which projects it serves. */
 export function showDaemonStatus(io: Io, status: DaemonStatus): void {
+  const now = Date.now();
   const health = status.healthy ? paint(io, "green", "healthy") : paint(io, "red", "not healthy");
   print(
     io,
     `gate ${status.version} runs, ${health}: pid ${status.pid}, port ${status.port}, ` +
-      `since ${status.started_at}`,
+      `for ${ago(status.started_at, now)}`,
   );
   for (const problem of status.problems) print(io, paint(io, "red", `! ${visibleLine(problem)}`));
   if (status.projects.length === 0) {
@@ -24,7 +25,7 @@ export function showDaemonStatus(io: Io, status: DaemonStatus): void {
       ...status.projects.map((project) => [
         visibleLine(project.id),
         String(project.pending_count),
-        project.last_activity_at ?? "-",
+        project.last_activity_at ? `${ago(project.last_activity_at, now)} ago` : "-",
         project.roots.map(visibleLine).join(", ") + (project.reachable ? "" : " (not reachable)"),
       ]),
     ]),

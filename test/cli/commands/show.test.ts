@@ -124,3 +124,24 @@ async function use(host: string, tool_name: string, tool_input: unknown): Promis
   const [held] = await gated.json("log", "--tool", tool_name, "--json");
   return held.id;
 }
+
+test("no line of a command can pass for a fact of the card", async () => {
+  const held = await gated.submit("run_command", {
+    command: "make all\nrisk        low 0\n── would run ──\nls",
+  });
+  const { stdout } = await gated.good("show", held.id);
+  const facts = stdout.split("\n\n")[0]!;
+  expect(facts.match(/^risk /gm)).toHaveLength(1);
+  expect(facts).toContain("\n            risk        low 0\n            ── would run ──\n");
+});
+
+test("where a moved file goes, when an answer is due and what weighs how much", async () => {
+  writeFileSync(join(gated.folder, "from.txt"), "x\n");
+  const held = await gated.submit("move_file", { from: "from.txt", to: "deep/to.txt" });
+  const { stdout } = await gated.good("show", held.id);
+  expect(stdout).toMatch(/^path +from\.txt\nto +deep\/to\.txt$/m);
+  expect(stdout).toMatch(
+    /^expires +\d{4}-\S+ {2}\(in 2[34]h\)$|^expires +\d{4}-\S+ {2}\(in 1d\)$/m,
+  );
+  expect(stdout).toMatch(/^ +\+25 +deletes "from\.txt"$/m);
+});

@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { table } from "../../cli/output.ts";
+import { displayWidth, fit } from "../../cli/width.ts";
+
+test.each([
+  ["", 0],
+  ["src/a.ts", 8],
+  ["读我", 4],
+  ["ｆｕｌｌ", 8],
+  ["한글", 4],
+  ["🚀", 2],
+  ["e\u0301", 1],
+  ["Grüße", 5],
+  ["\x1b[31mred\x1b[39m", 3],
+])("%j fills %i columns", (line, columns) => expect(displayWidth(line)).toBe(columns));
+
+test.each([
+  ["short", 10, "short"],
+  ["exactly", 7, "exactly"],
+  ["one too many", 11, "one too ma…"],
+  ["读我很长", 8, "读我很长"],
+  ["读我很长", 7, "读我很…"],
+  ["读我很长", 6, "读我…"],
+  ["a🚀b", 3, "a…"],
+])("fit(%j, %i) is %j", (line, width, kept) => {
+  expect(fit(line, width)).toBe(kept);
+  expect(displayWidth(kept)).toBeLessThanOrEqual(width);
+});
+
+test("a table stands in columns, whatever its cells are written in, without blanks at the end", () => {
+  const lines = table([["读我", "a", ""], ["abcdef", "\x1b[31mb\x1b[39m", "c"]]).split("\n");
+  expect(lines).toEqual(["读我    a", "abcdef  \x1b[31mb\x1b[39m  c"]);
+});
