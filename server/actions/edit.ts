@@ -38,7 +38,8 @@ async function approveOnBase(
   caller: Caller,
 ): Promise<ActionRow> {
   const { content, encoding, command, base_sha256 = null } = input;
-  if (content === undefined || command !== undefined) {
+  const isText = row.tool === "write_file" || row.tool === "edit_file";
+  if (!isText || content === undefined || command !== undefined) {
     throw new GateError("invalid", `Cannot edit a ${row.tool} on another base without "content"`);
   }
   const rebased = await onSeenBase(road.services, row, base_sha256);

@@ -4,14 +4,14 @@ import { type FileImage, readImage } from "../runtime/file_image.ts";
 import { shownText, textOf } from "./contents.ts";
 import { approveDraft } from "./approve_draft.ts";
 import { loadPending } from "./decide.ts";
-import { type After, draftOf, MAX_IN_MEMORY, newState } from "./draft.ts";
+import { type After, draftOf, drawUp, MAX_IN_MEMORY, newState } from "./draft.ts";
 import { editText } from "./edit_text.ts";
 import type { Road } from "./enter.ts";
 import type { EditFileInput } from "./inputs/schema.ts";
 import { mergeTexts, unifiedDiff } from "./merge.ts";
 import type { PlannedChange } from "./plan.ts";
 import { judge } from "./judge.ts";
-import { checkTargets, type Look } from "./recheck.ts";
+import { checkPlaces, checkTargets, type Look } from "./recheck.ts";
 import { notPossible, requireReviewer } from "./record.ts";
 import type { ActionDetail, ApproveInput } from "./schema.ts";
 import type { ActionServices } from "./services.ts";
@@ -21,10 +21,15 @@ import type { ActionRow } from "./store.ts";
 export interface Rebased {
   change: PlannedChange;
   now: FileImage | null;
+  /** Null where nobody can say what would be done, and a person has to. */
   how: "reapplied" | "merged" | null;
-  /** What would be written; null where nobody can say, and a person has to. */
+  /** What would be written; null where nothing is. */
   after: After | null;
 }
+
+const WRITES = new Set(["write_file", "edit_file"]);
+/** What they do is said by names alone, whatever stands there. */
+const BY_NAME = new Set(["delete_file", "move_file"]);
 
 /** What became of the ground of a held change of a file; null where it is as it was. */
 export async function rebase(
@@ -32,11 +37,13 @@ export async function rebase(
   row: ActionRow,
   look: Look = readImage,
 ): Promise<Rebased | null> {
-  const [change] = row.plan?.changes ?? [];
-  const isText = row.tool === "write_file" || row.tool === "edit_file";
-  if (row.status !== "pending" || !change || !isText || row.plan?.native) return null;
+  // Of a move, what is moved.
+  const change = row.plan?.changes.at(-1);
+  const isKnown = WRITES.has(row.tool) || BY_NAME.has(row.tool);
+  if (row.status !== "pending" || !change || !isKnown || row.plan?.native) return null;
   const now = await look(change.path, MAX_IN_MEMORY).catch(() => undefined);
   if (now === undefined || (now?.sha256 ?? null) === (change.before?.sha256 ?? null)) return null;
+  if (BY_NAME.has(row.tool)) return { change, now, how: now && "reapplied", after: null };
   const text = now?.content ? textOf(now.content) : null;
   const found = text === null ? null : await onTopOf(services, row, change, text);
   if (found === null) return { change, now, how: null, after: null };
@@ -80,14 +87,21 @@ export async function describeBase(
     was_sha256: before?.sha256 ?? null,
     now_sha256: now?.sha256 ?? null,
     diff: was === null || is === null ? null : unifiedDiff(shown, was, is),
-    rebased: how && after && next !== null && is !== null
-      ? { how, sha256: after.state.sha256, text: next, diff: unifiedDiff(shown, is, next) }
-      : null,
-    next: how
-      ? "Approve it on what stands there now (gate approve --rebase), or reject it"
-      : "It does not fit what stands there now: approve an edited version in gate " +
-        "dashboard, or reject it and let the agent try again",
+    rebased: how && {
+      how,
+      sha256: after?.state.sha256 ?? null,
+      text: next,
+      diff: next === null || is === null ? null : unifiedDiff(shown, is, next),
+    },
+    next: nextOf(row, rebased),
   };
+}
+
+function nextOf({ tool }: ActionRow, { how }: Rebased): string {
+  if (how) return "Approve it on what stands there now (gate approve --rebase), or reject it";
+  if (BY_NAME.has(tool)) return "Its file is gone: reject it and let the agent try again";
+  return "It does not fit what stands there now: approve an edited version in gate " +
+    "dashboard, or reject it and let the agent try again";
 }
 
 /** Approves a held change on top of what stands in the file now, which the reviewer has seen. */
@@ -100,13 +114,32 @@ export async function approveRebased(
   requireReviewer(caller, "approve");
   const row = await loadPending(road, id, "approve", input.expected_digest);
   const rebased = await onSeenBase(road.services, row, input.base_sha256);
-  if (rebased.after === null) {
-    const why = "it does not fit what stands in the file now; " +
-      "use approve-with-edit (Edit in gate dashboard), " +
-      "or reject it";
-    throw notPossible(row, "approve", why);
+  if (BY_NAME.has(row.tool)) return await approveAgain(road, row, input, caller);
+  if (rebased.after) {
+    return await approveOn(road, row, { rebased, after: rebased.after, input, caller });
   }
-  return await approveOn(road, row, { rebased, after: rebased.after, input, caller });
+  const why = "it does not fit what stands in the file now; " +
+    "use approve-with-edit (Edit in gate dashboard), or reject it";
+  throw notPossible(row, "approve", why);
+}
+
+/** The same, asked of what stands there now. @throws GateError where that cannot be done at all */
+async function approveAgain(
+  road: Road,
+  row: ActionRow,
+  input: ApproveInput & { base_sha256: string | null },
+  caller: Caller,
+): Promise<ActionRow> {
+  checkTargets(row.plan!);
+  await checkPlaces(row.plan!);
+  const judgement = await judge(road.services, row.plan!);
+  const { analysis, limits } = judgement;
+  const asked = { asked: row.plan!, content: null, analysis, limits };
+  const draft = await drawUp(road.services, row.root, asked);
+  if (draft.plan.changes.at(-1)?.before?.sha256 !== input.base_sha256) {
+    throw changedAgain(row, input);
+  }
+  return await approveDraft(road, row, { draft, judgement, input, caller });
 }
 
 /** Approves this content in place of a held one, on top of what stands in the file now. */
@@ -137,10 +170,25 @@ export async function onSeenBase(
   const rebased = await rebase(services, row);
   if (rebased && (rebased.now?.sha256 ?? null) === seen) return rebased;
   const now = rebased ? rebased.now?.sha256 ?? null : row.before_sha256;
-  const why = rebased
-    ? "its file has changed once more since it was looked at"
-    : "what it was asked on stands there unchanged, so there is nothing to approve it on";
-  throw new GateError("conflict", `Cannot approve action "${row.id}": ${why}; look at it again`, {
-    fields: { current_status: row.status, expected_sha256: seen, now_sha256: now },
+  throw rebased
+    ? changedAgain(row, { base_sha256: seen }, now)
+    : refused(row, UNCHANGED, { expected_sha256: seen, now_sha256: now });
+}
+
+const UNCHANGED =
+  "what it was asked on stands there unchanged, so there is nothing to approve it on";
+
+function changedAgain(
+  row: ActionRow,
+  { base_sha256 }: { base_sha256: string | null },
+  now?: string | null,
+) {
+  const why = "its file has changed once more since it was looked at";
+  return refused(row, why, { expected_sha256: base_sha256, now_sha256: now });
+}
+
+function refused(row: ActionRow, why: string, fields: Record<string, unknown>): GateError {
+  return new GateError("conflict", `Cannot approve action "${row.id}": ${why}; look at it again`, {
+    fields: { current_status: row.status, ...fields },
   });
 }

@@ -33,7 +33,8 @@ export async function obstacleTo(
   if (row.status !== "pending") return null;
   const look: Look = (path, keep) => services.seen.look(path, keep);
   try {
-    await (has_base ? checkAround(services, row, look) : recheck(services, row, look));
+    if (has_base) await checkPlaces(await checkAround(services, row, look), look);
+    else await recheck(services, row, look);
     return null;
   } catch (error) {
     if (error instanceof GateError) return error.message;
@@ -54,6 +55,21 @@ async function checkAround(
   await checkPolicy(services, row, plan);
   for (const script of plan.scripts) await checkBase(script.path, script.path, script, look);
   return plan;
+}
+
+/**
+ * Whatever a file has become, it can only be deleted or moved while it is there, and only to where
+ * nothing else is. @throws GateError `conflict`
+ */
+export async function checkPlaces({ changes }: Plan, look: Look = readImage): Promise<void> {
+  const last = changes.at(-1);
+  if (last?.after === null && await look(last.path, 0).catch(() => null) === null) {
+    throw changed(`"${last.shown}" is gone by now`);
+  }
+  for (const { path, shown } of changes.slice(0, -1)) {
+    const found = await look(path, 0).catch(() => undefined);
+    if (found !== null) throw changed(`something stands at "${shown}" by now`);
+  }
 }
 
 /** @throws GateError `conflict` where a name leads elsewhere by now */
@@ -105,7 +121,7 @@ async function checkBase(
   }, LOOK_AGAIN);
 }
 
-const LOOK_AGAIN = "look at it again: a held write can be approved on what stands there now " +
+const LOOK_AGAIN = "look at it again: what is held can be approved on what stands there now " +
   "(base_sha256, gate approve --rebase), or reject it and let the agent try again";
 
 function changed(

@@ -238,12 +238,13 @@ export const ActionDetail = Action.extend({
     diff: z.string().nullable().describe("what has happened to the file since, unified"),
     rebased: z.object({
       how: z.enum(["reapplied", "merged"]),
-      sha256: z.string(),
-      text: z.string(),
+      sha256: z.string().nullable(),
+      text: z.string().nullable(),
       diff: z.string().nullable(),
-    }).nullable().describe("what would be written on top of that; null where nobody can say"),
+    }).nullable()
+      .describe("what would be written on top of that, if anything; null where nobody can say"),
     next: z.string(),
-  }).nullable().describe("of a held write whose file is no longer what it was asked on"),
+  }).nullable().describe("of what is held, whose file is no longer what it was asked on"),
   obstacle: z.string().nullable()
     .describe("of what is held: why every approval would be refused; null where none stands"),
   input: z.record(z.string(), z.unknown()).nullable()

@@ -81,6 +81,13 @@ function Other({ conflict }: { conflict: Shown }) {
   );
 }
 
+function wayOn({ rebased }: NonNullable<ActionDetail["base"]>): string {
+  if (!rebased) return "The change does not fit what stands there now: edit it, or reject it.";
+  return rebased.text === null
+    ? "Approving does the same with what stands there now."
+    : "Approving writes the change on top of what stands there now, as below.";
+}
+
 /** The file is no longer what a held write was asked on: what happened, and what would be written. */
 export function ChangedBase({ base }: { base: NonNullable<ActionDetail["base"]> }) {
   const { diff, rebased } = base;
@@ -88,9 +95,7 @@ export function ChangedBase({ base }: { base: NonNullable<ActionDetail["base"]> 
     <div class="notice tone-warn base">
       <Icon name="alert" />
       <div>
-        <strong>The file has changed since this was asked.</strong> {rebased
-          ? "Approving writes the change on top of what stands there now, as below."
-          : "The change does not fit what stands there now: edit it, or reject it."}
+        <strong>The file has changed since this was asked.</strong> {wayOn(base)}
         {diff !== null && (
           <details>
             <summary>What has changed in the file since</summary>

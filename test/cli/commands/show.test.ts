@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type GatedProject, openGatedProject } from "../gated_project.ts";
@@ -94,9 +94,11 @@ test("of what can only be rejected nothing else is proposed", async () => {
     (await gated.good("show", id)).stderr.replaceAll(id, "ID").trim().split("\n  ");
   const reject = "gate reject ID --reason '…'";
   expect(await ways(edited)).toEqual(["gate approve ID --rebase", reject]);
+  expect(await ways(removed)).toEqual(["gate approve ID --rebase", reject]);
+  rmSync(path);
   expect(await ways(removed)).toEqual([reject]);
   expect((await gated.good("show", removed.id)).stdout)
-    .toMatch(/── an approval would be refused ─*\nCannot carry the action out: "only.txt" has/);
+    .toMatch(/── an approval would be refused ─*\nCannot carry the action out: "only.txt" is gone/);
   writeFileSync(path, "eins\n");
   expect(await ways(write)).toEqual(["gate dashboard", reject]);
   for (const { id } of [write, edited, removed]) await gated.good("reject", id, "--reason", "no");

@@ -1,3 +1,5 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openSessions } from "../sessions/harness.ts";
 
@@ -183,6 +185,69 @@ describe("a held write whose file has changed since", () => {
       expect(read("held/a.txt")).toBe("by hand\n");
     },
   );
+
+  test.each([
+    ["delete_file", { path: "held/a.txt" }, null],
+    ["move_file", { from: "held/a.txt", to: "held/b.txt" }, "held/b.txt"],
+  ])(
+    "%s: does the same with what stands there now, once that was seen",
+    async (tool, input, to) => {
+      const { gate, ask, codex, submit, detail, read } = await openTwo();
+      gate.write("held/a.txt", LINES);
+      const action = await submit(codex, tool, input);
+      const approve = (body: Record<string, unknown>, verb = "approve") =>
+        ask("POST", `/api/actions/${action.id}/${verb}`, body);
+      const changed = LINES.replace("six", "SIX");
+      gate.write("held/a.txt", changed);
+      const { base, obstacle } = await detail(action.id);
+      expect([base.diff, obstacle]).toEqual([expect.stringContaining("-six\n+SIX"), null]);
+      expect(base).toMatchObject({
+        rebased: { how: "reapplied", text: null, diff: null },
+        next: expect.stringContaining("--rebase"),
+      });
+      expect((await approve({})).body.detail).toContain("--rebase");
+      expect((await approve({ base_sha256: "0".repeat(64) })).status).toBe(409);
+      const edit = { base_sha256: base.now_sha256, content: "x" };
+      expect((await approve(edit, "approve-with-edit")).status).toBe(400);
+      expect(read("held/a.txt")).toBe(changed);
+      const done = await approve({ base_sha256: base.now_sha256 });
+      expect(done).toMatchObject({ status: 200, body: { execution: "succeeded" } });
+      expect(read("held/a.txt")).toBeNull();
+      if (to) expect(read(to)).toBe(changed);
+      expect((await ask("POST", `/api/actions/${action.id}/rollback`, {})).status).toBe(200);
+      expect([read("held/a.txt"), read("held/b.txt")]).toEqual([changed, null]);
+    },
+  );
+
+  test.each([
+    ["delete_file", { path: "held/a.txt" }],
+    ["move_file", { from: "held/a.txt", to: "held/b.txt" }],
+  ])("%s: of a file that is gone can only be rejected", async (tool, input) => {
+    const { gate, ask, codex, submit, detail } = await openTwo();
+    gate.write("held/a.txt", LINES);
+    const action = await submit(codex, tool, input);
+    rmSync(join(gate.root, "held/a.txt"));
+    const { base } = await detail(action.id);
+    expect(base).toMatchObject({ now_sha256: null, rebased: null });
+    expect(base.next).toContain("reject it");
+    const refused = await ask("POST", `/api/actions/${action.id}/approve`, { base_sha256: null });
+    expect(refused).toMatchObject({ status: 409, body: { code: "conflict" } });
+    expect(refused.body.detail).toContain("gone");
+  });
+
+  test("move_file: to where something has come to stand is refused", async () => {
+    const { gate, ask, codex, submit, detail, read } = await openTwo();
+    gate.write("held/a.txt", LINES);
+    const { id } = await submit(codex, "move_file", { from: "held/a.txt", to: "held/b.txt" });
+    gate.write("held/a.txt", "other\n");
+    gate.write("held/b.txt", "in the way\n");
+    const { base, obstacle } = await detail(id);
+    expect(obstacle).toContain('something stands at "held/b.txt"');
+    const on = { base_sha256: base.now_sha256 };
+    const refused = await ask("POST", `/api/actions/${id}/approve`, on);
+    expect([refused.status, refused.body.detail]).toEqual([409, expect.stringContaining("stands")]);
+    expect([read("held/a.txt"), read("held/b.txt")]).toEqual(["other\n", "in the way\n"]);
+  });
 
   test("that policy blocks by now stays blocked", async () => {
     const { gate, look, approve, read } = await held("edit_file", EDIT);
