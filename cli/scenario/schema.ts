@@ -65,7 +65,7 @@ export const Exec = z.looseObject({
   command: z.array(z.string()).optional(),
   expected_exit: z.number().int().min(0).max(255).optional(),
   expected_end: z.enum(["refused", "orderly"]).optional()
-    .describe("where the code is not known: any error code, or any end but a crash"),
+    .describe("where the code is not known: any error code (of HTTP: any 4xx), or no crash"),
 }).superRefine(needsItsMode).superRefine(needsUniq);
 export type Exec = z.infer<typeof Exec>;
 

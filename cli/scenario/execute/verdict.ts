@@ -27,6 +27,7 @@ function judgeStatus(exec: Exec, exchange: HttpExchange): Verdict {
   const status = exchange.status!;
   const expected = exec.expected_status || 0;
   if (expected === 0) {
+    if (exec.expected_end === "refused") return judgeRefusal(exec, status);
     return status >= 500
       ? failed(`Answered ${status}: the server failed`)
       : passed(`Answered ${status}`);
@@ -35,7 +36,30 @@ function judgeStatus(exec: Exec, exchange: HttpExchange): Verdict {
   const missing = missingFor(exec, status);
   return missing === null
     ? failed(`Answered ${status} instead of ${expected}`)
-    : { status: "inconclusive", reason: `Answered ${status} before it came to that: ${missing}` };
+    : { status: "inconclusive", reason: beforeThat(status, missing) };
+}
+
+/** Answers that come from before the request was looked at. */
+const UNREAD: Record<number, string> = {
+  404: "nothing is served there",
+  405: "nothing is served there by this verb",
+  429: "too many requests were sent",
+};
+
+/** Services differ in which 4xx they choose; what is wrong is to accept, or to fall over. */
+function judgeRefusal(exec: Exec, status: number): Verdict {
+  const missing = missingFor(exec, status) ?? UNREAD[status];
+  if (missing !== undefined) {
+    return { status: "inconclusive", reason: beforeThat(status, missing) };
+  }
+  if (status >= 500) return failed(`Answered ${status}: the server failed`);
+  return status >= 400
+    ? passed(`Refused with ${status}`)
+    : failed(`Answered ${status} instead of refusing it`);
+}
+
+function beforeThat(status: number, missing: string): string {
+  return `Answered ${status} before it came to that: ${missing}`;
 }
 
 /** What the scenario took for granted and the target did not have. */

@@ -53,6 +53,8 @@ export interface Story {
     body?: string | null;
   };
   expected_status?: number;
+  /** A correct service refuses it, with whatever 4xx. */
+  refused?: boolean;
   concurrency?: number;
   /** Sent without the credentials of the run. */
   anonymous?: boolean;
@@ -64,6 +66,7 @@ export interface Story {
 export function draft(operation: Operation, story: Story): Draft {
   const exec: Exec = { mode: "http", ...requestOf(operation, story) };
   if (story.expected_status) exec.expected_status = story.expected_status;
+  else if (story.refused) exec.expected_end = "refused";
   if (story.concurrency) exec.concurrency = story.concurrency;
   if (story.anonymous) exec.anonymous = true;
   const presumes = presumptions(operation, story);
@@ -92,12 +95,11 @@ export function documented(operation: Operation, ...statuses: number[]): number 
 }
 
 /**
- * The status that refuses bad input, where the document names exactly one: with two of them a
- * correct service may answer either.
+ * True where the document itself says that bad input is refused. Which status refuses it is not
+ * bound by that: of a service that names only 422 most answer broken JSON with 400.
  */
-export function refusal(operation: Operation): number | undefined {
-  const named = [400, 422].filter((status) => operation.statuses.includes(status));
-  return named.length === 1 ? named[0] : undefined;
+export function refuses({ statuses }: Operation): boolean {
+  return statuses.includes(400) || statuses.includes(422);
 }
 
 /** `GET /pets/{petId}`, as titles and steps say it. */
@@ -111,10 +113,10 @@ export function changes({ method }: Operation): boolean {
 }
 
 /** What has to be there for the request to come as far as its story. */
-function presumptions(operation: Operation, { anonymous, expected_status }: Story) {
+function presumptions(operation: Operation, { anonymous, expected_status, refused }: Story) {
   const login = operation.security.length > 0 && !anonymous;
-  const record = operation.path.includes("{") && expected_status !== undefined &&
-    expected_status !== 404 && !anonymous;
+  const isBound = refused === true || expected_status !== undefined && expected_status !== 404;
+  const record = operation.path.includes("{") && isBound && !anonymous;
   return [...(login ? ["login" as const] : []), ...(record ? ["record" as const] : [])];
 }
 

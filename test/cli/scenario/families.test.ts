@@ -73,6 +73,27 @@ const har = {
   },
 };
 
+const documenting = (...statuses: number[]) => ({
+  openapi: "3.1.0",
+  paths: { "/texts": { post: { requestBody, ...answers(201, ...statuses) } } },
+});
+
+describe("broken input is refused with a 4xx of the service's choice", () => {
+  test.each<[string, number[], number, string]>([
+    ["the documented one", [422], 422, "passed"],
+    ["another one than the document names", [422], 400, "passed"],
+    ["one of two", [400, 422], 400, "passed"],
+    ["it is taken", [422], 201, "failed"],
+    ["it is taken, where two are documented", [400, 422], 201, "failed"],
+    ["it is taken, where no refusal is documented", [], 201, "passed"],
+    ["it crashes", [422], 500, "failed"],
+  ])("%s", async (_name, documented, status, expected) => {
+    for (const family of ["body_malformed", "body_empty", "field_missing", "field_type"]) {
+      expect(await verdict(documenting(...documented), family, () => status)).toBe(expected);
+    }
+  });
+});
+
 describe("families of several requests", () => {
   test.each<[string, object, string, Respond, string]>([
     ["administrators only", admin, "admin_only", () => 403, "passed"],

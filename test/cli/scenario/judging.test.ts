@@ -66,6 +66,31 @@ describe("what a scenario takes for granted", () => {
   });
 });
 
+describe("a refusal may have any 4xx", () => {
+  test.each([
+    [[], 400, "passed"],
+    [[], 422, "passed"],
+    [[], 409, "passed"],
+    [[], 403, "passed"],
+    [["login"], 403, "inconclusive"],
+    [["record"], 404, "inconclusive"],
+    [[], 404, "inconclusive"],
+    [[], 405, "inconclusive"],
+    [[], 429, "inconclusive"],
+    [[], 200, "failed"],
+    [[], 302, "failed"],
+    [["login", "record"], 500, "failed"],
+  ])("%j, answered %i: %s", async (presumes, status, verdict) => {
+    const { url } = await serve((_request, response) => {
+      response.statusCode = status;
+      response.end();
+    });
+    const list = execs(get("/", { presumes, expected_end: "refused" }));
+    const { executions } = await runJson(list, "--target", url);
+    expect(executions[0].status).toBe(verdict);
+  });
+});
+
 describe("identities", () => {
   const who = () =>
     serve((request, response) => {

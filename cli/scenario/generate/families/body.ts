@@ -1,5 +1,5 @@
 import { documented, type Draft, draft, type Family } from "../family.ts";
-import { nameOf, refusal, type Story } from "../family.ts";
+import { nameOf, refuses, type Story } from "../family.ts";
 import { encodeBody, isJson, objectSample, type Operation } from "../operation.ts";
 import { typeOf } from "../sample.ts";
 
@@ -147,7 +147,7 @@ export function bodyDraft(operation: Operation, family: string, told: BodyStory)
     family,
     steps: [`Prepare ${nameOf(operation)}`, step],
     request: { body, headers },
-    expected_status: refuse ? refusal(operation) : documented(operation, ...refused_with),
+    refused: refuse ? refuses(operation) : documented(operation, ...refused_with) !== undefined,
     // Whatever a handler throws at, its own error must not reach whoever sent it.
     forbidden: { traces: true },
   });

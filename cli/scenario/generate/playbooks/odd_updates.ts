@@ -37,7 +37,7 @@ export function oddUpdates(operations: Operation[], drafts: readonly Draft[]): D
 const ODD = /^(field_|body_(malformed|empty|null|array|number|string|content_type|charset))/;
 
 function stepOf({ parameter }: Resource, { title, exec, operation }: Draft): PlaybookStep {
-  const { method = "", headers, body, expected_status, forbidden } = exec!;
+  const { method = "", headers, body, expected_end, forbidden } = exec!;
   return {
     name: title,
     method,
@@ -45,6 +45,6 @@ function stepOf({ parameter }: Resource, { title, exec, operation }: Draft): Pla
     headers,
     body,
     forbidden,
-    ...(expected_status ? { expect: [expected_status] } : {}),
+    ...(expected_end === "refused" ? { expect: ["4xx" as const] } : {}),
   };
 }
