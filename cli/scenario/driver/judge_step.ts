@@ -42,7 +42,11 @@ export function judgeVolley(step: PlaybookStep, entry: LedgerEntry): Verdict | n
   const statuses = entry.statuses!;
   const winners = statuses.filter((status) => status !== null && status >= 200 && status < 300);
   const what = `"${step.name}" (${entry.id})`;
-  if (winners.length > 1) return failed(`${what}: ${winners.length} of ${step.race} requests won`);
+  const answers = entry.race?.winning_answers ?? 0;
+  if (step.same_answer ? answers > 1 : winners.length > 1) {
+    const how = step.same_answer ? `, with ${answers} different answers` : "";
+    return failed(`${what}: ${winners.length} of ${step.race} requests won${how}`);
+  }
   const crash = statuses.find((status) => status !== null && status >= 500);
   if (crash) return failed(`${what} made the server fail with ${crash}`);
   return entry.error === null ? null : answer(step, `${what}: ${entry.error}`);

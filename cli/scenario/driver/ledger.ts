@@ -15,7 +15,10 @@ export interface LedgerEntry {
   /** The statuses of a volley, in place of one status. */
   statuses: (number | null)[] | null;
   /** How simultaneous a volley was. */
-  race?: Pick<Race, "strategy" | "spread_us" | "overlap" | "in_flight" | "notes">;
+  race?: Pick<Race, "strategy" | "spread_us" | "overlap" | "in_flight" | "notes"> & {
+    /** How many different answers those that won were given. */
+    winning_answers: number;
+  };
   body: string;
   error: string | null;
   duration_ms: number;
@@ -71,7 +74,10 @@ export class RequestLedger {
     const race = await raceRequests(this.#options.target, ready, count, this.#options);
     const { strategy, spread_us, overlap, in_flight, notes } = race;
     return this.#record(ready, as, {
-      race: { strategy, spread_us, overlap, in_flight, notes },
+      race: {
+        ...{ strategy, spread_us, overlap, in_flight, notes },
+        winning_answers: winningAnswers(race),
+      },
       status: null,
       statuses: race.shots.map(({ status }) => status),
       body: "",
@@ -117,4 +123,9 @@ export class RequestLedger {
     this.entries.push(entry);
     return entry;
   }
+}
+
+function winningAnswers({ shots }: Race): number {
+  const winners = shots.filter(({ status }) => status !== null && status >= 200 && status < 300);
+  return new Set(winners.map(({ fingerprint }) => fingerprint)).size;
 }

@@ -17,6 +17,8 @@ export const PlaybookStep = z.looseObject({
   body: z.string().optional(),
   /** Must hold for the rest to mean anything: otherwise the playbook is inconclusive. */
   setup: z.boolean().optional(),
+  /** Where it cannot be set up, the playbook ends there, and what was seen before it counts. */
+  optional: z.boolean().optional(),
   /** Values for later steps, each from `header:<name>`, `body:<pointer>` or `text:<pointer>`. */
   save: z.record(z.string(), z.string()).optional(),
   expect: z.array(Expected).optional(),
@@ -36,6 +38,8 @@ export const PlaybookStep = z.looseObject({
   records: z.number().int().min(1).optional(),
   /** Volley of so many identical requests, of which at most one may win. */
   race: z.number().int().min(2).max(50).optional(),
+  /** In place of that: all of those that win must be answered alike. */
+  same_answer: z.boolean().optional(),
 });
 export type PlaybookStep = z.infer<typeof PlaybookStep>;
 

@@ -64,8 +64,8 @@ export function endsLogin({ method, path, security }: Operation): boolean {
   return method === "DELETE" ? OWN_LOGIN.test(path) : method === "POST" && LOGOUT.test(path);
 }
 
-/** The request that an operation's own samples make, path parameters filled in. */
-export function sampleRequest(operation: Operation): {
+/** The request that an operation's own samples make, path parameters filled in or `replaced`. */
+export function sampleRequest(operation: Operation, replaced: Record<string, string> = {}): {
   method: string;
   path: string;
   headers: Record<string, string>;
@@ -80,7 +80,7 @@ export function sampleRequest(operation: Operation): {
       headers[parameter.name] = plain(parameter.sample);
     }
   }
-  const path = fillPath(operation) + (query.length > 0 ? `?${query.join("&")}` : "");
+  const path = fillPath(operation, replaced) + (query.length > 0 ? `?${query.join("&")}` : "");
   if (!operation.body) return { method: operation.method, path, headers };
   headers["Content-Type"] = operation.body.content_type;
   return { method: operation.method, path, headers, body: encodeBody(operation.body) };

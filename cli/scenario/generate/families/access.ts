@@ -31,7 +31,7 @@ export const ACCESS: Family[] = [
   },
   {
     name: "auth_scheme",
-    depth: "aggressive",
+    depth: "normal",
     generate: (operation) => withForged(operation, brokenHeader),
   },
 ];

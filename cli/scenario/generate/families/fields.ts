@@ -45,6 +45,13 @@ export const FIELDS: Family[] = [
     fails: "The database refuses the character and the refusal becomes a 500",
     priority: "medium",
   }),
+  odd("field_pattern", "normal", isFreeText, {
+    value: "[(*?+\\%_",
+    words: "the signs of a search pattern",
+    who: "A user pastes a line of code into a form.",
+    fails: "The text becomes part of a regular expression or a query, which breaks",
+    priority: "medium",
+  }),
   odd("field_null", "aggressive", () => true, {
     value: null,
     words: "null",

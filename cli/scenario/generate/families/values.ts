@@ -17,10 +17,11 @@ const NUMBERS: Odd[] = [
   odd("negative", "-1", "light", "a counter that went below zero", "medium"),
   odd("zero", "0", "normal", "a page size of nothing", "medium"),
   odd("huge", "99999999999999999999", "normal", "a number beyond 64 bits", "medium"),
-  odd("not_a_number", "NaN", "aggressive", "a calculation that failed in the browser", "low"),
+  odd("not_a_number", "NaN", "normal", "a calculation that failed in the browser", "medium"),
 ];
 const TEXTS: Odd[] = [
   odd("empty", "", "normal", "a search for nothing", "low"),
+  odd("pattern", "%5B%28*%3F%2B%5C%25_", "normal", "the signs of a search pattern", "medium"),
   odd("nul", "%00", "normal", "a text with a NUL character", "medium"),
   odd("bidi", "%E2%80%AEtxt.exe", "aggressive", "text that is drawn from right to left", "low"),
   {

@@ -1,13 +1,13 @@
 import { type Draft, nameOf } from "../family.ts";
-import { fillPath, type Operation, sampleRequest, type Schema } from "../operation.ts";
+import { type Operation, sampleRequest, type Schema } from "../operation.ts";
 import { longestList } from "./lists.ts";
-import { made, on, type Resource, tell } from "./resource.ts";
+import { made, on, pathOn, type Resource, tell } from "./resource.ts";
 
 const TWO_USERS = ["Two users, alice and bob, who share nothing (--as alice=… --as bob=…)"];
 
 /** What one user made, used by another: reading, changing, deleting, acting on it. */
 export function foreignRecord(resource: Resource): Draft[] {
-  const { create, read, update, remove, actions } = resource;
+  const { read, update, remove, actions } = resource;
   if (!read || read.security.length === 0) return [];
   const touched = [read, update, remove, ...actions].filter((one) => one !== null);
   return touched.map((operation) =>
@@ -24,7 +24,7 @@ export function foreignRecord(resource: Resource): Draft[] {
     }, {
       identities: ["alice", "bob"],
       steps: [
-        { ...made(create), as: "alice" },
+        ...made(resource, { as: "alice" }),
         {
           ...on(resource, read, { name: "alice reads it", setup: true, expect: ["2xx"] }),
           as: "alice",
@@ -40,7 +40,7 @@ export function foreignRecord(resource: Resource): Draft[] {
 
 /** What is forbidden may still be told to exist: 403 for one id and 404 for the next says which. */
 export function existenceLeak(resource: Resource): Draft[] {
-  const { create, read } = resource;
+  const { read } = resource;
   // A document that names 403 has decided to tell.
   if (!read || read.security.length === 0 || read.statuses.includes(403)) return [];
   return [tell(read, {
@@ -56,7 +56,7 @@ export function existenceLeak(resource: Resource): Draft[] {
   }, {
     identities: ["alice", "bob"],
     steps: [
-      { ...made(create), as: "alice" },
+      ...made(resource, { as: "alice" }),
       { ...on(resource, read, { name: "bob asks", setup: true, expect: ["4xx"] }), as: "bob" },
       {
         ...on(resource, read, { name: "bob asks for nothing", status_as: "bob asks" }),
@@ -67,12 +67,11 @@ export function existenceLeak(resource: Resource): Draft[] {
   })];
 }
 
-function unknownPath({ parameter }: Resource, read: Operation): string {
-  const { schema } = read.parameters.find(({ name }) => name === parameter) ??
+function unknownPath(resource: Resource, read: Operation): string {
+  const { schema } = read.parameters.find(({ name }) => name === resource.parameter) ??
     { schema: {} as Schema };
   const uuid = "ffffffff-ffff-4fff-8fff-ffffffffffff";
-  const id = schema.format === "uuid" ? uuid : "2147483646";
-  return sampleRequest(read).path.replace(fillPath(read), fillPath(read, { [parameter]: id }));
+  return pathOn(resource, read, schema.format === "uuid" ? uuid : "2147483646");
 }
 
 /** What stands below `/admin` is for administrators, whoever is logged in. */
@@ -101,7 +100,7 @@ export function adminOnly(operation: Operation): Draft[] {
 
 /** A list that shows what its reader may not read: tested only where reading it is refused. */
 export function foreignList(resource: Resource): Draft[] {
-  const { create, read, list } = resource;
+  const { read, list } = resource;
   if (!list || !read || read.security.length === 0) return [];
   return [tell(list, {
     family: "foreign_list",
@@ -116,18 +115,15 @@ export function foreignList(resource: Resource): Draft[] {
   }, {
     identities: ["alice", "bob"],
     steps: [
-      { ...made(create), as: "alice" },
+      ...made(resource, { as: "alice" }),
       {
         ...on(resource, read, { name: "bob may not read it", setup: true, expect: [403, 404] }),
         as: "bob",
       },
       {
-        ...sampleRequest(list),
-        path: longestList(list),
-        name: "bob lists",
+        ...on(resource, list, { name: "bob lists", expect: ["2xx", "4xx"], hides: "{{id}}" }),
+        path: longestList(list, pathOn(resource, list)),
         as: "bob",
-        expect: ["2xx", "4xx"],
-        hides: "{{id}}",
       },
     ],
   })];

@@ -1,7 +1,7 @@
 import type { PlaybookStep } from "../../driver/playbook_schema.ts";
 import { type Draft, nameOf } from "../family.ts";
 import { fillPath, type Operation, type Parameter, sampleRequest } from "../operation.ts";
-import { made, tell } from "./resource.ts";
+import { freshRequest, tell } from "./resource.ts";
 
 const LIMIT = /^(limit|per_?page|page_?size|size|count|max_?results|top|_limit|\$top)$/i;
 const OFFSET = /^(offset|skip|start|from|_start|\$skip)$/i;
@@ -35,9 +35,8 @@ export function pagination(operation: Operation, operations: Operation[]): Draft
 const LOOKED_AT = 100;
 
 /** The path of a list as long as it may be: a new record is not always on its first page. */
-export function longestList(operation: Operation): string {
+export function longestList(operation: Operation, path: string): string {
   const limit = queryNamed(operation, LIMIT);
-  const { path } = sampleRequest(operation);
   if (!limit || limit.required) return path;
   const most = Math.min(LOOKED_AT, Number(limit.schema.maximum ?? LOOKED_AT));
   return `${path}${path.includes("?") ? "&" : "?"}${limit.name}=${most}`;
@@ -75,7 +74,7 @@ function pages(operation: Operation, { limit, half }: Sizes, second: Second): Pl
 function twoRecords({ path }: Operation, operations: Operation[]): PlaybookStep[] {
   const create = operations.find((one) => one.method === "POST" && one.path === path);
   if (!create) return [];
-  const one = { ...made(create), setup: undefined, expect: undefined, save: undefined };
+  const one = freshRequest(create);
   return [{ ...one, name: "make one" }, { ...one, name: "make another" }];
 }
 

@@ -1,47 +1,51 @@
 import type { PlaybookStep } from "../../driver/playbook_schema.ts";
 import { type Draft, nameOf } from "../family.ts";
 import type { Operation } from "../operation.ts";
-import { made, makes, type Resource, resourcesOf, tell } from "./resource.ts";
+import { made, makes, pathOn, type Resource, resourcesOf, tell } from "./resource.ts";
 
-/** A scenario may send 30 requests unless more are allowed; two of them make the record. */
+/** A scenario may send 30 requests unless more are allowed; two of them may make the record. */
 const STEPS = 25;
 
 /**
- * The odd bodies of an update, sent to a record that exists: alone, each of them would only be told
- * that there is no such record.
+ * The odd bodies of what is sent to one record, sent to a record that exists: alone, each of them
+ * would only be told that there is no such record.
  */
 export function oddUpdates(operations: Operation[], drafts: readonly Draft[]): Draft[] {
-  return resourcesOf(operations).flatMap((resource) => {
-    const { create, update } = resource;
-    if (!update || update.parameters.some(({ name }) => /^if-match$/i.test(name))) return [];
-    const steps = drafts
-      .filter(({ operation, family }) => operation === update && ODD.test(family))
-      .slice(0, STEPS)
-      .map((draft) => stepOf(resource, draft));
-    if (steps.length === 0) return [];
-    return [tell(update, {
-      family: "odd_updates",
-      title: `Sending odd bodies through ${nameOf(update)} to a record that exists`,
-      who: "Several versions of an app save the same record, and not all of them are right.",
-      preconditions: makes(resource),
-      steps: ["Make a record", ...steps.map(({ name }) => name)],
-      chaos: ["Missing fields, wrong types and broken documents meet real data"],
-      expected: "What breaks the documented rules is refused, and nothing makes the server fail.",
-      failures: ["A handler that found its record uses the body unchecked and crashes"],
-      priority: "high",
-    }, { steps: [made(create), ...steps] })];
-  });
+  return resourcesOf(operations).flatMap((resource) =>
+    [resource.update, ...resource.actions].filter((one) => one !== null)
+      .filter(({ parameters }) => !parameters.some(({ name }) => /^if-match$/i.test(name)))
+      .flatMap((operation) => oddBodies(resource, operation, drafts))
+  );
+}
+
+function oddBodies(resource: Resource, target: Operation, drafts: readonly Draft[]): Draft[] {
+  const steps = drafts
+    .filter(({ operation, family }) => operation === target && ODD.test(family))
+    .slice(0, STEPS)
+    .map((draft) => stepOf(resource, draft));
+  if (steps.length === 0) return [];
+  return [tell(target, {
+    family: "odd_updates",
+    title: `Sending odd bodies through ${nameOf(target)} to a record that exists`,
+    who: "Several versions of an app save the same record, and not all of them are right.",
+    preconditions: makes(resource),
+    steps: ["Make a record", ...steps.map(({ name }) => name)],
+    chaos: ["Missing fields, wrong types and broken documents meet real data"],
+    expected: "What breaks the documented rules is refused, and nothing makes the server fail.",
+    failures: ["A handler that found its record uses the body unchecked and crashes"],
+    priority: "high",
+  }, { steps: [...made(resource), ...steps] })];
 }
 
 /** Not those that are sent to see what breaks for good. */
 const ODD = /^(field_|body_(malformed|empty|null|array|number|string|content_type|charset))/;
 
-function stepOf({ parameter }: Resource, { title, exec, operation }: Draft): PlaybookStep {
+function stepOf(resource: Resource, { title, exec, operation }: Draft): PlaybookStep {
   const { method = "", headers, body, expected_end, forbidden } = exec!;
   return {
     name: title,
     method,
-    path: operation.path.replace(`{${parameter}}`, "{{id}}"),
+    path: pathOn(resource, operation),
     headers,
     body,
     forbidden,

@@ -3,7 +3,8 @@ import type { Operation } from "../operation.ts";
 import { adminOnly, existenceLeak, foreignList, foreignRecord } from "./foreign.ts";
 import { pagination } from "./lists.ts";
 import { staleToken } from "./logins.ts";
-import { doubleAction, putTwice, sameKeyTwice, sameTwice } from "./repeats.ts";
+import { sameKeyAtOnce, sameKeyForTwo, sameKeyTwice } from "./keys.ts";
+import { doubleAction, putTwice, sameTwice } from "./repeats.ts";
 import { replayedRecording } from "./recording.ts";
 import { resourcesOf } from "./resource.ts";
 import { unknownRecord, unlistedMethods } from "./unknown.ts";
@@ -33,6 +34,8 @@ export function playbookDrafts(operations: Operation[]): Draft[] {
     ...operations.flatMap((operation) => [
       ...adminOnly(operation),
       ...sameKeyTwice(operation),
+      ...sameKeyForTwo(operation),
+      ...sameKeyAtOnce(operation),
       ...sameTwice(operation),
       ...massAssignment(operation, operations),
       ...pagination(operation, operations),

@@ -13,31 +13,56 @@ export interface Resource {
   actions: Operation[];
   /** Name of the path parameter that holds the record's id. */
   parameter: string;
+  /** What makes the record that this one belongs to, and the path parameter that holds its id. */
+  parent: { create: Operation; parameter: string } | null;
 }
+
+/** What of a resource the path of a request depends on. */
+export type Place = Pick<Resource, "parameter" | "parent">;
 
 /** `POST /things` makes what `/things/{id}` reads: the producer and its consumers. */
 export function resourcesOf(operations: Operation[]): Resource[] {
-  return operations.filter(({ method, path }) => method === "POST" && !path.includes("{"))
-    .flatMap((create) => {
-      const base = create.path.replace(/\/$/, "");
-      const below = operations.filter(({ path }) => path.startsWith(`${base}/{`));
-      const parameter = /^\{([^{}]+)\}/.exec(below[0]?.path.slice(base.length + 1) ?? "")?.[1];
-      if (parameter === undefined) return [];
-      const item = `${base}/{${parameter}}`;
-      const find = (...methods: string[]) =>
-        below.find(({ path, method }) => path === item && methods.includes(method)) ?? null;
-      return [{
-        create,
-        parameter,
-        list: operations.find(({ path, method }) => path === base && method === "GET") ?? null,
-        read: find("GET"),
-        update: find("PUT", "PATCH"),
-        remove: find("DELETE"),
-        actions: below.filter(({ path, method }) =>
-          method === "POST" && path.startsWith(`${item}/`) && !path.slice(item.length).includes("{")
-        ),
-      }];
-    });
+  const posts = operations.filter(({ method }) => method === "POST");
+  const roots = posts.filter(({ path }) => !path.includes("{"));
+  return [
+    ...roots.flatMap((create) => resourceOf(create, null, operations)),
+    ...posts.flatMap((create) => {
+      // One level: what `/things/{id}/parts` makes belongs to what `/things` makes.
+      const [, base, parameter = ""] = /^([^{}]+)\/\{([^{}]+)\}\/[^{}]+$/.exec(create.path) ?? [];
+      const maker = roots.find(({ path }) => baseOf(path) === base);
+      return maker ? resourceOf(create, { create: maker, parameter }, operations) : [];
+    }),
+  ];
+}
+
+function resourceOf(
+  create: Operation,
+  parent: Resource["parent"],
+  operations: Operation[],
+): Resource[] {
+  const base = baseOf(create.path);
+  const below = operations.filter(({ path }) => path.startsWith(`${base}/{`));
+  const parameter = /^\{([^{}]+)\}/.exec(below[0]?.path.slice(base.length + 1) ?? "")?.[1];
+  if (parameter === undefined) return [];
+  const item = `${base}/{${parameter}}`;
+  const find = (...methods: string[]) =>
+    below.find(({ path, method }) => path === item && methods.includes(method)) ?? null;
+  return [{
+    create,
+    parent,
+    parameter,
+    list: operations.find(({ path, method }) => path === base && method === "GET") ?? null,
+    read: find("GET"),
+    update: find("PUT", "PATCH"),
+    remove: find("DELETE"),
+    actions: below.filter(({ path, method }) =>
+      method === "POST" && path.startsWith(`${item}/`) && !path.slice(item.length).includes("{")
+    ),
+  }];
+}
+
+function baseOf(path: string): string {
+  return path.replace(/\/$/, "");
 }
 
 /** Fields that services like to keep unique, so that a second record needs another value. */
@@ -66,30 +91,45 @@ export function freshRequest(operation: Operation) {
   return { ...request, body: JSON.stringify(body) };
 }
 
+/** A body for the n-th record of one playbook, whatever must be unique in it. */
+export function freshBody(body: string | undefined, n: number): string | undefined {
+  return body?.replaceAll("{{uniq}}", `{{uniq}}${n}`);
+}
+
 /** Where the id of a new record stands in the answer. */
 const ID = "body:/id|body:/data/id|body:/uuid|body:/_id|header:Location";
 
 /** Making a record, its id kept from the Location header or the usual members of the answer. */
-export function made(create: Operation): PlaybookStep {
-  return {
+export function made(resource: Resource, { as }: { as?: string } = {}): PlaybookStep[] {
+  const { create, parent } = resource;
+  const how = { setup: true, expect: ["2xx" as const], ...(as === undefined ? {} : { as }) };
+  const it = {
     name: "make it",
     ...freshRequest(create),
-    setup: true,
-    expect: ["2xx"],
+    path: pathOn(resource, create),
+    ...how,
     save: { id: ID },
   };
+  if (!parent) return [it];
+  const name = "make what it belongs to";
+  return [{ name, ...freshRequest(parent.create), ...how, save: { parent: ID } }, it];
 }
 
 /** A step on the record that was made. */
 export function on(
-  { parameter }: Pick<Resource, "parameter">,
+  place: Place,
   operation: Operation,
   step: Pick<PlaybookStep, "name"> & Partial<PlaybookStep>,
 ): PlaybookStep {
-  const request = sampleRequest(operation);
-  const path = operation.path.replace(`{${parameter}}`, "{{id}}");
-  const query = request.path.split("?")[1];
-  return { ...request, path: query ? `${path}?${query}` : path, ...step };
+  return { ...sampleRequest(operation), path: pathOn(place, operation), ...step };
+}
+
+/** An operation's path with the ids that were saved, or another record's, and samples for the rest. */
+export function pathOn({ parameter, parent }: Place, operation: Operation, id = "{{id}}"): string {
+  return sampleRequest(operation, {
+    [parameter]: id,
+    ...(parent ? { [parent.parameter]: "{{parent}}" } : {}),
+  }).path;
 }
 
 /** The draft of one story that takes several requests. */

@@ -5,7 +5,7 @@ import { made, makes, on, type Resource, tell } from "./resource.ts";
 
 /** What is done to a record that is not there any more must not look like success. */
 export function unknownRecord(resource: Resource): Draft[] {
-  const { create, read, update, remove } = resource;
+  const { read, update, remove } = resource;
   if (!remove || !update?.statuses.includes(404)) return [];
   return [tell(update, {
     family: "unknown_record",
@@ -19,7 +19,7 @@ export function unknownRecord(resource: Resource): Draft[] {
     priority: "high",
   }, {
     steps: [
-      made(create),
+      ...made(resource),
       on(resource, remove, { name: "delete it", setup: true, expect: ["2xx"] }),
       on(resource, update, { name: "change it", expect: ["4xx"] }),
       ...(read ? [on(resource, read, { name: "read it", expect: ["4xx"] })] : []),

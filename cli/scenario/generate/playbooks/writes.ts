@@ -1,20 +1,17 @@
 import type { PlaybookStep } from "../../driver/playbook_schema.ts";
 import { type Draft, nameOf } from "../family.ts";
-import { bodyFields, isJson, objectSample, type Operation, sampleRequest } from "../operation.ts";
+import { bodyFields, isJson, objectSample, type Operation } from "../operation.ts";
 import { isFreeText, typeOf } from "../sample.ts";
 import { longestList } from "./lists.ts";
-import { made, makes, on, type Resource, resourcesOf, tell } from "./resource.ts";
+import { made, makes, on, pathOn, type Resource, resourcesOf, tell } from "./resource.ts";
 
 /** What was deleted must be gone for every request. */
 export function useAfterDelete(resource: Resource): Draft[] {
-  const { create, read, remove, list } = resource;
+  const { read, remove, list } = resource;
   if (!read || !remove) return [];
   const listed = list && {
-    ...sampleRequest(list),
-    path: longestList(list),
-    name: "list them",
-    expect: ["2xx" as const],
-    hides: "{{id}}",
+    ...on(resource, list, { name: "list them", expect: ["2xx"], hides: "{{id}}" }),
+    path: longestList(list, pathOn(resource, list)),
   };
   return [tell(remove, {
     family: "use_after_delete",
@@ -28,7 +25,7 @@ export function useAfterDelete(resource: Resource): Draft[] {
     priority: "high",
   }, {
     steps: [
-      made(create),
+      ...made(resource),
       on(resource, read, { name: "read it", setup: true, expect: ["2xx"] }),
       on(resource, remove, { name: "delete it", setup: true, expect: ["2xx"] }),
       on(resource, read, { name: "read it again", expect: [404, 410, 403] }),
@@ -40,7 +37,7 @@ export function useAfterDelete(resource: Resource): Draft[] {
 
 /** A change that is refused leaves the record as it was: broken JSON, and one bad field. */
 export function failedWrite(resource: Resource): Draft[] {
-  const { create, read, update } = resource;
+  const { read, update } = resource;
   if (!read || !update?.body || !isJson(update)) return [];
   const read_it = { setup: true, expect: ["2xx" as const] };
   const broken = (name: string, body: string, setup: boolean): PlaybookStep => ({
@@ -60,7 +57,7 @@ export function failedWrite(resource: Resource): Draft[] {
     priority: "high",
   }, {
     steps: [
-      made(create),
+      ...made(resource),
       on(resource, read, { name: "read it", ...read_it }),
       broken("break it", '{"broken": ', true),
       on(resource, read, { name: "read it again", same_as: "read it" }),
@@ -74,7 +71,7 @@ export function failedWrite(resource: Resource): Draft[] {
 
 /** Two users change what they both read: the second must not undo the first unseen. */
 export function lostUpdate(resource: Resource): Draft[] {
-  const { create, read, update } = resource;
+  const { read, update } = resource;
   const condition = update?.parameters.find(({ name }) => /^if-match$/i.test(name))?.name;
   if (!read || !update || !condition) return [];
   const change = (name: string, step: Partial<PlaybookStep>): PlaybookStep => {
@@ -93,7 +90,7 @@ export function lostUpdate(resource: Resource): Draft[] {
     priority: "critical",
   }, {
     steps: [
-      made(create),
+      ...made(resource),
       on(resource, read, {
         name: "read its version",
         setup: true,
@@ -134,7 +131,7 @@ export function massAssignment(operation: Operation, operations: Operation[]): D
   const resource = resourcesOf(operations).find(({ update }) => update === operation);
   if (!read || (path.includes("{") && !resource)) return [];
   const added = privilegesFor(operation);
-  const place = resource ?? { parameter: "" };
+  const place = resource ?? { parameter: "", parent: null };
   const body = JSON.stringify({ ...objectSample(operation), ...added });
   const members = Object.keys(added);
   return [tell(operation, {
@@ -149,7 +146,7 @@ export function massAssignment(operation: Operation, operations: Operation[]): D
     priority: "critical",
   }, {
     steps: [
-      ...(resource ? [made(resource.create)] : []),
+      ...(resource ? made(resource) : []),
       on(place, read, { name: "read it", setup: true, expect: ["2xx"] }),
       { ...on(place, operation, { name: "change it", expect: ["2xx", "4xx"] }), body },
       on(place, read, { name: "read it again", unchanged: { since: "read it", members } }),
@@ -163,7 +160,8 @@ export function privilegedCreate(resource: Resource): Draft[] {
   if (!read || !isJson(create) || typeOf(create.body!.schema) !== "object") return [];
   const added = privilegesFor(create);
   const members = Object.keys(added);
-  const plain = made(create);
+  const making = made(resource);
+  const plain = making.at(-1)!;
   const body = JSON.stringify({ ...JSON.parse(plain.body!), ...added });
   const fresh = body.replaceAll("{{uniq}}", "{{uniq}}x");
   return [tell(create, {
@@ -178,7 +176,7 @@ export function privilegedCreate(resource: Resource): Draft[] {
     priority: "critical",
   }, {
     steps: [
-      plain,
+      ...making,
       on(resource, read, { name: "read it", setup: true, expect: ["2xx"] }),
       { ...plain, name: "make one with more", body: fresh },
       on(resource, read, { name: "read that", unchanged: { since: "read it", members } }),
