@@ -67,6 +67,8 @@ export class Daemon {
       registry: parts.registry.database,
       register: (root) => parts.projects.register(root),
       now: environment.now,
+      log: environment.log,
+      home: environment.home,
     });
   }
 
@@ -165,7 +167,9 @@ export class Daemon {
   async status(): Promise<DaemonStatus> {
     const now = this.#environment.now();
     const problems = [
-      ...listDamaged(join(this.home, "gate.db")).map((path) => `damaged registry kept: ${path}`),
+      ...listDamaged(join(this.home, "gate.db")).map((path) =>
+        `damaged registry kept, a new one was begun: ${path}`
+      ),
       ...this.#projects.problems(),
     ];
     return {

@@ -1,14 +1,21 @@
 import { existsSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
+import type { Environment } from "../context.ts";
 import { Database } from "../db/database.ts";
 import type { Statement } from "../db/ledger.ts";
+import { readKeptWorkspaces } from "../workspaces/kept.ts";
+import { insertMember, insertWorkspace } from "../workspaces/store.ts";
 import { insertProject, insertRoot, listLedgerRoots, setAwake } from "./store.ts";
 
 /**
  * What a lost registry knew, as far as the ledgers tell: each project with the folders that its
- * sessions worked in. A ledger that cannot be read is left out; registering its folder finds it.
+ * sessions worked in, and the workspaces that were kept beside it. A ledger that cannot be read is
+ * left out; registering its folder finds it.
  */
-export async function rebuildRegistry(home: string, at: string): Promise<Statement[]> {
+export async function rebuildRegistry(
+  home: string,
+  { at, log }: { at: string; log: Environment["log"] },
+): Promise<Statement[]> {
   const folder = join(home, "projects");
   const ids = existsSync(folder) ? readdirSync(folder).toSorted() : [];
   const statements: Statement[] = [];
@@ -24,7 +31,23 @@ export async function rebuildRegistry(home: string, at: string): Promise<Stateme
       setAwake(id, true),
     );
   }
-  return statements;
+  return [...statements, ...rebuildWorkspaces(home, at, log)];
+}
+
+/** A project of a set that no ledger tells of is known by name again: it returns with its folder. */
+function rebuildWorkspaces(home: string, at: string, log: Environment["log"]): Statement[] {
+  try {
+    return readKeptWorkspaces(home).flatMap(({ projects, ...workspace }) => [
+      insertWorkspace(workspace, Number.MAX_SAFE_INTEGER),
+      ...projects.flatMap(({ project_id, name }) => [
+        insertProject(project_id, name, at),
+        insertMember(workspace.id, project_id, at),
+      ]),
+    ]);
+  } catch (error) {
+    log("warn", "Cannot make the workspaces anew: create them again", { error: String(error) });
+    return [];
+  }
 }
 
 async function readRoots(path: string, project_id: string): Promise<string[]> {

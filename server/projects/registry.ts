@@ -38,12 +38,16 @@ export class Registry {
     this.#now = now;
   }
 
-  static async open({ home, now }: Environment): Promise<Registry> {
+  static async open({ home, now, log }: Environment): Promise<Registry> {
     const path = join(home, "gate.db");
+    const isThere = existsSync(path);
     const { database, moved_to } = await openSound(path, { migrations: REGISTRY_MIGRATIONS, now });
-    if (moved_to) {
-      const known = await rebuildRegistry(home, new Date(now()).toISOString());
-      if (known.length > 0) await database.batch(known);
+    if (moved_to || !isThere) {
+      const known = await rebuildRegistry(home, { at: new Date(now()).toISOString(), log });
+      if (known.length > 0) {
+        await database.batch(known);
+        log("warn", "the registry was lost: made anew from the ledgers", { moved_to });
+      }
     }
     return new Registry(database, now);
   }

@@ -1,5 +1,6 @@
 import type { Database } from "../db/database.ts";
 import type { Statement } from "../db/ledger.ts";
+import type { KeptWorkspace } from "./kept.ts";
 import type { Workspace } from "./schema.ts";
 
 // A forgotten project is in no set, and is in them again once it is registered again.
@@ -17,6 +18,21 @@ export async function listWorkspaces(registry: Database): Promise<Workspace[]> {
 export async function findWorkspace(registry: Database, id: string): Promise<Workspace | null> {
   const rows = await registry.all(`${SELECT} WHERE w.workspace_id = ?`, [id]);
   return rows[0] ? toWorkspace(rows[0]) : null;
+}
+
+/** All that has to be known to make them anew, forgotten projects included. */
+export async function listToKeep(registry: Database): Promise<KeptWorkspace[]> {
+  const rows = await registry.all(`SELECT w.workspace_id, w.name, w.created_at,
+    (SELECT json_group_array(json_object('project_id', project_id, 'name', name)) FROM
+      (SELECT p.project_id, p.name FROM workspace_projects m JOIN projects p USING (project_id)
+        WHERE m.workspace_id = w.workspace_id ORDER BY m.rowid)) AS projects
+    FROM workspaces w ORDER BY w.workspace_id`);
+  return rows.map((row) => ({
+    id: String(row.workspace_id),
+    name: String(row.name),
+    created_at: String(row.created_at),
+    projects: JSON.parse(String(row.projects)),
+  }));
 }
 
 /** Answers a row only if there was none of that id, and fewer than `most` in all. */

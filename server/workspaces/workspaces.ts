@@ -1,11 +1,14 @@
+import type { Environment } from "../context.ts";
 import type { Database } from "../db/database.ts";
 import { GateError } from "../errors.ts";
 import type { HubProject } from "../projects/schema.ts";
+import { keepWorkspaces } from "./kept.ts";
 import type { CreateWorkspaceInput, Workspace } from "./schema.ts";
 import {
   findWorkspace,
   insertMember,
   insertWorkspace,
+  listToKeep,
   listWorkspaces,
   removeMember,
   removeWorkspace,
@@ -18,11 +21,14 @@ export interface WorkspacesServices {
   /** Registers the project whose config stands in a folder. @throws GateError */
   register: (root: string) => Promise<HubProject>;
   now: () => number;
+  log: Environment["log"];
+  home: string;
 }
 
 /** Named sets of projects, kept in the registry. */
 export class Workspaces {
   readonly #services: WorkspacesServices;
+  #keeping = Promise.resolve();
 
   constructor(services: WorkspacesServices) {
     this.#services = services;
@@ -43,7 +49,10 @@ export class Workspaces {
   async create({ id, name }: CreateWorkspaceInput): Promise<Workspace> {
     const made = { id, name, created_at: this.#at() };
     const [rows] = await this.#services.registry.batch([insertWorkspace(made, MOST)]);
-    if (rows?.length) return { ...made, project_ids: [] };
+    if (rows?.length) {
+      await this.#keep();
+      return { ...made, project_ids: [] };
+    }
     const why = await findWorkspace(this.#services.registry, id)
       ? `it is there already; see gate workspace show ${id}`
       : `there are ${MOST} already; see gate workspace remove`;
@@ -54,6 +63,7 @@ export class Workspaces {
   async remove(id: string): Promise<void> {
     await this.get(id);
     await this.#services.registry.batch(removeWorkspace(id));
+    await this.#keep();
   }
 
   /** Adds the project of a folder, registered where it was not. @throws GateError */
@@ -61,6 +71,7 @@ export class Workspaces {
     await this.get(id);
     const project = await this.#services.register(root);
     await this.#services.registry.batch([insertMember(id, project.id, this.#at())]);
+    await this.#keep();
     return await this.get(id);
   }
 
@@ -73,7 +84,16 @@ export class Workspaces {
       throw new GateError("not_found", message);
     }
     await this.#services.registry.batch([removeMember(id, project_id)]);
+    await this.#keep();
     return await this.get(id);
+  }
+
+  /** One after another, so that what is kept last is what stands last. */
+  #keep(): Promise<void> {
+    const { registry, home, log } = this.#services;
+    return this.#keeping = this.#keeping.then(async () => {
+      await keepWorkspaces(home, await listToKeep(registry));
+    }).catch((error) => log("warn", "Cannot keep the workspaces", { error: String(error) }));
   }
 
   #at(): string {

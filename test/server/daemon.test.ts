@@ -8,11 +8,12 @@ import { createTestEnvironment, createTestGate, testCaller, type TestGate } from
 const agent = testCaller();
 
 /** Registers another project beside the gate's own. */
-async function addProject(gate: TestGate, id: string): Promise<void> {
+async function addProject(gate: TestGate, id: string): Promise<string> {
   const root = join(gate.root, "..", id);
   mkdirSync(root);
   writeFileSync(join(root, "gate.config.json"), JSON.stringify({ id }));
   await gate.daemon.registerProject(root);
+  return root;
 }
 
 test("the status of a sound daemon", async () => {
@@ -152,6 +153,47 @@ test("a damaged registry is set aside and made anew from the ledgers", async () 
     { id: "test", name: "project", roots: [gate.root], pending_count: 1 },
   ]);
   expect((await daemon.listPending()).map(({ id }) => id)).toEqual([action.id]);
+  await daemon.close();
+});
+
+test.each([
+  ["damaged", (path: string) => writeFileSync(path, "damage".repeat(1000))],
+  ["deleted", (path: string) => rmSync(path)],
+])("a registry that is %s takes no workspace with it", async (_name, lose) => {
+  const gate = await createTestGate();
+  await gate.project.sessions.open({}, agent);
+  const unused = await addProject(gate, "unused");
+  const { workspaces } = gate.daemon;
+  await workspaces.create({ id: "shop", name: "The shop" });
+  await workspaces.create({ id: "gone", name: "Gone" });
+  await workspaces.addProject("shop", unused);
+  await workspaces.addProject("shop", gate.root);
+  await workspaces.addProject("gone", gate.root);
+  await workspaces.remove("gone");
+  const before = await workspaces.list();
+  await gate.daemon.close();
+  const path = join(gate.home, "gate.db");
+  for (const suffix of ["-wal", "-shm"]) rmSync(path + suffix, { force: true });
+  lose(path);
+  const daemon = await Daemon.open(gate.environment, { port: 1 });
+  // No ledger tells where an unused project is: it is back in its set with its folder.
+  expect(await daemon.workspaces.list()).toEqual([{ ...before[0], project_ids: ["test"] }]);
+  await daemon.registerProject(unused);
+  expect(await daemon.workspaces.list()).toEqual(before);
+  expect((await daemon.listProjects()).map(({ name }) => name)).toEqual(["project", "unused"]);
+  await daemon.close();
+});
+
+test("what was kept of the workspaces and cannot be read keeps no daemon from starting", async () => {
+  const gate = await createTestGate();
+  await gate.project.sessions.open({}, agent);
+  await gate.daemon.workspaces.create({ id: "shop", name: "The shop" });
+  await gate.daemon.close();
+  rmSync(join(gate.home, "gate.db"));
+  writeFileSync(join(gate.home, "workspaces.json"), '[{"id": 1}]');
+  const daemon = await Daemon.open(gate.environment, { port: 1 });
+  expect(await daemon.workspaces.list()).toEqual([]);
+  expect(await daemon.listProjects()).toMatchObject([{ id: "test" }]);
   await daemon.close();
 });
 

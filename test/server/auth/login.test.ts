@@ -41,7 +41,9 @@ test("a token that is a link, or damaged, is refused", async () => {
   await openTokens(home);
   await rm(join(home, "tokens", "agent"));
   await symlink(join(home, "tokens", "reviewer"), join(home, "tokens", "agent"));
-  await expect(readToken(home, "agent")).rejects.toThrow(/Cannot use the token .* is damaged. Delete it/);
+  await expect(readToken(home, "agent")).rejects.toThrow(
+    /Cannot use the token .* is damaged. Delete it/,
+  );
   await writeFile(join(home, "tokens", "viewer"), "short\n");
   await expect(readToken(home, "viewer")).rejects.toThrow(/damaged/);
 });

@@ -1,0 +1,36 @@
+import { readFileSync } from "node:fs";
+import { rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+
+/** A workspace as it is kept beside the registry: no ledger knows of it, should that be lost. */
+export const KeptWorkspace = z.object({
+  id: z.string(),
+  name: z.string(),
+  created_at: z.string(),
+  projects: z.array(z.object({ project_id: z.string(), name: z.string() })),
+});
+export type KeptWorkspace = z.infer<typeof KeptWorkspace>;
+
+/** Keeps them in place of those that were kept before. */
+export async function keepWorkspaces(home: string, kept: KeptWorkspace[]): Promise<void> {
+  const temporary = `${pathIn(home)}.new`;
+  await writeFile(temporary, JSON.stringify(kept, null, 2), { mode: 0o600 });
+  await rename(temporary, pathIn(home));
+}
+
+/** Those that were kept; none where nothing was. @throws Error when the file cannot be read */
+export function readKeptWorkspaces(home: string): KeptWorkspace[] {
+  let text: string;
+  try {
+    text = readFileSync(pathIn(home), "utf8");
+  } catch (error) {
+    if ((error as { code?: string }).code === "ENOENT") return [];
+    throw error;
+  }
+  return z.array(KeptWorkspace).parse(JSON.parse(text));
+}
+
+function pathIn(home: string): string {
+  return join(home, "workspaces.json");
+}
