@@ -2,6 +2,7 @@ import { builtin, type Finding } from "./finding.ts";
 import { isWild } from "./holes.ts";
 import { protectScenarios } from "./protect_scenarios.ts";
 import type { Surroundings } from "./rule.ts";
+import { readOptions, spec } from "./shell/options.ts";
 import { baseName } from "./shell/rules.ts";
 import type { Unit } from "./shell/unit.ts";
 
@@ -48,6 +49,7 @@ export function protectGate(unit: Unit, around: Surroundings): Finding[] {
     ...gateCommand(name, unit),
     ...scenarios(name, unit),
     ...killing(name, unit, around),
+    ...endingAll(name, unit.argv.slice(1)),
     ...service(name, unit),
     ...calling(name, unit, around),
     ...data(name, unit, around),
@@ -106,6 +108,32 @@ function killing(name: string, unit: Unit, around: Surroundings): Finding[] {
   const unsure = name === "killall5" ||
     patterns.some((arg) => isWild(arg) || /^[.*^$?\[\]\\+]+$/.test(arg));
   return unsure ? [builtin("ask", "self-protection", name, "This may end the gate's daemon")] : [];
+}
+
+const WHO = spec(
+  "-u,--euid= -U,--uid= -g,--pgroup= -G,--group= -P,--parent= -s,--session= -t,--terminal= " +
+    "-F,--pidfile= --user= -f -x -n -o -i -v -e -a -c -q -I -w -l",
+);
+
+/** What ends every process of a person or of the machine ends the daemon too. */
+function endingAll(name: string, args: readonly string[]): Finding[] {
+  const ends = /^(shutdown|reboot|halt|poweroff|telinit)$/.test(name)
+    ? !args.some((arg) => /^(-c|--help|--show)$/.test(arg))
+    : name === "init"
+    ? /^[06]$/.test(args[0] ?? "")
+    : name === "loginctl"
+    ? args.some((arg) => /^(terminate|kill)-/.test(arg))
+    : name === "systemctl"
+    ? args.some((arg) => /^(poweroff|reboot|halt|kexec|exit|rescue|emergency)$/.test(arg))
+    : /^(pkill|killall)$/.test(name) && everyone(args);
+  return ends ? [builtin("ask", "self-protection", name, "This ends the gate's daemon too")] : [];
+}
+
+/** `pkill -u me`: everything of somebody, whatever it is called. */
+function everyone(args: readonly string[]): boolean {
+  const signal = /^-(\d+|[A-Z]{3,}\w*)$/;
+  const { options, operands } = readOptions(args.filter((arg) => !signal.test(arg)), WHO);
+  return operands.length === 0 && options.some(({ value }) => value !== null);
 }
 
 function killByPid(args: readonly string[], around: Surroundings): Finding[] {

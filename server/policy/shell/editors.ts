@@ -9,14 +9,20 @@ export const runSed: Handler = (argv, call, run) => {
   const { scripts, files } = sedParts(argv);
   const parsed = readOptions(argv.slice(1), SED);
   for (const script of scripts) judgeSed(script, call, run);
+  for (const path of valuesOf(parsed, "file")) judgeSed(read(path, call, run) ?? "", call, run);
   for (const path of files) run.touch(has(parsed, "in-place") ? "write" : "read", path, call);
   return OUTPUTS.sed!(argv, call, run);
 };
 
+/** The text of a program's own script, where it is known. */
+function read(path: string, call: Call, run: Runner): string | null {
+  return path === "-" ? call.stdin : run.content(path, call);
+}
+
 function judgeSed(script: string, call: Call, run: Runner): void {
   const commands = readSed(script);
   if (commands === null) {
-    if (isWild(script) && /\b[we]\b|^e|[;{}]/.test(script)) {
+    if (isWild(script) && /\b[we]\b|^e|[;{}]|^[\uFDD0\uFDD1]+$/.test(script)) {
       run.doubt("nobody can know what sed does here", show(script), call);
     }
     return;
@@ -44,6 +50,7 @@ export const runAwk: Handler = (argv, call, run) => {
   const programs = given.length > 0 || fromFile ? given : parsed.operands.slice(0, 1);
   const files = given.length > 0 || fromFile ? parsed.operands : parsed.operands.slice(1);
   for (const program of programs) judgeAwk(program, call, run);
+  for (const path of valuesOf(parsed, "file")) judgeAwk(read(path, call, run) ?? "", call, run);
   for (const path of valuesOf(parsed, "include")) {
     if (path === "inplace") { for (const file of files) run.touch("write", file, call); }
   }
@@ -51,6 +58,8 @@ export const runAwk: Handler = (argv, call, run) => {
   return ANY;
 };
 
+/** `print > name`: the file is computed. */
+const COMPUTED_TARGET = /\bprintf?\b(?:[^;}\n>()]|\([^()]*\)){0,300}>\s*[A-Za-z_$(]/;
 const AWK_STRINGS = /"((?:[^"\\]|\\.)*)"/g;
 
 function judgeAwk(program: string, call: Call, run: Runner): void {
@@ -67,14 +76,14 @@ function judgeAwk(program: string, call: Call, run: Runner): void {
     if (!path!.startsWith("/dev/std")) run.touch("write", path!, call);
   }
   if (
-    !/\bsystem\s*\(|(^|[^|])\|&?\s*("|getline|[A-Za-z_(])|@load|\bprint[^;}\n>]{0,300}>\s*[A-Za-z_$(]/
-      .test(noText)
+    !/\bsystem\s*\(|(^|[^|])\|&?\s*("|getline|[A-Za-z_(])|@load/.test(noText) &&
+    !COMPUTED_TARGET.test(noText)
   ) return;
   const supposed = { ...call, supposed: true, stdin: "" };
   for (const [, text] of bare.matchAll(AWK_STRINGS)) {
     run.code(text!.replace(/\\(["\\])/g, "$1"), supposed);
   }
-  if (isHarmlessPipe(bare)) return;
+  if (!COMPUTED_TARGET.test(noText) && isHarmlessPipe(bare)) return;
   run.doubt("awk runs a command or writes where nobody can see", program, call);
 }
 
@@ -96,6 +105,7 @@ export const runEditor: Handler = (argv, call, run) => {
   const scripts = [
     call.stdin,
     ...valuesOf(parsed, "c", "cmd", "eval"),
+    ...argv.filter((_, at) => /^--?(eval|execute)$/.test(argv[at - 1] ?? "")),
     ...argv.filter((arg) => arg.startsWith("+")),
   ];
   for (const script of scripts) {

@@ -33,5 +33,6 @@ export function checkVariable(name: string, value: string, call: Call, run: Runn
 
 function isHarmless(name: string, value: string): boolean {
   if (value === "" || value === "/dev/null" || value === "1") return true;
-  return name.startsWith("PS") && !/[$`]/.test(value.replace(/\$\{?[A-Z_]+\}?/g, ""));
+  if (/^PS[012]$/.test(name)) return !/`|\$[({]/.test(value);
+  return name === "PS4" && !/[$`]/.test(value.replace(/\$\{?[A-Z_]+\}?/g, ""));
 }

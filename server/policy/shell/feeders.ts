@@ -1,6 +1,6 @@
 import { ANY, DEEP, isStatic, isWild, SPLIT } from "../holes.ts";
 import type { Call, Runner } from "./call.ts";
-import { has, readOptions, spec, splitCommand, valuesOf } from "./options.ts";
+import { has, type Parsed, readOptions, spec, splitCommand, valuesOf } from "./options.ts";
 
 const XARGS = spec(
   "-0,--null -a,--arg-file= -d,--delimiter= -E= -e,--eof=? -I= -i,--replace=? -L= -l,--max-lines=? " +
@@ -24,13 +24,28 @@ export function runXargs(argv: readonly string[], call: Call, run: Runner): stri
     ? valuesOf(parsed, "replace").at(-1) ?? "{}"
     : null;
   const inner = { ...call, stdin: "" };
-  if (place === null || place === "") return run.command([...words, ...itemsOf(text)], inner);
-  const lines = isWild(text) ? [ANY] : text.split("\n").filter((line) => line !== "");
+  const between = separatorOf(parsed);
+  if (place === null || place === "") {
+    const items = between === null || isWild(text) ? itemsOf(text) : split(text, between);
+    return run.command([...words, ...items], inner);
+  }
+  const lines = isWild(text) ? [ANY] : split(text, between ?? "\n");
   if (lines.length > MOST_ITEMS) run.doubt("it runs too many commands to follow", words[0]!, call);
   for (const line of lines.slice(0, MOST_ITEMS)) {
     run.command(words.map((word) => word.replaceAll(place, line.trim())), inner);
   }
   return ANY;
+}
+
+/** What stands between the items where blanks and quotes mean nothing; null where they do. */
+function separatorOf(parsed: Parsed): string | null {
+  const given = valuesOf(parsed, "delimiter").at(-1);
+  if (given !== undefined) return given === "\\0" ? "\0" : given === "\\n" ? "\n" : given;
+  return has(parsed, "null") ? "\0" : null;
+}
+
+function split(text: string, between: string): string[] {
+  return text.replace(/\n$/, "").split(between).filter((item) => item !== "");
 }
 
 function itemsOf(text: string): string[] {

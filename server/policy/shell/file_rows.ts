@@ -56,8 +56,8 @@ export const FILE_ROWS: Record<string, Row> = {
   mkdir: row("writes", "-m,--mode= -p,--parents -v,--verbose -Z"),
   mkfifo: row("writes", "-m,--mode="),
   mknod: row("writes", "-m,--mode="),
-  tee: row("writes", "-a,--append -i,--ignore-interrupts -p --output-error=?"),
-  sponge: row("writes", "-a"),
+  tee: row("writes", "-a,--append -i,--ignore-interrupts -p --output-error=?", { keeps: true }),
+  sponge: row("writes", "-a,--append", { keeps: true }),
   truncate: row("writes", "-c,--no-create -o -r,--reference= -s,--size="),
   fallocate: row("writes", "-l,--length= -o,--offset= -n -p -d -c -z -v -x"),
   chmod: row(

@@ -41,8 +41,10 @@ function runOperand(parsed: Parsed, language: Language, call: Call, run: Runner)
     return ANY;
   }
   const text = file === undefined || file === "-" ? call.stdin : run.content(file, call);
-  if (text !== null) searchCode(text, language, call, run);
-  else if (file !== undefined) {
+  if (text !== null) {
+    run.note(["code", text], { ...call, supposed: true }, true);
+    searchCode(text, language, call, run);
+  } else if (file !== undefined) {
     if (isWild(file)) run.doubt("nobody can know which file is run", show(file), call);
     run.touch("read", file, call, { implied: true });
     supposeCode(parsed.operands.slice(1), language, call, run);
@@ -93,6 +95,11 @@ export const runCmd: Handler = (argv, call, run) => {
 
 /** `deno eval`, `bun -e`: the same code behind a subcommand. */
 export const runDeno: Handler = (argv, call, run) => {
+  const operands = argv.slice(1).filter((arg) => !/^-./.test(arg));
+  if (operands.at(operands[0] === "run" ? 1 : 0) === "-") searchCode(call.stdin, node, call, run);
+  if (operands.some((arg, at) => at < 2 && /^https?:/.test(arg)) && operands[0] === "run") {
+    run.doubt("code is fetched and run", argv.join(" "), call);
+  }
   if (argv[1] === "eval") {
     for (const code of readOptions(argv.slice(2), deno.grammar).operands) {
       searchCode(code, node, call, run);

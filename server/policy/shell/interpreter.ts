@@ -33,10 +33,19 @@ export class Interpreter {
     for (const statement of statements) {
       if (this.recorder.isFull(call)) break;
       if (statement.background) this.recorder.found.goes_on = true;
-      const inner = statement.background ? { ...call, shell: call.shell.fork() } : call;
-      printed += this.node(statement.command, inner);
+      printed += statement.background
+        ? this.#apart(call, (inner) => this.node(statement.command, inner))
+        : this.node(statement.command, call);
       this.#unsureFolder(call);
     }
+    return printed;
+  }
+
+  /** In a shell of its own, of which only the files stay. */
+  #apart(call: Call, body: (inner: Call) => string): string {
+    const shell = call.shell.fork();
+    const printed = body({ ...call, shell });
+    call.shell.keepFiles(shell);
     return printed;
   }
 
@@ -63,7 +72,7 @@ export class Interpreter {
       case "Redirected":
         return this.#redirected(node, call);
       case "Subshell":
-        return this.#statements(node.body.commands, { ...call, shell: call.shell.fork() });
+        return this.#apart(call, (inner) => this.#statements(node.body.commands, inner));
       case "BraceGroup":
         return this.#statements(node.body.commands, call);
       case "CompoundList":
@@ -135,7 +144,8 @@ export class Interpreter {
     let stdin = call.stdin;
     for (const [stage, command] of commands.entries()) {
       const pipes = [...call.pipes, { pipeline, stage }];
-      stdin = this.node(command, { ...call, shell: call.shell.fork(), stdin, pipes });
+      const given = { ...call, stdin, pipes };
+      stdin = this.#apart(given, (inner) => this.node(command, inner));
     }
     return stdin;
   }
@@ -261,19 +271,15 @@ export class Interpreter {
     if (script.errors?.length) {
       this.recorder.doubt("a substitution cannot be read", call.text, call);
     }
-    return this.#statements(script.commands, { ...call, shell: call.shell.fork(), pipes: [] });
+    return this.#apart({ ...call, pipes: [] }, (inner) => this.#statements(script.commands, inner));
   }
 
   #connect(script: ParsedScript, operator: "<" | ">", call: Call): string {
     this.recorder.spend(8);
     const name = `/dev/fd/${63 - (this.#pipelines++ % 32)}`;
     const stdin = operator === ">" ? ANY : call.stdin;
-    const printed = this.#statements(script.commands, {
-      ...call,
-      shell: call.shell.fork(),
-      stdin,
-      pipes: [],
-    });
+    const given = { ...call, stdin, pipes: [] };
+    const printed = this.#apart(given, (inner) => this.#statements(script.commands, inner));
     if (operator === "<") call.shell.files.set(name, printed);
     return name;
   }

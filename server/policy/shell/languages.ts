@@ -47,7 +47,7 @@ export const node: Language = {
   code: ["eval", "print"],
   checks: "check",
   runs:
-    /child_process|execa|\bexecSync|\bspawnSync|\bspawn\s*\(|\bexec\s*\(|Bun\s*\.\s*(spawn|\$)|Deno\s*\.\s*(run|Command)|process\s*\.\s*(binding|dlopen)|zx|shelljs|worker_threads/,
+    /child_process|execa|\bexecSync|\bspawnSync|\bspawn\s*\(|\bexec\s*\(|Bun\s*\.\s*(spawn|\$)|Deno\s*\.\s*(run|Command)|process\s*\.\s*(binding|dlopen)|\$`|zx|shelljs|worker_threads/,
   hides:
     /\beval\b|\batob\b|fromCharCode|Function\s*\(|\brequire\s*\(\s*[^'"`\s)]|\bimport\s*\(\s*[^'"`\s)]|mainModule|constructor\s*\.\s*constructor|Buffer\s*\.\s*from\s*\([^)]*(base64|hex)/,
 };

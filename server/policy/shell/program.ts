@@ -44,8 +44,9 @@ export function runRow(row: Row, argv: readonly string[], call: Call, run: Runne
   const op = has(parsed, ...row.looks) ? "read" : "write";
   for (const path of valuesOf(parsed, ...row.writes)) {
     if (path !== "-") run.touch(op, path, call);
-    call.shell.files.set(absolutePath(path, call.shell.cwd), ANY);
+    if (!row.builds) call.shell.files.set(absolutePath(path, call.shell.cwd), ANY);
   }
+  if (row.keeps) keepInput(parsed, call);
   noteDownloads(parsed, argv[0]!, call);
   for (const path of valuesOf(parsed, ...row.reads)) {
     if (path !== "-") run.touch("read", path, call);
@@ -56,6 +57,15 @@ export function runRow(row: Row, argv: readonly string[], call: Call, run: Runne
   touchOperands(row, parsed, call, run);
   touchNamed(parsed, call, run);
   return ANY;
+}
+
+/** `tee x.sh`: the file then holds what it was given, behind what it held before. */
+function keepInput(parsed: Parsed, { shell, stdin }: Call): void {
+  for (const path of parsed.operands) {
+    const full = absolutePath(path, shell.cwd);
+    const before = has(parsed, "append") ? shell.files.get(full) ?? "" : "";
+    shell.files.set(full, before + stdin);
+  }
 }
 
 /** `curl -O` and `wget` name the file after the address: nobody knows what is in it. */
@@ -121,6 +131,8 @@ function touchCopies(
   if (target === undefined || isRemote(target) || dry) return;
   run.touch("write", target, call);
   for (const path of sources) {
+    const held = run.content(path, call);
+    if (held !== null) call.shell.files.set(absolutePath(target, call.shell.cwd), held);
     const name = path.replace(/\/+$/, "").split("/").at(-1)!;
     if (name !== "" && name !== "." && name !== "..") {
       run.touch("write", `${target.replace(/\/+$/, "")}/${name}`, call, { implied: true });

@@ -6,6 +6,7 @@ export const none = row("none");
 const reads = row("reads");
 const linter = row("none", "--fix --write --check -o,--output= --output-file=", {
   writes: ["output-file"],
+  builds: true,
 });
 
 const sevenZip = row("none", "-o= -p= -t= -m= -x= -i= -w= -y -r -bd -so -si", { writes: ["o"] });
@@ -160,6 +161,14 @@ export const ROWS: Record<string, Row> = {
   ),
   gate: gateRow,
   "scenario-tool": gateRow,
+  gpg: row(
+    "none",
+    "-o,--output= -r,--recipient= -u,--local-user= --homedir= --keyserver= --passphrase= --batch -a -d -e -s -b -c -k -K -q -v",
+    { writes: ["output"] },
+  ),
+  age: row("none", "-o,--output= -r,--recipient= -R= -i,--identity= -d,--decrypt -e -p -a", {
+    writes: ["output"],
+  }),
   dpkg: row("none", "--pre-invoke= --post-invoke= -i -l -L -s", {
     code: ["pre-invoke", "post-invoke"],
   }),
@@ -168,11 +177,11 @@ export const ROWS: Record<string, Row> = {
   gcc: row(
     "reads",
     "-o= -I= -L= -l= -D= -U= -include= -isystem= -x= -std= -MF= -MT= -wrapper= -c -S -E -g -w",
-    { writes: ["o", "MF"] },
+    { writes: ["o", "MF"], builds: true },
   ),
-  cc: row("reads", "-o= -I= -L= -l= -D= -c -S -E -g", { writes: ["o"] }),
-  "g++": row("reads", "-o= -I= -L= -l= -D= -c -S -E -g", { writes: ["o"] }),
-  clang: row("reads", "-o= -I= -L= -l= -D= -c -S -E -g", { writes: ["o"] }),
+  cc: row("reads", "-o= -I= -L= -l= -D= -c -S -E -g", { writes: ["o"], builds: true }),
+  "g++": row("reads", "-o= -I= -L= -l= -D= -c -S -E -g", { writes: ["o"], builds: true }),
+  clang: row("reads", "-o= -I= -L= -l= -D= -c -S -E -g", { writes: ["o"], builds: true }),
   esbuild: linter,
   eslint: linter,
   prettier: linter,
@@ -195,7 +204,7 @@ const WORDS =
   "hadolint yamllint markdownlint golangci-lint clippy rustfmt protoc buf sqlfluff pre-commit commitlint brew port dnf yum apk pacman " +
   "zypper snapd dpkg rpm nvm fnm ngrok cloudflared redis-cli mongosh createdb dropdb pg_dump pg_restore mysqldump mysqladmin " +
   "ffmpeg ffprobe convert magick identify pandoc pdftotext tesseract qemu-img kind k3d skaffold kustomize kubectx kubens stern flux argocd " +
-  "act open xdg-open code subl ssh-keygen ssh-add ssh-copy-id gpg age cosign syft trivy snyk semgrep sonar-scanner hugo jekyll mkdocs sphinx-build typedoc";
+  "act open xdg-open code subl ssh-keygen ssh-add ssh-copy-id cosign syft trivy snyk semgrep sonar-scanner hugo jekyll mkdocs sphinx-build typedoc";
 
 /** Programs that make or change a file system. */
 const DISKS =

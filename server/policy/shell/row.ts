@@ -24,6 +24,10 @@ export interface Row {
   code: string[];
   /** Options without which the operands are only read. */
   onlyWith: string[];
+  /** What it reads is what the files then hold. */
+  keeps: boolean;
+  /** What it writes is made from sources here, not brought from elsewhere. */
+  builds: boolean;
   /** Options with which the files it is told to write are only read. */
   looks: string[];
 }
@@ -34,6 +38,15 @@ export function row(
   options = "",
   { single = false, ...how }: Partial<Row> & { single?: boolean } = {},
 ): Row {
-  const none = { reads: [], writes: [], deletes: [], code: [], onlyWith: [], looks: [] };
+  const none = {
+    reads: [],
+    writes: [],
+    deletes: [],
+    code: [],
+    onlyWith: [],
+    looks: [],
+    keeps: false,
+    builds: false,
+  };
   return { ...none, ...how, operands, grammar: spec(options, { single }) };
 }

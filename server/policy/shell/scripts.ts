@@ -35,7 +35,9 @@ export function runShell(argv: readonly string[], call: Call, run: Runner): stri
   if (parsed.options.some(({ name }) => name === "c")) {
     shell.program = rest[0] ?? argv[0]!;
     shell.positional = rest.slice(1);
-    return first === undefined ? "" : runCode(first, inner, run);
+    const printed = first === undefined ? "" : runCode(first, inner, run);
+    if (!call.supposed && !call.remote) call.shell.keepFiles(shell);
+    return printed;
   }
   const fromInput = parsed.options.some(({ name }) => name === "s") || first === undefined;
   shell.positional = fromInput ? parsed.operands : rest;

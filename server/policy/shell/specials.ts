@@ -1,13 +1,14 @@
-import { ANY, isWild, show } from "../holes.ts";
+import { ANY, isStatic, isWild, show } from "../holes.ts";
 import type { Call, Handler, Runner } from "./call.ts";
 import { runAwk, runClient, runEditor, runSed } from "./editors.ts";
 import { runFd, runFind, runParallel, runXargs } from "./feeders.ts";
 import { runGit } from "./git.ts";
 import { runCmd, runCodeOf, runDeno, searchCode } from "./inline_code.ts";
 import { languageOf } from "./languages.ts";
-import { has, readOptions, spec, valuesOf } from "./options.ts";
+import { has, readOptions, spec, splitCommand, valuesOf } from "./options.ts";
+import { absolutePath } from "./paths.ts";
 import { runShell } from "./scripts.ts";
-import { runRow } from "./program.ts";
+import { runProgram, runRow } from "./program.ts";
 import { ROWS } from "./program_rows.ts";
 import { baseName } from "./rules.ts";
 import { runWrapper } from "./wrapper.ts";
@@ -88,6 +89,13 @@ export const SPECIALS: Record<string, Handler> = {
   elvish: runShell,
   xonsh: runShell,
   cmd: runCmd,
+  nix: runNix,
+  setarch: (argv, call, run) => {
+    const [first] = splitCommand(argv.slice(1), WRAPPERS.setarch!.grammar, 1).parsed.operands;
+    const named = first === undefined || !isStatic(first) || ARCHITECTURE.test(first);
+    const skip = named ? 1 : 0;
+    return runWrapper({ ...WRAPPERS.setarch!, skip }, argv.slice(1), call, run);
+  },
   gate: runGate,
   "scenario-tool": runGate,
   rails: runCodeOf("ruby", /^(runner|r)$/),
@@ -149,6 +157,24 @@ export const SPECIALS: Record<string, Handler> = {
   dd: runDd,
   socat: runSocat,
 };
+
+const ARCHITECTURE =
+  /^(x86_64|amd64|i[3-6]86|linux(32|64)|uname26|aarch64|arm\w*|ppc\w*|s390x?|mips\w*|riscv\w*|sparc\w*|alpha|ia64)$/;
+
+/** `nix run nixpkgs#name -- …`: the program has the package's name. */
+function runNix(argv: readonly string[], call: Call, run: Runner): string {
+  const at = argv.indexOf("run");
+  const name = argv.slice(at + 1).find((arg) => !arg.startsWith("-"))?.split("#").at(-1);
+  const dashes = argv.indexOf("--");
+  if (at > 0 && name !== undefined && dashes > at) {
+    run.command([baseName(name), ...argv.slice(dashes + 1)], {
+      ...call,
+      supposed: true,
+      stdin: "",
+    });
+  }
+  return runProgram("nix", argv, call, run);
+}
 
 /** `gdb --args program …`, and `shell` in what it is told. */
 function runDebugger(argv: readonly string[], call: Call, run: Runner): string {
@@ -237,6 +263,9 @@ function runDd(argv: readonly string[], call: Call, run: Runner): string {
   for (const arg of argv.slice(1)) {
     const [, name, path] = /^(if|of)=([\s\S]*)$/.exec(arg) ?? [];
     if (name && path) run.touch(name === "if" ? "read" : "write", path, call);
+    if (name === "of" && !argv.some((one) => one.startsWith("if="))) {
+      call.shell.files.set(absolutePath(path!, call.shell.cwd), call.stdin);
+    }
   }
   return ANY;
 }

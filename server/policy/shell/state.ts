@@ -69,11 +69,18 @@ export class Shell {
     }
     for (const [name, body] of branch.functions) this.functions.set(name, body);
     for (const [name, text] of branch.aliases) this.aliases.set(name, text);
-    for (const [path, text] of branch.files) this.files.set(path, text);
+    for (const [path, text] of branch.files) {
+      this.files.set(path, eitherText(this.files.get(path) ?? "", text));
+    }
     const folders = [this.cwd, ...this.otherFolders, ...branch.otherFolders];
     this.cwd = branch.cwd;
     this.otherFolders = [...new Set(folders)].filter((one) => one !== branch.cwd).slice(0, 4);
     if (this.positional !== branch.positional) this.positional = branch.positional;
+  }
+
+  /** A shell of its own has ended: only the files that it wrote stay. */
+  keepFiles(ended: Shell): void {
+    for (const [path, text] of ended.files) this.files.set(path, text);
   }
 
   /** Notes a folder it may be in as well. */
@@ -102,6 +109,14 @@ export class Shell {
     this.variables.set(name, { values: [items[0] ?? ""], items });
   }
 }
+
+/** A file holds the one or the other: both are read as if they were run. */
+function eitherText(mine: string, other: string): string {
+  if (mine === "" || other.startsWith(mine)) return other;
+  return mine.length + other.length > MOST_TEXT ? ANY : `${mine}\n${other}`;
+}
+
+const MOST_TEXT = 16_384;
 
 function unset(name: string): Variable {
   const value = name === "IFS" ? " \t\n" : TAME_NAMES.has(name) ? TAME : ANY;

@@ -29,6 +29,11 @@ export const runNodeManager: Handler = (argv, call, run) => {
     }
     return options.rest.length > 0 ? run.command(options.rest, call) : ANY;
   }
+  if (/^workspaces?$/.test(verb)) {
+    const at = more.findIndex((word, index) => index > 0 && (RUN.has(word) || EXEC.has(word)));
+    const from = verb === "workspace" ? 1 : at;
+    return from > 0 ? runNodeManager([argv[0]!, ...more.slice(from)], call, run) : ANY;
+  }
   if (verb === "explore" && more.length > 1) return run.command(afterDashes(more.slice(1)), call);
   if (verb === "config" || verb === "set" || verb === "c") {
     const [, key = "", value = ""] = /^([\w-]+)(?:=(.*))?$/s.exec(settingOf(verb, more)) ?? [];

@@ -211,7 +211,6 @@ export const WRAPPERS: Record<string, Wrapper> = {
   }),
   bunx: wrapper("--bun -y", { passive }),
   pnpx: wrapper("-p,--package= -c,--shell-mode", { passive }),
-  tsx: wrapper("", { skip: 99 }),
   "nix-shell": wrapper("-p -A= -I= -E= --run= --command= --pure --packages", {
     skip: 99,
     code: ["run", "command"],
