@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
-import { deflateRaw, inflateRaw } from "node:zlib";
+import { deflateRaw, deflateRawSync, inflateRaw } from "node:zlib";
 import { GateError } from "../errors.ts";
 import { sha256 } from "./chain.ts";
 import { releaseMemory } from "../runtime/memory.ts";
@@ -174,18 +174,23 @@ async function chunkOf(
 
 async function pack(chunk: Uint8Array): Promise<{ encoding: string; data: Uint8Array }> {
   if (!await isWorthIt(chunk)) return { encoding: "plain", data: chunk };
-  const deflated = await deflate(chunk, { level: 3 });
+  // Small pieces at once: handing them to another thread takes longer than packing them.
+  const deflated = chunk.byteLength <= SMALL
+    ? deflateRawSync(chunk, LEVEL)
+    : await deflate(chunk, LEVEL);
   return deflated.byteLength < chunk.byteLength
     ? { encoding: "deflate", data: deflated }
     : { encoding: "plain", data: chunk };
 }
 
 const PROBE_BYTES = 16 * 1024;
+const SMALL = 64 * 1024;
+const LEVEL = { level: 3 };
 
 /** Of a large piece its beginning tells: media and archives are not compressed a second time. */
 async function isWorthIt(chunk: Uint8Array): Promise<boolean> {
-  if (chunk.byteLength <= 4 * PROBE_BYTES) return true;
-  const probe = await deflate(chunk.subarray(0, PROBE_BYTES), { level: 3 });
+  if (chunk.byteLength <= SMALL) return true;
+  const probe = await deflate(chunk.subarray(0, PROBE_BYTES), LEVEL);
   return probe.byteLength < 0.95 * PROBE_BYTES;
 }
 
