@@ -8,6 +8,9 @@ const letters = "abcdefghijABCDEFGHIJ0123456789abcdefghij";
 
 test.each([
   ["AKIAIOSFODNN7EXAMPLE", "an AWS key"],
+  ["ASIAIOSFODNN7EXAMPLE", "a temporary AWS key"],
+  [`ghs_${letters.slice(0, 36)}`, "a GitHub server token"],
+  [`glpat-${letters.slice(0, 20)}`, "a GitLab token"],
   [`ghp_${letters.slice(0, 36)}`, "a GitHub token"],
   [`github_pat_${letters}`, "a fine-grained GitHub token"],
   ["-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nabc\n-----END RSA PRIVATE KEY-----", "a key block"],
@@ -31,6 +34,12 @@ test.each([
   ["api_key: hunter2", "hunter2"],
   ["export API-KEY=hunter2", "hunter2"],
   ["git clone https://me:hunter2@example.org/x", "hunter2"],
+  ["curl -H 'authorization: basic aHVudGVyMjo=' x", "aHVudGVyMjo"],
+  ["passwd=hunter2", "hunter2"],
+  ["my_pwd: hunter2", "hunter2"],
+  ["client_secret=hunter2", "hunter2"],
+  ["TOKEN=hunter2", "hunter2"],
+  ["access-key=hunter2", "hunter2"],
 ])("what follows a telling word is masked: %s", (text, secret) => {
   expect(redactText(text)).not.toContain(secret);
   expect(redactText(text)).toContain("[redacted]");
