@@ -9,7 +9,7 @@ import { actorOf, BY_POLICY, BY_SYSTEM, eventOf } from "./record.ts";
 import type { NewRow } from "./rows.ts";
 import { timestamp } from "./services.ts";
 import { recordStarted } from "./start.ts";
-import { insertAction, toRow, whereStands } from "./store.ts";
+import { insertAction, toInserted, whereStands } from "./store.ts";
 
 /** Tools that the gate carries out itself. */
 const FILE_TOOLS = new Set(["write_file", "edit_file", "delete_file", "move_file", "rollback"]);
@@ -120,8 +120,8 @@ export async function record(
     events: [submittedEvent(row, caller), ...events, decidedEvent(row), ...more],
     ...only && { when: whereStands(project_id, row.id, { decision_id: row.decision_id! }) },
   });
-  const inserted = rows.at(-1)?.[0];
-  return inserted ? { row: toRow(inserted), image: null } : null;
+  const inserted = toInserted(row, rows.at(-1)?.[0]);
+  return inserted && { row: inserted, image: null };
 }
 
 /** What a decision of policy sets. */

@@ -21,7 +21,7 @@ import {
   countPending,
   findTwin,
   insertAction,
-  toRow,
+  toInserted,
   type TwinQuery,
   unlessTwin,
   whereStands,
@@ -162,10 +162,10 @@ async function hold(
     events: [submittedEvent(pending, caller)],
     when: whereStands(project_id, row.id, { decision_id }),
   });
-  const inserted = rows[contents.length]?.[0];
+  const inserted = toInserted(pending, rows[contents.length]?.[0]);
   if (inserted) {
     road.expiry.schedule(deadline);
-    const held = await noteConflicts(road.services, toRow(inserted), pathsOf(row));
+    const held = await noteConflicts(road.services, inserted, pathsOf(row));
     return { row: held, image: null };
   }
   const open = await findTwin(ledger, twin);

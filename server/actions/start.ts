@@ -6,7 +6,7 @@ import type { PlannedChange } from "./plan.ts";
 import { BY_SYSTEM, eventOf } from "./record.ts";
 import type { NewRow } from "./rows.ts";
 import { type ActionServices, timestamp } from "./services.ts";
-import { type ActionRow, insertAction, toRow, whereStands } from "./store.ts";
+import { type ActionRow, insertAction, toInserted, whereStands } from "./store.ts";
 
 /** What a row that begins at once has to be committed with: its start and its intents. */
 export function startOf(services: ActionServices, row: NewRow) {
@@ -38,8 +38,7 @@ export async function recordStarted(
     events: [...events, eventOf(begun, "action.started", BY_SYSTEM)],
     when: whereStands(services.project_id, row.id, { claim_id: fields.claim_id }),
   });
-  const inserted = rows[contents.length]?.[0];
-  return { started: inserted ? toRow(inserted) : null, intents };
+  return { started: toInserted(begun, rows[contents.length]?.[0]), intents };
 }
 
 function intentOf(row: NewRow, change: PlannedChange, id: string): IntentRow {

@@ -99,7 +99,7 @@ export interface Guard {
   unexpired_at?: string;
 }
 
-/** Inserts an action with the next number; `only` adds a condition to be met. */
+/** Inserts an action with the next number, which comes back; `only` adds a condition to be met. */
 export function insertAction(row: Omit<ActionRow, "seq">, only?: Statement): Statement {
   const fields = Object.entries(row);
   const names = fields.map(([name]) => columnOf(name)).join(", ");
@@ -107,13 +107,18 @@ export function insertAction(row: Omit<ActionRow, "seq">, only?: Statement): Sta
   return {
     sql: `INSERT INTO actions (${names}, seq) SELECT ${marks},
       (SELECT coalesce(max(seq), 0) + 1 FROM actions WHERE project_id = ?)
-      ${only ? `WHERE ${only.sql}` : ""} RETURNING ${COLUMNS}`,
+      ${only ? `WHERE ${only.sql}` : ""} RETURNING seq`,
     args: [
       ...fields.map(([name, value]) => toValue(name, value)),
       row.project_id,
       ...only?.args ?? [],
     ],
   };
+}
+
+/** The inserted action, as it can be read from now on; null where its condition was not met. */
+export function toInserted(row: Omit<ActionRow, "seq">, returned: Row | undefined): ActionRow | null {
+  return returned ? { ...row, seq: Number(returned.seq) } : null;
 }
 
 /** Holds while no open action of this agent has the same digest. */
