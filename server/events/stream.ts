@@ -43,7 +43,7 @@ const LIMITS: StreamLimits = { keep: 50_000, prune_every: 1_000, unsaved: 10_000
 const PAGE = 500;
 
 /** Events of so many milliseconds share one write: what a crash loses of them is published anew. */
-const GATHER_MS = 25;
+const GATHER_MS = 100;
 
 /**
  * The machine-wide order of events: gives each its cursor, publishes it on the bus at once and
