@@ -117,7 +117,10 @@ export function insertAction(row: Omit<ActionRow, "seq">, only?: Statement): Sta
 }
 
 /** The inserted action, as it can be read from now on; null where its condition was not met. */
-export function toInserted(row: Omit<ActionRow, "seq">, returned: Row | undefined): ActionRow | null {
+export function toInserted(
+  row: Omit<ActionRow, "seq">,
+  returned: Row | undefined,
+): ActionRow | null {
   return returned ? { ...row, seq: Number(returned.seq) } : null;
 }
 

@@ -23,7 +23,9 @@ export function resolveTarget(path: string, root: string): Target {
   const absolute = isAbsolute(path) ? path : `${root}${sep}${path}`;
   const { lexical: asked, real } = resolvePath(absolute);
   // `link/../x` is one file for the kernel and another for whoever reads it.
-  if (asked !== absolute && resolvePath(asked).real !== real) throw refused(path, '".." after a link is ambiguous');
+  if (asked !== absolute && resolvePath(asked).real !== real) {
+    throw refused(path, '".." after a link is ambiguous');
+  }
   const lexical = isInside(real, root) ? belowRoot(asked, root) : asked;
   return { lexical, real, shown: shownPath(lexical, root) };
 }

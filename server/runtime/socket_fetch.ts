@@ -79,7 +79,8 @@ async function toResponse(message: IncomingMessage): Promise<Response> {
     return new Response(null, { status, headers });
   }
   // What was sent as a whole needs no stream, which costs more than reading it.
-  const isWhole = headers.has("content-length") && JSON_TYPE.test(headers.get("content-type") ?? "");
+  const isWhole = headers.has("content-length") &&
+    JSON_TYPE.test(headers.get("content-type") ?? "");
   const body = isWhole
     ? await readWhole(message)
     : Readable.toWeb(message) as unknown as ReadableStream<Uint8Array>;
