@@ -55,7 +55,9 @@ export function explain(error: unknown): { message: string; next: string | null 
   if (code && LOST.has(code)) {
     return { message: "The daemon ended before it had answered", next: "gate daemon status" };
   }
-  if (code && path) return { message: `Cannot use "${path}": ${reasonOf(error)}`, next: null };
+  const fix = FIXES[code ?? ""] ?? null;
+  if (code && path) return { message: `Cannot use "${path}": ${reasonOf(error)}`, next: fix };
+  if (fix) return { message: `Cannot go on: ${reasonOf(error)}`, next: fix };
   return { message: `Unexpected failure: ${message ?? error}`, next: "gate daemon logs" };
 }
 
@@ -76,6 +78,11 @@ const REASONS: Record<string, string> = {
   EROFS: "the file system is read-only",
 };
 
+const FIXES: Record<string, string> = {
+  ENOSPC: "make room on the disk, then the same command",
+  EMFILE: "ulimit -n 4096, then the same command",
+};
+
 /** Why the system refused a file, in words. */
 export function reasonOf(error: unknown): string {
   const { code = "", path, message } = error as NodeJS.ErrnoException;
@@ -86,7 +93,9 @@ export function reasonOf(error: unknown): string {
 
 /** What to type next, of the very action; none where the message has said it already. */
 function nextStep(code: string, message: string): string | null {
-  if (/\bgate [a-z]/.test(message)) return null;
+  if (/\bgate [a-z]|; (?:run|move it away|make room|make it|set GATE_HOME|check)\b/.test(message)) {
+    return null;
+  }
   if (OF_THINGS.has(code)) {
     const kind = /\b(action|grant|session) "/.exec(message)?.[1];
     if (kind !== "action") return kind ? `gate ${kind} list` : null;

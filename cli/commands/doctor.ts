@@ -1,6 +1,5 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import { VERSION } from "../../server/constants.ts";
-import { checkDatabases } from "../../server/integrity.ts";
 import { runChecks } from "../doctor/checks.ts";
 import { examine } from "../doctor/patient.ts";
 import type { DoctorReport, Finding } from "../doctor/schema.ts";
@@ -21,7 +20,7 @@ export function createCommand(io: Io) {
     .addOption(new Option("--check-databases").hideHelp())
     .addHelpText("after", HELP)
     .action(async ({ prove, json, checkDatabases: isChild }) => {
-      if (isChild) return printFaults(io);
+      if (isChild) return await printFaults(io);
       const findings = await withSpinner(io, "Looking", async () => runChecks(await examine(io)));
       if (prove) findings.push(...await proveAll(io));
       const ok = findings.every(({ level }) => level !== "problem");
@@ -38,7 +37,9 @@ async function proveAll(io: Io): Promise<Finding[]> {
 }
 
 /** What the process of its own answers that reads the databases. */
-function printFaults(io: Io): void {
+async function printFaults(io: Io): Promise<void> {
+  // What reads databases needs a home that can be written: the other checks do not.
+  const { checkDatabases } = await import("../../server/integrity.ts");
   for (const checked of checkDatabases(placeOf(io).home)) print(io, JSON.stringify(checked));
 }
 

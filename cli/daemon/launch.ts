@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { closeSync, openSync, readFileSync, rmSync } from "node:fs";
+import { closeSync, openSync, readFileSync, rmSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { openHome } from "../../server/runtime/home.ts";
 import { selfCommand } from "../../server/runtime/self.ts";
@@ -79,9 +79,21 @@ function startChild({ place, around, args }: Launching<unknown>): Child {
   child.unref();
   closeSync(fd);
   return {
-    failure: () => ended ? readFileSync(output, "utf8").trim() || "it said nothing" : null,
+    failure: () => ended ? readFileSync(output, "utf8").trim() || silence(place.home) : null,
     forget: () => rmSync(output, { force: true }),
   };
+}
+
+const LITTLE_ROOM = 64 * 1024 * 1024;
+
+/** On a full disk not even its last words can be kept. */
+function silence(home: string): string {
+  const { bavail, bsize } = statfsSync(home);
+  if (bavail * bsize > LITTLE_ROOM) {
+    return "it said nothing\n  try: gate daemon start --foreground";
+  }
+  const free = Math.floor(bavail * bsize / 1024);
+  return `only ${free} KiB are free on the disk of "${home}"; make room and try again`;
 }
 
 function notStarted(place: Place, failure: string | null): CliError {

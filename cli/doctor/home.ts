@@ -1,18 +1,40 @@
-import { existsSync, lstatSync, readdirSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, lstatSync, readdirSync, statSync } from "node:fs";
 import { platform, userInfo } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { reasonOf } from "../errors.ts";
 import type { Findings, Patient } from "./patient.ts";
 
 /** The data folder: there, ours, and nobody else's business. */
 export function checkHome({ place: { home } }: Patient, found: Findings): void {
   const stats = statSync(home, { throwIfNoEntry: false });
-  if (!stats) return found.ok(`${home} is made at the first start`);
+  if (!stats) {
+    checkWritable(nearestFolder(home), found);
+    if (found.list.length === 0) found.ok(`${home} is made at the first start`);
+    return;
+  }
   if (!stats.isDirectory()) {
     return found.fail(`${home} is not a folder`, `mv "${home}" "${home}.old"`);
   }
   if (platform() === "win32") return found.ok(home);
   for (const folder of [home, ...foldersIn(home)]) checkFolder(folder, found);
+  checkWritable(home, found);
   if (found.list.length === 0) found.ok(`${home} is yours alone`);
+}
+
+/** The folder itself, or what there is of the way to it. */
+export function nearestFolder(path: string): string {
+  let folder = path;
+  while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);
+  return folder;
+}
+
+function checkWritable(home: string, found: Findings): void {
+  try {
+    accessSync(home, constants.W_OK);
+  } catch (error) {
+    const fix = "set GATE_HOME to a folder that can be written";
+    found.fail(`${home} cannot be written: ${reasonOf(error)}`, fix);
+  }
 }
 
 function foldersIn(home: string): string[] {

@@ -13,8 +13,10 @@ export async function checkLedgers({ io, place }: Patient, found: Findings): Pro
   const { command, args } = selfCommand();
   const child = spawn(command, [...args, "doctor", "--check-databases"], {
     env: { ...io.env, GATE_HOME: place.home } as NodeJS.ProcessEnv,
-    stdio: ["ignore", "pipe", "ignore"],
+    stdio: ["ignore", "pipe", "pipe"],
   });
+  let said = "";
+  child.stderr.on("data", (piece) => said = (said + piece).slice(0, MOST_SAID));
   const ended = new Promise<number | null>((resolve) => {
     child.on("error", () => resolve(null));
     child.on("close", resolve);
@@ -26,6 +28,14 @@ export async function checkLedgers({ io, place }: Patient, found: Findings): Pro
     if (fault !== null) found.fail(`${path} is damaged: ${fault}`, "gate daemon restart");
   }
   const code = await ended;
-  if (code !== 0) found.fail(`they could not be checked (exit ${code})`, "gate daemon logs");
+  if (code !== 0) {
+    found.fail(`they could not be checked: ${reasonIn(said, code)}`, "gate daemon logs");
+  }
   if (found.list.length === 0) found.ok(count === 1 ? "1 database is sound" : `${count} are sound`);
+}
+
+const MOST_SAID = 4_096;
+
+function reasonIn(said: string, code: number | null): string {
+  return said.split("\n")[0]!.replace(/^gate: /, "") || `exit ${code}`;
 }

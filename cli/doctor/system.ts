@@ -1,14 +1,13 @@
-import { existsSync, statfsSync, statSync } from "node:fs";
-import { dirname } from "node:path";
+import { statfsSync, statSync } from "node:fs";
 import { logPath } from "../daemon/log_file.ts";
+import { nearestFolder } from "./home.ts";
 import type { Findings, Patient } from "./patient.ts";
 
 const MIB = 1024 * 1024;
 
 /** Room for the ledgers, on a disk of this machine. */
 export function checkDisk({ place: { home } }: Patient, found: Findings): void {
-  let folder = home;
-  while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);
+  const folder = nearestFolder(home);
   const { bavail, bsize, type } = statfsSync(folder);
   const free = Number(bavail) * Number(bsize) / MIB;
   const said = free < 1024 ? `${Math.floor(free)} MiB` : `${(free / 1024).toFixed(1)} GiB`;

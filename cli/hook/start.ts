@@ -1,6 +1,7 @@
 import { readToken } from "../../server/auth/tokens.ts";
 import type { WireAnswer } from "../../server/runtime/wire_request.ts";
 import { ensureDaemon } from "../connect.ts";
+import { explain } from "../errors.ts";
 import { placeOf } from "../place.ts";
 import type { Io } from "../io.ts";
 
@@ -10,7 +11,9 @@ export async function askStarting(
   io: Pick<Io, "env" | "cwd" | "pid">,
 ): Promise<WireAnswer> {
   const deadline = AbortSignal.timeout(timeout_ms);
-  const reached = await ensureDaemon(io);
+  const reached = await ensureDaemon(io).catch((error) => {
+    throw new Error(explain(error).message, { cause: error });
+  });
   const token = await readToken(placeOf(io).home, "agent");
   const answer = await reached.fetch(`${reached.url}${target}`, {
     method: "POST",

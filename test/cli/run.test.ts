@@ -54,6 +54,21 @@ test("a port that is none is wrong usage", async () => {
   }
 });
 
+test("a data folder that is a file: what mends it is said once", async () => {
+  const file = join(terminal.folder, "file");
+  writeFileSync(file, "");
+  const wrong = await createTerminal({ GATE_HOME: file });
+  for (const args of [["pending"], ["daemon", "start"], ["workspace", "list"]]) {
+    expect(await wrong.run(args)).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: `gate: Cannot use the data folder "${file}": it is not a folder; ` +
+        `move it away: mv "${file}" "${file}.old"\n`,
+    });
+  }
+  wrong.close();
+});
+
 describe("without a daemon", () => {
   test.each([
     [["status"], "The daemon is not running\n  try: gate daemon start"],

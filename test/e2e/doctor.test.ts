@@ -49,6 +49,27 @@ describe("gate doctor on a machine with every host, on the executable", () => {
     expect(open).toEqual([]);
   });
 
+  test("a home in which nothing can be kept hides nothing else", async () => {
+    const { GATE_HOME } = world.env;
+    world.env.GATE_HOME = join(world.folder, "file");
+    writeFileSync(world.env.GATE_HOME, "");
+    const findings = await diagnose();
+    world.env.GATE_HOME = GATE_HOME!;
+    if (GATE_HOME === undefined) delete world.env.GATE_HOME;
+    expect(findings).toContainEqual(
+      expect.objectContaining({
+        check: "home",
+        level: "problem",
+        fix: expect.stringMatching(/^mv/),
+      }),
+    );
+    expect(findings).toContainEqual(expect.objectContaining({
+      check: "ledgers",
+      message: expect.stringContaining("a part of the path is no folder"),
+    }));
+    expect(new Set(findings.map(({ check }) => check)).size).toBe(14);
+  });
+
   test("an entry of a gate that has gone is a problem, by name", async () => {
     const file = join(world.home, ".cursor", "mcp.json");
     const whole = readFileSync(file, "utf8");

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { until } from "../../e2e/world.ts";
@@ -74,6 +74,14 @@ test("the rollback of a command that changed one file names the file", async () 
   const id = await removeBy("rm only.txt", ["only.txt"]);
   await gated.good("rollback", id);
   expect(await gated.json("log", "-n", "1", "--json")).toMatchObject([{ path: "only.txt" }]);
+});
+
+test.skipIf(!existsSync("/dev/full"))("an export that finds no room says so", async () => {
+  expect(await gated.terminal.run(["audit", "export", "-o", "/dev/full"])).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringMatching(/the disk is full\n  try: make room on the disk/),
+  });
 });
 
 test("the audit log is exported to a file or to standard output", async () => {

@@ -78,3 +78,11 @@ test.skipIf(platform() === "win32")("a link of one's own is judged by what it po
   chmodSync(join(base, "real"), 0o777);
   expect(() => openHome(join(base, "link"))).toThrow("others may write to it");
 });
+
+test.skipIf(platform() === "win32")("one that cannot be made is refused in words", () => {
+  const home = join(makeBase(), "file", "home");
+  writeFileSync(join(home, ".."), "");
+  expect(() => openHome(home)).toThrow(
+    `Cannot use the data folder "${home}": it cannot be made: a part of the path is no folder; set`,
+  );
+});
