@@ -72,12 +72,22 @@ export function programOf(pattern: CommandPattern): string | null {
 
 /** The last name of a program's path, as a rule speaks of it: `git.exe` and `npm.cmd` are git and npm. */
 export function baseName(program: string): string {
-  return lastName(program).replace(/\.(?:exe|cmd|bat)$/i, "");
+  const name = lastName(program);
+  return name.at(-4) === "." && SUFFIX.test(name.slice(-4)) ? name.slice(0, -4) : name;
 }
 
+const SUFFIX = /^\.(?:exe|cmd|bat)$/i;
+
+/** Every rule asks it of the same program: the last answer is kept. */
 function lastName(program: string): string {
-  return program.slice(Math.max(program.lastIndexOf("/"), program.lastIndexOf("\\")) + 1);
+  if (program !== lastNamed.program) {
+    const at = Math.max(program.lastIndexOf("/"), program.lastIndexOf("\\"));
+    lastNamed = { program, name: program.slice(at + 1) };
+  }
+  return lastNamed.name;
 }
+
+let lastNamed = { program: "", name: "" };
 
 /** Whether the pattern describes the unit; `forbids` errs towards a match, an allow rule away from it. */
 export function compareUnit(
@@ -157,8 +167,10 @@ function compareProgram(stage: Stage, program: string, forbids: boolean): Match 
   if (stage.shell && (forbids ? PIPED_INTO : SHELLS).has(baseName(name))) return "yes";
   const exact = matchSegment(stage.program, name);
   if (exact !== "no" || isWild(program)) return exact === "yes" ? "yes" : "maybe";
-  const folded = [name.toLowerCase(), ...(forbids ? [baseName(name).toLowerCase()] : [])];
-  return folded.some((one) => matchSegment(stage.program, one) !== "no") ? "maybe" : "no";
+  const lower = name.toLowerCase();
+  if (lower !== name && matchSegment(stage.program, lower) !== "no") return "maybe";
+  const bare = forbids ? baseName(lower) : lower;
+  return bare !== lower && matchSegment(stage.program, bare) !== "no" ? "maybe" : "no";
 }
 
 /** Names of shells that read commands in the Bourne shell's language. */

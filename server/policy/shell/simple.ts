@@ -28,11 +28,9 @@ export function runSimple(
     for (const one of assignments) assign(one, context, inner, runner);
     return capture("");
   }
+  context.spend(4 * assignments.length);
   const before = assignments.map((one) => [one.name, call.shell.variables.get(one.name)] as const);
-  for (const one of assignments) {
-    context.spend(4);
-    assign(one, context, inner, runner);
-  }
+  for (const one of assignments) assign(one, context, inner, runner);
   const printed = runAll(lists, inner, runner);
   restore(before, call);
   return capture(printed);

@@ -17,16 +17,22 @@ import { runCrontab, runLater, runMake, runNodeManager } from "./tasks.ts";
 
 /** Settings of ssh that run a command here. */
 const SSH_COMMAND = /^\s*(?:Proxy|Local|Remote|KnownHosts)Command\s*[= ]\s*(?!none$)([\s\S]+)$/i;
-/** Settings of apt that run a command before or after its own work. */
-const APT_COMMAND = /^\s*[\w:-]*(?:Invoke|Pre-Install-Pkgs|Scripts?)[\w:-]*\s*=\s*([\s\S]+)$/i;
+const sshCommand = (setting: string) => SSH_COMMAND.exec(setting)?.[1];
 
-function withSettings(handler: Handler, command = SSH_COMMAND): Handler {
+/** Settings of apt that run a command before or after its own work. */
+function aptCommand(setting: string): string | undefined {
+  const at = setting.indexOf("=");
+  const key = setting.slice(0, Math.max(at, 0));
+  return /Invoke|Pre-Install-Pkgs|Script/i.test(key) ? setting.slice(at + 1) : undefined;
+}
+
+function withSettings(handler: Handler, commandOf = sshCommand): Handler {
   return (argv, call, run) => {
     for (const [at, arg] of argv.entries()) {
       const setting = /^(-o|--option)$/.test(argv[at - 1] ?? "")
         ? arg
         : /^(?:-o|--option=)(.+)/s.exec(arg)?.[1] ?? "";
-      const code = command.exec(setting)?.[1];
+      const code = commandOf(setting);
       if (code !== undefined) run.code(code, { ...call, stdin: "", shell: call.shell.fork() });
     }
     return handler(argv, call, run);
@@ -59,14 +65,14 @@ const psqlShell = runClient(
   /\\(?:o|w|out)\s+([^\s|]+)/gm,
 );
 const sqliteShell = runClient(
-  /^\s*\.(?:shell|system)\s+([^\n]+)|^\s*\.(?:once|output|read|import)\s+["']?\|\s*([^\n"']+)/gm,
-  /^\s*\.(?:once|output|backup|save|clone|log)\s+(?:\w+\s+)?([^\s|]+)\s*$|\bvacuum\s+into\s+'([^']+)'/gim,
+  /^[ \t]*\.(?:shell|system)\s+([^\n]+)|^[ \t]*\.(?:once|output|read|import)\s+["']?\|\s*([^\n"']+)/gm,
+  /^[ \t]*\.(?:once|output|backup|save|clone|log)\s+(?:\w+\s+)?([^\s|]+)\s*$|\bvacuum\s+into\s+'([^']+)'/gim,
 );
 const mysqlShell = runClient(
   /\\!\s*([^\n;]+)|(?:^|;)\s*(?:system|pager)\s+([^\n]+)/gim,
   /\boutfile\s+'([^']+)'|(?:^|;)\s*tee\s+(\S+)/gim,
 );
-const gdbShell = runClient(/^\s*(?:platform\s+)?(?:shell|!|pipe\s+[^|]*\|)\s*([^\n]+)/gm);
+const gdbShell = runClient(/^[ \t]*(?:platform\s+)?(?:shell|!|pipe\s+[^|]*\|)\s*([^\n]+)/gm);
 const editor = runEditor;
 
 /** Programs with a grammar of their own. */
@@ -100,8 +106,8 @@ export const SPECIALS: Record<string, Handler> = {
   "scenario-tool": runGate,
   rails: runCodeOf("ruby", /^(runner|r)$/),
   mix: runCodeOf("elixir", /^(run|eval|cmd)$/),
-  apt: withSettings(copies, APT_COMMAND),
-  "apt-get": withSettings(copies, APT_COMMAND),
+  apt: withSettings(copies, aptCommand),
+  "apt-get": withSettings(copies, aptCommand),
   xargs: runXargs,
   gxargs: runXargs,
   ssh: withSettings((argv, call, run) => runWrapper(WRAPPERS.ssh!, argv.slice(1), call, run)),

@@ -123,6 +123,17 @@ export const HOSTILE_COMMANDS: Record<string, string> = {
   "python with many strings": `python -c '${each(3_000, (at) => `x="a b ${at}"`, ";")}'; ${HIDDEN}`,
   "perl of 60 KB": `perl -e '${times("q(a) . ", 8_500)}'; ${HIDDEN}`,
   "node of 60 KB": `node -e '${times("`${a}`;", 8_500)}'; ${HIDDEN}`,
+  "awk with many prints": `awk '${times("print(", 9_000)}'; ${HIDDEN}`,
+  "ipython of blanks": `ipython -c '${times(" ", 60_000)}'; ${HIDDEN}`,
+  "sqlite of line feeds": `sqlite3 x $'${times("\\n", 30_000)}'; ${HIDDEN}`,
+  "psql with many copies": `psql -c "${times("program ", 7_000)}"; ${HIDDEN}`,
+  "a setting of apt of 60 KB": `apt-get -o ${times("Invoke:", 8_000)} x; ${HIDDEN}`,
+  "a pattern of pkill of 40 KB": `pkill -f '${times("g.", 20_000)}'; ${HIDDEN}`,
+  "a package of 60 KB": `deno run npm:${times("@", 60_000)}; ${HIDDEN}`,
+  "900 outputs": `foo ${times("-o /etc/x ", 900)}; ${HIDDEN}`,
+  "a file that is one of many": `${
+    each(150, (at) => `a && echo ${times("x", 100)}${at} > f`, ";")
+  }; sh f; ${HIDDEN}`,
   "sed of 60 KB": `sed '${times("s/a/b/;", 9_000)}' f; ${HIDDEN}`,
   "sed with many files": `sed -n '${each(1_500, (at) => `w f${at}`, "\n")}' f; ${HIDDEN}`,
   "sed blocks": `sed '${times("/a/{", 10_000)}' f; ${HIDDEN}`,
