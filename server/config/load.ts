@@ -83,7 +83,9 @@ function broken(text: string, error: string): Loaded<never> {
 
 /** What the parser missed, in words: "value expected". */
 export function sayParseError({ error }: ParseError): string {
-  return printParseErrorCode(error).replaceAll(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
+  const code = printParseErrorCode(error);
+  if (code === "InvalidCommentToken") return "no comment may stand";
+  return code.replaceAll(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
 }
 
 /** `file:line:column` of an offset. */

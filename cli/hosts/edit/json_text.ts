@@ -1,10 +1,5 @@
-import {
-  getNodeValue,
-  type Node,
-  type ParseError,
-  parseTree,
-  printParseErrorCode,
-} from "jsonc-parser";
+import { getNodeValue, type Node, type ParseError, parseTree } from "jsonc-parser";
+import { sayParseError } from "../../../server/config/load.ts";
 import { CliError } from "../../errors.ts";
 import { insertProperty, removeProperty, replaceValue } from "./json_splice.ts";
 import { type Change, isElement, lineOf, type TextEditor } from "./text_editor.ts";
@@ -51,7 +46,7 @@ function parseRoot(text: string, file: string, dialect: Dialect): Node | undefin
   });
   const [first] = errors;
   if (first) {
-    throw broken(file, `${printParseErrorCode(first.error)} at ${lineOf(text, first.offset)}`);
+    throw broken(file, `${sayParseError(first)} at ${lineOf(text, first.offset)}`);
   }
   if (!dialect.comments) refuseLaxJson(text, file);
   if (root && root.type !== "object") throw broken(file, "it holds no object");

@@ -37,8 +37,10 @@ function change(text: string, { path, value }: Change, file: string): string {
   }
   const above = findTable(tables, parent.slice(0, -1));
   if (above) return insertPair(text, above, parent.at(-1)!, { [key]: value });
+  const name = parent.join(".");
   throw new CliError(
-    `Cannot edit "${file}": ${parent.join(".")} is written in a way that gate does not edit`,
+    `Cannot edit "${file}": ${name} is written in a way that gate does not edit`,
+    { next: `give it a table of its own, [${name}], then the same command` },
   );
 }
 

@@ -88,7 +88,7 @@ test("a broken file is named and left; the others are cleaned all the same", asy
   writeFileSync(path(".gemini/settings.json"), '{"mcpServers": {"gate-web": }}');
   const { code, stderr } = await terminal.run(["cleanup-mcp"]);
   expect(code).toBe(1);
-  expect(stderr).toMatch(/settings\.json": ValueExpected at line 1, column/);
+  expect(stderr).toMatch(/settings\.json": value expected at line 1, column/);
   expect(read(".cursor/mcp.json")).toEqual({ mcpServers: {} });
   expect(stderr).toContain("gate global-setup");
 });

@@ -203,7 +203,19 @@ describe("in place", () => {
     expect(() => toml(before, [root, "gate"], ENTRY)).toThrow(why);
   });
 
+  test.each(["s.gate.a = 1\n", "s = { gate = { a = 1 } }\n"])(
+    "TOML %j stops, and says how it can be written",
+    (before) => {
+      expect(() => toml(before, ["s", "gate", "b"], 2)).toThrow(
+        expect.objectContaining({
+          next: "give it a table of its own, [s.gate], then the same command",
+        }),
+      );
+    },
+  );
+
   test.each([
+    ["// c\n{}", "no comment may stand at line 1, column 1"],
     ['{"s": {"gate": 1}, "s": {}}', '"s" twice'],
     ['{"s": 1}', "s is no object"],
     ["[]", "it holds no object"],
