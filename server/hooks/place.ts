@@ -1,4 +1,6 @@
+import { existsSync } from "node:fs";
 import { homedir } from "node:os";
+import { dirname } from "node:path";
 import { absolute, type NativeCall } from "../actions/native/call.ts";
 import { isInside } from "../actions/target.ts";
 import type { Daemon } from "../daemon.ts";
@@ -30,7 +32,7 @@ export async function findPlace(
     register: (root: string) => daemon.registerProject(root),
   };
   const none = { workspaces: [], roots: [], home: homedir() };
-  const hints = { ...none, cwd: call.cwd, claude_project_dir: project_dir };
+  const hints = { ...none, cwd: standing(call.cwd), claude_project_dir: project_dir };
   const found = await detectProject(hints, registry);
   if (!("reason" in found)) return await open(daemon, found);
   // What only an agent names picks among the registered projects, and registers none.
@@ -40,6 +42,13 @@ export async function findPlace(
     if (root) return await open(daemon, { project_id: id, root, rule: "path" });
   }
   return null;
+}
+
+/** The folder, or what is left of the way to it: whoever deletes the folder it works in stays here. */
+function standing(folder: string): string {
+  let at = folder;
+  while (!existsSync(at) && dirname(at) !== at) at = dirname(at);
+  return at;
 }
 
 async function open(daemon: Daemon, found: { project_id: string; root: string; rule: string }) {

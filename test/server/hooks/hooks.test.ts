@@ -189,4 +189,14 @@ describe.each(HOSTS)("%s", (host) => {
     expect(input).toEqual({ password: "[redacted]", n: 1 });
     expect(await actions()).toHaveLength(4);
   });
+
+  test("a folder of the project that has been deleted is still in it", async () => {
+    const { gate, post } = await openHooks(host, {
+      policies: { defaultEffect: "allow", blockedTools: ["*delete*"] },
+    });
+    const at = { cwd: join(gate.root, "gone", "deeper"), key: "k" };
+    const ask = (tool: string, input: object) => post(speak.before(tool, { ...input }, at));
+    expect(speak.reason((await ask("things_delete_all", {})).output)).toContain("Blocked");
+    expect((await ask(speak.command, { command: "echo hi" })).output).toEqual({});
+  });
 });
