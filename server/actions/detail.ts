@@ -1,7 +1,7 @@
+import { listOfAction } from "../audit/store.ts";
 import { outputOf } from "./answer.ts";
 import { detailConflicts } from "./conflicts/conflicts.ts";
 import { shownText } from "./contents.ts";
-import { listTimeline } from "./journal/store.ts";
 import { describeBase } from "./rebase.ts";
 import { shownFiles } from "./native/files.ts";
 import { obstacleTo } from "./recheck.ts";
@@ -39,7 +39,8 @@ export async function detailOf(services: ActionServices, id: string): Promise<Ac
     proposed: await proposedOf(services, row),
     analysis: row.analysis,
     output: row.output_sha256 === null ? null : await shownOutput(services, row),
-    timeline: await listTimeline(services.ledger, id),
+    timeline: (await listOfAction(services.ledger, id))
+      .map(({ seq, at, type, actor, data }) => ({ seq, at, type, actor, data })),
   };
 }
 

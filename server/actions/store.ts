@@ -1,5 +1,6 @@
 import type { Ledger, Row, Statement, Value } from "../db/ledger.ts";
 import type { Analysis } from "../policy/schema.ts";
+import { jsonText } from "../db/texts.ts";
 import type { Plan } from "./plan.ts";
 import type { Action } from "./schema.ts";
 
@@ -288,7 +289,7 @@ function columnOf(name: string): string {
 
 function toValue(name: string, value: unknown): Value {
   if (value === null || value === undefined) return null;
-  if (JSON_COLUMNS.has(name)) return JSON.stringify(value);
+  if (JSON_COLUMNS.has(name)) return jsonText(value);
   return BOOLEANS.has(name) ? Number(value) : value as Value;
 }
 

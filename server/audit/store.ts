@@ -45,6 +45,15 @@ function toSoundEvent(ledger: Ledger, row: Row): AuditEvent {
   }
 }
 
+/** Everything the chain says of one action, oldest first. @throws GateError `unavailable` */
+export async function listOfAction(ledger: Ledger, action_id: string): Promise<AuditEvent[]> {
+  const rows = await ledger.all(
+    `SELECT ${STORED} FROM audit WHERE project_id = ? AND action_id = ? ORDER BY seq LIMIT 1000`,
+    [ledger.project_id, action_id],
+  );
+  return rows.map((row) => toSoundEvent(ledger, row));
+}
+
 /** The events after `seq`, in order. @throws GateError `unavailable` where one is damaged */
 export async function listEvents(
   ledger: Ledger,

@@ -1,17 +1,36 @@
 import { existsSync, readdirSync, renameSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import type { Database } from "./database.ts";
+import { isUtf8, SCHEMA_TEXTS, TEXT_COLUMNS, textQueries } from "./texts.ts";
 
 /** Above this a check at every start would hold the event loop too long; `verify` checks it all. */
 const QUICK_CHECK_BYTES = 16 * 1024 * 1024;
 
 /** Reads the whole of a small database once. @throws an error that `isDamage` knows */
 export async function checkHealth(database: Database): Promise<void> {
-  await database.all("SELECT count(*) FROM sqlite_schema");
+  const schema = await database.all(SCHEMA_TEXTS);
+  if (!schema.every(({ texts }) => isUtf8(texts!))) {
+    throw new DamageError(database.path, "a name in it is no text");
+  }
   if (statSync(database.path).size > QUICK_CHECK_BYTES) return;
-  const rows = await database.all("PRAGMA quick_check(1)");
-  const verdict = String(Object.values(rows[0] ?? {})[0] ?? "");
+  // As bytes, because a damaged name would be in it.
+  const checked = "SELECT CAST(quick_check AS BLOB) AS verdict FROM pragma_quick_check(1)";
+  const [row] = await database.all(checked);
+  const verdict = row ? new TextDecoder().decode(row.verdict as Uint8Array) : "it says nothing";
   if (verdict !== "ok") throw new DamageError(database.path, verdict);
+  await checkTexts(database);
+}
+
+/** The chain is left to its own check, which tells of each event. */
+async function checkTexts(database: Database): Promise<void> {
+  for (const { table, sql } of textQueries(await database.all(TEXT_COLUMNS))) {
+    if (table === "audit") continue;
+    await setImmediate();
+    const rows = await database.all(sql);
+    if (rows.every(({ texts }) => isUtf8(texts!))) continue;
+    throw new DamageError(database.path, `a text in "${table}" is no text`);
+  }
 }
 
 /** A database that opens, but whose pages do not fit together. */

@@ -1,4 +1,8 @@
 import Sqlite from "libsql";
+import { isUtf8, SCHEMA_TEXTS, TEXT_COLUMNS, textQueries } from "./texts.ts";
+
+// As bytes, because a damaged name would be in it.
+const CHECK = "SELECT CAST(integrity_check AS BLOB) FROM pragma_integrity_check(3)";
 
 /**
  * What is wrong with the pages and indexes of a database, in SQLite's words; null when it is sound.
@@ -9,12 +13,32 @@ export function checkIntegrity(path: string): string | null {
   try {
     database = new Sqlite(path, { timeout: 5 });
     database.exec("PRAGMA query_only = ON");
-    const rows = database.prepare("PRAGMA integrity_check(3)").all() as Record<string, unknown>[];
-    const verdict = rows.map((row) => String(Object.values(row)[0])).join("; ");
-    return verdict === "ok" ? null : verdict || "it cannot be checked";
+    if (!read(database, SCHEMA_TEXTS).every(([texts]) => isUtf8(texts!))) {
+      return "a name in it is no text";
+    }
+    const rows = read(database, CHECK);
+    const verdict = rows.map(([said]) => new TextDecoder().decode(said)).join("; ");
+    if (verdict !== "ok") return verdict || "it cannot be checked";
+    return damagedText(database);
   } catch (error) {
     return (error as Error).message;
   } finally {
     database?.close();
   }
+}
+
+function damagedText(database: Sqlite.Database): string | null {
+  const columns = [...read(database, TEXT_COLUMNS)].map(([of_table, of_column]) => ({
+    ...{ of_table: of_table!, of_column: of_column! },
+  }));
+  for (const { table, sql } of textQueries(columns)) {
+    for (const [texts] of database.prepare(sql).raw(true).iterate() as Iterable<Uint8Array[]>) {
+      if (!isUtf8(texts!)) return `a text in "${table}" is no text`;
+    }
+  }
+  return null;
+}
+
+function read(database: Sqlite.Database, sql: string): Uint8Array[][] {
+  return database.prepare(sql).raw(true).all() as Uint8Array[][];
 }

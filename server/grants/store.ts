@@ -1,6 +1,7 @@
 import type { Plan } from "../actions/plan.ts";
 import type { Action } from "../actions/schema.ts";
 import type { Ledger, Row, Statement, Value } from "../db/ledger.ts";
+import { jsonText } from "../db/texts.ts";
 import type { Grant, GrantQuery } from "./schema.ts";
 
 /** A grant with what it takes to use it. */
@@ -38,8 +39,8 @@ const MOST_CANDIDATES = 1_000;
 export function insertGrant(grant: NewGrant, only: Statement): Statement {
   const fields = Object.entries({
     ...grant,
-    questions: JSON.stringify(grant.questions),
-    scripts: JSON.stringify(grant.scripts),
+    questions: jsonText(grant.questions),
+    scripts: jsonText(grant.scripts),
   });
   return {
     sql: `INSERT INTO grants (${fields.map(([name]) => name).join(", ")}, seq)

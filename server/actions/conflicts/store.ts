@@ -1,4 +1,5 @@
 import type { Ledger, Statement } from "../../db/ledger.ts";
+import { jsonText } from "../../db/texts.ts";
 import { type ActionRow, COLUMNS, toRow } from "../store.ts";
 
 /** What one session did to a file, or wants to do, that another one may not know of. */
@@ -23,7 +24,7 @@ export function insertHeldPaths(
       SELECT ?, value, ? FROM json_each(?) WHERE EXISTS
         (SELECT 1 FROM actions WHERE project_id = ? AND id = ? AND status = 'pending')
       ON CONFLICT DO NOTHING`,
-    args: [project_id, action_id, JSON.stringify(paths), project_id, action_id],
+    args: [project_id, action_id, jsonText(paths), project_id, action_id],
   }];
 }
 
@@ -76,7 +77,7 @@ export function addConflict(
     sql: `UPDATE actions SET conflicts = json_insert(conflicts, '$[#]', json(?))
       WHERE project_id = ? AND id = ? AND json_array_length(conflicts) < ${MOST}
       RETURNING ${COLUMNS}`,
-    args: [JSON.stringify(conflict), project_id, id],
+    args: [jsonText(conflict), project_id, id],
   };
 }
 

@@ -1,5 +1,5 @@
-import type { AuditEvent } from "../../audit/schema.ts";
 import type { Ledger, Statement } from "../../db/ledger.ts";
+import { jsonText } from "../../db/texts.ts";
 import type { PlannedChange } from "../plan.ts";
 
 /** One file of an execution: committed before it is touched, settled by looking at it. */
@@ -34,7 +34,7 @@ export function insertIntents(
         value ->> 'after_sha256', 'open', value -> 'data', ? FROM json_each(?)
       WHERE EXISTS (SELECT 1 FROM actions WHERE project_id = ? AND id = ? AND claim_id = ?)`,
     args: [
-      ...[project_id, action_id, digest, created_at, JSON.stringify(intents)],
+      ...[project_id, action_id, digest, created_at, jsonText(intents)],
       ...[project_id, action_id, claim_id],
     ],
   }];
@@ -60,7 +60,7 @@ export function insertDone(
       after_sha256, state, data, created_at, settled_at)
       SELECT ?, value ->> 'id', ?, ?, value ->> 'path', value ->> 'before', value ->> 'after',
         'done', value -> 'data', ?, ? FROM json_each(?)`,
-    args: [project_id, action_id, digest, created_at, settled_at, JSON.stringify(done)],
+    args: [project_id, action_id, digest, created_at, settled_at, jsonText(done)],
   }];
 }
 
@@ -99,7 +99,7 @@ export function settleIntents(
   return intents.map(({ id, state, data }) => ({
     sql: `UPDATE intents SET state = ?, data = ?, settled_at = ?
       WHERE project_id = ? AND id = ? AND state = 'open'`,
-    args: [state, JSON.stringify(data), settled_at, project_id, id],
+    args: [state, jsonText(data), settled_at, project_id, id],
   }));
 }
 
@@ -112,18 +112,4 @@ export async function listIntents(ledger: Ledger, action_id: string): Promise<In
   return rows.map((row) =>
     ({ ...row, data: JSON.parse(String(row.data)) }) as unknown as IntentRow
   );
-}
-
-/** Everything the chain says of one action, oldest first. */
-export async function listTimeline(ledger: Ledger, action_id: string) {
-  const rows = await ledger.all(
-    `SELECT seq, at, type, actor, data FROM audit WHERE project_id = ? AND action_id = ?
-      ORDER BY seq LIMIT 1000`,
-    [ledger.project_id, action_id],
-  );
-  return rows.map((row) => ({
-    ...row,
-    actor: JSON.parse(String(row.actor)),
-    data: JSON.parse(String(row.data)),
-  })) as unknown as Pick<AuditEvent, "seq" | "at" | "type" | "actor" | "data">[];
 }

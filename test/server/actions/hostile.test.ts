@@ -83,3 +83,31 @@ test("whatever stands in a field, the answer is never a failure of ours", async 
   for (const { id } of items) expect((await gate.project.actions.detail(id)).id).toBe(id);
   expect(await gate.project.audit.verify()).toMatchObject({ ok: true });
 }, 180_000);
+
+test("half a character in a policy ends nobody who looks at what it has decided", async () => {
+  const gate = await createTestGate({
+    policies: {
+      defaultEffect: "ask",
+      blockedPaths: [{ pattern: "{secret.txt,\ud800}", reason: "\ud801", alternative: "\ud802" }],
+      askPaths: ["{held.txt,\udfff}"],
+    },
+  });
+  for (const path of ["secret.txt", "held.txt"]) {
+    const input = { path, content: "x" };
+    const asked = await gate.request(
+      "POST",
+      "/api/actions",
+      { tool: "write_file", input },
+      "agent",
+    );
+    const { id } = await asked.json();
+    const { decision } = await (await gate.request("GET", `/api/actions/${id}`)).json();
+    expect(decision.rule.pattern).toContain("\ufffd");
+    if (path === "held.txt") await gate.request("POST", `/api/actions/${id}/approve`, {});
+  }
+  for (const path of ["analytics/summary", "policy/hits", "audit/export?format=csv", "actions"]) {
+    const answer = await gate.request("GET", `/api/${path}`);
+    expect([path, answer.status]).toEqual([path, 200]);
+    expect(await answer.text()).toContain(path === "actions" ? "secret.txt" : "");
+  }
+});

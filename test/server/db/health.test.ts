@@ -13,6 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { listDamaged } from "../../../server/db/health.ts";
+import { checkIntegrity } from "../../../server/db/integrity.ts";
 import { openSound } from "../../../server/db/sound.ts";
 
 const now = () => Date.UTC(2026, 0, 1);
@@ -40,11 +41,20 @@ function overwrite(path: string, offset: number, length: number): void {
   closeSync(fd);
 }
 
+function flip(path: string, where: string): void {
+  const file = readFileSync(path);
+  const at = Math.max(file.indexOf(where, file.length / 2), file.indexOf(where));
+  overwrite(path, at + where.length - 6, 1);
+}
+
 test.each([
   ["the header", (path: string) => overwrite(path, 0, 64)],
   ["the page of the schema", (path: string) => overwrite(path, 100, 200)],
   ["pages in the middle", (path: string) => overwrite(path, 4096 * 3, 4096 * 4)],
   ["the end cut off", (path: string) => writeFileSync(path, readFileSync(path).subarray(0, 9000))],
+  // libSQL ends the whole process where it reads a text that is no UTF-8.
+  ["one byte of a text", (path: string) => flip(path, "x".repeat(99))],
+  ["one byte of a name", (path: string) => flip(path, "INTEGER, t TEXT")],
   [
     "something else altogether",
     (path: string) => writeFileSync(path, "not a database\n".repeat(99)),
@@ -60,6 +70,16 @@ test.each([
   expect(listDamaged(path)).toEqual([moved_to]);
   expect(await database.all("SELECT count(*) AS n FROM a")).toEqual([{ n: 0 }]);
 });
+
+test.each([["one byte of a text", "x".repeat(99)], ["one byte of a name", "INTEGER, t TEXT"]])(
+  "a check from end to end tells of %s",
+  async (_, where) => {
+    const path = await makeDatabase();
+    expect(checkIntegrity(path)).toBeNull();
+    flip(path, where);
+    expect(checkIntegrity(path)).toMatch(/is no text$/);
+  },
+);
 
 test("a second damaged file in the same moment gets a name of its own", async () => {
   const path = await makeDatabase();
