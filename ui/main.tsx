@@ -14,6 +14,7 @@ import { ActionsPage } from "./pages/actions.tsx";
 import { ApprovalsPage } from "./pages/approvals.tsx";
 import { LoginPage } from "./pages/login.tsx";
 import { NotFoundPage } from "./pages/not_found.tsx";
+import { SessionPage } from "./pages/session.tsx";
 import { SessionsPage } from "./pages/sessions.tsx";
 import { useAddress } from "./router.ts";
 import { openState, pending } from "./state.ts";
@@ -78,6 +79,7 @@ function Rooms() {
       <Route path="/actions" component={ActionsPage} />
       <Route path="/actions/*" component={ActionPage} />
       <Route path="/sessions" component={SessionsPage} />
+      <Route path="/sessions/*" component={SessionPage} />
       <Route default component={NotFoundPage} />
     </Router>
   );

@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import type { ActionDetail, RollbackResult } from "../server/actions/schema.ts";
+import type { Action, ActionDetail, RollbackResult } from "../server/actions/schema.ts";
 import type { Problem } from "../server/client.ts";
 import { api, explain, ProblemError, unwrap } from "./client.ts";
 import { refresh } from "./state.ts";
@@ -55,7 +55,9 @@ export class Undo {
 }
 
 /** Why this action cannot be rolled back, or null when it can. */
-export function whyNotUndo(detail: ActionDetail): string | null {
+export function whyNotUndo(
+  detail: Pick<Action, "status" | "execution" | "command" | "reversible">,
+): string | null {
   if (detail.status === "rolled_back") return "It is rolled back already";
   // A command that failed has changed files all the same.
   const done = detail.command === null ? ["succeeded"] : ["succeeded", "failed", "unknown"];

@@ -43,6 +43,11 @@ describe.each(["light", "dark"] as const)("in %s", (scheme) => {
     await page.keyboard.press("u");
     await page.getByText("This is what changes on disk").waitFor();
     found.push(...await axe(page, "roll back"));
+    await page.goto(stage.gate.url + paths["session"]!);
+    await page.getByText("The whole session").waitFor();
+    await page.keyboard.press("u");
+    await page.getByText("would be undone").waitFor();
+    found.push(...await axe(page, "roll back a session"));
     expect(found).toEqual([]);
   });
 
@@ -200,6 +205,8 @@ async function fill(): Promise<Record<string, string>> {
     rejected: `/actions/${rejected.id}`,
     nobody: "/actions/00000000-0000-7000-8000-000000000000",
     sessions: "/sessions",
+    session: `/sessions/${done.session_id}`,
+    step: `/sessions/${done.session_id}?action=${done.id}`,
     nowhere: "/policy",
   };
 }

@@ -54,7 +54,7 @@ export function Card({ detail, mode, onMode, reading, hidden, children }: CardPr
 
 function Meta({ detail }: { detail: ActionDetail }) {
   const address = useAddress();
-  const session = address.href("/actions", { session_id: detail.session_id });
+  const session = address.href(`/sessions/${detail.session_id}`, { project: detail.project_id });
   const several = (daemon.value?.projects.length ?? 0) > 1;
   return (
     <p class="meta">

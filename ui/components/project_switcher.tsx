@@ -162,7 +162,8 @@ function countOf(projects: HubProject[]): string {
   return count(projects.length, "project");
 }
 
-/** What is about one action means nothing in another project. */
+/** What is about one action or session means nothing in another project. */
 function pageOf(path: string): string {
-  return path.startsWith("/actions/") ? "/actions" : path;
+  const list = /^\/(?:actions|sessions)(?=\/)/.exec(path);
+  return list ? list[0] : path;
 }

@@ -70,7 +70,8 @@ function hasTexts({ before, after }: ActionDetail): boolean {
   return (before ?? after) !== null && before?.text !== null && after?.text !== null;
 }
 
-interface Conflicting {
+/** A file that is no longer what an action left. */
+export interface Conflicting {
   path: string;
   left_sha256: string | null;
   now_sha256: string | null;
@@ -88,33 +89,47 @@ function Conflict({ problem }: { problem: Problem }) {
         <Icon name="alert" />
         <span>It has changed since the agent wrote it. Nothing was touched.</span>
       </p>
-      <table class="opaque">
-        <thead>
-          <tr>
-            {["File", "Before", "After the agent", "Now"].map((name) => (
-              <th key={name} scope="col">{name}</th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {conflicts.map((conflict) => (
-            <tr key={conflict.path} class="code-text">
-              <th scope="row">
-                <Text value={conflict.path} />
-              </th>
-              <td>{hashText(conflict.before_sha256)}</td>
-              <td>{hashText(conflict.left_sha256)}</td>
-              <td>{hashText(conflict.now_sha256)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <ThreeStates files={conflicts} />
       {diff && <Patch text={diff} caption="What changed since" />}
-      <p class="quiet">
-        Merge takes back the agent’s lines and keeps the later ones where they do not touch.
-        Overwrite brings the former state back; what is there now is kept in the ledger first.
-      </p>
+      <WaysOut />
     </>
+  );
+}
+
+/** What merging and overwriting mean. */
+export function WaysOut() {
+  return (
+    <p class="quiet">
+      Merge takes back the agent’s lines and keeps the later ones where they do not touch. Overwrite
+      brings the former state back; what is there now is kept in the ledger first.
+    </p>
+  );
+}
+
+/** Each file in three states side by side, by its hashes. */
+export function ThreeStates({ files }: { files: Conflicting[] }) {
+  return (
+    <table class="opaque">
+      <thead>
+        <tr>
+          {["File", "Before", "After the agent", "Now"].map((name) => (
+            <th key={name} scope="col">{name}</th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {files.map((file) => (
+          <tr key={file.path} class="code-text">
+            <th scope="row">
+              <Text value={file.path} />
+            </th>
+            <td>{hashText(file.before_sha256)}</td>
+            <td>{hashText(file.left_sha256)}</td>
+            <td>{hashText(file.now_sha256)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }
 

@@ -9,11 +9,12 @@ import { Ago } from "../components/time.tsx";
 import { useLive } from "../live.ts";
 import { useProject, useProjects } from "../project.ts";
 import { useAddress } from "../router.ts";
+import { stateOf } from "../session.ts";
 import { daemon } from "../state.ts";
 
 const MOST_PROJECTS = 20;
 
-/** One row for each connection of an agent; it opens the actions of that session. */
+/** One row for each connection of an agent; it opens what that session did. */
 export function SessionsPage() {
   const project = useProject();
   const known = useProjects().map((item) => item.id);
@@ -79,8 +80,6 @@ function NoSessions() {
   );
 }
 
-const UNDONE = { none: "", partial: "partly rolled back", full: "rolled back" } as const;
-
 function SessionsTable({ items, several }: { items: Session[]; several: boolean }) {
   return (
     <table class="table">
@@ -110,7 +109,7 @@ function Row({ session, several }: { session: Session; several: boolean }) {
       <td class="cell-what">
         <a
           class="row-link"
-          href={address.href("/actions", { project: project_id, session_id: id })}
+          href={address.href(`/sessions/${id}`, { project: project_id })}
         >
           <Icon name="layers" class="tool-icon" />
           <span class="sentence">
@@ -129,8 +128,7 @@ function Row({ session, several }: { session: Session; several: boolean }) {
       <td class="cell-number">{session.action_count}</td>
       <td class="cell-number">{session.pending_count || ""}</td>
       <td class="cell-outcome">
-        {session.ended_at ? "ended" : "open"}
-        {session.rollback_state !== "none" && `, ${UNDONE[session.rollback_state]}`}
+        {stateOf(session)}
       </td>
       <td class="cell-time">
         <Ago at={session.started_at} />

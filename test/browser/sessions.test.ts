@@ -1,0 +1,166 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { Stage, until } from "./stage.ts";
+
+let stage: Stage;
+let session: string;
+/** Each test has files of its own. */
+let at: string;
+let turn = 0;
+const ids: Record<string, string> = {};
+beforeAll(async () => {
+  stage = await Stage.open();
+});
+beforeEach(async () => {
+  at = `free/${++turn}`;
+  const body = { agent: "codex", host: "codex", client: "codex 0.46.0" };
+  const made = await stage.api("POST", "/api/sessions?project=my-app", body, "agent");
+  session = made.id;
+  stage.write(`${at}/old.ts`, "one\ntwo\n");
+  ids["first"] = await ask("write_file", { path: `${at}/a.ts`, content: "a\n" });
+  const edits = [{ old_text: "two", new_text: "2" }];
+  ids["second"] = await ask("edit_file", { path: `${at}/old.ts`, edits });
+  ids["third"] = await ask("write_file", { path: `${at}/b.ts`, content: "b\n" });
+  ids["blocked"] = await ask("write_file", { path: ".env", content: "KEY=1\n" });
+});
+afterEach(async () => expect(await stage.clear()).toEqual([]));
+afterAll(() => stage?.close());
+
+async function ask(tool: string, input: Record<string, unknown>): Promise<string> {
+  const body = { tool, input, session_id: session };
+  return (await stage.api("POST", "/api/actions?project=my-app", body, "agent")).id;
+}
+
+const file = (name: string) => join(stage.folder, "my-app", at, name);
+const heads = (page: Page) => page.locator(".session-files .file-head .path").allInnerTexts();
+const open = async (path = `/sessions/${session}`) => {
+  const page = await stage.page(path);
+  await page.getByText("The whole session").waitFor();
+  return page;
+};
+
+describe("one session", () => {
+  test("the list leads to what it asked for and what that did to the files", async () => {
+    const page = await stage.page("/sessions");
+    await page.locator("tbody .row-link").first().click();
+    await page.getByText("codex 0.46.0").waitFor();
+    expect(new URL(page.url()).pathname).toBe(`/sessions/${session}`);
+    expect(await page.locator(".step .sentence").allTextContents()).toEqual([
+      `Write ${at}/a.ts`,
+      `Edit ${at}/old.ts`,
+      `Write ${at}/b.ts`,
+      "Write .env",
+    ]);
+    await page.getByText("3 files changed").waitFor();
+    expect(await heads(page)).toEqual([`${at}/a.ts`, `${at}/old.ts`, `${at}/b.ts`]);
+  });
+
+  test("the keyboard goes through its actions, and the address says where one is", async () => {
+    const page = await open();
+    await page.keyboard.press("j");
+    await page.keyboard.press("j");
+    await page.getByText("1 file changed").waitFor();
+    expect(await heads(page)).toEqual([`${at}/old.ts`]);
+    expect(new URL(page.url()).searchParams.get("action")).toBe(ids["second"]);
+    await page.locator(".session-files .line-del", { hasText: "two" }).waitFor();
+    await page.keyboard.press("j");
+    await page.keyboard.press("j");
+    await page.getByText("No file is different because of this action").waitFor();
+    await page.keyboard.press("o");
+    await page.waitForURL(new RegExp(`/actions/${ids["blocked"]}`));
+    await page.goBack();
+    await page.getByText("No file is different because of this action").waitFor();
+  });
+
+  test("rolling back from an action on shows what would change first, and leaves the rest", async () => {
+    const page = await open(`/sessions/${session}?action=${ids["second"]}`);
+    await page.getByText("2 actions can be rolled back").waitFor();
+    await page.keyboard.press("u");
+    const pane = page.getByRole("region", { name: "Roll back" });
+    await pane.getByText("2 actions would be undone").waitFor();
+    expect(await pane.getByRole("listitem").allInnerTexts()).toEqual([
+      expect.stringMatching(/b\.ts\s+is removed again/),
+      expect.stringMatching(/old\.ts\s+gets its former content back/),
+    ]);
+    expect(readFileSync(file("old.ts"), "utf8")).toBe("one\n2\n");
+    await page.keyboard.press("Control+Enter");
+    await page.getByText("Rolled back 2 actions").waitFor();
+    expect(readFileSync(file("old.ts"), "utf8")).toBe("one\ntwo\n");
+    expect([existsSync(file("a.ts")), existsSync(file("b.ts"))]).toEqual([true, false]);
+    await page.getByText("partly rolled back").waitFor();
+  });
+
+  test("the whole of it is rolled back with the mouse, and leaving it touches nothing", async () => {
+    const page = await open();
+    const button = page.getByRole("button", { name: "Roll back the session" });
+    await button.click();
+    await page.getByText("3 actions would be undone").waitFor();
+    await page.keyboard.press("Escape");
+    await button.waitFor();
+    expect(existsSync(file("a.ts"))).toBe(true);
+    await button.click();
+    await page.getByText("3 actions would be undone").waitFor();
+    await page.getByRole("button", { name: "Roll back", exact: true }).click();
+    await page.getByText("Rolled back 3 actions").waitFor();
+    await until("the page says so", async () => await button.isDisabled());
+    expect(existsSync(file("a.ts"))).toBe(false);
+    await page.getByText("No file is different because of this session").waitFor();
+  });
+
+  test("what others have changed since is told in three states, and nothing is touched", async () => {
+    const page = await open();
+    stage.write(`${at}/old.ts`, "mine\n");
+    await page.keyboard.press("u");
+    const pane = page.getByRole("region", { name: "Roll back" });
+    await pane.getByText("Nothing was touched.").waitFor();
+    expect(await pane.locator("thead th").allInnerTexts()).toEqual([
+      "File",
+      "Before",
+      "After the agent",
+      "Now",
+    ]);
+    expect(await pane.locator("tbody th").first().innerText()).toBe(`${at}/old.ts`);
+    expect(existsSync(file("a.ts"))).toBe(true);
+    await page.getByRole("button", { name: "Overwrite" }).click();
+    await page.getByText("Rolled back 3 actions").waitFor();
+    expect(readFileSync(file("old.ts"), "utf8")).toBe("one\ntwo\n");
+  });
+
+  test("what its agent does next comes onto the page", async () => {
+    const page = await open();
+    await ask("write_file", { path: `${at}/late.ts`, content: "late\n" });
+    await page.getByText("4 files changed").waitFor();
+    expect(await page.locator(".step .sentence").last().textContent()).toBe(`Write ${at}/late.ts`);
+  });
+
+  test("one that is not there says so", async () => {
+    const page = await stage.page("/sessions/01999999-0000-7000-8000-000000000000");
+    await page.getByText("This session cannot be shown").waitFor();
+    await page.getByText("Cannot find session").waitFor();
+  });
+
+  test("a card leads to its session", async () => {
+    await ask("write_file", { path: "src/held.ts", content: "x\n" });
+    const page = await stage.page();
+    await page.locator(".card").getByRole("link", { name: "session" }).click();
+    await page.getByText("The whole session").waitFor();
+    expect(new URL(page.url()).pathname).toBe(`/sessions/${session}`);
+  });
+});
+
+test("a session of many files and long ones comes onto the page in parts", async () => {
+  for (let i = 0; i < 22; i++) {
+    await ask("write_file", {
+      path: `${at}/many/${i}.ts`,
+      content: "x\n".repeat(i === 0 ? 900 : 1),
+    });
+  }
+  const page = await open();
+  await page.getByText("25 files changed").waitFor();
+  expect((await heads(page)).length).toBe(20);
+  await page.getByText(/more lines not shown yet/).waitFor();
+  await page.getByText("5 more files not shown yet.").locator("..").getByRole("button").click();
+  await until("all are there", async () => (await heads(page)).length === 25);
+});

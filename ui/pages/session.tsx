@@ -1,0 +1,141 @@
+import { useSignal } from "@preact/signals";
+import { useMemo } from "preact/hooks";
+import type { Session } from "../../server/sessions/schema.ts";
+import { explain } from "../client.ts";
+import { Empty } from "../components/empty.tsx";
+import { Icon } from "../components/icon.tsx";
+import { SessionBar } from "../components/session_bar.tsx";
+import { SessionFiles } from "../components/session_files.tsx";
+import { SessionSteps } from "../components/session_steps.tsx";
+import { SessionUndoPane } from "../components/session_undo.tsx";
+import { Skeleton } from "../components/skeleton.tsx";
+import { Text } from "../components/text.tsx";
+import { Ago } from "../components/time.tsx";
+import { bind, useKeys } from "../keys.ts";
+import { useLive } from "../live.ts";
+import { useProject } from "../project.ts";
+import { useAddress } from "../router.ts";
+import { loadSession, type SessionRecord, SessionUndo, stateOf } from "../session.ts";
+import { daemon } from "../state.ts";
+import { count } from "../words.ts";
+
+/** One session: what its agent asked for, what that did to the files, and its undoing. */
+export function SessionPage() {
+  const address = useAddress();
+  const id = address.path.split("/")[2] ?? "";
+  const { record, problem, reload } = useSession(id);
+  useKeys(bind("Move", ["b", "Back to the list", () => history.back()]));
+  return (
+    <main class="record">
+      <h1 class="visually-hidden">One session</h1>
+      <a class="back" href={address.href("/sessions")}>
+        <Icon name="back" />
+        Sessions
+      </a>
+      {record
+        ? <SessionView key={id} record={record} onDone={reload} />
+        : problem === null
+        ? <Skeleton lines={12} />
+        : (
+          <Empty icon="alert" title="This session cannot be shown">
+            <p>
+              <Text value={problem} />
+            </p>
+          </Empty>
+        )}
+    </main>
+  );
+}
+
+function useSession(id: string) {
+  const project = useProject();
+  const record = useSignal<SessionRecord | null>(null);
+  const problem = useSignal<string | null>(null);
+  const turn = useSignal(0);
+  useLive(
+    `${id} ${project} ${daemon.value !== null} ${turn.value}`,
+    async (late) => {
+      if (daemon.value === null) return;
+      try {
+        const loaded = await loadSession(id, project);
+        if (!late.aborted) record.value = loaded;
+      } catch (error) {
+        if (!late.aborted) problem.value = explain(error);
+      }
+    },
+    ({ topic, project_id }) =>
+      /^(?:actions|approvals|sessions)$/.test(topic) && (!project || project === project_id),
+  );
+  const shown = record.value?.session.id === id ? record.value : null;
+  return { record: shown, problem: problem.value, reload: () => turn.value += 1 };
+}
+
+function SessionView({ record, onDone }: { record: SessionRecord; onDone: () => void }) {
+  const address = useAddress();
+  const undo = useMemo(() => new SessionUndo(), []);
+  const { actions, diff } = record;
+  const asked = address.query["action"] ?? null;
+  const chosen = actions.some(({ id }) => id === asked) ? asked : null;
+  const step = (by: number) => {
+    const ids = [null, ...actions.map(({ id }) => id)];
+    const next = ids[Math.max(0, Math.min(ids.length - 1, ids.indexOf(chosen) + by))] ?? null;
+    undo.close();
+    address.set({ action: next });
+  };
+  useKeys(bind(
+    "Move",
+    ["j", "Next", () => step(1)],
+    ["k", "Previous", () => step(-1)],
+    ["arrowdown", "Next", () => step(1)],
+    ["arrowup", "Previous", () => step(-1)],
+  ));
+  const own = diff.actions.find(({ action_id }) => action_id === chosen);
+  return (
+    <>
+      <Head session={record.session} />
+      <div class="session-scroll">
+        <SessionSteps record={record} chosen={chosen} />
+        <div class="session-files" tabIndex={0} role="region" aria-label="What it did to the files">
+          {undo.open.value && <SessionUndoPane undo={undo} />}
+          <SessionFiles
+            key={chosen}
+            files={chosen === null ? diff.files : own?.files ?? []}
+            isWhole={chosen === null}
+          />
+        </div>
+      </div>
+      <SessionBar record={record} undo={undo} chosen={chosen} onDone={onDone} />
+    </>
+  );
+}
+
+function Head({ session }: { session: Session }) {
+  const { agent, client, project_id, started_at, pending_count, id } = session;
+  const address = useAddress();
+  return (
+    <header class="session-head">
+      <h2 class="headline">
+        <Icon name="layers" class="tool-icon" />
+        <span>
+          <Text value={agent} />
+        </span>
+      </h2>
+      <p class="meta">
+        <span>
+          <Text value={project_id} />
+        </span>
+        {client !== "none" && (
+          <span>
+            <Text value={client} />
+          </span>
+        )}
+        <span>
+          began <Ago at={started_at} said />
+        </span>
+        <span>{stateOf(session)}</span>
+        {pending_count > 0 && <span>{count(pending_count, "action")} waiting</span>}
+        <a href={address.href("/actions", { project: project_id, session_id: id })}>as a table</a>
+      </p>
+    </header>
+  );
+}
