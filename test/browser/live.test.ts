@@ -56,7 +56,14 @@ describe("live", () => {
     await page.locator(".live-live").waitFor();
     await stage.stop();
     await page.locator(".live-offline").waitFor();
+    await page.getByText("The daemon does not answer: what stands here").waitFor();
+    // An empty queue would be a false comfort.
+    await page.getByText("What waits is not known").waitFor();
+    expect(await page.getByText("Nothing waits for you").count()).toBe(0);
     await stage.start();
+    await page.getByText("The daemon does not answer: what stands here").waitFor({
+      state: "hidden",
+    });
     await stage.hold("meanwhile.ts", "x\n");
     await page.locator(".live-live").waitFor();
     await headline(page, "Write 1 line to src/meanwhile.ts");

@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { ConfigDifference, ConfigView, OutsideChange } from "../../server/config/schema.ts";
 import { api, explain, unwrap } from "../client.ts";
+import { connection } from "../events.ts";
 import { useLive } from "../live.ts";
 import { useProject, useProjects } from "../project.ts";
 import { count } from "../words.ts";
@@ -15,8 +16,18 @@ const MOST_PROJECTS = 10;
 /** A file that is changed says nothing by itself; looking at it is what makes it known. */
 const LOOK_MS = 5_000;
 
-/** What has to be known of the rules first: that they are broken, or not a person's own. */
+/** What has to be known first: that the daemon is away, or what is wrong with the rules. */
 export function Banners() {
+  return (
+    <>
+      <Offline />
+      <Configs />
+    </>
+  );
+}
+
+// The rules are broken, or not a person's own.
+function Configs() {
   const { views, look } = useConfigs();
   const broken = views.filter(({ problem }) => problem !== null);
   const changes = changesOf(views);
@@ -32,6 +43,29 @@ export function Banners() {
           onAccepted={look}
         />
       ))}
+    </div>
+  );
+}
+
+// Nothing on the page is kept up to date, and nothing can be decided.
+function Offline() {
+  const isAway = connection.value === "offline";
+  return (
+    <div class="banners" role="region" aria-label="Connection" aria-live="polite" hidden={!isAway}>
+      {isAway && (
+        <div class="banner tone-danger">
+          <Icon name="alert" />
+          <div class="banner-text">
+            <p>
+              <strong>The daemon does not answer: what stands here may be out of date.</strong>
+            </p>
+            <p class="quiet">
+              Nothing can be decided until it is back. The page tries again by itself; in a
+              terminal, <code>gate daemon start</code> starts it.
+            </p>
+          </div>
+        </div>
+      )}
     </div>
   );
 }

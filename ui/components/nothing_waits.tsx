@@ -1,10 +1,24 @@
+import { connection } from "../events.ts";
 import { usePending } from "../project.ts";
 import { daemon } from "../state.ts";
 import { Empty } from "./empty.tsx";
 
+// An empty queue would be a false comfort.
+function NobodyKnows() {
+  return (
+    <Empty icon="alert" title="What waits is not known">
+      <p>
+        The daemon does not answer. <code>gate daemon start</code>{" "}
+        starts it; nothing is let through meanwhile.
+      </p>
+    </Empty>
+  );
+}
+
 /** The queue is empty: what would stand here, and how to see the first card. */
 export function NothingWaits() {
   const pending = usePending();
+  if (connection.value === "offline") return <NobodyKnows />;
   if (pending === null || pending.length > 0) return null;
   return (
     <Empty icon="check" title="Nothing waits for you">

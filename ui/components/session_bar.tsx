@@ -24,7 +24,7 @@ export function SessionBar(props: BarProps) {
     announce({ text: `Rolled back ${count(result.actions.length, "action")}`, tone: "ok" }, null);
     onDone();
   };
-  const open = chosen === null ? null : address.href(`/actions/${chosen}`);
+  const open = () => chosen && address.go(`/actions/${chosen}`);
   useKeys([
     ...bind(
       "Decide",
@@ -32,13 +32,20 @@ export function SessionBar(props: BarProps) {
       ["mod+enter", "Roll back after the preview", () => undo.isPlanned() && run()],
       ["escape", "Back", () => undo.close()],
     ),
-    ...bind(
-      "Move",
-      ["o", "Open the record", () => chosen && address.go(`/actions/${chosen}`)],
-      ["enter", "Open the record", () => chosen && address.go(`/actions/${chosen}`)],
-    ),
+    ...bind("Move", ["o", "Open the record", open], ["enter", "Open the record", open]),
   ]);
   if (undo.open.value) return <UndoStep undo={undo} run={run} />;
+  return <Ways chosen={chosen} many={many} look={look} />;
+}
+
+interface WaysProps extends Pick<BarProps, "chosen"> {
+  /** How many actions can be rolled back from there on. */
+  many: number;
+  look: () => unknown;
+}
+
+function Ways({ chosen, many, look }: WaysProps) {
+  const address = useAddress();
   return (
     <footer class="decision" aria-label="What can be done">
       <div class="decision-row">
@@ -48,8 +55,8 @@ export function SessionBar(props: BarProps) {
             : `${count(many, "action")} can be rolled back`}
         </p>
         <div class="decision-buttons">
-          {open !== null && (
-            <a class="button button-plain" href={open}>
+          {chosen !== null && (
+            <a class="button button-plain" href={address.href(`/actions/${chosen}`)}>
               Open the record
               <Key keys="enter" />
             </a>
