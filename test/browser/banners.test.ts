@@ -134,3 +134,18 @@ test.each(["light", "dark"] as const)("axe finds nothing in the banners, in %s",
   const good = JSON.stringify({ id: "billing-api", policies: POLICIES });
   writeFileSync(join(stage.folder, "billing-api/gate.config.json"), good);
 });
+
+test(
+  "of many projects none is passed over, and one that cannot be read hides no other",
+  async () => {
+    const names = Array.from({ length: 12 }, (_, nth) => `p${nth + 10}`);
+    for (const name of names) await stage.addProject(name);
+    const page = await stage.page();
+    rmSync(join(stage.folder, "p10"), { recursive: true });
+    stage.write("gate.config.json", "{ broken", "p21");
+    // They are looked at in turns, a few seconds apart.
+    await banner(page).getByText("Everything in p21 is denied").waitFor({ timeout: 25_000 });
+    for (const name of names) await stage.gate.daemon.removeProject(name);
+  },
+  60_000,
+);

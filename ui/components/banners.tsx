@@ -5,6 +5,7 @@ import { api, explain, unwrap } from "../client.ts";
 import { connection } from "../events.ts";
 import { useLive } from "../live.ts";
 import { useProject, useProjects } from "../project.ts";
+import { watchedIn } from "../watched.ts";
 import { count } from "../words.ts";
 import { Button } from "./button.tsx";
 import { Icon } from "./icon.tsx";
@@ -12,7 +13,6 @@ import { Code, Text } from "./text.tsx";
 import { Ago } from "./time.tsx";
 import { announce } from "./toast.tsx";
 
-const MOST_PROJECTS = 10;
 /** A file that is changed says nothing by itself; looking at it is what makes it known. */
 const LOOK_MS = 5_000;
 
@@ -28,7 +28,7 @@ export function Banners() {
 
 // The rules are broken, or not a person's own.
 function Configs() {
-  const { views, look } = useConfigs();
+  const { views, lookAgain } = useConfigs();
   const broken = views.filter(({ problem }) => problem !== null);
   const changes = changesOf(views);
   const nothing = broken.length + changes.length === 0;
@@ -40,7 +40,7 @@ function Configs() {
           key={change.path + change.before_sha256 + change.after_sha256}
           projects={projects}
           change={change}
-          onAccepted={look}
+          onAccepted={() => lookAgain(change.path)}
         />
       ))}
     </div>
@@ -92,12 +92,13 @@ function changesOf(views: ConfigView[]): FileChange[] {
 }
 
 /** The configs of the projects that the page is about, looked at again and again. */
-function useConfigs(): { views: ConfigView[]; look: () => void } {
+function useConfigs(): { views: ConfigView[]; lookAgain: (path: string) => void } {
   const project = useProject();
-  const known = useProjects().map(({ id }) => id);
-  const ids = project ? [project] : known.slice(0, MOST_PROJECTS);
-  const views = useSignal<ConfigView[]>([]);
+  const projects = useProjects();
+  const views = useSignal(new Map<string, ConfigView>());
   const turn = useSignal(0);
+  const shown = project ? [project] : projects.map(({ id }) => id);
+  const ids = project ? [project] : watchedIn(projects, turn.value);
   const look = () => turn.value += 1;
   useEffect(() => {
     const timer = setInterval(() => document.visibilityState === "visible" && look(), LOOK_MS);
@@ -107,11 +108,23 @@ function useConfigs(): { views: ConfigView[]; look: () => void } {
     const read = await Promise.all(
       ids.map((id) => unwrap(api(id).api.config.$get()).catch(() => null)),
     );
-    // What cannot be read is told by the footer; what stands here stays.
-    if (late.aborted || read.includes(null)) return;
-    views.value = read.filter((view) => view !== null);
+    if (late.aborted) return;
+    // What cannot be read is told by the footer; what stands here of it stays.
+    const fresh = read.filter((view) => view !== null).map((view) =>
+      [view.project_id, view] as const
+    );
+    views.value = new Map([...views.value, ...fresh]);
   }, ({ type }) => type === "policy.changed");
-  return { views: views.value, look };
+  const known = shown.map((id) => views.value.get(id)).filter((view) => view !== undefined);
+  const lookAgain = (path: string) => {
+    // A global file stands in the view of every project: those whose turn comes later, too.
+    const others = [...views.value].filter(([, view]) =>
+      !view.outside_changes.some((change) => change.path === path)
+    );
+    views.value = new Map(others);
+    look();
+  };
+  return { views: known, lookAgain };
 }
 
 function Broken({ view: { project_id, problem } }: { view: ConfigView }) {
