@@ -4,6 +4,7 @@ import type { Review } from "./review.ts";
 interface Ways {
   turnView: () => void;
   scroll: (pages: number) => void;
+  stepFile: (by: 1 | -1) => void;
   openRecord: () => void;
 }
 
@@ -38,6 +39,8 @@ export function useReviewKeys(review: Review, ways: Ways): void {
     ),
     ...bind(
       "Move",
+      ["]", "Next file", () => ways.stepFile(1)],
+      ["[", "Previous file", () => ways.stepFile(-1)],
       ["o", "Open the record", ways.openRecord],
       ["enter", "Open the record", ways.openRecord],
     ),

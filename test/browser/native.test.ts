@@ -69,6 +69,25 @@ test("a patch shows each of its files, and is approved as it stands", async () =
   expect(readFileSync(join(stage.folder, "my-app/src/one.ts"), "utf8")).toBe("1\n");
 });
 
+test("the brackets go from file to file", async () => {
+  const lines = Array.from({ length: 60 }, (_, i) => `+line ${i}`);
+  const files = ["a", "b", "c"].flatMap((name) => [`*** Add File: src/step/${name}.ts`, ...lines]);
+  const command = ["*** Begin Patch", ...files, "*** End Patch"].join("\n");
+  await use("apply_patch", { command }, "codex");
+  const page = await stage.page();
+  await page.locator(".headline", { hasText: "Patch src/step/a.ts and 2 more files" }).waitFor();
+  await settled(page);
+  const atTop = () =>
+    page.locator("section.file").evaluateAll((all) => {
+      const top = document.querySelector(".card-scroller")!.getBoundingClientRect().top;
+      return all.findIndex((file) => Math.abs(file.getBoundingClientRect().top - top) < 4);
+    });
+  for (const [key, file] of [["]", 0], ["]", 1], ["[", 0], ["]", 1]] as const) {
+    await page.keyboard.press(key);
+    await until(`file ${file} is at the top`, async () => await atTop() === file);
+  }
+});
+
 test("what only the host can know is shown as it was asked", async () => {
   stage.write("src/twice.ts", "x\nx\n");
   await use("Edit", { file_path: "src/twice.ts", old_string: "x", new_string: "y" });

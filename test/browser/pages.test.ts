@@ -154,6 +154,24 @@ test("the palette and the keys lead to every room", async () => {
   await page.getByRole("heading", { name: "Keys" }).waitFor();
 });
 
+test("words are searched for in everything that was asked, from the palette and from the table", async () => {
+  const page = await stage.page();
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox").fill("not here");
+  await page.getByRole("option", { name: "Search for “not here”" }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/actions\?q=not/);
+  const found = page.locator("tbody .row-link");
+  await until("it is found by its reason", async () => await found.count() === 1);
+  expect(await found.textContent()).toContain("no.ts");
+  await page.keyboard.press("/");
+  await page.keyboard.press("Control+a");
+  await page.keyboard.type("publish");
+  await page.keyboard.press("Enter");
+  await page.locator("tbody .row-link", { hasText: "npm publish --tag next" }).waitFor();
+  expect(await found.count()).toBe(1);
+});
+
 test("the theme turns from the machine's to light to dark and is kept", async () => {
   const page = await stage.page("/approvals", { scheme: "light" });
   const theme = () => page.evaluate(() => getComputedStyle(document.body).colorScheme);

@@ -1,5 +1,6 @@
 import type { RefObject } from "preact";
 import { useAddress } from "../router.ts";
+import { Key } from "./button.tsx";
 import { Icon } from "./icon.tsx";
 import { Text } from "./text.tsx";
 
@@ -29,9 +30,16 @@ export function Filters({ inputRef }: { inputRef: RefObject<HTMLInputElement | n
   const session = address.query["session_id"];
   return (
     <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
+      <Words
+        name="q"
+        label="Search"
+        placeholder="Path, command or reason"
+        inputRef={inputRef}
+        keys="/"
+      />
       <Choice name="status" label="Status" all="Any status" options={STATUSES} />
       <Choice name="tool" label="Kind" all="Any kind" options={TOOLS} />
-      <Words name="path" label="Path" placeholder="Whole path" inputRef={inputRef} />
+      <Words name="path" label="Path" placeholder="Whole path" />
       <Words name="agent" label="Agent" placeholder="Agent" />
       {session && (
         <button
@@ -80,9 +88,10 @@ interface WordsProps {
   label: string;
   placeholder: string;
   inputRef?: RefObject<HTMLInputElement | null>;
+  keys?: string;
 }
 
-function Words({ name, label, placeholder, inputRef }: WordsProps) {
+function Words({ name, label, placeholder, inputRef, keys }: WordsProps) {
   const address = useAddress();
   return (
     <label class="field">
@@ -97,6 +106,7 @@ function Words({ name, label, placeholder, inputRef }: WordsProps) {
           address.set({ [name]: event.currentTarget.value, cursor: null }, { push: true })}
         onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
       />
+      {keys && <Key keys={keys} />}
     </label>
   );
 }

@@ -25,7 +25,8 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const typed = useSignal("");
   const at = useSignal(0);
   const bindings = useRef(pageBindings());
-  const entries = find(entriesOf(address, bindings.current), typed.value);
+  const found = find(entriesOf(address, bindings.current), typed.value);
+  const entries = typed.value.trim() === "" ? found : [...found, searchFor(address, typed.value)];
   const chosen = Math.min(at.value, entries.length - 1);
   const run = (entry: Entry | undefined) => {
     onClose();
@@ -56,7 +57,6 @@ export function Palette({ onClose }: { onClose: () => void }) {
           />
         ))}
       </ul>
-      {entries.length === 0 && <p class="quiet palette-none">Nothing here has that name.</p>}
     </Dialog>
   );
 }
@@ -129,6 +129,16 @@ function entriesOf(address: ReturnType<typeof useAddress>, bindings: Binding[]):
     run: () => address.go("/approvals", { id: action.id, scope: "all" }),
   }));
   return [...doing, ...projects, ...cards];
+}
+
+// What was decided long ago is found by the daemon.
+function searchFor(address: ReturnType<typeof useAddress>, typed: string): Entry {
+  return {
+    icon: "search",
+    kind: "all actions",
+    text: `Search for “${flatten(typed.trim())}”`,
+    run: () => address.go("/actions", { q: typed.trim() }),
+  };
 }
 
 function find(entries: Entry[], typed: string): Entry[] {

@@ -1,6 +1,7 @@
 import type { RefObject } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Action, ActionDetail } from "../../server/actions/schema.ts";
+import { stepFile } from "../file_steps.ts";
 import { Review } from "../review.ts";
 import { useReviewKeys } from "../review_keys.ts";
 import { useAddress } from "../router.ts";
@@ -61,6 +62,7 @@ function Reviewed({ review, detail }: { review: Review; detail: ActionDetail }) 
   useReviewKeys(review, {
     turnView: () => onMode(mode === "split" ? "unified" : "split"),
     scroll,
+    stepFile: (by) => stepFile(scroller.current, by),
     openRecord: () => address.go(record),
   });
   const step = review.mode.value;

@@ -11,7 +11,7 @@ import { useProject } from "../project.ts";
 import { useAddress } from "../router.ts";
 import { count } from "../words.ts";
 
-const FILTERS = ["status", "tool", "agent", "path", "session_id"] as const;
+const FILTERS = ["q", "status", "tool", "agent", "path", "session_id"] as const;
 
 /** Everything that agents asked for, newest first. */
 export function ActionsPage() {

@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
-import { useMemo } from "preact/hooks";
+import type { RefObject } from "preact";
+import { useMemo, useRef } from "preact/hooks";
 import type { Session } from "../../server/sessions/schema.ts";
 import { explain } from "../client.ts";
 import { Empty } from "../components/empty.tsx";
@@ -11,6 +12,7 @@ import { SessionUndoPane } from "../components/session_undo.tsx";
 import { Skeleton } from "../components/skeleton.tsx";
 import { Text } from "../components/text.tsx";
 import { Ago } from "../components/time.tsx";
+import { stepFile } from "../file_steps.ts";
 import { bind, useKeys } from "../keys.ts";
 import { useLive } from "../live.ts";
 import { useProject } from "../project.ts";
@@ -73,29 +75,24 @@ function useSession(id: string) {
 function SessionView({ record, onDone }: { record: SessionRecord; onDone: () => void }) {
   const address = useAddress();
   const undo = useMemo(() => new SessionUndo(), []);
+  const files = useRef<HTMLDivElement>(null);
   const { actions, diff } = record;
   const asked = address.query["action"] ?? null;
   const chosen = actions.some(({ id }) => id === asked) ? asked : null;
-  const step = (by: number) => {
-    const ids = [null, ...actions.map(({ id }) => id)];
-    const next = ids[Math.max(0, Math.min(ids.length - 1, ids.indexOf(chosen) + by))] ?? null;
-    undo.close();
-    address.set({ action: next });
-  };
-  useKeys(bind(
-    "Move",
-    ["j", "Next", () => step(1)],
-    ["k", "Previous", () => step(-1)],
-    ["arrowdown", "Next", () => step(1)],
-    ["arrowup", "Previous", () => step(-1)],
-  ));
+  useSteps(record, chosen, { files, leave: () => undo.close() });
   const own = diff.actions.find(({ action_id }) => action_id === chosen);
   return (
     <>
       <Head session={record.session} />
       <div class="session-scroll">
         <SessionSteps record={record} chosen={chosen} />
-        <div class="session-files" tabIndex={0} role="region" aria-label="What it did to the files">
+        <div
+          class="session-files"
+          ref={files}
+          tabIndex={0}
+          role="region"
+          aria-label="What it did to the files"
+        >
           {undo.open.value && <SessionUndoPane undo={undo} />}
           <SessionFiles
             key={chosen}
@@ -107,6 +104,31 @@ function SessionView({ record, onDone }: { record: SessionRecord; onDone: () => 
       <SessionBar record={record} undo={undo} chosen={chosen} onDone={onDone} />
     </>
   );
+}
+
+interface Ways {
+  files: RefObject<HTMLDivElement | null>;
+  leave: () => void;
+}
+
+/** The keys that go from action to action, and from file to file. */
+function useSteps({ actions }: SessionRecord, chosen: string | null, { files, leave }: Ways): void {
+  const address = useAddress();
+  const step = (by: number) => {
+    const ids = [null, ...actions.map(({ id }) => id)];
+    const next = ids[Math.max(0, Math.min(ids.length - 1, ids.indexOf(chosen) + by))] ?? null;
+    leave();
+    address.set({ action: next });
+  };
+  useKeys(bind(
+    "Move",
+    ["j", "Next", () => step(1)],
+    ["k", "Previous", () => step(-1)],
+    ["arrowdown", "Next", () => step(1)],
+    ["arrowup", "Previous", () => step(-1)],
+    ["]", "Next file", () => stepFile(files.current, 1)],
+    ["[", "Previous file", () => stepFile(files.current, -1)],
+  ));
 }
 
 function Head({ session }: { session: Session }) {
