@@ -146,10 +146,18 @@ export function matchSegment(pattern: Segment, value: string): Match {
   meter.spend(10);
   if (pattern.literal !== null && pattern.literal === value) return "yes";
   if (!HOLES.test(value)) return matchStatic(pattern, value) ? "yes" : "no";
+  if (isDotted(pattern) && GLOB.test(value)) return "no";
   if (pattern.literal !== null && value.length === 1 && SPANNING.test(value)) return "maybe";
   if (pattern.literal === null && accepts(pattern, value, false)) return "yes";
   return accepts(pattern, value, true) ? "maybe" : "no";
 }
+
+/** A shell's `*`, `?` and `[…]` in front of a name never stand for a dot. */
+function isDotted({ literal, front }: NameSegment): boolean {
+  return (literal ?? front).startsWith(".");
+}
+
+const GLOB = /^[\uFDD4-\uFDD6]/;
 
 function matchStatic(pattern: NameSegment, value: string): boolean {
   const { literal, front, back, chunks } = pattern;

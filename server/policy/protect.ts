@@ -87,7 +87,7 @@ export function protectWrite(names: readonly PathNames[]): Finding[] {
       found.push(builtin("deny", "self-protection", pattern, `${why} is off limits`));
     }
   }
-  const vague = names.some((one) => VAGUE.test(one.path));
+  const vague = names.some((one) => VAGUE.test(one.path)) || names.every(isGlobBelow);
   for (const { pattern, why, compiled } of automatic.about(names)) {
     const hits = names.map((one) => comparePath(compiled, one, true));
     if (hits.includes("yes") || (!vague && hits.includes("maybe"))) {
@@ -96,6 +96,13 @@ export function protectWrite(names: readonly PathNames[]): Finding[] {
   }
   return found;
 }
+
+/** `dist/*`: in a folder below the root a glob is taken to find ordinary files. */
+function isGlobBelow({ roots }: PathNames): boolean {
+  return roots.length > 0 && roots.every(({ plain }) => plain.length > 1 && !GLOB.test(plain[0]!));
+}
+
+const GLOB = /[\uFDD4-\uFDD6]/;
 
 function escapeGlob(path: string): string {
   return path.replace(/[\\*?[\]{}]/g, "\\$&");

@@ -32,7 +32,8 @@ export const BUILTINS: Record<string, Builtin> = {
   disown: passive(nothing),
   umask: passive(nothing),
   ulimit: passive(nothing),
-  shopt: passive(nothing),
+  shopt: passive(shopt),
+  setopt: passive(shopt),
   hash: passive(nothing),
   times: passive(nothing),
   unalias: passive(nothing),
@@ -73,6 +74,12 @@ export const BUILTINS: Record<string, Builtin> = {
   complete: active(codeOption("-C= -F=")),
   compgen: active(codeOption("-C= -F= -W=")),
 };
+
+/** `dotglob` and its like; once on, it counts as staying on. */
+function shopt(argv: readonly string[], { shell }: Call): string {
+  shell.dotted ||= argv.slice(1).some((arg) => isWild(arg) || /^(dotglob|glob_?dots)$/i.test(arg));
+  return "";
+}
 
 function afterDashes(argv: readonly string[]): readonly string[] {
   return argv[1] === "--" ? argv.slice(2) : argv.slice(1);

@@ -21,9 +21,13 @@ const INFLUENCES =
 
 /** What setting a variable means besides its value. */
 export function checkVariable(name: string, value: string, call: Call, run: Runner): void {
+  if (name === "GLOBIGNORE") call.shell.dotted = true;
   if (COMMANDS.has(name)) {
     if (isWild(value)) run.doubt(`"${name}" decides what is run, and it is not known`, name, call);
     else if (value !== "") run.code(value, { ...call, stdin: "" });
+  } else if (name === "LESS" || name === "MORE") {
+    const code = /\+{1,2}[^!|]*[!|](.+)$/s.exec(value)?.[1];
+    if (code !== undefined) run.code(code, { ...call, stdin: "" });
   } else if (INFLUENCES.test(name)) {
     run.note([`${name}=${value}`], call);
   } else if (LOADERS.test(name) && !isHarmless(name, value)) {

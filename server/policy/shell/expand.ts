@@ -168,7 +168,7 @@ function expandPart(part: WordPart, quoted: boolean, first: boolean, context: Co
       return expandQuoted(part.parts, context);
     case "Glob":
       if (part.kind === "bracket") expandParts(part.parts, quoted, context);
-      return [quoted ? part.text : globMark(part.kind)];
+      return [quoted ? part.text : context.shell.dotted ? ANY : globMark(part.kind)];
     case "SimpleExpansion":
       return unquote(
         expandSimple(part.text.slice(1), context.shell, quoted),
@@ -186,9 +186,10 @@ function expandPart(part: WordPart, quoted: boolean, first: boolean, context: Co
     case "ProcessSubstitution":
       return [part.script ? context.connect(part.script, part.operator) : ANY];
     default:
-      // An extended glob or what is left of braces: names of files, whatever stands inside runs.
+      // An extended glob or what is left of braces: whatever stands inside runs. Unlike a star, an
+      // extended glob finds names with a dot in front, and it need not find files.
       expandParts(part.parts ?? [], quoted, context);
-      return [part.type === "ExtendedGlob" ? STAR : SPLIT];
+      return [part.type === "ExtendedGlob" ? ANY : SPLIT];
   }
 }
 
@@ -249,14 +250,15 @@ function unquote(values: string[], quoted: boolean, shell: Shell): string[] {
       return value;
     }
     const open = value.replaceAll(ANY, SPLIT);
-    return separators.map((one) => globbed(splitFields(open, one)));
+    return separators.map((one) => globbed(splitFields(open, one), shell));
   });
   return distinct(all);
 }
 
 const BLANKS = " \t\n";
 
-function globbed(text: string): string {
+function globbed(text: string, { dotted }: Shell): string {
+  if (dotted && /[*?[]/.test(text)) return text.replace(/[*?[]/g, ANY);
   return text.replaceAll("*", STAR).replaceAll("?", QUESTION).replaceAll("[", BRACKET);
 }
 

@@ -63,6 +63,7 @@ export const OUTPUTS: Record<string, Handler> = {
   opam: (argv) => argv[1] === "env" ? SHELL_SETUP : ANY,
   ls: (argv) => {
     const named = argv.slice(1).filter((arg) => !arg.startsWith("-"));
+    if (argv.some((arg) => /^(-[a-zA-Z]*[aA]|--(almost-)?all)/.test(arg))) return `${ANY}\n`;
     const globs = named.filter((arg) => /[*?\uFDD4-\uFDD6]/.test(arg));
     return `${
       globs.length === named.length && named.length > 0

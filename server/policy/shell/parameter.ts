@@ -1,6 +1,6 @@
 import type { ParameterExpansionPart, ParameterOperation, Word } from "unbash";
 import { compileSegment, matchSegment } from "../glob.ts";
-import { ANY, asOneWord, DEEP, isStatic, isWild, STAR, TAME } from "../holes.ts";
+import { ANY, asOneWord, DEEP, isStatic, isWild, QUESTION, STAR, TAME } from "../holes.ts";
 import type { Context } from "./expand.ts";
 import { listOf } from "./lists.ts";
 
@@ -81,6 +81,9 @@ function withDefault(
   return either;
 }
 
+/** `+(…)` and its like mean something else when `extglob` is on. */
+const EXTENDED = /[?*+@!\uFDD4\uFDD5]\(/;
+
 /** What is left when the shape of a value is known but not its letters. */
 function vague(value: string): string {
   return isWild(value) ? ANY : DEEP;
@@ -88,6 +91,7 @@ function vague(value: string): string {
 
 /** `${x#p}` and its like, with the longest or shortest match tried by hand: values are short. */
 function remove(value: string, operator: string, pattern: string): string {
+  if (EXTENDED.test(pattern)) return ANY;
   const front = operator.startsWith("#");
   if (!/[*?[\]\\\uFDD0-\uFDD6]/.test(pattern)) {
     if (front && value.startsWith(pattern)) return value.slice(pattern.length);
@@ -95,7 +99,9 @@ function remove(value: string, operator: string, pattern: string): string {
     return isStatic(value) ? value : vague(value);
   }
   if (!isStatic(value) || value.length > 512) return vague(value);
-  const segment = compileSegment(pattern.replaceAll(STAR, "*"));
+  const written = pattern.replaceAll(STAR, "*").replaceAll(QUESTION, "?");
+  if (!isStatic(written)) return ANY;
+  const segment = compileSegment(written);
   const cuts = Array.from({ length: value.length + 1 }, (_, at) => at);
   const shortestFirst = front === (operator.length === 1);
   for (const at of shortestFirst ? cuts : cuts.toReversed()) {
@@ -116,6 +122,7 @@ function replaceAll(
   return values.map((value) => {
     const plain = isStatic(value) && !/[*?[\\\uFDD0-\uFDD6]/.test(pattern) && pattern !== "";
     if (value.length * (1 + replacement.length) > 16_384) return ANY;
+    if (EXTENDED.test(pattern)) return ANY;
     if (!plain) return isWild(value + replacement) || isStatic(value) ? ANY : DEEP;
     if (operation.operator === "//") return value.replaceAll(pattern, () => replacement);
     if (operation.operator === "/") return value.replace(pattern, () => replacement);

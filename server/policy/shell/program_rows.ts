@@ -11,6 +11,14 @@ const linter = row("none", "--fix --write --check -o,--output= --output-file=", 
 
 const sevenZip = row("none", "-o= -p= -t= -m= -x= -i= -w= -y -r -bd -so -si", { writes: ["o"] });
 
+const dump = row(
+  "none",
+  "-f,--file= -d,--dbname= -h= -p= -U= -t= -n= -F,--format= -j= -W -w -v -c -C -l -L=",
+  {
+    writes: ["file"],
+  },
+);
+
 const gateRow = row(
   "none",
   "--bundle= --repro= --record= --report= --output= --command= --project=",
@@ -168,6 +176,15 @@ export const ROWS: Record<string, Row> = {
   ),
   age: row("none", "-o,--output= -r,--recipient= -R= -i,--identity= -d,--decrypt -e -p -a", {
     writes: ["output"],
+  }),
+  pg_dump: dump,
+  pg_dumpall: dump,
+  pg_restore: dump,
+  mongodump: row("none", "-o,--out= -d,--db= -c,--collection= --uri= --archive=?", {
+    writes: ["out"],
+  }),
+  mysqldump: row("none", "-r,--result-file= -u= -p=? -h= -P= -T,--tab= -w,--where=", {
+    writes: ["result-file", "tab"],
   }),
   dpkg: row("none", "--pre-invoke= --post-invoke= -i -l -L -s", {
     code: ["pre-invoke", "post-invoke"],

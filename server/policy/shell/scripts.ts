@@ -29,6 +29,7 @@ export function runShell(argv: readonly string[], call: Call, run: Runner): stri
   const shell = call.shell.fork();
   const inner = { ...call, shell, stdin: call.stdin };
   shell.plain = PLAIN_SHELLS.test(argv[0]!);
+  shell.dotted ||= argv.some((arg, at) => arg === "dotglob" && argv[at - 1] === "-O");
   for (const path of valuesOf(parsed, "rcfile", "init-file")) runFile(path, inner, run);
   if (parsed.options.some(({ name }) => name === "version" || name === "help")) return "";
   const [first, ...rest] = parsed.operands;

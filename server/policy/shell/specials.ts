@@ -182,9 +182,15 @@ function runNix(argv: readonly string[], call: Call, run: Runner): string {
   return runProgram("nix", argv, call, run);
 }
 
+const CALLS = /\b(system|popen|exec[lv]\w*|posix_spawn\w*)\s*\(/;
+
 /** `gdb --args program …`, and `shell` in what it is told. */
 function runDebugger(argv: readonly string[], call: Call, run: Runner): string {
-  for (const arg of argv) {
+  for (const [at, arg] of argv.entries()) {
+    if (/^-?-(ex|eval-command|o|one-line)$/.test(argv[at - 1] ?? "") && CALLS.test(arg)) {
+      searchCode(arg, languageOf("python")!, call, run);
+      run.doubt("the debugger calls a function that runs a program", arg.slice(0, 200), call);
+    }
     const code = /^\s*(?:python|py|script|pi)\s+([\s\S]+)$/.exec(arg)?.[1];
     if (code !== undefined) searchCode(code, languageOf("python")!, call, run);
   }

@@ -27,6 +27,8 @@ export class Shell {
   program = "bash";
   /** It may be dash: `$'…'` is nothing special to it, and its `echo` reads backslashes. */
   plain = false;
+  /** Its globs find names with a dot in front as well. */
+  dotted = false;
   /** Files that the script itself has written, with what is in them. */
   files = new Map<string, string>();
   /** Folders it may be in instead, because nobody can see whether a `cd` succeeds. */
@@ -46,6 +48,7 @@ export class Shell {
     copy.positional = this.positional;
     copy.program = this.program;
     copy.plain = this.plain;
+    copy.dotted = this.dotted;
     copy.files = new Map(this.files);
     copy.otherFolders = [...this.otherFolders];
     copy.folders = [...this.folders];
@@ -69,6 +72,7 @@ export class Shell {
     }
     for (const [name, body] of branch.functions) this.functions.set(name, body);
     for (const [name, text] of branch.aliases) this.aliases.set(name, text);
+    this.dotted ||= branch.dotted;
     for (const [path, text] of branch.files) {
       this.files.set(path, eitherText(this.files.get(path) ?? "", text));
     }
