@@ -4,6 +4,7 @@ import { admit } from "./guard.ts";
 import { parseJson } from "./guard/json.ts";
 import { problemResponse, secure } from "./guard/response.ts";
 import { toGateError } from "./router.ts";
+import { IdleMemory } from "./runtime/memory.ts";
 import type { RawRequest } from "./runtime/serve.ts";
 
 /** What answers a request that was let in. */
@@ -17,7 +18,9 @@ export function createEntrance(
   credentials: Credentials,
   log: Environment["log"],
 ): (request: RawRequest) => Promise<Response> {
+  const memory = new IdleMemory();
   return async (raw) => {
+    memory.note();
     try {
       return secure(await answer(raw, router, credentials), raw.target);
     } catch (error) {

@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
@@ -12,6 +13,57 @@ let collect: Collect | null = null;
 export function releaseMemory(): void {
   collect ??= findCollector();
   collect();
+}
+
+/** After fewer requests there is little to give back. */
+const MANY = 50;
+
+/** So long nothing may have been asked. */
+const QUIET_MS = 3_000;
+
+/** What a pause is told by. */
+export interface IdleOptions {
+  release: () => void;
+  now: () => number;
+  /** Calls back after so long; keeps no process running. */
+  later: (call: () => void, ms: number) => void;
+}
+
+const REAL: IdleOptions = {
+  release: releaseMemory,
+  now: () => performance.now(),
+  later: (call, ms) => void setTimeout(call, ms).unref(),
+};
+
+/** Gives memory back once there is a pause after many requests; the runtimes keep it for hours. */
+export class IdleMemory {
+  readonly #options: IdleOptions;
+  #requests = 0;
+  #last = 0;
+  #isWatching = false;
+
+  constructor(options: IdleOptions = REAL) {
+    this.#options = options;
+  }
+
+  /** A request has come. */
+  note(): void {
+    this.#last = this.#options.now();
+    if (++this.#requests < MANY || this.#isWatching) return;
+    this.#isWatching = true;
+    this.#look(QUIET_MS);
+  }
+
+  #look(in_ms: number): void {
+    const { release, now, later } = this.#options;
+    later(() => {
+      const left = this.#last + QUIET_MS - now();
+      if (left > 0) return this.#look(left);
+      this.#isWatching = false;
+      this.#requests = 0;
+      release();
+    }, in_ms);
+  }
 }
 
 function findCollector(): Collect {
