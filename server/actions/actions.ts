@@ -50,7 +50,7 @@ import type {
 import type { ActionList, ActionQuery } from "./list/schema.ts";
 import { Serial } from "./serial.ts";
 import type { ActionServices } from "./services.ts";
-import { type ActionRow, countPending, listRunning, listUnstarted, publicOf } from "./store.ts";
+import { type ActionRow, listRunning, listUnstarted, publicOf } from "./store.ts";
 import { listActions } from "./list/store.ts";
 import { submit } from "./submit.ts";
 import { Waiters } from "./waiters.ts";
@@ -223,10 +223,6 @@ export class Actions {
 
   async list(query: ActionQuery): Promise<ActionList> {
     return await listActions(this.#services.ledger, query, query.limit ?? DEFAULT_LIMIT);
-  }
-
-  async countPending(): Promise<number> {
-    return await countPending(this.#services.ledger);
   }
 
   async #settled({ row, image }: Entered, timeout_ms: number): Promise<Submitted> {

@@ -32,10 +32,10 @@ export const actionsApi = new Hono<AppEnv>()
     describe("List actions, newest first", z.union([ActionList, Count])),
     query(ActionQuery),
     async (c) => {
-      const { actions } = c.var.project;
+      const { project } = c.var;
       const asked = c.req.valid("query");
-      if (asked.count === "true") return c.json({ count: await actions.countPending() });
-      return c.json(await actions.list(asked));
+      if (asked.count === "true") return c.json({ count: await project.countPending() });
+      return c.json(await project.actions.list(asked));
     },
   )
   .post("/", describe("Submit an action", Submitted, 201), json(SubmitInput), async (c) => {

@@ -44,5 +44,7 @@ function isNavigation(request: RawRequest): boolean {
 
 /** Every value a header was sent with. */
 export function valuesOf(headers: Headers, name: string): string[] {
-  return headers.filter((line) => line[0] === name).map((line) => line[1]);
+  const values: string[] = [];
+  for (const line of headers) if (line[0] === name) values.push(line[1]);
+  return values;
 }

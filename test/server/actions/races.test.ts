@@ -133,7 +133,7 @@ test("identical submissions at once attach to one action; later and other ones d
     actions.submit({ tool: "write_file", input: { path, content } }, agent);
   const all = await Promise.all(Array.from({ length: 20 }, () => submit()));
   expect(new Set(all.map(({ action }) => action.id)).size).toBe(1);
-  expect(await actions.countPending()).toBe(1);
+  expect(await gate.project.countPending()).toBe(1);
   expect((await submit("y")).action.id).not.toBe(all[0]!.action.id);
   gate.clock.advance(10 * 60_000 + 1);
   expect((await submit()).action.id).not.toBe(all[0]!.action.id);

@@ -67,7 +67,7 @@ describe("waiting", () => {
       }],
       events: [],
     });
-    expect(await actions.countPending()).toBe(2_000);
+    expect(await gate.project.countPending()).toBe(2_000);
     await expect(write("b", "x")).rejects.toMatchObject({ code: "rate_limited", status: 429 });
     expect(await submit("write_file", { path: "free/b", content: "x" })).toMatchObject({
       execution: "succeeded",
