@@ -80,7 +80,7 @@ test.skipIf(!existsSync("/dev/full"))("an export that finds no room says so", as
   expect(await gated.terminal.run(["audit", "export", "-o", "/dev/full"])).toEqual({
     code: 1,
     stdout: "",
-    stderr: expect.stringMatching(/the disk is full\n  try: make room on the disk/),
+    stderr: expect.stringMatching(/the disk is full\n {2}try: make room on the disk/),
   });
 });
 
