@@ -18,7 +18,7 @@ export interface Io {
   stderr: Terminal;
   /** Hears signals instead of dying of them, until the returned function is called. */
   onSignal: (handler: (signal: Signal) => void) => () => void;
-  /** Hears of a fault that nothing caught; the process ends with code 1 after that. */
+  /** Hears of a fault that nothing caught; the process ends with code 1 (scenario tool: 3). */
   onFault: (handler: (error: unknown) => void) => void;
   /** Ends a whole process group at once; one that is gone already is no error. */
   killGroup: (pid: number) => void;

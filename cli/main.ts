@@ -74,6 +74,10 @@ function workingFolder(): string {
   }
 }
 
+/** The scenario tool has a code of its own: with 1, a scenario has failed. */
+const FAULT =
+  /(?:^|[\\/])scenario-tool[^\\/]*$/.test(process.argv0) || process.argv[2] === "scenario" ? 3 : 1;
+
 /** A fault that nothing caught ends the process; a person is told in words, never by a stack. */
 function hearFaults(): Io["onFault"] {
   const handlers = new Set<(error: unknown) => void>();
@@ -82,7 +86,7 @@ function hearFaults(): Io["onFault"] {
       for (const handle of handlers) handle(error);
       const message = error instanceof Error ? error.message : String(error);
       process.stderr.write(`gate: Unexpected failure: ${JSON.stringify(message)}\n`);
-      process.exit(1);
+      process.exit(FAULT);
     });
   }
   return (handler) => void handlers.add(handler);

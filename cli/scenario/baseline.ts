@@ -13,7 +13,7 @@ const Baseline = z.looseObject({
     until: z.iso.date().describe("the last day on which it is accepted"),
   })),
 });
-type Baseline = z.infer<typeof Baseline>;
+export type Baseline = z.infer<typeof Baseline>;
 
 /** What a scenario is about, whatever id it has this time. */
 export function fingerprintOf(scenario: Scenario): string {
@@ -57,20 +57,54 @@ export function acceptedBy(
   }));
 }
 
-/** Accepts what failed now until `until`; what was accepted before keeps its day and reason. */
-export function writeBaseline(
-  path: string,
+/** The last day of each acceptance that ended before `today`, by scenario id. */
+export function endedFor(
   baseline: Baseline,
-  run: { scenarios: Scenario[]; executions: Execution[]; until: string },
-): void {
-  const failed = new Set(
-    run.executions.filter(({ status }) => status === "failed").map((one) => one.scenario_id),
+  scenarios: Scenario[],
+  today: string,
+): Map<string, string> {
+  const ended = new Map(
+    baseline.accepted.filter(({ until }) => until < today)
+      .map(({ fingerprint, until }) => [fingerprint, until]),
   );
+  return new Map(scenarios.flatMap((scenario) => {
+    const until = ended.get(fingerprintOf(scenario));
+    return until === undefined ? [] : [[scenario.scenario_id, until] as const];
+  }));
+}
+
+/**
+ * Accepts what failed now until `until`. What was accepted before keeps its day and reason, even an
+ * expired one: renewing it takes somebody who has looked at it. What this run did not try stays.
+ */
+export function updateBaseline(
+  baseline: Baseline,
+  { scenarios, executions, until }: {
+    scenarios: Scenario[];
+    executions: Execution[];
+    until: string;
+  },
+): Baseline {
+  const statuses = new Map(executions.map(({ scenario_id, status }) => [scenario_id, status]));
+  const having = (...wanted: string[]) =>
+    scenarios.filter(({ scenario_id }) => wanted.includes(statuses.get(scenario_id) ?? ""));
+  const tried = new Set(having("passed", "failed").map(fingerprintOf));
+  const untried = baseline.accepted.filter(({ fingerprint }) => !tried.has(fingerprint));
   const known = new Map(baseline.accepted.map((one) => [one.fingerprint, one]));
-  const accepted = run.scenarios.filter(({ scenario_id }) => failed.has(scenario_id)).map((one) => {
+  const failed = having("failed").map((one) => {
     const fingerprint = fingerprintOf(one);
-    return known.get(fingerprint) ??
-      { fingerprint, title: one.title, reason: "", until: run.until };
+    return known.get(fingerprint) ?? { fingerprint, title: one.title, reason: "", until };
   });
-  writeFileSync(path, `${JSON.stringify({ ...baseline, accepted }, null, 2)}\n`);
+  return { ...baseline, accepted: [...untried, ...failed] };
+}
+
+/** @throws ToolError when it cannot be written */
+export function writeBaseline(path: string, baseline: Baseline): void {
+  try {
+    writeFileSync(path, `${JSON.stringify(baseline, null, 2)}\n`);
+  } catch (cause) {
+    throw new ToolError(`Cannot write the baseline "${path}": ${(cause as Error).message}`, {
+      cause,
+    });
+  }
 }

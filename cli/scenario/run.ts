@@ -1,5 +1,4 @@
-import { resolve } from "node:path";
-import { acceptedBy, readBaseline, writeBaseline } from "./baseline.ts";
+import { acceptFailures, openBaseline } from "./accepted.ts";
 import { ToolError } from "./errors.ts";
 import type { Strategy } from "./execute/race/race.ts";
 import { reachTarget } from "./execute/reach.ts";
@@ -55,20 +54,22 @@ export async function runScenarios(options: RunOptions, io: ScenarioIo): Promise
   const target = options.target === undefined ? null : parseTarget(options.target);
   const reports = options.report.map(parseReport);
   const secrets = Secrets.parse(options.secret, io.env);
-  const scenarios = select(await loadScenarios(options, io), options);
+  const baseline = openBaseline(options, io);
+  const fill = (text: string) => secrets.fill(text);
+  const scenarios = select(await loadScenarios({ ...options, fill }, io), options);
   const renderer = createRenderer(options.output, io, target?.url ?? null);
-  const executions = target && scenarios.length > 0
+  const { executions, stopped } = target && scenarios.length > 0
     ? await execute(scenarios, target, options, {
       io,
       secrets,
       onResult: (execution, scenario) =>
         renderer.onResult(secrets.redact(execution), secrets.redact(scenario)),
     })
-    : [];
+    : { executions: [], stopped: false };
   // Without a target the same input gives the same bytes, so no time may enter them.
   const duration_ms = target ? Date.now() - started_at : 0;
-  const summary = { target: target?.url ?? null, duration_ms };
-  const judged = options.baseline ? applyBaseline(scenarios, executions, options, io) : executions;
+  const summary = { target: target?.url ?? null, duration_ms, stopped };
+  const judged = baseline ? acceptFailures(scenarios, executions, baseline) : executions;
   const result = secrets.redact(summarize(scenarios, judged, summary));
   renderer.end(result);
   await writeReports(reports, result, io, { started_at });
@@ -99,34 +100,6 @@ function refuseMoreThanRequests(options: RunOptions): void {
   );
 }
 
-/** Accepted failures stay failures, with who accepted them until when; new ones can be added. */
-function applyBaseline(
-  scenarios: Scenario[],
-  executions: Execution[],
-  options: RunOptions,
-  io: ScenarioIo,
-): Execution[] {
-  const path = resolve(io.cwd, options.baseline!);
-  const baseline = readBaseline(path);
-  if (options.baselineUpdate && executions.length > 0) {
-    writeBaseline(path, baseline, { scenarios, executions, until: day(Date.now() + ACCEPTED_MS) });
-  }
-  const accepted = acceptedBy(readBaseline(path), scenarios, day(Date.now()));
-  return executions.map((execution) => {
-    const entry = execution.status === "failed" ? accepted.get(execution.scenario_id) : undefined;
-    return entry
-      ? { ...execution, evidence: { ...execution.evidence, accepted: entry } }
-      : execution;
-  });
-}
-
-/** A failure is accepted for 90 days, then somebody has to look at it again. */
-const ACCEPTED_MS = 90 * 86_400_000;
-
-function day(time: number): string {
-  return new Date(time).toISOString().slice(0, 10);
-}
-
 interface Around {
   io: ScenarioIo;
   secrets: Secrets;
@@ -138,18 +111,22 @@ async function execute(
   target: Target,
   options: RunOptions,
   { io, secrets, onResult }: Around,
-): Promise<Execution[]> {
+): Promise<{ executions: Execution[]; stopped: boolean }> {
   const stop = new AbortController();
-  const release = io.onSignal(() => stop.abort());
+  const release = io.onSignal(() => {
+    stop.abort();
+    release(); // asked a second time, the process ends at once
+  });
   try {
     const needsService = scenarios.some(({ exec }) => exec?.mode !== "cli");
     if (needsService && target !== CLI_TARGET) {
-      await reachTarget(target, options.waitForTarget ?? 0);
+      const { waitForTarget: wait_ms = 0, insecure = false } = options;
+      await reachTarget(target, { wait_ms, insecure });
     }
     const scheduled = scheduleOptions(target, options);
     // Whoever names identities wants them used, and only playbooks need no model for that.
     const driver = options.driver ?? (options.as.size > 0 ? "playbook" : null);
-    return await executeAll(scenarios, {
+    const executions = await executeAll(scenarios, {
       ...scheduled,
       driver: driver ? await openDriver(driver, scheduled, options, { io, secrets }) : null,
       cli: { cwd: io.cwd, env: io.env, killGroup: io.killGroup },
@@ -157,6 +134,7 @@ async function execute(
       onResult,
       signal: stop.signal,
     });
+    return { executions, stopped: stop.signal.aborted };
   } finally {
     release();
   }

@@ -18,6 +18,8 @@ export interface SourceOptions {
   target?: string;
   header?: Record<string, string>;
   insecure?: true;
+  /** Fills secrets into what is sent for it. */
+  fill?: (text: string) => string;
 }
 
 /** The scenarios of every source; ids stay unique. @throws ToolError */

@@ -36,7 +36,7 @@ export interface RunResult {
 export function summarize(
   scenarios: Scenario[],
   executions: Execution[],
-  run: { target: string | null; duration_ms: number },
+  { stopped = false, ...run }: { target: string | null; duration_ms: number; stopped?: boolean },
 ): RunResult {
   const count = (test: (execution: Execution) => boolean) => executions.filter(test).length;
   const critical = new Set(
@@ -59,9 +59,12 @@ export function summarize(
     areas: confidenceOf(scenarios, executions),
     coverage: coverageOf(scenarios),
     ...run,
-    note: noteOf(scenarios.length, executed, run.target),
+    note: null,
   };
-  return { scenarios, executions, summary, exit_code: exitCode(summary) };
+  summary.note = stopped ? "The run was stopped before its end" : noteOf(summary);
+  // Half a run proves nothing by what has passed in it.
+  const code = exitCode(summary);
+  return { scenarios, executions, summary, exit_code: stopped ? code || EXIT.error : code };
 }
 
 /** A failure that nobody has accepted. */
@@ -74,10 +77,13 @@ function exitCode({ failed, accepted, critical_failures }: Summary): number {
   return failed > accepted ? EXIT.failed : EXIT.passed;
 }
 
-function noteOf(scenarios: number, executed: number, target: string | null): string | null {
+function noteOf({ scenarios, executed, inconclusive, target }: Summary): string | null {
   if (scenarios === 0) return "Nothing was tested: there are no scenarios";
   if (target === null) {
     return "Nothing was executed: there is no --target, only the form was checked";
   }
-  return executed === 0 ? "Nothing was tested: every scenario was skipped" : null;
+  if (executed === 0) return "Nothing was tested: every scenario was skipped";
+  return inconclusive === executed
+    ? "Nothing was decided: every scenario that was executed is inconclusive"
+    : null;
 }

@@ -1,6 +1,6 @@
 import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
-import { existsSync, writeFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { ToolError } from "../errors.ts";
 import type { ScenarioIo } from "../io.ts";
 import type { Scenario } from "../schema.ts";
@@ -12,8 +12,17 @@ export function createCommand(io: ScenarioIo): CommandUnknownOpts {
     .argument("[file]", "its name", "scenarios.json")
     .action((file: string) => {
       const path = resolve(io.cwd, file);
-      if (existsSync(path)) throw new ToolError(`Cannot write "${file}": it exists already`);
-      writeFileSync(path, `${JSON.stringify({ scenarios: [EXAMPLE] }, null, 2)}\n`);
+      if (existsSync(path)) {
+        throw new ToolError(`Cannot write "${file}": it exists already`, {
+          next: "scenario-tool init another.json",
+        });
+      }
+      try {
+        mkdirSync(dirname(path), { recursive: true });
+        writeFileSync(path, `${JSON.stringify({ scenarios: [EXAMPLE] }, null, 2)}\n`);
+      } catch (cause) {
+        throw new ToolError(`Cannot write "${file}": ${(cause as Error).message}`, { cause });
+      }
       io.stdout.write(`Wrote ${file}. Next: scenario-tool run --target http://127.0.0.1:3000\n`);
     });
 }

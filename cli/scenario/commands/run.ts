@@ -22,6 +22,7 @@ import {
   whole,
 } from "../options.ts";
 import { FORMATS } from "../report/render.ts";
+import { REPORT_FORMATS } from "../report/reports.ts";
 import { runScenarios } from "../run.ts";
 
 /** `scenario-tool run`: puts scenarios together and, with `--target`, executes them. */
@@ -55,7 +56,7 @@ function sourceOptions<A extends unknown[], O extends OptionValues>(command: Com
 
 function sendOptions<A extends unknown[], O extends OptionValues>(command: Command<A, O>) {
   return command
-    .option("--timeout <time>", "for each request or command", duration, 10_000)
+    .option("--timeout <time>", "for each request or command: 500ms, 10s, 2m", duration, 10_000)
     .option("--workers <n>", "reading requests at once", whole(1, 64), 4)
     .option("--rate-limit <n>", "at most so many requests a second", whole(1, 100_000))
     .option("-H, --header <header>", 'add "Name: value" to every request', header, {})
@@ -69,18 +70,23 @@ function sendOptions<A extends unknown[], O extends OptionValues>(command: Comma
     .option("--insecure", "accept any TLS certificate")
     .option("--only-requests", "send requests and nothing else: run no program, write no file")
     .option("--allow-destructive", "send changing requests to another machine too")
-    .option("--wait-for-target <time>", "wait so long for the target to come up", duration);
+    .option("--wait-for-target <time>", "wait so long (30s) for the target to come up", duration);
 }
+
+const REPORTS = `also write a report: ${REPORT_FORMATS.join(", ")}=<file>, or github (again)`;
 
 function judgeOptions<A extends unknown[], O extends OptionValues>(command: Command<A, O>) {
   return command
     .option("--output <format>", FORMATS.join(", "), oneOf(FORMATS), "text" as const)
-    .option("--report <format=file>", "also write a report, or github (again)", repeated, [])
+    .option("--report <format=file>", REPORTS, repeated, [])
     .option("--repro <folder>", "write how to repeat each failure: run, curl, bytes, race script")
     .option("--bail", "stop after the first failure")
     .option("--confirm <n>", "repeat each failure so often and report the rate", whole(0, 100), 0)
     .option("--baseline <file>", "failures that are accepted for a while")
-    .option("--baseline-update", "accept what fails now, for 90 days");
+    .option(
+      "--baseline-update",
+      "accept what fails now, for 90 days; what has expired is renewed by hand",
+    );
 }
 
 function driverOptions<A extends unknown[], O extends OptionValues>(command: Command<A, O>) {

@@ -1,5 +1,5 @@
 import type { Scenario } from "../schema.ts";
-import { askModel, parseArguments } from "./ask.ts";
+import { askModel, parseArguments, tokensIn } from "./ask.ts";
 import { type Player, PlayerError, type ToolCall, type ToolResult } from "./player.ts";
 import { SYSTEM, taskOf } from "./prompt.ts";
 import { toolSchemas } from "./tools.ts";
@@ -51,14 +51,13 @@ export class AnthropicPlayer implements Player {
     const answer = await askModel(url, headers, body) as {
       content?: Block[];
       usage?: { input_tokens?: number; output_tokens?: number };
-    };
-    this.tokens += Number(answer.usage?.input_tokens ?? 0) +
-      Number(answer.usage?.output_tokens ?? 0);
-    if (!Array.isArray(answer.content)) {
+    } | null;
+    this.tokens += tokensIn(answer?.usage?.input_tokens, answer?.usage?.output_tokens);
+    if (!Array.isArray(answer?.content)) {
       throw new PlayerError("the model's API answered without content");
     }
     this.#messages.push({ role: "assistant", content: answer.content });
-    return answer.content.filter(({ type }) => type === "tool_use").map((block) => ({
+    return answer.content.filter((block) => block?.type === "tool_use").map((block) => ({
       id: String(block.id),
       name: String(block.name),
       arguments: parseArguments(block.input),

@@ -1,7 +1,7 @@
 import { PlayerError } from "./player.ts";
 
 const TIMEOUT_MS = 120_000;
-const ANSWER_BYTES = 4 * 1024 * 1024;
+const ANSWER_CHARS = 4 * 1024 * 1024;
 
 /** One JSON request to a model's API. @throws PlayerError with the status, never with the key */
 export async function askModel(
@@ -21,13 +21,34 @@ export async function askModel(
   } catch (cause) {
     throw new PlayerError(`the model at ${new URL(url).host} cannot be reached`, { cause });
   }
-  const text = (await response.text()).slice(0, ANSWER_BYTES);
   if (!response.ok) throw new PlayerError(`the model's API answered ${response.status}`);
+  const text = await textOf(response);
   try {
     return JSON.parse(text);
   } catch (cause) {
     throw new PlayerError("the model's API answered no JSON", { cause });
   }
+}
+
+async function textOf(response: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  try {
+    for await (const chunk of response.body ?? []) {
+      text += decoder.decode(chunk, { stream: true });
+      if (text.length > ANSWER_CHARS) break;
+    }
+  } catch (cause) {
+    throw new PlayerError("the model's API did not answer to the end", { cause });
+  }
+  if (text.length > ANSWER_CHARS) throw new PlayerError("the model's API answered without an end");
+  return text;
+}
+
+/** Tokens as an API counts them: what is no number counts for nothing. */
+export function tokensIn(...counts: unknown[]): number {
+  return counts.map(Number).filter((count) => count > 0 && count < Infinity)
+    .reduce((sum, count) => sum + count, 0);
 }
 
 /** Arguments as models send them: JSON text, or what should have been. */

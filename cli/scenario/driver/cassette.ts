@@ -1,13 +1,18 @@
 import { appendFileSync, readFileSync } from "node:fs";
+import { z } from "zod";
 import { ToolError } from "../errors.ts";
 import type { Scenario } from "../schema.ts";
 import type { Player, ToolCall, ToolResult } from "./player.ts";
 
 /** The moves of one scenario, as `--record` writes them: one JSON object a line. */
-interface Track {
-  scenario_id: string;
-  moves: ToolCall[][];
-}
+const Track = z.looseObject({
+  scenario_id: z.string(),
+  moves: z.array(z.array(z.looseObject({
+    id: z.string(),
+    name: z.string(),
+    arguments: z.record(z.string(), z.unknown()).nullable(),
+  }))),
+});
 
 /** Plays recorded moves again; the target is asked anew, so the verdict is about today. */
 export class CassettePlayer implements Player {
@@ -37,8 +42,7 @@ export function readCassette(path: string): Map<string, ToolCall[][]> {
   readText(path).split("\n").forEach((line, index) => {
     if (line.trim() === "") return;
     try {
-      const { scenario_id, moves } = JSON.parse(line) as Track;
-      if (!Array.isArray(moves) || !moves.every(Array.isArray)) throw new TypeError("no moves");
+      const { scenario_id, moves } = Track.parse(JSON.parse(line));
       tracks.set(scenario_id, moves);
     } catch (cause) {
       throw new ToolError(`Cannot read ${path}:${index + 1}: it is no recorded scenario`, {
@@ -51,7 +55,13 @@ export function readCassette(path: string): Map<string, ToolCall[][]> {
 
 /** Adds the moves of one scenario to a cassette. */
 export function recordTrack(path: string, scenario_id: string, moves: ToolCall[][]): void {
-  appendFileSync(path, `${JSON.stringify({ scenario_id, moves })}\n`, { mode: 0o600 });
+  try {
+    appendFileSync(path, `${JSON.stringify({ scenario_id, moves })}\n`, { mode: 0o600 });
+  } catch (cause) {
+    throw new ToolError(`Cannot write the cassette "${path}": ${(cause as Error).message}`, {
+      cause,
+    });
+  }
 }
 
 function readText(path: string): string {

@@ -30,6 +30,8 @@ function problemOf(submitted: SubmittedVerdict, entries: readonly LedgerEntry[])
   const unknown = [...submitted.evidence, ...submitted.claims.map(({ id }) => id)]
     .find((id) => !byId.has(id));
   if (unknown !== undefined) return `it cites ${unknown.slice(0, 20)}, which is not in the ledger`;
+  const bare = submitted.evidence.find((id) => !submitted.claims.some((one) => one.id === id));
+  if (bare !== undefined) return `it cites ${bare.slice(0, 20)} and claims nothing of it`;
   for (const claim of submitted.claims) {
     const wrong = wrongClaim(claim, byId.get(claim.id)!);
     if (wrong) return wrong;
@@ -39,6 +41,9 @@ function problemOf(submitted: SubmittedVerdict, entries: readonly LedgerEntry[])
       [status, ...(statuses ?? [])].some((one) => one !== null && one >= 500)
     );
     if (crash) return `it says pass, but ${crash.id} was answered with a server error`;
+    // Whoever picks among the answers could leave out the one that shows the failure.
+    const left = entries.find(({ id }) => !submitted.evidence.includes(id));
+    if (left) return `it says pass, but leaves out ${left.id}`;
   }
   return null;
 }
@@ -47,7 +52,7 @@ function wrongClaim(
   claim: SubmittedVerdict["claims"][number],
   { id, status, statuses, body }: LedgerEntry,
 ): string | null {
-  if (claim.status === undefined && claim.body_contains === undefined) {
+  if (claim.status === undefined && !claim.body_contains?.trim()) {
     return `its claim on ${id} says nothing`;
   }
   const seen = statuses ?? [status];

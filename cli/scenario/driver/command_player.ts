@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
 import type { Scenario } from "../schema.ts";
 import { parseArguments } from "./ask.ts";
 import { type Player, PlayerError, type ToolCall, type ToolResult } from "./player.ts";
 import { toolSchemas } from "./tools.ts";
 
 const ANSWER_MS = 120_000;
-const LINE_BYTES = 1024 * 1024;
+const LINE_CHARS = 1024 * 1024;
 
 /**
  * A program that plays: it reads one JSON line with the scenario and the tools, then writes one
@@ -17,8 +17,8 @@ export class CommandPlayer implements Player {
   readonly #program: string;
   readonly #killGroup: (pid: number) => void;
   #child: ChildProcess | null = null;
-  #lines: AsyncIterator<string> | null = null;
-  #error: string | null = null;
+  #lines: AsyncIterator<string, null> | null = null;
+  #failed: Promise<never> | null = null;
 
   constructor(program: string, killGroup: (pid: number) => void) {
     this.#program = program;
@@ -27,10 +27,17 @@ export class CommandPlayer implements Player {
 
   begin(scenario: Scenario): Promise<ToolCall[]> {
     const child = spawn(this.#program, [], { detached: true, stdio: ["pipe", "pipe", "ignore"] });
-    child.on("error", (error) => this.#error = error.message);
+    // Where a program cannot be started, its streams may stay open for ever.
+    this.#failed = new Promise((_resolve, reject) => {
+      child.on(
+        "error",
+        ({ message }) => reject(new PlayerError(`${this.#program} cannot be started: ${message}`)),
+      );
+    });
+    this.#failed.catch(() => {});
     child.stdin!.on("error", () => {});
     this.#child = child;
-    this.#lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]();
+    this.#lines = linesOf(child.stdout!);
     return this.#move({ type: "scenario", scenario, tools: toolSchemas() });
   }
 
@@ -45,11 +52,8 @@ export class CommandPlayer implements Player {
   async #move(message: unknown): Promise<ToolCall[]> {
     this.#child!.stdin!.write(`${JSON.stringify(message)}\n`);
     const line = await this.#readLine();
-    if (line === null) {
-      if (this.#error) throw new PlayerError(`${this.#program} cannot be started: ${this.#error}`);
-      return [];
-    }
-    const call = parseArguments(line.slice(0, LINE_BYTES));
+    if (line === null) return [];
+    const call = parseArguments(line);
     if (!call) throw new PlayerError("it wrote a line that is no JSON object");
     return [{ id: "1", name: String(call.name), arguments: parseArguments(call.arguments ?? {}) }];
   }
@@ -60,10 +64,25 @@ export class CommandPlayer implements Player {
       timer = setTimeout(() => reject(new PlayerError("it did not answer in time")), ANSWER_MS);
     });
     try {
-      const { value, done } = await Promise.race([this.#lines!.next(), late]);
+      const { value, done } = await Promise.race([this.#lines!.next(), this.#failed!, late]);
       return done ? null : value;
     } finally {
       clearTimeout(timer);
     }
   }
+}
+
+/** The lines of a stream, none of them without an end. */
+async function* linesOf(stream: Readable): AsyncGenerator<string, null> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of stream) {
+    text += decoder.decode(chunk, { stream: true });
+    const lines = text.split("\n");
+    text = lines.pop()!;
+    yield* lines;
+    if (text.length > LINE_CHARS) throw new PlayerError("it wrote a line without an end");
+  }
+  if (text !== "") yield text;
+  return null;
 }

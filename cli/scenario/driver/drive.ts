@@ -12,6 +12,9 @@ export interface Budget {
   timeout_ms: number;
 }
 
+/** So many tools are used in one turn; the budget is looked at between turns. */
+const CALLS = 50;
+
 /** Lets a player carry a scenario out, and judges it by the tool's own ledger alone. */
 export async function drive(
   scenario: Scenario,
@@ -26,7 +29,11 @@ export async function drive(
     for (let turn = 1;; turn++) {
       onCalls(calls);
       const results: ToolResult[] = [];
-      for (const call of calls) {
+      for (const [at, call] of calls.entries()) {
+        if (at >= CALLS || performance.now() >= deadline) {
+          results.push({ id: call.id, ...refuse(`no more than ${CALLS} calls at once`) });
+          continue;
+        }
         const done = await useTool(call, ledger);
         if ("verdict" in done) return checkVerdict(done.verdict, ledger.entries);
         results.push({ id: call.id, content: done.content });
@@ -50,7 +57,7 @@ async function useTool(
   ledger: RequestLedger,
 ): Promise<{ verdict: SubmittedVerdict } | { content: string }> {
   if (!Object.hasOwn(TOOLS, call.name)) {
-    return refuse(`there is no tool "${call.name.slice(0, 60)}"`);
+    return refuse(`there is no tool "${String(call.name).slice(0, 60)}"`);
   }
   const name = call.name as ToolName;
   const read = TOOLS[name].input.safeParse(call.arguments ?? undefined);

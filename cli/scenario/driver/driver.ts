@@ -1,3 +1,4 @@
+import { accessSync, constants, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { ToolError } from "../errors.ts";
 import type { Verdict } from "../execute/verdict.ts";
@@ -81,7 +82,9 @@ async function playerOf(text: string, io: ScenarioIo): Promise<(() => Player) | 
   }
   if (what !== "" && kind === "command") {
     const { CommandPlayer } = await import("./command_player.ts");
-    return () => new CommandPlayer(resolve(io.cwd, what), io.killGroup);
+    const program = resolve(io.cwd, what);
+    mustRun(program, text);
+    return () => new CommandPlayer(program, io.killGroup);
   }
   if (what !== "" && kind === "replay") {
     const { CassettePlayer, readCassette } = await import("./cassette.ts");
@@ -90,6 +93,19 @@ async function playerOf(text: string, io: ScenarioIo): Promise<(() => Player) | 
   }
   throw new ToolError(`Cannot use the driver "${text}"`, {
     next: "openai:<model>, anthropic:<model>, command:<path>, playbook or replay:<file>",
+  });
+}
+
+/** Told before anything is sent: else every scenario would end without a verdict, and all seem well. */
+function mustRun(program: string, text: string): void {
+  try {
+    accessSync(program, constants.X_OK);
+    if (statSync(program).isFile()) return;
+  } catch {
+    // Told below.
+  }
+  throw new ToolError(`Cannot use the driver "${text}": it is no program that can be run`, {
+    next: `chmod +x ${program}`,
   });
 }
 

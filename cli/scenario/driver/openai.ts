@@ -1,5 +1,5 @@
 import type { Scenario } from "../schema.ts";
-import { askModel, parseArguments } from "./ask.ts";
+import { askModel, parseArguments, tokensIn } from "./ask.ts";
 import { type Player, PlayerError, type ToolCall, type ToolResult } from "./player.ts";
 import { SYSTEM, taskOf } from "./prompt.ts";
 import { toolSchemas } from "./tools.ts";
@@ -46,15 +46,18 @@ export class OpenAiPlayer implements Player {
     const answer = await askModel(url, { Authorization: `Bearer ${key}` }, body) as {
       choices?: { message?: Message }[];
       usage?: { total_tokens?: number };
-    };
-    this.tokens += Number(answer.usage?.total_tokens ?? 0);
-    const message = answer.choices?.[0]?.message;
-    if (!message) throw new PlayerError("the model's API answered without a message");
+    } | null;
+    this.tokens += tokensIn(answer?.usage?.total_tokens);
+    const message = answer?.choices?.[0]?.message;
+    const calls = message?.tool_calls ?? [];
+    if (!message || !Array.isArray(calls)) {
+      throw new PlayerError("the model's API answered without a message");
+    }
     this.#messages.push(message);
-    return (message.tool_calls ?? []).map((call) => ({
-      id: String(call.id),
-      name: String(call.function?.name),
-      arguments: parseArguments(call.function?.arguments),
+    return calls.map((call) => ({
+      id: String(call?.id),
+      name: String(call?.function?.name),
+      arguments: parseArguments(call?.function?.arguments),
     }));
   }
 }

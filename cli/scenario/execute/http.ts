@@ -60,6 +60,12 @@ export function sendRequest(
     const request = open(target, given, sent_path, options, finish);
     const keep = options.keep_bytes ?? KEPT_BYTES;
     request?.on("response", (message) => collect(message, answer, finish, keep));
+    // What follows a switch of protocols is not HTTP: its head is the answer.
+    request?.on("upgrade", (message, socket) => {
+      socket.destroy();
+      takeHead(message, answer);
+      finish(null);
+    });
     request?.on("error", (error) => finish(transportError(error)));
     // As text it would be joined to the head, and all of it sent as UTF-8, the latin1 head too.
     request?.end(given.body === undefined ? undefined : Buffer.from(given.body, "utf8"));
@@ -114,8 +120,7 @@ function collect(
   finish: (error: string | null) => void,
   keep: number,
 ): void {
-  answer.status = message.statusCode ?? null;
-  answer.headers = pairs(message.rawHeaders);
+  takeHead(message, answer);
   // A stream of events has no end to wait for: its head is the answer.
   if (/^text\/event-stream/i.test(message.headers["content-type"] ?? "")) {
     finish(null);
@@ -140,6 +145,11 @@ function collect(
   message.on("end", () => end(null));
   message.on("error", (error) => end(transportError(error)));
   message.on("close", () => end(message.complete ? null : "the answer was cut off"));
+}
+
+function takeHead(message: IncomingMessage, answer: HttpExchange): void {
+  answer.status = message.statusCode ?? null;
+  answer.headers = pairs(message.rawHeaders);
 }
 
 function pairs(raw: string[]): [string, string][] {

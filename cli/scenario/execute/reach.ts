@@ -1,20 +1,30 @@
 import { connect } from "node:net";
 import { ToolError } from "../errors.ts";
+import { openSocket } from "./race/connect.ts";
 import type { Target } from "./target.ts";
 
 /** Between two tries to reach a target that is still starting. */
 const RETRY_MS = 100;
 const CONNECT_MS = 3_000;
 
-/** Resolves once the target takes connections. @throws ToolError after `wait_ms` without one */
-export async function reachTarget(target: Target, wait_ms: number): Promise<void> {
+/**
+ * Resolves once the target takes connections and, over https, has shown a certificate that is
+ * trusted: else every request would fail, and none of them by a fault of what is tested.
+ * @throws ToolError after `wait_ms` without one
+ */
+export async function reachTarget(
+  target: Target,
+  { wait_ms, insecure }: { wait_ms: number; insecure: boolean },
+): Promise<void> {
   const deadline = performance.now() + wait_ms;
   while (true) {
-    const error = await tryConnect(target);
+    const error = await tryConnect(target) ?? await tryTls(target, insecure);
     if (error === null) return;
-    if (performance.now() >= deadline) {
+    const isDistrust = /certificate|CERT|altname/i.test(error);
+    if (isDistrust || performance.now() >= deadline) {
+      const wait = wait_ms > 0 ? undefined : "--wait-for-target 30s, if it is still starting";
       throw new ToolError(`Cannot reach ${target.url}: ${error}`, {
-        next: wait_ms > 0 ? undefined : "--wait-for-target 30s, if it is still starting",
+        next: isDistrust ? "--insecure, if this certificate is yours" : wait,
       });
     }
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
@@ -32,4 +42,16 @@ function tryConnect({ hostname: host, port }: Target): Promise<string | null> {
     socket.once("timeout", () => end("the connection timed out"));
     socket.once("error", (error: NodeJS.ErrnoException) => end(error.code ?? error.message));
   });
+}
+
+async function tryTls(target: Target, insecure: boolean): Promise<string | null> {
+  if (!target.secure) return null;
+  const protocols = ["http/1.1", "h2"];
+  const opened = await openSocket(target, { timeout_ms: CONNECT_MS, insecure, protocols });
+  if (!(opened instanceof Error)) {
+    opened.socket.destroy();
+    return null;
+  }
+  const why = opened.cause instanceof Error ? opened.cause.message : opened.message;
+  return `TLS failed: ${why}`;
 }

@@ -10,6 +10,8 @@ export interface FetchOptions {
   target?: string;
   header?: Record<string, string>;
   insecure?: true;
+  /** Fills in secrets. */
+  fill?: (text: string) => string;
 }
 
 /**
@@ -24,7 +26,10 @@ export async function fetchSpec(url: string, options: FetchOptions): Promise<str
       next: "save the document and give the file, or name the same host as --target",
     });
   }
-  const request = { method: "GET", path: pathname + search, headers: options.header ?? {} };
+  const { fill = (text) => text } = options;
+  const filled = Object.entries(options.header ?? {}).map(([name, value]) => [name, fill(value)]);
+  const headers: Record<string, string> = Object.fromEntries(filled);
+  const request = { method: "GET", path: pathname + search, headers };
   const place = { ...target, base: "" };
   const insecure = options.insecure ?? false;
   const limits = { timeout_ms: TIMEOUT_MS, keep_bytes: DOCUMENT_BYTES, insecure };

@@ -1,3 +1,4 @@
+import { visibleJson } from "../../visible.ts";
 import type { Execution, Scenario } from "../schema.ts";
 import type { RunResult } from "../summary.ts";
 import { curlOf } from "./curl.ts";
@@ -15,7 +16,7 @@ export function briefOf({ scenarios, executions, summary, exit_code }: RunResult
     .map((execution) => ({ execution, scenario: byId.get(execution.scenario_id)! }))
     .sort((a, b) => WEIGHT[a.scenario.priority] - WEIGHT[b.scenario.priority]);
   const shown = failures.slice(0, FAILURES).map((one) => failureOf(one, summary.target));
-  return JSON.stringify({
+  return visibleJson({
     summary: {
       ...figures,
       operations: coverage?.operations ?? 0,
@@ -24,7 +25,7 @@ export function briefOf({ scenarios, executions, summary, exit_code }: RunResult
     failures: shown,
     more_failures: failures.length - shown.length,
     exit_code,
-  });
+  }, 0);
 }
 
 function failureOf(

@@ -1,3 +1,4 @@
+import { visibleJson } from "../../visible.ts";
 import type { RunResult } from "../summary.ts";
 import type { ReportContext } from "./reports.ts";
 
@@ -43,5 +44,5 @@ export function render(
       tests,
     },
   };
-  return `${JSON.stringify(report, null, 2)}\n`;
+  return `${visibleJson(report, 2)}\n`;
 }

@@ -1,3 +1,4 @@
+import { visibleText } from "../../visible.ts";
 import type { RunResult } from "../summary.ts";
 import { markdownOf } from "./markdown.ts";
 
@@ -46,7 +47,9 @@ function kindOf(priority: string): "error" | "warning" {
 }
 
 function message(text: string): string {
-  return text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+  return visibleText(
+    text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A"),
+  );
 }
 
 function property(text: string): string {

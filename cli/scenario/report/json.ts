@@ -1,6 +1,7 @@
+import { visibleJson } from "../../visible.ts";
 import type { RunResult } from "../summary.ts";
 
 /** The same document as `run --output json`. */
 export function render(result: RunResult): string {
-  return `${JSON.stringify(result, null, 2)}\n`;
+  return `${visibleJson(result, 2)}\n`;
 }

@@ -67,8 +67,11 @@ function seconds(ms: number): string {
 // deno-lint-ignore no-control-regex
 const ILLEGAL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Surrogate}/gu;
 
+/** XML may hold these, and a terminal that shows the file would act on them. */
+const TERMINAL = /[\u007f-\u0084\u0086-\u009f\u202a-\u202e\u2066-\u2069]/g;
+
 function text(value: string): string {
-  return value.replaceAll(ILLEGAL, "\uFFFD")
+  return value.replaceAll(ILLEGAL, "\uFFFD").replaceAll(TERMINAL, "\uFFFD")
     .replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 

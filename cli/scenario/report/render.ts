@@ -1,3 +1,4 @@
+import { visibleJson } from "../../visible.ts";
 import type { ScenarioIo } from "../io.ts";
 import type { Execution, Scenario } from "../schema.ts";
 import type { RunResult } from "../summary.ts";
@@ -16,7 +17,7 @@ export interface Renderer {
 }
 
 const TEXTS = {
-  json: (result: RunResult) => JSON.stringify(result),
+  json: (result: RunResult) => visibleJson(result, 0),
   markdown: markdownOf,
   brief: briefOf,
 };

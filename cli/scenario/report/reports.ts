@@ -14,6 +14,9 @@ const FORMATS = {
   ctrf: () => import("./ctrf.ts"),
 };
 
+/** The names of them, as a help shows them. */
+export const REPORT_FORMATS = Object.keys(FORMATS);
+
 /** One `--report`: `format=path`, or `github` for annotations and the step summary. */
 export interface ReportRequest {
   format: keyof typeof FORMATS | "github";
@@ -47,7 +50,7 @@ export async function writeReports(
       const { annotationsOf, stepSummaryOf } = await import("./github.ts");
       io.stderr.write(annotationsOf(result));
       const summary = io.env.GITHUB_STEP_SUMMARY;
-      if (summary) appendFileSync(summary, stepSummaryOf(result));
+      if (summary) writeTo(summary, () => appendFileSync(summary, stepSummaryOf(result)));
       continue;
     }
     const { render } = await FORMATS[format]();
@@ -56,9 +59,15 @@ export async function writeReports(
 }
 
 function write(path: string, text: string): void {
-  try {
+  writeTo(path, () => {
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text);
+  });
+}
+
+function writeTo(path: string, doing: () => void): void {
+  try {
+    doing();
   } catch (cause) {
     throw new ToolError(`Cannot write the report "${path}": ${(cause as Error).message}`, {
       cause,

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { visibleJson } from "../../visible.ts";
 import type { Execution, Scenario } from "../schema.ts";
 import type { RunResult } from "../summary.ts";
 
@@ -21,7 +22,7 @@ export function render({ scenarios, executions }: RunResult): string {
     version: "2.1.0",
     runs: [{ tool: { driver }, results }],
   };
-  return `${JSON.stringify(log, null, 2)}\n`;
+  return `${visibleJson(log, 2)}\n`;
 }
 
 function resultOf(execution: Execution, scenario: Scenario) {

@@ -1,3 +1,4 @@
+import { visibleJson, visibleLine } from "../../visible.ts";
 import type { Execution, Scenario } from "../schema.ts";
 import type { RunResult } from "../summary.ts";
 
@@ -19,14 +20,14 @@ function pointOf(scenario: Scenario, execution: Execution | undefined, number: n
   return [
     `not ok ${name}`,
     "  ---",
-    `  message: ${JSON.stringify(execution.reason)}`,
+    `  message: ${visibleJson(execution.reason, 0)}`,
     `  severity: ${scenario.priority}`,
-    `  expected: ${JSON.stringify(scenario.expected_behavior)}`,
+    `  expected: ${visibleJson(scenario.expected_behavior, 0)}`,
     "  ...",
   ];
 }
 
 /** A description ends at its line, and `#` begins a directive. */
 function words(text: string): string {
-  return text.replaceAll(/\s+/g, " ").replaceAll("\\", "\\\\").replaceAll("#", "\\#");
+  return visibleLine(text.replaceAll(/\s+/g, " ")).replaceAll("\\", "\\\\").replaceAll("#", "\\#");
 }

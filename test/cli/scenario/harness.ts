@@ -6,6 +6,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { PassThrough } from "node:stream";
 import { onTestFinished } from "vitest";
+import type { ScenarioIo } from "../../../cli/scenario/io.ts";
 import { main } from "../../../cli/scenario/main.ts";
 
 /** A scenario that is right; a test changes what it is about. */
@@ -47,7 +48,12 @@ export function folder(files: Record<string, unknown> = {}): string {
 }
 
 /** Runs the tool in this process, as its entry would; stdout and stderr apart. */
-export async function tool(cwd: string, ...argv: string[]) {
+export function tool(cwd: string, ...argv: string[]) {
+  return toolWith({}, cwd, ...argv);
+}
+
+/** The same with something else from outside. */
+export async function toolWith(io: Partial<ScenarioIo>, cwd: string, ...argv: string[]) {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   const texts = [stdout, stderr].map((stream) => {
     const chunks: string[] = [];
@@ -71,6 +77,7 @@ export async function tool(cwd: string, ...argv: string[]) {
         // It has ended by itself.
       }
     },
+    ...io,
   });
   await new Promise((resolve) => setImmediate(resolve));
   return { code, stdout: texts[0]!.join(""), stderr: texts[1]!.join("") };

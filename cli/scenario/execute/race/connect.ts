@@ -22,7 +22,7 @@ export function openSocket(target: Target, options: ConnectOptions): Promise<Con
     const fail = (error: Error) => {
       clearTimeout(timer);
       socket.destroy();
-      resolve(new Error(`cannot open ${target.host}: ${error.message}`));
+      resolve(new Error(`cannot open ${target.host}: ${error.message}`, { cause: error }));
     };
     const timer = setTimeout(() => fail(new Error("the connection timed out")), options.timeout_ms);
     socket.once("error", fail);

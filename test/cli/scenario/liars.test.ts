@@ -1,0 +1,176 @@
+import { chmodSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { describe, expect, test } from "vitest";
+import { folder, scenario, serve, tool } from "./harness.ts";
+
+type Move = { name: unknown; arguments: unknown };
+const request = (path: string): Move => ({
+  name: "http_request",
+  arguments: { method: "GET", path },
+});
+const verdict = (verdict: string, evidence: string[], claims: object[]): Move => ({
+  name: "submit_verdict",
+  arguments: { verdict, evidence, claims, reason: "because" },
+});
+const seen = (id: string, status: number) => ({ id, status });
+
+const target = () =>
+  serve((request, response) => {
+    response.statusCode = request.url === "/forbidden" ? 204 : 200;
+    response.end("hello");
+  });
+
+/** Runs one critical scenario with a driver; a cassette and a program lie in its folder. */
+async function judged(files: Record<string, string>, driver: string) {
+  const { url } = await target();
+  const cwd = folder({ "scenarios.json": [scenario({ priority: "critical" })], ...files });
+  if (files.player !== undefined) chmodSync(join(cwd, "player"), 0o755);
+  const argv = ["run", "--output", "json", "--target", url, "--driver", driver];
+  const { code, stdout, stderr } = await tool(cwd, ...argv);
+  return { code, stderr, execution: stdout === "" ? null : JSON.parse(stdout).executions[0] };
+}
+
+const tape = (turns: Move[][]) =>
+  JSON.stringify({
+    scenario_id: "TS-001",
+    moves: turns.map((moves) => moves.map((move, n) => ({ id: `${n}`, ...move }))),
+  });
+
+describe("a cassette that lies", () => {
+  test.each<[string, Move[][], string]>([
+    ["passes by picking among what it saw", [[request("/forbidden"), request("/")], [
+      verdict("pass", ["r2"], [seen("r2", 200)]),
+    ]], "leaves out r1"],
+    ["claims a text of nothing", [[request("/")], [
+      verdict("pass", ["r1"], [{ id: "r1", body_contains: "" }]),
+    ]], "says nothing"],
+    ["claims a text of blanks", [[request("/")], [
+      verdict("fail", ["r1"], [{ id: "r1", body_contains: " \n" }]),
+    ]], "says nothing"],
+    ["cites what it says nothing of", [[request("/"), request("/forbidden")], [
+      verdict("pass", ["r1", "r2"], [seen("r1", 200)]),
+    ]], "claims nothing"],
+    ["asks for tools of every object", [[{ name: "__proto__", arguments: {} }], [
+      { name: "constructor", arguments: null },
+      verdict("pass", [], []),
+    ]], "no request was sent"],
+  ])("%s", async (_name, turns, why) => {
+    const { code, execution } = await judged({ tape: tape(turns) }, "replay:tape");
+    expect({ code, status: execution.status }).toEqual({ code: 0, status: "inconclusive" });
+    expect(execution.reason).toContain(why);
+  });
+
+  test("an honest one that cites all it sent passes", async () => {
+    const turns = [[request("/"), request("/forbidden")], [
+      verdict("pass", ["r1", "r2"], [seen("r1", 200), seen("r2", 204)]),
+    ]];
+    expect((await judged({ tape: tape(turns) }, "replay:tape")).execution.status).toBe("passed");
+  });
+
+  test.each([
+    ["a move of nothing", { scenario_id: "TS-001", moves: [[null]] }],
+    ["a move without a name", { scenario_id: "TS-001", moves: [[{}]] }],
+    ["a name that is no text", {
+      scenario_id: "TS-001",
+      moves: [[{ id: "1", name: 1, arguments: {} }]],
+    }],
+    ["moves of text", { scenario_id: "TS-001", moves: ["x"] }],
+    ["an id that is no text", { scenario_id: 1, moves: [] }],
+  ])("%s is no cassette: the line is named", async (_name, track) => {
+    const { code, stderr } = await judged({ tape: JSON.stringify(track) }, "replay:tape");
+    expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining("tape:1") });
+  });
+});
+
+describe("a program that lies", () => {
+  test.each([
+    ["writes without an end", "yes aaaaaaaaaaaaaaaa | tr -d '\\n'", "a line without an end"],
+    ["writes a number", "echo 42; sleep 9", "no JSON object"],
+    ["ends at once", "exit 3", "without a verdict"],
+    ["ends in the middle of a line", 'printf \'{"name": "submit_v\'', "no JSON object"],
+    [
+      "never stops calling nothing",
+      "echo '{}'; while read -r line; do echo '{}'; done",
+      "12 turns",
+    ],
+  ])("%s", async (_name, body, why) => {
+    const player = `#!/bin/sh\nread -r first\n${body}\n`;
+    const { code, execution } = await judged({ player }, "command:player");
+    expect({ code, status: execution.status }).toEqual({ code: 0, status: "inconclusive" });
+    expect(execution.reason).toContain(why);
+  });
+
+  test.each([["one that is not there", "command:nobody"], ["a folder", "command:."]])(
+    "%s is told before anything is sent",
+    async (_name, driver) => {
+      const { code, stderr } = await judged({}, driver);
+      expect({ code, stderr }).toEqual({
+        code: 3,
+        stderr: expect.stringContaining("no program that can be run"),
+      });
+    },
+  );
+
+  test("so is one that nobody may run", async () => {
+    const { code } = await judged({ text: "hello" }, "command:text");
+    expect(code).toBe(3);
+  });
+});
+
+describe("a model's API that answers nonsense", () => {
+  const message = (tool_calls: unknown) => ({ choices: [{ message: { tool_calls } }] });
+  test.each<[string, unknown]>([
+    ["null", null],
+    ["a list", []],
+    ["no message", { choices: [{}] }],
+    ["choices of text", { choices: "x" }],
+    ["calls that are no list", message({ a: 1 })],
+    ["calls of nothing", message([null, {}, { id: 1, function: null }])],
+    ["tokens below nothing", { ...message([{}]), usage: { total_tokens: -1e12 } }],
+    ["tokens that are no number", { ...message([{}]), usage: { total_tokens: "many" } }],
+  ])("%s", async (_name, answer) => {
+    const model = await serve((_request, response) => response.end(JSON.stringify(answer)));
+    process.env.OPENAI_BASE_URL = model.url;
+    const { code, execution } = await judged({}, "openai:x");
+    expect({ code, status: execution.status }).toEqual({ code: 0, status: "inconclusive" });
+  });
+
+  test("an answer without an end is given up", async () => {
+    const model = await serve((_request, response) => {
+      const chunk = " ".repeat(64 * 1024);
+      const write = () => {
+        while (!response.destroyed && response.write(chunk));
+      };
+      response.on("drain", write);
+      write();
+    });
+    process.env.OPENAI_BASE_URL = model.url;
+    const { execution } = await judged({}, "openai:x");
+    expect(execution).toMatchObject({
+      status: "inconclusive",
+      reason: expect.stringContaining("without an end"),
+    });
+  });
+
+  test("of a thousand calls at once no more than fifty are done", async () => {
+    const turns = [Array.from({ length: 1_000 }, () => request("/")), [verdict("pass", [], [])]];
+    const { url, requests } = await target();
+    const cwd = folder({
+      "scenarios.json": [scenario({ priority: "critical" })],
+      tape: tape(turns),
+    });
+    const argv = ["run", "--output", "json", "--target", url, "--max-requests", "900"];
+    await tool(cwd, ...argv, "--driver", "replay:tape");
+    expect(requests).toHaveLength(50);
+  });
+});
+
+test("a cassette that cannot be written is told", async () => {
+  const { url } = await target();
+  const cwd = folder({ "scenarios.json": [scenario()], tape: tape([[request("/")]]) });
+  writeFileSync(join(cwd, "file"), "");
+  const argv = ["run", "--target", url, "--driver", "replay:tape", "--record", "file/tape"];
+  const { code, stderr } = await tool(cwd, ...argv);
+  expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining("cassette") });
+});

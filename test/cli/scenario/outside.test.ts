@@ -1,0 +1,179 @@
+import { readFileSync } from "node:fs";
+import { createServer as createSecureServer } from "node:https";
+import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { Signal } from "../../../cli/io.ts";
+import { CERTIFICATE, KEY } from "./certificate.ts";
+import { execs, folder, runJson, serve, tool, toolWith } from "./harness.ts";
+
+const get = (path: string, more: object = {}) => ({ mode: "http", method: "GET", path, ...more });
+
+/** A server below HTTP, gone after the test. */
+async function listen(server: {
+  listen: (port: number, host: string, done: () => void) => unknown;
+  close: () => unknown;
+  address: () => unknown;
+}): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+describe("a target whose TLS is not to be trusted is no failed scenario", () => {
+  test("a certificate of nobody: exit 3, and what to do", async () => {
+    const server = createSecureServer({ key: KEY, cert: CERTIFICATE }, (_request, response) => {
+      response.end();
+    });
+    const url = `https://127.0.0.1:${await listen(server)}`;
+    const cwd = folder({ "scenarios.json": execs({ ...get("/"), priority: "critical" }) });
+    const { code, stderr } = await tool(cwd, "run", "--target", url, "--wait-for-target", "1m");
+    expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining("--insecure") });
+    expect((await tool(cwd, "run", "--target", url, "--insecure")).code).toBe(0);
+  });
+
+  test("a port that speaks no TLS: exit 3", async () => {
+    const server = createServer((socket) => {
+      socket.on("error", () => {});
+      socket.end("hello\r\n");
+    });
+    const url = `https://127.0.0.1:${await listen(server)}`;
+    const cwd = folder({ "scenarios.json": execs({ ...get("/"), priority: "critical" }) });
+    const { code, stderr } = await tool(cwd, "run", "--target", url);
+    expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining("TLS failed") });
+  });
+});
+
+test("a switch of protocols is an answer", async () => {
+  const { url, server } = await serve((_request, response) => response.end());
+  server.on("upgrade", (_request, socket) => {
+    socket.on("error", () => {});
+    socket.write("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n..");
+  });
+  const headers = { Connection: "Upgrade", Upgrade: "x" };
+  const { executions } = await runJson(
+    execs(get("/", { headers, expected_status: 101 })),
+    ...["--target", url, "--timeout", "5s"],
+  );
+  expect(executions).toMatchObject([{ status: "passed" }]);
+});
+
+test("a run that a signal ends is no success; the second one is not held up", async () => {
+  let hear: (signal: Signal) => void = () => {};
+  let isHearing = true;
+  const onSignal = (handler: typeof hear) => {
+    hear = handler;
+    return () => void (isHearing = false);
+  };
+  const { url } = await serve((_request, response) => {
+    hear("SIGINT");
+    response.end();
+  });
+  const cwd = folder({ "scenarios.json": execs(get("/a"), get("/b")) });
+  const argv = ["run", "--target", url, "--workers", "1", "--output", "json"];
+  const { code, stdout } = await toolWith({ onSignal }, cwd, ...argv);
+  const { executions, summary } = JSON.parse(stdout);
+  expect(code).toBe(3);
+  expect(executions.map(({ status }: { status: string }) => status)).toEqual(["passed", "skipped"]);
+  expect(summary.note).toContain("stopped");
+  expect(isHearing).toBe(false);
+});
+
+test("nothing that a terminal would act on leaves in any format", async () => {
+  const odd = "\u001b[2J\u009b31m\u202eevil";
+  const { url } = await serve((_request, response) => {
+    response.statusCode = 500;
+    response.setHeader("Content-Type", "text/plain");
+    response.end(odd);
+  });
+  const list = execs(get("/", { check: { path: "/", pointer: "/a", equals: odd } }))
+    .map((one) => ({ ...one, title: odd, expected_behavior: odd, confidence_area: odd }));
+  const cwd = folder({ "scenarios.json": list });
+  const formats = ["json", "markdown", "junit", "sarif", "tap", "ctrf"];
+  const reports = formats.flatMap((format) => ["--report", `${format}=${format}`]);
+  const texts: string[] = [];
+  for (const output of ["json", "text", "markdown", "brief"]) {
+    const argv = ["run", "--target", url, "--output", output, ...reports, "--report", "github"];
+    const { stdout, stderr } = await tool(cwd, ...argv);
+    texts.push(stdout, stderr);
+  }
+  texts.push(...formats.map((format) => readFileSync(join(cwd, format), "utf8")));
+  for (const text of texts) {
+    // deno-lint-ignore no-control-regex
+    expect(text).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
+  }
+  expect(JSON.parse(readFileSync(join(cwd, "json"), "utf8")).scenarios[0].title).toBe(odd);
+});
+
+describe("a run that proves nothing says so", () => {
+  test("every scenario is inconclusive", async () => {
+    const { url } = await serve((_request, response) => {
+      response.statusCode = 401;
+      response.end();
+    });
+    const one = get("/", { presumes: ["login"], expected_status: 200 });
+    const { code, summary } = await runJson(execs(one), "--target", url);
+    expect({ code, note: summary.note }).toEqual({
+      code: 0,
+      note: expect.stringContaining("Nothing was decided"),
+    });
+  });
+});
+
+describe("what the tool is asked and cannot do is told with exit 3", () => {
+  test.each<[string, string[], string]>([
+    ["an update without a baseline", ["--baseline-update"], "there is no --baseline"],
+    ["a report into a file's folder", ["--report", "tap=scenarios.json/x"], "Cannot write"],
+  ])("%s", async (_name, argv, words) => {
+    const { url } = await serve((_request, response) => response.end());
+    const cwd = folder({ "scenarios.json": execs(get("/")) });
+    const { code, stderr } = await tool(cwd, "run", "--target", url, ...argv);
+    expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining(words) });
+  });
+
+  test("a broken baseline is told before anything is sent", async () => {
+    const { url, requests } = await serve((_request, response) => response.end());
+    const cwd = folder({ "scenarios.json": execs(get("/")), "base.json": "{" });
+    const { code } = await tool(cwd, "run", "--target", url, "--baseline", "base.json");
+    expect({ code, requests }).toEqual({ code: 3, requests: [] });
+  });
+
+  test("init makes the folder, and says why it cannot", async () => {
+    const cwd = folder({ file: "" });
+    expect((await tool(cwd, "init", "tests/first.json")).code).toBe(0);
+    expect((await tool(cwd, "validate", "tests/first.json")).code).toBe(0);
+    const { code, stderr } = await tool(cwd, "init", "file/first.json");
+    expect({ code, stderr }).toEqual({
+      code: 3,
+      stderr: expect.stringContaining('Cannot write "file/first.json"'),
+    });
+  });
+});
+
+test("a baseline keeps what a run did not try", async () => {
+  const { url } = await serve((_request, response) => {
+    response.statusCode = 500;
+    response.end();
+  });
+  const cwd = folder({ "scenarios.json": execs(get("/a"), get("/b")) });
+  const argv = ["run", "--target", url, "--baseline", "base.json"];
+  await tool(cwd, ...argv, "--baseline-update");
+  await tool(cwd, ...argv, "--baseline-update", "--filter", "TS-001");
+  expect(JSON.parse(readFileSync(join(cwd, "base.json"), "utf8")).accepted).toHaveLength(2);
+  expect((await tool(cwd, ...argv)).code).toBe(0);
+});
+
+test("the target's document is fetched with the run's secrets filled in", async () => {
+  const spec = { openapi: "3.1.0", paths: { "/a": { get: { responses: { 200: {} } } } } };
+  const { url } = await serve((request, response) => {
+    response.statusCode = request.headers["x-key"] === "s3cret" ? 200 : 403;
+    response.end(JSON.stringify(spec));
+  });
+  const { code, stdout } = await tool(
+    folder(),
+    ...["run", "--target", url, "--spec", `${url}/openapi.json`, "--output", "json"],
+    ...["-H", "X-Key: {{KEY}}", "--secret", "KEY=s3cret", "--depth", "light"],
+  );
+  expect(code).toBe(0);
+  expect(stdout).not.toContain("s3cret");
+});
