@@ -5,11 +5,14 @@ import { ToolError } from "../errors.ts";
 import type { ScenarioIo } from "../io.ts";
 import type { Scenario } from "../schema.ts";
 
+/** What `run` reads without being told. */
+const DEFAULT = "scenarios.json";
+
 /** `scenario-tool init`: a first scenario file to start from. */
 export function createCommand(io: ScenarioIo): CommandUnknownOpts {
   return new Command("init")
     .description("write a first scenarios.json into this folder")
-    .argument("[file]", "its name", "scenarios.json")
+    .argument("[file]", "its name", DEFAULT)
     .action((file: string) => {
       const path = resolve(io.cwd, file);
       if (existsSync(path)) {
@@ -23,7 +26,9 @@ export function createCommand(io: ScenarioIo): CommandUnknownOpts {
       } catch (cause) {
         throw new ToolError(`Cannot write "${file}": ${(cause as Error).message}`, { cause });
       }
-      io.stdout.write(`Wrote ${file}. Next: scenario-tool run --target http://127.0.0.1:3000\n`);
+      const named = file === DEFAULT ? "" : ` --scenarios ${file}`;
+      const next = `scenario-tool run --target http://127.0.0.1:3000${named}`;
+      io.stdout.write(`Wrote ${file}. Next: ${next}\n`);
     });
 }
 

@@ -1,6 +1,8 @@
 import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import type { ScenarioIo } from "../io.ts";
 import type { Exec } from "../schema.ts";
+import { table } from "../../output.ts";
+import { visibleLine } from "../../visible.ts";
 import { list, repeated } from "../options.ts";
 import { loadScenarios } from "../sources.ts";
 
@@ -12,11 +14,13 @@ export function createCommand(io: ScenarioIo): CommandUnknownOpts {
     .option("--spec <file>", "OpenAPI document (again for more)", list, [])
     .option("--from-help <program>", "program, or name=file with its help (again)", repeated, [])
     .action(async (options: { scenarios: string[]; spec: string[]; fromHelp: string[] }) => {
-      for (const one of await loadScenarios(options, io)) {
+      const rows = (await loadScenarios(options, io)).map((one) => {
         const how = one.exec ? howOf(one.exec) : "prose";
-        const columns = [one.scenario_id, one.priority.padEnd(8), one.confidence_area, how];
-        io.stdout.write(`${columns.join("  ")}  ${one.title}\n`);
-      }
+        // A file of somebody else's shall not act on a terminal.
+        return [one.scenario_id, one.priority, one.confidence_area, how, one.title]
+          .map(visibleLine);
+      });
+      if (rows.length > 0) io.stdout.write(`${table(rows)}\n`);
     });
 }
 
