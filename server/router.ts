@@ -72,12 +72,9 @@ function allowedMethods(app: Pick<App, "routes">, path: string): string[] {
 }
 
 function matches(pattern: string, path: string): boolean {
-  const wanted = segments(pattern);
-  const given = segments(path);
+  const wanted = pattern.split("/").filter((segment) => segment !== "");
+  // A slash at the end makes it another address, which answers nothing at all.
+  const given = path.split("/").slice(1);
   return wanted.length === given.length &&
-    wanted.every((segment, i) => segment.startsWith(":") || segment === given[i]);
-}
-
-function segments(path: string): string[] {
-  return path.split("/").filter((segment) => segment !== "");
+    wanted.every((segment, i) => segment.startsWith(":") ? given[i] !== "" : segment === given[i]);
 }

@@ -63,7 +63,7 @@ export async function planUndo(
     then_sha256: change.before?.sha256 ?? null,
   }));
   if (steps.some(({ outcome }) => outcome === "conflict")) {
-    throw await conflictOf(services, original, steps, changes);
+    throw await conflictOf(services, original, { steps, changes, on_conflict });
   }
   for (const step of states ? steps : []) states!.set(step.change.path, imageAfter(step));
   const draft = draftFrom(original, steps, limits, await foldersOf(services, original));
@@ -189,8 +189,10 @@ function outcomeOf(steps: readonly Step[], plan: Plan): Undo["outcome"] {
 async function conflictOf(
   services: ActionServices,
   original: ActionRow,
-  steps: readonly Step[],
-  changes: Undo["changes"],
+  { steps, changes, on_conflict }: Pick<Undo, "changes"> & {
+    steps: readonly Step[];
+    on_conflict: OnConflict;
+  },
 ): Promise<GateError> {
   const diffs = await Promise.all(
     steps.filter(({ outcome }) => outcome === "conflict").map((step) => diffOf(services, step)),
@@ -204,8 +206,11 @@ async function conflictOf(
     before_sha256: change.before?.sha256 ?? null,
   }));
   const names = conflicts.map(({ path }) => `"${path}"`).join(", ");
-  const message = `Cannot roll back action "${original.id}": ${names} changed since; ` +
-    'look at the diff, then use on_conflict "merge" or "force"';
+  const [why, next] = on_conflict === "merge"
+    ? ["changed since, and the two cannot be merged", '"force"']
+    : ["changed since", '"merge" or "force"'];
+  const message = `Cannot roll back action "${original.id}": ${names} ${why}; ` +
+    `look at the diff, then use on_conflict ${next}`;
   return new GateError("conflict", message, {
     fields: {
       current_status: original.status,

@@ -120,6 +120,7 @@ describe("rollback", () => {
     gate.write("a.txt", "1\nTWO!\n3\n");
     await expect(back(action.id, { on_conflict: "merge" })).rejects.toMatchObject({
       code: "conflict",
+      message: expect.stringMatching(/cannot be merged; look at the diff, then use .* "force"$/),
     });
     expect(read("a.txt")).toBe("1\nTWO!\n3\n");
   });
