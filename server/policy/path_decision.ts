@@ -48,6 +48,12 @@ function holdsRoot({ path, roots }: PathNames, around: Surroundings): boolean {
   return around.roots.some((root) => root.startsWith(path === "/" ? path : `${path}/`));
 }
 
+/** A path inside the project as its people call it. */
+function shown(path: string, { roots }: Surroundings): string {
+  const root = roots.find((one) => path.startsWith(`${one}/`));
+  return show(root === undefined ? path : path.slice(root.length + 1));
+}
+
 /** As `judgePath`, with the default where no rule speaks. */
 export function decidePath(
   index: PathRules,
@@ -57,7 +63,7 @@ export function decidePath(
 ): Finding[] {
   const found = judgePath(index, access, facts, around);
   if (hasSpoken(found)) return found;
-  return [...found, byDefault(around.defaultEffect, show(facts.lexical))];
+  return [...found, byDefault(around.defaultEffect, `"${shown(facts.lexical, around)}"`)];
 }
 
 /** Reading by a command or by a host's own tool: only what blocks or asks speaks of it. */

@@ -41,6 +41,8 @@ test("rolling back shows what would change, then changes it, and can be asked fo
   await page.keyboard.press("Control+Enter");
   await page.getByText("Rolled back:").waitFor();
   expect(readFileSync(file("back.ts"), "utf8")).toBe("before\n");
+  const undone = page.locator(".timeline li", { hasText: "Rolled back" });
+  await undone.getByText("reviewer").waitFor();
   await page.getByRole("button", { name: "Replay" }).click();
   await page.getByText("Asked for again").waitFor();
   await until("it is written again", () => readFileSync(file("back.ts"), "utf8") === "after\n");

@@ -99,7 +99,9 @@ function lookOf({ type, actor }: Step, { execution }: ActionDetail): Look {
   return STEPS[type] ?? { icon: "dot", word: type, tone: "quiet" };
 }
 
-function actorOf({ actor }: Step): string {
+function actorOf({ actor, type, data }: Step): string {
+  // The gate notes it once the files are back; who wanted it stands beside.
+  if (type === "action.rolled_back" && typeof data["by"] === "string") return data["by"];
   if (actor.kind === "policy") return "the policy";
   if (actor.kind === "system") return "the gate";
   return actor.id;

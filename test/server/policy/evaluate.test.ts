@@ -160,6 +160,15 @@ describe("tools", () => {
   });
 });
 
+test.each([
+  ["docs/a b.md", '"docs/a b.md"'],
+  [`${ROOT}/docs/a.md`, '"docs/a.md"'],
+])("of %s it is said that no rule speaks, by its name in the project", (name, said) => {
+  expect(path(name, { defaultEffect: "ask" }).reason).toBe(
+    `No rule speaks of ${said}; the default is ask`,
+  );
+});
+
 describe("layers", () => {
   test("global lists hold, the stricter scalar holds, and a trusted override replaces both", () => {
     const global: Policies = {
