@@ -1,5 +1,5 @@
 import { existsSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openAsk, SPEAK } from "./stage.ts";
@@ -106,6 +106,74 @@ describe("hostile input is a refusal, never a failure", () => {
         expect(await raw(at("Bash", { command: `gate approve 1${around}` }))).toMatch(/^Blocked/);
       }
       expect(await raw(at("Bash", { command: 'eval "$X"; ls' }))).toBe("allow");
+    } finally {
+      rmSync(elsewhere, { recursive: true });
+    }
+  });
+
+  test("a command elsewhere that changes a project's files is judged as one of the project", async () => {
+    const { gate, raw } = await openAsk("claude-code", {
+      defaultEffect: "allow",
+      askPaths: ["held"],
+      blockedPaths: ["secret"],
+    });
+    const elsewhere = realpathSync(mkdtempSync(join(tmpdir(), "gate-elsewhere-")));
+    const run = (command: string) =>
+      raw({
+        ...SPEAK["claude-code"]!.before("Bash", { command }, { cwd: elsewhere, key: command }),
+      });
+    const { root } = gate;
+    const linked = join(elsewhere, "link");
+    symlinkSync(root, linked);
+    const SAID: [string, string | RegExp][] = [
+      [`rm ${root}/held`, "held"],
+      [`echo x > ${root}/secret`, /^Blocked/],
+      [`cd ${root} && rm secret`, /^Blocked/],
+      [`rm ${linked}/secret`, /^Blocked/],
+      [`sed -i s/a/b/ ${root}/secret`, /^Blocked/],
+      [`rm ${root}/free`, "allow"],
+      // What only looks, and what touches other files, is the host's business.
+      [`cat ${root}/held`, "allow"],
+      [`cp ${root}/held ${elsewhere}/copy`, "allow"],
+      [`rm -rf ${elsewhere}/secret`, "allow"],
+    ];
+    try {
+      for (const [command, said] of SAID) {
+        expect(await run(command), command).toEqual(
+          typeof said === "string" ? said : expect.stringMatching(said),
+        );
+      }
+    } finally {
+      rmSync(elsewhere, { recursive: true });
+    }
+  });
+
+  test("outside every project, no agent takes the gate out of its host's settings", async () => {
+    const { raw } = await openAsk("claude-code", { defaultEffect: "allow" });
+    const elsewhere = realpathSync(mkdtempSync(join(tmpdir(), "gate-elsewhere-")));
+    const at = (tool: string, input: Json) => ({
+      ...SPEAK["claude-code"]!.before(tool, input, { cwd: elsewhere, key: "k" }),
+    });
+    const home = homedir();
+    const SETTINGS = [".claude.json", ".claude/settings.json", ".claude/settings.local.json"]
+      .concat([".codex/config.toml", ".codex/hooks.json", ".copilot/hooks/gate.json"])
+      .concat([".copilot/mcp-config.json", ".cursor/hooks.json", ".gemini/settings.json"]);
+    try {
+      for (const name of SETTINGS) {
+        const file_path = join(home, name);
+        const refused = /^Blocked by gate: An agent host's settings/;
+        expect(await raw(at("Write", { file_path, content: "{}" })), name).toMatch(refused);
+        expect(await raw(at("Bash", { command: `rm ~/${name}` })), name).toMatch(refused);
+        expect(await raw(at("Bash", { command: `echo > ${file_path}` })), name).toMatch(refused);
+        expect(await raw(at("Read", { file_path })), name).toBe("allow");
+        expect(await raw(at("Bash", { command: `cat ~/${name}` })), name).toBe("allow");
+      }
+      // What else they keep there, and the settings of a folder that is no project, is theirs.
+      for (
+        const path of [join(home, ".claude/plans/a.md"), join(elsewhere, ".claude/settings.json")]
+      ) {
+        expect(await raw(at("Write", { file_path: path, content: "" })), path).toBe("allow");
+      }
     } finally {
       rmSync(elsewhere, { recursive: true });
     }
