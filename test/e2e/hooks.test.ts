@@ -178,7 +178,7 @@ describe("gate hook, by the executable", () => {
       const text = JSON.stringify(call("claude-code", "echo hi"));
       const [program, ...args] = world.command(["hook", "claude-code"]);
       const child = spawn(program!, args, { cwd: world.project, env: world.env });
-      const heard = Promise.withResolvers<string>();
+      let heard = "";
       await listen((socket) => {
         // The hook connects before it has read anything.
         child.stdin.end(text.slice(20));
@@ -186,7 +186,7 @@ describe("gate hook, by the executable", () => {
         socket.on("data", (piece) => {
           request += piece;
           if (!request.endsWith(text)) return;
-          heard.resolve(request);
+          heard = request;
           socket.end(`${HEAD}2\r\n\r\n{}`);
         });
       });
@@ -195,7 +195,7 @@ describe("gate hook, by the executable", () => {
       child.stdout.on("data", (piece) => stdout += piece);
       const code = await new Promise((resolve) => child.on("close", resolve));
       expect({ code, stdout }).toEqual({ code: 0, stdout: "{}\n" });
-      expect(await heard.promise).toMatch(/^POST \/api\/hooks\/claude-code\?/);
+      expect(heard).toMatch(/^POST \/api\/hooks\/claude-code\?/);
     });
   });
 
