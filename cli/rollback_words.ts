@@ -13,22 +13,28 @@ export async function describeRollbacks(
   actions: readonly Action[],
 ): Promise<Map<string, string>> {
   const unnamed = actions.filter(({ rollback_of, path }) => rollback_of !== null && path === null);
+  const listed = new Map(actions.map((action) => [action.id, action]));
   const said = unnamed.slice(0, MOST).map(async (action) =>
     [
       action.id,
       // One that cannot be told of must not keep the others from being listed.
-      await describeRollback(connection, action).catch(() => summarize(action)),
+      await describeRollback(connection, action, listed).catch(() => summarize(action)),
     ] as const
   );
   return new Map(await Promise.all(said));
 }
 
-async function describeRollback(connection: Connection, action: Action): Promise<string> {
+/** What it undid is mostly in the same list: only how many files that were has to be asked for. */
+async function describeRollback(
+  connection: Connection,
+  action: Action,
+  listed: ReadonlyMap<string, Action>,
+): Promise<string> {
   const { ":id": one } = scopedClient(connection, action.project_id).api.actions;
   const detailOf = (id: string) => unwrap(one.$get({ param: { id } }));
   const [{ changes }, undone] = await Promise.all([
     detailOf(action.id),
-    detailOf(action.rollback_of!),
+    listed.get(action.rollback_of!) ?? detailOf(action.rollback_of!),
   ]);
   const files = changes.length > 0 ? count(changes.length, "file") : "folders";
   return `${files} of ${summarize(undone)}`;

@@ -1,6 +1,9 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { openConnection } from "../../../cli/connect.ts";
+import { describeRollbacks } from "../../../cli/rollback_words.ts";
+import { unwrap } from "../../../server/client.ts";
 import { until } from "../../e2e/world.ts";
 import { type GatedProject, openGatedProject } from "../gated_project.ts";
 
@@ -68,6 +71,24 @@ test("the rollback of many files says how many, and of what", async () => {
   expect((await gated.good("log", "-n", "1")).stdout)
     .toContain(`2 files of what action ${id} did`);
   expect((await gated.json("show", again.id, "--json")).rollback_of).toBe(rollback.id);
+});
+
+test("what a listed rollback undid is not asked for again where it is listed too", async () => {
+  const id = await removeBy("rm q1.txt q2.txt", ["q1.txt", "q2.txt"]);
+  await gated.good("rollback", id);
+  const { terminal, folder } = gated;
+  const around = { env: terminal.env, cwd: folder, pid: 1 };
+  const connection = await openConnection(around, { scope: "viewer", start: false });
+  const query = { limit: "2" };
+  const { items } = await unwrap(connection.client.api.global.actions.$get({ query }));
+  const asked: string[] = [];
+  const fetch: typeof connection.fetch = (input, init) => {
+    asked.push(new URL(String(input)).pathname);
+    return connection.fetch(input, init);
+  };
+  const said = await describeRollbacks({ ...connection, fetch }, items);
+  expect([...said.values()]).toEqual(["2 files of rm q1.txt q2.txt"]);
+  expect(asked).toEqual([`/api/actions/${items[0]!.id}`]);
 });
 
 test("the rollback of a command that changed one file names the file", async () => {
