@@ -1,9 +1,12 @@
 import { existsSync, readFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { isAbsolute, relative, resolve } from "node:path";
+import { visibleLine } from "../visible.ts";
 import { mustRead } from "./document.ts";
 import { ToolError } from "./errors.ts";
+import { CLI_TARGET, parseTarget } from "./execute/target.ts";
 import type { Depth } from "./generate/family.ts";
 import type { CliPage, ProgramOptions } from "./generate/help/explore.ts";
+import type { Operation } from "./generate/operation.ts";
 import type { Scenario } from "./schema.ts";
 
 /** Where scenarios are taken from, in the order in which they are put together. */
@@ -22,10 +25,15 @@ export interface SourceOptions {
   fill?: (text: string) => string;
 }
 
+/** What sources are read with; advice goes to stderr. */
+export interface SourceIo extends ProgramOptions {
+  stderr?: { write: (text: string) => unknown };
+}
+
 /** The scenarios of every source; ids stay unique. @throws ToolError */
 export async function loadScenarios(
   options: SourceOptions,
-  io: ProgramOptions,
+  io: SourceIo,
 ): Promise<Scenario[]> {
   const { cwd } = io;
   const { scenarios, spec } = withDefaults(options, cwd);
@@ -34,7 +42,8 @@ export async function loadScenarios(
     const { operationsOf } = await import("./generate/documents.ts");
     const { generateScenarios } = await import("./generate/generate.ts");
     const texts = await Promise.all(spec.map((name) => readSpec(name, options, cwd)));
-    const operations = spec.flatMap((name, n) => operationsOf(texts[n]!, name));
+    const read = spec.flatMap((name, n) => operationsOf(texts[n]!, shownName(name, cwd)));
+    const operations = await placed(read, options, io);
     const { depth = "normal", budget } = options;
     found.push(...generateScenarios(operations, { depth, budget, first_id: nextId(found) }));
   }
@@ -47,6 +56,27 @@ export async function loadScenarios(
     seen.add(scenario_id);
   }
   return found;
+}
+
+/** Below the target's base path, with a word where it seems to be left out. */
+async function placed(
+  operations: Operation[],
+  { target: given }: SourceOptions,
+  { stderr }: SourceIo,
+): Promise<Operation[]> {
+  if (given === undefined || given === CLI_TARGET.url) return operations;
+  const { baseAdvice, belowBase } = await import("./generate/base_path.ts");
+  const { base, url } = parseTarget(given);
+  const advice = baseAdvice(operations, url, base);
+  if (advice) stderr?.write(`${visibleLine(advice)}\n`);
+  return belowBase(operations, base);
+}
+
+/** Below the working directory as code scanning and annotations know it: from there on. */
+function shownName(name: string, cwd: string): string {
+  if (/^https?:\/\//i.test(name)) return name;
+  const path = relative(cwd, resolve(cwd, name)).replaceAll("\\", "/");
+  return path.startsWith("..") || isAbsolute(path) ? name : path;
 }
 
 async function fromHelp(

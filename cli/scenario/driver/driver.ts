@@ -105,7 +105,7 @@ function mustRun(program: string, text: string): void {
     // Told below.
   }
   throw new ToolError(`Cannot use the driver "${text}": it is no program that can be run`, {
-    next: `chmod +x ${program}`,
+    next: `a file with leave to be run (chmod +x): ${program}`,
   });
 }
 

@@ -57,7 +57,21 @@ function operationOf(place: Place): Operation {
     security: securityOf(operation.security ?? place.document.security, place),
     source: null,
     line,
+    base: basePath(place.document.servers),
   };
+}
+
+/** Of `/api/v1` or `https://api.example.com/api/v1`, variables at their defaults; else nothing. */
+function basePath(servers: unknown): string {
+  const first: unknown = Array.isArray(servers) ? servers[0] : undefined;
+  if (!isObject(first)) return "";
+  const variables = isObject(first.variables) ? first.variables : {};
+  const url = String(first.url ?? "").replaceAll(/\{([^{}]+)\}/g, (_whole, name: string) => {
+    const variable = variables[name];
+    return String((isObject(variable) ? variable.default : undefined) ?? "");
+  });
+  if (!URL.canParse(url, "http://localhost")) return "";
+  return new URL(url, "http://localhost").pathname.replace(/\/+$/, "");
 }
 
 /** An operation's own parameter replaces the path's of the same name and place. */

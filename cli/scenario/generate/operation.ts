@@ -51,6 +51,8 @@ export interface Operation {
   /** The document it stands in, and the line, for reports. */
   source: string | null;
   line: number | null;
+  /** The path of the server that the document names first, without a slash at the end. */
+  base?: string;
   /** Its place among the requests of a recording. */
   recorded?: number;
 }

@@ -35,7 +35,7 @@ function resultOf(execution: Execution, scenario: Scenario) {
     locations: [{
       physicalLocation: {
         artifactLocation: { uri: encodeURI(String(scenario.source ?? "scenarios.json")) },
-        region: { startLine: Number(scenario.line ?? 1) },
+        region: { startLine: lineOf(scenario) },
       },
     }],
     // The id may move when a document grows; what the scenario is about does not.
@@ -44,6 +44,11 @@ function resultOf(execution: Execution, scenario: Scenario) {
     },
     properties: { priority: scenario.priority, area: scenario.confidence_area },
   };
+}
+
+/** Scenarios of other tools may have a line of their own meaning. */
+function lineOf({ line }: Scenario): number {
+  return Number.isSafeInteger(line) && Number(line) > 0 ? Number(line) : 1;
 }
 
 function familyOf(scenario: Scenario): string {
