@@ -31,7 +31,8 @@ export async function judge(
     return evaluate(compiled, { kind: "path", access, path, is_plain_read, ...tool }, around);
   });
   if (command !== null && cwd !== null) {
-    answers.push(evaluate(compiled, { kind: "command", command, cwd }, around));
+    const tool = is_plain_read ? {} : { tool: "run_command" };
+    answers.push(evaluate(compiled, { kind: "command", command, cwd, ...tool }, around));
   }
   const asTool = namesOf(asked).map((name) =>
     evaluate(compiled, { kind: "tool", tool: name, input }, around)

@@ -9,7 +9,7 @@ import { seenFrom } from "./shell/paths.ts";
 import { compareUnit } from "./shell/rules.ts";
 import { understand } from "./shell/understand.ts";
 import type { Doubt, Effect, Understanding, Unit } from "./shell/unit.ts";
-import { judgeTool } from "./tool_decision.ts";
+import { judgeOwnTool, judgeTool } from "./tool_decision.ts";
 
 /** Decides on a command: the strictest finding on any program in it, any file it touches. */
 export function decideCommand(
@@ -19,7 +19,10 @@ export function decideCommand(
 ): { findings: Finding[]; analysis: Analysis; units: Unit[] } {
   const setting = { cwd: request.cwd, user_home: around.user_home, script: around.script };
   const understood = understand(request.command, setting);
-  const tool = judgeTool(policy, { tool: request.tool ?? "run_command", input: request }, false);
+  // A host's own shell is no tool of the gate's: only the plain name speaks of it.
+  const tool = request.tool === undefined
+    ? judgeTool(policy, { tool: "run_command", input: request }, false)
+    : judgeOwnTool(policy, { tool: request.tool, input: request });
   const findings = [
     ...understood.doubts.map(toFinding),
     ...understood.units.flatMap((unit) =>

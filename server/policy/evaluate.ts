@@ -7,7 +7,7 @@ import { decidePath, decidePlainRead } from "./path_decision.ts";
 import type { PathFacts, Surroundings } from "./rule.ts";
 import type { Analysis, Decision, Rule } from "./schema.ts";
 import type { Unit } from "./shell/unit.ts";
-import { judgeTool } from "./tool_decision.ts";
+import { judgeOwnTool, judgeTool } from "./tool_decision.ts";
 
 export type { CompiledPolicy } from "./compile.ts";
 export type { PolicyLayers } from "./merge.ts";
@@ -99,7 +99,7 @@ function toolFindings(
   { tool, access }: Request & { kind: "path" },
 ): Finding[] {
   if (tool === undefined) return [];
-  return judgeTool(policy, { tool, input: {} }, false)
+  return judgeOwnTool(policy, { tool, input: {} })
     .filter(({ effect }) => effect !== "allow" || access === "read");
 }
 

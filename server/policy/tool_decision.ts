@@ -39,6 +39,25 @@ export function judgeTool(
   return [byDefault(policy.defaultEffect, `the tool "${call.tool}"`)];
 }
 
+/**
+ * The same of one of the gate's own tools, which hosts call `mcp__gate__…`. To allow it by that name
+ * the rule has to spell it out: `mcp__*` was written for what other servers offer.
+ */
+export function judgeOwnTool(
+  policy: CompiledPolicy,
+  call: { tool: string; input: Record<string, unknown> },
+): Finding[] {
+  const hosted = { ...call, tool: `mcp__gate__${call.tool}` };
+  return policy.tools.filter(({ compiled, effect }) =>
+    matchTool(compiled, call) ||
+    (matchTool(compiled, hosted) && (effect !== "allow" || spellsOut(compiled, hosted.tool)))
+  ).map(({ effect, rule, reason, alternative }) => ({ effect, rule, reason, alternative }));
+}
+
+function spellsOut({ names }: ToolPattern, tool: string): boolean {
+  return names.some((name) => !name.deep && name.literal === tool);
+}
+
 /** Whether the pattern speaks of a tool of that name, with whatever arguments. */
 export function matchesName({ names }: ToolPattern, tool: string): boolean {
   return names.some((name) => matchSegment(name, tool) === "yes");

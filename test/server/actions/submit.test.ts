@@ -201,6 +201,14 @@ describe("rules that name a tool of the gate", () => {
     [{ allowedTools: ["read_file"], blockedTools: ["mcp__gate__*"] }, "a.txt", "blocked"],
     [{ allowedTools: ["read_file"] }, "/etc/hostname", "blocked"],
     [{ allowedTools: ["write_file"] }, "a.txt", "pending"],
+    [{ allowedTools: ["mcp__gate__read_file"] }, "a.txt", "approved"],
+    [{ allowedTools: ["mcp__gate__{read,write}_file"] }, "a.txt", "approved"],
+    [{ allowedTools: ["mcp__gate__read_file"], askPaths: ["a.txt"] }, "a.txt", "pending"],
+    [{ allowedTools: ["mcp__gate__read_file"], blockedTools: ["read_file"] }, "a.txt", "blocked"],
+    [{ allowedTools: ["mcp__gate__read_file"] }, "/etc/hostname", "blocked"],
+    [{ allowedTools: ["mcp__gate__*"] }, "a.txt", "pending"],
+    [{ allowedTools: ["mcp__*"] }, "a.txt", "pending"],
+    [{ allowedTools: ["mcp__gate__write_file"] }, "a.txt", "pending"],
   ])("%j: reading %s is %s", async (policies, path, status) => {
     const files = { "a.txt": "x" };
     const { submitted } = await openGate({
@@ -208,6 +216,15 @@ describe("rules that name a tool of the gate", () => {
       files,
     });
     expect((await submitted("read_file", { path })).action.status).toBe(status);
+  });
+
+  test.each([
+    [["mcp__gate__run_command"], "approved"],
+    [["mcp__gate__*"], "pending"],
+    [["mcp__*"], "pending"],
+  ])("%j: a command that no rule speaks of is %s", async (allowedTools, status) => {
+    const { submitted } = await openGate({ policies: { defaultEffect: "ask", allowedTools } });
+    expect((await submitted("run_command", { command: "true x" })).action.status).toBe(status);
   });
 
   test("to allow one lets no write through that no rule of paths allows", async () => {
