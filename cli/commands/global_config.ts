@@ -71,6 +71,9 @@ function change(io: Io, before: string, after: string): void {
   const path = pathOf(io);
   if (after === before) return print(io, "Nothing was changed.");
   check(after, path);
+  if (readText(path) !== before) {
+    throw new CliError(`Cannot write ${path}: somebody else has changed it meanwhile`);
+  }
   print(io, `Kept the old one: ${backUp(path, placeOf(io).home)}`);
   writeText(path, after, 0o600);
   print(io, "Changed; it is in force from now on.");

@@ -100,11 +100,19 @@ async function testLines(io: Io, ask: Ask): Promise<void> {
   for await (const line of readLines(io.stdin)) {
     number++;
     if (line.trim() === "") continue;
-    const result = await ask(parseLine(line, number));
+    const result = await ask(parseLine(line, number)).catch((error) => inLine(error, number));
     allowed &&= result.effect === "allow";
     print(io, visibleJson(result, 0));
   }
   if (!allowed) throw new Exit(EXIT.failed);
+}
+
+/** Of many questions, the one that cannot be answered is named. */
+function inLine(error: unknown, number: number): never {
+  if (!(error instanceof CliError)) throw error;
+  const { next, exit } = error;
+  const options = next === null ? { exit } : { next, exit };
+  throw new CliError(`Cannot answer line ${number}: ${error.message}`, options);
 }
 
 function parseLine(line: string, number: number): PolicyTestInput {

@@ -9,7 +9,7 @@ export function readSince(text: string, now: number): string {
   const isDate = count !== undefined || /^\d{4}-\d{2}-\d{2}/.test(text);
   if (isDate && Number.isFinite(at)) return new Date(at).toISOString();
   throw new CliError(`Cannot read "${text}": --since takes 12h, 30d, 2w or a date`, {
-    next: "gate policy replay --since 30d",
+    next: "--since 30d",
     exit: EXIT.usage,
   });
 }

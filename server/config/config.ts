@@ -9,7 +9,7 @@ import { compilePolicy, type Surroundings } from "../policy/evaluate.ts";
 import type { Policies, PolicyTestInput, PolicyTestResult } from "../policy/schema.ts";
 import { testPolicy } from "../policy/test_policy.ts";
 import { resolvePath } from "../runtime/real_path.ts";
-import { editPolicies } from "./edit_policies.ts";
+import { editPolicies, refuseStrangers } from "./edit_policies.ts";
 import { fingerprint, loadConfig, type Loaded, parseConfig } from "./load.ts";
 import { hashOf, Pin } from "./pin.ts";
 import { writeWhole } from "./write.ts";
@@ -189,6 +189,7 @@ export class Config {
         fields,
       });
     }
+    refuseStrangers(wanted, project.value?.policies ?? {}, told);
     const before = project.text === "" ? newConfig(this.#services.project_id) : project.text;
     const after = editPolicies(before, project.value?.policies ?? {}, wanted);
     const parsed = parseConfig(this.#project, after, ProjectConfig);

@@ -1,5 +1,7 @@
 import { applyEdits, type JSONPath, modify } from "jsonc-parser";
-import type { Policies, PolicyEntry } from "../policy/schema.ts";
+import { GateError } from "../errors.ts";
+import { Policies, type PolicyEntry } from "../policy/schema.ts";
+import { nearestOf } from "./misspelt.ts";
 
 /**
  * The config's text with these policies in it: comments, unknown keys and the order of what stays
@@ -41,4 +43,16 @@ function change(text: string, path: JSONPath, value: unknown, isArrayInsertion =
 
 function same(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
+}
+
+/** A key that means nothing stays where it stands; to set a new one is a mistake. @throws GateError */
+export function refuseStrangers(wanted: Policies, present: Policies, told: string): void {
+  const known = Object.keys(Policies.shape);
+  const key = Object.keys(wanted).find((one) =>
+    !known.includes(one) && !Object.hasOwn(present, one)
+  );
+  if (key === undefined) return;
+  const meant = nearestOf(key, known);
+  const next = meant === null ? `it has ${known.join(", ")}` : `did you mean "${meant}"?`;
+  throw new GateError("invalid", `${told}: it has no key "${key}"; ${next}`);
 }

@@ -80,7 +80,7 @@ function has(node: Node, key: string): boolean {
 }
 
 /** The known key that a stranger was probably meant to be. */
-function nearestOf(key: string, known: readonly string[]): string | null {
+export function nearestOf(key: string, known: readonly string[]): string | null {
   const written = plain(key);
   if (written.length > 40) return null;
   const near = known.map((one) => ({ one, far: distance(written, plain(one)) }))

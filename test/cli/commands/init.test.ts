@@ -120,6 +120,10 @@ test("global-config init, show and edit", async () => {
   expect(readFileSync(path, "utf8")).toBe(written);
   expect(await edit("sed -i.bak 's/65536/1024/'")).toMatchObject({ code: 0 });
   expect(readFileSync(path, "utf8")).toBe(written.replace("65536", "1024"));
+  // Somebody else was quicker: theirs stays, and what was typed is kept.
+  const raced = await edit(`sed -i.bak 's/1024/4096/' '${path}'; sed -i.bak 's/1024/512/'`);
+  expect(raced).toMatchObject({ code: 1, stderr: expect.stringContaining("somebody else") });
+  expect(readFileSync(path, "utf8")).toBe(written.replace("65536", "4096"));
 });
 
 test("what global-config refuses is kept, and can be gone on with", async () => {

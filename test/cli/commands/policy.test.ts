@@ -42,6 +42,7 @@ describe("policy test", () => {
     ["[]", "Cannot read line 1: it needs command, or path with action"],
     ['{"command":"ls"}\n{"comand":"ls"}', "Cannot read line 2"],
     ["{}", "Cannot read line 1: Nothing to test"],
+    ['{"command":"ls"}\n{"action":"write","command":"ls"}', "Cannot answer line 2: Cannot test"],
   ])("wrong input %j is wrong usage", async (input, message) => {
     const ended = await gated.terminal.run(["policy", "test", "--stdin", "--jsonl"], { input });
     expect(ended.code).toBe(64);
