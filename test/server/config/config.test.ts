@@ -203,19 +203,6 @@ describe("Config", () => {
     expect(recorded.filter((one) => one.data.source === "gate")).toEqual([]);
   });
 
-  test("updatePolicies() sets no key that means nothing, and leaves one that stands there", async () => {
-    project(`{ "id": "p", "policies": { "blockedPaths": ["a"], "x-mine": 1 } }`);
-    const config = open();
-    const put = (wanted: Record<string, unknown>) => config.updatePolicies(wanted, change("*"));
-    await expect(put({ blockedPats: ["b"] })).rejects.toMatchObject({
-      code: "invalid",
-      message: expect.stringContaining('no key "blockedPats"; did you mean "blockedPaths"?'),
-    });
-    await expect(put({ zzz: 1 })).rejects.toMatchObject({ code: "invalid" });
-    await put({ "x-mine": 1, askPaths: ["c"] });
-    expect(readFileSync(join(base, "proj/gate.config.json"), "utf8")).toContain('"x-mine": 1');
-  });
-
   test("updatePolicies() makes a file where there is none", async () => {
     const config = open();
     await config.updatePolicies({ defaultEffect: "allow" }, change(`*`));
