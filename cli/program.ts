@@ -23,6 +23,7 @@ export async function createProgram(
       getErrHelpWidth: () => io.stderr.columns ?? 80,
     })
     .showHelpAfterError("  try: gate --help")
+    .addHelpCommand(helpCommand())
     .addHelpText("after", EXAMPLES);
   const tree: Tree = (isWanted) => createProgram(io, isWanted);
   for (const { name, summary, group, load } of COMMANDS) {
@@ -44,6 +45,12 @@ function adopt(
   const own = `${path} ${command.name()}`;
   command.copyInheritedSettings(parent).showHelpAfterError(`  try: ${own} --help`);
   for (const child of command.commands) adopt(child, command, own);
+  return command;
+}
+
+function helpCommand() {
+  const command = new Command("help").description("What a command takes").helpGroup("Help:");
+  command.argument("[command]");
   return command;
 }
 

@@ -39,7 +39,11 @@ function realFolder(folder: string): string {
     const root = realpathSync(folder);
     if (statSync(root).isDirectory()) return root;
   } catch (cause) {
-    throw new GateError("not_found", `Cannot find the folder "${folder}"`, { cause });
+    throw new GateError(
+      "not_found",
+      `Cannot find the folder "${folder}": make it, or name another one`,
+      { cause },
+    );
   }
   throw new GateError("invalid", `Cannot register "${folder}": it is not a folder`);
 }

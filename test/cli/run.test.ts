@@ -46,6 +46,13 @@ describe("wrong usage ends with 64, a hint and nothing on stdout", () => {
   });
 });
 
+test("gate help stands among its like, and tells of a command", async () => {
+  const { stdout } = await terminal.run(["--help"]);
+  expect(stdout).toMatch(/^Help:\n(?: {2}.*\n)* {2}help \[command\]/m);
+  expect(stdout).not.toContain("Commands:");
+  expect((await terminal.run(["help", "reject"])).stdout).toMatch(/^Usage: gate reject/);
+});
+
 test("a port that is none is wrong usage", async () => {
   for (const port of ["0", "65536", "abc", "-1", "1e3"]) {
     const wrong = await createTerminal({ GATE_PORT: port });
