@@ -68,7 +68,8 @@ export function patchLines(io: Io, patch: string): string {
   return lines.map((line) => paintLine(io, line)).join("\n");
 }
 
-function paintLine(io: Io, line: string): string {
+/** A line of a unified patch, safe to print. */
+export function paintLine(io: Io, line: string): string {
   const style = ({ "+": "green", "-": "red", "@": "cyan" } as const)[line[0] ?? ""];
   return style ? paint(io, style, visibleText(line)) : visibleText(line);
 }

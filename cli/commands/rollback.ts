@@ -1,12 +1,12 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import type { RollbackInput, RollbackResult } from "../../server/actions/schema.ts";
-import { ProblemError, unwrap } from "../../server/client.ts";
+import { unwrap } from "../../server/client.ts";
 import { findAction, parseIdPrefix } from "../action_id.ts";
 import { summarize } from "../action_view.ts";
 import { openConnection, scopedClient } from "../connect.ts";
-import { CliError } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { paint, print, printJson } from "../output.ts";
+import { asTyped } from "../rollback_refusal.ts";
 import { visibleLine } from "../visible.ts";
 
 /** `gate rollback <id>`: puts back what was there before. */
@@ -31,22 +31,11 @@ export function createCommand(io: Io) {
         scopedClient(connection, found.project_id).api.actions[":id"].rollback
           .$post({ param: { id: found.id }, json: body }),
       ).catch((error) => {
-        throw asTyped(error, found.id);
+        throw asTyped(io, error, `gate rollback ${found.id}`);
       });
       if (json) printJson(io, result);
       else print(io, describeRollback(io, result));
     });
-}
-
-/** The API's answer names a field of its body; here it is an option. */
-function asTyped(error: unknown, id: string): unknown {
-  if (!(error instanceof ProblemError)) return error;
-  const { detail } = error.problem;
-  const at = detail.indexOf('use on_conflict "');
-  if (at < 0) return error;
-  return new CliError(`${detail.slice(0, at)}use --on-conflict merge or force`, {
-    next: `gate rollback ${id} --dry-run --on-conflict merge`,
-  });
 }
 
 function describeRollback(io: Io, result: RollbackResult): string {

@@ -7,6 +7,7 @@ import type { Io } from "../io.ts";
 import { ago, count, paint, print, printJson, table } from "../output.ts";
 import { countBetween } from "../parsers.ts";
 import { chooseProject } from "../project.ts";
+import { asTyped } from "../rollback_refusal.ts";
 import { visibleLine, visibleText } from "../visible.ts";
 import { fit } from "../width.ts";
 
@@ -69,11 +70,13 @@ function rollbackCommand(io: Io) {
       const { api } = await clientOf(io, project);
       const body = { on_conflict: onConflict, dry_run: dryRun ?? false, ...reason && { reason } };
       const one = api.sessions[":id"];
-      const result = only
-        ? await unwrap(
-          one["rollback-partial"].$post({ param: { id }, json: { ...body, action_ids: only } }),
-        )
-        : await unwrap(one.rollback.$post({ param: { id }, json: body }));
+      const asked = only
+        ? one["rollback-partial"].$post({ param: { id }, json: { ...body, action_ids: only } })
+        : one.rollback.$post({ param: { id }, json: body });
+      const chosen = only ? ` --only ${only.join(" ")}` : "";
+      const result = await unwrap<SessionRollbackResult>(asked).catch((error) => {
+        throw asTyped(io, error, `gate session rollback ${id}${chosen}`);
+      });
       if (json) printJson(io, result);
       else print(io, describeRollback(io, result));
     });

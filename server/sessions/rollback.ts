@@ -152,7 +152,9 @@ function pretendUndone(row: DoneRow, states: States): void {
 }
 
 function conflictsError(conflicts: Record<string, unknown>[]): GateError {
-  const message = `Cannot roll back: ${conflicts[0]!.detail}; nothing was touched`;
+  const [first] = conflicts;
+  const why = String(first!.detail).replace(/^Cannot roll back /, "");
+  const message = `Cannot roll back: ${why}; nothing was touched`;
   return new GateError("conflict", message, { fields: { conflicts } });
 }
 

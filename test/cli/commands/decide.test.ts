@@ -100,6 +100,20 @@ test("rollback: dry run, the real one, and a conflict that is left alone", async
   expect(conflict.stderr).toContain(
     `use --on-conflict merge or force\n  try: gate rollback ${held.id} --dry-run --on-conflict merge`,
   );
+  expect(conflict.stderr).toMatch(
+    /^--- old\.txt\n\+\+\+ old\.txt\n@@ .* @@\n-new\n\+mine since\ngate: /,
+  );
+  const unmerged = await gated.terminal.run(["rollback", held.id, "--on-conflict", "merge"]);
+  expect(unmerged.stderr).toMatch(
+    /cannot be merged; look at the diff, then use --on-conflict force\n {2}try: gate rollback \S+ --dry-run --on-conflict force\n/,
+  );
+  const whole = ["session", "rollback", held.session_id, "--only", held.id];
+  const { stderr } = await gated.terminal.run(whole);
+  expect(stderr).toMatch(
+    /\n\+mine since\ngate: Cannot roll back: action "[^"]+": "old\.txt" changed/,
+  );
+  expect(stderr).toContain("use --on-conflict merge or force; nothing was touched\n");
+  expect(stderr).toContain(`try: gate ${whole.join(" ")} --dry-run --on-conflict merge\n`);
   expect(gated.onDisk("old.txt")).toBe("mine since\n");
   writeFileSync(join(gated.folder, "old.txt"), "new\n");
   expect((await gated.good("rollback", held.id)).stdout).toContain("✓ restored: old.txt");
