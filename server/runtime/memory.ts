@@ -18,8 +18,8 @@ export function releaseMemory(): void {
 /** After fewer requests there is little to give back. */
 const MANY = 50;
 
-/** So long nothing may have been asked. */
-const QUIET_MS = 3_000;
+/** So long nothing may have been asked: an agent that thinks will go on before that. */
+const QUIET_MS = 20_000;
 
 /** What a pause is told by. */
 export interface IdleOptions {
@@ -30,7 +30,7 @@ export interface IdleOptions {
 }
 
 const REAL: IdleOptions = {
-  release: releaseMemory,
+  release: shrink,
   now: () => performance.now(),
   later: (call, ms) => void setTimeout(call, ms).unref(),
 };
@@ -64,6 +64,13 @@ export class IdleMemory {
       release();
     }, in_ms);
   }
+}
+
+/** Gives back compiled code too, which is half of what can be: the next few requests take longer. */
+function shrink(): void {
+  releaseMemory();
+  const { Bun } = globalThis as { Bun?: { shrink?(): void } };
+  Bun?.shrink?.();
 }
 
 function findCollector(): Collect {
