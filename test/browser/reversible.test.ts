@@ -1,4 +1,4 @@
-import { readFileSync, unlinkSync } from "node:fs";
+import { existsSync, readFileSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import type { Page } from "playwright-core";
@@ -63,16 +63,32 @@ test("a held change whose file has changed is approved on what stands there now"
   await page.keyboard.press("y");
   await until("it is written", () => readFileSync(file, "utf8").includes("TWO"));
   expect(readFileSync(file, "utf8")).toBe(LINES.replace("two", "TWO").replace("six", "SIX"));
-  expect(await stage.detail(id)).toMatchObject({ execution: "succeeded", edited: true });
+  await until("it is done", async () => (await stage.detail(id)).execution === "succeeded");
+  expect(await stage.detail(id)).toMatchObject({ edited: true });
+});
+
+test("a held deletion of what has changed is approved with what stands there now in view", async () => {
+  const file = stage.write("src/other_now.txt", "one\n");
+  await stage.submit("delete_file", { path: "src/other_now.txt" });
+  stage.write("src/other_now.txt", "two\n");
+  const page = await stage.page();
+  const base = page.locator(".base");
+  await base.getByText("Approving does the same with what stands there now.").waitFor();
+  await base.locator(".line-add", { hasText: "two" }).waitFor();
+  await settled(page);
+  await page.keyboard.press("a");
+  await page.keyboard.press("y");
+  await until("it is gone", () => !existsSync(file));
 });
 
 test("what can only be rejected says so, and why", async () => {
   stage.write("src/moved_on.txt", "one\n");
   const { id } = await stage.submit("delete_file", { path: "src/moved_on.txt" });
-  stage.write("src/moved_on.txt", "two\n");
+  unlinkSync(join(stage.folder, "my-app/src/moved_on.txt"));
   const page = await stage.page();
+  await page.getByText("The file is gone since this was asked.").waitFor();
   await page.locator(".notice", { hasText: "An approval would be refused." })
-    .getByText('"src/moved_on.txt" has changed since').waitFor();
+    .getByText('"src/moved_on.txt" is gone by now').waitFor();
   await settled(page);
   await page.keyboard.press("a");
   await page.getByRole("group", { name: "Before you approve" })

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import type { ActionDetail, Reversibility } from "../../server/actions/schema.ts";
-import type { Reading } from "../review.ts";
+import { editableOf, type Reading } from "../review.ts";
 import { bytesOf, count } from "../words.ts";
 import { RiskBadge, ToolIcon } from "./badges.tsx";
 import { WhatItDoes } from "./command.tsx";
@@ -37,7 +37,7 @@ export function Card({ detail, mode, onMode, reading, hidden, children }: CardPr
         <Meta detail={detail} />
       </header>
       {children}
-      {detail.base && <ChangedBase base={detail.base} />}
+      {detail.base && <ChangedBase base={detail.base} canEdit={editableOf(detail) !== null} />}
       {detail.obstacle !== null && <Obstacle why={detail.obstacle} />}
       <Conflicts detail={detail} />
       {hidden !== undefined && hidden > 0 && <HiddenNote hidden={hidden} />}

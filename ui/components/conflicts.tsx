@@ -81,23 +81,37 @@ function Other({ conflict }: { conflict: Shown }) {
   );
 }
 
-function wayOn({ rebased }: NonNullable<ActionDetail["base"]>): string {
-  if (!rebased) return "The change does not fit what stands there now: edit it, or reject it.";
+function wayOn({ rebased }: Base, canEdit: boolean): string {
+  if (!rebased) {
+    return canEdit
+      ? "The change does not fit what stands there now: edit it, or reject it."
+      : "It cannot be done any more: reject it, and let the agent try again.";
+  }
   return rebased.text === null
     ? "Approving does the same with what stands there now."
     : "Approving writes the change on top of what stands there now, as below.";
 }
 
+type Base = NonNullable<ActionDetail["base"]>;
+
+const TITLE = "The file has changed since this was asked.";
+
 /** The file is no longer what a held write was asked on: what happened, and what would be written. */
-export function ChangedBase({ base }: { base: NonNullable<ActionDetail["base"]> }) {
-  const { diff, rebased } = base;
+export function ChangedBase({ base, canEdit }: { base: Base; canEdit: boolean }) {
+  const { diff, rebased, now_sha256 } = base;
+  const isGone = now_sha256 === null;
+  // What goes or moves is not shown anywhere else as it stands there now.
+  const isOpen = rebased !== null && rebased.diff === null;
   return (
     <div class="notice tone-warn base">
       <Icon name="alert" />
       <div>
-        <strong>The file has changed since this was asked.</strong> {wayOn(base)}
-        {diff !== null && (
-          <details>
+        <strong>
+          {isGone ? "The file is gone since this was asked." : TITLE}
+        </strong>{" "}
+        {wayOn(base, canEdit)}
+        {diff !== null && !isGone && (
+          <details open={isOpen}>
             <summary>What has changed in the file since</summary>
             <Patch text={diff} caption="What has changed in the file since" />
           </details>
