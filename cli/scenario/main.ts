@@ -49,7 +49,9 @@ async function createProgram(
   for (const name of wanted) {
     const { createCommand } = await COMMANDS[name]();
     const command = createCommand(io, (code) => outcome.code = code);
-    program.addCommand(command.copyInheritedSettings(program));
+    command.copyInheritedSettings(program)
+      .showHelpAfterError(`  try: scenario-tool ${name} --help`);
+    program.addCommand(command);
   }
   return program;
 }

@@ -37,10 +37,14 @@ export function parseTarget(text: string): Target {
       },
     );
   }
-  if (url.username || url.password || url.search || url.hash) {
-    throw new ToolError(`Cannot use the target "${text}": it must end with its path`, {
+  if (url.username || url.password) {
+    // Not named as it was given: what is told here ends in the logs of a CI.
+    throw new ToolError(`Cannot use the target at ${url.host}: it must not hold a password`, {
       next: 'give credentials as -H "Authorization: …"',
     });
+  }
+  if (url.search || url.hash) {
+    throw new ToolError(`Cannot use the target "${text}": it must end with its path`);
   }
   const secure = url.protocol === "https:";
   const base = url.pathname.replace(/\/+$/, "");

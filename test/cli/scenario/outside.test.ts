@@ -131,6 +131,23 @@ describe("what the tool is asked and cannot do is told with exit 3", () => {
     expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining(words) });
   });
 
+  test("a wrong option names the help that explains it", async () => {
+    const { code, stderr } = await tool(folder(), "run", "--worker", "8");
+    expect(code).toBe(3);
+    expect(stderr).toContain("scenario-tool run --help");
+    const { stdout } = await tool(folder(), "run", "--help");
+    for (const format of ["json", "markdown", "junit", "sarif", "tap", "ctrf", "github"]) {
+      expect(stdout).toContain(format);
+    }
+  });
+
+  test("a password in the target is not shown", async () => {
+    const { code, stderr } = await tool(folder(), "run", "--target", "http://me:s3cret@127.0.0.1/");
+    expect(code).toBe(3);
+    expect(stderr).toContain("password");
+    expect(stderr).not.toContain("s3cret");
+  });
+
   test("a broken baseline is told before anything is sent", async () => {
     const { url, requests } = await serve((_request, response) => response.end());
     const cwd = folder({ "scenarios.json": execs(get("/")), "base.json": "{" });
