@@ -1,6 +1,6 @@
 import type { CompiledPolicy } from "./compile.ts";
 import { builtin, byDefault, type Finding, hasSpoken } from "./finding.ts";
-import { show } from "./holes.ts";
+import { isWild, show } from "./holes.ts";
 import { decidePath, judgePlainRead } from "./path_decision.ts";
 import type { PathFacts, Surroundings } from "./rule.ts";
 import type { Analysis } from "./schema.ts";
@@ -29,7 +29,11 @@ export function decideCommand(
       judgeUnit(policy, unit, understood.units, around)
         .map((finding) => ({ ...finding, text: unit.text, about: { unit } }))
     ),
-    ...understood.effects.flatMap((effect) => judgeEffect(policy, effect, around)),
+    ...understood.effects.flatMap((effect) => {
+      const found = judgeEffect(policy, effect, around);
+      // Of a path that nobody knows, the part that is not known says more.
+      return isWild(effect.path) ? found : found.map((one) => ({ ...one, text: effect.text }));
+    }),
     ...tool,
   ];
   const told = { analysis: analysisOf(understood, request.cwd), units: understood.units };

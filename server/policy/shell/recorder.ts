@@ -77,10 +77,11 @@ export class Recorder {
     if (call.remote || call.supposed || path === "") return;
     if (call.task) how = { ...how, implied: true };
     this.spend(path.length / 8);
-    this.#add({ op, path: absolutePath(path, call.shell.cwd), ...how });
+    const { text } = call;
+    this.#add({ op, path: absolutePath(path, call.shell.cwd), text, ...how });
     if (path.startsWith("/")) return;
     for (const folder of call.shell.otherFolders) {
-      this.#add({ op, path: absolutePath(path, folder), ...how, uncertain: true });
+      this.#add({ op, path: absolutePath(path, folder), text, ...how, uncertain: true });
     }
   }
 

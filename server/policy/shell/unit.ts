@@ -20,6 +20,8 @@ export interface Unit {
 export interface Effect {
   op: "read" | "write" | "delete";
   path: string;
+  /** The part of the text it was found in. */
+  text: string;
   /** Only under a condition that nobody can see from the text, such as a `cd` that fails. */
   uncertain?: boolean;
   /** Not written by name: a folder's entry that follows from another effect. */

@@ -18,6 +18,8 @@ test.each([
   ["cd a && sudo git push origin -f | cat", "sudo git push origin -f"],
   ["echo ok; rm -fr build", "rm -fr build"],
   ["ls; rm $x", "$x"],
+  ["cd a && sudo cp b /etc/c; ls", "sudo cp b /etc/c"],
+  ["ls; echo x > gate.config.json", "echo x"],
 ])("the part of %j that decides is underlined", (command, part) => {
   const [, , shown, marked] = explain(io, command, ask(command)).split("\n");
   const from = marked!.indexOf("^");
