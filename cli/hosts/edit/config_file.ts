@@ -35,13 +35,19 @@ export function openConfig(path: string): ConfigFile {
   const real = realPath(path);
   const stats = statSync(real, { throwIfNoEntry: false });
   if (!stats) return { path, real, text: null, has_bom: false, sha256: null };
-  if (!stats.isFile()) throw new CliError(`Cannot read "${path}": it is no plain file`);
-  if (stats.size > MAX_BYTES) throw new CliError(`Cannot read "${path}": it is larger than 64 MiB`);
+  if (!stats.isFile()) throw unreadable(path, "it is no plain file", MOVE);
+  if (stats.size > MAX_BYTES) throw unreadable(path, "it is larger than 64 MiB", MOVE);
   const bytes = readBytes(path, real);
   const whole = decode(path, bytes);
   const has_bom = whole.startsWith(BOM);
   const sha256 = createHash("sha256").update(bytes).digest("hex");
   return { path, real, text: has_bom ? whole.slice(1) : whole, has_bom, sha256 };
+}
+
+const MOVE = "move it away";
+
+function unreadable(path: string, why: string, fix: string): CliError {
+  return new CliError(`Cannot read "${path}": ${why}`, { next: `${fix}, then the same command` });
 }
 
 /** Reads a project's file, but none that a link of the project leads to elsewhere. @throws CliError */
@@ -133,7 +139,7 @@ function realPath(path: string): string {
     if (!lstatSync(at, { throwIfNoEntry: false })?.isSymbolicLink()) return at;
     at = resolve(dirname(at), readlinkSync(at));
   }
-  throw new CliError(`Cannot read "${path}": its links lead in a circle`);
+  throw unreadable(path, "its links lead in a circle", MOVE);
 }
 
 function realFolder(folder: string): string {
@@ -160,6 +166,6 @@ function decode(path: string, bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw new CliError(`Cannot read "${path}": it is not UTF-8`);
+    throw unreadable(path, "it is not UTF-8", "save it as UTF-8");
   }
 }

@@ -4,9 +4,11 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmdirSync,
   rmSync,
   statSync,
   symlinkSync,
+  writeFileSync,
 } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -183,6 +185,18 @@ describe.each(HOSTS.map(({ id }) => id))("%s", (id) => {
       stage.format === "toml" ? "mcp_servers = 3\n" : `{"${stage.host.servers[0]}": []}\n`,
     );
     await expectRefused(text(), /Cannot edit/);
+  });
+
+  test("a folder in its place, or no UTF-8: it stops and says what to do", async () => {
+    mkdirSync(stage.file, { recursive: true });
+    expect((await setUp()).stdout).toMatch(/no plain file.*move it away, then/s);
+    rmdirSync(stage.file);
+    writeFileSync(stage.file, Uint8Array.of(0xff, 0xfe));
+    expect(await setUp()).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/not UTF-8.*save it as UTF-8, then/s),
+    });
+    expect([...readFileSync(stage.file)]).toEqual([0xff, 0xfe]);
   });
 
   test("already ours: not touched at all", async () => {
