@@ -147,8 +147,10 @@ function read(argv: readonly string[], call: Call, run: Runner): string {
   const parsed = readOptions(argv.slice(1), READ);
   for (const name of [...parsed.operands, ...valuesOf(parsed, "a")]) run.reevaluate(name, call);
   const line = /^[^\n]*/.exec(call.stdin)![0];
-  const known = isStatic(line) && call.stdin !== "" && valuesOf(parsed, "d", "u").length === 0;
-  const fields = line.split(/[ \t]+/).filter(Boolean);
+  const [separators, ...more] = call.shell.valuesOf("IFS");
+  const known = isStatic(line + separators) && more.length === 0 && call.stdin !== "" &&
+    valuesOf(parsed, "d", "u").length === 0;
+  const fields = known ? readFields(line, separators!) : [];
   const [array] = valuesOf(parsed, "a");
   if (array !== undefined) call.shell.assignItems(array, known ? fields : [ANY]);
   const names = parsed.operands.length > 0 ? parsed.operands : ["REPLY"];
@@ -158,6 +160,14 @@ function read(argv: readonly string[], call: Call, run: Runner): string {
     call.shell.assign(name, [known ? value : ANY]);
   }
   return "";
+}
+
+/** The words of a line as `read` takes them apart. */
+function readFields(line: string, separators: string): string[] {
+  if (separators === "") return [line];
+  const between = [...separators].map((char) => char.replace(/[\\\]^-]/, "\\$&")).join("");
+  const fields = line.trim().split(new RegExp(`[${between}]`));
+  return /^[ \t\n]+$/.test(separators) ? fields.filter(Boolean) : fields;
 }
 
 const MAPFILE = spec("-t -d= -n= -O= -s= -u= -C= -c=");

@@ -75,7 +75,10 @@ function withDefault(
   const nothing = /^[\d@*]$/.test(part.parameter) && shell.positional.length === 0;
   if (operator.endsWith("+")) return certain ? operand : nothing ? [""] : ["", ...operand];
   if (operator.endsWith("?") || certain) return values;
-  if (isSet && !operator.startsWith(":") && values.every(isStatic)) return values;
+  if (isSet && !operator.startsWith(":") && values.every(isStatic)) {
+    // An empty one may have been unset.
+    return values.includes("") ? [...values, ...operand] : values;
+  }
   const either = nothing ? operand : [...values.filter((value) => value !== ""), ...operand];
   if (operator.endsWith("=")) shell.assign(part.parameter, either);
   return either;
