@@ -80,7 +80,12 @@ async function start(
     isAlive: () => child.exitCode === null && child.signalCode === null,
     close: async () => {
       // With its workers: gunicorn has some.
-      process.kill(-child.pid!, "SIGKILL");
+      try {
+        process.kill(-child.pid!, "SIGKILL");
+      } catch (error) {
+        // Some requests are sent to see whether they end it.
+        if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+      }
       await ended;
       rmSync(folder, { recursive: true, force: true });
     },
