@@ -70,7 +70,7 @@ export class Commands {
     this.#world.model.finish(action, exit_code === 0 ? "succeeded" : "failed");
   }
 
-  /** What a command changed: everything it names, but what another action changed meanwhile. */
+  /** What a command changed: everything it may change, but what another action changed meanwhile. */
   look(action: Modelled): void {
     if (action.status !== "approved") return;
     const { files, at } = action.claim!;
@@ -83,7 +83,7 @@ export class Commands {
       )
         .flatMap(({ changes }) => changes.map(({ path }) => path)),
     );
-    action.changes = PATHS.filter((path) => action.command!.includes(path)).flatMap((path) => {
+    action.changes = PATHS.filter((path) => mayChange(action.command!, path)).flatMap((path) => {
       const [before, after] = [files.get(path) ?? null, this.#world.model.at(path)];
       return before === after || foreign.has(path) ? [] : [{ path, before, after }];
     });
@@ -97,4 +97,9 @@ export class Commands {
       this.#world.model.finish(action, "unknown");
     }
   }
+}
+
+/** Whether it names the path for more than to copy from it. */
+function mayChange(command: string, path: string): boolean {
+  return command.replace(/^cp \S+/, "").includes(path);
 }
