@@ -1,10 +1,12 @@
 import { homedir } from "node:os";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { absolute, type NativeCall, type Use } from "../actions/native/call.ts";
+import { isInside } from "../actions/target.ts";
 import type { Daemon } from "../daemon.ts";
 import { GateError } from "../errors.ts";
 import { compilePolicy, evaluate, type Evaluation } from "../policy/evaluate.ts";
-import { UNREAD } from "../policy/shell/understand.ts";
+import { isNamed } from "../policy/holes.ts";
+import { understand, UNREAD } from "../policy/shell/understand.ts";
 import { resolvePath } from "../runtime/real_path.ts";
 
 type Command = Extract<Use, { is: "command" }>;
@@ -21,13 +23,9 @@ export function outsideText(daemon: Daemon, { uses, cwd }: NativeCall): string |
     const isOff = matched.some(({ list }) => OFF_LIMITS.has(list)) ||
       asks.some(({ reason }) => reason.startsWith(UNREAD));
     if (isOff) return `Blocked by gate: ${decision.reason}`;
-    const changed = use.is === "command" ? changedBy(use, daemon) : changedIn(use, cwd);
-    for (const path of changed) {
-      const { decision, matched } = evaluatePath(path, "write", daemon);
-      if (matched.some(({ list }) => list === "blockedPaths")) {
-        return `Blocked by gate: ${decision.reason}`;
-      }
-    }
+    const changes = use.is === "command" ? changesBy(use) : changesIn(use, cwd);
+    const why = changes.map((change) => whyNotChange(change, daemon)).find((one) => one !== null);
+    if (why !== undefined) return `Blocked by gate: ${why}`;
   }
   return null;
 }
@@ -45,20 +43,55 @@ const HOST_SETTINGS = [
   "~/.gemini/settings.json",
 ];
 
+/** What they stand in: whoever deletes or moves that takes the settings along. */
+const HOST_FOLDERS = ["~/.{claude,codex,copilot,cursor,gemini}"];
+
 const reason = "An agent host's settings: they say that it asks the gate, so a person changes them";
-const POLICY = compilePolicy({
-  global: null,
-  project: { defaultEffect: "allow" },
-  override_global: false,
-});
-const SETTINGS = compilePolicy({
-  global: null,
-  project: {
-    defaultEffect: "allow",
-    blockedPaths: HOST_SETTINGS.map((pattern) => ({ pattern, reason })),
-  },
-  override_global: false,
-});
+const POLICY = compile([]);
+const SETTINGS = compile(HOST_SETTINGS);
+const FOLDERS = compile(HOST_FOLDERS);
+
+function compile(patterns: string[]) {
+  const blockedPaths = patterns.map((pattern) => ({ pattern, reason }));
+  const project = { defaultEffect: "allow" as const, blockedPaths };
+  return compilePolicy({ global: null, project, override_global: false });
+}
+
+interface Change {
+  op: "write" | "delete";
+  /** Absolute; of a command it may have a glob in it. */
+  path: string;
+}
+
+function whyNotChange({ op, path }: Change, daemon: Daemon): string | null {
+  const isOfHome = op === "delete" && dirname(path) === homedir();
+  for (const policy of isOfHome ? [SETTINGS, FOLDERS] : [SETTINGS]) {
+    const { matched } = evaluatePath(path, op, daemon, policy);
+    if (matched.some(({ list }) => list === "blockedPaths")) return reason;
+  }
+  if (op !== "delete") return null;
+  const { lexical, real } = resolvePath(path);
+  const holds = [homedir(), daemon.home].find((kept) =>
+    isInside(kept, lexical) || isInside(resolvePath(kept).real, real)
+  );
+  return holds === undefined ? null : `"${holds}" is off limits: it holds what the gate works with`;
+}
+
+/** What a command changes: also below a folder that it copies into, and what a glob may find. */
+function changesBy({ command, cwd }: Command): Change[] {
+  return understand(command, { cwd, user_home: homedir() }).effects.flatMap(({ op, path }) =>
+    op === "read" || !isNamed(path) ? [] : [{ op, path }]
+  );
+}
+
+function changesIn(use: Exclude<Use, Command>, cwd: string): Change[] {
+  if (use.is === "read") return [];
+  const changes: Change[] = [{ op: use.is, path: absolute(use.path, cwd) }];
+  if (use.is === "write" && use.from !== use.path) {
+    changes.push({ op: "delete", path: absolute(use.from, cwd) });
+  }
+  return changes;
+}
 
 /** The files that a command writes or deletes, as far as it names them; absolute. */
 export function changedBy(use: Command, daemon: Daemon): string[] {
@@ -67,18 +100,17 @@ export function changedBy(use: Command, daemon: Daemon): string[] {
   return named.map((path) => resolve(use.cwd, path));
 }
 
-function changedIn(use: Exclude<Use, Command>, cwd: string): string[] {
-  if (use.is === "read") return [];
-  return [use.path, ...use.is === "write" ? [use.from] : []].map((path) => absolute(path, cwd));
-}
-
 function evaluateCommand({ command, cwd }: Command, daemon: Daemon): Evaluation {
   return evaluate(POLICY, { kind: "command", command, cwd }, aroundOf(daemon, cwd));
 }
 
-function evaluatePath(path: string, access: "read" | "write" | "delete", daemon: Daemon) {
+function evaluatePath(
+  path: string,
+  access: "read" | "write" | "delete",
+  daemon: Daemon,
+  policy = POLICY,
+): Evaluation {
   if (path.includes("\0")) throw new GateError("invalid", "Its path is no path");
-  const policy = access === "read" ? POLICY : SETTINGS;
   const request = { kind: "path" as const, access, path: resolvePath(path) };
   return evaluate(policy, request, aroundOf(daemon, "/"));
 }

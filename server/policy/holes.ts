@@ -18,6 +18,7 @@ export const BRACKET = "\uFDD6";
 
 const HOLES = /[\uFDD0-\uFDD6]/;
 const WILD = /[\uFDD0\uFDD1]/;
+const VAGUE = /[\uFDD0-\uFDD3]/;
 const HOLES_EACH = /[\uFDD0-\uFDD6]/g;
 
 const SHOWN: Record<string, string> = {
@@ -38,6 +39,11 @@ export function isStatic(text: string): boolean {
 /** Whether a part of it could be anything. */
 export function isWild(text: string): boolean {
   return WILD.test(text);
+}
+
+/** Whether all of it is known, but for what a glob written there may find. */
+export function isNamed(text: string): boolean {
+  return !VAGUE.test(text);
 }
 
 /** The text as a person reads it: what is unknown becomes `$…`, glob characters come back. */

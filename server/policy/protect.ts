@@ -1,4 +1,5 @@
 import { builtin, type Finding } from "./finding.ts";
+import { isNamed } from "./holes.ts";
 import { comparePath, compilePath, type PathNames, type PathPattern } from "./match.ts";
 import { PathIndex } from "./path_index.ts";
 
@@ -51,8 +52,6 @@ interface Guarded {
 const guarded = ([pattern, why]: [string, string]): Guarded => (
   { pattern, why, compiled: compilePath(pattern) }
 );
-/** Files that were found or named by a program: taken for ordinary ones. */
-const VAGUE = /[\uFDD0-\uFDD3]/;
 const automatic = new PathIndex(NEVER_AUTOMATIC.map(guarded));
 const startup = new PathIndex(STARTUP.map(guarded));
 
@@ -87,7 +86,8 @@ export function protectWrite(names: readonly PathNames[]): Finding[] {
       found.push(builtin("deny", "self-protection", pattern, `${why} is off limits`));
     }
   }
-  const vague = names.some((one) => VAGUE.test(one.path)) || names.every(isGlobBelow);
+  // Files that were found or named by a program are taken for ordinary ones.
+  const vague = names.some((one) => !isNamed(one.path)) || names.every(isGlobBelow);
   for (const { pattern, why, compiled } of automatic.about(names)) {
     const hits = names.map((one) => comparePath(compiled, one, true));
     if (hits.includes("yes") || (!vague && hits.includes("maybe"))) {

@@ -168,6 +168,24 @@ describe("hostile input is a refusal, never a failure", () => {
         expect(await raw(at("Read", { file_path })), name).toBe("allow");
         expect(await raw(at("Bash", { command: `cat ~/${name}` })), name).toBe("allow");
       }
+      // The whole folder, what a glob finds in it, and what is copied into it by its own name.
+      for (
+        const command of [
+          ...["rm -rf ~/.claude", "mv ~/.codex ~/elsewhere", "cd ~ && rm -rf .cursor"],
+          ...["rm -rf ~/.claude/*", "rm ~/.claude/s*", "rm ~/.cl*/settings.json", "rm -rf ~/.c*"],
+          ...["cp x/settings.json ~/.claude", "mv x/settings.json ~/.claude/", "rm -rf ~"],
+        ]
+      ) {
+        expect(await raw(at("Bash", { command })), command).toMatch(/^Blocked by gate: /);
+      }
+      for (
+        const command of [
+          ...["rm -rf ~/.claude/plans", "rm -rf ~/.claude/plans/*", "rm ~/*", 'rm "$X"'],
+          ...["cp x ~/.claude", "cp ~/.claude/settings.json copy", "rm *", `rm -rf ${elsewhere}`],
+        ]
+      ) {
+        expect(await raw(at("Bash", { command })), command).toBe("allow");
+      }
       // What else they keep there, and the settings of a folder that is no project, is theirs.
       for (
         const path of [join(home, ".claude/plans/a.md"), join(elsewhere, ".claude/settings.json")]
