@@ -22,6 +22,7 @@ import {
 import { expandBraceText } from "./braces.ts";
 import { expandParameter } from "./parameter.ts";
 import type { Shell } from "./state.ts";
+import { tildeInWord } from "./tilde.ts";
 
 /** What expansion needs of whoever runs the script. */
 export interface Context {
@@ -71,7 +72,7 @@ export function expandBody(parts: readonly WordPart[], context: Context): string
 }
 
 function needsCare(text: string): boolean {
-  return text.startsWith("~");
+  return text.startsWith("~") || text.includes("=~");
 }
 
 function distinct(texts: string[]): string[] {
@@ -157,7 +158,7 @@ function expandParts(parts: readonly WordPart[], quoted: boolean, context: Conte
 function expandPart(part: WordPart, quoted: boolean, first: boolean, context: Context): string[] {
   switch (part.type) {
     case "Literal":
-      return [first && !quoted ? tilde(part.value, part.text, context.shell) : part.value];
+      return [first && !quoted ? tildeInWord(part.value, part.text, context.shell) : part.value];
     case "SingleQuoted":
       return [QUOTED + part.value];
     case "AnsiCQuoted":
@@ -214,14 +215,6 @@ function expandQuoted(parts: readonly WordPart[], context: Context): string[] {
   const texts = expandParts(parts, true, context);
   const list = parts.length === 1 && /^\$(@|\{@\}|\{\w+\[@\]\})$/.test(parts[0]!.text);
   return texts.map((text) => list && text === "" ? "" : QUOTED + text);
-}
-
-function tilde(value: string, text: string, shell: Shell): string {
-  if (!text.startsWith("~")) return value;
-  const name = /^~[^/]*/.exec(value)![0];
-  const rest = value.slice(name.length);
-  if (name === "~") return shell.valuesOf("HOME")[0]! + rest;
-  return (name === "~+" ? shell.cwd : ANY) + rest;
 }
 
 /** The values of `$name`, `$1`, `$@`; items of a list are parted by marks. */

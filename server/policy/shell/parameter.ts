@@ -3,6 +3,7 @@ import { compileSegment, matchSegment } from "../glob.ts";
 import { ANY, asOneWord, DEEP, isStatic, isWild, QUESTION, STAR, TAME } from "../holes.ts";
 import type { Context } from "./expand.ts";
 import { listOf } from "./lists.ts";
+import { homesIn } from "./tilde.ts";
 
 type ExpandText = (word: Word, context: Context) => string[];
 
@@ -42,8 +43,10 @@ function operate(
 ): string[] {
   const operation = part.operation!;
   switch (operation.type) {
-    case "Default":
-      return withDefault(part, operation, values, expandText(operation.operand, context), context);
+    case "Default": {
+      const operand = homesIn(operation.operand, context.shell);
+      return withDefault(part, operation, values, expandText(operand, context), context);
+    }
     case "Remove": {
       const pattern = expandText(operation.operand, context)[0]!;
       return values.map((value) => remove(value, operation.operator, pattern));

@@ -63,7 +63,7 @@ export function runRow(row: Row, argv: readonly string[], call: Call, run: Runne
 function keepInput(parsed: Parsed, { shell, stdin }: Call): void {
   for (const path of parsed.operands) {
     const full = absolutePath(path, shell.cwd);
-    const before = has(parsed, "append") ? shell.files.get(full) ?? "" : "";
+    const before = has(parsed, "append") ? shell.files.get(full) ?? ANY : "";
     shell.files.set(full, before + stdin);
   }
 }
@@ -131,13 +131,19 @@ function touchCopies(
   if (target === undefined || isRemote(target) || dry) return;
   run.touch("write", target, call);
   for (const path of sources) {
-    const held = run.content(path, call);
-    if (held !== null) call.shell.files.set(absolutePath(target, call.shell.cwd), held);
     const name = path.replace(/\/+$/, "").split("/").at(-1)!;
-    if (name !== "" && name !== "." && name !== "..") {
-      run.touch("write", `${target.replace(/\/+$/, "")}/${name}`, call, { implied: true });
-    }
+    const below = name === "" || name === "." || name === ".."
+      ? null
+      : `${target.replace(/\/+$/, "")}/${name}`;
+    if (below !== null) run.touch("write", below, call, { implied: true });
+    keepCopy(run.content(path, call), below === null ? [target] : [target, below], call);
   }
+}
+
+/** Where a file may be afterwards: nobody has looked whether the target is a folder. */
+function keepCopy(held: string | null, places: readonly string[], { shell }: Call): void {
+  if (held === null) return;
+  for (const place of places) shell.files.set(absolutePath(place, shell.cwd), held);
 }
 
 /** `host:path` of `scp` and `rsync`. */

@@ -5,6 +5,7 @@ import { checkVariable } from "./environment.ts";
 import { type Context, expandText, expandWord } from "./expand.ts";
 import type { Interpreter } from "./interpreter.ts";
 import type { Variable } from "./state.ts";
+import { homesIn } from "./tilde.ts";
 
 const MOST_LISTS = 24;
 /** One more than are followed, so that it shows when there are too many. */
@@ -74,7 +75,7 @@ function argument(node: Assignment, context: Context): string {
     context.shell.assignItems(node.name, itemsOf(node.value.elements, context));
     return name;
   }
-  const [value, ...more] = expandText(node.value, context);
+  const [value, ...more] = expandText(homesIn(node.value, context.shell), context);
   return `${name}${node.append ? "+" : ""}=${more.length > 0 ? ANY : value}`;
 }
 
@@ -95,7 +96,7 @@ function assign(node: Assignment, context: Context, call: Call, runner: Runner):
     shell.assignItems(node.name, [...old, ...items]);
     return;
   }
-  const values = expandText(node.value, context);
+  const values = expandText(homesIn(node.value, shell), context);
   for (const value of values) checkVariable(node.name, value, call, runner);
   if (node.index) {
     const items = [...shell.variables.get(node.name)?.items ?? []];
