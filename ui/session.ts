@@ -56,10 +56,13 @@ export class SessionUndo {
   readonly busy = signal(false);
   /** The action from which on everything is undone; null is all of it. */
   #from: string | null = null;
+  /** What could be undone when it was looked at: an agent may go on meanwhile. */
+  #ids: string[] = [];
 
   /** Asks what would change, without changing it. */
   async look(record: SessionRecord, from: string | null): Promise<void> {
     this.#from = from;
+    this.#ids = idsOf(record, from);
     this.open.value = true;
     this.preview.value = null;
     try {
@@ -69,12 +72,19 @@ export class SessionUndo {
     }
   }
 
-  /** Does it, as it was looked at; the result, or null where nothing was touched. */
+  /**
+   * Does it, as it was looked at; the result, or null where nothing was touched: where something has
+   * come since, that is shown first.
+   */
   async run(
     record: SessionRecord,
     on_conflict?: "merge" | "force",
   ): Promise<SessionRollbackResult | null> {
     if (this.busy.value) return null;
+    if (idsOf(record, this.#from).join() !== this.#ids.join()) {
+      await this.look(record, this.#from);
+      return null;
+    }
     this.busy.value = true;
     try {
       const result = await this.#call(record, on_conflict ? { on_conflict } : {});
@@ -99,15 +109,19 @@ export class SessionUndo {
   }
 
   #call(
-    { session, actions }: SessionRecord,
+    { session }: SessionRecord,
     how: { dry_run?: boolean; on_conflict?: "merge" | "force" },
   ): Promise<SessionRollbackResult> {
     const { ":id": one } = api(session.project_id).api.sessions;
     const param = { id: session.id };
     if (this.#from === null) return unwrap(one.rollback.$post({ param, json: how }));
-    const action_ids = undoable(actions, this.#from).map(({ id }) => id);
-    return unwrap(one["rollback-partial"].$post({ param, json: { ...how, action_ids } }));
+    const json = { ...how, action_ids: this.#ids };
+    return unwrap(one["rollback-partial"].$post({ param, json }));
   }
+}
+
+function idsOf({ actions }: SessionRecord, from: string | null): string[] {
+  return undoable(actions, from).map(({ id }) => id);
 }
 
 function previewOf(error: unknown): SessionPreview {

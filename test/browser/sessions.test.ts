@@ -92,6 +92,25 @@ describe("one session", () => {
     await page.getByText("partly rolled back").waitFor();
   });
 
+  test.each([["the whole session", ""], ["from an action on", "second"]])(
+    "what an agent does after the preview is shown before it is undone: %s",
+    async (_what, from) => {
+      const page = await open(`/sessions/${session}${from && `?action=${ids[from]}`}`);
+      const first = from ? 2 : 3;
+      await page.getByText(`${first} actions can be rolled back`).waitFor();
+      await page.keyboard.press("u");
+      await page.getByText(`${first} actions would be undone`).waitFor();
+      await ask("write_file", { path: `${at}/late.ts`, content: "late\n" });
+      await page.locator(".step", { hasText: "late.ts" }).waitFor();
+      await page.keyboard.press("Control+Enter");
+      await page.getByText(`${first + 1} actions would be undone`).waitFor();
+      expect([existsSync(file("b.ts")), existsSync(file("late.ts"))]).toEqual([true, true]);
+      await page.keyboard.press("Control+Enter");
+      await page.getByText(`Rolled back ${first + 1} actions`).waitFor();
+      expect([existsSync(file("b.ts")), existsSync(file("late.ts"))]).toEqual([false, false]);
+    },
+  );
+
   test("the whole of it is rolled back with the mouse, and leaving it touches nothing", async () => {
     const page = await open();
     const button = page.getByRole("button", { name: "Roll back the session" });
