@@ -23,8 +23,9 @@ export function outsideText(daemon: Daemon, { uses, cwd }: NativeCall): string |
     const isOff = matched.some(({ list }) => OFF_LIMITS.has(list)) ||
       asks.some(({ reason }) => reason.startsWith(UNREAD));
     if (isOff) return `Blocked by gate: ${decision.reason}`;
-    const changes = use.is === "command" ? changesBy(use) : changesIn(use, cwd);
-    const why = changes.map((change) => whyNotChange(change, daemon)).find((one) => one !== null);
+    const why = changesOf(use, cwd).map((change) => whyNotChange(change, daemon)).find((one) =>
+      one !== null
+    );
     if (why !== undefined) return `Blocked by gate: ${why}`;
   }
   return null;
@@ -57,7 +58,8 @@ function compile(patterns: string[]) {
   return compilePolicy({ global: null, project, override_global: false });
 }
 
-interface Change {
+/** One file or folder that a call changes. */
+export interface Change {
   op: "write" | "delete";
   /** Absolute; of a command it may have a glob in it. */
   path: string;
@@ -91,6 +93,11 @@ function changesIn(use: Exclude<Use, Command>, cwd: string): Change[] {
     changes.push({ op: "delete", path: absolute(use.from, cwd) });
   }
   return changes;
+}
+
+/** What a use writes, deletes or moves away. */
+export function changesOf(use: Use, cwd: string): Change[] {
+  return use.is === "command" ? changesBy(use) : changesIn(use, cwd);
 }
 
 /** The files that a command writes or deletes, as far as it names them; absolute. */

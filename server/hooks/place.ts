@@ -7,7 +7,7 @@ import type { Daemon } from "../daemon.ts";
 import { detectProject } from "../mcp/detect_project.ts";
 import type { Project } from "../projects/project.ts";
 import { resolvePath } from "../runtime/real_path.ts";
-import { changedBy } from "./outside.ts";
+import { changedBy, changesOf } from "./outside.ts";
 
 /** The project of a call, and the rule that said so. */
 export interface Place {
@@ -35,8 +35,11 @@ export async function findPlace(
   if (!("reason" in found)) return await open(daemon, found);
   // What only an agent names picks among the registered projects, and registers none.
   const about = pathsOf(call, daemon);
+  const gone = goneIn(call);
   for (const { id, roots } of about.length > 0 ? await registry.list() : []) {
-    const root = roots.find((one) => about.some((path) => isInside(path, one)));
+    const root = roots.find((one) =>
+      about.some((path) => isInside(path, one)) || gone.some((path) => isInside(one, path))
+    );
     if (root) return await open(daemon, { project_id: id, root, rule: "path" });
   }
   return null;
@@ -59,6 +62,16 @@ function pathsOf({ uses, cwd }: NativeCall, daemon: Daemon): string[] {
   const paths = uses.flatMap((use) =>
     use.is === "command" ? [use.cwd, ...changedBy(use, daemon)] : [absolute(use.path, cwd)]
   );
+  return realPaths(paths);
+}
+
+/** What a call deletes or moves away, with all that is in it: a project, too. */
+function goneIn({ uses, cwd }: NativeCall): string[] {
+  const gone = uses.flatMap((use) => changesOf(use, cwd)).filter(({ op }) => op === "delete");
+  return realPaths(gone.map(({ path }) => path));
+}
+
+function realPaths(paths: string[]): string[] {
   return paths.flatMap((path) => {
     try {
       return [resolvePath(path).real];

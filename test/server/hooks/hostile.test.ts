@@ -1,6 +1,6 @@
 import { existsSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openAsk, SPEAK } from "./stage.ts";
 
@@ -131,6 +131,9 @@ describe("hostile input is a refusal, never a failure", () => {
       [`cd ${root} && rm secret`, /^Blocked/],
       [`rm ${linked}/secret`, /^Blocked/],
       [`sed -i s/a/b/ ${root}/secret`, /^Blocked/],
+      // The project goes with the folder that it is in.
+      [`rm -rf ${dirname(root)}`, /^Blocked.*outside the project/],
+      [`mv ${root} ${elsewhere}/moved`, /^Blocked|held/],
       [`rm ${root}/free`, "allow"],
       // What only looks, and what touches other files, is the host's business.
       [`cat ${root}/held`, "allow"],
