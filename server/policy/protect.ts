@@ -97,12 +97,16 @@ export function protectWrite(names: readonly PathNames[]): Finding[] {
   return found;
 }
 
-/** `dist/*`: in a folder below the root a glob is taken to find ordinary files. */
+/** `dist/*`: in a folder below the root a glob is taken to find ordinary files, unlike `dist/.g*`. */
 function isGlobBelow({ roots }: PathNames): boolean {
-  return roots.length > 0 && roots.every(({ plain }) => plain.length > 1 && !GLOB.test(plain[0]!));
+  return roots.length > 0 &&
+    roots.every(({ plain }) =>
+      plain.length > 1 && !GLOB.test(plain[0]!) && !plain.some((name) => DOTTED_GLOB.test(name))
+    );
 }
 
 const GLOB = /[\uFDD4-\uFDD6]/;
+const DOTTED_GLOB = /^\..*[\uFDD4-\uFDD6]/s;
 
 function escapeGlob(path: string): string {
   return path.replace(/[\\*?[\]{}]/g, "\\$&");
