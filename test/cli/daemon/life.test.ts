@@ -144,9 +144,10 @@ test("in the foreground it prints a login link that works once; Ctrl-C ends it w
 
 test("without credentials it runs on a home and a port of its own only, with a warning", async () => {
   const daemon = world.spawn(["daemon", "start", "--foreground", "--auth", "none"]);
+  const ended = once(daemon, "exit"); // it may have ended before its words are read
   const said = collect(daemon);
   await until("it says what it refuses or serves", () => said().includes("usual home"));
-  expect(await once(daemon, "exit")).toEqual([1, null]);
+  expect(await ended).toEqual([1, null]);
 });
 
 test("logs -f goes on until it is told to end", async () => {
