@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
-import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { writeWhole } from "../config/write.ts";
 
 /** A workspace as it is kept beside the registry: no ledger knows of it, should that be lost. */
 export const KeptWorkspace = z.object({
@@ -13,10 +13,8 @@ export const KeptWorkspace = z.object({
 export type KeptWorkspace = z.infer<typeof KeptWorkspace>;
 
 /** Keeps them in place of those that were kept before. */
-export async function keepWorkspaces(home: string, kept: KeptWorkspace[]): Promise<void> {
-  const temporary = `${pathIn(home)}.new`;
-  await writeFile(temporary, JSON.stringify(kept, null, 2), { mode: 0o600 });
-  await rename(temporary, pathIn(home));
+export function keepWorkspaces(home: string, kept: KeptWorkspace[]): void {
+  writeWhole(pathIn(home), JSON.stringify(kept, null, 2), 0o600);
 }
 
 /** Those that were kept; none where nothing was. @throws Error when the file cannot be read */

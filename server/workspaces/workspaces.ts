@@ -92,7 +92,7 @@ export class Workspaces {
   #keep(): Promise<void> {
     const { registry, home, log } = this.#services;
     return this.#keeping = this.#keeping.then(async () => {
-      await keepWorkspaces(home, await listToKeep(registry));
+      keepWorkspaces(home, await listToKeep(registry));
     }).catch((error) => log("warn", "Cannot keep the workspaces", { error: String(error) }));
   }
 

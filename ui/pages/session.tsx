@@ -52,7 +52,7 @@ export function SessionPage() {
 function useSession(id: string) {
   const project = useProject();
   const record = useSignal<SessionRecord | null>(null);
-  const problem = useSignal<string | null>(null);
+  const problem = useSignal<{ of: string; text: string } | null>(null);
   const turn = useSignal(0);
   useLive(
     `${id} ${project} ${daemon.value !== null} ${turn.value}`,
@@ -60,16 +60,17 @@ function useSession(id: string) {
       if (daemon.value === null) return;
       try {
         const loaded = await loadSession(id, project);
-        if (!late.aborted) record.value = loaded;
+        if (!late.aborted) [record.value, problem.value] = [loaded, null];
       } catch (error) {
-        if (!late.aborted) problem.value = explain(error);
+        if (!late.aborted) problem.value = { of: id, text: explain(error) };
       }
     },
     ({ topic, project_id }) =>
       /^(?:actions|approvals|sessions)$/.test(topic) && (!project || project === project_id),
   );
   const shown = record.value?.session.id === id ? record.value : null;
-  return { record: shown, problem: problem.value, reload: () => turn.value += 1 };
+  const told = problem.value?.of === id ? problem.value.text : null;
+  return { record: shown, problem: told, reload: () => turn.value += 1 };
 }
 
 function SessionView({ record, onDone }: { record: SessionRecord; onDone: () => void }) {
