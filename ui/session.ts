@@ -1,9 +1,8 @@
 import { signal } from "@preact/signals";
 import type { Action } from "../server/actions/schema.ts";
-import type { Problem } from "../server/client.ts";
 import type { Session, SessionDiff, SessionRollbackResult } from "../server/sessions/schema.ts";
-import { api, explain, ProblemError, unwrap } from "./client.ts";
-import { whyNotUndo } from "./undo.ts";
+import { api, unwrap } from "./client.ts";
+import { type Preview, previewOf, whyNotUndo } from "./undo.ts";
 
 /** A session with what it asked for, oldest first, and what that did to the files. */
 export interface SessionRecord {
@@ -43,15 +42,9 @@ export function undoable(actions: readonly Action[], from: string | null): Actio
     .filter((action) => action.tool !== "rollback" && whyNotUndo(action) === null);
 }
 
-/** What a roll-back would do, or why it cannot be done just so. */
-export type SessionPreview =
-  | { kind: "plan"; result: SessionRollbackResult }
-  | { kind: "conflict"; problem: Problem }
-  | { kind: "problem"; text: string };
-
 /** The undoing of a session or of its end: first tried dry, then done. */
 export class SessionUndo {
-  readonly preview = signal<SessionPreview | null>(null);
+  readonly preview = signal<Preview<SessionRollbackResult> | null>(null);
   readonly open = signal(false);
   readonly busy = signal(false);
   /** The action from which on everything is undone; null is all of it. */
@@ -122,11 +115,4 @@ export class SessionUndo {
 
 function idsOf({ actions }: SessionRecord, from: string | null): string[] {
   return undoable(actions, from).map(({ id }) => id);
-}
-
-function previewOf(error: unknown): SessionPreview {
-  if (error instanceof ProblemError && error.problem.code === "conflict") {
-    return { kind: "conflict", problem: error.problem };
-  }
-  return { kind: "problem", text: explain(error) };
 }

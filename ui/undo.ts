@@ -5,14 +5,14 @@ import { api, explain, ProblemError, unwrap } from "./client.ts";
 import { refresh } from "./state.ts";
 
 /** What a roll-back would do, or why it cannot be done just so. */
-export type Preview =
-  | { kind: "plan"; result: RollbackResult }
+export type Preview<Result> =
+  | { kind: "plan"; result: Result }
   | { kind: "conflict"; problem: Problem }
   | { kind: "problem"; text: string };
 
 /** The undoing of one action: first tried dry, then done. */
 export class Undo {
-  readonly preview = signal<Preview | null>(null);
+  readonly preview = signal<Preview<RollbackResult> | null>(null);
   readonly open = signal(false);
   readonly busy = signal(false);
 
@@ -82,7 +82,8 @@ function call(detail: ActionDetail, json: { dry_run?: boolean; on_conflict?: "me
   );
 }
 
-function previewOf(error: unknown): Preview {
+/** Why there is no plan: what stands against it, or what went wrong. */
+export function previewOf(error: unknown): Exclude<Preview<never>, { kind: "plan" }> {
   if (error instanceof ProblemError && error.problem.code === "conflict") {
     return { kind: "conflict", problem: error.problem };
   }

@@ -45,7 +45,7 @@ describe.skipIf(why !== null)("an image with nothing but glibc", () => {
       mkdirSync(join(root, dirname(file)), { recursive: true });
       copyFileSync(file, join(root, file));
     }
-    for (const folder of ["bin", "proc", "dev", "work"]) mkdirSync(join(root, folder));
+    for (const folder of ["bin", "proc", "dev", "job"]) mkdirSync(join(root, folder));
     copyFileSync(PROGRAM, join(root, "bin/scenario-tool"));
     writeFileSync(join(root, "dev/null"), "");
   });
@@ -95,9 +95,9 @@ describe.skipIf(why !== null)("an image with nothing but glibc", () => {
     onTestFinished(() => void server.close());
     const get = (path: string) => ({ mode: "http", method: "GET", path, priority: "critical" });
     const list = execs(get("/fine"), get("/crash"));
-    writeFileSync(join(root, "work/scenarios.json"), JSON.stringify({ scenarios: list }));
+    writeFileSync(join(root, "job/scenarios.json"), JSON.stringify({ scenarios: list }));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const argv = ["--scenarios", "/work/scenarios.json", "--output", "json"];
+    const argv = ["--scenarios", "/job/scenarios.json", "--output", "json"];
     const { code, stdout } = await inside("run", "--target", url, ...argv);
     expect(code).toBe(2);
     expect(JSON.parse(stdout).executions.map(({ status }: { status: string }) => status))
@@ -106,11 +106,11 @@ describe.skipIf(why !== null)("an image with nothing but glibc", () => {
 
   test("is enough to generate them", async () => {
     const spec = { openapi: "3.1.0", paths: { "/a": { get: { responses: { 200: {} } } } } };
-    writeFileSync(join(root, "work/openapi.json"), JSON.stringify(spec));
+    writeFileSync(join(root, "job/openapi.json"), JSON.stringify(spec));
     const { code, stdout } = await inside(
       "run",
       "--spec",
-      "/work/openapi.json",
+      "/job/openapi.json",
       "--output",
       "json",
     );
