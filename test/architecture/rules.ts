@@ -6,7 +6,7 @@ export type Rule = (sources: readonly Source[]) => string[];
 
 const SHIPPED = /^(server|cli|ui|dist)\/|^mod\.ts$/;
 const RUNTIME_FILES = /^server\/runtime\/|^cli\/main\.ts$|^dist\/build\.ts$/;
-const SQL_FILES = /^server\/(.*\/)?store\.ts$|^server\/db\//;
+const SQL_FILES = /^server\/(.*\/)?(\w+_)?store\.ts$|^server\/db\//;
 const WIRING_FILES = /^server\/(projects\/project|daemon)\.ts$/;
 const SERVICES = [
   "Actions",
@@ -49,7 +49,7 @@ export const RULES: Record<string, Rule> = {
       }
       return null;
     }),
-  "SQL only in store.ts and db/": (sources) =>
+  "SQL only in store.ts, *_store.ts and db/": (sources) =>
     scan(sources, outside(SQL_FILES), (node) => SQL.test(textOf(node) ?? "") ? "has SQL" : null),
   "only Project and Daemon construct services": (sources) =>
     scan(sources, outside(WIRING_FILES), (node) => {
@@ -61,16 +61,6 @@ export const RULES: Record<string, Rule> = {
       /(^|\/)(index|utils?|helpers?_utils?)\.tsx?$/.test(path) || /(^|\/)utils?\//.test(path) ||
       (isBarrel && path !== "mod.ts")
     ).map(({ path }) => path),
-  "no file over 300 lines": (sources) =>
-    sources.filter(({ lines }) => lines > 300).map(({ path, lines }) => `${path}: ${lines} lines`),
-  "no function over 40 lines": (sources) =>
-    scan(sources, (path) => SHIPPED.test(path), (node, source) => {
-      if (!/^(FunctionDeclaration|FunctionExpression|ArrowFunctionExpression)$/.test(node.type)) {
-        return null;
-      }
-      const lines = source.lineOf(node.end) - source.lineOf(node.start) + 1;
-      return lines > 40 ? `has a function of ${lines} lines` : null;
-    }),
   "nothing is left to be done": (sources) =>
     sources.flatMap(({ path, comments }) =>
       comments.filter(({ text }) => /\b(TODO|FIXME|XXX|HACK)\b/.test(text))

@@ -21,7 +21,6 @@ export interface Node {
 export interface Source {
   path: string;
   text: string;
-  lines: number;
   imports: Import[];
   comments: { text: string; line: number }[];
   /** Calls `see` for each node of the syntax tree. */
@@ -40,7 +39,6 @@ export function readSource(path: string, text: string): Source {
   return {
     path,
     text,
-    lines: text.split("\n").length - (text.endsWith("\n") ? 1 : 0),
     imports: importsOf(path, program),
     comments: parsed.comments.map((c) => ({ text: c.value, line: lineOf(c.start) })),
     walk: (see) => walk(program, null, see),
