@@ -4,9 +4,9 @@ import { pipeline } from "node:stream/promises";
 import type { ReadableStream as WebStream } from "node:stream/web";
 import type { AuditExportQuery } from "../server/audit/schema.ts";
 import { unwrap } from "../server/client.ts";
-import { openConnection, scopedClient } from "./connect.ts";
+import { openConnection, scopedClient } from "./daemon/connect.ts";
 import type { Io } from "./io.ts";
-import { visibleText } from "./visible.ts";
+import { visibleText } from "./terminal/visible.ts";
 
 /** What of the audit log is wanted, as the API takes it. */
 export type ExportFilters = Partial<

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { ProblemError } from "../server/client.ts";
 import { GateError } from "../server/errors.ts";
 import type { Io } from "./io.ts";
-import { visibleText } from "./visible.ts";
+import { visibleText } from "./terminal/visible.ts";
 
 /** Exit codes; 2 is left to the scenario tool's critical failures. */
 export const EXIT = { ok: 0, failed: 1, usage: 64 } as const;

@@ -19,16 +19,16 @@ async function main(argv: string[]): Promise<void> {
   }
   if (argv.length === 1 && argv[0] === "prompt") {
     // A shell waits for this before each line: no parser of arguments is loaded.
-    const { beginEarly } = await import("./early.ts");
+    const { beginEarly } = await import("./daemon/early.ts");
     const early = beginEarly(process.env, "viewer");
-    const { promptText } = await import("./prompt.ts");
+    const { promptText } = await import("./daemon/prompt.ts");
     const text = await promptText({ env: { ...process.env }, cwd: workingFolder(), early });
     if (text) console.log(text.trimEnd()); // cheaper than process.stdout, which a shell waits for
     return process.exit(0);
   }
   if (argv.length === 2 && argv[0] === "hook" && !argv[1]!.startsWith("-")) {
     // A host waits for this before each tool: nothing is loaded that it can do without.
-    const { beginEarly } = await import("./early.ts");
+    const { beginEarly } = await import("./daemon/early.ts");
     const early = beginEarly(process.env, "agent");
     const { runHook } = await import("./hook/run.ts");
     const io = { env: { ...process.env }, cwd: workingFolder(), pid: process.pid, early };

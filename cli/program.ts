@@ -2,7 +2,7 @@ import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { VERSION } from "../server/constants.ts";
 import { COMMANDS, HIDDEN, type Tree } from "./commands.ts";
 import type { Io } from "./io.ts";
-import { visibleText } from "./visible.ts";
+import { visibleText } from "./terminal/visible.ts";
 
 /** The whole tree by name, but only the commands that are meant are loaded. */
 export async function createProgram(

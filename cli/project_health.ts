@@ -1,5 +1,5 @@
 import { ProblemError, unwrap } from "../server/client.ts";
-import { type Connection, scopedClient } from "./connect.ts";
+import { type Connection, scopedClient } from "./daemon/connect.ts";
 
 /** What a person should know of a project's rules: one error while all is denied, and warnings. */
 export interface ProjectHealth {

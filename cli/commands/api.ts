@@ -1,13 +1,13 @@
 import { Command } from "@commander-js/extra-typings";
 import { z } from "zod";
 import { Scope } from "../../server/auth/schema.ts";
-import { openConnection } from "../connect.ts";
+import { openConnection } from "../daemon/connect.ts";
 import { CliError, EXIT, Exit } from "../errors.ts";
-import { readData } from "../input.ts";
+import { readData } from "../terminal/input.ts";
 import type { Io } from "../io.ts";
-import { print, printJson } from "../output.ts";
+import { print, printJson } from "../terminal/output.ts";
 import { findRoot } from "../project.ts";
-import { visibleLine, visibleText } from "../visible.ts";
+import { visibleLine, visibleText } from "../terminal/visible.ts";
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 

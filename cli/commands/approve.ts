@@ -2,17 +2,17 @@ import { Command, Option } from "@commander-js/extra-typings";
 import { resolve } from "node:path";
 import type { Action, ActionDetail } from "../../server/actions/schema.ts";
 import { ProblemError, unwrap } from "../../server/client.ts";
-import { findAction, parseIdPrefix } from "../action_id.ts";
-import { standing, summarize, waitsForAgent } from "../action_view.ts";
-import { openConnection, scopedClient } from "../connect.ts";
-import { type Edit, editProposed } from "../edit_proposed.ts";
+import { findAction, parseIdPrefix } from "../actions/find.ts";
+import { standing, summarize, waitsForAgent } from "../actions/view.ts";
+import { openConnection, scopedClient } from "../daemon/connect.ts";
+import { type Edit, editProposed } from "../actions/edit.ts";
 import { CliError, EXIT, Exit } from "../errors.ts";
-import { chooseRemember, type RememberOptions } from "../grants/remember.ts";
+import { chooseRemember, type RememberOptions } from "../actions/remember.ts";
 import { quoted } from "../hosts/hook_line.ts";
 import type { Io } from "../io.ts";
-import { paint, print, printJson, say } from "../output.ts";
-import { countBetween, parseSpan } from "../parsers.ts";
-import { visibleLine } from "../visible.ts";
+import { paint, print, printJson, say } from "../terminal/output.ts";
+import { countBetween, parseSpan } from "../options.ts";
+import { visibleLine } from "../terminal/visible.ts";
 
 /** `gate approve <id>`: lets a held action happen. */
 export function createCommand(io: Io) {

@@ -3,16 +3,16 @@ import { AuditType, type AuditVerification, Time, Window } from "../../server/au
 import { unwrap } from "../../server/client.ts";
 import type { EvidenceVerification } from "../../server/evidence/schema.ts";
 import { exportAudit } from "../audit_export.ts";
-import { openConnection, scopedClient } from "../connect.ts";
+import { openConnection, scopedClient } from "../daemon/connect.ts";
 import { CliError, EXIT, Exit } from "../errors.ts";
 import { verifyFile } from "../evidence/verify.ts";
 import { examples } from "../help.ts";
 import type { Io } from "../io.ts";
-import { count, paint, print, printJson } from "../output.ts";
-import { matching } from "../parsers.ts";
+import { count, paint, print, printJson } from "../terminal/output.ts";
+import { matching } from "../options.ts";
 import { chooseProject } from "../project.ts";
-import { withSpinner } from "../spinner.ts";
-import { visibleLine } from "../visible.ts";
+import { withSpinner } from "../terminal/spinner.ts";
+import { visibleLine } from "../terminal/visible.ts";
 
 /** `gate audit`: the tamper-evident log. */
 export function createCommand(io: Io) {

@@ -14,10 +14,10 @@ import { SERVER_NAME } from "../hosts/ours.ts";
 import { redactedDiff } from "../hosts/redacted_diff.ts";
 import { rootsOfDaemon } from "../hosts/roots.ts";
 import type { Io } from "../io.ts";
-import { paint, print, printJson, say } from "../output.ts";
+import { paint, print, printJson, say } from "../terminal/output.ts";
 import { placeOf } from "../place.ts";
 import { findRoot } from "../project.ts";
-import { visibleLine } from "../visible.ts";
+import { visibleLine } from "../terminal/visible.ts";
 
 interface CleanupOptions {
   dryRun?: boolean;

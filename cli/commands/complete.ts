@@ -5,8 +5,8 @@ import { FILES, SHELLS } from "../completion/scripts.ts";
 import { askDaemonFor } from "../completion/values.ts";
 import { examples } from "../help.ts";
 import type { Io } from "../io.ts";
-import { print } from "../output.ts";
-import { visibleLine } from "../visible.ts";
+import { print } from "../terminal/output.ts";
+import { visibleLine } from "../terminal/visible.ts";
 
 /** `gate complete`: what the completion of a shell asks at each press of the key. */
 export function createCommand(io: Io, tree: Tree) {

@@ -1,16 +1,16 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import { unwrap } from "../../server/client.ts";
-import { connect } from "../connect.ts";
+import { connect } from "../daemon/connect.ts";
 import { showLog } from "../daemon/show_log.ts";
 import { examples } from "../help.ts";
 import { showDaemonStatus } from "../daemon/show_status.ts";
 import { startDaemon } from "../daemon/start.ts";
 import { stopDaemon } from "../daemon/stop.ts";
 import type { Io } from "../io.ts";
-import { print, printJson } from "../output.ts";
-import { countBetween } from "../parsers.ts";
+import { print, printJson } from "../terminal/output.ts";
+import { countBetween } from "../options.ts";
 import { placeOf } from "../place.ts";
-import { withSpinner } from "../spinner.ts";
+import { withSpinner } from "../terminal/spinner.ts";
 
 /** `gate daemon`: the one server of this machine. */
 export function createCommand(io: Io) {

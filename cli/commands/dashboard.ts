@@ -1,9 +1,9 @@
 import { Command } from "@commander-js/extra-typings";
-import { connect } from "../connect.ts";
+import { connect } from "../daemon/connect.ts";
 import { createLoginLink } from "../daemon/login_link.ts";
 import type { Io } from "../io.ts";
-import { showLink } from "../open_browser.ts";
-import { printJson } from "../output.ts";
+import { showLink } from "../terminal/open_browser.ts";
+import { printJson } from "../terminal/output.ts";
 
 /** `gate dashboard`: opens the dashboard, logged in. */
 export function createCommand(io: Io) {

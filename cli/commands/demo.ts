@@ -3,8 +3,8 @@ import { SCENES } from "../demo/script.ts";
 import { Stage } from "../demo/stage.ts";
 import { CliError } from "../errors.ts";
 import { type Io, isInteractive } from "../io.ts";
-import { paint, print, printJson } from "../output.ts";
-import { visibleText } from "../visible.ts";
+import { paint, print, printJson } from "../terminal/output.ts";
+import { visibleText } from "../terminal/visible.ts";
 
 const PACE_MS = 1_500;
 

@@ -6,10 +6,10 @@ import type { DoctorReport, Finding } from "../doctor/schema.ts";
 import { EXIT, Exit } from "../errors.ts";
 import { examples } from "../help.ts";
 import type { Io } from "../io.ts";
-import { count, paint, print, printJson, say } from "../output.ts";
+import { count, paint, print, printJson, say } from "../terminal/output.ts";
 import { placeOf } from "../place.ts";
-import { withSpinner } from "../spinner.ts";
-import { visibleLine } from "../visible.ts";
+import { withSpinner } from "../terminal/spinner.ts";
+import { visibleLine } from "../terminal/visible.ts";
 
 /** `gate doctor`: what is not as it should be on this machine, and what mends it. */
 export function createCommand(io: Io) {

@@ -6,14 +6,14 @@ import { globalTemplate } from "../../server/policy/templates.ts";
 import { openHome } from "../../server/runtime/home.ts";
 import { formatConfig, readConfig } from "../config_edit.ts";
 import { backUp, readText, writeText } from "../config_file.ts";
-import { editText } from "../editor.ts";
+import { editText } from "../terminal/editor.ts";
 import { CliError } from "../errors.ts";
 import { examples } from "../help.ts";
 import { quoted } from "../hosts/hook_line.ts";
 import type { Io } from "../io.ts";
-import { print, printJson } from "../output.ts";
+import { print, printJson } from "../terminal/output.ts";
 import { placeOf } from "../place.ts";
-import { visibleText } from "../visible.ts";
+import { visibleText } from "../terminal/visible.ts";
 
 /** `gate global-config`: the rules that hold for every project of this machine. */
 export function createCommand(io: Io) {

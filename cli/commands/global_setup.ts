@@ -10,9 +10,9 @@ import { register, type Registered } from "../hosts/register.ts";
 import { planRegistration } from "../hosts/registration.ts";
 import { PLATFORMS } from "../init/choices.ts";
 import type { Io } from "../io.ts";
-import { paint, print, printJson, say } from "../output.ts";
+import { paint, print, printJson, say } from "../terminal/output.ts";
 import { placeOf } from "../place.ts";
-import { visibleLine } from "../visible.ts";
+import { visibleLine } from "../terminal/visible.ts";
 
 interface SetupOptions {
   host: string[];

@@ -1,15 +1,15 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import { type Client, unwrap } from "../../server/client.ts";
 import type { Grant } from "../../server/grants/schema.ts";
-import { readIdPrefix } from "../action_id.ts";
-import { openConnection, scopedClient } from "../connect.ts";
+import { readIdPrefix } from "../actions/find.ts";
+import { openConnection, scopedClient } from "../daemon/connect.ts";
 import { CliError } from "../errors.ts";
 import { examples } from "../help.ts";
 import type { Io } from "../io.ts";
-import { ago, paint, print, printJson, table } from "../output.ts";
-import { countBetween } from "../parsers.ts";
+import { ago, paint, print, printJson, table } from "../terminal/output.ts";
+import { countBetween } from "../options.ts";
 import { chooseProject } from "../project.ts";
-import { visibleLine } from "../visible.ts";
+import { visibleLine } from "../terminal/visible.ts";
 
 /** `gate grant`: the decisions that are remembered, and their end. */
 export function createCommand(io: Io) {

@@ -14,11 +14,11 @@ import { PLATFORMS, PROJECT_ID, TEMPLATES } from "../init/choices.ts";
 import { type Plan, planConfig } from "../init/plan.ts";
 import { registerRoot } from "../init/register.ts";
 import { type Io, isInteractive } from "../io.ts";
-import { paint, print, printJson, say } from "../output.ts";
+import { paint, print, printJson, say } from "../terminal/output.ts";
 import { userHome } from "../home.ts";
 import { placeOf } from "../place.ts";
 import { CONFIG_FILE } from "../project.ts";
-import { visibleLine, visibleText } from "../visible.ts";
+import { visibleLine, visibleText } from "../terminal/visible.ts";
 
 interface InitOptions {
   yes?: boolean;

@@ -2,14 +2,14 @@ import { Command, Option } from "@commander-js/extra-typings";
 import { type Action, ActionStatus, Execution, Risk } from "../../server/actions/schema.ts";
 import { Time } from "../../server/audit/schema.ts";
 import { unwrap } from "../../server/client.ts";
-import { actionTable } from "../action_view.ts";
-import { type Connection, openConnection } from "../connect.ts";
-import { listenToEvents } from "../event_stream.ts";
+import { actionTable } from "../actions/view.ts";
+import { type Connection, openConnection } from "../daemon/connect.ts";
+import { listenToEvents } from "../daemon/events.ts";
 import type { Io } from "../io.ts";
-import { print, printJson } from "../output.ts";
-import { countBetween, matching } from "../parsers.ts";
-import { describeRollbacks } from "../rollback_words.ts";
-import { visibleJson } from "../visible.ts";
+import { print, printJson } from "../terminal/output.ts";
+import { countBetween, matching } from "../options.ts";
+import { describeRollbacks } from "../actions/rollback_words.ts";
+import { visibleJson } from "../terminal/visible.ts";
 
 /** `gate log`: what agents did and what came of it. */
 export function createCommand(io: Io) {

@@ -2,7 +2,7 @@ import { Command } from "@commander-js/extra-typings";
 import { serveStdio } from "../../server/mcp/stdio.ts";
 import { selfWords } from "../../server/runtime/self.ts";
 import { runCommand } from "../../server/runtime/spawn.ts";
-import { openConnection } from "../connect.ts";
+import { openConnection } from "../daemon/connect.ts";
 import type { Io } from "../io.ts";
 import { userHome } from "../home.ts";
 

@@ -1,11 +1,11 @@
 import { Command } from "@commander-js/extra-typings";
 import { type Client, unwrap } from "../../server/client.ts";
-import { actionTable } from "../action_view.ts";
-import { openConnection } from "../connect.ts";
+import { actionTable } from "../actions/view.ts";
+import { openConnection } from "../daemon/connect.ts";
 import { CliError } from "../errors.ts";
 import type { Io } from "../io.ts";
-import { print, printJson, say } from "../output.ts";
-import { describeRollbacks } from "../rollback_words.ts";
+import { print, printJson, say } from "../terminal/output.ts";
+import { describeRollbacks } from "../actions/rollback_words.ts";
 
 /** `gate pending`: what waits for a person, in all projects. */
 export function createCommand(io: Io) {

@@ -3,17 +3,17 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Client, ProblemError, unwrap } from "../../server/client.ts";
 import { PolicyTestInput, type PolicyTestResult } from "../../server/policy/schema.ts";
-import { openConnection, scopedClient } from "../connect.ts";
+import { openConnection, scopedClient } from "../daemon/connect.ts";
 import { CliError, EXIT, Exit } from "../errors.ts";
 import { examples } from "../help.ts";
-import { readLines, readNamed } from "../input.ts";
+import { readLines, readNamed } from "../terminal/input.ts";
 import type { Io } from "../io.ts";
-import { paint, print, printJson } from "../output.ts";
+import { paint, print, printJson } from "../terminal/output.ts";
 import { chooseProject } from "../project.ts";
 import { addReplay } from "../policy/replay.ts";
 import { addSuggest } from "../policy/suggest.ts";
 import { explain, scoreCard } from "../policy/text.ts";
-import { visibleJson, visibleLine } from "../visible.ts";
+import { visibleJson, visibleLine } from "../terminal/visible.ts";
 
 /** `gate policy`: what the rules say, without doing anything. */
 export function createCommand(io: Io) {

@@ -1,12 +1,12 @@
 import { Command } from "@commander-js/extra-typings";
 import { unwrap } from "../../server/client.ts";
 import { setOverrideTrust } from "../../server/config/trust.ts";
-import { connect } from "../connect.ts";
+import { connect } from "../daemon/connect.ts";
 import { examples } from "../help.ts";
 import type { Io } from "../io.ts";
 import { placeOf } from "../place.ts";
-import { print, printJson, table } from "../output.ts";
-import { visibleLine } from "../visible.ts";
+import { print, printJson, table } from "../terminal/output.ts";
+import { visibleLine } from "../terminal/visible.ts";
 
 /** `gate project`: the projects this machine's gate knows. */
 export function createCommand(io: Io) {

@@ -1,7 +1,7 @@
 import { Command } from "@commander-js/extra-typings";
 import type { Io } from "../io.ts";
-import { printJson } from "../output.ts";
-import { countPending, promptText } from "../prompt.ts";
+import { printJson } from "../terminal/output.ts";
+import { countPending, promptText } from "../daemon/prompt.ts";
 
 /** `gate prompt`: how many actions wait, for a shell prompt; quiet when none do. */
 export function createCommand(io: Io) {

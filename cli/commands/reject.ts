@@ -1,10 +1,10 @@
 import { Command } from "@commander-js/extra-typings";
 import { unwrap } from "../../server/client.ts";
-import { findAction, parseIdPrefix } from "../action_id.ts";
-import { summarize } from "../action_view.ts";
-import { connect } from "../connect.ts";
+import { findAction, parseIdPrefix } from "../actions/find.ts";
+import { summarize } from "../actions/view.ts";
+import { connect } from "../daemon/connect.ts";
 import type { Io } from "../io.ts";
-import { paint, print, printJson } from "../output.ts";
+import { paint, print, printJson } from "../terminal/output.ts";
 
 /** `gate reject <id> --reason`: refuses a held action; the agent is told why. */
 export function createCommand(io: Io) {

@@ -1,13 +1,13 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import type { RollbackInput, RollbackResult } from "../../server/actions/schema.ts";
 import { unwrap } from "../../server/client.ts";
-import { findAction, parseIdPrefix } from "../action_id.ts";
-import { summarize } from "../action_view.ts";
-import { openConnection, scopedClient } from "../connect.ts";
+import { findAction, parseIdPrefix } from "../actions/find.ts";
+import { summarize } from "../actions/view.ts";
+import { openConnection, scopedClient } from "../daemon/connect.ts";
 import type { Io } from "../io.ts";
-import { paint, print, printJson } from "../output.ts";
-import { asTyped } from "../rollback_refusal.ts";
-import { visibleLine } from "../visible.ts";
+import { paint, print, printJson } from "../terminal/output.ts";
+import { asTyped } from "../actions/rollback.ts";
+import { visibleLine } from "../terminal/visible.ts";
 
 /** `gate rollback <id>`: puts back what was there before. */
 export function createCommand(io: Io) {

@@ -3,8 +3,8 @@ import { showLog } from "../daemon/show_log.ts";
 import { CliError, EXIT, Exit } from "../errors.ts";
 import { examples } from "../help.ts";
 import type { Io } from "../io.ts";
-import { paint, print, printJson, say } from "../output.ts";
-import { countBetween } from "../parsers.ts";
+import { paint, print, printJson, say } from "../terminal/output.ts";
+import { countBetween } from "../options.ts";
 import {
   findService,
   type Installed,
@@ -16,7 +16,7 @@ import {
 } from "../service/service.ts";
 import { showOutput } from "../service/show_journal.ts";
 import { askDaemon, endRunning, waitForDaemon } from "../service/take_over.ts";
-import { withSpinner } from "../spinner.ts";
+import { withSpinner } from "../terminal/spinner.ts";
 
 /** `gate service`: the daemon, started at login by launchd or systemd. */
 export function createCommand(io: Io) {

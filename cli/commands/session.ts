@@ -1,15 +1,15 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import { type Client, unwrap } from "../../server/client.ts";
 import type { Session, SessionDiff, SessionRollbackResult } from "../../server/sessions/schema.ts";
-import { openConnection, scopedClient } from "../connect.ts";
+import { openConnection, scopedClient } from "../daemon/connect.ts";
 import { examples } from "../help.ts";
 import type { Io } from "../io.ts";
-import { ago, count, paint, print, printJson, table } from "../output.ts";
-import { countBetween } from "../parsers.ts";
+import { ago, count, paint, print, printJson, table } from "../terminal/output.ts";
+import { countBetween } from "../options.ts";
 import { chooseProject } from "../project.ts";
-import { asTyped } from "../rollback_refusal.ts";
-import { visibleLine, visibleText } from "../visible.ts";
-import { fit } from "../width.ts";
+import { asTyped } from "../actions/rollback.ts";
+import { visibleLine, visibleText } from "../terminal/visible.ts";
+import { fit } from "../terminal/width.ts";
 
 /** `gate session`: what one connection of an agent did, and its undoing as a whole. */
 export function createCommand(io: Io) {

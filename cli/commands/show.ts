@@ -1,11 +1,11 @@
 import { Command } from "@commander-js/extra-typings";
 import type { ActionDetail } from "../../server/actions/schema.ts";
 import { unwrap } from "../../server/client.ts";
-import { findAction, parseIdPrefix } from "../action_id.ts";
-import { actionCard } from "../action_view.ts";
-import { openConnection, scopedClient } from "../connect.ts";
+import { findAction, parseIdPrefix } from "../actions/find.ts";
+import { actionCard } from "../actions/view.ts";
+import { openConnection, scopedClient } from "../daemon/connect.ts";
 import type { Io } from "../io.ts";
-import { print, printJson, say } from "../output.ts";
+import { print, printJson, say } from "../terminal/output.ts";
 
 /** `gate show <id>`: one action, whole. */
 export function createCommand(io: Io) {

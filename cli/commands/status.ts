@@ -2,13 +2,13 @@ import { sep } from "node:path";
 import { Command } from "@commander-js/extra-typings";
 import { unwrap } from "../../server/client.ts";
 import type { DaemonStatus } from "../../server/global/schema.ts";
-import { openConnection } from "../connect.ts";
+import { openConnection } from "../daemon/connect.ts";
 import { showDaemonStatus } from "../daemon/show_status.ts";
 import type { Io } from "../io.ts";
-import { paint, print, printJson } from "../output.ts";
+import { paint, print, printJson } from "../terminal/output.ts";
 import { findRoot } from "../project.ts";
 import { askHealth, type ProjectHealth } from "../project_health.ts";
-import { visibleLine } from "../visible.ts";
+import { visibleLine } from "../terminal/visible.ts";
 
 /** `gate status`: the daemon, the project of this folder, and what waits. */
 export function createCommand(io: Io) {

@@ -3,7 +3,7 @@ import { Scope } from "../../server/auth/schema.ts";
 import { openTokens } from "../../server/auth/tokens.ts";
 import { openHome } from "../../server/runtime/home.ts";
 import type { Io } from "../io.ts";
-import { print } from "../output.ts";
+import { print } from "../terminal/output.ts";
 import { placeOf } from "../place.ts";
 
 /** `gate token`: prints one credential and nothing else. */

@@ -1,6 +1,6 @@
 import { Command } from "@commander-js/extra-typings";
 import { unwrap } from "../../server/client.ts";
-import { connect } from "../connect.ts";
+import { connect } from "../daemon/connect.ts";
 import { CliError, EXIT, Exit } from "../errors.ts";
 import {
   instructionFiles,
@@ -11,10 +11,10 @@ import {
 } from "../hosts/instructions/files.ts";
 import { redactedDiff } from "../hosts/redacted_diff.ts";
 import type { Io } from "../io.ts";
-import { print, printJson, say } from "../output.ts";
+import { print, printJson, say } from "../terminal/output.ts";
 import { placeOf } from "../place.ts";
 import { findRoot } from "../project.ts";
-import { visibleLine } from "../visible.ts";
+import { visibleLine } from "../terminal/visible.ts";
 
 interface UpdateOptions {
   all?: boolean;

@@ -3,14 +3,14 @@ import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Client, unwrap } from "../../server/client.ts";
 import { type Workspace, WorkspaceId } from "../../server/workspaces/schema.ts";
-import { connect } from "../connect.ts";
+import { connect } from "../daemon/connect.ts";
 import { createLoginLink } from "../daemon/login_link.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { examples } from "../help.ts";
 import type { Io } from "../io.ts";
-import { showLink } from "../open_browser.ts";
-import { print, printJson, say, table } from "../output.ts";
-import { visibleLine } from "../visible.ts";
+import { showLink } from "../terminal/open_browser.ts";
+import { print, printJson, say, table } from "../terminal/output.ts";
+import { visibleLine } from "../terminal/visible.ts";
 
 /** `gate workspace`: named sets of projects. */
 export function createCommand(io: Io) {

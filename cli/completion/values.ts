@@ -1,8 +1,8 @@
-import { summarize } from "../action_view.ts";
+import { summarize } from "../actions/view.ts";
 import { unwrap } from "../../server/client.ts";
-import { type Connection, openConnection, scopedClient } from "../connect.ts";
+import { type Connection, openConnection, scopedClient } from "../daemon/connect.ts";
 import type { Io } from "../io.ts";
-import { visibleLine } from "../visible.ts";
+import { visibleLine } from "../terminal/visible.ts";
 import type { Candidate } from "./candidates.ts";
 
 type Source = (connection: Connection) => Promise<Candidate[]>;

@@ -7,15 +7,15 @@ import { openHome } from "../../server/runtime/home.ts";
 import { findListener } from "../../server/runtime/processes.ts";
 import { PortTakenError } from "../../server/runtime/serve.ts";
 import { type Gate, startGate } from "../../server/start.ts";
-import { connect } from "../connect.ts";
+import { connect } from "./connect.ts";
 import { CliError } from "../errors.ts";
-import { findDaemon } from "../find_daemon.ts";
+import { findDaemon } from "./find.ts";
 import type { Io, Signal } from "../io.ts";
-import { print, say } from "../output.ts";
+import { print, say } from "../terminal/output.ts";
 import { type Place, placeOf } from "../place.ts";
 import { createLog, LogFile, logPath } from "./log_file.ts";
 import { createLoginLink } from "./login_link.ts";
-import { visibleJson } from "../visible.ts";
+import { visibleJson } from "../terminal/visible.ts";
 import { registerWaiting } from "./waiting_roots.ts";
 
 export interface ForegroundOptions {

@@ -1,7 +1,7 @@
 import type { Io } from "../io.ts";
-import { paint, print } from "../output.ts";
+import { paint, print } from "../terminal/output.ts";
 import { placeOf } from "../place.ts";
-import { visibleJson, visibleLine } from "../visible.ts";
+import { visibleJson, visibleLine } from "../terminal/visible.ts";
 import { LogFollower } from "./follow_log.ts";
 import { logPath, rotatedPath } from "./log_file.ts";
 

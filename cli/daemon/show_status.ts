@@ -1,7 +1,7 @@
 import type { DaemonStatus } from "../../server/global/schema.ts";
 import type { Io } from "../io.ts";
-import { ago, paint, print, table } from "../output.ts";
-import { visibleLine } from "../visible.ts";
+import { ago, paint, print, table } from "../terminal/output.ts";
+import { visibleLine } from "../terminal/visible.ts";
 
 /** Prints how the daemon is and which projects it serves. */
 export function showDaemonStatus(io: Io, status: DaemonStatus): void {

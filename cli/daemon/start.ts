@@ -2,14 +2,14 @@ import { readToken } from "../../server/auth/tokens.ts";
 import { createClient, unwrap } from "../../server/client.ts";
 import { VERSION } from "../../server/constants.ts";
 import type { DaemonStatus } from "../../server/global/schema.ts";
-import { ensureDaemon } from "../connect.ts";
+import { ensureDaemon } from "./connect.ts";
 import { CliError } from "../errors.ts";
-import { findDaemon, type Reached } from "../find_daemon.ts";
+import { findDaemon, type Reached } from "./find.ts";
 import type { Io } from "../io.ts";
-import { print, printJson, say } from "../output.ts";
+import { print, printJson, say } from "../terminal/output.ts";
 import { type Place, placeOf } from "../place.ts";
 import { askToGiveWay, isOwnServer } from "../project_server/own_server.ts";
-import { withSpinner } from "../spinner.ts";
+import { withSpinner } from "../terminal/spinner.ts";
 import { isOlder } from "./older.ts";
 import { stopDaemon } from "./stop.ts";
 

@@ -7,7 +7,7 @@ import {
   type ProcessIdentity,
   signalProcess,
 } from "../../server/runtime/processes.ts";
-import { findDaemon } from "../find_daemon.ts";
+import { findDaemon } from "./find.ts";
 import { CliError } from "../errors.ts";
 import { type Place, readDaemonFile } from "../place.ts";
 

@@ -1,6 +1,6 @@
 import type { Action } from "../../server/actions/schema.ts";
 import { unwrap } from "../../server/client.ts";
-import { scopedClient } from "../connect.ts";
+import { scopedClient } from "../daemon/connect.ts";
 import { CliError } from "../errors.ts";
 import type { Stage, ToolAnswer } from "./stage.ts";
 

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { type Connection, openConnection } from "../connect.ts";
+import { type Connection, openConnection } from "../daemon/connect.ts";
 import { stopDaemon } from "../daemon/stop.ts";
 import type { Io } from "../io.ts";
 import { placeOf } from "../place.ts";

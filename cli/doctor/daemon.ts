@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { VERSION } from "../../server/constants.ts";
 import { findListener } from "../../server/runtime/processes.ts";
-import { findDaemon } from "../find_daemon.ts";
+import { findDaemon } from "../daemon/find.ts";
 import { isOlder } from "../daemon/older.ts";
 import type { Findings, Patient } from "./patient.ts";
 

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { z } from "zod";
 import { selfCommand } from "../../server/runtime/self.ts";
-import { readLines } from "../input.ts";
+import { readLines } from "../terminal/input.ts";
 import type { Findings, Patient } from "./patient.ts";
 
 const Checked = z.object({ path: z.string(), fault: z.string().nullable() });

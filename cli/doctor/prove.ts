@@ -8,7 +8,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { unwrap } from "../../server/client.ts";
 import { VERSION } from "../../server/constants.ts";
-import { openConnection } from "../connect.ts";
+import { openConnection } from "../daemon/connect.ts";
 import { isRecord } from "../hosts/edit/text_editor.ts";
 import type { Host } from "../hosts/host.ts";
 import { filesInUse, HOSTS } from "../hosts/hosts.ts";

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import type { Action } from "../../server/actions/schema.ts";
 import { unwrap } from "../../server/client.ts";
-import { openConnection } from "../connect.ts";
+import { openConnection } from "../daemon/connect.ts";
 import type { Platform } from "../hosts/host.ts";
 import type { Io } from "../io.ts";
 import type { InstalledHook } from "./hooks.ts";

@@ -1,6 +1,6 @@
 import type { Action } from "../../server/actions/schema.ts";
 import { unwrap } from "../../server/client.ts";
-import { openConnection, scopedClient } from "../connect.ts";
+import { openConnection, scopedClient } from "../daemon/connect.ts";
 import type { Io } from "../io.ts";
 
 /** Takes a held canary back: nobody shall have to decide on it. */

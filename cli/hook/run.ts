@@ -1,5 +1,5 @@
 import { hooksOf } from "../../server/hooks/hosts.ts";
-import type { Early } from "../early.ts";
+import type { Early } from "../daemon/early.ts";
 import type { Io } from "../io.ts";
 import { answerHook } from "./answer.ts";
 import { DEADLINES } from "./deadlines.ts";

@@ -1,6 +1,6 @@
 import { readToken } from "../../server/auth/tokens.ts";
 import type { WireAnswer } from "../../server/runtime/wire_request.ts";
-import { ensureDaemon } from "../connect.ts";
+import { ensureDaemon } from "../daemon/connect.ts";
 import { explain } from "../errors.ts";
 import { placeOf } from "../place.ts";
 import type { Io } from "../io.ts";

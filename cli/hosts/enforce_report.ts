@@ -1,7 +1,7 @@
 import { CliError } from "../errors.ts";
 import type { Io } from "../io.ts";
-import { paint, print, say } from "../output.ts";
-import { visibleLine } from "../visible.ts";
+import { paint, print, say } from "../terminal/output.ts";
+import { visibleLine } from "../terminal/visible.ts";
 import { enforce, type Enforcing, hookHostOf, isInUse, planEnforcing } from "./enforce.ts";
 import { HOSTS } from "./hosts.ts";
 import type { Host } from "./host.ts";

@@ -1,5 +1,5 @@
 import { createTwoFilesPatch } from "diff";
-import { visibleLine } from "../visible.ts";
+import { visibleLine } from "../terminal/visible.ts";
 import { OWN_VARIABLES } from "./ours.ts";
 
 const HIDDEN = "***";

@@ -1,6 +1,6 @@
 import { createClient, unwrap } from "../../server/client.ts";
 import { readToken } from "../../server/auth/tokens.ts";
-import { findDaemon } from "../find_daemon.ts";
+import { findDaemon } from "../daemon/find.ts";
 import type { Io } from "../io.ts";
 import { placeOf } from "../place.ts";
 

@@ -6,8 +6,8 @@ import type {
   Unjudged,
 } from "../../server/policy/history/schema.ts";
 import type { Io } from "../io.ts";
-import { paint } from "../output.ts";
-import { visibleLine } from "../visible.ts";
+import { paint } from "../terminal/output.ts";
+import { visibleLine } from "../terminal/visible.ts";
 
 const MOST_EXAMPLES = 3;
 const SHOWN_RULES = 12;

@@ -2,14 +2,14 @@ import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import { type Client, unwrap } from "../../server/client.ts";
 import type { PolicySuggestions } from "../../server/policy/history/schema.ts";
 import type { Policies } from "../../server/policy/schema.ts";
-import { openConnection, scopedClient } from "../connect.ts";
-import { isConfirmed } from "../confirm.ts";
+import { openConnection, scopedClient } from "../daemon/connect.ts";
+import { isConfirmed } from "../terminal/confirm.ts";
 import { CliError, EXIT, Exit } from "../errors.ts";
 import { type Io, isInteractive } from "../io.ts";
-import { count, paint, print, printJson, say } from "../output.ts";
+import { count, paint, print, printJson, say } from "../terminal/output.ts";
 import { chooseProject } from "../project.ts";
-import { withSpinner } from "../spinner.ts";
-import { visibleJson, visibleLine } from "../visible.ts";
+import { withSpinner } from "../terminal/spinner.ts";
+import { visibleJson, visibleLine } from "../terminal/visible.ts";
 import { readSince } from "./since.ts";
 
 /** `gate policy suggest`: rules for what people always approved. */

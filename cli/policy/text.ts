@@ -1,8 +1,8 @@
 import type { ScoreCard } from "../../server/policy/bench.ts";
 import type { PolicyTestResult } from "../../server/policy/schema.ts";
 import type { Io } from "../io.ts";
-import { paint, table } from "../output.ts";
-import { visibleLine } from "../visible.ts";
+import { paint, table } from "../terminal/output.ts";
+import { visibleLine } from "../terminal/visible.ts";
 
 const COLOURS = { allow: "green", ask: "yellow", deny: "red" } as const;
 

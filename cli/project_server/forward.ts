@@ -4,7 +4,7 @@ import { checkFetchSite, checkHost, checkOrigin } from "../../server/guard/origi
 import { problemResponse, secure } from "../../server/guard/response.ts";
 import { parseTarget } from "../../server/guard/target.ts";
 import { type Listening, type RawRequest, serve } from "../../server/runtime/serve.ts";
-import type { Reached } from "../find_daemon.ts";
+import type { Reached } from "../daemon/find.ts";
 
 export interface ForwardOptions {
   port: number;

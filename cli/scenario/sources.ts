@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { isAbsolute, relative, resolve } from "node:path";
-import { visibleLine } from "../visible.ts";
+import { visibleLine } from "../terminal/visible.ts";
 import { mustRead } from "./document.ts";
 import { ToolError } from "./errors.ts";
 import { CLI_TARGET, parseTarget } from "./execute/target.ts";

@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { CliError } from "../errors.ts";
-import { readLines } from "../input.ts";
+import { readLines } from "../terminal/input.ts";
 import type { Io } from "../io.ts";
-import { print } from "../output.ts";
-import { visibleLine } from "../visible.ts";
+import { print } from "../terminal/output.ts";
+import { visibleLine } from "../terminal/visible.ts";
 
 /** Prints what a program of the system prints, until it ends or a signal comes. @throws CliError */
 export async function showOutput(io: Io, command: string[]): Promise<void> {

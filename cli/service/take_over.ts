@@ -4,9 +4,9 @@ import type { DaemonStatus } from "../../server/global/schema.ts";
 import { giveWay } from "../daemon/start.ts";
 import { stopDaemon } from "../daemon/stop.ts";
 import { CliError } from "../errors.ts";
-import { findDaemon } from "../find_daemon.ts";
+import { findDaemon } from "../daemon/find.ts";
 import type { Io } from "../io.ts";
-import { say } from "../output.ts";
+import { say } from "../terminal/output.ts";
 import { placeOf } from "../place.ts";
 import { isOwnServer } from "../project_server/own_server.ts";
 

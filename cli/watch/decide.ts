@@ -1,11 +1,11 @@
 import { isCancel, select, text } from "@clack/prompts";
 import type { Action } from "../../server/actions/schema.ts";
 import { ProblemError, unwrap } from "../../server/client.ts";
-import { actionCard } from "../action_view.ts";
-import { type Connection, scopedClient } from "../connect.ts";
+import { actionCard } from "../actions/view.ts";
+import { type Connection, scopedClient } from "../daemon/connect.ts";
 import type { Io } from "../io.ts";
-import { paint, print } from "../output.ts";
-import { visibleLine } from "../visible.ts";
+import { paint, print } from "../terminal/output.ts";
+import { visibleLine } from "../terminal/visible.ts";
 import { type QueueOptions, watchHeld } from "./queue.ts";
 
 /** Shows what is held, one after the other, and asks what shall become of it. */

@@ -1,7 +1,7 @@
-import { summarize } from "../action_view.ts";
+import { summarize } from "../actions/view.ts";
 import type { Io } from "../io.ts";
-import { paint, print } from "../output.ts";
-import { visibleJson, visibleLine } from "../visible.ts";
+import { paint, print } from "../terminal/output.ts";
+import { visibleJson, visibleLine } from "../terminal/visible.ts";
 import { type QueueOptions, watchHeld } from "./queue.ts";
 
 /** Prints each action once, when it comes to be held. */

@@ -1,8 +1,8 @@
 import type { Action } from "../../server/actions/schema.ts";
 import { unwrap } from "../../server/client.ts";
-import { type Connection, openConnection } from "../connect.ts";
+import { type Connection, openConnection } from "../daemon/connect.ts";
 import { CliError } from "../errors.ts";
-import { listenToEvents } from "../event_stream.ts";
+import { listenToEvents } from "../daemon/events.ts";
 import type { Io } from "../io.ts";
 
 export interface QueueOptions {

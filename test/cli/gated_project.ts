@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { openConnection } from "../../cli/connect.ts";
+import { openConnection } from "../../cli/daemon/connect.ts";
 import type { Action } from "../../server/actions/schema.ts";
 import { unwrap } from "../../server/client.ts";
 import { createTerminal, type Ended, type TestTerminal } from "./terminal.ts";

@@ -1,8 +1,8 @@
 import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import type { ScenarioIo } from "../io.ts";
 import type { Exec } from "../schema.ts";
-import { table } from "../../output.ts";
-import { visibleLine } from "../../visible.ts";
+import { table } from "../../terminal/output.ts";
+import { visibleLine } from "../../terminal/visible.ts";
 import { list, repeated } from "../options.ts";
 import { loadScenarios } from "../sources.ts";
 

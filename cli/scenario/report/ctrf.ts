@@ -1,4 +1,4 @@
-import { visibleJson } from "../../visible.ts";
+import { visibleJson } from "../../terminal/visible.ts";
 import type { RunResult } from "../summary.ts";
 import type { ReportContext } from "./reports.ts";
 

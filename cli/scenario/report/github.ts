@@ -1,4 +1,4 @@
-import { visibleText } from "../../visible.ts";
+import { visibleText } from "../../terminal/visible.ts";
 import type { RunResult } from "../summary.ts";
 import { markdownOf } from "./markdown.ts";
 

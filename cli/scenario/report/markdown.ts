@@ -1,4 +1,4 @@
-import { visibleLine } from "../../visible.ts";
+import { visibleLine } from "../../terminal/visible.ts";
 import type { Execution, Scenario } from "../schema.ts";
 import type { RunResult } from "../summary.ts";
 import { curlOf } from "./curl.ts";

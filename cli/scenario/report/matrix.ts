@@ -1,4 +1,4 @@
-import { visibleLine } from "../../visible.ts";
+import { visibleLine } from "../../terminal/visible.ts";
 import type { Coverage } from "../coverage.ts";
 
 /** More rows than this nobody reads; JSON has them all. */

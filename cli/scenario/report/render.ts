@@ -1,4 +1,4 @@
-import { visibleJson } from "../../visible.ts";
+import { visibleJson } from "../../terminal/visible.ts";
 import type { ScenarioIo } from "../io.ts";
 import type { Execution, Scenario } from "../schema.ts";
 import type { RunResult } from "../summary.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { visibleJson } from "../../visible.ts";
+import { visibleJson } from "../../terminal/visible.ts";
 import type { Execution, Scenario } from "../schema.ts";
 import type { RunResult } from "../summary.ts";
 

@@ -1,4 +1,4 @@
-import { visibleJson, visibleLine } from "../../visible.ts";
+import { visibleJson, visibleLine } from "../../terminal/visible.ts";
 import type { Execution, Scenario } from "../schema.ts";
 import type { RunResult } from "../summary.ts";
 

@@ -1,5 +1,5 @@
-import { paint, print } from "../../output.ts";
-import { visibleLine } from "../../visible.ts";
+import { paint, print } from "../../terminal/output.ts";
+import { visibleLine } from "../../terminal/visible.ts";
 import type { ScenarioIo } from "../io.ts";
 import type { Scenario } from "../schema.ts";
 import type { RunResult, Summary } from "../summary.ts";

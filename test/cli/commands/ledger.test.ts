@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { openConnection } from "../../../cli/connect.ts";
-import { describeRollbacks } from "../../../cli/rollback_words.ts";
+import { openConnection } from "../../../cli/daemon/connect.ts";
+import { describeRollbacks } from "../../../cli/actions/rollback_words.ts";
 import { unwrap } from "../../../server/client.ts";
 import { until } from "../../e2e/world.ts";
 import { type GatedProject, openGatedProject } from "../gated_project.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { displayWidth } from "../../../cli/width.ts";
+import { displayWidth } from "../../../cli/terminal/width.ts";
 import { type GatedProject, openGatedProject } from "../gated_project.ts";
 
 vi.setConfig({ testTimeout: 60_000 });

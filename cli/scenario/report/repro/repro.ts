@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { visibleLine } from "../../../visible.ts";
+import { visibleLine } from "../../../terminal/visible.ts";
 import { ToolError } from "../../errors.ts";
 import { mergeHeaders, withoutCredentials } from "../../execute/headers.ts";
 import { serialize } from "../../execute/race/serialize.ts";

@@ -1,7 +1,7 @@
-import type { ActionDetail } from "../server/actions/schema.ts";
-import { type Editing, editText } from "./editor.ts";
-import { CliError } from "./errors.ts";
-import type { Io } from "./io.ts";
+import type { ActionDetail } from "../../server/actions/schema.ts";
+import { type Editing, editText } from "../terminal/editor.ts";
+import { CliError } from "../errors.ts";
+import type { Io } from "../io.ts";
 
 /** What is to be done in place of what the agent had asked for. */
 export type Edit = { content: string } | { command: string };

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Readable } from "node:stream";
-import { CliError, reasonOf } from "./errors.ts";
-import type { Io } from "./io.ts";
+import { CliError, reasonOf } from "../errors.ts";
+import type { Io } from "../io.ts";
 
 const LONGEST_LINE = 16 * 1024 * 1024;
 

@@ -1,8 +1,8 @@
-import type { Action, ActionDetail, Conflict } from "../server/actions/schema.ts";
-import type { Part } from "./action_diff.ts";
-import { patchLines } from "./action_diff.ts";
-import type { Io } from "./io.ts";
-import { visibleLine, visibleText } from "./visible.ts";
+import type { Action, ActionDetail, Conflict } from "../../server/actions/schema.ts";
+import type { Part } from "./diff.ts";
+import { patchLines } from "./diff.ts";
+import type { Io } from "../io.ts";
+import { visibleLine, visibleText } from "../terminal/visible.ts";
 
 const KINDS: Record<Conflict["kind"], string> = {
   both_hold: "holds a change of this file too",

@@ -1,11 +1,11 @@
 import type { Action } from "../../server/actions/schema.ts";
 import { type Client, unwrap } from "../../server/client.ts";
 import type { GrantOffer, GrantPreview, Remember } from "../../server/grants/schema.ts";
-import { isConfirmed } from "../confirm.ts";
+import { isConfirmed } from "../terminal/confirm.ts";
 import { CliError, EXIT, Exit } from "../errors.ts";
 import { type Io, isInteractive } from "../io.ts";
-import { ago, count, paint, say } from "../output.ts";
-import { visibleLine } from "../visible.ts";
+import { ago, count, paint, say } from "../terminal/output.ts";
+import { visibleLine } from "../terminal/visible.ts";
 
 /** What the options of `gate approve` say of remembering. */
 export interface RememberOptions {

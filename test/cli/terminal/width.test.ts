@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { table } from "../../cli/output.ts";
-import { displayWidth, fit } from "../../cli/width.ts";
+import { table } from "../../../cli/terminal/output.ts";
+import { displayWidth, fit } from "../../../cli/terminal/width.ts";
 
 test.each([
   ["", 0],

@@ -1,8 +1,8 @@
-import { ProblemError } from "../server/client.ts";
-import { paintLine } from "./action_diff.ts";
-import { CliError } from "./errors.ts";
-import type { Io } from "./io.ts";
-import { say } from "./output.ts";
+import { ProblemError } from "../../server/client.ts";
+import { paintLine } from "./diff.ts";
+import { CliError } from "../errors.ts";
+import type { Io } from "../io.ts";
+import { say } from "../terminal/output.ts";
 
 /** More lines of what has changed since are left to the dashboard. */
 const MOST_LINES = 120;

@@ -1,12 +1,12 @@
-import type { Scope } from "../server/auth/schema.ts";
-import { readToken } from "../server/auth/tokens.ts";
-import { type Client, createClient } from "../server/client.ts";
-import { launchDaemon } from "./daemon/launch.ts";
-import { findOlder } from "./daemon/older.ts";
-import { CliError } from "./errors.ts";
-import { findDaemon, type Reached } from "./find_daemon.ts";
-import type { Io } from "./io.ts";
-import { placeOf } from "./place.ts";
+import type { Scope } from "../../server/auth/schema.ts";
+import { readToken } from "../../server/auth/tokens.ts";
+import { type Client, createClient } from "../../server/client.ts";
+import { launchDaemon } from "./launch.ts";
+import { findOlder } from "./older.ts";
+import { CliError } from "../errors.ts";
+import { findDaemon, type Reached } from "./find.ts";
+import type { Io } from "../io.ts";
+import { placeOf } from "../place.ts";
 
 /** What a client needs of the outside to find its daemon. */
 export type Surroundings = Pick<Io, "env" | "cwd" | "pid">;
@@ -50,7 +50,7 @@ export async function ensureDaemon(around: Surroundings, args: string[] = []): P
   };
   const clear = async () => {
     const older = findOlder(place);
-    if (older) await (await import("./daemon/stop.ts")).stopDaemon(place, older.pid);
+    if (older) await (await import("./stop.ts")).stopDaemon(place, older.pid);
   };
   return await find() ?? await launchDaemon({ place, around, find, clear, args });
 }

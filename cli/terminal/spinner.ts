@@ -1,4 +1,4 @@
-import type { Io } from "./io.ts";
+import type { Io } from "../io.ts";
 
 const PATIENCE_MS = 1_000;
 

@@ -1,7 +1,7 @@
-import { isSameProcess } from "../server/runtime/processes.ts";
-import { createSocketFetch, type Fetch } from "../server/runtime/socket_fetch.ts";
-import { socketPath } from "./home.ts";
-import { type Place, readDaemonFile } from "./place.ts";
+import { isSameProcess } from "../../server/runtime/processes.ts";
+import { createSocketFetch, type Fetch } from "../../server/runtime/socket_fetch.ts";
+import { socketPath } from "../home.ts";
+import { type Place, readDaemonFile } from "../place.ts";
 
 /** A daemon that answers, and how to speak with it. */
 export interface Reached {

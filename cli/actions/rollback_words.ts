@@ -1,8 +1,8 @@
-import type { Action } from "../server/actions/schema.ts";
-import { unwrap } from "../server/client.ts";
-import { summarize } from "./action_view.ts";
-import { type Connection, scopedClient } from "./connect.ts";
-import { count } from "./output.ts";
+import type { Action } from "../../server/actions/schema.ts";
+import { unwrap } from "../../server/client.ts";
+import { summarize } from "./view.ts";
+import { type Connection, scopedClient } from "../daemon/connect.ts";
+import { count } from "../terminal/output.ts";
 
 /** More of them are only called by the action that they undo. */
 const MOST = 25;

@@ -1,4 +1,4 @@
-import type { Io } from "./io.ts";
+import type { Io } from "../io.ts";
 
 /** Whether the person at the terminal says yes; no is what a mere return means. */
 export async function isConfirmed(io: Io, message: string): Promise<boolean> {

@@ -1,4 +1,4 @@
-import { StreamEvent, type Topic } from "../server/events/schema.ts";
+import { StreamEvent, type Topic } from "../../server/events/schema.ts";
 import type { Connection } from "./connect.ts";
 
 /** The daemon's events of those topics, until it ends the stream or `signal` does. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { visibleJson, visibleLine, visibleText } from "../../cli/visible.ts";
+import { visibleJson, visibleLine, visibleText } from "../../../cli/terminal/visible.ts";
 
 test.each([
   ["\x1b[2J", "[U+001B][2J"],

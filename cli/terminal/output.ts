@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import type { Io } from "./io.ts";
+import type { Io } from "../io.ts";
 import { visibleJson } from "./visible.ts";
 import { displayWidth } from "./width.ts";
 

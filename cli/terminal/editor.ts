@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CliError, explain } from "./errors.ts";
-import type { Io } from "./io.ts";
+import { CliError, explain } from "../errors.ts";
+import type { Io } from "../io.ts";
 
 /** How a text is edited, and what becomes of it. */
 export interface Editing<T> {

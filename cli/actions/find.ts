@@ -1,6 +1,6 @@
-import type { Action } from "../server/actions/schema.ts";
-import { type Client, unwrap } from "../server/client.ts";
-import { CliError, EXIT } from "./errors.ts";
+import type { Action } from "../../server/actions/schema.ts";
+import { type Client, unwrap } from "../../server/client.ts";
+import { CliError, EXIT } from "../errors.ts";
 
 const FULL_ID = 36;
 const PAGES = 40;

@@ -1,8 +1,8 @@
 import { createTwoFilesPatch } from "diff";
-import type { ActionDetail } from "../server/actions/schema.ts";
-import type { Io } from "./io.ts";
-import { paint } from "./output.ts";
-import { visibleLine, visibleText } from "./visible.ts";
+import type { ActionDetail } from "../../server/actions/schema.ts";
+import type { Io } from "../io.ts";
+import { paint } from "../terminal/output.ts";
+import { visibleLine, visibleText } from "../terminal/visible.ts";
 
 /** A part of a card: its title and its lines, safe to print. */
 export interface Part {

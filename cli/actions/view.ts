@@ -1,10 +1,10 @@
-import type { Action, ActionDetail } from "../server/actions/schema.ts";
-import { contentParts, diffParts, type Part } from "./action_diff.ts";
-import { conflictMark, conflictParts } from "./action_conflicts.ts";
-import type { Io } from "./io.ts";
-import { ago, columnWidths, paint, table } from "./output.ts";
-import { visibleLine, visibleText } from "./visible.ts";
-import { displayWidth, fit } from "./width.ts";
+import type { Action, ActionDetail } from "../../server/actions/schema.ts";
+import { contentParts, diffParts, type Part } from "./diff.ts";
+import { conflictMark, conflictParts } from "./conflicts.ts";
+import type { Io } from "../io.ts";
+import { ago, columnWidths, paint, table } from "../terminal/output.ts";
+import { visibleLine, visibleText } from "../terminal/visible.ts";
+import { displayWidth, fit } from "../terminal/width.ts";
 
 /** What an action does, on one line that is safe to print. */
 export function summarize(

@@ -1,6 +1,6 @@
-import { ask } from "../server/runtime/wire.ts";
+import { ask } from "../../server/runtime/wire.ts";
 import type { Early } from "./early.ts";
-import type { Io } from "./io.ts";
+import type { Io } from "../io.ts";
 
 interface PromptIo extends Pick<Io, "env" | "cwd"> {
   /** What is under way already. */
@@ -22,7 +22,7 @@ export async function countPending(io: PromptIo): Promise<number | null> {
     const { early } = io;
     const { socket, found } = early
       ? { socket: early.socket, found: await early.token }
-      : (await import("./way.ts")).findWay(io, "viewer");
+      : (await import("../way.ts")).findWay(io, "viewer");
     if (!("token" in found)) return null;
     const { status, body } = socket === null
       ? await askPort(io, found.token)
@@ -40,8 +40,8 @@ export async function countPending(io: PromptIo): Promise<number | null> {
 
 async function askPort(io: Pick<Io, "env" | "cwd">, token: string) {
   const [{ findDaemon }, { placeOf }] = await Promise.all([
-    import("./find_daemon.ts"),
-    import("./place.ts"),
+    import("./find.ts"),
+    import("../place.ts"),
   ]);
   const reached = await findDaemon(placeOf(io));
   if (!reached) throw new Error("no daemon");

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { platform } from "node:os";
-import type { Io } from "./io.ts";
+import type { Io } from "../io.ts";
 import { print, say } from "./output.ts";
 
 /** Prints a link to the dashboard and, for a person at a terminal who wants that, opens it. */
