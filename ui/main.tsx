@@ -2,23 +2,23 @@ import { signal } from "@preact/signals";
 import { render } from "preact";
 import { LocationProvider, Route, Router } from "preact-iso/router";
 import { useEffect } from "preact/hooks";
-import { key, openKey } from "./auth.ts";
-import { Banners } from "./components/banners.tsx";
-import { Help } from "./components/help.tsx";
-import { Palette } from "./components/palette.tsx";
-import { Sidebar } from "./components/sidebar.tsx";
-import { Toasts } from "./components/toast.tsx";
-import { bind, openKeys, useKeys } from "./keys.ts";
-import { ActionPage } from "./pages/action.tsx";
-import { ActionsPage } from "./pages/actions.tsx";
-import { ApprovalsPage } from "./pages/approvals.tsx";
-import { LoginPage } from "./pages/login.tsx";
-import { NotFoundPage } from "./pages/not_found.tsx";
-import { SessionPage } from "./pages/session.tsx";
-import { SessionsPage } from "./pages/sessions.tsx";
-import { useAddress } from "./router.ts";
-import { openState, pending } from "./state.ts";
-import { openTheme, turnTheme } from "./theme.ts";
+import { ActionPage } from "./actions/action_page.tsx";
+import { ActionsPage } from "./actions/actions_page.tsx";
+import { ApprovalsPage } from "./approvals/approvals_page.tsx";
+import { Empty } from "./parts/placeholder.tsx";
+import { Toasts } from "./parts/toast.tsx";
+import { SessionPage } from "./sessions/session_page.tsx";
+import { SessionsPage } from "./sessions/sessions_page.tsx";
+import { Banners } from "./shell/banners.tsx";
+import { Help } from "./shell/help.tsx";
+import { LoginPage } from "./shell/login_page.tsx";
+import { Palette } from "./shell/palette.tsx";
+import { Sidebar } from "./shell/sidebar.tsx";
+import { useAddress } from "./state/address.ts";
+import { key, openKey } from "./state/auth.ts";
+import { bind, openKeys, useKeys } from "./state/keys.ts";
+import { openState, pending } from "./state/live.ts";
+import { openTheme, turnTheme } from "./state/theme.ts";
 
 const dialog = signal<"help" | "palette" | null>(null);
 
@@ -98,3 +98,18 @@ openKey();
 openTheme();
 openKeys();
 render(<App />, document.getElementById("app")!);
+
+/** An address that no page has. */
+export function NotFoundPage() {
+  const address = useAddress();
+  return (
+    <main class="page-scroll">
+      <h1 class="visually-hidden">Not found</h1>
+      <Empty icon="help" title="There is no such page">
+        <p>
+          <a href={address.href("/approvals")}>Go to the approvals</a>
+        </p>
+      </Empty>
+    </main>
+  );
+}

@@ -1,5 +1,5 @@
-import { Text } from "../components/text.tsx";
-import type { Decider } from "./tally.ts";
+import type { AuditEvent } from "../../server/audit/schema.ts";
+import { Text } from "../parts/text.tsx";
 
 const MOST = 50;
 
@@ -39,4 +39,49 @@ export function Deciders({ deciders }: { deciders: Decider[] }) {
 function nameOf({ kind, id }: Decider): string {
   if (kind === "policy") return "policy";
   return kind === id ? kind : `${id} (${kind})`;
+}
+
+/** What became of actions, by who decided it. */
+export interface Decider {
+  kind: string;
+  id: string;
+  approved: number;
+  refused: number;
+  edited: number;
+  undone: number;
+}
+
+type Count = "approved" | "refused" | "edited" | "undone";
+
+const COUNTS: Record<string, Count> = {
+  "action.approved": "approved",
+  "action.rejected": "refused",
+  "action.expired": "refused",
+  "action.edited": "edited",
+  "action.rolled_back": "undone",
+};
+
+/** Counts who decided what, as the events go by. */
+export class Tally {
+  readonly #deciders = new Map<string, Decider>();
+
+  add(event: AuditEvent): void {
+    const count = COUNTS[event.type];
+    if (count) this.#count(event.actor, count);
+  }
+
+  /** The busiest first. */
+  deciders(): Decider[] {
+    const sum = ({ approved, refused, edited, undone }: Decider) =>
+      approved + refused + edited + undone;
+    return [...this.#deciders.values()].sort((a, b) => sum(b) - sum(a));
+  }
+
+  #count({ kind, id }: { kind: string; id: string }, count: Count): void {
+    const key = JSON.stringify([kind, id]);
+    const decider = this.#deciders.get(key) ??
+      { kind, id, approved: 0, refused: 0, edited: 0, undone: 0 };
+    decider[count] += 1;
+    this.#deciders.set(key, decider);
+  }
 }

@@ -1,7 +1,7 @@
 import type { AuditEvent } from "../../server/audit/schema.ts";
-import { Text } from "../components/text.tsx";
+import { Text } from "../parts/text.tsx";
 import type { Content } from "./read.ts";
-import { search, shown, verdict } from "./state.ts";
+import { search, shown, verdict } from "./check.ts";
 
 const STEP = 200;
 

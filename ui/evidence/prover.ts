@@ -1,6 +1,6 @@
 import type { Checkpoint } from "../../server/audit/schema.ts";
 import { canonical } from "../../server/evidence/chain.ts";
-import type { Prover } from "../../server/evidence/verify.ts";
+import type { Known, Prover } from "../../server/evidence/verify.ts";
 
 /** The browser is too old for the signatures: nothing is said of them then. */
 export class UnsupportedError extends Error {}
@@ -42,4 +42,24 @@ function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
   // Base64 has several spellings of the same bytes: only the one that gate writes counts.
   if (btoa(text) !== base64) throw new TypeError("not the usual base64");
   return Uint8Array.from(text, (char) => char.charCodeAt(0));
+}
+
+/** What a reader typed in: a key, `<number>:<hash>`, or a signed checkpoint; null for none of it. */
+export async function readKnown(typed: string): Promise<Known | null> {
+  const text = typed.trim().replace(/^--(key|checkpoint)\s+/, "");
+  const [, seq, hash] = /^(\d{1,15}):([0-9a-f]{64})$/.exec(text) ?? [];
+  if (seq !== undefined && hash !== undefined) return { checkpoint: { seq: Number(seq), hash } };
+  if (/^[A-Za-z0-9+/]{59}=$/.test(text)) return { public_key: text };
+  const checkpoint = checkpointOf(text);
+  if (!checkpoint || !await BROWSER.isSigned(checkpoint)) return null;
+  return { checkpoint, public_key: checkpoint.public_key };
+}
+
+function checkpointOf(text: string): Checkpoint | null {
+  try {
+    const { project_id, seq, hash, at, public_key, signature } = JSON.parse(text);
+    return { project_id, seq, hash, at, public_key, signature };
+  } catch {
+    return null;
+  }
 }

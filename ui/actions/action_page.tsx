@@ -1,0 +1,125 @@
+import { useMemo } from "preact/hooks";
+import type { ActionDetail } from "../../server/actions/schema.ts";
+import { Card } from "../card/card.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { Empty, Skeleton } from "../parts/placeholder.tsx";
+import { Text } from "../parts/text.tsx";
+import { durationOf } from "../parts/words.ts";
+import { UndoPane } from "../rollback/preview.tsx";
+import { Undo } from "../rollback/rollback.ts";
+import { useAddress } from "../state/address.ts";
+import { useKeys } from "../state/keys.ts";
+import { detailOf } from "../state/live.ts";
+import { RecordBar } from "./record_bar.tsx";
+import { Timeline } from "./timeline.tsx";
+
+/** One action for good: its card, its life, its output, and what can still be done with it. */
+export function ActionPage() {
+  const address = useAddress();
+  const id = address.path.split("/")[2] ?? "";
+  const loaded = detailOf(id, address.query["project"]);
+  const value = loaded.value;
+  const list = address.href("/actions");
+  useKeys([
+    { keys: "b", label: "Back to the list", group: "Move", run: () => history.back() },
+  ]);
+  return (
+    <main class="record">
+      <h1 class="visually-hidden">One action</h1>
+      <a class="back" href={list}>
+        <Icon name="back" />
+        Actions
+      </a>
+      {value === null
+        ? <Skeleton lines={12} />
+        : "problem" in value
+        ? (
+          <Empty icon="alert" title="This action cannot be shown">
+            <p>{value.problem}</p>
+          </Empty>
+        )
+        : <RecordView key={id} detail={value.detail} />}
+    </main>
+  );
+}
+
+function RecordView({ detail }: { detail: ActionDetail }) {
+  const address = useAddress();
+  const undo = useMemo(() => new Undo(), []);
+  const split = address.query["view"] === "split";
+  return (
+    <>
+      <div class="record-scroll">
+        <div class="record-main">
+          {undo.open.value && <UndoPane undo={undo} detail={detail} />}
+          <Card
+            detail={detail}
+            mode={split ? "split" : "unified"}
+            onMode={(mode) => address.set({ view: mode === "split" ? "split" : null })}
+          >
+            <Edited detail={detail} />
+            {detail.error && (
+              <p class="notice tone-danger">
+                <Icon name="alert" />
+                <span>
+                  <Text value={detail.error} />
+                </span>
+              </p>
+            )}
+            <Output detail={detail} />
+          </Card>
+        </div>
+        <Timeline detail={detail} />
+      </div>
+      <RecordBar detail={detail} undo={undo} />
+    </>
+  );
+}
+
+function Edited({ detail }: { detail: ActionDetail }) {
+  if (!detail.edited) return null;
+  const asked = detail.proposed?.command;
+  return (
+    <div class="notice tone-info">
+      <Icon name="pencil" />
+      <div>
+        A reviewer changed this before approving it; below is what was done.
+        {asked && (
+          <>
+            {" "}The agent had asked for:
+            <pre class="command command-asked">
+              <Text value={asked} code />
+            </pre>
+          </>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** What a command printed, with its exit code. */
+export function Output({ detail }: { detail: ActionDetail }) {
+  const { output, exit_code } = detail;
+  if (!output) return null;
+  return (
+    <section class="output" aria-label="Output">
+      <header class="output-head">
+        <h2>Output</h2>
+        <span class={exit_code === 0 ? "quiet" : "tone-danger"}>
+          {exit_code === null ? "no exit code" : `exit code ${exit_code}`}
+        </span>
+        <span class="quiet">{durationOf(output.duration_ms)}</span>
+        {output.truncated && (
+          <span class="tone-warn">cut in the middle: head and tail are kept</span>
+        )}
+      </header>
+      {output.text === ""
+        ? <p class="quiet output-none">It printed nothing.</p>
+        : (
+          <pre class="command" tabIndex={0}>
+            <Text value={output.text} code />
+          </pre>
+        )}
+    </section>
+  );
+}

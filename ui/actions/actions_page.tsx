@@ -1,0 +1,195 @@
+import type { RefObject } from "preact";
+import { useRef } from "preact/hooks";
+import type { Action } from "../../server/actions/schema.ts";
+import { ExecutionBadge, RiskBadge, StatusBadge, ToolIcon } from "../parts/badges.tsx";
+import { Button } from "../parts/button.tsx";
+import { Empty, Skeleton } from "../parts/placeholder.tsx";
+import { SentenceLine } from "../parts/sentence.tsx";
+import { Text } from "../parts/text.tsx";
+import { Ago } from "../parts/time.tsx";
+import { count, deciderOf } from "../parts/words.ts";
+import { useAddress } from "../state/address.ts";
+import { bind, useKeys } from "../state/keys.ts";
+import { useProject } from "../state/project.ts";
+import { type Feed, useFeed } from "./feed.ts";
+import { Filters } from "./filters.tsx";
+
+const FILTERS = ["q", "status", "tool", "agent", "path", "session_id"] as const;
+
+/** Everything that agents asked for, newest first. */
+export function ActionsPage() {
+  const { query } = useAddress();
+  const project = useProject();
+  const cursor = query["cursor"];
+  const asked = Object.fromEntries(FILTERS.flatMap((name) => {
+    const value = query[name];
+    return value ? [[name, value]] : [];
+  }));
+  const feed = useFeed(project, { ...asked, ...(cursor ? { cursor } : {}), limit: "50" });
+  const body = useRef<HTMLDivElement>(null);
+  const filter = useRef<HTMLInputElement>(null);
+  useKeys([
+    ...bind("Move", ["j", "Next", () => step(body, 1)], ["k", "Previous", () => step(body, -1)]),
+    ...bind("Show", ["/", "Filter", () => filter.current?.focus()]),
+    ...bind("Show", [".", "Show what is new", feed.take]),
+  ]);
+  return (
+    <main class="page-scroll">
+      <div class="page-head">
+        <h1>Actions</h1>
+        {!cursor && <Arrivals feed={feed} />}
+      </div>
+      <Filters inputRef={filter} />
+      <div ref={body}>
+        <Rows feed={feed} filtered={Object.keys(asked).length > 0} several={project === null} />
+      </div>
+      <Paging asked={asked} cursor={cursor} next={feed.next.value} />
+    </main>
+  );
+}
+
+function step(body: RefObject<HTMLDivElement | null>, by: number): void {
+  const links = [...body.current?.querySelectorAll<HTMLElement>("a.row-link") ?? []];
+  const at = links.indexOf(document.activeElement as HTMLElement);
+  links[at < 0 ? 0 : Math.max(0, Math.min(links.length - 1, at + by))]?.focus();
+}
+
+function Arrivals({ feed }: { feed: Feed }) {
+  const waiting = feed.waiting.value;
+  return (
+    <p class="arrivals" role="status">
+      {waiting > 0 && (
+        <Button keys="." kind="quiet" onClick={feed.take}>
+          Show {count(waiting, "new action")}
+        </Button>
+      )}
+    </p>
+  );
+}
+
+function Rows(props: { feed: Feed; filtered: boolean; several: boolean }) {
+  const items = props.feed.items.value;
+  const problem = props.feed.problem.value;
+  if (items === null && problem === null) return <Skeleton lines={12} />;
+  if (items === null) {
+    return (
+      <Empty icon="alert" title="The actions could not be loaded">
+        <p>{problem}</p>
+      </Empty>
+    );
+  }
+  if (items.length === 0) return <NoActions filtered={props.filtered} />;
+  return <ActionsTable items={items} several={props.several} />;
+}
+
+interface PagingProps {
+  asked: Record<string, string>;
+  cursor: string | undefined;
+  next: string | null;
+}
+
+function Paging({ asked, cursor, next }: PagingProps) {
+  const address = useAddress();
+  if (!cursor && !next) return null;
+  return (
+    <nav class="paging" aria-label="Pages">
+      {cursor && <a class="button button-plain" href={address.href("/actions", asked)}>Newest</a>}
+      {next && (
+        <a class="button button-plain" href={address.href("/actions", { ...asked, cursor: next })}>
+          Older
+        </a>
+      )}
+    </nav>
+  );
+}
+
+function NoActions({ filtered }: { filtered: boolean }) {
+  const address = useAddress();
+  if (filtered) {
+    return (
+      <Empty icon="search" title="No action matches these filters">
+        <p>
+          <a href={address.href("/actions")}>Show all actions</a>
+        </p>
+      </Empty>
+    );
+  }
+  return (
+    <Empty icon="list" title="No agent has asked for anything yet">
+      <p>
+        Each write and each command that an agent asks for is kept here: what it was, who decided,
+        what came of it.
+      </p>
+      <p class="quiet">
+        <code>gate global-setup</code> connects your agents; <code>gate demo</code>{" "}
+        plays one in a terminal.
+      </p>
+    </Empty>
+  );
+}
+
+interface TableProps {
+  items: Action[];
+  several: boolean;
+}
+
+/** Actions as dense rows; each opens its record. */
+export function ActionsTable({ items, several }: TableProps) {
+  return (
+    <table class="table">
+      <thead>
+        <tr>
+          <th scope="col">What</th>
+          <th scope="col">Decision</th>
+          <th scope="col" class="cell-outcome">Outcome</th>
+          <th scope="col" class="cell-risk">Risk</th>
+          <th scope="col" class="cell-agent">Agent</th>
+          {several && <th scope="col" class="cell-project">Project</th>}
+          <th scope="col" class="cell-by">Decided by</th>
+          <th scope="col" class="cell-time">Asked</th>
+        </tr>
+      </thead>
+      <tbody>
+        {items.map((action) => <Row key={action.id} action={action} several={several} />)}
+      </tbody>
+    </table>
+  );
+}
+
+function Row({ action, several }: { action: Action; several: boolean }) {
+  const address = useAddress();
+  const href = address.href(`/actions/${action.id}`, { project: action.project_id });
+  return (
+    <tr>
+      <td class="cell-what">
+        <a class="row-link" href={href}>
+          <ToolIcon action={action} />
+          <SentenceLine action={action} />
+        </a>
+      </td>
+      <td>
+        <StatusBadge status={action.status} />
+      </td>
+      <td class="cell-outcome">
+        {action.execution !== "none" && <ExecutionBadge execution={action.execution} />}
+      </td>
+      <td class="cell-risk">
+        <RiskBadge risk={action.risk} />
+      </td>
+      <td class="cell-agent">
+        <Text value={action.agent} />
+      </td>
+      {several && (
+        <td class="cell-project">
+          <Text value={action.project_id} />
+        </td>
+      )}
+      <td class="cell-by">
+        {action.decided_at && <Text value={deciderOf(action.decided_by)} />}
+      </td>
+      <td class="cell-time">
+        <Ago at={action.created_at} />
+      </td>
+    </tr>
+  );
+}

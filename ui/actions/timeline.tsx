@@ -1,0 +1,108 @@
+import { Fragment } from "preact";
+import type { ActionDetail } from "../../server/actions/schema.ts";
+import { exactOf } from "../parts/words.ts";
+import { Icon, type IconName } from "../parts/icon.tsx";
+import { Text } from "../parts/text.tsx";
+import { Ago } from "../parts/time.tsx";
+
+type Step = ActionDetail["timeline"][number];
+
+interface Look {
+  icon: IconName;
+  word: string;
+  tone: string;
+}
+
+const STEPS: Record<string, Look> = {
+  "action.submitted": { icon: "dot", word: "Submitted", tone: "quiet" },
+  "action.approved": { icon: "check", word: "Approved", tone: "ok" },
+  "action.rejected": { icon: "x", word: "Rejected", tone: "danger" },
+  "action.edited": { icon: "pencil", word: "Edited by the reviewer", tone: "info" },
+  "action.expired": { icon: "clock", word: "Expired", tone: "quiet" },
+  "action.cancelled": { icon: "x", word: "Withdrawn by the agent", tone: "quiet" },
+  "action.started": { icon: "clock", word: "Started", tone: "info" },
+  "action.finished": { icon: "check", word: "Done", tone: "ok" },
+  "action.rolled_back": { icon: "undo", word: "Rolled back", tone: "warn" },
+  "action.replayed": { icon: "replay", word: "Replayed as a new action", tone: "info" },
+  "grant.added": { icon: "clock", word: "Remembered", tone: "info" },
+  "grant.used": { icon: "check", word: "Answered by a remembered decision", tone: "info" },
+  "grant.revoked": { icon: "ban", word: "No longer remembered", tone: "quiet" },
+  "vote.cast": { icon: "check", word: "Vote", tone: "info" },
+};
+
+/** The life of an action, step by step, as the audit chain has it. */
+export function Timeline({ detail }: { detail: ActionDetail }) {
+  return (
+    <section class="life" aria-label="What happened">
+      <h2>What happened</h2>
+      <ol class="timeline">
+        {detail.timeline.map((step) => (
+          <Fragment key={step.seq}>
+            <StepView step={step} detail={detail} />
+            {step.data["status"] === "pending" && <Held reason={detail.decision.reason} />}
+          </Fragment>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function Held({ reason }: { reason: string }) {
+  return (
+    <li class="tone-info">
+      <Icon name="clock" />
+      <div>
+        <p class="timeline-word">Held for a person</p>
+        {reason !== "" && (
+          <p class="timeline-reason">
+            <Text value={reason} />
+          </p>
+        )}
+      </div>
+    </li>
+  );
+}
+
+function StepView({ step, detail }: { step: Step; detail: ActionDetail }) {
+  const { icon, word, tone } = lookOf(step, detail);
+  // Why it was held stands at the next step.
+  const reason = step.type === "action.submitted" ? null : step.data["reason"];
+  return (
+    <li class={`tone-${tone}`}>
+      <Icon name={icon} />
+      <div>
+        <p class="timeline-word">{word}</p>
+        <p class="timeline-meta">
+          <Text value={actorOf(step)} />
+          <Ago at={step.at} />
+          <span title={`${exactOf(step.at)}, event ${step.seq} of the audit chain`}>
+            audit #{step.seq}
+          </span>
+        </p>
+        {typeof reason === "string" && reason !== "" && (
+          <p class="timeline-reason">
+            <Text value={reason} />
+          </p>
+        )}
+      </div>
+    </li>
+  );
+}
+
+function lookOf({ type, actor }: Step, { execution }: ActionDetail): Look {
+  if (type === "action.finished" && execution === "failed") {
+    return { icon: "alert", word: "Failed", tone: "danger" };
+  }
+  if (type === "action.rejected" && actor.kind === "policy") {
+    return { icon: "ban", word: "Blocked", tone: "danger" };
+  }
+  return STEPS[type] ?? { icon: "dot", word: type, tone: "quiet" };
+}
+
+function actorOf({ actor, type, data }: Step): string {
+  // The gate notes it once the files are back; who wanted it stands beside.
+  if (type === "action.rolled_back" && typeof data["by"] === "string") return data["by"];
+  if (actor.kind === "policy") return "the policy";
+  if (actor.kind === "system") return "the gate";
+  return actor.id;
+}

@@ -1,0 +1,94 @@
+import { useEffect, useRef } from "preact/hooks";
+import type { Action } from "../../server/actions/schema.ts";
+import { statusWord } from "../parts/badges.tsx";
+import { GrantsDialog } from "./grants_dialog.tsx";
+import { NothingWaits } from "./queue.tsx";
+import { Queue } from "./queue.tsx";
+import { QueueHead } from "./queue.tsx";
+import { ReviewPane } from "./review_pane.tsx";
+import { announce } from "../parts/toast.tsx";
+import { bind, useKeys } from "../state/keys.ts";
+import { approveMarked, marks } from "./marks.ts";
+import { after, neighbour, type QueueItem, useQueue } from "./queue_items.ts";
+import { useAddress } from "../state/address.ts";
+import { decidedHere, detailOf, settle } from "../state/live.ts";
+import { useWide } from "./queue_items.ts";
+import { plain, sentenceOf } from "../parts/words.ts";
+
+/** What waits for a person: the queue, and the card of the one that is looked at. */
+export function ApprovalsPage() {
+  const { id: asked, remembered: listed } = useAddress().query;
+  const items = useQueue(asked ?? null);
+  const selected = asked ?? (useWide() ? items?.[0]?.id ?? null : null);
+  const filter = useRef<HTMLInputElement>(null);
+  const { step, decided, together } = useWays(items ?? [], selected);
+  const address = useAddress();
+  const remembered = (is: boolean) => address.set({ remembered: is ? "live" : null });
+  useKeys([
+    ...bind("Move", ["j", "Next", () => step(1)], ["k", "Previous", () => step(-1)]),
+    ...bind("Move", ["arrowdown", "Next", () => step(1)], ["arrowup", "Previous", () => step(-1)]),
+    ...bind("Decide", ["shift+a", "Approve what is marked", together]),
+    ...bind(
+      "Show",
+      ["/", "Filter", () => filter.current?.focus()],
+      ["shift+m", "What is remembered", () => remembered(true)],
+    ),
+  ]);
+  return (
+    <main class={`split ${asked ? "split-card" : "split-list"}`}>
+      <h1 class="visually-hidden">Approvals</h1>
+      <section class="split-left" aria-label="Queue">
+        <QueueHead
+          filter={filter}
+          shown={items?.length ?? 0}
+          onApproveMarked={together}
+          onRemembered={() => remembered(true)}
+        />
+        <Queue items={items} selected={selected} />
+      </section>
+      <section class="split-right" aria-label="Card">
+        {selected
+          ? <ReviewPane key={selected} id={selected} onDecided={decided} />
+          : <NothingWaits />}
+      </section>
+      {listed && <GrantsDialog onClose={() => remembered(false)} />}
+    </main>
+  );
+}
+
+// How a reader gets on: to the next card, past a decided one, past several.
+function useWays(items: QueueItem[], selected: string | null) {
+  const address = useAddress();
+  const at = items.findIndex((item) => item.id === selected);
+  // The next cards are there before they are asked for.
+  useEffect(() => {
+    for (const near of items.slice(at + 1, at + 3)) detailOf(near.id);
+  }, [selected, items.length]);
+  return {
+    step(by: number) {
+      const next = neighbour(items, at, by);
+      if (next) address.set({ id: next.id });
+    },
+    decided(action: Action) {
+      const next = after(items, action.id);
+      settle(action);
+      announce(outcomeOf(action), address.href(`/actions/${action.id}`));
+      address.set({ id: next?.id ?? null });
+    },
+    async together() {
+      if (marks.value.size === 0) return;
+      await approveMarked();
+      const next = items.find((item) => !decidedHere.has(item.id) && !item.gone);
+      address.set({ id: next?.id ?? null });
+    },
+  };
+}
+
+function outcomeOf(action: Action): { text: string; tone: "ok" | "danger" | "quiet" } {
+  const what = plain(sentenceOf(action));
+  if (action.execution === "failed") {
+    return { text: `Approved, but it failed: ${what}`, tone: "danger" };
+  }
+  const word = statusWord(action.status);
+  return { text: `${word[0]!.toUpperCase()}${word.slice(1)}: ${what}`, tone: "ok" };
+}

@@ -1,0 +1,103 @@
+import { useEffect } from "preact/hooks";
+import { useSignal } from "@preact/signals";
+import type { ActionDetail } from "../../server/actions/schema.ts";
+import type { PolicyTestResult } from "../../server/policy/schema.ts";
+import { api, explain, unwrap } from "../state/client.ts";
+import { editableOf, type Review } from "./review.ts";
+import { WhatItDoes } from "../card/command.tsx";
+import type { DiffMode } from "../diff/diff.tsx";
+import { useLazy, Waiting } from "../parts/placeholder.tsx";
+import { Code, Text } from "../parts/text.tsx";
+
+interface PaneProps {
+  review: Review;
+  detail: ActionDetail;
+}
+
+/** Takes the card's place while a reviewer changes what the agent asked for. */
+export function EditPane({ review, detail }: PaneProps) {
+  const loaded = useLazy(() => import("./editor.tsx"));
+  const Editor = loaded.value?.default;
+  const what = detail.command === null ? detail.path ?? "the file" : "the command";
+  return (
+    <section class="pane" aria-label="Edit">
+      <header class="pane-head">
+        <h2>
+          Edit {detail.command === null ? <Code value={what} /> : what}
+        </h2>
+        <p class="quiet">Start from what the agent asked for; your changes are marked.</p>
+      </header>
+      {Editor
+        ? (
+          <Editor
+            original={editableOf(detail) ?? ""}
+            text={review.draft.value ?? ""}
+            label={`Edit ${what}`}
+            isAtEnd={detail.command !== null}
+            onChange={(text) => review.draft.value = text}
+          />
+        )
+        : <Waiting failed={loaded.failed} />}
+    </section>
+  );
+}
+
+/** The reviewer's change against the agent's version, before it is approved. */
+export function CheckPane({ review, detail, mode }: PaneProps & { mode: DiffMode }) {
+  const loaded = useLazy(() => import("../diff/diff.tsx"));
+  const Diff = loaded.value?.default;
+  // A command has no last newline to speak of.
+  const lines = (text: string) => detail.command === null ? text : `${text}\n`;
+  return (
+    <section class="pane pane-check" aria-label="Your change">
+      <header class="pane-head">
+        <h2>Your change to what the agent asked for</h2>
+        <p class="quiet">Red is the agent’s, green is yours. The policy is asked again.</p>
+      </header>
+      {Diff
+        ? (
+          <div class="file">
+            <Diff
+              before={lines(editableOf(detail) ?? "")}
+              after={lines(review.draft.value ?? "")}
+              mode={mode}
+              caption="Your change"
+            />
+          </div>
+        )
+        : <Waiting failed={loaded.failed} />}
+      {detail.command !== null && (
+        <Preview command={review.draft.value ?? ""} cwd={detail.cwd} project={detail.project_id} />
+      )}
+    </section>
+  );
+}
+
+// What the policy says of the edited command, before it is sent.
+function Preview(props: { command: string; cwd: string | null; project: string }) {
+  const answer = useSignal<PolicyTestResult | string | null>(null);
+  useEffect(() => {
+    const json = { command: props.command, ...(props.cwd ? { cwd: props.cwd } : {}) };
+    unwrap(api(props.project).api.policy.test.$post({ json })).then(
+      (result) => answer.value = result,
+      (error) => answer.value = explain(error),
+    );
+  }, []);
+  if (answer.value === null) return null;
+  if (typeof answer.value === "string") return <p class="notice tone-danger">{answer.value}</p>;
+  const { effect, reason, analysis } = answer.value;
+  return (
+    <>
+      {effect === "deny" && (
+        <p class="notice tone-danger">
+          The policy refuses this command: <Text value={reason} />
+        </p>
+      )}
+      {analysis && (
+        <dl class="facts">
+          <WhatItDoes analysis={analysis} />
+        </dl>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,117 @@
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { Grant } from "../../server/grants/schema.ts";
+import { api, explain, unwrap } from "../state/client.ts";
+import { useProject, useProjects } from "../state/project.ts";
+import { useAddress } from "../state/address.ts";
+import { onEvent } from "../state/live.ts";
+import { number } from "../parts/words.ts";
+import { Button } from "../parts/button.tsx";
+import { Dialog } from "../parts/dialog.tsx";
+import { Skeleton } from "../parts/placeholder.tsx";
+import { Code, Text } from "../parts/text.tsx";
+import { Ago, Until } from "../parts/time.tsx";
+
+/** More projects than this are not asked at once. */
+const MOST_PROJECTS = 50;
+
+/** Every decision that is remembered now, and its end. */
+export function GrantsDialog({ onClose }: { onClose: () => void }) {
+  const project = useProject();
+  const projects = useProjects().map(({ id }) => id);
+  const ids = (project === null ? projects : [project]).slice(0, MOST_PROJECTS);
+  const { grants, problem, load, revoke } = useGrants(ids);
+  useEffect(() => {
+    void load();
+    return onEvent((event) => {
+      if (event === null || event.type.startsWith("grant.")) void load();
+    });
+  }, [ids.join("/")]);
+  return (
+    <Dialog title="Remembered decisions" onClose={onClose} class="dialog-remember">
+      <p class="remember-notice tone-danger" role="alert">{problem}</p>
+      {grants === null && problem === null && <Skeleton lines={4} />}
+      {grants?.length === 0 && (
+        <p class="quiet">
+          Nothing is remembered. Press m on a card to approve it and not be asked again for a while.
+        </p>
+      )}
+      <ul class="grants">
+        {grants?.map((grant) => (
+          <GrantRow key={grant.id} grant={grant} several={ids.length > 1} revoke={revoke} />
+        ))}
+      </ul>
+    </Dialog>
+  );
+}
+
+function useGrants(ids: string[]) {
+  const grants = useSignal<Grant[] | null>(null);
+  const problem = useSignal<string | null>(null);
+  const load = async () => {
+    const query = { state: "live" as const, limit: "500" };
+    try {
+      const lists = await Promise.all(
+        ids.map((id) => unwrap(api(id).api.grants.$get({ query }))),
+      );
+      grants.value = lists.flatMap(({ items }) => items);
+      problem.value = null;
+    } catch (error) {
+      problem.value = explain(error);
+    }
+  };
+  const revoke = async ({ id, project_id }: Grant) => {
+    try {
+      await unwrap(api(project_id).api.grants[":id"].$delete({ param: { id } }));
+      grants.value = grants.value?.filter((grant) => grant.id !== id) ?? null;
+    } catch (error) {
+      problem.value = explain(error);
+    }
+  };
+  return { grants: grants.value, problem: problem.value, load, revoke };
+}
+
+interface RowProps {
+  grant: Grant;
+  several: boolean;
+  revoke: (grant: Grant) => Promise<void>;
+}
+
+const VERBS = { run: "Run", read: "Read", write: "Write", delete: "Delete" } as const;
+
+function GrantRow({ grant, several, revoke }: RowProps) {
+  const address = useAddress();
+  const { pattern, access, command, path, tool, scope, max_uses, uses } = grant;
+  const what = pattern ?? command ?? path ?? tool;
+  return (
+    <li class="grant">
+      <div class="grant-what">
+        <p>
+          {access ? VERBS[access] : "Use"} <Code value={what} />
+          {pattern === null && <span class="quiet">, exactly</span>}
+        </p>
+        <p class="meta">
+          <span>
+            {number(max_uses - uses)} of {number(max_uses)} left
+          </span>
+          <span>
+            for <Until at={grant.expires_at} />
+          </span>
+          <span>{scope === "session" ? "one session" : "the whole project"}</span>
+          {several && (
+            <span>
+              <Text value={grant.project_id} />
+            </span>
+          )}
+          <span>
+            by <Text value={grant.given_by} /> <Ago at={grant.created_at} said />
+          </span>
+          <a href={address.href(`/actions/${grant.action_id}`, { project: grant.project_id })}>
+            what was approved
+          </a>
+        </p>
+      </div>
+      <Button icon="ban" onClick={() => void revoke(grant)}>Revoke</Button>
+    </li>
+  );
+}

@@ -1,0 +1,48 @@
+import { signal } from "@preact/signals";
+import { announce } from "../parts/toast.tsx";
+import { api, unwrap } from "../state/client.ts";
+import { pending, settle } from "../state/live.ts";
+import { count } from "../parts/words.ts";
+import type { Action } from "../../server/actions/schema.ts";
+
+/** Cards that were read to their end and marked, each with the digest that was read. */
+export const marks = signal<ReadonlyMap<string, string>>(new Map());
+
+/** Marks a card, or takes its mark away. */
+export function turnMark({ id, digest }: { id: string; digest: string }): void {
+  const next = new Map(marks.peek());
+  if (next.get(id) === digest) next.delete(id);
+  else next.set(id, digest);
+  marks.value = next;
+}
+
+/** Approves what is marked as it was read; what has changed since stays. */
+export async function approveMarked(): Promise<void> {
+  const marked = marks.peek();
+  const held = pending.peek()?.filter((action) => marked.has(action.id)) ?? [];
+  marks.value = new Map();
+  const answers = await Promise.all(
+    held.map((action) => approve(action, marked.get(action.id)!)),
+  );
+  const approved = answers.filter((answer) => answer !== null);
+  for (const action of approved) settle(action);
+  const left = marked.size - approved.length;
+  const rest = left > 0 ? `; ${count(left, "card")} had changed or was decided by somebody` : "";
+  announce(
+    { text: `Approved ${count(approved.length, "card")}${rest}`, tone: left > 0 ? "danger" : "ok" },
+    null,
+  );
+}
+
+async function approve({ id, project_id }: Action, digest: string): Promise<Action | null> {
+  try {
+    return await unwrap<Action>(
+      api(project_id).api.actions[":id"].approve.$post({
+        param: { id },
+        json: { expected_digest: digest },
+      }),
+    );
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,255 @@
+import type { RefObject } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { RiskBadge, ToolIcon } from "../parts/badges.tsx";
+import { Button, Key, Segmented } from "../parts/button.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { Empty, Skeleton } from "../parts/placeholder.tsx";
+import { SentenceLine } from "../parts/sentence.tsx";
+import { Text } from "../parts/text.tsx";
+import { Ago } from "../parts/time.tsx";
+import { speak } from "../parts/toast.tsx";
+import { count, number, plain, sentenceOf } from "../parts/words.ts";
+import { useAddress } from "../state/address.ts";
+import { connection } from "../state/events.ts";
+import { daemon, loadProblem, pendingByProject } from "../state/live.ts";
+import { usePending, useProject, useProjects } from "../state/project.ts";
+import { marks } from "./marks.ts";
+import { type QueueItem, useWide } from "./queue_items.ts";
+
+interface QueueProps {
+  items: QueueItem[] | null;
+  selected: string | null;
+}
+
+// More than anyone decides in one sitting; the rest comes up as these are decided.
+const SHOWN = 500;
+
+/** What waits, the longest waiting first, so that what arrives stands at the end. */
+export function Queue({ items, selected }: QueueProps) {
+  const list = useRef<HTMLUListElement>(null);
+  const fresh = useArrivals(items);
+  useEffect(() => {
+    list.current?.querySelector('[aria-current="true"]')?.scrollIntoView({ block: "nearest" });
+  }, [selected]);
+  if (items === null) return loadProblem.value ? <Problem /> : <Skeleton lines={6} />;
+  if (items.length === 0) return <NoneHere />;
+  const shown = items.slice(0, SHOWN);
+  return (
+    <ul class="queue" ref={list}>
+      {shown.map((item) => (
+        <Row
+          key={item.id}
+          item={item}
+          selected={item.id === selected}
+          fresh={fresh.has(item.id)}
+        />
+      ))}
+      {items.length > SHOWN && (
+        <li class="queue-more quiet">
+          {count(items.length - SHOWN, "more card")} after these; decide or filter to reach them.
+        </li>
+      )}
+    </ul>
+  );
+}
+
+interface RowProps {
+  item: QueueItem;
+  selected: boolean;
+  fresh: boolean;
+}
+
+function Row({ item, selected, fresh }: RowProps) {
+  const address = useAddress();
+  const project = useProject();
+  const foreign = project !== item.project_id || address.query["scope"] === "all";
+  const marked = marks.value.has(item.id);
+  const classes = `queue-row ${item.gone ? "queue-gone" : ""} ${fresh ? "queue-fresh" : ""}`;
+  return (
+    <li>
+      <button
+        type="button"
+        class={classes}
+        aria-current={selected ? "true" : undefined}
+        onClick={() => address.set({ id: item.id }, { push: true })}
+      >
+        {marked ? <Icon name="check" class="tool-icon marked" /> : <ToolIcon action={item} />}
+        <span class="queue-words">
+          <SentenceLine action={item} />
+          <span class="queue-meta">
+            <span>
+              <Text value={item.agent} />
+            </span>
+            {foreign && (
+              <span>
+                <Text value={item.project_id} />
+              </span>
+            )}
+            {item.gone ? <span>decided elsewhere</span> : <Ago at={item.created_at} />}
+            {item.conflicts.length > 0 && <span class="contested">conflict</span>}
+            {fresh && <span class="fresh">new</span>}
+            {marked && <span class="fresh">marked</span>}
+          </span>
+        </span>
+        <RiskBadge risk={item.risk} />
+      </button>
+    </li>
+  );
+}
+
+function NoneHere() {
+  const address = useAddress();
+  const isWide = useWide();
+  if (!address.query["q"] && !isWide) return <NothingWaits />;
+  if (!address.query["q"]) return <p class="queue-none quiet">The queue is empty.</p>;
+  return (
+    <p class="queue-none quiet">
+      Nothing that waits matches the filter.{" "}
+      <button type="button" class="link" onClick={() => address.set({ q: null })}>
+        Show all
+      </button>
+    </p>
+  );
+}
+
+function Problem() {
+  return (
+    <Empty icon="alert" title="The queue could not be loaded">
+      <p>{loadProblem.value}</p>
+    </Empty>
+  );
+}
+
+// What came since the page was opened, until it is looked at again.
+function useArrivals(items: QueueItem[] | null): ReadonlySet<string> {
+  const known = useRef<Set<string> | null>(null);
+  const fresh = useRef(new Set<string>());
+  if (items && !known.current) known.current = new Set(items.map((item) => item.id));
+  const arrived = items?.filter((item) => !known.current!.has(item.id)) ?? [];
+  useEffect(() => {
+    if (arrived.length === 0) return;
+    for (const item of arrived) known.current!.add(item.id);
+    const first = arrived[0]!;
+    speak(
+      arrived.length === 1
+        ? `New: ${plain(sentenceOf(first))}`
+        : `${arrived.length} new cards, the first: ${plain(sentenceOf(first))}`,
+    );
+  });
+  for (const item of arrived) fresh.current.add(item.id);
+  return fresh.current;
+}
+
+interface HeadProps {
+  filter: RefObject<HTMLInputElement | null>;
+  shown: number;
+  onApproveMarked: () => void;
+  onRemembered: () => void;
+}
+
+const SCOPES = [
+  { value: "project", label: "This project" },
+  { value: "all", label: "All projects" },
+] as const;
+
+/** The queue's title, whose projects it shows, and its filter. */
+export function QueueHead({ filter, shown, onApproveMarked, onRemembered }: HeadProps) {
+  const address = useAddress();
+  const project = useProject();
+  const scope = address.query["scope"] === "all" ? "all" : "project";
+  const pending = usePending();
+  const several = useProjects().length > 1 && project !== null;
+  const total = scope === "all" || !project
+    ? pending?.length ?? 0
+    : pendingByProject.value.get(project) ?? 0;
+  return (
+    <header class="queue-head">
+      <div class="queue-title">
+        <h2>Approvals</h2>
+        {pending !== null && (
+          <span class="quiet">
+            {shown === total ? `${number(total)} waiting` : `${number(shown)} of ${number(total)}`}
+          </span>
+        )}
+        <span class="queue-remembered">
+          <Button kind="quiet" keys="shift+m" onClick={onRemembered}>Remembered</Button>
+        </span>
+      </div>
+      {several && (
+        <Segmented
+          label="Whose approvals"
+          value={scope}
+          options={SCOPES}
+          onChange={(value) => address.set({ scope: value === "all" ? "all" : null })}
+        />
+      )}
+      <FilterField filter={filter} />
+      {marks.value.size > 0 && (
+        <Button kind="primary" icon="check" keys="shift+a" onClick={onApproveMarked}>
+          Approve {marks.value.size} marked
+        </Button>
+      )}
+    </header>
+  );
+}
+
+function FilterField({ filter }: Pick<HeadProps, "filter">) {
+  const address = useAddress();
+  return (
+    <label class="field">
+      <Icon name="search" />
+      <span class="visually-hidden">Filter the queue</span>
+      <input
+        ref={filter}
+        type="search"
+        placeholder="Filter by path, command, agent"
+        value={address.query["q"] ?? ""}
+        onInput={(event) => address.set({ q: event.currentTarget.value })}
+        onKeyDown={(event) => {
+          if (event.key === "Escape" || event.key === "Enter") event.currentTarget.blur();
+        }}
+      />
+      <Key keys="/" />
+    </label>
+  );
+}
+
+// An empty queue would be a false comfort.
+function NobodyKnows() {
+  return (
+    <Empty icon="alert" title="What waits is not known">
+      <p>
+        The daemon does not answer. <code>gate daemon start</code>{" "}
+        starts it; nothing is let through meanwhile.
+      </p>
+    </Empty>
+  );
+}
+
+/** The queue is empty: what would stand here, and how to see the first card. */
+export function NothingWaits() {
+  const pending = usePending();
+  if (connection.value === "offline") return <NobodyKnows />;
+  if (pending === null || pending.length > 0) return null;
+  return (
+    <Empty icon="check" title="Nothing waits for you">
+      <p>
+        When an agent asks for something that the policy wants a person to see, its card stands
+        here, and the agent waits until you decide.
+      </p>
+      <p class="quiet">
+        {daemon.value?.projects.length === 0
+          ? (
+            <>
+              No project is known yet: run <code>gate init</code> in its folder.
+            </>
+          )
+          : (
+            <>
+              <code>gate global-setup</code> connects your agents; then ask one to change a file.
+            </>
+          )} <code>gate demo</code> plays the whole story in a terminal.
+      </p>
+    </Empty>
+  );
+}

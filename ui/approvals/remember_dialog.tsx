@@ -1,0 +1,252 @@
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import type { ActionDetail } from "../../server/actions/schema.ts";
+import type { GrantOffer, GrantPreview } from "../../server/grants/schema.ts";
+import { useKeys } from "../state/keys.ts";
+import { Remembering, TIMES, USES } from "./remembering.ts";
+import type { Review } from "./review.ts";
+import { count, number } from "../parts/words.ts";
+import { statusWord } from "../parts/badges.tsx";
+import { Button, Segmented } from "../parts/button.tsx";
+import { Cautions } from "./decision_bar.tsx";
+import { Dialog } from "../parts/dialog.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { Skeleton } from "../parts/placeholder.tsx";
+import { Code, Text } from "../parts/text.tsx";
+import { Ago } from "../parts/time.tsx";
+
+interface Props {
+  review: Review;
+  detail: ActionDetail;
+}
+
+/** Approving, and not being asked again for a while: what exactly, how long, how often. */
+export function RememberDialog({ review, detail }: Props) {
+  const remembering = useMemo(() => new Remembering(detail), [detail.digest]);
+  useEffect(() => void remembering.look(), [remembering]);
+  const save = () => {
+    const wanted = remembering.wanted();
+    if (wanted) review.approveRemembered(wanted);
+  };
+  useKeys([{ keys: "mod+enter", label: "Approve and remember", group: "Decide", run: save }]);
+  const preview = remembering.preview.value;
+  return (
+    <Dialog
+      title="Approve and remember"
+      onClose={() => review.close()}
+      class="dialog-remember"
+    >
+      {preview?.refused ? <Refused why={preview.refused} /> : (
+        <div class="remember">
+          {preview
+            ? <Offers remembering={remembering} preview={preview} />
+            : remembering.problem.value === null && <Skeleton lines={6} />}
+          <Problem remembering={remembering} />
+          {preview && <OwnPattern remembering={remembering} />}
+          <Limits remembering={remembering} />
+          <Foot remembering={remembering} review={review} save={save} />
+        </div>
+      )}
+    </Dialog>
+  );
+}
+
+function Refused({ why }: { why: string }) {
+  return (
+    <div class="remember">
+      <p class="notice tone-warn">
+        <Icon name="alert" />
+        <span>
+          This cannot be remembered: <Text value={why} />. Approve it once.
+        </span>
+      </p>
+    </div>
+  );
+}
+
+function Problem({ remembering }: { remembering: Remembering }) {
+  const problem = remembering.problem.value;
+  return (
+    <div role="alert">
+      {problem !== null && (
+        <p class="notice tone-danger">
+          <Icon name="alert" />
+          <span>
+            <Text value={problem} />
+          </span>
+        </p>
+      )}
+    </div>
+  );
+}
+
+interface OffersProps {
+  remembering: Remembering;
+  preview: GrantPreview;
+}
+
+function Offers({ remembering, preview }: OffersProps) {
+  const { looked_at, complete, offers } = preview;
+  const field = useRef<HTMLFieldSetElement>(null);
+  // The arrow keys choose at once.
+  useLayoutEffect(() => field.current?.querySelector("input")?.focus(), []);
+  return (
+    <fieldset class="offers" ref={field}>
+      <legend>
+        What is allowed{" "}
+        <span class="quiet">
+          and what it would have matched in 30 days ({complete ? "" : "the newest "}
+          {count(looked_at, "action")} looked at)
+        </span>
+      </legend>
+      {offers.map((offer) => (
+        <Offer key={offer.pattern ?? ""} remembering={remembering} offer={offer} />
+      ))}
+    </fieldset>
+  );
+}
+
+function Offer({ remembering, offer }: { remembering: Remembering; offer: GrantOffer }) {
+  const { pattern, says, matched } = offer;
+  const isChosen = remembering.pattern.value === pattern;
+  return (
+    <div class={`offer ${isChosen ? "offer-chosen" : ""}`}>
+      <label>
+        <input
+          type="radio"
+          name="offer"
+          checked={isChosen}
+          onChange={() => remembering.pattern.value = pattern}
+        />
+        <span class="offer-name">
+          {pattern === null ? "Exactly this" : <Code value={pattern} />}
+        </span>
+        <span class="offer-count">
+          {matched.count === 0 ? "none" : `${number(matched.count)} ×`}
+        </span>
+        <span class="offer-says quiet">
+          <Text value={says} />
+        </span>
+      </label>
+      {matched.rejected > 0 && (
+        <p class="tone-danger offer-rejected">
+          <Icon name="alert" />
+          <span>
+            A person rejected {matched.rejected === 1 ? "one" : number(matched.rejected)} of these.
+          </span>
+        </p>
+      )}
+      {isChosen && <Matched matched={matched} />}
+    </div>
+  );
+}
+
+function Matched({ matched }: { matched: GrantOffer["matched"] }) {
+  if (matched.count === 0) {
+    return <p class="offer-none quiet">It would have matched nothing else so far.</p>;
+  }
+  const more = matched.count - matched.newest.length;
+  return (
+    <ul class="matched" aria-label="What it would have matched">
+      {matched.newest.map((one) => (
+        <li key={one.id}>
+          <Code value={one.command ?? one.path ?? one.tool} />
+          <span class={one.status === "rejected" ? "tone-danger" : "quiet"}>
+            {statusWord(one.status as ActionDetail["status"])}
+          </span>
+          <span class="quiet">
+            <Ago at={one.created_at} said />
+          </span>
+        </li>
+      ))}
+      {more > 0 && <li class="quiet">and {number(more)} more</li>}
+    </ul>
+  );
+}
+
+function OwnPattern({ remembering }: { remembering: Remembering }) {
+  return (
+    <form
+      class="own-pattern"
+      onSubmit={(event) => {
+        event.preventDefault();
+        remembering.tryOwn();
+      }}
+    >
+      <label class="field">
+        <span class="visually-hidden">A pattern of your own</span>
+        <input
+          type="text"
+          maxLength={256}
+          spellcheck={false}
+          autocomplete="off"
+          placeholder="A pattern of your own"
+          value={remembering.own.value}
+          onInput={(event) => remembering.own.value = event.currentTarget.value}
+        />
+      </label>
+      <Button busy={remembering.busy.value} onClick={() => remembering.tryOwn()}>
+        Look at it
+      </Button>
+    </form>
+  );
+}
+
+function Limits({ remembering }: { remembering: Remembering }) {
+  const { scope, scopes, ttl, uses } = remembering;
+  return (
+    <div class="limits">
+      <span class="limit-name" aria-hidden="true">Where</span>
+      <Segmented
+        label="Where"
+        value={scope.value}
+        options={scopes.value}
+        onChange={(value) => remembering.choose(value)}
+      />
+      {scopes.value.length === 1 && <p class="quiet">Its session has ended.</p>}
+      <span class="limit-name" aria-hidden="true">For how long</span>
+      <Segmented
+        label="For how long"
+        value={ttl.value}
+        options={TIMES}
+        onChange={(value) => ttl.value = value}
+      />
+      <span class="limit-name" aria-hidden="true">How often</span>
+      <Segmented
+        label="How often"
+        value={uses.value}
+        options={USES}
+        onChange={(value) => uses.value = value}
+      />
+    </div>
+  );
+}
+
+interface FootProps {
+  remembering: Remembering;
+  review: Review;
+  save: () => void;
+}
+
+function Foot({ remembering, review, save }: FootProps) {
+  const cautions = review.cautions.value;
+  const again = cautions.length > 0 ? "Approve all the same, and remember" : "Approve and remember";
+  return (
+    <>
+      {cautions.length > 0 && <Cautions cautions={cautions} />}
+      <p class="remember-notice" role="status">{review.notice.value}</p>
+      <div class="decision-buttons">
+        <Button
+          kind="primary"
+          icon="check"
+          keys="mod+enter"
+          disabled={remembering.chosen.value === null}
+          busy={review.waits.value || remembering.busy.value}
+          onClick={save}
+        >
+          {again}
+        </Button>
+        <Button kind="quiet" keys="escape" onClick={() => review.close()}>Back</Button>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,179 @@
+import type { RefObject } from "preact";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { Action, ActionDetail } from "../../server/actions/schema.ts";
+import { Card } from "../card/card.tsx";
+import type { DiffMode } from "../diff/diff.tsx";
+import { stepFile } from "../diff/files.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { Empty, Skeleton } from "../parts/placeholder.tsx";
+import { useAddress } from "../state/address.ts";
+import { bind, useKeys } from "../state/keys.ts";
+import { detailOf } from "../state/live.ts";
+import { DecisionBar } from "./decision_bar.tsx";
+import { CheckPane, EditPane } from "./edit_pane.tsx";
+import { RememberDialog } from "./remember_dialog.tsx";
+import { Review } from "./review.ts";
+
+interface PaneProps {
+  id: string;
+  onDecided: (action: Action) => void;
+}
+
+/** A card and the bar under it that decides. */
+export function ReviewPane({ id, onDecided }: PaneProps) {
+  const address = useAddress();
+  const loaded = detailOf(id, address.query["project"]);
+  const decided = useRef(onDecided);
+  decided.current = onDecided;
+  const review = useMemo(() => new Review(loaded, (action) => decided.current(action)), [loaded]);
+  const value = loaded.value;
+  if (value && "problem" in value) {
+    return (
+      <Empty icon="alert" title="This card cannot be shown">
+        <p>{value.problem}</p>
+        <p>
+          <button type="button" class="link" onClick={() => address.set({ id: null })}>
+            Show the queue
+          </button>
+        </p>
+      </Empty>
+    );
+  }
+  return (
+    <>
+      <BackToList />
+      {value ? <Reviewed review={review} detail={value.detail} /> : <Skeleton lines={10} />}
+    </>
+  );
+}
+
+function Reviewed({ review, detail }: { review: Review; detail: ActionDetail }) {
+  const address = useAddress();
+  const scroller = useRef<HTMLDivElement>(null);
+  const mode: DiffMode = address.query["view"] === "split" ? "split" : "unified";
+  const record = `/actions/${detail.id}`;
+  const onMode = (next: DiffMode) => address.set({ view: next === "split" ? "split" : null });
+  const scroll = (pages: number) => {
+    const pane = scroller.current;
+    pane?.scrollBy({ top: pages * pane.clientHeight * 0.85 });
+  };
+  useEffect(() => review.show(detail), [review, detail.digest, detail.status]);
+  useReviewKeys(review, {
+    turnView: () => onMode(mode === "split" ? "unified" : "split"),
+    scroll,
+    stepFile: (by) => stepFile(scroller.current, by),
+    openRecord: () => address.go(record),
+  });
+  const step = review.mode.value;
+  const props = { review, detail, mode };
+  return (
+    <div class="reviewed">
+      {step === "edit"
+        ? <EditPane {...props} />
+        : step === "check"
+        ? <CheckPane {...props} />
+        : <CardPane {...props} onMode={onMode} scroller={scroller} />}
+      <DecisionBar
+        review={review}
+        detail={detail}
+        href={address.href(record)}
+        onReadOn={() => scroll(1)}
+      />
+      {step === "remember" && <RememberDialog review={review} detail={detail} />}
+    </div>
+  );
+}
+
+interface CardPaneProps {
+  review: Review;
+  detail: ActionDetail;
+  mode: DiffMode;
+  onMode: (mode: DiffMode) => void;
+  scroller: RefObject<HTMLDivElement | null>;
+}
+
+function CardPane({ review, detail, mode, onMode, scroller }: CardPaneProps) {
+  return (
+    <div
+      class="card-scroller"
+      ref={scroller}
+      tabIndex={0}
+      role="region"
+      aria-label="What would be done"
+    >
+      <Card
+        key={detail.digest}
+        detail={detail}
+        mode={mode}
+        onMode={onMode}
+        reading={review.reading}
+        hidden={review.hidden.value}
+      />
+    </div>
+  );
+}
+
+function BackToList() {
+  const address = useAddress();
+  return (
+    <button
+      type="button"
+      class="back-to-list"
+      onClick={() => address.set({ id: null }, { push: true })}
+    >
+      <Icon name="back" />
+      Queue
+    </button>
+  );
+}
+
+interface Ways {
+  turnView: () => void;
+  scroll: (pages: number) => void;
+  stepFile: (by: 1 | -1) => void;
+  openRecord: () => void;
+}
+
+/** The keys of a card: decide, read on, look closer. */
+export function useReviewKeys(review: Review, ways: Ways): void {
+  const step = review.mode.value;
+  useKeys([
+    ...bind(
+      "Decide",
+      ["a", "Approve", () => step === "idle" && review.approve()],
+      ["r", "Reject", () => step === "idle" && review.open("reject")],
+      ["x", "Mark, to approve several at once", () => step === "idle" && review.mark()],
+      ["e", "Edit", () => step === "idle" && review.open("edit")],
+      [
+        "m",
+        "Remember: approve, and do not ask again for a while",
+        () => step === "idle" && review.open("remember"),
+      ],
+      [
+        "y",
+        "Approve all the same, in the second step",
+        () => step === "confirm" && review.approve(true),
+      ],
+      ["mod+enter", "Go on with an edit", () => goOn(review)],
+      ["escape", "Back", () => review.close()],
+    ),
+    ...bind(
+      "Show",
+      ["d", "Unified or split", ways.turnView],
+      ["space", "Read on", () => ways.scroll(1)],
+      ["shift+space", "Read back", () => ways.scroll(-1)],
+    ),
+    ...bind(
+      "Move",
+      ["]", "Next file", () => ways.stepFile(1)],
+      ["[", "Previous file", () => ways.stepFile(-1)],
+      ["o", "Open the record", ways.openRecord],
+      ["enter", "Open the record", ways.openRecord],
+    ),
+  ]);
+}
+
+function goOn(review: Review): void {
+  if (review.mode.value === "edit") review.open("check");
+  else if (review.mode.value === "check") review.approveEdited();
+}

@@ -1,0 +1,274 @@
+import type { ComponentChildren } from "preact";
+import type { ActionDetail, Reversibility } from "../../server/actions/schema.ts";
+import { editableOf, type Reading } from "../approvals/review.ts";
+import { bytesOf, count } from "../parts/words.ts";
+import { RiskBadge, ToolIcon } from "../parts/badges.tsx";
+import { WhatItDoes } from "./command.tsx";
+import { ChangedBase, Conflicts } from "./conflicts.tsx";
+import { Content } from "./content.tsx";
+import type { DiffMode } from "../diff/diff.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { Headline } from "../parts/sentence.tsx";
+import { Code, Text } from "../parts/text.tsx";
+import { Ago, Until } from "../parts/time.tsx";
+import { useAddress } from "../state/address.ts";
+import { daemon } from "../state/live.ts";
+
+interface CardProps {
+  detail: ActionDetail;
+  mode: DiffMode;
+  onMode: (mode: DiffMode) => void;
+  reading?: Reading;
+  hidden?: number;
+  children?: ComponentChildren;
+}
+
+/** One action as a person decides on it: what, why it is held, what it changes, how risky. */
+export function Card({ detail, mode, onMode, reading, hidden, children }: CardProps) {
+  return (
+    <article class="card" aria-labelledby="card-title">
+      <header class="card-head">
+        <h2 id="card-title" class="headline">
+          <ToolIcon action={detail} />
+          <span>
+            <Headline detail={detail} />
+          </span>
+        </h2>
+        <Meta detail={detail} />
+      </header>
+      {children}
+      {detail.base && <ChangedBase base={detail.base} canEdit={editableOf(detail) !== null} />}
+      {detail.obstacle !== null && <Obstacle why={detail.obstacle} />}
+      <Conflicts detail={detail} />
+      {hidden !== undefined && hidden > 0 && <HiddenNote hidden={hidden} />}
+      <dl class="facts">
+        <WhyHeld detail={detail} />
+        <Effects detail={detail} />
+        <RiskFacts detail={detail} />
+      </dl>
+      {detail.base && <h3 class="as-asked">What was asked</h3>}
+      <Content detail={detail} mode={mode} onMode={onMode} reading={reading} />
+    </article>
+  );
+}
+
+function Meta({ detail }: { detail: ActionDetail }) {
+  const address = useAddress();
+  const session = address.href(`/sessions/${detail.session_id}`, { project: detail.project_id });
+  const several = (daemon.value?.projects.length ?? 0) > 1;
+  return (
+    <p class="meta">
+      <span>
+        <Text value={detail.agent} />
+      </span>
+      {several && (
+        <span>
+          <Text value={detail.project_id} />
+        </span>
+      )}
+      <span>
+        asked <Ago at={detail.created_at} said />
+      </span>
+      {detail.status === "pending" && detail.expires_at && (
+        <span>
+          expires in <Until at={detail.expires_at} />
+        </span>
+      )}
+      <a href={session}>session</a>
+      {detail.replay_of && (
+        <a href={address.href(`/actions/${detail.replay_of}`)}>
+          replay of this
+        </a>
+      )}
+      {detail.rollback_of && (
+        <a href={address.href(`/actions/${detail.rollback_of}`)}>undoes this</a>
+      )}
+    </p>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+  return (
+    <div class="fact">
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+const SOURCES = {
+  builtin: "built into the gate",
+  global: "your global policy",
+  project: "the project’s policy",
+  "auto-block": "an automatic block",
+} as const;
+
+type DecidingRule = NonNullable<ActionDetail["decision"]["rule"]>;
+
+const QUESTIONS = { allow: "Why allowed", ask: "Why held", deny: "Why blocked" } as const;
+
+function WhyHeld({ detail }: { detail: ActionDetail }) {
+  const { rule, reason, alternative, effect } = detail.decision;
+  return (
+    <Fact name={QUESTIONS[effect]}>
+      {rule && <Rule rule={rule} />}
+      {reason !== "" && !(rule && reason.includes(rule.pattern) && reason.includes(rule.list)) && (
+        <p class="fact-line">
+          <Text value={reason} />
+        </p>
+      )}
+      {alternative && (
+        <p class="fact-line quiet">
+          Instead: <Text value={alternative} />
+        </p>
+      )}
+    </Fact>
+  );
+}
+
+function Rule({ rule: { pattern, list, source } }: { rule: DecidingRule }) {
+  // What is built in has a name; its pattern is nothing that anybody wrote.
+  if (source === "builtin") {
+    return (
+      <span class="rule">
+        A rule {SOURCES.builtin}: <Text value={list} />
+      </span>
+    );
+  }
+  return (
+    <span class="rule">
+      <Code value={pattern} /> in <Text value={list} />, {SOURCES[source]}
+    </span>
+  );
+}
+
+function Effects({ detail }: { detail: ActionDetail }) {
+  if (detail.command !== null) return <CommandEffects detail={detail} />;
+  if (isRefused(detail)) return <NoEffects />;
+  const effects = effectsOf(detail);
+  if (effects === null) return null;
+  return (
+    <Fact name="Effects">
+      {effects} <span class="quiet">{undoOf(detail)}</span>
+    </Fact>
+  );
+}
+
+/** It was decided that it is not done, so nothing of it ever happened. */
+function isRefused({ status, execution }: ActionDetail): boolean {
+  return execution === "none" && status !== "pending" && status !== "approved";
+}
+
+function NoEffects() {
+  return <Fact name="Effects">None: it was not carried out.</Fact>;
+}
+
+function CommandEffects({ detail }: { detail: ActionDetail }) {
+  const { analysis, cwd, root, reversibility } = detail;
+  return (
+    <>
+      {analysis
+        ? <WhatItDoes analysis={analysis} />
+        : <Fact name="Effects">Not known: the command could not be read.</Fact>}
+      {cwd !== null && cwd !== root && (
+        <Fact name="In">
+          <Code value={cwd.startsWith(`${root}/`) ? cwd.slice(root.length + 1) : cwd} />
+        </Fact>
+      )}
+      {isRefused(detail)
+        ? <NoEffects />
+        : <UndoFact reversibility={reversibility ?? OUT_OF_REACH} />}
+    </>
+  );
+}
+
+// A host's own shell.
+const OUT_OF_REACH = { level: "not", kept: 0, why: "The gate does not run it" } as const;
+
+const LEVELS = {
+  reversible: { icon: "undo", word: "reversible", tone: "ok" },
+  partly: { icon: "alert", word: "partly reversible", tone: "warn" },
+  not: { icon: "ban", word: "not reversible", tone: "danger" },
+} as const;
+
+function UndoFact({ reversibility }: { reversibility: Reversibility }) {
+  const { icon, word, tone } = LEVELS[reversibility.level];
+  return (
+    <Fact name="Undo">
+      <span class={`badge tone-${tone}`}>
+        <Icon name={icon} />
+        {word}
+      </span>
+      <p class="fact-line quiet">
+        <Text value={reversibility.why} />
+      </p>
+    </Fact>
+  );
+}
+
+// What was refused at once was never worked out.
+function effectsOf({ tool, before, after, files }: ActionDetail): string | null {
+  if (files?.some((file) => !file.is_known)) return "Only its host knows what it writes.";
+  if (files && files.length > 1) return `Changes ${count(files.length, "file")}.`;
+  if (tool === "read_file") return "Reads the file and changes nothing.";
+  if (tool === "move_file" && after) return `Moves the file of ${bytesOf(after.bytes)}.`;
+  if (before && after) {
+    return `Replaces the file, ${bytesOf(before.bytes)} → ${bytesOf(after.bytes)}.`;
+  }
+  if (after) return `Creates a new file of ${bytesOf(after.bytes)}.`;
+  if (before) return `Removes the file of ${bytesOf(before.bytes)}.`;
+  return tool.endsWith("_file") || tool === "rollback" ? null : "Not known to the gate.";
+}
+
+function undoOf(detail: ActionDetail): string {
+  const { tool, reversible, reversibility, before, after, files } = detail;
+  if (tool === "read_file") return "";
+  if (!before && !after && !files?.length) return "Cannot be undone: it happens outside the gate.";
+  if (!reversible) return `Cannot be undone. ${reversibility?.why ?? ""}`;
+  if (tool === "move_file") return "Can be undone: the file would be moved back.";
+  const [now, is] = detail.status === "pending" ? ["now", "is"] : ["before", "was"];
+  if (files && files.length > 1) return `Can be undone: what ${is} there ${now} is kept.`;
+  if (before) return `Can be undone: the file as it ${is} ${now} is kept.`;
+  return "Can be undone: the file would be removed again.";
+}
+
+function RiskFacts({ detail }: { detail: ActionDetail }) {
+  const { risk } = detail;
+  return (
+    <Fact name="Risk">
+      <span class="factors">
+        <RiskBadge risk={risk} />
+        <span>{risk.score} of 100</span>
+        {risk.factors.map((factor) => (
+          <span key={factor.name} class="factor" title={factor.name}>
+            <span class="factor-weight">{factor.weight > 0 ? "+" : ""}{factor.weight}</span>{" "}
+            <Text value={factor.why || factor.name} />
+          </span>
+        ))}
+      </span>
+    </Fact>
+  );
+}
+
+function Obstacle({ why }: { why: string }) {
+  return (
+    <p class="notice tone-danger">
+      <Icon name="ban" />
+      <span>
+        An approval would be refused. <Text value={why} />.
+      </span>
+    </p>
+  );
+}
+
+function HiddenNote({ hidden }: { hidden: number }) {
+  return (
+    <p class="notice tone-warn">
+      <Icon name="alert" />
+      <span>
+        {count(hidden, "hidden character")} in what would be done, each marked like{" "}
+        <span class="chip chip-hidden">[U+202E]</span> where it stands.
+      </span>
+    </p>
+  );
+}

@@ -1,0 +1,95 @@
+import { useEffect } from "preact/hooks";
+import type { ActionDetail } from "../../server/actions/schema.ts";
+import { countHidden } from "../parts/visible.ts";
+import { count } from "../parts/words.ts";
+import { Text } from "../parts/text.tsx";
+
+interface CommandProps {
+  command: string;
+  onShown?: (hidden: number) => void;
+}
+
+const BLANK_RUN = 20;
+
+/** A command, whole and wrapped; only long runs of blank lines are folded, and named. */
+export function Command({ command, onShown }: CommandProps) {
+  useEffect(() => onShown?.(countHidden(command, { code: true })), [command]);
+  return (
+    <pre class="command" tabIndex={0} aria-label="What was asked, whole">
+      {foldBlankLines(command).map((part, at) =>
+        typeof part === "string"
+          ? <Text key={at} value={part} code />
+          : <span key={at} class="chip chip-blank">[{count(part.blank, "blank line")}]</span>
+      )}
+    </pre>
+  );
+}
+
+/** What the command would start and touch, as the gate read it: rows of a list of facts. */
+export function WhatItDoes({ analysis }: { analysis: NonNullable<ActionDetail["analysis"]> }) {
+  const commands = analysis.commands.map((argv) =>
+    argv.length === 1 && UNKNOWN.includes(argv[0]!) ? argv[0]! : argv.map(quoted).join(" ")
+  );
+  return (
+    <>
+      <List title="Runs" items={commands} />
+      <List title="Writes" items={analysis.writes} tone="warn" />
+      <List title="Deletes" items={analysis.deletes} tone="danger" />
+      <List title="Reads" items={analysis.reads} />
+      <List title="Not known" items={analysis.unresolved} tone="warn" />
+    </>
+  );
+}
+
+const FIRST_ITEMS = 8;
+/** How the analysis writes what stands in no text: the name of a file, a program, what is piped. */
+const UNKNOWN = ["…", "$…"];
+
+function List({ title, items, tone }: { title: string; items: string[]; tone?: string }) {
+  if (items.length === 0) return null;
+  const rest = items.slice(FIRST_ITEMS);
+  return (
+    <div class="fact">
+      <dt class={tone ? `tone-${tone}` : undefined}>{title}</dt>
+      <dd>
+        <Items items={items.slice(0, FIRST_ITEMS)} />
+        {rest.length > 0 && (
+          <details>
+            <summary>Show {rest.length} more</summary>
+            <Items items={rest} />
+          </details>
+        )}
+      </dd>
+    </div>
+  );
+}
+
+function Items({ items }: { items: string[] }) {
+  return (
+    <ul>
+      {items.map((item, at) => (
+        <li key={at} class="code-text">
+          {UNKNOWN.includes(item)
+            ? <span class="unknown">known only when it runs</span>
+            : <Text value={item} />}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function quoted(argument: string): string {
+  return /^[\w@%+=:,./~^-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`;
+}
+
+function foldBlankLines(text: string): (string | { blank: number })[] {
+  const parts: (string | { blank: number })[] = [];
+  let from = 0;
+  for (const match of text.matchAll(/\n(?:[ \t]*\n){20,}/g)) {
+    const blank = match[0].split("\n").length - 2;
+    if (blank < BLANK_RUN) continue;
+    parts.push(`${text.slice(from, match.index)}\n`, { blank }, "\n");
+    from = match.index + match[0].length;
+  }
+  return [...parts, text.slice(from)];
+}

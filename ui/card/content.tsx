@@ -1,0 +1,62 @@
+import { useEffect } from "preact/hooks";
+import type { ActionDetail } from "../../server/actions/schema.ts";
+import type { Reading } from "../approvals/review.ts";
+import { countHidden } from "../parts/visible.ts";
+import { Command } from "./command.tsx";
+import type { DiffMode } from "../diff/diff.tsx";
+import { EndMark } from "../diff/files.tsx";
+import type { FileChange } from "../diff/files.tsx";
+import { Moved } from "../diff/files.tsx";
+import { Files } from "../diff/files.tsx";
+
+interface ContentProps {
+  detail: ActionDetail;
+  mode: DiffMode;
+  onMode: (mode: DiffMode) => void;
+  reading?: Reading;
+}
+
+/** What would be done, whole: what was asked word for word, and the difference of each file. */
+export function Content(props: ContentProps) {
+  const { detail, reading } = props;
+  const asked = askedOf(detail);
+  const files = filesOf(detail);
+  const hidden = countHidden(asked ?? "", { code: true }) + hiddenInPaths(detail);
+  return (
+    <>
+      {asked !== null && <Command command={asked} />}
+      {files.length === 0 && isMoved(detail) && <Moved detail={detail} />}
+      {files.length > 0
+        ? <Files {...props} files={files} hidden={hidden} />
+        : <Nothing reading={reading} hidden={hidden} />}
+    </>
+  );
+}
+
+/** Of a tool that the gate only records its input, where that tells more than its files do. */
+function askedOf({ command, input, files }: ActionDetail): string | null {
+  if (command !== null || input === null) return command;
+  const isTold = files !== null && files.length > 0 && files.every((file) => file.is_known);
+  return isTold ? null : JSON.stringify(input, null, 2);
+}
+
+function filesOf(detail: ActionDetail): FileChange[] {
+  const { files, command, input, changes, before, after } = detail;
+  if (files) return files.some((file) => file.is_known) ? files : [];
+  const isOne = command === null && input === null && changes.length <= 1;
+  return isOne && (before !== null || after !== null) ? [detail] : [];
+}
+
+function isMoved({ command, input, changes }: ActionDetail): boolean {
+  return command === null ? input === null && changes.length > 1 : changes.length > 0;
+}
+
+function hiddenInPaths({ changes, path }: ActionDetail): number {
+  return changes.reduce((sum, change) => sum + countHidden(change.path), 0) ||
+    countHidden(path ?? "");
+}
+
+function Nothing({ reading, hidden }: { reading: Reading | undefined; hidden: number }) {
+  useEffect(() => reading?.shown(hidden), [hidden]);
+  return <EndMark whole onReport={(seen) => reading?.end(seen)} />;
+}

@@ -1,0 +1,210 @@
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { Text } from "../parts/text.tsx";
+import { count, number } from "../parts/words.ts";
+import { createDiff, type DiffModel, type Line, type Part } from "./diff_model.ts";
+
+export type DiffMode = "unified" | "split";
+
+interface DiffProps {
+  before: string | null;
+  after: string | null;
+  mode: DiffMode;
+  caption: string;
+  /** Told once the difference stands on the screen, and whether nothing of it is held back. */
+  onShown?: (model: DiffModel, whole: boolean) => void;
+}
+
+const FIRST_LINES = 1500;
+const MORE_LINES = 5000;
+
+/** A difference as a table: every changed line is there, or it says how many are not yet. */
+export default function Diff({ before, after, mode, caption, onShown }: DiffProps) {
+  const model = useMemo(() => createDiff(before, after), [before, after]);
+  const [limit, setLimit] = useState(FIRST_LINES);
+  const { parts, left } = useMemo(() => take(model.parts, limit), [model, limit]);
+  useEffect(() => onShown?.(model, left === 0), [model, left]);
+  if (model.parts.length === 0) return <p class="diff-none">The content stays the same.</p>;
+  return (
+    <div class={`diff diff-${mode}`}>
+      <table>
+        <caption class="visually-hidden">{caption}</caption>
+        <colgroup>
+          {COLUMNS[mode].map((name, at) => <col key={at} class={name} />)}
+        </colgroup>
+        <Head mode={mode} />
+        {parts.map((part, at) => <PartView key={`${at}:${part.fold}`} part={part} mode={mode} />)}
+      </table>
+      {left > 0 && (
+        <div class="diff-more">
+          <span>{count(left, "more line")} not shown yet.</span>
+          <button type="button" class="link" onClick={() => setLimit(limit + MORE_LINES)}>
+            Show the next {number(Math.min(left, MORE_LINES))}
+          </button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+const COLUMNS = {
+  unified: ["col-number", "col-number", "col-sign", "col-text"],
+  split: ["col-number", "col-text", "col-number", "col-text"],
+};
+
+function Head({ mode }: { mode: DiffMode }) {
+  const names = mode === "unified" ? ["Old", "New", "", "Text"] : ["Old", "Text", "New", "Text"];
+  return (
+    <thead class="visually-hidden">
+      <tr>
+        {names.map((name, at) =>
+          name === "" ? <td key={at} /> : <th key={at} scope="col">{name}</th>
+        )}
+      </tr>
+    </thead>
+  );
+}
+
+function PartView({ part, mode }: { part: Part; mode: DiffMode }) {
+  const [open, setOpen] = useState(false);
+  if (part.fold !== null && !open) {
+    return (
+      <tbody>
+        <tr class={`fold fold-${part.lines[0]?.kind ?? "same"}`}>
+          <td colSpan={4}>
+            <button type="button" class="fold-button" onClick={() => setOpen(true)}>
+              Show {part.fold}
+            </button>
+          </td>
+        </tr>
+      </tbody>
+    );
+  }
+  if (mode === "unified") {
+    return <tbody>{part.lines.map((line, at) => <UnifiedRow key={at} line={line} />)}</tbody>;
+  }
+  return (
+    <tbody>
+      {pairs(part.lines).map(([left, right], at) => (
+        <tr key={at}>
+          <Side line={left} side="a" />
+          <Side line={right} side="b" />
+        </tr>
+      ))}
+    </tbody>
+  );
+}
+
+const SIGNS: Record<Line["kind"], string> = { same: "", add: "+", del: "-", note: "" };
+
+function UnifiedRow({ line }: { line: Line }) {
+  return (
+    <tr class={`line line-${line.kind}`}>
+      <td class="line-number">{line.a}</td>
+      <td class="line-number">{line.b}</td>
+      <td class="line-sign">{SIGNS[line.kind]}</td>
+      <td class="line-text">
+        <DiffLine line={line} />
+      </td>
+    </tr>
+  );
+}
+
+function Side({ line, side }: { line: Line | null; side: "a" | "b" }) {
+  if (!line) {
+    return (
+      <>
+        <td class="line-number line-empty" />
+        <td class="line-text line-empty" />
+      </>
+    );
+  }
+  return (
+    <>
+      <td class={`line-number line-${line.kind}`}>{line[side]}</td>
+      <td class={`line-text line-${line.kind}`}>
+        <DiffLine line={line} />
+      </td>
+    </>
+  );
+}
+
+// Folded lines cost nothing until they are opened, so only open ones count.
+function take(parts: Part[], limit: number): { parts: Part[]; left: number } {
+  const shown: Part[] = [];
+  let room = limit;
+  let left = 0;
+  for (const part of parts) {
+    if (room <= 0) left += real(part.lines);
+    else if (part.fold !== null || part.lines.length <= room) shown.push(part);
+    else {
+      shown.push({ fold: null, lines: part.lines.slice(0, room) });
+      left += real(part.lines.slice(room));
+    }
+    if (part.fold === null) room -= part.lines.length;
+  }
+  return { parts: shown, left };
+}
+
+function real(lines: Line[]): number {
+  return lines.filter((line) => line.kind !== "note").length;
+}
+
+/** One line of a difference with its changed stretches marked and nothing invisible. */
+export function DiffLine({ line }: { line: Line }) {
+  if (line.kind === "note") return <span class="line-note">{line.text}</span>;
+  if (line.text === "") return <br />;
+  if (line.marks.length === 0) return <Text value={line.text} code />;
+  return (
+    <>
+      {stretches(line).map(([text, marked], at) =>
+        marked
+          ? (
+            <mark key={at}>
+              <Text value={text} code />
+            </mark>
+          )
+          : <Text key={at} value={text} code />
+      )}
+    </>
+  );
+}
+
+function stretches(line: Line): [string, boolean][] {
+  const found: [string, boolean][] = [];
+  let from = 0;
+  for (const [start, end] of line.marks) {
+    if (start > from) found.push([line.text.slice(from, start), false]);
+    found.push([line.text.slice(start, end), true]);
+    from = end;
+  }
+  if (from < line.text.length) found.push([line.text.slice(from), false]);
+  return found;
+}
+
+/** Lines side by side: what went stands beside what came in its place. */
+export function pairs(lines: readonly Line[]): [Line | null, Line | null][] {
+  const rows: [Line | null, Line | null][] = [];
+  let gone: Line[] = [];
+  let come: Line[] = [];
+  const flush = () => {
+    for (let at = 0; at < Math.max(gone.length, come.length); at++) {
+      rows.push([gone[at] ?? null, come[at] ?? null]);
+    }
+    gone = [];
+    come = [];
+  };
+  for (const [at, line] of lines.entries()) {
+    if (line.kind === "del") {
+      if (come.length > 0) flush();
+      gone.push(line);
+    } else if (line.kind === "add") come.push(line);
+    else if (line.kind === "note" && gone.length + come.length > 0) {
+      (lines[at - 1]?.kind === "del" ? gone : come).push(line);
+    } else {
+      flush();
+      rows.push([line, line]);
+    }
+  }
+  flush();
+  return rows;
+}

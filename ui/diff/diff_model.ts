@@ -1,0 +1,258 @@
+import { diff, presentableDiff } from "@codemirror/merge";
+import { countHidden } from "../parts/visible.ts";
+
+/** One line of a difference. `marks` are the stretches that changed inside it. */
+export interface Line {
+  kind: "same" | "add" | "del" | "note";
+  a: number | null;
+  b: number | null;
+  text: string;
+  marks: readonly (readonly [number, number])[];
+}
+
+/** Lines that stand together, or lines folded away under a name. */
+export type Part = { fold: null; lines: Line[] } | { fold: string; lines: Line[] };
+
+/** A difference, ready to be shown. */
+export interface DiffModel {
+  parts: Part[];
+  added: number;
+  removed: number;
+  /** Hidden characters on lines that would be written. */
+  hidden: number;
+  /** What the lines alone do not show: line endings, a missing last newline. */
+  facts: string[];
+}
+
+const CONTEXT = 3;
+const FOLD_FROM = 8;
+const BLANK_RUN = 100;
+
+interface Side {
+  lines: string[];
+  newline: boolean;
+  endings: string;
+}
+
+/** The difference between two texts; null is a file that is not there. */
+export function createDiff(before: string | null, after: string | null): DiffModel {
+  const a = sideOf(before);
+  const b = sideOf(after);
+  if (a.endings === "CRLF" && b.endings === "CRLF") stripReturns(a, b);
+  const lines = withLastLine(changed(a.lines, b.lines), a, b);
+  const added = lines.filter((line) => line.kind === "add");
+  return {
+    parts: fold(lines),
+    added: added.length,
+    removed: lines.filter((line) => line.kind === "del").length,
+    hidden: added.reduce((sum, line) => sum + hiddenIn(line.text), 0),
+    facts: factsOf(before, after, a, b),
+  };
+}
+
+function sideOf(text: string | null): Side {
+  if (text === null || text === "") return { lines: [], newline: true, endings: "none" };
+  const newline = text.endsWith("\n");
+  const lines = text.split("\n");
+  if (newline) lines.pop();
+  const breaks = newline ? lines : lines.slice(0, -1);
+  const returns = breaks.filter((line) => line.endsWith("\r")).length;
+  const endings = breaks.length === 0
+    ? "none"
+    : returns === 0
+    ? "LF"
+    : returns === breaks.length
+    ? "CRLF"
+    : "mixed";
+  return { lines, newline, endings };
+}
+
+function stripReturns(...sides: Side[]): void {
+  for (const side of sides) side.lines = side.lines.map((line) => line.replace(/\r$/, ""));
+}
+
+function changed(a: string[], b: string[]): Line[] {
+  const lines: Line[] = [];
+  let nextA = 0;
+  let nextB = 0;
+  const keep = (until: number) => {
+    while (nextA < until) lines.push(plainLine("same", nextA + 1, nextB++ + 1, a[nextA++]!));
+  };
+  for (const { fromA, toA, fromB, toB } of changesOf(a, b)) {
+    keep(fromA);
+    const gone = a.slice(fromA, toA);
+    const come = b.slice(fromB, toB);
+    const spans = spansOf(gone, come);
+    // One by one: a call takes no hundred thousand arguments.
+    for (const line of cut("del", gone, fromA + 1, spans.gone)) lines.push(line);
+    for (const line of cut("add", come, fromB + 1, spans.come)) lines.push(line);
+    nextA = toA;
+    nextB = toB;
+  }
+  keep(a.length);
+  return lines;
+}
+
+function cut(kind: "add" | "del", texts: string[], first: number, spans: Spans): Line[] {
+  let start = 0;
+  return texts.map((text, at) => {
+    const marks = spans
+      .map(([from, to]) => [Math.max(0, from - start), Math.min(text.length, to - start)] as const)
+      .filter(([from, to]) => from < to);
+    start += text.length + 1;
+    const marked = marks.map(([from, to]) => text.slice(from, to)).join("");
+    const line = kind === "add"
+      ? plainLine(kind, null, first + at, text)
+      : plainLine(kind, first + at, null, text);
+    // A line that changed almost whole reads better without marks; blanks show by nothing else.
+    const isClear = marked.trim() === "" || marked.length <= text.trim().length * 0.7;
+    return { ...line, marks: isClear ? marks : [] };
+  });
+}
+
+function plainLine(kind: Line["kind"], a: number | null, b: number | null, text: string): Line {
+  return { kind, a, b, text, marks: [] };
+}
+
+// A last line that only gained or lost its newline is a change that no line shows by itself.
+function withLastLine(lines: Line[], a: Side, b: Side): Line[] {
+  const result = [...lines];
+  const last = result.at(-1);
+  if (last?.kind === "same" && a.newline !== b.newline) {
+    result.pop();
+    result.push({ ...last, kind: "del", b: null }, { ...last, kind: "add", a: null });
+  }
+  const note = plainLine("note", null, null, "No newline at the end of the file");
+  if (last?.kind === "same" && !a.newline && !b.newline) return [...result, note];
+  if (!a.newline) insertAfter(result, (line) => line.a === a.lines.length, note);
+  if (!b.newline) insertAfter(result, (line) => line.b === b.lines.length, note);
+  return result;
+}
+
+function insertAfter(lines: Line[], is: (line: Line) => boolean, note: Line): void {
+  const at = lines.findLastIndex(is);
+  if (at >= 0) lines.splice(at + 1, 0, note);
+}
+
+function fold(lines: Line[]): Part[] {
+  const parts: Part[] = [];
+  const show = (more: Line[]) => {
+    if (more.length === 0) return;
+    const last = parts.at(-1);
+    if (last && last.fold === null) { for (const line of more) last.lines.push(line); }
+    else parts.push({ fold: null, lines: [...more] });
+  };
+  for (const run of runs(lines)) {
+    const first = run === undefined ? undefined : run[0];
+    if (!first) continue;
+    if (first.kind === "same") foldSame(run, first === lines[0], run.at(-1) === lines.at(-1));
+    else if (run.length >= BLANK_RUN && isBlank(first)) {
+      parts.push({ fold: `${run.length} blank lines`, lines: run });
+    } else show(run);
+  }
+  return parts;
+
+  function foldSame(run: Line[], atStart: boolean, atEnd: boolean): void {
+    const head = atStart ? 0 : CONTEXT;
+    const tail = atEnd ? 0 : CONTEXT;
+    const inner = run.length - head - tail;
+    if (inner < FOLD_FROM) return show(run);
+    show(run.slice(0, head));
+    parts.push({ fold: `${inner} unchanged lines`, lines: run.slice(head, head + inner) });
+    show(run.slice(head + inner));
+  }
+}
+
+// Lines of one kind that follow each other; blank changed lines are a kind of their own.
+function runs(lines: Line[]): Line[][] {
+  const groups: Line[][] = [];
+  let key = "";
+  for (const line of lines) {
+    const next = line.kind + (line.kind !== "same" && isBlank(line) ? "-blank" : "");
+    if (next !== key) groups.push([]);
+    key = next;
+    groups.at(-1)!.push(line);
+  }
+  return groups;
+}
+
+function isBlank(line: Line): boolean {
+  return line.text.trim() === "";
+}
+
+// A return before the line feed is a line ending, which the facts name.
+function hiddenIn(text: string): number {
+  return countHidden(text.replace(/\r$/, ""), { code: true });
+}
+
+function factsOf(before: string | null, after: string | null, a: Side, b: Side): string[] {
+  const facts: string[] = [];
+  const known = a.endings !== "none" && b.endings !== "none";
+  if (known && a.endings !== b.endings) facts.push(`line endings ${a.endings} → ${b.endings}`);
+  else if (b.endings === "CRLF" || b.endings === "mixed") facts.push(`line endings ${b.endings}`);
+  if (after !== null && after !== "" && !b.newline) {
+    facts.push(
+      before !== null && before !== "" && a.newline
+        ? "loses its last newline"
+        : "no newline at the end",
+    );
+  }
+  if (before !== null && after !== null && before !== after && bare(before) === bare(after)) {
+    facts.push("only whitespace changes");
+  }
+  return facts;
+}
+
+function bare(text: string): string {
+  return text.replace(/\s+/g, "");
+}
+
+/** Stretches of a text, from and to. */
+export type Spans = readonly (readonly [number, number])[];
+
+const DIFF = { scanLimit: 2000, timeout: 250 };
+const FIRST_SURROGATE = 0xd800;
+const SURROGATES = 0x800;
+const MOST_LETTERS = 0x10000 - SURROGATES;
+const MOST_MARKED = 50_000;
+
+/** Lines `[fromA, toA)` of one text that stand as `[fromB, toB)` in the other. */
+export interface LineChange {
+  fromA: number;
+  toA: number;
+  fromB: number;
+  toB: number;
+}
+
+/** Which lines differ: each different line becomes one letter, and the letters are compared. */
+export function changesOf(a: string[], b: string[]): readonly LineChange[] {
+  const letters = new Map<string, string>();
+  const spell = (lines: string[]) => lines.map((line) => letterOf(line, letters)).join("");
+  const left = spell(a);
+  const right = spell(b);
+  if (letters.size > MOST_LETTERS) return [{ fromA: 0, toA: a.length, fromB: 0, toB: b.length }];
+  return diff(left, right, DIFF);
+}
+
+function letterOf(line: string, letters: Map<string, string>): string {
+  const known = letters.get(line);
+  if (known !== undefined) return known;
+  // Halves of surrogate pairs are no letters of their own.
+  const code = letters.size < FIRST_SURROGATE ? letters.size : letters.size + SURROGATES;
+  const letter = String.fromCharCode(code);
+  letters.set(line, letter);
+  return letter;
+}
+
+/** What changed inside the lines; where there is too much to look at, nothing is marked. */
+export function spansOf(gone: string[], come: string[]): { gone: Spans; come: Spans } {
+  const [left, right] = [gone.join("\n"), come.join("\n")];
+  if (left === "" || right === "" || left.length + right.length > MOST_MARKED) {
+    return { gone: [], come: [] };
+  }
+  const changes = presentableDiff(left, right, DIFF);
+  return {
+    gone: changes.map((change) => [change.fromA, change.toA]),
+    come: changes.map((change) => [change.fromB, change.toB]),
+  };
+}

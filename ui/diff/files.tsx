@@ -1,0 +1,287 @@
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { ActionDetail } from "../../server/actions/schema.ts";
+import type { Reading } from "../approvals/review.ts";
+import { Segmented } from "../parts/button.tsx";
+import { useLazy, Waiting } from "../parts/placeholder.tsx";
+import { Path, Text } from "../parts/text.tsx";
+import { bytesOf, count } from "../parts/words.ts";
+import type { DiffMode } from "./diff.tsx";
+import type { DiffModel } from "./diff_model.ts";
+
+interface FilesProps {
+  files: FileChange[];
+  /** Hidden characters in what stands around the files. */
+  hidden: number;
+  mode: DiffMode;
+  onMode: (mode: DiffMode) => void;
+  reading?: Reading;
+}
+
+const FIRST_FILES = 20;
+
+/** What becomes of each file, one below the other; the reading ends after the last of them. */
+export function Files({ files, hidden, mode, onMode, reading }: FilesProps) {
+  const [limit, setLimit] = useState(FIRST_FILES);
+  const shown = useSignal<ReadonlyMap<number, Shown>>(new Map());
+  const part = files.slice(0, limit);
+  const told = [...shown.value.values()];
+  const isThere = told.length >= part.length;
+  const all = told.reduce((sum, one) => sum + one.hidden, hidden);
+  const unseen = told.some((one) => one.unseen);
+  useEffect(() => {
+    if (isThere) reading?.shown(all, unseen);
+  }, [isThere, all, unseen]);
+  return (
+    <>
+      {part.map((file, at) => (
+        <FileView
+          key={at}
+          file={file}
+          mode={mode}
+          onMode={at === 0 ? onMode : undefined}
+          onShown={(one) => shown.value = new Map(shown.value).set(at, one)}
+        />
+      ))}
+      {files.length > limit && <More left={files.length - limit} onMore={setLimit} />}
+      {isThere && (
+        <EndMark
+          whole={files.length <= limit && told.every((one) => one.whole)}
+          onReport={(seen) => reading?.end(seen)}
+        />
+      )}
+    </>
+  );
+}
+
+type More = (change: (limit: number) => number) => void;
+
+function More({ left, onMore }: { left: number; onMore: More }) {
+  return (
+    <div class="diff-more">
+      <span>{count(left, "more file")} not shown yet.</span>
+      <button type="button" class="link" onClick={() => onMore((limit) => limit + FIRST_FILES)}>
+        Show the next {Math.min(left, FIRST_FILES)}
+      </button>
+    </div>
+  );
+}
+
+/** One file with what stands there now and afterwards; null is no file. */
+export interface FileChange
+  extends Pick<ActionDetail, "before_sha256" | "after_sha256" | "before" | "after"> {
+  path: string | null;
+  /** False where only a host knows what it makes of the file. */
+  is_known?: boolean;
+  is_left_out?: boolean;
+}
+
+/** What of a file stands on the page. */
+export interface Shown {
+  hidden: number;
+  /** Nothing is held back until somebody asks for more. */
+  whole: boolean;
+  /** It is too large to be shown. */
+  unseen: boolean;
+}
+
+interface FileProps {
+  file: FileChange;
+  mode: DiffMode;
+  /** Where the view can be changed. */
+  onMode: ((mode: DiffMode) => void) | undefined;
+  onShown: (shown: Shown) => void;
+}
+
+/** What becomes of one file: its difference, or what can be said of it. */
+export function FileView(props: FileProps) {
+  const { file } = props;
+  const isText = file.before?.text !== null && file.after?.text !== null;
+  return isText && file.is_known !== false ? <FileDiff {...props} /> : <Untold {...props} />;
+}
+
+function FileDiff({ file, mode, onMode, onShown }: FileProps) {
+  const loaded = useLazy(() => import("./diff.tsx"));
+  const model = useSignal<DiffModel | null>(null);
+  const Diff = loaded.value?.default;
+  return (
+    <section class="file" aria-label="What changes">
+      <header class="file-head">
+        <span class="code-text">{file.path !== null && <Path value={file.path} />}</span>
+        {model.value && <Figures model={model.value} file={file} />}
+        {onMode && (
+          <Segmented
+            label="View of the difference"
+            value={mode}
+            options={[{ value: "unified", label: "Unified" }, { value: "split", label: "Split" }]}
+            onChange={onMode}
+          />
+        )}
+      </header>
+      {Diff
+        ? (
+          <Diff
+            before={file.before?.text ?? null}
+            after={file.after?.text ?? null}
+            mode={mode}
+            caption="What changes"
+            onShown={(next, whole) => {
+              model.value = next;
+              onShown({ hidden: next.hidden, whole, unseen: false });
+            }}
+          />
+        )
+        : <Waiting failed={loaded.failed} />}
+    </section>
+  );
+}
+
+function Untold({ file, onShown }: FileProps) {
+  const isKnown = file.is_known !== false;
+  const unseen = isKnown && isLargeText(file);
+  useEffect(() => onShown({ hidden: 0, whole: true, unseen }), [unseen]);
+  if (isKnown) return <Opaque file={file} />;
+  return (
+    <section class="file" aria-label="What changes">
+      <header class="file-head">
+        <span class="code-text">{file.path !== null && <Path value={file.path} />}</span>
+        <span class="figure-fact">only its host knows what it makes of it</span>
+      </header>
+    </section>
+  );
+}
+
+function Figures({ model, file }: { model: DiffModel; file: FileChange }) {
+  return (
+    <span class="figures">
+      {model.added > 0 && <span class="figure-add">+{model.added}</span>}
+      {model.removed > 0 && <span class="figure-del">−{model.removed}</span>}
+      {[...model.facts, ...modeFact(file)].map((fact) => (
+        <span key={fact} class="figure-fact">{fact}</span>
+      ))}
+    </span>
+  );
+}
+
+function modeFact({ before, after }: FileChange): string[] {
+  const old = before?.mode ?? null;
+  const next = after?.mode ?? null;
+  if (!after || (old === null && next === null)) return [];
+  if (old === null) return [`mode ${octalOf(next!)}`];
+  if (next !== null && next !== old) return [`mode ${octalOf(old)} → ${octalOf(next)}`];
+  return [(old & 0o111) ? `stays executable (${octalOf(old)})` : `mode ${octalOf(old)} kept`];
+}
+
+function octalOf(mode: number): string {
+  return `0${(mode & 0o7777).toString(8).padStart(3, "0")}`;
+}
+
+/** What is no text cannot be read here; its size and hash say whether it is the right one. */
+export function Opaque({ file }: { file: FileChange }) {
+  const rows = [
+    { name: "Now", side: file.before, hash: file.before_sha256 },
+    { name: "After", side: file.after, hash: file.after_sha256 },
+  ];
+  return (
+    <section class="file" aria-label="What changes">
+      <header class="file-head">
+        <span class="code-text">{file.path !== null && <Path value={file.path} />}</span>
+        <span class="figure-fact">
+          {isLargeText(file) ? "too large to show here" : "not text: told by size and hash"}
+        </span>
+      </header>
+      <table class="opaque">
+        <thead>
+          <tr>
+            <th scope="col">Version</th>
+            <th scope="col" class="opaque-size">Size</th>
+            <th scope="col">SHA-256</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ name, side, hash }) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              <td>{side ? bytesOf(side.bytes) : "no file"}</td>
+              <td class="code-text hash">{hash ?? "none"}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+/** Of a move, and of a command that has run, what counts is which paths come, go and change. */
+export function Moved({ detail }: { detail: ActionDetail }) {
+  return (
+    <section class="file" aria-label={detail.command === null ? "What changes" : "What it changed"}>
+      <table class="opaque moved">
+        <thead>
+          <tr>
+            <th scope="col">File</th>
+            <th scope="col">Path</th>
+            <th scope="col">SHA-256</th>
+          </tr>
+        </thead>
+        <tbody>
+          {detail.changes.map((change) => (
+            <tr key={change.path}>
+              <th scope="row">{wordOf(change)}</th>
+              <td class="code-text">
+                <Text value={change.path} />
+              </td>
+              <td class="code-text hash">{change.after_sha256 ?? change.before_sha256}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function wordOf(change: ActionDetail["changes"][number]): string {
+  if (change.before_sha256 === null) return "New";
+  return change.after_sha256 === null ? "Gone" : "Changed";
+}
+
+/** Whether a text is too large for the daemon to hand out: more than a megabyte, or with others. */
+export function isLargeText({ before, after, is_left_out }: FileChange): boolean {
+  return is_left_out === true || Math.max(before?.bytes ?? 0, after?.bytes ?? 0) > 1024 * 1024;
+}
+
+interface EndMarkProps {
+  /** False while something before it is held back. */
+  whole: boolean;
+  onReport: (seen: boolean) => void;
+}
+
+/** Stands after the last line of what would be done, and tells whether a reader has got there. */
+export function EndMark({ whole, onReport }: EndMarkProps) {
+  const mark = useRef<HTMLDivElement>(null);
+  const report = useRef(onReport);
+  report.current = onReport;
+  useEffect(() => {
+    const observer = new IntersectionObserver((entries) => {
+      report.current(whole && entries.some((entry) => entry.isIntersecting));
+    });
+    observer.observe(mark.current!);
+    return () => observer.disconnect();
+  }, [whole]);
+  return <div ref={mark} class="end-mark" aria-hidden="true" />;
+}
+
+/** Rounding and borders: a file this near the top is the one that is looked at. */
+const NEAR_PX = 4;
+
+/** Brings the next file of a pane to its top, or the one before with -1. */
+export function stepFile(pane: HTMLElement | null, by: 1 | -1): void {
+  if (!pane) return;
+  const top = pane.getBoundingClientRect().top;
+  const places = [...pane.querySelectorAll<HTMLElement>("section.file")]
+    .map((file) => file.getBoundingClientRect().top - top);
+  const next = by > 0
+    ? places.find((place) => place > NEAR_PX)
+    : places.findLast((place) => place < -NEAR_PX);
+  if (next !== undefined) pane.scrollBy({ top: next });
+}

@@ -1,0 +1,31 @@
+import { Text } from "../parts/text.tsx";
+
+const KINDS: Record<string, string> = { "+": "add", "-": "del", "@": "hunk" };
+
+/** A unified diff as it came from the daemon, line by line. */
+export function Patch({ text, caption }: { text: string; caption: string }) {
+  const lines = text.replace(/\n$/, "").split("\n").filter((line) => !HEADER.test(line));
+  return (
+    <div class="diff diff-unified file">
+      <table>
+        <caption class="visually-hidden">{caption}</caption>
+        <colgroup>
+          <col class="col-sign" />
+          <col class="col-text" />
+        </colgroup>
+        <tbody>
+          {lines.map((line, at) => (
+            <tr key={at} class={`line line-${KINDS[line[0] ?? ""] ?? "same"}`}>
+              <td class="line-sign">{line[0] === "@" ? "" : line[0]}</td>
+              <td class="line-text">
+                <Text value={line[0] === "@" ? line : line.slice(1)} code />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+const HEADER = /^(?:Index: |={5,}$|--- |\+\+\+ )/;

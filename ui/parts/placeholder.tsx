@@ -1,0 +1,67 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { Icon, type IconName } from "./icon.tsx";
+
+interface EmptyProps {
+  icon: IconName;
+  title: string;
+  children: ComponentChildren;
+}
+
+/** What would stand here, and how to make the first one appear. */
+export function Empty({ icon, title, children }: EmptyProps) {
+  return (
+    <div class="empty">
+      <Icon name={icon} />
+      <h2>{title}</h2>
+      {children}
+    </div>
+  );
+}
+
+/** A value that arrives with a chunk of its own; null until it is there. */
+export function useLazy<T>(load: () => Promise<T>): { value: T | null; failed: boolean } {
+  const [state, setState] = useState<{ value: T | null; failed: boolean }>({
+    value: null,
+    failed: false,
+  });
+  useEffect(() => {
+    let mounted = true;
+    load().then(
+      (value) => mounted && setState({ value, failed: false }),
+      () => mounted && setState({ value: null, failed: true }),
+    );
+    return () => {
+      mounted = false;
+    };
+  }, []);
+  return state;
+}
+
+/** What stands where a chunk is missing: a skeleton, or how to go on. */
+export function Waiting({ failed }: { failed: boolean }) {
+  if (!failed) return <Skeleton lines={8} />;
+  return (
+    <p class="notice tone-danger" role="alert">
+      A part of this page could not be loaded; the daemon may have been updated. Reload the page.
+    </p>
+  );
+}
+
+const PATIENCE_MS = 300;
+
+/** The shape of what comes, shown only when it is late. */
+export function Skeleton({ lines }: { lines: number }) {
+  const [late, setLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), PATIENCE_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  if (!late) return <div class="skeleton" aria-busy="true" />;
+  return (
+    <div class="skeleton" role="status" aria-busy="true">
+      <span class="visually-hidden">Loading</span>
+      {Array.from({ length: lines }, (_, at) => <div key={at} class="skeleton-line" />)}
+    </div>
+  );
+}

@@ -1,0 +1,183 @@
+import type { Action, ActionDetail } from "../../server/actions/schema.ts";
+import { flatten } from "./visible.ts";
+
+/** What an action does, in a person's words: the verb, its object, and what follows. */
+export interface Sentence {
+  verb: string;
+  object: string | null;
+  /** Where a file goes. */
+  to?: string;
+  tail: string;
+}
+
+const VERBS: Record<string, string> = {
+  write_file: "Write",
+  edit_file: "Edit",
+  delete_file: "Delete",
+  move_file: "Move",
+  read_file: "Read",
+  run_command: "Run",
+  rollback: "Undo",
+};
+
+/** What the hosts' own tools for files do. */
+const HOST_VERBS: Record<string, string> = {
+  Write: "Write",
+  Edit: "Edit",
+  MultiEdit: "Edit",
+  NotebookEdit: "Edit",
+  apply_patch: "Patch",
+  Read: "Read",
+};
+
+/** One line that names what the action does. */
+export function sentenceOf(action: Action): Sentence {
+  const verb = VERBS[action.tool];
+  if (!verb) return sentenceOfTool(action);
+  if (action.tool === "rollback") {
+    return { verb, object: action.path, tail: action.path ? "" : "an earlier action" };
+  }
+  if (action.command !== null) return sentenceOfCommand(verb, action.command);
+  return { verb, object: action.path, tail: "" };
+}
+
+// A host's own tool says what it is used on: ten held "Use Write" cannot be told apart.
+function sentenceOfTool({ tool, path, command }: Action): Sentence {
+  if (command !== null) return sentenceOfCommand("Run", command);
+  const verb = HOST_VERBS[tool];
+  if (verb && path !== null) return { verb, object: path, tail: "" };
+  return { verb: "Use", object: tool, tail: path === null ? "" : ` on ${path}` };
+}
+
+// A list has room for the first line; how many follow is said.
+function sentenceOfCommand(verb: string, command: string): Sentence {
+  const lines = command.trim().split("\n");
+  const tail = lines.length > 1 ? ` + ${count(lines.length - 1, "line")}` : "";
+  return { verb, object: lines[0]!, tail };
+}
+
+/** A sentence as a string, for titles and announcements. */
+export function plain({ verb, object, to, tail }: Sentence): string {
+  const target = to === undefined ? "" : `to ${to}`;
+  return flatten([verb, object, target, tail.trim()].filter(Boolean).join(" "));
+}
+
+/** The sentence of the card, with the figures that only the whole record has. */
+export function headlineOf(detail: ActionDetail): Sentence {
+  const sentence = sentenceOf(detail);
+  if (sentence.verb === "Write" && detail.after) {
+    const amount = detail.after.bytes === 0
+      ? "an empty file"
+      : detail.after.text === null
+      ? bytesOf(detail.after.bytes)
+      : count(linesOf(detail.after.text), "line");
+    return { verb: `Write ${amount} to`, object: detail.path, tail: "" };
+  }
+  if (detail.tool === "run_command") return headlineOfCommand(detail, sentence);
+  if (detail.tool === "rollback" && detail.path === null && detail.changes.length > 0) {
+    return { ...sentence, tail: `${count(detail.changes.length, "file")} of an earlier action` };
+  }
+  const more = (detail.files?.length ?? 1) - 1;
+  if (more > 0) return { ...sentence, tail: ` and ${count(more, "more file")}` };
+  const to = targetOf(detail);
+  return to === null ? sentence : { ...sentence, to };
+}
+
+/** Where a moved file goes. */
+export function targetOf({ tool, path, changes }: ActionDetail): string | null {
+  if (tool !== "move_file") return null;
+  return changes.find((change) => change.path !== path)?.path ?? null;
+}
+
+// A long command stands whole below; the headline then names what it runs.
+function headlineOfCommand(detail: ActionDetail, sentence: Sentence): Sentence {
+  const command = detail.command ?? "";
+  if (command.length <= 100 && !command.includes("\n")) return sentence;
+  const programs = programsOf(detail);
+  if (programs.length === 0) return { verb: "Run", object: null, tail: "a long command" };
+  const shown = programs.slice(0, 4).join(", ");
+  const more = programs.length > 4 ? ` and ${count(programs.length - 4, "more program")}` : "";
+  return { verb: "Run", object: shown, tail: more };
+}
+
+/** The programs a command starts, each once, in order. */
+function programsOf(detail: ActionDetail): string[] {
+  const names = (detail.analysis?.commands ?? []).map((argv) => argv[0] ?? "");
+  return [...new Set(names)].filter((name) => name !== "");
+}
+
+/** How many lines a text has; a last line without a newline counts. */
+export function linesOf(text: string): number {
+  if (text === "") return 0;
+  const breaks = text.split("\n").length - 1;
+  return text.endsWith("\n") ? breaks : breaks + 1;
+}
+
+/** "1 line", "42 lines", "1,204 lines". */
+export function count(n: number, noun: string): string {
+  const plural = /(?:s|x|ch|sh)$/.test(noun) ? `${noun}es` : `${noun}s`;
+  return `${number(n)} ${n === 1 ? noun : plural}`;
+}
+
+/** A number with thousands apart. */
+export function number(n: number): string {
+  return n.toLocaleString("en-US");
+}
+
+/** Bytes as a person says them: "512 bytes", "1.4 KB", "12 MB". */
+export function bytesOf(bytes: number): string {
+  if (bytes < 1000) return bytes === 1 ? "1 byte" : `${bytes} bytes`;
+  const units = ["KB", "MB", "GB", "TB"];
+  let value = bytes / 1000;
+  let unit = 0;
+  while (value >= 999.5 && unit < units.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
+}
+
+/** How long ago, short: "now", "12 s", "3 min", "5 h", "2 d". */
+export function agoOf(at: string, now: number): string {
+  const seconds = Math.round((now - Date.parse(at)) / 1000);
+  if (seconds < 2) return "now";
+  return spanOf(seconds);
+}
+
+/** A length of time with one unit. */
+export function spanOf(seconds: number): string {
+  if (seconds < 60) return `${Math.max(0, Math.round(seconds))} s`;
+  if (seconds < 3600) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 86_400) return `${Math.round(seconds / 3600)} h`;
+  return `${Math.round(seconds / 86_400)} d`;
+}
+
+/** A moment, exact, in the reader's own time zone. */
+export function exactOf(at: string): string {
+  return new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
+}
+
+/** How long something took. */
+export function durationOf(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  return spanOf(ms / 1000);
+}
+
+/** The folder and the name of a path, for showing the name first. */
+export function splitPath(path: string): { folder: string; name: string } {
+  const cut = path.lastIndexOf("/", path.length - 2);
+  return { folder: path.slice(0, cut + 1), name: path.slice(cut + 1) };
+}
+
+/** The start and the end of a hash. */
+export function shortHash(hash: string): string {
+  return hash.length <= 12 ? hash : `${hash.slice(0, 4)}…${hash.slice(-4)}`;
+}
+
+/** Who decided, in words. */
+export function deciderOf(id: string | null): string {
+  if (id === "policy") return "the policy";
+  if (id === "system" || id === null) return "the gate";
+  return id;
+}

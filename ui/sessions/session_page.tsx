@@ -1,0 +1,235 @@
+import { useSignal } from "@preact/signals";
+import type { RefObject } from "preact";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { Action } from "../../server/actions/schema.ts";
+import type { Session } from "../../server/sessions/schema.ts";
+import { stepFile } from "../diff/files.tsx";
+import { ExecutionBadge, StatusBadge, ToolIcon } from "../parts/badges.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { Empty, Skeleton } from "../parts/placeholder.tsx";
+import { SentenceLine } from "../parts/sentence.tsx";
+import { Text } from "../parts/text.tsx";
+import { Ago } from "../parts/time.tsx";
+import { count } from "../parts/words.ts";
+import { SessionUndoPane } from "../rollback/session_preview.tsx";
+import { useAddress } from "../state/address.ts";
+import { explain } from "../state/client.ts";
+import { bind, useKeys } from "../state/keys.ts";
+import { daemon, useLive } from "../state/live.ts";
+import { useProject } from "../state/project.ts";
+import { loadSession, type SessionRecord, SessionUndo, stateOf } from "./session.ts";
+import { SessionBar } from "./session_bar.tsx";
+import { SessionFiles } from "./session_files.tsx";
+
+/** One session: what its agent asked for, what that did to the files, and its undoing. */
+export function SessionPage() {
+  const address = useAddress();
+  const id = address.path.split("/")[2] ?? "";
+  const { record, problem, reload } = useSession(id);
+  useKeys(bind("Move", ["b", "Back to the list", () => history.back()]));
+  return (
+    <main class="record">
+      <h1 class="visually-hidden">One session</h1>
+      <a class="back" href={address.href("/sessions")}>
+        <Icon name="back" />
+        Sessions
+      </a>
+      {record
+        ? <SessionView key={id} record={record} onDone={reload} />
+        : problem === null
+        ? <Skeleton lines={12} />
+        : (
+          <Empty icon="alert" title="This session cannot be shown">
+            <p>
+              <Text value={problem} />
+            </p>
+          </Empty>
+        )}
+    </main>
+  );
+}
+
+function useSession(id: string) {
+  const project = useProject();
+  const record = useSignal<SessionRecord | null>(null);
+  const problem = useSignal<{ of: string; text: string } | null>(null);
+  const turn = useSignal(0);
+  useLive(
+    `${id} ${project} ${daemon.value !== null} ${turn.value}`,
+    async (late) => {
+      if (daemon.value === null) return;
+      try {
+        const loaded = await loadSession(id, project);
+        if (!late.aborted) [record.value, problem.value] = [loaded, null];
+      } catch (error) {
+        if (!late.aborted) problem.value = { of: id, text: explain(error) };
+      }
+    },
+    ({ topic, project_id }) =>
+      /^(?:actions|approvals|sessions)$/.test(topic) && (!project || project === project_id),
+  );
+  const shown = record.value?.session.id === id ? record.value : null;
+  const told = problem.value?.of === id ? problem.value.text : null;
+  return { record: shown, problem: told, reload: () => turn.value += 1 };
+}
+
+function SessionView({ record, onDone }: { record: SessionRecord; onDone: () => void }) {
+  const address = useAddress();
+  const undo = useMemo(() => new SessionUndo(), []);
+  const files = useRef<HTMLDivElement>(null);
+  const { actions, diff } = record;
+  const asked = address.query["action"] ?? null;
+  const chosen = actions.some(({ id }) => id === asked) ? asked : null;
+  useSteps(record, chosen, { files, leave: () => undo.close() });
+  const own = diff.actions.find(({ action_id }) => action_id === chosen);
+  return (
+    <>
+      <Head session={record.session} />
+      <div class="session-scroll">
+        <SessionSteps record={record} chosen={chosen} />
+        <div
+          class="session-files"
+          ref={files}
+          tabIndex={0}
+          role="region"
+          aria-label="What it did to the files"
+        >
+          {undo.open.value && <SessionUndoPane undo={undo} />}
+          <SessionFiles
+            key={chosen}
+            files={chosen === null ? diff.files : own?.files ?? []}
+            isWhole={chosen === null}
+          />
+        </div>
+      </div>
+      <SessionBar record={record} undo={undo} chosen={chosen} onDone={onDone} />
+    </>
+  );
+}
+
+interface Ways {
+  files: RefObject<HTMLDivElement | null>;
+  leave: () => void;
+}
+
+/** The keys that go from action to action, and from file to file. */
+function useSteps({ actions }: SessionRecord, chosen: string | null, { files, leave }: Ways): void {
+  const address = useAddress();
+  const step = (by: number) => {
+    const ids = [null, ...actions.map(({ id }) => id)];
+    const next = ids[Math.max(0, Math.min(ids.length - 1, ids.indexOf(chosen) + by))] ?? null;
+    leave();
+    address.set({ action: next });
+  };
+  useKeys(bind(
+    "Move",
+    ["j", "Next", () => step(1)],
+    ["k", "Previous", () => step(-1)],
+    ["arrowdown", "Next", () => step(1)],
+    ["arrowup", "Previous", () => step(-1)],
+    ["]", "Next file", () => stepFile(files.current, 1)],
+    ["[", "Previous file", () => stepFile(files.current, -1)],
+  ));
+}
+
+function Head({ session }: { session: Session }) {
+  const { agent, client, project_id, started_at, pending_count, id } = session;
+  const address = useAddress();
+  return (
+    <header class="session-head">
+      <h2 class="headline">
+        <Icon name="layers" class="tool-icon" />
+        <span>
+          <Text value={agent} />
+        </span>
+      </h2>
+      <p class="meta">
+        <span>
+          <Text value={project_id} />
+        </span>
+        {client !== "none" && (
+          <span>
+            <Text value={client} />
+          </span>
+        )}
+        <span>
+          began <Ago at={started_at} said />
+        </span>
+        <span>{stateOf(session)}</span>
+        {pending_count > 0 && <span>{count(pending_count, "action")} waiting</span>}
+        <a href={address.href("/actions", { project: project_id, session_id: id })}>as a table</a>
+      </p>
+    </header>
+  );
+}
+
+interface StepsProps {
+  record: SessionRecord;
+  /** The action that is looked at; null is the whole session. */
+  chosen: string | null;
+}
+
+/** What an agent asked for in one session, oldest first; each shows what it changed. */
+export function SessionSteps({ record: { actions, isCut, session }, chosen }: StepsProps) {
+  const list = useRef<HTMLOListElement>(null);
+  useEffect(() => {
+    list.current?.querySelector('[aria-current="true"]')?.scrollIntoView({ block: "nearest" });
+  }, [chosen]);
+  return (
+    <section class="steps" aria-label="What it asked for">
+      <h2 class="visually-hidden">What it asked for</h2>
+      <ol ref={list}>
+        <li>
+          <Step id={null} chosen={chosen}>
+            <span class="sentence-verb">The whole session</span>
+            <span class="quiet">{count(session.action_count, "action")}</span>
+          </Step>
+        </li>
+        {isCut && <li class="quiet steps-note">The newest {count(actions.length, "action")}:</li>}
+        {actions.map((action) => (
+          <li key={action.id}>
+            <ActionStep action={action} chosen={chosen} />
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function ActionStep({ action, chosen }: { action: Action; chosen: string | null }) {
+  return (
+    <Step id={action.id} chosen={chosen}>
+      <ToolIcon action={action} />
+      <span class="step-words">
+        <SentenceLine action={action} />
+        <span class="step-meta">
+          <StatusBadge status={action.status} />
+          {/^(?:failed|unknown|running)$/.test(action.execution) && (
+            <ExecutionBadge execution={action.execution} />
+          )}
+          <Ago at={action.created_at} />
+        </span>
+      </span>
+    </Step>
+  );
+}
+
+interface StepProps {
+  id: string | null;
+  chosen: string | null;
+  children: preact.ComponentChildren;
+}
+
+function Step({ id, chosen, children }: StepProps) {
+  const address = useAddress();
+  return (
+    <button
+      type="button"
+      class="step"
+      aria-current={id === chosen ? "true" : undefined}
+      onClick={() => address.set({ action: id })}
+    >
+      {children}
+    </button>
+  );
+}

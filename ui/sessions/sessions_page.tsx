@@ -1,0 +1,138 @@
+import { useSignal } from "@preact/signals";
+import type { Session } from "../../server/sessions/schema.ts";
+import { api, explain, unwrap } from "../state/client.ts";
+import { Empty } from "../parts/placeholder.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { Skeleton } from "../parts/placeholder.tsx";
+import { Text } from "../parts/text.tsx";
+import { Ago } from "../parts/time.tsx";
+import { useLive } from "../state/live.ts";
+import { useProject, useProjects } from "../state/project.ts";
+import { useAddress } from "../state/address.ts";
+import { stateOf } from "./session.ts";
+import { daemon } from "../state/live.ts";
+
+const MOST_PROJECTS = 20;
+
+/** One row for each connection of an agent; it opens what that session did. */
+export function SessionsPage() {
+  const project = useProject();
+  const known = useProjects().map((item) => item.id);
+  const ids = project ? [project] : known.slice(0, MOST_PROJECTS);
+  const sessions = useSignal<Session[] | null>(null);
+  const problem = useSignal<string | null>(null);
+  useLive(`${daemon.value !== null} ${ids.join()}`, async (late) => {
+    if (daemon.value === null) return;
+    try {
+      const items = await load(ids);
+      if (!late.aborted) sessions.value = items;
+    } catch (error) {
+      if (!late.aborted) problem.value = explain(error);
+    }
+  }, () => true);
+  return (
+    <main class="page-scroll">
+      <div class="page-head">
+        <h1>Sessions</h1>
+        {!project && known.length > MOST_PROJECTS && (
+          <p class="quiet">of the first {MOST_PROJECTS} projects; choose one to see the others</p>
+        )}
+      </div>
+      <Body items={sessions.value} problem={problem.value} several={project === null} />
+    </main>
+  );
+}
+
+interface BodyProps {
+  items: Session[] | null;
+  problem: string | null;
+  several: boolean;
+}
+
+function Body({ items, problem, several }: BodyProps) {
+  if (items === null && problem === null) return <Skeleton lines={8} />;
+  if (items === null) {
+    return (
+      <Empty icon="alert" title="The sessions could not be loaded">
+        <p>{problem}</p>
+      </Empty>
+    );
+  }
+  return items.length === 0 ? <NoSessions /> : <SessionsTable items={items} several={several} />;
+}
+
+async function load(projects: string[]): Promise<Session[]> {
+  const pages = await Promise.all(
+    projects.map((id) => unwrap(api(id).api.sessions.$get({ query: { limit: "50" } }))),
+  );
+  return pages.flatMap((page) => page.items)
+    .sort((a, b) => b.started_at.localeCompare(a.started_at));
+}
+
+function NoSessions() {
+  return (
+    <Empty icon="layers" title="No agent has connected yet">
+      <p>A session begins when an agent connects to the gate, and holds all it asked for.</p>
+      <p class="quiet">
+        <code>gate global-setup</code> connects your agents.
+      </p>
+    </Empty>
+  );
+}
+
+function SessionsTable({ items, several }: { items: Session[]; several: boolean }) {
+  return (
+    <table class="table">
+      <thead>
+        <tr>
+          <th scope="col">Agent</th>
+          <th scope="col" class="cell-agent">Host</th>
+          {several && <th scope="col" class="cell-project">Project</th>}
+          <th scope="col" class="cell-number">Actions</th>
+          <th scope="col" class="cell-number">Waiting</th>
+          <th scope="col" class="cell-outcome cell-state">State</th>
+          <th scope="col" class="cell-time">Began</th>
+        </tr>
+      </thead>
+      <tbody>
+        {items.map((session) => <Row key={session.id} session={session} several={several} />)}
+      </tbody>
+    </table>
+  );
+}
+
+function Row({ session, several }: { session: Session; several: boolean }) {
+  const address = useAddress();
+  const { project_id, id } = session;
+  return (
+    <tr>
+      <td class="cell-what">
+        <a
+          class="row-link"
+          href={address.href(`/sessions/${id}`, { project: project_id })}
+        >
+          <Icon name="layers" class="tool-icon" />
+          <span class="sentence">
+            <Text value={session.agent} />
+          </span>
+        </a>
+      </td>
+      <td class="cell-agent">
+        <Text value={session.host} />
+      </td>
+      {several && (
+        <td class="cell-project">
+          <Text value={project_id} />
+        </td>
+      )}
+      <td class="cell-number">{session.action_count}</td>
+      <td class="cell-number">{session.pending_count || ""}</td>
+      <td class="cell-outcome">
+        {stateOf(session)}
+      </td>
+      <td class="cell-time">
+        <Ago at={session.started_at} />
+      </td>
+    </tr>
+  );
+}

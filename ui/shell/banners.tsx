@@ -1,0 +1,211 @@
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { ConfigDifference, ConfigView, OutsideChange } from "../../server/config/schema.ts";
+import { api, explain, unwrap } from "../state/client.ts";
+import { connection } from "../state/events.ts";
+import { useLive } from "../state/live.ts";
+import { useProject, useProjects } from "../state/project.ts";
+import { watchedIn } from "./watched.ts";
+import { count } from "../parts/words.ts";
+import { Button } from "../parts/button.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { Code, Text } from "../parts/text.tsx";
+import { Ago } from "../parts/time.tsx";
+import { announce } from "../parts/toast.tsx";
+
+/** A file that is changed says nothing by itself; looking at it is what makes it known. */
+const LOOK_MS = 5_000;
+
+/** What has to be known first: that the daemon is away, or what is wrong with the rules. */
+export function Banners() {
+  return (
+    <>
+      <Offline />
+      <Configs />
+    </>
+  );
+}
+
+// The rules are broken, or not a person's own.
+function Configs() {
+  const { views, lookAgain } = useConfigs();
+  const broken = views.filter(({ problem }) => problem !== null);
+  const changes = changesOf(views);
+  const nothing = broken.length + changes.length === 0;
+  return (
+    <div class="banners" role="region" aria-label="Config" aria-live="polite" hidden={nothing}>
+      {broken.map((view) => <Broken key={view.project_id} view={view} />)}
+      {changes.map(({ projects, change }) => (
+        <Changed
+          key={change.path + change.before_sha256 + change.after_sha256}
+          projects={projects}
+          change={change}
+          onAccepted={() => lookAgain(change.path)}
+        />
+      ))}
+    </div>
+  );
+}
+
+// Nothing on the page is kept up to date, and nothing can be decided.
+function Offline() {
+  const isAway = connection.value === "offline";
+  return (
+    <div class="banners" role="region" aria-label="Connection" aria-live="polite" hidden={!isAway}>
+      {isAway && (
+        <div class="banner tone-danger">
+          <Icon name="alert" />
+          <div class="banner-text">
+            <p>
+              <strong>The daemon does not answer: what stands here may be out of date.</strong>
+            </p>
+            <p class="quiet">
+              Nothing can be decided until it is back. The page tries again by itself; in a
+              terminal, <code>gate daemon start</code> starts it.
+            </p>
+          </div>
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** A changed file, with every project whose rules it holds. */
+interface FileChange {
+  projects: string[];
+  change: OutsideChange;
+}
+
+/** Every changed file once; one that is broken has to be mended before it can be accepted. */
+function changesOf(views: ConfigView[]): FileChange[] {
+  const broken = views.map(({ problem }) => problem?.path);
+  const files = new Map<string, FileChange>();
+  for (const { project_id, outside_changes } of views) {
+    for (const change of outside_changes.filter(({ path }) => !broken.includes(path))) {
+      const key = `${change.path} ${change.before_sha256} ${change.after_sha256}`;
+      const known = files.get(key);
+      if (known) known.projects.push(project_id);
+      else files.set(key, { projects: [project_id], change });
+    }
+  }
+  return [...files.values()];
+}
+
+/** The configs of the projects that the page is about, looked at again and again. */
+function useConfigs(): { views: ConfigView[]; lookAgain: (path: string) => void } {
+  const project = useProject();
+  const projects = useProjects();
+  const views = useSignal(new Map<string, ConfigView>());
+  const turn = useSignal(0);
+  const shown = project ? [project] : projects.map(({ id }) => id);
+  const ids = project ? [project] : watchedIn(projects, turn.value);
+  const look = () => turn.value += 1;
+  useEffect(() => {
+    const timer = setInterval(() => document.visibilityState === "visible" && look(), LOOK_MS);
+    return () => clearInterval(timer);
+  }, []);
+  useLive(`${ids.join()} ${turn.value}`, async (late) => {
+    const read = await Promise.all(
+      ids.map((id) => unwrap(api(id).api.config.$get()).catch(() => null)),
+    );
+    if (late.aborted) return;
+    // What cannot be read is told by the footer; what stands here of it stays.
+    const fresh = read.filter((view) => view !== null).map((view) =>
+      [view.project_id, view] as const
+    );
+    views.value = new Map([...views.value, ...fresh]);
+  }, ({ type }) => type === "policy.changed");
+  const known = shown.map((id) => views.value.get(id)).filter((view) => view !== undefined);
+  const lookAgain = (path: string) => {
+    // A global file stands in the view of every project: those whose turn comes later, too.
+    const others = [...views.value].filter(([, view]) =>
+      !view.outside_changes.some((change) => change.path === path)
+    );
+    views.value = new Map(others);
+    look();
+  };
+  return { views: known, lookAgain };
+}
+
+function Broken({ view: { project_id, problem } }: { view: ConfigView }) {
+  const { path, line, column, cause, next } = problem!;
+  return (
+    <div class="banner tone-danger">
+      <Icon name="octagon" />
+      <div class="banner-text">
+        <p>
+          <strong>
+            Everything in <Text value={project_id} /> is denied: its config is broken.
+          </strong>
+        </p>
+        <p>
+          {path && <Code value={`${path}:${line}:${column}`} />} <Text value={cause} />
+        </p>
+        <p class="quiet">{next}.</p>
+      </div>
+    </div>
+  );
+}
+
+interface ChangedProps extends FileChange {
+  onAccepted: () => void;
+}
+
+function Changed({ projects, change, onAccepted }: ChangedProps) {
+  const busy = useSignal(false);
+  const whose = projects.length === 1 ? projects[0]! : count(projects.length, "project");
+  const accept = async () => {
+    busy.value = true;
+    try {
+      const json = { path: change.path, sha256: change.after_sha256 };
+      for (const id of projects) await unwrap(api(id).api.config.accept.$post({ json }));
+      announce({ text: `Accepted the rules of ${whose}`, tone: "ok" }, null);
+    } catch (error) {
+      announce({ text: explain(error), tone: "danger" }, null);
+    }
+    busy.value = false;
+    onAccepted();
+  };
+  return (
+    <div class="banner tone-warn">
+      <Icon name="alert" />
+      <div class="banner-text">
+        <p>
+          <strong>
+            The rules of <Text value={whose} /> were changed outside gate
+          </strong>, <Ago at={change.at} said />
+          {change.by && (
+            <>
+              , in a file of <Text value={change.by} />
+            </>
+          )}.
+        </p>
+        <p>
+          <Code value={change.path} />
+        </p>
+        <Differences all={change.differences} />
+      </div>
+      <Button onClick={accept} icon="check" busy={busy.value}>Accept</Button>
+    </div>
+  );
+}
+
+const SIGNS = { added: "+", removed: "−", changed: "~" } as const;
+
+function Differences({ all }: { all: ConfigDifference[] | null }) {
+  if (all === null) return <p class="quiet">What was changed cannot be told: look at the file.</p>;
+  if (all.length === 0) return <p class="quiet">No rule is different: only the text is.</p>;
+  return (
+    <details>
+      <summary>{count(all.length, "change")}</summary>
+      <ul class="banner-changes" tabIndex={0} aria-label="Changes">
+        {all.map(({ kind, key, text }) => (
+          <li key={kind + key + text}>
+            <span class="banner-sign" aria-hidden="true">{SIGNS[kind]}</span>
+            <span class="visually-hidden">{kind}</span> {key}: <Code value={text} />
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}

@@ -1,0 +1,40 @@
+import { type Binding, pageBindings } from "../state/keys.ts";
+import { Key } from "../parts/button.tsx";
+import { Dialog } from "../parts/dialog.tsx";
+
+const GROUPS: readonly Binding["group"][] = ["Decide", "Move", "Show", "Go to"];
+
+/** All keys that work on this page. */
+export function Help({ onClose }: { onClose: () => void }) {
+  const bindings = pageBindings();
+  return (
+    <Dialog title="Keys" onClose={onClose} class="dialog-help">
+      <div class="help">
+        {GROUPS.map((group) => {
+          const rows = merged(bindings.filter((binding) => binding.group === group));
+          if (rows.length === 0) return null;
+          return (
+            <section key={group}>
+              <h3>{group}</h3>
+              <dl>
+                {rows.map(([label, keys]) => (
+                  <div key={label} class="help-row">
+                    <dt>{label}</dt>
+                    <dd>{keys.map((key) => <Key key={key} keys={key} />)}</dd>
+                  </div>
+                ))}
+              </dl>
+            </section>
+          );
+        })}
+      </div>
+    </Dialog>
+  );
+}
+
+// Two keys for one thing stand on one line.
+function merged(bindings: Binding[]): [string, string[]][] {
+  const rows = new Map<string, string[]>();
+  for (const { label, keys } of bindings) rows.set(label, [...(rows.get(label) ?? []), keys]);
+  return [...rows];
+}

@@ -1,0 +1,148 @@
+import { useSignal } from "@preact/signals";
+import { useRef } from "preact/hooks";
+import { type Binding, pageBindings } from "../state/keys.ts";
+import { useAddress } from "../state/address.ts";
+import { daemon, pending } from "../state/live.ts";
+import { flatten } from "../parts/visible.ts";
+import { plain, sentenceOf } from "../parts/words.ts";
+import { Key } from "../parts/button.tsx";
+import { Dialog } from "../parts/dialog.tsx";
+import { Icon, type IconName } from "../parts/icon.tsx";
+
+interface Entry {
+  icon: IconName;
+  kind: string;
+  text: string;
+  keys?: string;
+  run: () => void;
+}
+
+const SHOWN = 12;
+
+/** Everything that can be done or opened from here, by typing a part of its name. */
+export function Palette({ onClose }: { onClose: () => void }) {
+  const address = useAddress();
+  const typed = useSignal("");
+  const at = useSignal(0);
+  const bindings = useRef(pageBindings());
+  const found = find(entriesOf(address, bindings.current), typed.value);
+  const entries = typed.value.trim() === "" ? found : [...found, searchFor(address, typed.value)];
+  const chosen = Math.min(at.value, entries.length - 1);
+  const run = (entry: Entry | undefined) => {
+    onClose();
+    if (entry) setTimeout(entry.run);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "ArrowDown") at.value = Math.min(entries.length - 1, chosen + 1);
+    else if (event.key === "ArrowUp") at.value = Math.max(0, chosen - 1);
+    else if (event.key === "Enter") run(entries[chosen]);
+    else return;
+    event.preventDefault();
+  };
+  const onType = (text: string) => {
+    typed.value = text;
+    at.value = 0;
+  };
+  return (
+    <Dialog title="Go to or do" onClose={onClose} class="dialog-palette">
+      <Field chosen={chosen} typed={typed.value} onType={onType} onKeyDown={onKeyDown} />
+      <ul id="palette-list" class="palette" role="listbox" aria-label="Found">
+        {entries.map((entry, index) => (
+          <Found
+            key={index}
+            entry={entry}
+            index={index}
+            chosen={chosen}
+            run={() => run(entry)}
+          />
+        ))}
+      </ul>
+    </Dialog>
+  );
+}
+
+interface FieldProps {
+  chosen: number;
+  typed: string;
+  onType: (text: string) => void;
+  onKeyDown: (event: KeyboardEvent) => void;
+}
+
+function Field({ chosen, typed, onType, onKeyDown }: FieldProps) {
+  return (
+    <label class="field">
+      <Icon name="search" />
+      <span class="visually-hidden">Find an action, a page or a project</span>
+      <input
+        autofocus
+        type="text"
+        role="combobox"
+        aria-expanded="true"
+        aria-controls="palette-list"
+        aria-activedescendant={chosen >= 0 ? `palette-${chosen}` : undefined}
+        autocomplete="off"
+        placeholder="Type a page, a project, a card, a key’s name"
+        value={typed}
+        onInput={(event) => onType(event.currentTarget.value)}
+        onKeyDown={onKeyDown}
+      />
+    </label>
+  );
+}
+
+function Found(props: { entry: Entry; index: number; chosen: number; run: () => void }) {
+  const { icon, text, kind, keys } = props.entry;
+  return (
+    <li
+      id={`palette-${props.index}`}
+      role="option"
+      aria-selected={props.index === props.chosen}
+      onClick={props.run}
+    >
+      <Icon name={icon} />
+      <span class="palette-text">{text}</span>
+      <span class="quiet">{kind}</span>
+      {keys && <Key keys={keys} />}
+    </li>
+  );
+}
+
+function entriesOf(address: ReturnType<typeof useAddress>, bindings: Binding[]): Entry[] {
+  const doing = bindings.filter((binding) => binding.group !== "Move" && binding.keys !== "mod+k")
+    .map((binding): Entry => ({
+      icon: binding.group === "Go to" ? "next" : "dot",
+      kind: binding.group === "Go to" ? "page" : "do",
+      text: binding.label,
+      keys: binding.keys,
+      run: binding.run,
+    }));
+  const projects = (daemon.value?.projects ?? []).map((project): Entry => ({
+    icon: "layers",
+    kind: "project",
+    text: flatten(project.name),
+    run: () => address.go(address.path, { project: project.id }),
+  }));
+  const cards = (pending.value ?? []).map((action): Entry => ({
+    icon: "clock",
+    kind: "waiting",
+    text: plain(sentenceOf(action)),
+    run: () => address.go("/approvals", { id: action.id, scope: "all" }),
+  }));
+  return [...doing, ...projects, ...cards];
+}
+
+// What was decided long ago is found by the daemon.
+function searchFor(address: ReturnType<typeof useAddress>, typed: string): Entry {
+  return {
+    icon: "search",
+    kind: "all actions",
+    text: `Search for “${flatten(typed.trim())}”`,
+    run: () => address.go("/actions", { q: typed.trim() }),
+  };
+}
+
+function find(entries: Entry[], typed: string): Entry[] {
+  const words = typed.toLowerCase().split(/\s+/);
+  return entries.filter((entry) => words.every((word) => entry.text.toLowerCase().includes(word)))
+    .slice(0, SHOWN);
+}

@@ -1,0 +1,169 @@
+import { useRef } from "preact/hooks";
+import type { HubProject } from "../../server/projects/schema.ts";
+import { usePending, useProject, useProjects, useWorkspace } from "../state/project.ts";
+import { useAddress } from "../state/address.ts";
+import { daemon, pendingByProject, workspaces } from "../state/live.ts";
+import { count } from "../parts/words.ts";
+import { Icon } from "../parts/icon.tsx";
+import { Text } from "../parts/text.tsx";
+
+/** Which project the page is about, and what waits in each. */
+export function ProjectSwitcher() {
+  const menu = useRef<HTMLDetailsElement>(null);
+  const id = useProject();
+  const projects = useProjects();
+  const workspace = useWorkspace();
+  const close = () => menu.current?.removeAttribute("open");
+  return (
+    <details
+      class="switcher"
+      ref={menu}
+      onFocusOut={(event) => {
+        if (!menu.current?.contains(event.relatedTarget as Node | null)) close();
+      }}
+      onKeyDown={(event) => event.key === "Escape" && close()}
+    >
+      <Current id={id} projects={projects} all={workspace?.name ?? "All projects"} />
+      <div class="menu">
+        {projects.length > 1 && (
+          <Choice
+            id={null}
+            name={workspace ? `All of ${workspace.name}` : "All projects"}
+            onChoose={close}
+          />
+        )}
+        {projects.map((project) => (
+          <Choice
+            key={project.id}
+            id={project.id}
+            name={project.name}
+            away={!project.reachable}
+            onChoose={close}
+          />
+        ))}
+        {projects.length === 0 && <NoProject workspace={workspace?.id ?? null} />}
+        <Workspaces current={workspace?.id ?? null} onChoose={close} />
+      </div>
+    </details>
+  );
+}
+
+function NoProject({ workspace }: { workspace: string | null }) {
+  return (
+    <p class="menu-none quiet">
+      {workspace
+        ? (
+          <>
+            No project is in it. Run{" "}
+            <code>
+              gate workspace add-project <Text value={workspace} /> …
+            </code>
+          </>
+        )
+        : (
+          <>
+            No project yet. Run <code>gate init</code> in a project’s folder.
+          </>
+        )}
+    </p>
+  );
+}
+
+/** The other sets of projects, and the way back to every project. */
+function Workspaces(props: { current: string | null; onChoose: () => void }) {
+  const address = useAddress();
+  const others = (workspaces.value ?? []).filter(({ id }) => id !== props.current);
+  if (others.length === 0 && props.current === null) return null;
+  const page = pageOf(address.path);
+  return (
+    <div class="menu-group" role="group" aria-label="Workspaces">
+      <p class="menu-title" aria-hidden="true">Workspaces</p>
+      {props.current !== null && (
+        <a
+          href={address.href(page, { workspace: null, project: null })}
+          onClick={props.onChoose}
+        >
+          <span class="menu-name">Every project</span>
+          <span class="quiet">{countOf(daemon.value?.projects ?? [])}</span>
+        </a>
+      )}
+      {others.map(({ id, name, project_ids }) => (
+        <a
+          key={id}
+          href={address.href(page, { workspace: id, project: null })}
+          onClick={props.onChoose}
+        >
+          <span class="menu-name">
+            <Text value={name} />
+          </span>
+          <span class="quiet">{count(project_ids.length, "project")}</span>
+        </a>
+      ))}
+    </div>
+  );
+}
+
+interface CurrentProps {
+  id: string | null;
+  projects: HubProject[];
+  /** What all of them together are called. */
+  all: string;
+}
+
+function Current({ id, projects, all }: CurrentProps) {
+  const current = projects.find((project) => project.id === id);
+  return (
+    <summary title="Choose a project">
+      <span class="switcher-name">
+        {current ? <Text value={current.name} /> : id ? <Text value={id} /> : <Text value={all} />}
+      </span>
+      <Icon name="chevron" />
+      <span class="switcher-root">
+        {current ? <Root project={current} /> : countOf(projects)}
+      </span>
+    </summary>
+  );
+}
+
+interface ChoiceProps {
+  id: string | null;
+  name: string;
+  away?: boolean;
+  onChoose: () => void;
+}
+
+function Choice(props: ChoiceProps) {
+  const address = useAddress();
+  const held = usePending();
+  const waiting = props.id === null ? held?.length ?? 0 : pendingByProject.value.get(props.id) ?? 0;
+  const page = pageOf(address.path);
+  return (
+    <a href={address.href(page, { project: props.id })} onClick={props.onChoose}>
+      <span class="menu-name">
+        <Text value={props.name} />
+      </span>
+      {props.away && <span class="quiet">not reachable</span>}
+      {waiting > 0 && <span class="pending-count">{waiting}</span>}
+    </a>
+  );
+}
+
+function Root({ project }: { project: HubProject }) {
+  const [first, ...more] = project.roots;
+  return (
+    <>
+      <Text value={first ?? ""} />
+      {more.length > 0 && ` and ${more.length} more`}
+    </>
+  );
+}
+
+function countOf(projects: HubProject[]): string {
+  return count(projects.length, "project");
+}
+
+/** What is about one action or session means nothing in another project. */
+function pageOf(path: string): string {
+  const list = /^\/(?:actions|sessions)(?=\/)/.exec(path);
+  return list ? list[0] : path;
+}

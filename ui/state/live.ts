@@ -1,0 +1,185 @@
+import { computed, type Signal, signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { Action, ActionDetail } from "../../server/actions/schema.ts";
+import type { StreamEvent } from "../../server/events/schema.ts";
+import type { DaemonStatus } from "../../server/global/schema.ts";
+import type { Workspace } from "../../server/workspaces/schema.ts";
+import { api, explain, unwrap } from "./client.ts";
+import { openEvents } from "./events.ts";
+
+/** The machine: version, port, projects. */
+export const daemon = signal<DaemonStatus | null>(null);
+
+/** The named sets of projects. */
+export const workspaces = signal<Workspace[] | null>(null);
+
+/** Everything held in all projects, the one that has waited longest first. */
+export const pending = signal<Action[] | null>(null);
+
+/** Why the last load failed, in words; null when it did not. */
+export const loadProblem = signal<string | null>(null);
+
+/** Milliseconds since 1970, moving once a second for relative times. */
+export const now = signal(Date.now());
+
+/** A card, or why it cannot be shown. */
+export type Loaded = { detail: ActionDetail; shown_at: number } | { problem: string } | null;
+
+/** How many wait in each project. */
+export const pendingByProject = computed(() => {
+  const counts = new Map<string, number>();
+  for (const action of pending.value ?? []) {
+    counts.set(action.project_id, (counts.get(action.project_id) ?? 0) + 1);
+  }
+  return counts;
+});
+
+const details = new Map<string, Signal<Loaded>>();
+const listeners = new Set<(event: StreamEvent | null) => void>();
+const KEPT_DETAILS = 40;
+
+/** Loads what every page needs and keeps it up to date. The returned function ends that. */
+export function openState(): () => void {
+  const timer = setInterval(() => now.value = Date.now(), 1000);
+  const close = openEvents({
+    event: (event) => {
+      if (event.topic === "approvals") schedule();
+      if (event.id && details.has(event.id)) void refresh(event.id, event.project_id);
+      for (const listener of listeners) listener(event);
+    },
+    resync: () => {
+      schedule();
+      for (const id of details.keys()) void refresh(id);
+      for (const listener of listeners) listener(null);
+    },
+  });
+  schedule();
+  return () => {
+    clearInterval(timer);
+    close();
+  };
+}
+
+/** Calls `listener` for each event from now on, with null when events may have been missed. */
+export function onEvent(listener: (event: StreamEvent | null) => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** The card of an action, loaded when first asked for and again whenever it changes. */
+export function detailOf(id: string, project?: string): Signal<Loaded> {
+  const known = details.get(id);
+  if (known) {
+    details.delete(id);
+    details.set(id, known);
+    return known;
+  }
+  const made = signal<Loaded>(null);
+  details.set(id, made);
+  for (const old of details.keys()) {
+    if (details.size > KEPT_DETAILS && old !== id) details.delete(old);
+  }
+  void refresh(id, project);
+  return made;
+}
+
+/** Reads a card again; the text on the screen changes only if the record did. */
+export async function refresh(id: string, project?: string): Promise<void> {
+  const target = details.get(id);
+  if (!target) return;
+  try {
+    const detail = await unwrap(
+      api(project ?? projectOf(id)).api.actions[":id"].$get({ param: { id } }),
+    );
+    const before = target.peek();
+    const same = before && "detail" in before && before.detail.digest === detail.digest &&
+      before.detail.status === detail.status;
+    target.value = { detail, shown_at: same ? before.shown_at : performance.now() };
+  } catch (error) {
+    const before = target.peek();
+    if (!before || !("detail" in before)) target.value = { problem: explain(error) };
+  }
+}
+
+/** What was decided on this page; what others decide is shown as theirs. */
+export const decidedHere = new Set<string>();
+
+/** Takes what was decided here out of the queue before the daemon says so. */
+export function settle(action: Action): void {
+  decidedHere.add(action.id);
+  pending.value = pending.peek()?.filter((item) => item.id !== action.id) ?? null;
+  void refresh(action.id, action.project_id);
+}
+
+// A busy agent moves the queue many times a second; a reader needs it a few times.
+const PAUSE_MS = 100;
+let loading = false;
+let again = false;
+
+// Many events at once cause one more load, not one each.
+function schedule(): void {
+  if (loading) {
+    again = true;
+    return;
+  }
+  loading = true;
+  void load().finally(() => {
+    loading = false;
+    if (again) setTimeout(schedule, PAUSE_MS);
+    again = false;
+  });
+}
+
+async function load(): Promise<void> {
+  try {
+    const [status, sets, held] = await Promise.all([
+      unwrap(api().api.daemon.status.$get()),
+      unwrap(api().api.workspaces.$get()),
+      unwrap(api().api.global.approvals.pending.$get({ query: {} })),
+    ]);
+    daemon.value = status;
+    workspaces.value = sets.items;
+    pending.value = [...held.items].sort(byAge);
+    loadProblem.value = null;
+  } catch (error) {
+    loadProblem.value = explain(error);
+  }
+}
+
+function byAge(a: Action, b: Action): number {
+  return a.created_at.localeCompare(b.created_at) || a.id.localeCompare(b.id);
+}
+
+function projectOf(id: string): string | undefined {
+  const shown = details.get(id)?.peek();
+  if (shown && "detail" in shown) return shown.detail.project_id;
+  return pending.peek()?.find((action) => action.id === id)?.project_id;
+}
+
+const REFRESH_MS = 250;
+
+/**
+ * Calls `read` now, whenever `key` changes, and again after each event that `wants` it. A read that
+ * comes back late is told so by its signal.
+ */
+export function useLive(
+  key: string,
+  read: (late: AbortSignal) => Promise<void>,
+  wants: (event: StreamEvent) => boolean,
+): void {
+  useEffect(() => {
+    const ended = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    void read(ended.signal);
+    const stop = onEvent((event) => {
+      if (event && !wants(event)) return;
+      clearTimeout(timer);
+      timer = setTimeout(() => void read(ended.signal), REFRESH_MS);
+    });
+    return () => {
+      ended.abort();
+      clearTimeout(timer);
+      stop();
+    };
+  }, [key]);
+}

@@ -1,0 +1,41 @@
+import { useMemo } from "preact/hooks";
+import type { HubProject } from "../../server/projects/schema.ts";
+import type { Action } from "../../server/actions/schema.ts";
+import type { Workspace } from "../../server/workspaces/schema.ts";
+import { useAddress } from "./address.ts";
+import { daemon, pending, workspaces } from "./live.ts";
+
+/** The project the page is about; null is all of them. Where there is only one, it is meant. */
+export function useProject(): string | null {
+  const { query } = useAddress();
+  const projects = useProjects();
+  if (query["project"]) return query["project"];
+  return projects.length === 1 ? projects[0]!.id : null;
+}
+
+/** The set of projects that "all" means on this page; null is every project of the machine. */
+export function useWorkspace(): Pick<Workspace, "id" | "name"> | null {
+  const id = useAddress().query["workspace"];
+  if (!id) return null;
+  return workspaces.value?.find((workspace) => workspace.id === id) ?? { id, name: id };
+}
+
+/** The projects that "all" means on this page. */
+export function useProjects(): HubProject[] {
+  const workspace = useWorkspace();
+  const projects = daemon.value?.projects ?? [];
+  if (workspace === null) return projects;
+  return projects.filter(({ workspace_ids }) => workspace_ids.includes(workspace.id));
+}
+
+/** What waits in the projects that "all" means on this page; null until it is known. */
+export function usePending(): Action[] | null {
+  const narrowed = useWorkspace() !== null;
+  const projects = useProjects();
+  const all = pending.value;
+  return useMemo(() => {
+    if (!narrowed || all === null) return all;
+    const ids = new Set(projects.map(({ id }) => id));
+    return all.filter(({ project_id }) => ids.has(project_id));
+  }, [all, narrowed, projects.map(({ id }) => id).join("/")]);
+}
