@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, realpathSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { platform } from "node:os";
 import { dirname, join } from "node:path";
@@ -68,8 +68,10 @@ async function fetchPackage(root: string, kept: string, name: string): Promise<s
   try {
     const packed = npmPack(`${name}@${version}`, fresh);
     await verify(packed, integrity);
-    await mkdir(folder, { recursive: true });
-    execFileSync("tar", ["-xzf", packed, "-C", folder]);
+    const unpacked = join(fresh, "unpacked");
+    await mkdir(unpacked);
+    execFileSync("tar", ["-xzf", packed, "-C", unpacked]);
+    await rename(unpacked, folder); // a build that was stopped leaves no half of it
   } finally {
     await rm(fresh, { recursive: true, force: true });
   }
