@@ -2,6 +2,7 @@ import type { ActionDetail } from "../../server/actions/schema.ts";
 import { type Editing, editText } from "../terminal/editor.ts";
 import { CliError } from "../errors.ts";
 import type { Io } from "../io.ts";
+import { toolOf } from "../../server/actions/tools.ts";
 
 /** What is to be done in place of what the agent had asked for. */
 export type Edit = { content: string } | { command: string };
@@ -55,8 +56,9 @@ function proposedIn(detail: ActionDetail): string {
   if (input !== null) {
     throw refuse(detail, "its host carries out its own input");
   }
-  if (tool === "run_command") return command!;
-  if (tool !== "write_file" && tool !== "edit_file") {
+  const { edits } = toolOf(tool);
+  if (edits === "command") return command!;
+  if (edits === null) {
     throw refuse(detail, `a ${tool} has neither a text nor a command`);
   }
   const text = base?.rebased?.text ?? after?.text ?? null;

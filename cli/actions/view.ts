@@ -5,6 +5,7 @@ import type { Io } from "../io.ts";
 import { ago, columnWidths, paint, table } from "../terminal/output.ts";
 import { visibleLine, visibleText } from "../terminal/visible.ts";
 import { displayWidth, fit } from "../terminal/width.ts";
+import { toolOf } from "../../server/actions/tools.ts";
 
 /** What an action does, on one line that is safe to print. */
 export function summarize(
@@ -113,7 +114,7 @@ function factor({ weight, why, name }: ActionDetail["risk"]["factors"][number]):
 
 /** Where a moved file goes. */
 function targetOf({ tool, path, changes }: ActionDetail): string | null {
-  if (tool !== "move_file") return null;
+  if (toolOf(tool).shows !== "two_paths") return null;
   return changes.find((change) => change.path !== path)?.path ?? null;
 }
 

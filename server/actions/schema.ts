@@ -1,17 +1,10 @@
 import { z } from "zod";
 import { Remember } from "../grants/schema.ts";
 import { Decision } from "../policy/schema.ts";
+import { TOOL_NAMES } from "./tools.ts";
 
-/** The tools the gate carries out itself; hooks record other hosts' tools under their own names. */
-export const GateTool = z.enum([
-  "write_file",
-  "edit_file",
-  "delete_file",
-  "move_file",
-  "read_file",
-  "run_command",
-  "rollback",
-]);
+/** The gate's own tools. Hooks record the tools of other hosts under their own names. */
+export const GateTool = z.enum(TOOL_NAMES);
 export type GateTool = z.infer<typeof GateTool>;
 
 /** Decided: what was said of the action. */

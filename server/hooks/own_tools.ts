@@ -1,11 +1,8 @@
+import { TOOL_NAMES, TOOLS } from "../actions/tools.ts";
+
 /** The tools of gate's own MCP server: they are judged where they are carried out. */
 export const OWN_TOOLS: ReadonlySet<string> = new Set([
-  "write_file",
-  "edit_file",
-  "delete_file",
-  "move_file",
-  "read_file",
-  "run_command",
+  ...TOOL_NAMES.filter((name) => !TOOLS[name].undoes),
   "scenario_run",
   "await_action",
   "get_action",

@@ -6,6 +6,7 @@ import { type DaemonLink, isAway, rest } from "./daemon_link.ts";
 import { type ProgressTiming, type SendProgress, startProgress } from "./progress.ts";
 import { isSettled, type Submitted } from "./results.ts";
 import { Submissions } from "./submissions.ts";
+import { toolOf } from "../actions/tools.ts";
 
 /** One call of a tool, as far as waiting is concerned. */
 export interface Call {
@@ -149,7 +150,7 @@ function untilOf(call: Call, now: () => number): number {
 }
 
 function mayRun(action: Submitted): boolean {
-  return action.tool === "run_command" && action.status === "approved" &&
+  return toolOf(action.tool).executor === "claimer" && action.status === "approved" &&
     action.execution === "none";
 }
 

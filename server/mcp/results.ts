@@ -6,6 +6,7 @@ import { HubProject } from "../projects/schema.ts";
 import { GateError } from "../errors.ts";
 import { LostError } from "./daemon_link.ts";
 import type { CallToolResult } from "./sdk.ts";
+import { toolOf } from "../actions/tools.ts";
 
 /** What the daemon answers of an action: the record, and what the tool returned once it is done. */
 export type Submitted = Action & { result: Record<string, unknown> | null };
@@ -90,7 +91,7 @@ export function toResult(submitted: Submitted): CallToolResult {
     decision: action.decision,
     edited: action.edited,
     ...(action.conflicts.length > 0 ? { conflicts: action.conflicts } : {}),
-    ...(action.tool === "run_command" && isSettled(action) && !refused
+    ...(toolOf(action.tool).shows === "command" && isSettled(action) && !refused
       ? { exit_code: action.exit_code }
       : {}),
     ...(refused ? refusalOf(action) : {}),

@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import type { Action, SubmitInput } from "../actions/schema.ts";
 import { type Client, unwrap } from "../client.ts";
 import type { Submitted } from "./results.ts";
+import { toolOf } from "../actions/tools.ts";
 
 const MOST_NOTED = 1_000;
 const LOOK_BACK = "100";
@@ -24,7 +25,7 @@ export class Submissions {
   finder(input: SubmitInput, since: number): (client: Client) => Promise<Submitted | null> {
     return async (client) => {
       // Reading again does no harm.
-      if (input.tool === "read_file" || input.session_id === undefined) return null;
+      if (toolOf(input.tool).access === "read" || input.session_id === undefined) return null;
       const { items } = await unwrap(client.api.sessions[":id"].actions.$get({
         param: { id: input.session_id },
         query: { tool: input.tool, limit: LOOK_BACK },
@@ -44,8 +45,8 @@ export class Submissions {
 }
 
 function isAbout(action: Action, input: Record<string, unknown>): boolean {
-  if (action.tool === "run_command") return action.command === input.command;
-  if (action.tool === "rollback") return action.rollback_of === input.action_id;
+  if (toolOf(action.tool).shows === "command") return action.command === input.command;
+  if (toolOf(action.tool).undoes) return action.rollback_of === input.action_id;
   const path = input.path ?? input.from;
   return typeof path === "string" && action.path !== null &&
     resolve(action.root, action.path) === resolve(action.root, path);

@@ -1,5 +1,6 @@
 import type { Database } from "../db/database.ts";
 import type { Ledger, Statement } from "../db/ledger.ts";
+import { sqlNames } from "../actions/tools.ts";
 
 /** A project as the registry knows it. */
 export interface Registered {
@@ -126,7 +127,7 @@ export async function isUnfinished(ledger: Ledger): Promise<boolean> {
     `SELECT 1 FROM actions WHERE project_id = ?1 AND (status = 'pending' OR execution = 'running')
       UNION ALL SELECT 1 FROM actions
         WHERE project_id = ?1 AND status = 'approved' AND execution = 'none' AND tool IN
-          ('write_file', 'edit_file', 'delete_file', 'move_file', 'read_file', 'rollback')
+          (${sqlNames(({ executor }) => executor === "gate")})
       UNION ALL SELECT 1 FROM intents WHERE project_id = ?1 AND state = 'open' LIMIT 1`,
     [ledger.project_id],
   );

@@ -9,6 +9,7 @@ import { planUndo, type States } from "../actions/undo.ts";
 import type { Caller } from "../auth/schema.ts";
 import { GateError } from "../errors.ts";
 import type { SessionRollbackInput, SessionRollbackResult } from "./schema.ts";
+import { toolOf } from "../actions/tools.ts";
 
 /** More than this is not thought through at once. */
 const MOST = 10_000;
@@ -58,8 +59,8 @@ async function choose(
   }
   if (action_ids) return { rows: await named(services, session_id, done, action_ids), skipped: [] };
   // A rollback that stands has made its action undone already.
-  const own = done.filter(({ tool, status }) => tool !== "rollback" && status === "approved");
-  const skipped = own.filter(({ tool }) => tool !== "read_file").flatMap((row) => {
+  const own = done.filter(({ tool, status }) => !toolOf(tool).undoes && status === "approved");
+  const skipped = own.filter(({ tool }) => toolOf(tool).access !== "read").flatMap((row) => {
     const why = whyNot(row);
     return why === null ? [] : [{ action_id: row.id, tool: row.tool, why }];
   });
@@ -93,7 +94,7 @@ async function refuseDependents(services: ActionServices, rows: DoneRow[]): Prom
   for (const row of rows) {
     for (const { path, shown } of row.plan!.changes) oldest.set(path, { row, shown });
   }
-  const withRollbacks = rows.some(({ tool }) => tool === "rollback");
+  const withRollbacks = rows.some(({ tool }) => toolOf(tool).undoes);
   const dependents = [];
   for await (const [path, { row, shown }] of inTurns(oldest)) {
     const { started_at, done_seq } = row;

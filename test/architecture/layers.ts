@@ -12,13 +12,19 @@ export interface Layer {
 const POLICY = /^server\/policy\//;
 const EVIDENCE = /^server\/evidence\/(bundle|chain|check|verify)\.ts$/;
 const POLICY_PARSER = "unbash";
+const TOOLS = "server/actions/tools.ts";
 
 /** The dependency rules between folders, by the sentence each stands for. */
 export const LAYERS: Record<string, Layer> = {
-  "schema.ts imports only zod and other schema.ts": {
+  "schema.ts imports only zod, other schema.ts and the table of tools": {
     of: /(^|\/)schema\.ts$/,
     except: /^(cli|test)\//,
-    allows: ({ specifier, file }) => file === null ? specifier === "zod" : isSchema(file),
+    allows: ({ specifier, file }) =>
+      file === null ? specifier === "zod" : isSchema(file) || file === TOOLS,
+  },
+  "the table of tools imports nothing, so that every part can read it": {
+    of: /^server\/actions\/tools\.ts$/,
+    allows: () => false,
   },
   "server/ never imports cli/ or ui/": {
     of: /^server\//,
@@ -31,7 +37,7 @@ export const LAYERS: Record<string, Layer> = {
   "cli/ reaches actions, sessions, audit and the ledger only through client.ts": {
     of: /^cli\//,
     allows: ({ file, isType }) =>
-      isType || isSchema(file ?? "") ||
+      isType || isSchema(file ?? "") || file === TOOLS ||
       !/^server\/(actions|sessions|grants|audit|events|db)\//.test(file ?? ""),
   },
   "nothing that ships imports test/ or dist/": {
@@ -46,12 +52,14 @@ export const LAYERS: Record<string, Layer> = {
     of: /^cli\/scenario\//,
     allows: ({ specifier }) => !/^(libsql|@libsql\/)/.test(specifier),
   },
-  "ui/ sees the server only through client.ts, the types of schema.ts and the check of evidence": {
-    of: /^ui\//,
-    allows: ({ file, isType }) =>
-      !file?.startsWith("server/") || file === "server/client.ts" || EVIDENCE.test(file) ||
-      (isType && isSchema(file)),
-  },
+  "ui/ sees the server only through client.ts, the types of schema.ts, the table of tools and the check of evidence":
+    {
+      of: /^ui\//,
+      allows: ({ file, isType }) =>
+        !file?.startsWith("server/") || file === "server/client.ts" || file === TOOLS ||
+        EVIDENCE.test(file) ||
+        (isType && isSchema(file)),
+    },
   "the check of evidence runs in a browser too": {
     of: EVIDENCE,
     allows: ({ specifier, file, isType }) =>
@@ -69,7 +77,8 @@ export const LAYERS: Record<string, Layer> = {
   "mcp/ reaches actions only through client.ts": {
     of: /^server\/mcp\//,
     allows: ({ file }) =>
-      file === null || isSchema(file) || !/^server\/(actions|db|sessions|policy)\//.test(file),
+      file === null || isSchema(file) || file === TOOLS ||
+      !/^server\/(actions|db|sessions|policy)\//.test(file),
   },
   "policy/ is pure: it imports schemas, errors and the parser only": {
     of: POLICY,

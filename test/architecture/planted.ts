@@ -7,8 +7,21 @@ export interface Planted {
 
 /** At least one broken tree for each rule. */
 export const PLANTED: Planted[] = [
-  layer("schema.ts imports only zod and other schema.ts", "server/a/schema.ts", "../errors.ts"),
-  layer("schema.ts imports only zod and other schema.ts", "server/a/schema.ts", "node:fs"),
+  layer(
+    "schema.ts imports only zod, other schema.ts and the table of tools",
+    "server/a/schema.ts",
+    "../errors.ts",
+  ),
+  layer(
+    "schema.ts imports only zod, other schema.ts and the table of tools",
+    "server/a/schema.ts",
+    "node:fs",
+  ),
+  layer(
+    "the table of tools imports nothing, so that every part can read it",
+    "server/actions/tools.ts",
+    "zod",
+  ),
   layer("server/ never imports cli/ or ui/", "server/a/b.ts", "../../cli/main.ts"),
   layer("server/ never imports cli/ or ui/", "server/a.ts", "../ui/state.ts"),
   layer("cli/ never imports ui/", "cli/a.ts", "../ui/state.ts"),
@@ -22,13 +35,13 @@ export const PLANTED: Planted[] = [
   layer("cli/scenario/ loads no native module", "cli/scenario/a.ts", "@libsql/client"),
   {
     rule:
-      "ui/ sees the server only through client.ts, the types of schema.ts and the check of evidence",
+      "ui/ sees the server only through client.ts, the types of schema.ts, the table of tools and the check of evidence",
     files: { "ui/a.ts": 'import { Action } from "../server/actions/schema.ts";' },
     breach: "ui/a.ts imports ../server/actions/schema.ts",
   },
   {
     rule:
-      "ui/ sees the server only through client.ts, the types of schema.ts and the check of evidence",
+      "ui/ sees the server only through client.ts, the types of schema.ts, the table of tools and the check of evidence",
     files: { "ui/a.ts": 'import type { App } from "../server/app.ts";' },
     breach: "ui/a.ts imports ../server/app.ts",
   },

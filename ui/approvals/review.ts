@@ -6,6 +6,7 @@ import { type Loaded, refresh } from "../state/live.ts";
 import { turnMark } from "./marks.ts";
 import { count, deciderOf } from "../parts/words.ts";
 import { statusWord } from "../parts/badges.tsx";
+import { toolOf } from "../../server/actions/tools.ts";
 
 /**
  * What the decision bar shows: the buttons, a reason to type, a second step, the editor, its check;
@@ -281,9 +282,7 @@ function baseCautions({ base, obstacle }: ActionDetail): Caution[] {
 
 /** The text that a reviewer may change, or null where there is none. */
 export function editableOf(detail: ActionDetail): string | null {
-  if (detail.tool === "run_command") return detail.command;
-  if (detail.tool === "write_file" || detail.tool === "edit_file") {
-    return detail.base?.rebased?.text ?? detail.after?.text ?? null;
-  }
-  return null;
+  const { edits } = toolOf(detail.tool);
+  if (edits === "command") return detail.command;
+  return edits && (detail.base?.rebased?.text ?? detail.after?.text ?? null);
 }

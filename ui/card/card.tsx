@@ -13,6 +13,7 @@ import { Code, Text } from "../parts/text.tsx";
 import { Ago, Until } from "../parts/time.tsx";
 import { useAddress } from "../state/address.ts";
 import { daemon } from "../state/live.ts";
+import { toolOf } from "../../server/actions/tools.ts";
 
 interface CardProps {
   detail: ActionDetail;
@@ -210,22 +211,24 @@ function UndoFact({ reversibility }: { reversibility: Reversibility }) {
 function effectsOf({ tool, before, after, files }: ActionDetail): string | null {
   if (files?.some((file) => !file.is_known)) return "Only its host knows what it writes.";
   if (files && files.length > 1) return `Changes ${count(files.length, "file")}.`;
-  if (tool === "read_file") return "Reads the file and changes nothing.";
-  if (tool === "move_file" && after) return `Moves the file of ${bytesOf(after.bytes)}.`;
+  if (toolOf(tool).access === "read") return "Reads the file and changes nothing.";
+  if (toolOf(tool).shows === "two_paths" && after) {
+    return `Moves the file of ${bytesOf(after.bytes)}.`;
+  }
   if (before && after) {
     return `Replaces the file, ${bytesOf(before.bytes)} → ${bytesOf(after.bytes)}.`;
   }
   if (after) return `Creates a new file of ${bytesOf(after.bytes)}.`;
   if (before) return `Removes the file of ${bytesOf(before.bytes)}.`;
-  return tool.endsWith("_file") || tool === "rollback" ? null : "Not known to the gate.";
+  return toolOf(tool).executor === "gate" ? null : "Not known to the gate.";
 }
 
 function undoOf(detail: ActionDetail): string {
   const { tool, reversible, reversibility, before, after, files } = detail;
-  if (tool === "read_file") return "";
+  if (toolOf(tool).access === "read") return "";
   if (!before && !after && !files?.length) return "Cannot be undone: it happens outside the gate.";
   if (!reversible) return `Cannot be undone. ${reversibility?.why ?? ""}`;
-  if (tool === "move_file") return "Can be undone: the file would be moved back.";
+  if (toolOf(tool).shows === "two_paths") return "Can be undone: the file would be moved back.";
   const [now, is] = detail.status === "pending" ? ["now", "is"] : ["before", "was"];
   if (files && files.length > 1) return `Can be undone: what ${is} there ${now} is kept.`;
   if (before) return `Can be undone: the file as it ${is} ${now} is kept.`;

@@ -1,5 +1,6 @@
 import type { Action, ActionDetail } from "../../server/actions/schema.ts";
 import { flatten } from "./visible.ts";
+import { toolOf } from "../../server/actions/tools.ts";
 
 /** What an action does, in a person's words: the verb, its object, and what follows. */
 export interface Sentence {
@@ -34,7 +35,7 @@ const HOST_VERBS: Record<string, string> = {
 export function sentenceOf(action: Action): Sentence {
   const verb = VERBS[action.tool];
   if (!verb) return sentenceOfTool(action);
-  if (action.tool === "rollback") {
+  if (toolOf(action.tool).undoes) {
     return { verb, object: action.path, tail: action.path ? "" : "an earlier action" };
   }
   if (action.command !== null) return sentenceOfCommand(verb, action.command);
@@ -73,8 +74,8 @@ export function headlineOf(detail: ActionDetail): Sentence {
       : count(linesOf(detail.after.text), "line");
     return { verb: `Write ${amount} to`, object: detail.path, tail: "" };
   }
-  if (detail.tool === "run_command") return headlineOfCommand(detail, sentence);
-  if (detail.tool === "rollback" && detail.path === null && detail.changes.length > 0) {
+  if (toolOf(detail.tool).shows === "command") return headlineOfCommand(detail, sentence);
+  if (toolOf(detail.tool).undoes && detail.path === null && detail.changes.length > 0) {
     return { ...sentence, tail: `${count(detail.changes.length, "file")} of an earlier action` };
   }
   const more = (detail.files?.length ?? 1) - 1;
@@ -85,7 +86,7 @@ export function headlineOf(detail: ActionDetail): Sentence {
 
 /** Where a moved file goes. */
 export function targetOf({ tool, path, changes }: ActionDetail): string | null {
-  if (tool !== "move_file") return null;
+  if (toolOf(tool).shows !== "two_paths") return null;
   return changes.find((change) => change.path !== path)?.path ?? null;
 }
 

@@ -3,6 +3,7 @@ import type { Action, ActionDetail, RollbackResult } from "../../server/actions/
 import type { Problem } from "../../server/client.ts";
 import { api, explain, ProblemError, unwrap } from "../state/client.ts";
 import { refresh } from "../state/live.ts";
+import { toolOf } from "../../server/actions/tools.ts";
 
 /** What a roll-back would do, or why it cannot be done just so. */
 export type Preview<Result> =
@@ -72,7 +73,8 @@ export function whyNotUndo(
 
 /** Whether what was undone can be asked for again. */
 export function canReplay(detail: ActionDetail): boolean {
-  return detail.status === "rolled_back" && detail.command === null && detail.tool !== "rollback";
+  return detail.status === "rolled_back" && detail.command === null &&
+    !toolOf(detail.tool).undoes;
 }
 
 function call(detail: ActionDetail, json: { dry_run?: boolean; on_conflict?: "merge" | "force" }) {

@@ -3,6 +3,7 @@ import type { Action } from "../../server/actions/schema.ts";
 import type { Session, SessionDiff, SessionRollbackResult } from "../../server/sessions/schema.ts";
 import { api, unwrap } from "../state/client.ts";
 import { type Preview, previewOf, whyNotUndo } from "../rollback/rollback.ts";
+import { toolOf } from "../../server/actions/tools.ts";
 
 /** A session with what it asked for, oldest first, and what that did to the files. */
 export interface SessionRecord {
@@ -39,7 +40,7 @@ export async function loadSession(id: string, project: string | null): Promise<S
 export function undoable(actions: readonly Action[], from: string | null): Action[] {
   const at = from === null ? 0 : actions.findIndex(({ id }) => id === from);
   return at < 0 ? [] : actions.slice(at)
-    .filter((action) => action.tool !== "rollback" && whyNotUndo(action) === null);
+    .filter((action) => !toolOf(action.tool).undoes && whyNotUndo(action) === null);
 }
 
 /** The undoing of a session or of its end: first tried dry, then done. */

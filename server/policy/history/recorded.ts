@@ -6,6 +6,7 @@ import type { CompiledPolicy, Evaluation, Surroundings } from "../evaluate.ts";
 import type { ToolRule } from "../compile.ts";
 import { matchesName } from "../tool_decision.ts";
 import type { Unjudged } from "./schema.ts";
+import { toolOf } from "../../actions/tools.ts";
 
 /** A policy with what it is asked about. */
 export interface Candidate {
@@ -25,7 +26,7 @@ export async function judgeAgain(row: ActionRow, candidate: Candidate): Promise<
 }
 
 function unjudgedBecause(row: ActionRow, policy: CompiledPolicy): string | null {
-  if (row.tool === "rollback") return "a rollback is judged by what it undoes";
+  if (toolOf(row.tool).undoes) return "a rollback is judged by what it undoes";
   if (row.decision.rule?.source === "auto-block") return "an auto-block decided it, not a rule";
   if (!row.plan) return "nothing is kept of its input";
   if (!isWhole(row.plan) && policy.tools.some((rule) => looksInside(rule, row.tool))) {

@@ -8,6 +8,7 @@ import { type Candidate, judgeAgain, UnjudgedCounts } from "./recorded.ts";
 import { forEachSlice } from "./replay.ts";
 import type { PolicySuggestion, PolicySuggestions } from "./schema.ts";
 import { listRecorded } from "./store.ts";
+import { toolOf } from "../../actions/tools.ts";
 
 const PAGE = 500;
 /** Bounds on what one request looks at. */
@@ -94,7 +95,7 @@ async function readHistory(ledger: Ledger, since: string, now: Candidate): Promi
 
 /** A person was asked; what still waits says nothing. */
 function wasAsked({ decision, status, tool }: ActionRow): boolean {
-  return decision.effect === "ask" && status !== "pending" && tool !== "rollback";
+  return decision.effect === "ask" && status !== "pending" && !toolOf(tool).undoes;
 }
 
 /** What was taken back afterwards was no good approval. */
