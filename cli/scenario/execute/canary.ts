@@ -1,29 +1,41 @@
 import type { Execution, Scenario } from "../schema.ts";
 import type { ExecuteOptions } from "./execute.ts";
-import { type HttpRequest, sendRequest } from "./http.ts";
+import { type HttpExchange, type HttpRequest, REFUSED, sendRequest } from "./http.ts";
 import { isReading } from "./lane.ts";
 import { requestOf } from "./request.ts";
 
+/** A plain GET that a healthy target answered with a 2xx. */
+interface Model {
+  request: HttpRequest;
+  /** The request carries the login of this run. */
+  isLoggedIn: boolean;
+  /** It was answered well a second time, so the route does not fail by itself. */
+  isProven: boolean;
+}
+
+/** At most this many models are remembered. */
+const MODELS = 5;
+
 /**
- * A request that is known to be good, sent again after whatever may have hurt the target: it tells
- * which scenario did lasting damage, which a list of failures does not.
+ * Repeats a request that was answered well after every scenario that may damage the target. When
+ * the repetition fails, the canary names the scenario that did the damage.
  */
 export class Canary {
   readonly #options: ExecuteOptions;
-  #request: HttpRequest | null = null;
-  /** It was answered well to somebody who is logged in. */
-  #isLoggedIn = false;
+  /** The first one is asked; requests with a login come first. */
+  #models: Model[] = [];
   #brokenBy: string | null = null;
   #loggedOutBy: string | null = null;
-  /** What is being sent now: reading requests share the workers. */
+  /** Scenarios in flight: reading requests run in parallel. */
   readonly #running = new Set<string>();
 
   constructor(options: ExecuteOptions) {
     this.#options = options;
   }
 
-  /** Executes, and adds the blame when the target has been broken since. */
+  /** Executes a scenario. Returns its result, with the blame added if it broke the target. */
   async watch(scenario: Scenario, execute: () => Promise<Execution>): Promise<Execution> {
+    if (scenario.exec?.mode !== "cli" && !isReading(scenario)) await this.#prove();
     this.#running.add(scenario.scenario_id);
     try {
       return await this.#judge(scenario, await execute());
@@ -37,32 +49,71 @@ export class Canary {
     if (this.#brokenBy) return afterDamage(execution, this.#brokenBy);
     if (this.#loggedOutBy) return afterLogout(scenario, execution, this.#loggedOutBy);
     this.#learn(scenario, execution);
-    const harmless = isReading(scenario) && execution.status === "passed";
-    if (!this.#request || harmless) return execution;
-    const { status, error } = await sendRequest(
-      this.#options.target,
-      this.#request,
-      this.#options,
-    );
-    // Another worker may have found out meanwhile.
+    if (isReading(scenario) && execution.status === "passed") return execution;
+    const asked = await this.#ask();
+    // Another worker may have found the damage meanwhile.
     if (this.#brokenBy) return afterDamage(execution, this.#brokenBy);
-    if (error !== null || status! >= 500) return this.#blame(execution);
-    if (!this.#isLoggedIn || (status !== 401 && status !== 403)) return execution;
+    if (!asked) return execution;
+    if (fails(asked.exchange)) return this.#blame(execution, asked.model.request);
+    const isRefused = asked.exchange.status === 401 || asked.exchange.status === 403;
+    if (!asked.model.isLoggedIn || !isRefused) return execution;
     this.#loggedOutBy = scenario.scenario_id;
     return { ...execution, reason: `${execution.reason}; it ended the login of this run` };
   }
 
-  /** The first plain GET that was answered well is the one to repeat, best of all a guarded one. */
-  #learn(scenario: Scenario, execution: Execution): void {
-    const good = scenario.exec?.method === "GET" && isGood(statusOf(execution));
-    const guarded = scenario.exec?.presumes?.includes("login") ?? false;
-    if (!good || (this.#request && (this.#isLoggedIn || !guarded))) return;
-    this.#request = requestOf(scenario, this.#options);
-    this.#isLoggedIn = guarded;
+  /** Learns only from a GET that passed with a complete 2xx answer. */
+  #learn({ exec, ...scenario }: Scenario, execution: Execution): void {
+    const { status = null, error = null } = responseOf(execution);
+    const isWhole = execution.status === "passed" && error === null;
+    if (exec?.method !== "GET" || !isWhole || !isGood(status)) return;
+    const isLoggedIn = exec.presumes?.includes("login") ?? false;
+    if (isLoggedIn ? this.#models[0]?.isLoggedIn : this.#models.length >= MODELS) return;
+    const request = requestOf({ ...scenario, exec }, this.#options);
+    const model = { request, isLoggedIn, isProven: false };
+    this.#models = isLoggedIn ? [model, ...this.#models] : [...this.#models, model];
   }
 
-  #blame(execution: Execution): Execution {
-    const { method, path } = this.#request!;
+  /** Asks once before a risky scenario and forgets the models that already fail by themselves. */
+  async #prove(): Promise<void> {
+    while (!this.#brokenBy && this.#models[0]?.isProven === false) {
+      const model = this.#models[0];
+      const { status, error } = await this.#send(model);
+      model.isProven = error === null && isGood(status);
+      if (!model.isProven) this.#forget(model);
+    }
+  }
+
+  /**
+   * Returns the first answer that tells how the target is. A failure tells it only if the model
+   * was proven, a second model fails too, or the target takes no connections at all.
+   */
+  async #ask(): Promise<{ model: Model; exchange: HttpExchange } | null> {
+    let failures = 0;
+    while (this.#models[0]) {
+      const model = this.#models[0];
+      let exchange = await this.#send(model);
+      // A failure that does not repeat is not lasting damage.
+      if (fails(exchange)) exchange = await this.#send(model);
+      failures += fails(exchange) ? 1 : 0;
+      const isDown = exchange.error === REFUSED;
+      if (!fails(exchange) || model.isProven || failures > 1 || isDown) {
+        model.isProven ||= !fails(exchange);
+        return { model, exchange };
+      }
+      this.#forget(model);
+    }
+    return null;
+  }
+
+  #send({ request }: Model): Promise<HttpExchange> {
+    return sendRequest(this.#options.target, request, this.#options);
+  }
+
+  #forget(model: Model): void {
+    this.#models = this.#models.filter((one) => one !== model);
+  }
+
+  #blame(execution: Execution, { method, path }: HttpRequest): Execution {
     const suspects = [...this.#running].sort();
     const alone = suspects.length === 1;
     this.#brokenBy = alone ? execution.scenario_id : `one of ${suspects.join(", ")}`;
@@ -77,23 +128,15 @@ export class Canary {
   }
 }
 
-/** A refusal says nothing once the credentials are gone. */
+/** After the login ended, a refusal no longer says anything about the scenario. */
 function afterLogout({ exec }: Scenario, execution: Execution, culprit: string): Execution {
-  const refused = [401, 403].includes(statusOf(execution) ?? 0);
-  if (!refused || !exec?.presumes?.includes("login")) return execution;
+  const isRefused = [401, 403].includes(responseOf(execution).status ?? 0);
+  if (!isRefused || !exec?.presumes?.includes("login")) return execution;
   const reason = `${execution.reason}, but ${culprit} had ended the login of this run`;
   return { ...execution, status: "inconclusive", reason };
 }
 
-function statusOf({ evidence }: Execution): number | null {
-  return (evidence.response as { status?: number | null } | undefined)?.status ?? null;
-}
-
-function isGood(status: number | null): boolean {
-  return status !== null && status >= 200 && status < 300;
-}
-
-/** What fails on a broken target is still a failure, and the culprit is named beside it. */
+/** A failure on a broken target stays a failure; its reason names the culprit. */
 function afterDamage(execution: Execution, culprit: string): Execution {
   const reason = execution.status === "failed"
     ? `${execution.reason}; ${culprit} had left the target broken`
@@ -103,4 +146,16 @@ function afterDamage(execution: Execution, culprit: string): Execution {
     reason,
     evidence: { ...execution.evidence, after_damage_by: culprit },
   };
+}
+
+function responseOf({ evidence }: Execution): Partial<Pick<HttpExchange, "status" | "error">> {
+  return (evidence.response as Partial<HttpExchange> | undefined) ?? {};
+}
+
+function fails({ status, error }: HttpExchange): boolean {
+  return error !== null || status! >= 500;
+}
+
+function isGood(status: number | null): boolean {
+  return status !== null && status >= 200 && status < 300;
 }

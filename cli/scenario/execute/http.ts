@@ -32,6 +32,9 @@ export interface HttpOptions {
   keep_bytes?: number;
 }
 
+/** The `error` of an exchange with a target that takes no connections. */
+export const REFUSED = "the connection was refused";
+
 /** So much of an answer's body is kept, and so much is read before the socket is dropped. */
 const KEPT_BYTES = 64 * 1024;
 const READ_BYTES = 8 * 1024 * 1024;
@@ -66,7 +69,12 @@ export function sendRequest(
       takeHead(message, answer);
       finish(null);
     });
-    request?.on("error", (error) => finish(transportError(error)));
+    request?.on("error", (error) => {
+      const extra = bytesAfterHead(error, given.method, answer.status);
+      answer.body_bytes += extra?.length ?? 0;
+      answer.body = extra?.toString("utf8", 0, keep) ?? answer.body;
+      finish(extra ? null : transportError(error));
+    });
     // As text it would be joined to the head, and all of it sent as UTF-8, the latin1 head too.
     request?.end(given.body === undefined ? undefined : Buffer.from(given.body, "utf8"));
   });
@@ -147,6 +155,24 @@ function collect(
   message.on("close", () => end(message.complete ? null : "the answer was cut off"));
 }
 
+/** True for an answer that ends with its head, whatever its headers say (RFC 9112, 6.3). */
+export function hasNoBody(method: string, status: number | null): boolean {
+  return method === "HEAD" || status === 204 || status === 304;
+}
+
+/** A body where none is allowed reaches the parser as a broken next answer. Returns its bytes. */
+function bytesAfterHead(
+  { code, rawPacket, bytesParsed }: NodeJS.ErrnoException & {
+    rawPacket?: Buffer;
+    bytesParsed?: number;
+  },
+  method: string,
+  status: number | null,
+): Buffer | null {
+  if (status === null || !hasNoBody(method, status) || !code?.startsWith("HPE_")) return null;
+  return rawPacket?.subarray(bytesParsed) ?? Buffer.alloc(0);
+}
+
 function takeHead(message: IncomingMessage, answer: HttpExchange): void {
   answer.status = message.statusCode ?? null;
   answer.headers = pairs(message.rawHeaders);
@@ -165,7 +191,7 @@ function emptyExchange(sent_path: string): HttpExchange {
 
 function transportError(error: NodeJS.ErrnoException): string {
   const known: Record<string, string> = {
-    ECONNREFUSED: "the connection was refused",
+    ECONNREFUSED: REFUSED,
     ECONNRESET: "the connection was reset before the answer was whole",
     EPIPE: "the connection was closed while the request was being sent",
     ENOTFOUND: "the host name is unknown",

@@ -1,5 +1,5 @@
 import type { Exec } from "../schema.ts";
-import type { HttpExchange } from "./http.ts";
+import { hasNoBody, type HttpExchange } from "./http.ts";
 import { showsDatabaseError, showsStackTrace } from "./leaks.ts";
 
 /** Something an answer did against HTTP's own rules; never changes a verdict. */
@@ -41,7 +41,17 @@ const RULES: Rule[] = [
   {
     code: "WFC-108",
     message: "a body without Content-Type",
-    when: ({ exchange, header }) => exchange.body_bytes > 0 && header("content-type") === null,
+    when: ({ exec, exchange, header }) =>
+      exchange.body_bytes > 0 && header("content-type") === null &&
+      !hasNoBody(exec.method ?? "GET", exchange.status),
+  },
+  {
+    code: "WFC-105",
+    message: "a body after a head that allows none (RFC 9112, 6.3)",
+    when: ({ exec, exchange, header }) =>
+      hasNoBody(exec.method ?? "GET", exchange.status) && exchange.body_bytes > 0 ||
+      exchange.status === 204 &&
+        (Number(header("content-length")) > 0 || header("transfer-encoding") !== null),
   },
   {
     code: "CWE-525",

@@ -1,7 +1,7 @@
 import type { Playbook } from "../driver/playbook_schema.ts";
 import type { Exec, Priority } from "../schema.ts";
-import type { Operation } from "./operation.ts";
-import { sampleRequest } from "./operation.ts";
+import { type Operation, sampleRequest, type Schema } from "./operation.ts";
+import { isRuledOut } from "./sample.ts";
 
 /** A scenario without its id, which depends on all the others. */
 export interface Draft {
@@ -53,7 +53,7 @@ export interface Story {
     body?: string | null;
   };
   expected_status?: number;
-  /** A correct service refuses it, with whatever 4xx. */
+  /** A correct service refuses it with any 4xx; beside `expected_status`, with 400 or 422. */
   refused?: boolean;
   concurrency?: number;
   /** Sent without the credentials of the run. */
@@ -66,7 +66,7 @@ export interface Story {
 export function draft(operation: Operation, story: Story): Draft {
   const exec: Exec = { mode: "http", ...requestOf(operation, story) };
   if (story.expected_status) exec.expected_status = story.expected_status;
-  else if (story.refused) exec.expected_end = "refused";
+  if (story.refused) exec.expected_end = "refused";
   if (story.concurrency) exec.concurrency = story.concurrency;
   if (story.anonymous) exec.anonymous = true;
   const presumes = presumptions(operation, story);
@@ -102,6 +102,11 @@ export function refuses({ statuses }: Operation): boolean {
   return statuses.includes(400) || statuses.includes(422);
 }
 
+/** The documented statuses that refuse an id outside the rules of its schema; else none. */
+export function refusalsOf({ statuses }: Operation, schema: Schema, id: string): number[] {
+  return isRuledOut(schema, id) ? statuses.filter((one) => one === 400 || one === 422) : [];
+}
+
 /** `GET /pets/{petId}`, as titles and steps say it. */
 export function nameOf({ method, path }: Operation): string {
   return `${method} ${path}`;
@@ -115,7 +120,7 @@ export function changes({ method }: Operation): boolean {
 /** What has to be there for the request to come as far as its story. */
 function presumptions(operation: Operation, { anonymous, expected_status, refused }: Story) {
   const login = operation.security.length > 0 && !anonymous;
-  const isBound = refused === true || expected_status !== undefined && expected_status !== 404;
+  const isBound = expected_status === undefined ? refused === true : expected_status !== 404;
   const record = operation.path.includes("{") && isBound && !anonymous;
   return [...(login ? ["login" as const] : []), ...(record ? ["record" as const] : [])];
 }

@@ -39,6 +39,37 @@ export function isFreeText(schema: Schema): boolean {
   return typeOf(schema) === "string" && !schema.enum && !schema.format && !schema.pattern;
 }
 
+/** True where a schema's own rules exclude this text of a path or a query. */
+export function isRuledOut(schema: Schema, text: string): boolean {
+  const type = typeOf(schema);
+  if (Array.isArray(schema.enum)) return !schema.enum.map(String).includes(text);
+  if (type === "integer" || type === "number") {
+    const { minimum = -Infinity, maximum = Infinity } = schema;
+    return Number(text) < Number(minimum) || Number(text) > Number(maximum);
+  }
+  if (type !== "string") return true;
+  const { minLength = 0, maxLength = Infinity, format, pattern } = schema;
+  return text.length < Number(minLength) || text.length > Number(maxLength) ||
+    (typeof format === "string" && !(format === "uuid" && UUID.test(text))) ||
+    (typeof pattern === "string" && !matches(pattern, text));
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/**
+ * Documents come from strangers, and a pattern may backtrack for hours: only plain ones are tried,
+ * the others count as not matching.
+ */
+function matches(pattern: string, text: string): boolean {
+  const isPlain = !/\)[*+?{]|\\[1-9k]/.test(pattern) &&
+    (pattern.match(/[*+?{]/g) ?? []).length <= 4;
+  try {
+    return isPlain && new RegExp(pattern, "u").test(text);
+  } catch {
+    return false;
+  }
+}
+
 function givenValue(schema: Schema): unknown {
   if (schema.example !== undefined) return schema.example;
   if (Array.isArray(schema.examples) && schema.examples.length > 0) return schema.examples[0];

@@ -94,6 +94,71 @@ describe("broken input is refused with a 4xx of the service's choice", () => {
   });
 });
 
+describe("an id outside the documented rules may be refused before it is looked up", () => {
+  const reading = (schema: object, ...statuses: number[]) => ({
+    openapi: "3.1.0",
+    paths: {
+      "/orders/{id}": {
+        parameters: [{ name: "id", in: "path", required: true, schema }],
+        get: answers(...statuses),
+      },
+    },
+  });
+  const order = { type: "string", pattern: "^ord_[a-z]{10}$" };
+  test.each<[string, object, number, string]>([
+    ["it is unknown", reading(order, 200, 404, 400), 404, "passed"],
+    ["it is refused as documented", reading(order, 200, 404, 400), 400, "passed"],
+    ["it is refused with 422, as documented", reading(order, 200, 404, 422), 422, "passed"],
+    ["a format", reading({ type: "string", format: "date" }, 200, 404, 400), 400, "passed"],
+    ["a length", reading({ type: "string", maxLength: 5 }, 200, 404, 400), 400, "passed"],
+    ["a range", reading({ type: "integer", maximum: 99 }, 200, 404, 400), 400, "passed"],
+    [
+      "a pattern that would take hours",
+      reading({ type: "string", pattern: "^((([a-z-]+)+)+)+!$" }, 200, 404, 400),
+      400,
+      "passed",
+    ],
+    ["it is found", reading(order, 200, 404, 400), 200, "failed"],
+    ["it is forbidden", reading(order, 200, 404, 400), 403, "failed"],
+    ["it crashes", reading(order, 200, 404, 400), 500, "failed"],
+    ["no refusal is documented", reading(order, 200, 404), 400, "failed"],
+    [
+      "the id fits its pattern",
+      reading({ type: "string", pattern: "^[a-z-]+$" }, 200, 404, 400),
+      400,
+      "failed",
+    ],
+    ["the id has no rules", reading({ type: "string" }, 200, 404, 400), 400, "failed"],
+    ["the id is a UUID", reading({ type: "string", format: "uuid" }, 200, 404, 400), 400, "failed"],
+  ])("%s", async (_name, document, status, expected) => {
+    expect(await verdict(document, "unknown_id", () => status)).toBe(expected);
+  });
+
+  test("what only administrators may do, with an id that no document allows", async () => {
+    const parameters = [{ name: "id", in: "path", required: true, schema: order }];
+    const document = (...statuses: number[]) =>
+      secured({ "/admin/orders/{id}": { parameters, get: answers(200, ...statuses) } });
+    expect(await verdict(document(400), "admin_only", () => 400)).toBe("passed");
+    expect(await verdict(document(), "admin_only", () => 400)).toBe("failed");
+  });
+
+  test("two refusals are compared only with an id that the document allows", () => {
+    const leaks = (schema: object) => {
+      const parameters = [{ name: "id", in: "path", required: true, schema }];
+      const document = secured({
+        "/notes": { post: answers(201) },
+        "/notes/{id}": { parameters, get: answers(200, 400, 404) },
+      });
+      return generateScenarios(operationsOf(JSON.stringify(document), "x"), { depth: "normal" })
+        .filter(({ family }) => family === "existence_leak")
+        .map((one) => (one.playbook as { steps: { path: string }[] }).steps.at(-1)!.path);
+    };
+    expect(leaks(order)).toEqual([]);
+    expect(leaks({ type: "string", pattern: "^[a-z-]+$" })).toEqual(["/notes/no-such-thing"]);
+    expect(leaks({ type: "integer" })).toEqual(["/notes/2147483646"]);
+  });
+});
+
 describe("families of several requests", () => {
   test.each<[string, object, string, Respond, string]>([
     ["administrators only", admin, "admin_only", () => 403, "passed"],

@@ -58,6 +58,52 @@ test("a switch of protocols is an answer", async () => {
   expect(executions).toMatchObject([{ status: "passed" }]);
 });
 
+describe("a 204 with a body is answered well, and warned of", () => {
+  test.each([
+    ["with its length", "Content-Length: 5\r\n", "hello"],
+    ["in chunks", "Transfer-Encoding: chunked\r\n", "5\r\nhello\r\n0\r\n\r\n"],
+    ["with neither", "", "hello"],
+  ])("%s", async (_name, header, body) => {
+    const server = createServer((socket) => {
+      socket.on("error", () => {});
+      socket.once(
+        "data",
+        () => socket.end(`HTTP/1.1 204 No Content\r\n${header}Connection: close\r\n\r\n${body}`),
+      );
+    });
+    const url = `http://127.0.0.1:${await listen(server)}`;
+    const { code, executions } = await runJson(
+      execs({ mode: "http", method: "DELETE", path: "/a", expected_status: 204 }),
+      ...["--target", url],
+    );
+    expect({ code, executions }).toMatchObject({
+      code: 0,
+      executions: [{ status: "passed", reason: "Answered 204 as expected" }],
+    });
+    expect(executions[0].evidence.warnings).toMatchObject([
+      { message: expect.stringContaining("body") },
+    ]);
+  });
+
+  test("a 204 without one is not warned of; what is no answer at all is still broken", async () => {
+    const server = createServer((socket) => {
+      socket.on("error", () => {});
+      socket.once("data", (data) =>
+        socket.end(
+          String(data).includes("/fine")
+            ? "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"
+            : "hello",
+        ));
+    });
+    const url = `http://127.0.0.1:${await listen(server)}`;
+    const { executions } = await runJson(execs(get("/fine"), get("/odd")), "--target", url);
+    expect(executions).toMatchObject([
+      { status: "passed", evidence: { warnings: [] } },
+      { status: "failed" },
+    ]);
+  });
+});
+
 test("a run that a signal ends is no success; the second one is not held up", async () => {
   let hear: (signal: Signal) => void = () => {};
   let isHearing = true;

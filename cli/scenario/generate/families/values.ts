@@ -1,4 +1,5 @@
-import { documented, type Draft, draft, type Family, nameOf, type Story } from "../family.ts";
+import { documented, type Draft, draft, type Family, nameOf, refusalsOf } from "../family.ts";
+import type { Story } from "../family.ts";
 import { fillPath, type Operation, type Parameter, plain, sampleRequest } from "../operation.ts";
 import { isObject } from "../references.ts";
 import { typeOf } from "../sample.ts";
@@ -119,6 +120,11 @@ function unknownId(operation: Operation): Draft[] {
   const last = operation.parameters.findLast((parameter) => parameter.in === "path");
   if (!last) return [];
   const value = isNumber(last) ? "2147483646" : unknownOf(last);
+  const expected_status = operation.method === "GET" && operation.security.length === 0
+    ? documented(operation, 404)
+    : undefined;
+  const refused = expected_status !== undefined &&
+    refusalsOf(operation, last.schema, value).length > 0;
   return [draft(operation, {
     family: "unknown_id",
     title: `Asking ${nameOf(operation)} for something that does not exist`,
@@ -126,13 +132,12 @@ function unknownId(operation: Operation): Draft[] {
     preconditions: [`Nothing has the ${last.name} ${value}`],
     steps: [`Send ${nameOf(operation)} with ${last.name} ${value}`],
     chaos: ["The record was deleted by somebody else"],
-    expected: "The answer says that there is no such thing.",
+    expected: `The answer says that there is no such thing${refused ? ", or no such id" : ""}.`,
     failures: ["Reading a field of nothing becomes a 500", "An empty page looks like success"],
     priority: "medium",
     request: { path: withValue(operation, last, value) },
-    expected_status: operation.method === "GET" && operation.security.length === 0
-      ? documented(operation, 404)
-      : undefined,
+    expected_status,
+    refused,
   })];
 }
 

@@ -1,5 +1,6 @@
-import { type Draft, nameOf } from "../family.ts";
-import { type Operation, sampleRequest, type Schema } from "../operation.ts";
+import { type Draft, nameOf, refusalsOf } from "../family.ts";
+import { type Operation, plain, sampleRequest } from "../operation.ts";
+import { isRuledOut } from "../sample.ts";
 import { longestList } from "./lists.ts";
 import { made, on, pathOn, type Resource, tell } from "./resource.ts";
 
@@ -43,6 +44,8 @@ export function existenceLeak(resource: Resource): Draft[] {
   const { read } = resource;
   // A document that names 403 has decided to tell.
   if (!read || read.security.length === 0 || read.statuses.includes(403)) return [];
+  const unknown = unknownId(resource, read);
+  if (unknown === null) return [];
   return [tell(read, {
     family: "existence_leak",
     title: `Finding out through ${nameOf(read)} which records exist`,
@@ -60,23 +63,26 @@ export function existenceLeak(resource: Resource): Draft[] {
       { ...on(resource, read, { name: "bob asks", setup: true, expect: ["4xx"] }), as: "bob" },
       {
         ...on(resource, read, { name: "bob asks for nothing", status_as: "bob asks" }),
-        path: unknownPath(resource, read),
+        path: pathOn(resource, read, unknown),
         as: "bob",
       },
     ],
   })];
 }
 
-function unknownPath(resource: Resource, read: Operation): string {
-  const { schema } = read.parameters.find(({ name }) => name === resource.parameter) ??
-    { schema: {} as Schema };
-  const uuid = "ffffffff-ffff-4fff-8fff-ffffffffffff";
-  return pathOn(resource, read, schema.format === "uuid" ? uuid : "2147483646");
+/** An id that nobody has; null where the documented rules exclude every known one. */
+function unknownId(resource: Resource, read: Operation): string | null {
+  const schema = read.parameters.find(({ name }) => name === resource.parameter)?.schema ?? {};
+  const ids = ["2147483646", "no-such-thing", "ffffffff-ffff-4fff-8fff-ffffffffffff"];
+  const allowed = ids.find((id) => !isRuledOut(schema, id));
+  return allowed ?? (refusalsOf(read, schema, ids[0]!).length > 0 ? null : ids[0]!);
 }
 
 /** What stands below `/admin` is for administrators, whoever is logged in. */
 export function adminOnly(operation: Operation): Draft[] {
   if (operation.security.length === 0 || !/\/admin(\/|$)/i.test(operation.path)) return [];
+  const refused = operation.parameters.filter((one) => one.in === "path")
+    .flatMap(({ schema, sample }) => refusalsOf(operation, schema, plain(sample)));
   return [tell(operation, {
     family: "admin_only",
     title: `Calling ${nameOf(operation)} as an ordinary user`,
@@ -93,7 +99,7 @@ export function adminOnly(operation: Operation): Draft[] {
       ...sampleRequest(operation),
       name: "bob tries",
       as: "bob",
-      expect: [401, 403, 404],
+      expect: [401, 403, 404, ...refused],
     }],
   })];
 }

@@ -1,0 +1,116 @@
+import type { ServerResponse } from "node:http";
+import { describe, expect, test } from "vitest";
+import { execs, runJson, serve } from "./harness.ts";
+
+const get = (path: string, more: object = {}) => ({ mode: "http", method: "GET", path, ...more });
+const post = (path: string) => ({ mode: "http", method: "POST", path });
+
+/** Answers as the handler for the path says, given how many requests for it came before. */
+async function routes(
+  handlers: Record<string, (response: ServerResponse, before: number) => void>,
+) {
+  const counts = new Map<string, number>();
+  return await serve((request, response) => {
+    const path = request.url!;
+    const before = counts.get(path) ?? 0;
+    counts.set(path, before + 1);
+    if (handlers[path]) handlers[path](response, before);
+    else response.end("fine");
+  });
+}
+
+function half(response: ServerResponse): void {
+  response.writeHead(200, { "Content-Length": 100 });
+  response.write("x".repeat(50), () => response.socket?.destroy());
+}
+
+async function reasons(url: string, ...list: Record<string, unknown>[]) {
+  const { executions } = await runJson(execs(...list), "--target", url, "--workers", "1");
+  return executions as { status: string; reason: string; evidence: Record<string, unknown> }[];
+}
+
+describe("a route that is broken by itself is blamed on no scenario", () => {
+  test("an answer that was cut off is no model of a healthy target", async () => {
+    const { url } = await routes({ "/half": half });
+    const [first, second, third] = await reasons(url, get("/half"), get("/half"), post("/fine"));
+    for (const one of [first!, second!]) {
+      expect(one).toMatchObject({ status: "failed", evidence: { response: { status: 200 } } });
+      expect(one.reason).not.toContain("left the target broken");
+      expect(one.evidence).not.toHaveProperty("canary");
+      expect(one.evidence).not.toHaveProperty("after_damage_by");
+    }
+    expect(third!.status).toBe("passed");
+  });
+
+  test("nor is an answer that its scenario calls wrong", async () => {
+    const { url, requests } = await routes({});
+    const [, second] = await reasons(url, get("/open", { expected_status: 401 }), post("/fine"));
+    expect(second!.status).toBe("passed");
+    expect(requests).toHaveLength(2);
+  });
+
+  test.each<[string, Record<string, unknown>]>([
+    ["a change", post("/fine")],
+    ["another reading request that fails", get("/wrong", { expected_status: 404 })],
+  ])("a route that answers well once, then %s", async (_name, other) => {
+    const { url } = await routes({
+      "/once": (response, before) => before === 0 ? response.end() : half(response),
+    });
+    const [first, second] = await reasons(url, get("/once"), other);
+    expect(first!.status).toBe("passed");
+    expect(second!.reason).not.toContain("left the target broken");
+  });
+
+  test("a route that fails now and then", async () => {
+    const { url } = await routes({
+      "/flaky": (response, before) => {
+        response.statusCode = before % 3 === 2 ? 500 : 200;
+        response.end();
+      },
+    });
+    const all = await reasons(url, get("/flaky"), post("/a"), post("/b"), post("/c"));
+    expect(all.map(({ status }) => status)).toEqual(["passed", "passed", "passed", "passed"]);
+  });
+});
+
+describe("lasting damage is still found", () => {
+  test("a request that stops one route for good", async () => {
+    let isBroken = false;
+    const { url } = await routes({
+      "/list": (response) => isBroken ? half(response) : response.end("[]"),
+      "/poison": (response) => {
+        isBroken = true;
+        response.end();
+      },
+    });
+    const all = await reasons(url, get("/list"), get("/other"), post("/fine"), post("/poison"));
+    expect(all[2]!.status).toBe("passed");
+    expect(all[3]).toMatchObject({
+      status: "failed",
+      reason: expect.stringContaining("left the target broken: GET /list fails since"),
+      evidence: { canary: { path: "/list", broken: true } },
+    });
+  });
+
+  test("a reading request after which no route answers", async () => {
+    let isBroken = false;
+    const { url } = await serve((request, response) => {
+      isBroken ||= request.url === "/z";
+      response.statusCode = isBroken ? 500 : 200;
+      response.end();
+    });
+    const all = await reasons(url, get("/a"), get("/b"), get("/z"), post("/later"));
+    expect(all[2]!.reason).toContain("left the target broken");
+    expect(all[3]!.evidence.after_damage_by).toBe("TS-003");
+  });
+
+  test("a request that ends the target, which answered once before", async () => {
+    const { url, server } = await serve((request, response) => {
+      if (request.url !== "/end") return void response.end();
+      server.close();
+      server.closeAllConnections();
+    });
+    const all = await reasons(url, get("/a"), get("/end"));
+    expect(all[1]!.reason).toContain("left the target broken");
+  });
+});
