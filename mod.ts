@@ -23,13 +23,13 @@
  */
 export { startGate } from "./server/start.ts";
 export type { Gate, StartOptions } from "./server/start.ts";
-export type { Environment } from "./server/context.ts";
+export type { Environment } from "./server/environment.ts";
 export { createClient, ProblemError, unwrap } from "./server/client.ts";
 export type { Client, ClientOptions } from "./server/client.ts";
 export { DEFAULT_PORT, VERSION } from "./server/constants.ts";
 export { ERROR_STATUS, GateError, Problem } from "./server/errors.ts";
 export type { ErrorCode } from "./server/errors.ts";
-export { parse } from "./server/validate.ts";
+export { parse } from "./server/parse.ts";
 export { compilePolicy, evaluate } from "./server/policy/evaluate.ts";
 export type {
   CompiledPolicy,

@@ -1,64 +1,80 @@
 import { Hono } from "hono";
-import { createMiddleware } from "hono/factory";
-import { actionsApi } from "./actions/api.ts";
-import { analyticsApi } from "./analytics/api.ts";
-import { auditApi } from "./audit/api.ts";
-import { authApi, loginApi } from "./auth/api.ts";
-import { configApi } from "./config/api.ts";
-import type { AppEnv } from "./context.ts";
+import { type ApiServices, createApi } from "./api.ts";
+import { type Assets, createDashboard } from "./dashboard.ts";
+import { createDocs } from "./docs.ts";
+import type { Environment } from "./environment.ts";
 import { GateError } from "./errors.ts";
-import { eventsApi } from "./events/api.ts";
-import { daemonApi, globalApi } from "./global/api.ts";
-import { grantsApi } from "./grants/api.ts";
-import { healthApi } from "./health.ts";
-import { hooksApi } from "./hooks/api.ts";
+import type { Admitted, Guarded } from "./guard.ts";
+import { problemResponse, toGateError } from "./guard/response.ts";
+import { idempotent } from "./idempotency/middleware.ts";
 import { mcpApi } from "./mcp/api.ts";
-import { policyApi } from "./policy/api.ts";
-import { hubApi } from "./projects/api.ts";
-import { sessionsApi } from "./sessions/api.ts";
-import { workspacesApi } from "./workspaces/api.ts";
+import { LazyMcp } from "./mcp/lazy_mcp.ts";
+import type { AppEnv } from "./route.ts";
 
-/** The URL map: one line per feature. The guard stands before it, on the raw request. */
-export function createApp() {
-  return new Hono<AppEnv>()
-    .use("/api/actions/*", withProject)
-    .use("/api/analytics/*", withProject)
-    .use("/api/audit/*", withProject)
-    .use("/api/config/*", withProject)
-    .use("/api/grants/*", withProject)
-    .use("/api/policy/*", withProject)
-    .use("/api/sessions/*", withProject)
-    .route("/api/actions", actionsApi)
-    .route("/api/analytics", analyticsApi)
-    .route("/api/audit", auditApi)
-    .route("/api/auth", authApi)
-    .route("/api/config", configApi)
-    .route("/api/daemon", daemonApi)
-    .route("/api/events", eventsApi)
-    .route("/api/global", globalApi)
-    .route("/api/grants", grantsApi)
-    .route("/api/hooks", hooksApi)
-    .route("/api/hub", hubApi)
-    .route("/api/policy", policyApi)
-    .route("/api/sessions", sessionsApi)
-    .route("/api/workspaces", workspacesApi)
-    .route("/login", loginApi)
-    .route("/mcp", mcpApi)
-    .route("/", healthApi);
+/** The services behind the routes. */
+export interface AppServices extends Pick<ApiServices, "daemon" | "logins" | "readers"> {
+  now: Environment["now"];
+  log: Environment["log"];
+  assets: Assets;
 }
 
-export type App = ReturnType<typeof createApp>;
+type FullEnv = AppEnv<ApiServices & { mcp: LazyMcp }> & { Bindings: Partial<Admitted> };
 
-// `?project=`, else the one that the action belongs to, else the only one there is.
-const withProject = createMiddleware<AppEnv>(async (c, next) => {
-  const [asked, ...more] = c.req.queries("project") ?? [];
-  if (more.length > 0) {
-    throw new GateError("invalid", 'Cannot tell which project is meant: "project" is given twice');
-  }
-  const { daemon } = c.var;
-  const action = /^\/api\/actions\/([^/]+)/.exec(c.req.path)?.[1];
-  if (asked) c.set("project", await daemon.project(asked));
-  else if (action) c.set("project", await daemon.projectOfAction(action));
-  else c.set("project", await daemon.onlyProject());
-  await next();
-});
+/** Everything behind the guard: the API, MCP, the documentation, the dashboard, and its errors. */
+export function createApp(services: AppServices): Guarded & { close(): Promise<void> } {
+  const { log, daemon, logins, readers } = services;
+  const app = new Hono<FullEnv>();
+  const mcp = new LazyMcp((request, admitted) => app.fetch(request, admitted), services);
+  app.use(async (c, next) => {
+    c.set("daemon", daemon);
+    c.set("logins", logins);
+    c.set("readers", readers);
+    c.set("mcp", mcp);
+    if (c.env.caller) c.set("caller", c.env.caller);
+    await next();
+  });
+  app.use("/api/*", idempotent);
+  const routes = createRoutes();
+  app.route("/", routes);
+  app.route("/", createDocs(routes.routes)).route("/", createDashboard(services.assets));
+  app.notFound((c) => problemResponse(noRoute(routes.routes, c.req.method, c.req.path)));
+  app.onError((error) => problemResponse(toGateError(error, log)));
+  return {
+    fetch: (request, admitted) => app.fetch(request, admitted),
+    close: () => mcp.close(),
+  };
+}
+
+/** Every documented route: the API and MCP. */
+export function createRoutes() {
+  return new Hono<FullEnv>().route("/", createApi()).route("/mcp", mcpApi);
+}
+
+type Routes = readonly { method: string; path: string }[];
+
+function noRoute(routes: Routes, method: string, path: string): GateError {
+  const allow = allowedMethods(routes, path);
+  if (allow.length === 0) return new GateError("not_found", `Cannot find "${path}": no such route`);
+  return new GateError(
+    "method_not_allowed",
+    `Cannot ${method} "${path}": it answers ${allow.join(", ")}`,
+    { fields: { allow } },
+  );
+}
+
+function allowedMethods(routes: Routes, path: string): string[] {
+  const methods = routes
+    .filter((route) => route.method !== "ALL" && matches(route.path, path))
+    .map((route) => route.method);
+  return [...new Set(methods)];
+}
+
+function matches(pattern: string, path: string): boolean {
+  const expected = pattern.split("/").filter((segment) => segment !== "");
+  // A trailing slash makes another address, which has no route.
+  const actual = path.split("/").slice(1);
+  return expected.length === actual.length &&
+    expected.every((segment, i) =>
+      segment.startsWith(":") ? actual[i] !== "" : segment === actual[i]
+    );
+}

@@ -1,5 +1,5 @@
 import { hc } from "hono/client";
-import type { App } from "./app.ts";
+import type { Api } from "./api.ts";
 import type { Problem } from "./errors.ts";
 
 export type { Problem } from "./errors.ts";
@@ -23,7 +23,7 @@ export function createClient(options: ClientOptions) {
   if (options.token) headers["Authorization"] = `Bearer ${options.token}`;
   if (options.key) headers["X-Gate-Key"] = options.key;
   const { project, fetch } = options;
-  return hc<App>(options.url, { headers, fetch: project ? withProject(project, fetch) : fetch });
+  return hc<Api>(options.url, { headers, fetch: project ? withProject(project, fetch) : fetch });
 }
 
 function withProject(project: string, send: Fetch = fetch): Fetch {

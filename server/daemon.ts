@@ -7,7 +7,7 @@ import type { Export } from "./audit/export.ts";
 import { beginOf, withoutWindow } from "./audit/window.ts";
 import { Signer } from "./audit/signer.ts";
 import { VERSION } from "./constants.ts";
-import type { Environment } from "./context.ts";
+import type { Environment } from "./environment.ts";
 import { listDamaged } from "./db/health.ts";
 import { type OwnerLock, takeOwnership } from "./db/owner.ts";
 import { Bus } from "./events/bus.ts";

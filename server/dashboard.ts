@@ -1,6 +1,5 @@
 import { Hono } from "hono";
 import { isPage } from "./auth/scopes.ts";
-import type { AppEnv } from "./context.ts";
 import { GateError } from "./errors.ts";
 import type { Asset } from "./runtime/assets.ts";
 
@@ -9,7 +8,7 @@ export type Assets = (path: string) => Promise<Asset | null>;
 
 /** The dashboard: its files, and its one page at every address that is a page of it. */
 export function createDashboard(assets: Assets) {
-  return new Hono<AppEnv>().get("*", async (c, next) => {
+  return new Hono().get("*", async (c, next) => {
     const { path } = c.req;
     if (!isPage(path) && !path.startsWith("/assets/")) return await next();
     const asset = await assets(isPage(path) ? "/" : path);

@@ -1,8 +1,7 @@
 import { Hono } from "hono";
 import { html } from "hono/html";
 import { isAllowed, isPublic } from "./auth/scopes.ts";
-import type { AppEnv } from "./context.ts";
-import { listOperations, type Operation } from "./openapi.ts";
+import { listOperations, type Operation } from "./route.ts";
 import { createOpenApi } from "./openapi_document.ts";
 
 const STYLE = `
@@ -17,7 +16,7 @@ code { font-family: ui-monospace, monospace; }
 export function createDocs(routes: Parameters<typeof listOperations>[0]) {
   const operations = listOperations(routes);
   let document: Record<string, unknown> | null = null;
-  return new Hono<AppEnv>()
+  return new Hono()
     .get("/api/openapi.json", (c) => c.json(document ??= createOpenApi(operations)))
     .get("/docs", (c) => c.html(page(operations)))
     .get("/docs/style.css", (c) => c.body(STYLE, 200, { "content-type": "text/css" }));

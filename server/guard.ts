@@ -2,29 +2,73 @@ import type { Credentials } from "./auth/credentials.ts";
 import type { Caller } from "./auth/schema.ts";
 import { isAllowed, isPublic } from "./auth/scopes.ts";
 import { REQUEST_LIMITS } from "./constants.ts";
+import type { Environment } from "./environment.ts";
 import { GateError } from "./errors.ts";
-import { checkFetchSite, checkHost, checkOrigin } from "./guard/origin.ts";
 import { bodyLimit, checkContentType, hasBody } from "./guard/body.ts";
+import { parseJson } from "./guard/json.ts";
+import { checkFetchSite, checkHost, checkOrigin } from "./guard/origin.ts";
+import { problemResponse, secure, toGateError } from "./guard/response.ts";
 import { parseTarget, type Target } from "./guard/target.ts";
+import { IdleMemory } from "./runtime/memory.ts";
 import type { RawRequest } from "./runtime/serve.ts";
 
-/** What the guard found out about a request it lets in. */
-export interface Admission {
-  /** Null where no credential is asked for. */
+/** A request as the guard found it. */
+export interface Admitted {
+  /** Null on routes that require no credential. */
+  caller: Caller | null;
+  /** The parsed body; undefined when the request has none. */
+  json: unknown;
+}
+
+/** Answers the requests that the guard admits. */
+export interface Guarded {
+  fetch(request: Request, admitted: Admitted): Response | Promise<Response>;
+}
+
+/** Checks each raw request, then passes it to the app. Adds the security headers to every answer. */
+export function createGuard(
+  app: Guarded,
+  credentials: Credentials,
+  log: Environment["log"],
+): (request: RawRequest) => Promise<Response> {
+  const memory = new IdleMemory();
+  return async (raw) => {
+    memory.note();
+    try {
+      return secure(await answer(raw, app, credentials), raw.target);
+    } catch (error) {
+      return secure(problemResponse(toGateError(error, log)), raw.target);
+    }
+  };
+}
+
+async function answer(raw: RawRequest, app: Guarded, credentials: Credentials): Promise<Response> {
+  const { caller, target, body_limit } = admit(raw, credentials);
+  const body = body_limit > 0 ? await raw.readBody(body_limit) : null;
+  const json = body ? parseJson(body) : undefined;
+  // The authority is a constant, because no route reads the Host.
+  const request = new Request(`http://localhost${target.path}${target.query}`, {
+    method: raw.method,
+    headers: raw.headers,
+    body: body && body.length > 0 ? body : null,
+  });
+  return await app.fetch(request, { caller, json });
+}
+
+interface Admission {
   caller: Caller | null;
   target: Target;
-  /** How long the body may be; 0 when there is none. */
+  /** The most bytes that the body may have; 0 when there is none. */
   body_limit: number;
 }
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
 /**
- * Stands before the router, on the raw request, and lets nothing through that a web page, another
- * program or a wrong credential could have sent. The order of the checks is part of the promise.
- * @throws GateError
+ * Rejects every request that a web page, another program or a wrong credential could have sent.
+ * The order of the checks is part of the contract. @throws GateError
  */
-export function admit(request: RawRequest, credentials: Credentials): Admission {
+function admit(request: RawRequest, credentials: Credentials): Admission {
   if (request.port !== null) checkHost(request.headers, request.port);
   checkSize(request);
   const target = parseTarget(request.target);
@@ -33,7 +77,8 @@ export function admit(request: RawRequest, credentials: Credentials): Admission 
     checkFetchSite(request, target.path);
   }
   checkMethod(request.method);
-  const caller = identify(request, target, credentials);
+  const isOpen = isPublic(request.method, target.path);
+  const caller = isOpen ? null : credentials.identify(request.headers);
   if (caller && !isAllowed(caller.scope, request.method, target.path)) {
     throw new GateError(
       "forbidden",
@@ -62,13 +107,4 @@ function checkMethod(method: string): void {
   throw new GateError("method_not_allowed", "Cannot answer: the gate does not know this method", {
     fields: { allow: METHODS },
   });
-}
-
-function identify(
-  request: RawRequest,
-  target: Target,
-  credentials: Credentials,
-): Caller | null {
-  if (isPublic(request.method, target.path)) return null;
-  return credentials.identify(request.headers);
 }

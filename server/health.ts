@@ -1,14 +1,18 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { VERSION } from "./constants.ts";
-import type { AppEnv } from "./context.ts";
 import type { DaemonStatus } from "./global/schema.ts";
-import { describe } from "./openapi.ts";
+import { type AppEnv, describe } from "./route.ts";
 
 const Health = z.object({ name: z.literal("gate"), ok: z.literal(true), version: z.string() });
 
-/** `/healthz`, which says that the gate answers and nothing else, and `/metrics`. */
-export const healthApi = new Hono<AppEnv>()
+interface HealthServices {
+  daemon: { status(): Promise<DaemonStatus> };
+  readers: { readonly size: number };
+}
+
+/** `/healthz` and `/metrics`. Health needs no credential, so its answer holds no data. */
+export const healthApi = new Hono<AppEnv<HealthServices>>()
   .get("/healthz", describe("Whether the gate answers", Health), (c) => {
     return c.json({ name: "gate" as const, ok: true as const, version: VERSION });
   })

@@ -10,7 +10,7 @@ import { Problem } from "./errors.ts";
 import * as events from "./events/schema.ts";
 import * as grants from "./grants/schema.ts";
 import * as global from "./global/schema.ts";
-import type { Operation } from "./openapi.ts";
+import type { Operation } from "./route.ts";
 import * as policy from "./policy/schema.ts";
 import * as projects from "./projects/schema.ts";
 import * as sessions from "./sessions/schema.ts";

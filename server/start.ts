@@ -4,14 +4,14 @@ import { Credentials } from "./auth/credentials.ts";
 import { PageKeys } from "./auth/page_keys.ts";
 import { LoginCodes } from "./auth/login.ts";
 import { openTokens } from "./auth/tokens.ts";
+import { createApp } from "./app.ts";
 import { DEFAULT_PORT } from "./constants.ts";
-import type { Environment } from "./context.ts";
+import type { Environment } from "./environment.ts";
 import { Daemon } from "./daemon.ts";
-import { createEntrance } from "./entrance.ts";
 import { GateError } from "./errors.ts";
 import { EventReaders } from "./events/readers.ts";
+import { createGuard } from "./guard.ts";
 import { problemResponse, secure } from "./guard/response.ts";
-import { createRouter } from "./router.ts";
 import { openHome } from "./runtime/home.ts";
 import { readAsset } from "./runtime/assets.ts";
 import { removeDaemonFile, writeDaemonFile } from "./runtime/daemon_file.ts";
@@ -86,8 +86,8 @@ async function openGate(
   await prepare?.(daemon);
   const readers = new EventReaders({ bus: daemon.bus, stream: daemon.stream, log });
   const logins = { codes: new LoginCodes(environment), keys };
-  const router = createRouter({ ...environment, daemon, logins, readers, assets: readAsset });
-  open(createEntrance(router, credentials, log));
+  const app = createApp({ ...environment, daemon, logins, readers, assets: readAsset });
+  open(createGuard(app, credentials, log));
   if (!project) await writeDaemonFile(environment, listening);
   return {
     daemon,
@@ -97,7 +97,7 @@ async function openGate(
     async close() {
       readers.close();
       // What runs in our name is stopped and reported while there still is a ledger.
-      await router.close();
+      await app.close();
       const served = listening.close();
       await daemon.letGo();
       await served;

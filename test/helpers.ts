@@ -7,13 +7,13 @@ import { listEvents } from "../server/audit/store.ts";
 import { LoginCodes } from "../server/auth/login.ts";
 import { PageKeys } from "../server/auth/page_keys.ts";
 import type { Caller, Scope } from "../server/auth/schema.ts";
-import type { Environment } from "../server/context.ts";
+import type { Environment } from "../server/environment.ts";
 import { Daemon } from "../server/daemon.ts";
 import { EventReaders } from "../server/events/readers.ts";
 import type { PublishedEvent } from "../server/events/schema.ts";
 import type { Policies } from "../server/policy/schema.ts";
 import type { Project } from "../server/projects/project.ts";
-import { createRouter } from "../server/router.ts";
+import { createApp } from "../server/app.ts";
 
 export interface TestGateOptions {
   /** The `policies` of the project's config; allows everything unless given. */
@@ -145,7 +145,7 @@ class OpenTestGate implements TestGate {
   daemon!: Daemon;
   project!: Project;
   readonly #base: string;
-  #router!: ReturnType<typeof createRouter>;
+  #router!: ReturnType<typeof createApp>;
   #isOpen = false;
 
   constructor(base: string, home: string, root: string, fault?: Environment["fault"]) {
@@ -162,7 +162,7 @@ class OpenTestGate implements TestGate {
     this.daemon = await Daemon.open(this.environment, { port: 47999 });
     this.#isOpen = true;
     this.daemon.bus.subscribe((event) => this.events.push(event));
-    this.#router = this.#createRouter();
+    this.#router = this.#createApp();
     const { id } = await this.daemon.registerProject(this.root);
     this.project = await this.daemon.project(id);
   }
@@ -181,10 +181,10 @@ class OpenTestGate implements TestGate {
     return await this.#router.fetch(request, { caller: testCaller(scope), json: body });
   }
 
-  #createRouter() {
+  #createApp() {
     const { daemon, environment } = this;
     const { log } = environment;
-    return createRouter({
+    return createApp({
       ...environment,
       daemon,
       logins: { codes: new LoginCodes(environment), keys: new PageKeys(environment) },

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { v7 } from "uuid";
 import { VERSION } from "../../server/constants.ts";
-import type { Environment } from "../../server/context.ts";
+import type { Environment } from "../../server/environment.ts";
 import type { Daemon } from "../../server/daemon.ts";
 import { openHome } from "../../server/runtime/home.ts";
 import { findListener } from "../../server/runtime/processes.ts";

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, mkdirSync, openSync, renameSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Environment } from "../../server/context.ts";
+import type { Environment } from "../../server/environment.ts";
 
 export interface LogLimits {
   bytes: number;

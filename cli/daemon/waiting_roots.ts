@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Environment } from "../../server/context.ts";
+import type { Environment } from "../../server/environment.ts";
 import type { Daemon } from "../../server/daemon.ts";
 
 /** Leaves a word for the next daemon to register the project of this folder. */

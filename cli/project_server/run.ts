@@ -1,6 +1,6 @@
 import { v7 } from "uuid";
 import { createClient, unwrap } from "../../server/client.ts";
-import type { Environment } from "../../server/context.ts";
+import type { Environment } from "../../server/environment.ts";
 import { readToken } from "../../server/auth/tokens.ts";
 import { identifyProject } from "../../server/projects/identity.ts";
 import { openHome } from "../../server/runtime/home.ts";

@@ -1,8 +1,8 @@
 import { Hono } from "hono";
+import type { Caller } from "../auth/schema.ts";
+import type { Actions } from "./actions.ts";
 import { z } from "zod";
-import type { AppEnv } from "../context.ts";
-import { describe } from "../openapi.ts";
-import { json, query } from "../validate.ts";
+import { type AppEnv, describe, json, query } from "../route.ts";
 import {
   Action,
   ActionDetail,
@@ -25,8 +25,13 @@ import { ActionList, ActionQuery } from "./list/schema.ts";
 const Submitted = Action.extend({ result: z.record(z.string(), z.unknown()).nullable() });
 const Count = z.object({ count: z.number().int() });
 
+interface ActionsServices {
+  caller: Caller;
+  project: { actions: Actions; countPending(): Promise<number> };
+}
+
 /** `/api/actions`. */
-export const actionsApi = new Hono<AppEnv>()
+export const actionsApi = new Hono<AppEnv<ActionsServices>>()
   .get(
     "/",
     describe("List actions, newest first", z.union([ActionList, Count])),

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { statSync } from "node:fs";
 import { sha256 } from "../db/chain.ts";
 import { GateError } from "../errors.ts";
-import { parse } from "../validate.ts";
+import { parse } from "../parse.ts";
 import type { Asked } from "./plan.ts";
 import { redactInput } from "./redact_input.ts";
 import {

@@ -1,5 +1,5 @@
 import type { Config } from "../config/config.ts";
-import type { Environment } from "../context.ts";
+import type { Environment } from "../environment.ts";
 import type { Ledger } from "../db/ledger.ts";
 import type { Bus } from "../events/bus.ts";
 import type { SeenFiles } from "../runtime/seen_files.ts";

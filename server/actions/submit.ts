@@ -1,5 +1,5 @@
 import type { Caller } from "../auth/schema.ts";
-import { parse } from "../validate.ts";
+import { parse } from "../parse.ts";
 import { bytesOf, readAsked } from "./asked.ts";
 import { enterAsked, type Entered, type Road } from "./enter.ts";
 import { requireNotViewer } from "./record.ts";

@@ -1,11 +1,13 @@
 import { Hono } from "hono";
-import type { AppEnv } from "../context.ts";
-import { describe } from "../openapi.ts";
-import { query } from "../validate.ts";
+import { type AppEnv, describe, query } from "../route.ts";
 import { AnalyticsQuery, AnalyticsSummary } from "./schema.ts";
 
+interface AnalyticsServices {
+  project: { summarize(window: string): Promise<AnalyticsSummary> };
+}
+
 /** `/api/analytics`. */
-export const analyticsApi = new Hono<AppEnv>()
+export const analyticsApi = new Hono<AppEnv<AnalyticsServices>>()
   .get(
     "/summary",
     describe("What happened in the last days", AnalyticsSummary),

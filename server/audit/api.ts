@@ -1,12 +1,15 @@
 import { Hono } from "hono";
-import type { AppEnv } from "../context.ts";
-import { describe } from "../openapi.ts";
-import { query } from "../validate.ts";
+import type { Audit } from "./audit.ts";
+import { type AppEnv, describe, query } from "../route.ts";
 import { headersOf, toBody } from "./export.ts";
 import { AuditExport, AuditExportQuery, AuditVerification, Checkpoint } from "./schema.ts";
 
+interface AuditServices {
+  project: { audit: Audit };
+}
+
 /** `/api/audit`. */
-export const auditApi = new Hono<AppEnv>()
+export const auditApi = new Hono<AppEnv<AuditServices>>()
   .get("/verify", describe("Check the audit chain", AuditVerification), async (c) => {
     return c.json(await c.var.project.audit.verify());
   })

@@ -1,4 +1,4 @@
-import type { Environment } from "../context.ts";
+import type { Environment } from "../environment.ts";
 import { insertCheckpoint } from "../db/checkpoints.ts";
 import type { Ledger } from "../db/ledger.ts";
 import type { Head } from "../evidence/chain.ts";

@@ -1,12 +1,16 @@
 import { Hono } from "hono";
-import type { AppEnv } from "../context.ts";
+import type { Logins } from "./login.ts";
 import { GateError } from "../errors.ts";
-import { describe } from "../openapi.ts";
+import { type AppEnv, describe } from "../route.ts";
 import { WorkspaceId } from "../workspaces/schema.ts";
 import { LoginCode } from "./schema.ts";
 
+interface AuthServices {
+  logins: Logins;
+}
+
 /** `/api/auth`. */
-export const authApi = new Hono<AppEnv>()
+export const authApi = new Hono<AppEnv<AuthServices>>()
   .post(
     "/login-code",
     describe("A code that logs one browser in, once, within a minute", LoginCode, 201),
@@ -14,7 +18,7 @@ export const authApi = new Hono<AppEnv>()
   );
 
 /** `/login`: trades a code for a page key, which travels in the fragment and so in no log. */
-export const loginApi = new Hono<AppEnv>()
+export const loginApi = new Hono<AppEnv<AuthServices>>()
   .get("/", describe("Log a browser in"), async (c) => {
     const code = c.req.query("code");
     if (code === undefined || c.req.method === "HEAD") {

@@ -1,4 +1,4 @@
-import type { Environment } from "../context.ts";
+import type { Environment } from "../environment.ts";
 import { GateError } from "../errors.ts";
 import { createSecret, digestOf } from "./digest.ts";
 import type { PageKeys } from "./page_keys.ts";

@@ -1,7 +1,7 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import type { Environment } from "../context.ts";
+import type { Environment } from "../environment.ts";
 import { createSecret, digestOf } from "./digest.ts";
 
 /** How long a browser stays logged in. */

@@ -1,12 +1,17 @@
 import { Hono } from "hono";
-import type { AppEnv } from "../context.ts";
-import { describe } from "../openapi.ts";
+import type { Caller } from "../auth/schema.ts";
+import type { Config } from "./config.ts";
+import { type AppEnv, describe, json } from "../route.ts";
 import { Policies } from "../policy/schema.ts";
-import { json } from "../validate.ts";
 import { AcceptInput, ConfigView } from "./schema.ts";
 
+interface ConfigServices {
+  caller: Caller;
+  project: { config: Config };
+}
+
 /** `/api/config`. */
-export const configApi = new Hono<AppEnv>()
+export const configApi = new Hono<AppEnv<ConfigServices>>()
   .get(
     "/",
     describe("The config in force, with where each rule comes from", ConfigView),

@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Caller } from "../auth/schema.ts";
-import type { Environment } from "../context.ts";
+import type { Environment } from "../environment.ts";
 import type { NewEvent } from "../db/ledger.ts";
 import { GateError } from "../errors.ts";
 import { brokenPolicy, type CompiledPolicy } from "../policy/compile.ts";

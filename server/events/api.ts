@@ -1,12 +1,16 @@
 import { Hono } from "hono";
-import type { AppEnv } from "../context.ts";
+import type { EventReaders } from "./readers.ts";
 import { GateError } from "../errors.ts";
-import { describe } from "../openapi.ts";
-import { query } from "../validate.ts";
+import { type AppEnv, describe, query } from "../route.ts";
 import { EventsQuery } from "./schema.ts";
 
+interface EventServices {
+  daemon: { listRoots(): Promise<{ id: string }[]> };
+  readers: EventReaders;
+}
+
 /** `/api/events`. */
-export const eventsApi = new Hono<AppEnv>()
+export const eventsApi = new Hono<AppEnv<EventServices>>()
   .get(
     "/",
     describe("What changed, as Server-Sent Events; Last-Event-ID resumes", "text/event-stream"),
@@ -14,7 +18,7 @@ export const eventsApi = new Hono<AppEnv>()
     async (c) => {
       const headers = { "content-type": "text/event-stream", "x-accel-buffering": "no" };
       const { topics, project } = c.req.valid("query");
-      if (project) await mustBeKnown(c.var.daemon, project);
+      if (project) await requireProject(c.var.daemon, project);
       if (c.req.method === "HEAD") return c.body(null, 200, headers);
       const stream = c.var.readers.open({
         topics,
@@ -25,8 +29,8 @@ export const eventsApi = new Hono<AppEnv>()
     },
   );
 
-/** Whoever waits for events of a project that is not there would wait for ever. */
-async function mustBeKnown(daemon: AppEnv["Variables"]["daemon"], project: string): Promise<void> {
+/** @throws GateError `not_found`, because an unknown project never has an event */
+async function requireProject(daemon: EventServices["daemon"], project: string): Promise<void> {
   if ((await daemon.listRoots()).some(({ id }) => id === project)) return;
   throw new GateError("not_found", `Cannot find project "${project}": see gate project list`);
 }

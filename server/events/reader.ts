@@ -1,4 +1,4 @@
-import type { Environment } from "../context.ts";
+import type { Environment } from "../environment.ts";
 import type { PublishedEvent, Topic } from "./schema.ts";
 import type { Stream } from "./stream.ts";
 

@@ -1,5 +1,5 @@
 import { REQUEST_LIMITS } from "../constants.ts";
-import type { Environment } from "../context.ts";
+import type { Environment } from "../environment.ts";
 import { GateError } from "../errors.ts";
 import type { Bus } from "./bus.ts";
 import { encodeEvent, Reader } from "./reader.ts";

@@ -1,7 +1,7 @@
 import { listEvents as listAuditEvents } from "../audit/store.ts";
 import type { AuditEvent } from "../audit/schema.ts";
 import { toStreamEvents } from "../audit/topics.ts";
-import type { Environment } from "../context.ts";
+import type { Environment } from "../environment.ts";
 import type { Database } from "../db/database.ts";
 import type { Ledger, Statement } from "../db/ledger.ts";
 import { GateError } from "../errors.ts";

@@ -1,13 +1,13 @@
 import { Hono } from "hono";
+import type { Actions } from "../actions/actions.ts";
+import type { Caller } from "../auth/schema.ts";
 import { z } from "zod";
 import { Action, ApproveInput, RejectInput } from "../actions/schema.ts";
 import { ActionList } from "../actions/list/schema.ts";
 import { AnalyticsSummary } from "../analytics/schema.ts";
-import { headersOf, toBody } from "../audit/export.ts";
+import { type Export, headersOf, toBody } from "../audit/export.ts";
 import { GlobalAuditExport } from "../audit/schema.ts";
-import type { AppEnv } from "../context.ts";
-import { describe } from "../openapi.ts";
-import { json, query } from "../validate.ts";
+import { type AppEnv, describe, json, query } from "../route.ts";
 import { InWorkspace } from "../workspaces/schema.ts";
 import {
   DaemonStatus,
@@ -16,8 +16,21 @@ import {
   GlobalAuditExportQuery,
 } from "./schema.ts";
 
+interface GlobalServices {
+  caller: Caller;
+  daemon: {
+    status(): Promise<DaemonStatus>;
+    listPending(workspace?: string): Promise<Action[]>;
+    countPending(workspace?: string): Promise<number>;
+    listActions(query: GlobalActionQuery): Promise<ActionList>;
+    summarize(window: string, workspace?: string): Promise<AnalyticsSummary>;
+    exportAudit(query: GlobalAuditExportQuery): Promise<Export>;
+    projectOfAction(id: string): Promise<{ actions: Pick<Actions, "approve" | "reject"> }>;
+  };
+}
+
 /** `/api/daemon`. */
-export const daemonApi = new Hono<AppEnv>()
+export const daemonApi = new Hono<AppEnv<GlobalServices>>()
   .get(
     "/status",
     describe("Health, uptime and projects of the daemon", DaemonStatus),
@@ -27,7 +40,7 @@ export const daemonApi = new Hono<AppEnv>()
   );
 
 /** `/api/global`. */
-export const globalApi = new Hono<AppEnv>()
+export const globalApi = new Hono<AppEnv<GlobalServices>>()
   .get(
     "/approvals/pending",
     describe("Everything held, in all projects", z.object({ items: z.array(Action) })),

@@ -1,5 +1,5 @@
 import type { Asked } from "../actions/plan.ts";
-import type { Environment } from "../context.ts";
+import type { Environment } from "../environment.ts";
 import type { Ledger } from "../db/ledger.ts";
 import {
   answersAll,

@@ -1,11 +1,16 @@
 import { Hono } from "hono";
-import type { AppEnv } from "../context.ts";
-import { describe } from "../openapi.ts";
-import { json, query } from "../validate.ts";
+import type { Caller } from "../auth/schema.ts";
+import type { Grants } from "./grants.ts";
+import { type AppEnv, describe, json, query } from "../route.ts";
 import { Grant, GrantList, GrantPreview, GrantPreviewInput, GrantQuery } from "./schema.ts";
 
+interface GrantsServices {
+  caller: Caller;
+  project: { grants: Grants };
+}
+
 /** `/api/grants`. */
-export const grantsApi = new Hono<AppEnv>()
+export const grantsApi = new Hono<AppEnv<GrantsServices>>()
   .get(
     "/",
     describe("Remembered decisions, newest first", GrantList),

@@ -1,5 +1,5 @@
 import type { Caller } from "../auth/schema.ts";
-import type { Environment } from "../context.ts";
+import type { Environment } from "../environment.ts";
 import type { Ledger, NewEvent, Statement } from "../db/ledger.ts";
 import { GateError } from "../errors.ts";
 import { compileGrant, nameQuestion, questionsOf } from "../policy/grant.ts";

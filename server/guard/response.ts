@@ -1,4 +1,5 @@
-import type { GateError } from "../errors.ts";
+import type { Environment } from "../environment.ts";
+import { GateError } from "../errors.ts";
 
 const CSP = [
   "default-src 'none'",
@@ -30,6 +31,13 @@ export function secure(answer: Response, target: string): Response {
     answer.headers.set("cache-control", "no-store");
   }
   return answer;
+}
+
+/** The error as a GateError. Logs every other error whole and hides its details from the caller. */
+export function toGateError(error: unknown, log: Environment["log"]): GateError {
+  if (error instanceof GateError) return error;
+  log("error", "a request failed", { error: String((error as Error)?.stack ?? error) });
+  return new GateError("internal", "Cannot answer: an unexpected error, see the daemon's log");
 }
 
 /** An error as its problem document. */

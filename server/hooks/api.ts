@@ -1,12 +1,17 @@
 import { Hono } from "hono";
-import type { AppEnv } from "../context.ts";
-import { describe } from "../openapi.ts";
-import { json, query } from "../validate.ts";
+import type { Caller } from "../auth/schema.ts";
+import type { Daemon } from "../daemon.ts";
+import { type AppEnv, describe, json, query } from "../route.ts";
 import { answerHook } from "./hooks.ts";
 import { HookInput, HookOutput, HookQuery } from "./schema.ts";
 
+interface HookServices {
+  caller: Caller;
+  daemon: Daemon;
+}
+
 /** `/api/hooks`. */
-export const hooksApi = new Hono<AppEnv>()
+export const hooksApi = new Hono<AppEnv<HookServices>>()
   .post(
     "/:host",
     describe("Answer a hook of an agent's host, in the host's own shape", HookOutput),

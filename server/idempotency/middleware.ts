@@ -1,8 +1,14 @@
 import { createMiddleware } from "hono/factory";
-import type { AppEnv } from "../context.ts";
+import type { Caller } from "../auth/schema.ts";
+import type { AppEnv } from "../route.ts";
+import type { Idempotency } from "./idempotency.ts";
 
-/** Honours `Idempotency-Key` on a POST: the same request again gets the same answer again. */
-export const idempotent = createMiddleware<AppEnv>(async (c, next) => {
+type Env = AppEnv<{ daemon: { idempotency: Idempotency } }> & {
+  Bindings: { caller?: Caller | null };
+};
+
+/** Answers a repeated POST with the same `Idempotency-Key` as it answered the first. */
+export const idempotent = createMiddleware<Env>(async (c, next) => {
   const key = c.req.header("idempotency-key");
   if (key === undefined || c.req.method !== "POST" || !c.env.caller) return await next();
   const url = new URL(c.req.url);

@@ -1,4 +1,4 @@
-import type { Environment } from "../context.ts";
+import type { Environment } from "../environment.ts";
 import { ownEnvironment, selfWords } from "../runtime/self.ts";
 import { runCommand } from "../runtime/spawn.ts";
 import type { HttpConnections, HttpOptions } from "./http_connections.ts";

@@ -1,8 +1,8 @@
 import { Hono } from "hono";
+import type { Config } from "../config/config.ts";
+import type { Ledger } from "../db/ledger.ts";
 import { z } from "zod";
-import type { AppEnv } from "../context.ts";
-import { describe } from "../openapi.ts";
-import { json } from "../validate.ts";
+import { type AppEnv, describe, json } from "../route.ts";
 import { replayPage } from "./history/replay.ts";
 import {
   PolicyReplayInput,
@@ -14,8 +14,16 @@ import { suggestRules } from "./history/suggest.ts";
 import { listHits } from "./hits.ts";
 import { PolicyHit, PolicyTestInput, PolicyTestResult } from "./schema.ts";
 
+interface PolicyServices {
+  project: {
+    ledger: Ledger;
+    config: Config;
+    testPolicy(input: PolicyTestInput): Promise<PolicyTestResult>;
+  };
+}
+
 /** `/api/policy`. */
-export const policyApi = new Hono<AppEnv>()
+export const policyApi = new Hono<AppEnv<PolicyServices>>()
   .post(
     "/test",
     describe("What policy would say of a path or command", PolicyTestResult),

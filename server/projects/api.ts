@@ -1,12 +1,18 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import type { AppEnv } from "../context.ts";
-import { describe } from "../openapi.ts";
-import { json } from "../validate.ts";
+import { type AppEnv, describe, json } from "../route.ts";
 import { HubProject, RegisterProjectInput } from "./schema.ts";
 
+interface ProjectsServices {
+  daemon: {
+    listProjects(): Promise<HubProject[]>;
+    registerProject(root: string): Promise<HubProject>;
+    removeProject(id: string): Promise<void>;
+  };
+}
+
 /** `/api/hub`. */
-export const hubApi = new Hono<AppEnv>()
+export const hubApi = new Hono<AppEnv<ProjectsServices>>()
   .get(
     "/projects",
     describe(

@@ -7,7 +7,7 @@ import { Audit } from "../audit/audit.ts";
 import { redactEvent } from "../audit/redact.ts";
 import type { Signer } from "../audit/signer.ts";
 import { Config } from "../config/config.ts";
-import type { Environment } from "../context.ts";
+import type { Environment } from "../environment.ts";
 import type { Ledger } from "../db/ledger.ts";
 import { openLedger } from "../db/open_ledger.ts";
 import type { Bus } from "../events/bus.ts";

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
-import type { Environment } from "../context.ts";
+import type { Environment } from "../environment.ts";
 import { Database } from "../db/database.ts";
 import type { Statement } from "../db/ledger.ts";
 import { readKeptWorkspaces } from "../workspaces/kept.ts";

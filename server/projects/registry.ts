@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Environment } from "../context.ts";
+import type { Environment } from "../environment.ts";
 import type { Database } from "../db/database.ts";
 import { REGISTRY_MIGRATIONS } from "../db/registry_migrations.ts";
 import { openSound } from "../db/sound.ts";

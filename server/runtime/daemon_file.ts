@@ -2,7 +2,7 @@ import { rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
 import { VERSION } from "../constants.ts";
-import type { Environment } from "../context.ts";
+import type { Environment } from "../environment.ts";
 import { identify } from "./processes.ts";
 import type { Listening } from "./serve.ts";
 

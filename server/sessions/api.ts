@@ -1,8 +1,9 @@
 import { Hono } from "hono";
+import type { Actions } from "../actions/actions.ts";
+import type { Caller } from "../auth/schema.ts";
+import type { Sessions } from "./sessions.ts";
 import { ActionList, ActionQuery } from "../actions/list/schema.ts";
-import type { AppEnv } from "../context.ts";
-import { describe } from "../openapi.ts";
-import { json, query } from "../validate.ts";
+import { type AppEnv, describe, json, query } from "../route.ts";
 import {
   PartialRollbackInput,
   Session,
@@ -15,8 +16,13 @@ import {
   SessionStatusView,
 } from "./schema.ts";
 
+interface SessionsServices {
+  caller: Caller;
+  project: { sessions: Sessions; actions: Actions };
+}
+
 /** `/api/sessions`. */
-export const sessionsApi = new Hono<AppEnv>()
+export const sessionsApi = new Hono<AppEnv<SessionsServices>>()
   .get(
     "/",
     describe("List sessions, newest first", SessionList),

@@ -1,5 +1,5 @@
 import type { Caller } from "../auth/schema.ts";
-import type { Environment } from "../context.ts";
+import type { Environment } from "../environment.ts";
 import { DEFAULT_LIMIT, readCursor, toPage } from "../db/cursor.ts";
 import type { Ledger } from "../db/ledger.ts";
 import { GateError } from "../errors.ts";

@@ -1,12 +1,15 @@
 import { Hono } from "hono";
+import type { Workspaces } from "./workspaces.ts";
 import { z } from "zod";
-import type { AppEnv } from "../context.ts";
-import { describe } from "../openapi.ts";
-import { json } from "../validate.ts";
+import { type AppEnv, describe, json } from "../route.ts";
 import { AddWorkspaceProjectInput, CreateWorkspaceInput, Workspace } from "./schema.ts";
 
+interface WorkspacesServices {
+  daemon: { workspaces: Workspaces };
+}
+
 /** `/api/workspaces`. */
-export const workspacesApi = new Hono<AppEnv>()
+export const workspacesApi = new Hono<AppEnv<WorkspacesServices>>()
   .get(
     "/",
     describe("Named sets of projects", z.object({ items: z.array(Workspace) })),

@@ -1,4 +1,4 @@
-import type { Environment } from "../context.ts";
+import type { Environment } from "../environment.ts";
 import type { Database } from "../db/database.ts";
 import { GateError } from "../errors.ts";
 import type { HubProject } from "../projects/schema.ts";

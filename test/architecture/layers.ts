@@ -69,9 +69,9 @@ export const LAYERS: Record<string, Layer> = {
     of: /^server\/client\.ts$/,
     allows: ({ file, isType }) => file === null || isType,
   },
-  "only app.ts imports an api.ts": {
+  "only server/api.ts and app.ts import an api.ts": {
     of: /^(server|cli|ui)\/|^mod\.ts$/,
-    except: /^server\/app\.ts$/,
+    except: /^server\/(api|app|client)\.ts$/,
     allows: ({ file }) => !/^server\/(.*\/)?api\.ts$/.test(file ?? ""),
   },
   "mcp/ reaches actions only through client.ts": {

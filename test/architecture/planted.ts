@@ -47,7 +47,7 @@ export const PLANTED: Planted[] = [
   },
   layer("the check of evidence runs in a browser too", "server/evidence/check.ts", "node:crypto"),
   layer("client.ts brings only types of the server with it", "server/client.ts", "./errors.ts"),
-  layer("only app.ts imports an api.ts", "server/daemon.ts", "./actions/api.ts"),
+  layer("only server/api.ts and app.ts import an api.ts", "server/daemon.ts", "./actions/api.ts"),
   layer("mcp/ reaches actions only through client.ts", "server/mcp/a.ts", "../actions/actions.ts"),
   layer(
     "policy/ is pure: it imports schemas, errors and the parser only",

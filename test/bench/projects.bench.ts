@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { v7 } from "uuid";
 import { readToken } from "../../server/auth/tokens.ts";
-import type { Environment } from "../../server/context.ts";
+import type { Environment } from "../../server/environment.ts";
 import { type Gate, startGate } from "../../server/start.ts";
 import { compare, quantile, report } from "./figures.ts";
 

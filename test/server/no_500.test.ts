@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createApp } from "../../server/app.ts";
-import { listOperations } from "../../server/openapi.ts";
+import { createRoutes } from "../../server/app.ts";
+import { listOperations } from "../../server/route.ts";
 import { createTestGate } from "../helpers.ts";
 
-const operations = listOperations(createApp().routes)
+const operations = listOperations(createRoutes().routes)
   .filter(({ path }) => path.startsWith("/api/") && path !== "/api/events")
   .map(({ method, path }) => `${method} ${path}`);
 

@@ -1,13 +1,13 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createApp } from "../../server/app.ts";
-import { listOperations } from "../../server/openapi.ts";
+import { createRoutes } from "../../server/app.ts";
+import { listOperations } from "../../server/route.ts";
 import * as grants from "../../server/grants/schema.ts";
 import { createOpenApi } from "../../server/openapi_document.ts";
 import { createTestGate } from "../helpers.ts";
 
-const routes = createApp().routes;
+const routes = createRoutes().routes;
 const operations = listOperations(routes);
 const document = createOpenApi(operations);
 

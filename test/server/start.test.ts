@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readToken } from "../../server/auth/tokens.ts";
-import type { Environment } from "../../server/context.ts";
+import type { Environment } from "../../server/environment.ts";
 import { createSocketFetch } from "../../server/runtime/socket_fetch.ts";
 import { type Gate, startGate } from "../../server/start.ts";
 

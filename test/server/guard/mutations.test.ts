@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { Credentials } from "../../../server/auth/credentials.ts";
 import { PageKeys } from "../../../server/auth/page_keys.ts";
 import { openTokens, type Tokens } from "../../../server/auth/tokens.ts";
-import { createEntrance } from "../../../server/entrance.ts";
+import { createGuard } from "../../../server/guard.ts";
 import { problemResponse, secure } from "../../../server/guard/response.ts";
 import { type Listening, serve } from "../../../server/runtime/serve.ts";
 import { requestText, sendRaw } from "../../raw_http.ts";
@@ -31,7 +31,7 @@ beforeAll(async () => {
   listening = await serve({
     port: 0,
     socket_path: null,
-    handler: createEntrance(router, new Credentials(tokens, new PageKeys(environment)), () => {}),
+    handler: createGuard(router, new Credentials(tokens, new PageKeys(environment)), () => {}),
     refuse: (error) => secure(problemResponse(error), "/api"),
   });
 });

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { Credentials } from "../../server/auth/credentials.ts";
 import { PageKeys } from "../../server/auth/page_keys.ts";
 import { openTokens, type Tokens } from "../../server/auth/tokens.ts";
-import { createEntrance } from "../../server/entrance.ts";
+import { createGuard } from "../../server/guard.ts";
 import { problemResponse, secure } from "../../server/guard/response.ts";
 import { type Listening, PortTakenError, serve } from "../../server/runtime/serve.ts";
 import { requestText, sendRaw } from "../raw_http.ts";
@@ -38,7 +38,7 @@ beforeAll(async () => {
   listening = await serve({
     port: 0,
     socket_path: join(home, "run", "gate.sock"),
-    handler: createEntrance(router, credentials, () => {}),
+    handler: createGuard(router, credentials, () => {}),
     refuse: (error) => secure(problemResponse(error), "/api"),
     timeouts: { headers_ms: 300, request_ms: 600, check_ms: 50 },
     all_bodies_bytes: 4_000_000,

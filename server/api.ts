@@ -1,0 +1,101 @@
+import { Hono } from "hono";
+import { createMiddleware } from "hono/factory";
+import { actionsApi } from "./actions/api.ts";
+import { analyticsApi } from "./analytics/api.ts";
+import { auditApi } from "./audit/api.ts";
+import { authApi, loginApi } from "./auth/api.ts";
+import type { Logins } from "./auth/login.ts";
+import type { Caller } from "./auth/schema.ts";
+import { configApi } from "./config/api.ts";
+import type { Daemon } from "./daemon.ts";
+import { GateError } from "./errors.ts";
+import { eventsApi } from "./events/api.ts";
+import type { EventReaders } from "./events/readers.ts";
+import { daemonApi, globalApi } from "./global/api.ts";
+import { grantsApi } from "./grants/api.ts";
+import { healthApi } from "./health.ts";
+import { hooksApi } from "./hooks/api.ts";
+import { policyApi } from "./policy/api.ts";
+import { hubApi } from "./projects/api.ts";
+import type { Project } from "./projects/project.ts";
+import type { AppEnv } from "./route.ts";
+import { sessionsApi } from "./sessions/api.ts";
+import { workspacesApi } from "./workspaces/api.ts";
+
+/** The services that routes read from `c.var`. */
+export interface ApiServices {
+  daemon: Daemon;
+  /** Set on every route that requires a credential. */
+  caller: Caller;
+  logins: Logins;
+  readers: EventReaders;
+  /** Set on the routes of one project. */
+  project: Project;
+}
+
+/** The routes of every feature. The guard has checked each request before it arrives here. */
+export function createApi() {
+  return new Hono<AppEnv<ApiServices>>()
+    .use("/api/actions/*", withProject)
+    .use("/api/analytics/*", withProject)
+    .use("/api/audit/*", withProject)
+    .use("/api/config/*", withProject)
+    .use("/api/grants/*", withProject)
+    .use("/api/policy/*", withProject)
+    .use("/api/sessions/*", withProject)
+    .route("/api/actions", actionsApi)
+    .route("/api/analytics", analyticsApi)
+    .route("/api/audit", auditApi)
+    .route("/api/auth", authApi)
+    .route("/api/config", configApi)
+    .route("/api/daemon", daemonApi)
+    .route("/api/events", eventsApi)
+    .route("/api/global", globalApi)
+    .route("/api/grants", grantsApi)
+    .route("/api/hooks", hooksApi)
+    .route("/api/hub", hubApi)
+    .route("/api/policy", policyApi)
+    .route("/api/sessions", sessionsApi)
+    .route("/api/workspaces", workspacesApi)
+    .route("/login", loginApi)
+    .route("/", healthApi);
+}
+
+export type Api = ReturnType<typeof createApi>;
+
+// Fails to compile when a feature reads a service that `ApiServices` does not provide.
+type Unprovided<A> = A extends Hono<infer E, infer _S, infer _B>
+  ? ApiServices extends E["Variables"] ? never : E["Variables"]
+  : never;
+type Routes =
+  | typeof actionsApi
+  | typeof analyticsApi
+  | typeof auditApi
+  | typeof authApi
+  | typeof configApi
+  | typeof daemonApi
+  | typeof eventsApi
+  | typeof globalApi
+  | typeof grantsApi
+  | typeof hooksApi
+  | typeof hubApi
+  | typeof policyApi
+  | typeof sessionsApi
+  | typeof workspacesApi
+  | typeof loginApi
+  | typeof healthApi;
+const _isProvided: [Unprovided<Routes>] extends [never] ? true : never = true;
+
+// Sets the project: `?project=`, else the action's project, else the only registered project.
+const withProject = createMiddleware<AppEnv<ApiServices>>(async (c, next) => {
+  const [named, ...more] = c.req.queries("project") ?? [];
+  if (more.length > 0) {
+    throw new GateError("invalid", 'Cannot choose a project: "project" is given twice');
+  }
+  const { daemon } = c.var;
+  const action = /^\/api\/actions\/([^/]+)/.exec(c.req.path)?.[1];
+  if (named) c.set("project", await daemon.project(named));
+  else if (action) c.set("project", await daemon.projectOfAction(action));
+  else c.set("project", await daemon.onlyProject());
+  await next();
+});

@@ -1,0 +1,17 @@
+/** The clock, ids, data folder and log of one gate. Tests pass their own. */
+export interface Environment {
+  /** The data folder: `GATE_HOME`, by default `~/.gate`. */
+  home: string;
+  /** Milliseconds since 1970. */
+  now: () => number;
+  /** A new unique id (UUID v7). */
+  id: () => string;
+  /** Writes one line to the daemon's log. */
+  log: (
+    level: "info" | "warn" | "error",
+    message: string,
+    fields?: Record<string, unknown>,
+  ) => void;
+  /** Runs at each step between a decision and its end; only crash tests set it. */
+  fault?: (step: string) => void | Promise<void>;
+}
