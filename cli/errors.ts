@@ -73,7 +73,7 @@ const REASONS: Record<string, string> = {
   ENAMETOOLONG: "the name is too long",
   ENOENT: "it does not exist",
   ENOSPC: "the disk is full",
-  ENOTDIR: "a part of the path is no folder",
+  ENOTDIR: "a part of its path is not a folder",
   EPERM: "it is not permitted",
   EROFS: "the file system is read-only",
 };

@@ -1,6 +1,6 @@
 import { platform, userInfo } from "node:os";
 import { join, resolve } from "node:path";
-import { socketIn } from "../server/runtime/home_places.ts";
+import { socketIn } from "../server/runtime/wire.ts";
 import type { Io } from "./io.ts";
 
 /** The data folder that `GATE_HOME` names, or the usual one. */

@@ -12,9 +12,8 @@ import { GateError } from "./errors.ts";
 import { EventReaders } from "./events/readers.ts";
 import { createGuard } from "./guard.ts";
 import { problemResponse, secure } from "./guard/response.ts";
-import { openHome } from "./runtime/home.ts";
+import { openHome, removeDaemonFile, writeDaemonFile } from "./runtime/home.ts";
 import { readAsset } from "./runtime/assets.ts";
-import { removeDaemonFile, writeDaemonFile } from "./runtime/daemon_file.ts";
 import { type Listening, type RawRequest, serve, type Timeouts } from "./runtime/serve.ts";
 
 export interface StartOptions {

@@ -1,7 +1,6 @@
-import type { TokenFile } from "../../server/auth/token_text.ts";
-import { socketIn, tokensIn } from "../../server/runtime/home_places.ts";
+import { type TokenFile, tokensIn } from "../../server/auth/token_text.ts";
 import { IS_QUICK, readTokenQuickly } from "../../server/runtime/quick_files.ts";
-import { dial, type Dialled } from "../../server/runtime/wire.ts";
+import { dial, type Dialled, socketIn } from "../../server/runtime/wire.ts";
 
 /** What is under way before anything else is loaded. */
 export interface Early {

@@ -1,7 +1,6 @@
 import { hooksOf } from "../../server/hooks/hosts.ts";
 import type { HostHooks } from "../../server/hooks/host_hooks.ts";
-import { ask } from "../../server/runtime/wire.ts";
-import { NobodyError, SilentError, type WireAnswer } from "../../server/runtime/wire_request.ts";
+import { ask, NobodyError, SilentError, type WireAnswer } from "../../server/runtime/wire.ts";
 import type { Early } from "../daemon/early.ts";
 import type { Io } from "../io.ts";
 import type { Deadlines } from "./deadlines.ts";

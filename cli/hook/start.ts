@@ -1,5 +1,5 @@
 import { readToken } from "../../server/auth/tokens.ts";
-import type { WireAnswer } from "../../server/runtime/wire_request.ts";
+import type { WireAnswer } from "../../server/runtime/wire.ts";
 import { ensureDaemon } from "../daemon/connect.ts";
 import { explain } from "../errors.ts";
 import { placeOf } from "../place.ts";

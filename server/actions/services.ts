@@ -2,7 +2,7 @@ import type { Config } from "../config/config.ts";
 import type { Environment } from "../environment.ts";
 import type { Ledger } from "../db/ledger.ts";
 import type { Bus } from "../events/bus.ts";
-import type { SeenFiles } from "../runtime/seen_files.ts";
+import type { SeenFiles } from "../runtime/file_image.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 
 /** What the actions of one project work with; made in `Project` and nowhere else. */

@@ -3,6 +3,11 @@ const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 /** A token, or why it may not be used. Light: `gate hook` and `gate prompt` wait for it. */
 export type TokenFile = { token: string } | { problem: "missing" | "exposed" | "damaged" };
 
+/** The folder that holds a token for each scope, in a file of that name. */
+export function tokensIn(home: string): string {
+  return `${home}/tokens`;
+}
+
 /** What is known of an open file before it is read. */
 export interface TokenStats {
   mode: number;

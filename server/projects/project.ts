@@ -14,7 +14,7 @@ import type { Bus } from "../events/bus.ts";
 import type { Stream } from "../events/stream.ts";
 import { Grants } from "../grants/grants.ts";
 import type { PolicyTestInput, PolicyTestResult } from "../policy/schema.ts";
-import { SeenFiles } from "../runtime/seen_files.ts";
+import { SeenFiles } from "../runtime/file_image.ts";
 import { Sessions } from "../sessions/sessions.ts";
 import { countPending, isUnfinished } from "./store.ts";
 

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { extname } from "node:path";
 import { EMBEDDED, type EmbeddedFile } from "./embedded.ts";
 
-/** One file of the dashboard, ready to be served. */
+/** One file of the dashboard, ready to serve. */
 export interface Asset {
   bytes: Uint8Array<ArrayBuffer>;
   type: string;
@@ -25,7 +25,7 @@ const TYPES: Record<string, string> = {
 const FOLDER = new URL("../../dist/ui/", import.meta.url);
 const SAFE_PATH = /^\/(?:[a-z0-9_][a-z0-9_.-]*\/)*[a-z0-9_][a-z0-9_.-]*$/i;
 
-/** The dashboard's file at that URL path (`/` is its page), or `null` where there is none. */
+/** The dashboard's file at that URL path (`/` is its page); null when there is none. */
 export async function readAsset(path: string): Promise<Asset | null> {
   const name = path === "/" ? "/index.html" : path;
   const type = TYPES[extname(name)];

@@ -1,4 +1,4 @@
-/** What an executable carries inside itself; the build puts a filled-in copy in place of this file. */
+/** The files inside an executable. The build replaces this file by one with the real values. */
 export interface Embedded {
   /** Each file of the dashboard by its URL path. */
   assets: Record<string, EmbeddedFile>;
@@ -7,13 +7,13 @@ export interface Embedded {
 }
 
 export interface EmbeddedFile {
-  /** Where the bytes can be read from inside the executable. */
+  /** The path inside the executable. */
   file: string;
   sha256: string;
 }
 
-/** `null` when the program runs from its sources or as a bundle on Node. */
+/** Null when the program runs from its sources or from the bundle for Node. */
 export const EMBEDDED: Embedded | null = null as Embedded | null;
 
-/** Whether these lines run out of the one-file bundle for Node. */
+/** True in the one-file bundle for Node. */
 export const IS_BUNDLE: boolean = false as boolean;

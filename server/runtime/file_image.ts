@@ -11,17 +11,18 @@ import {
 import { createHash } from "node:crypto";
 import { basename, dirname } from "node:path";
 import { promisify } from "node:util";
+import { LRUCache } from "lru-cache";
 import { GateError } from "../errors.ts";
 import { type Folder, openFolder } from "./folder.ts";
 
-/** What stands at a path: a regular file's content hash, size and permission bits. */
+/** A regular file's content hash, size and permission bits. */
 export interface FileState {
   sha256: string;
   bytes: number;
   mode: number;
 }
 
-/** A file's state with its content, which is null where it is larger than was asked for. */
+/** A file's state with its content; null when it is larger than the caller wants to keep. */
 export interface FileImage extends FileState {
   content: Uint8Array<ArrayBuffer> | null;
 }
@@ -30,11 +31,14 @@ const { O_RDONLY } = constants;
 const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0;
 const O_NONBLOCK = constants.O_NONBLOCK ?? 0;
 const CHUNK = 1024 * 1024;
-/** Smaller pieces are read and written at once: another thread would take longer to be asked. */
+/** Smaller pieces are read and written synchronously: handing them to a thread takes longer. */
 export const SMALL = 64 * 1024 + 1;
 const MAX_FILE = 4 * 1024 * 1024 * 1024;
 
-/** The file at a real path, or null where there is none. @throws GateError for what is no regular file */
+/**
+ * The file at a real path, with its content if that has at most `keep` bytes; null when there is no
+ * file. @throws GateError for anything but a regular file
+ */
 export async function readImage(path: string, keep: number): Promise<FileImage | null> {
   try {
     const { folder } = openFolder(dirname(path));
@@ -51,14 +55,14 @@ export async function readImage(path: string, keep: number): Promise<FileImage |
 }
 
 /**
- * The file at a real path in pieces of `size` bytes, the last one shorter. A piece is only good until
- * the next is asked for. @throws GateError `not_found`, `invalid`
+ * The file at a real path in pieces of `size` bytes, the last one shorter. The next piece overwrites
+ * the memory of the one before. @throws GateError `not_found`, `invalid`
  */
 export async function* readPieces(path: string, size: number): AsyncGenerator<Uint8Array> {
   const { folder } = openFolder(dirname(path));
   try {
     const opened = openRegular(folder, basename(path));
-    if (!opened) throw new GateError("not_found", `Cannot read "${path}": it has gone`);
+    if (!opened) throw new GateError("not_found", `Cannot read "${path}": it no longer exists`);
     const chunk = new Uint8Array(size);
     try {
       for (let filled = size; filled === size;) {
@@ -73,7 +77,7 @@ export async function* readPieces(path: string, size: number): AsyncGenerator<Ui
   }
 }
 
-/** The file of that name in a folder held open. */
+/** Reads the file of that name in an open folder; null when there is none. */
 export async function inspect(
   folder: Folder,
   name: string,
@@ -83,7 +87,7 @@ export async function inspect(
   if (!opened) return null;
   const { fd, stats } = opened;
   try {
-    return { ...await contentOf(fd, stats.size, keep), mode: stats.mode & 0o777 };
+    return { ...await readContent(fd, stats.size, keep), mode: stats.mode & 0o777 };
   } finally {
     closeSync(fd);
   }
@@ -95,7 +99,7 @@ function openRegular(folder: Folder, name: string): { fd: number; stats: Stats }
   if (found.size > MAX_FILE) {
     throw new GateError("too_large", `Cannot use "${name}": it is larger than 4 GiB`);
   }
-  // Not blocking: in the blink since the look above, a pipe may have taken the file's place.
+  // O_NONBLOCK: a pipe may have replaced the file since the check above.
   const fd = openSync(folder.at(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   const stats = fstatSync(fd);
   if (stats.isFile()) return { fd, stats };
@@ -103,7 +107,7 @@ function openRegular(folder: Folder, name: string): { fd: number; stats: Stats }
   throw notRegular(name);
 }
 
-async function contentOf(fd: number, expected: number, keep: number) {
+async function readContent(fd: number, expected: number, keep: number) {
   const hash = createHash("sha256");
   const kept: Uint8Array[] = [];
   let bytes = 0;
@@ -115,15 +119,14 @@ async function contentOf(fd: number, expected: number, keep: number) {
     const part = chunk.subarray(0, bytesRead);
     hash.update(part);
     bytes += bytesRead;
-    // What is not kept is read into the same piece of memory again.
+    // A piece that is not kept is overwritten by the next read.
     if (expected <= keep && bytes <= keep && kept.push(part)) chunk = new Uint8Array(size);
-    if (bytes > MAX_FILE) throw new GateError("too_large", "Cannot use a file that keeps growing");
+    if (bytes > MAX_FILE) throw new GateError("too_large", "Cannot use the file: it keeps growing");
   }
   const isKept = expected <= keep && bytes <= keep;
-  return { sha256: hash.digest("hex"), bytes, content: isKept ? joined(kept, bytes) : null };
+  return { sha256: hash.digest("hex"), bytes, content: isKept ? join(kept, bytes) : null };
 }
 
-/** Small pieces at once: handing them to another thread takes longer than reading them. */
 async function readPart(fd: number, chunk: Uint8Array): Promise<number> {
   if (chunk.length <= SMALL) return readSync(fd, chunk, 0, chunk.length, null);
   return (await promisify(read)(fd, chunk, 0, chunk.length, null)).bytesRead;
@@ -139,7 +142,7 @@ async function readWhole(fd: number, chunk: Uint8Array): Promise<number> {
   return filled;
 }
 
-function joined(parts: Uint8Array[], bytes: number): Uint8Array<ArrayBuffer> {
+function join(parts: Uint8Array[], bytes: number): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(bytes);
   let at = 0;
   for (const part of parts) {
@@ -149,26 +152,88 @@ function joined(parts: Uint8Array[], bytes: number): Uint8Array<ArrayBuffer> {
   return whole;
 }
 
-/** What stands under a name, which may only be a regular file. */
+/** The file of that name in an open folder; null when there is none. @throws GateError for others */
 export function regularOrNothing(folder: Folder, name: string): Stats | null {
   const found = lstatSync(folder.at(name), { throwIfNoEntry: false });
   if (!found) return null;
   if (found.isSymbolicLink()) {
-    throw new GateError("conflict", `Cannot use "${name}": it has become a link meanwhile`);
+    throw new GateError("conflict", `Cannot use "${name}": a symbolic link has replaced it`);
   }
   if (!found.isFile()) throw notRegular(name);
   return found;
 }
 
-/** What the system refuses is the caller's to mend, unless the system itself has run out. */
+/** The caller can fix most failures; the daemon reports those of the system as its own. */
 function unreadable(path: string, cause: unknown): GateError {
   const { code = "unknown error" } = cause as { code?: string };
-  const isOurs = /^(EMFILE|ENFILE|ENOMEM|EIO|EBUSY|EAGAIN)$/.test(code);
-  return new GateError(isOurs ? "unavailable" : "invalid", `Cannot read "${path}": ${code}`, {
+  const isSystem = /^(EMFILE|ENFILE|ENOMEM|EIO|EBUSY|EAGAIN)$/.test(code);
+  return new GateError(isSystem ? "unavailable" : "invalid", `Cannot read "${path}": ${code}`, {
     cause,
   });
 }
 
 function notRegular(name: string): GateError {
   return new GateError("invalid", `Cannot use "${name}": it is not a regular file`);
+}
+
+/** Smaller files are read each time: that is as fast as finding them in a cache. */
+const LARGE = 1024 * 1024;
+const MOST_SEEN = 64;
+/** A file that changed less than this ago may change again with the same time stamps. */
+const SETTLED_MS = 2_000;
+
+export interface SeenFilesOptions {
+  read?: typeof readImage;
+  now?: () => number;
+}
+
+/**
+ * Shows the state of files without reading a large one again while its metadata stays the same.
+ * For display only: a decision or a write must read the file itself.
+ */
+export class SeenFiles {
+  readonly #read: typeof readImage;
+  readonly #now: () => number;
+  readonly #seen = new LRUCache<string, { signature: string; image: FileImage }>({
+    max: MOST_SEEN,
+  });
+
+  constructor({ read = readImage, now = Date.now }: SeenFilesOptions = {}) {
+    this.#read = read;
+    this.#now = now;
+  }
+
+  /** As `readImage`. @throws GateError for anything but a regular file */
+  async look(path: string, keep: number): Promise<FileImage | null> {
+    const before = readMetadata(path);
+    if (!before || before.size <= Math.max(keep, LARGE)) return await this.#read(path, keep);
+    const { signature } = before;
+    const known = this.#seen.get(path);
+    if (known?.signature === signature) return known.image;
+    this.#seen.delete(path);
+    const image = await this.#read(path, keep);
+    const isSettled = this.#now() - before.changed > SETTLED_MS;
+    if (image && isSettled && readMetadata(path)?.signature === signature) {
+      this.#seen.set(path, { signature, image: { ...image, content: null } });
+    }
+    return image;
+  }
+}
+
+/** Null when there is no regular file; reading it then gives the reason. */
+function readMetadata(path: string) {
+  try {
+    const { folder } = openFolder(dirname(path));
+    try {
+      const found = regularOrNothing(folder, basename(path));
+      if (!found) return null;
+      const { dev, ino, size, mode, mtimeMs, ctimeMs } = found;
+      const signature = [dev, ino, size, mode, mtimeMs, ctimeMs].join(" ");
+      return { size, signature, changed: Math.max(mtimeMs, ctimeMs) };
+    } finally {
+      folder.close();
+    }
+  } catch {
+    return null;
+  }
 }

@@ -19,23 +19,24 @@ import { GateError } from "../errors.ts";
 import { inspect, regularOrNothing, SMALL } from "./file_image.ts";
 import { type Folder, openFolder, removeEmptyFolders } from "./folder.ts";
 
-/** One file that is to change; `path` is real, and `before` is what must stand there until then. */
+/** One change of a file. `path` is real; `before` is the hash that the file must have until then. */
 export interface FileChange {
   path: string;
   before: string | null;
-  /** Null deletes the file. A mode of null keeps the old one, or is that of an ordinary new file. */
+  /** Null deletes the file. */
   after: NewFile | null;
-  /** Name of the temporary file, known beforehand so that recovery can remove it. */
+  /** Name of the temporary file; recorded before, so that recovery can remove it. */
   temporary: string;
 }
 
-/** What is to stand there; a large content comes piece by piece. */
+/** The new content; a large one comes in pieces. */
 export interface NewFile {
   content: Uint8Array | AsyncIterable<Uint8Array>;
+  /** Null keeps the mode of the old file, or takes the default mode of a new one. */
   mode: number | null;
 }
 
-/** What was done besides the change itself. */
+/** What a change did besides changing the file. */
 export interface Applied {
   made_folders: string[];
 }
@@ -46,8 +47,8 @@ const { O_CREAT, O_EXCL, O_WRONLY } = constants;
 const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0;
 
 /**
- * Makes one change whole or not at all, through a temporary file in the same folder.
- * @throws GateError `conflict`, nothing touched, when something else than `before` stands there
+ * Makes one change atomically, through a temporary file in the same folder.
+ * @throws GateError `conflict`, with nothing changed, when the file's hash is not `before`
  */
 export async function applyChange(change: FileChange, fault: Fault = () => {}): Promise<Applied> {
   const { folder, made } = openFolder(dirname(change.path), { make: change.after !== null });
@@ -66,7 +67,7 @@ export async function applyChange(change: FileChange, fault: Fault = () => {}): 
   }
 }
 
-/** Removes a temporary file that a crash left behind. */
+/** Removes a temporary file that a crash left. */
 export function removeTemporary(path: string, temporary: string): void {
   try {
     const { folder } = openFolder(dirname(path));
@@ -76,7 +77,7 @@ export function removeTemporary(path: string, temporary: string): void {
       folder.close();
     }
   } catch {
-    // The folder is gone, and the file with it.
+    // The folder no longer exists, so neither does the file.
   }
 }
 
@@ -117,9 +118,13 @@ async function replace(
 async function expectBefore(folder: Folder, change: FileChange): Promise<void> {
   const now = await inspect(folder, basename(change.path), 0);
   if ((now?.sha256 ?? null) === change.before) return;
-  throw new GateError("conflict", `Cannot change "${change.path}": it has changed meanwhile`, {
-    fields: { expected_sha256: change.before, now_sha256: now?.sha256 ?? null },
-  });
+  throw new GateError(
+    "conflict",
+    `Cannot change "${change.path}": it changed since the plan was made`,
+    {
+      fields: { expected_sha256: change.before, now_sha256: now?.sha256 ?? null },
+    },
+  );
 }
 
 function piecesOf(content: NewFile["content"]) {
@@ -135,14 +140,14 @@ async function writeAll(fd: number, content: Uint8Array): Promise<void> {
   }
 }
 
-/** The owner is kept where we may; permission bits that run as another user never are. */
+/** Keeps the owner where permitted; the set-user-id and set-group-id bits are never kept. */
 function keepOwner(fd: number, old: Stats): void {
   const mine = fstatSync(fd);
   if (mine.uid === old.uid && mine.gid === old.gid) return;
   try {
     fchownSync(fd, old.uid, old.gid);
   } catch {
-    // Only root may give files away: the file is then ours, as with any editor that replaces it.
+    // Only root may change an owner: the file then belongs to this user.
   }
 }
 
@@ -157,6 +162,6 @@ function unlinkQuietly(path: string): void {
   try {
     unlinkSync(path);
   } catch {
-    // It was renamed or never made.
+    // It was renamed, or never created.
   }
 }

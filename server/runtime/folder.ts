@@ -17,20 +17,20 @@ import process from "node:process";
 import { promisify } from "node:util";
 import { GateError } from "../errors.ts";
 
-/** A folder held open, so that names in it mean the same until `close`, whatever is renamed above. */
+/** An open folder: its names keep their meaning until `close`, even if a parent is renamed. */
 export interface Folder {
-  /** The real path it was opened by. */
+  /** The real path that opened it. */
   readonly path: string;
-  /** A path of that name in this very folder; the name itself is not resolved. */
+  /** A path to that name in this folder; a symbolic link there is not followed. */
   at(name: string): string;
-  /** @throws GateError `conflict` when `path` names another folder by now */
+  /** @throws GateError `conflict` when `path` now leads to another folder */
   check(): void;
-  /** Makes what happened to names in it durable. */
+  /** Makes changes of the names in it durable. */
   sync(): Promise<void>;
   close(): void;
 }
 
-/** A folder, and the paths of those that had to be made for it, outermost first. */
+/** An open folder, and the folders that were created for it, outermost first. */
 export interface OpenedFolder {
   folder: Folder;
   made: string[];
@@ -39,26 +39,26 @@ export interface OpenedFolder {
 const { O_RDONLY } = constants;
 const O_DIRECTORY = constants.O_DIRECTORY ?? 0;
 const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0;
-/** Linux: names a folder without the right to list it; the same number on every architecture we ship. */
+/** Linux: opens a folder without the right to list it. The number is the same on x64 and arm64. */
 const O_PATH = 0o10000000;
 
 const byDescriptor = process.platform === "linux" && existsSync("/proc/self/fd");
 
 /**
- * Opens a folder by its real path, one name at a time and following no link, so that a folder which
- * is swapped for a link meanwhile cannot lead elsewhere.
- * @throws GateError `conflict` where a link stands by now, `not_found` where nothing does
+ * Opens a folder by its real path, one name at a time, and follows no link: a folder that was
+ * replaced by a link cannot lead elsewhere. `make` creates missing folders.
+ * @throws GateError `conflict` for a link, `not_found` for a missing folder
  */
 export function openFolder(path: string, options: { make?: boolean } = {}): OpenedFolder {
   return byDescriptor ? walk(path, options.make ?? false) : openByName(path, options.make ?? false);
 }
 
-/** Makes a folder, and those above it, where there is none. */
+/** Creates a folder and its missing parents. */
 export function makeFolder(path: string): void {
   openFolder(path, { make: true }).folder.close();
 }
 
-/** Sets the permission bits of a folder, where they are still those expected. */
+/** Sets the permission bits of a folder if they still are `expected`; failures are ignored. */
 export function setFolderMode(path: string, mode: number, expected?: number): void {
   try {
     const { folder } = openFolder(path);
@@ -69,11 +69,11 @@ export function setFolderMode(path: string, mode: number, expected?: number): vo
       folder.close();
     }
   } catch {
-    // It has gone, or is not ours to change: its files are as they should be.
+    // It no longer exists, or another user owns it: its files are right all the same.
   }
 }
 
-/** Removes those of the folders that are empty, innermost first; leaves the rest. */
+/** Removes the empty ones of these folders, innermost first. */
 export function removeEmptyFolders(made: readonly string[]): void {
   for (const path of [...made].sort((a, b) => b.length - a.length)) {
     try {
@@ -84,7 +84,7 @@ export function removeEmptyFolders(made: readonly string[]): void {
         folder.close();
       }
     } catch {
-      // Not empty, gone or no longer ours: what is above it is not empty either, or empty itself.
+      // Not empty, already removed or not permitted: the loop goes on with its parents.
     }
   }
 }
@@ -137,7 +137,7 @@ function openOne(at: string, last: boolean): number {
   try {
     return openSync(at, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   } catch (error) {
-    // A folder one may enter but not list is a folder still; it only cannot be synced.
+    // Without the right to list it, a folder can still be entered; it only cannot be synced.
     if ((error as { code?: string }).code !== "EACCES") throw error;
     return openSync(at, O_PATH | O_DIRECTORY | O_NOFOLLOW);
   }
@@ -157,7 +157,7 @@ function cannotEnter(path: string, at: string, cause: unknown): GateError {
   const { code } = cause as { code?: string };
   const isLink = lstatSync(at, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
   if (isLink || code === "ELOOP") {
-    return new GateError("conflict", `Cannot use "${path}": it has become a link meanwhile`, {
+    return new GateError("conflict", `Cannot use "${path}": a symbolic link has replaced it`, {
       cause,
     });
   }
@@ -181,14 +181,14 @@ function heldOpen(fd: number, path: string): Folder {
       try {
         await promisify(fsync)(fd);
       } catch (error) {
-        if ((error as { code?: string }).code !== "EBADF") throw error; // opened without listing
+        if ((error as { code?: string }).code !== "EBADF") throw error; // opened with O_PATH
       }
     },
     close: () => closeSync(fd),
   };
 }
 
-/** Where folders cannot be walked by descriptor: by name, with the folder's identity re-checked. */
+/** Opens a folder by name and checks its identity again, where no descriptor can be walked. */
 export function openByName(path: string, make: boolean): OpenedFolder {
   const made = make ? makeByName(path) : [];
   const found = lstatSync(path, { throwIfNoEntry: false });
@@ -207,7 +207,7 @@ export function openByName(path: string, make: boolean): OpenedFolder {
   return { folder, made };
 
   async function sync() {
-    if (process.platform === "win32") return; // a folder cannot be flushed there
+    if (process.platform === "win32") return; // Windows cannot sync a folder
     const fd = openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
     await promisify(fsync)(fd).finally(() => closeSync(fd));
   }
@@ -227,7 +227,7 @@ function makeByName(path: string): string[] {
   }
 }
 
-/** The folders that do not exist on the way to `path` and `path` itself, outermost first. */
+/** The folders up to and including `path` that do not exist, outermost first. */
 export function missingFolders(path: string): string[] {
   const missing: string[] = [];
   for (let at = path; at !== parse(at).root; at = dirname(at)) {
@@ -238,7 +238,10 @@ export function missingFolders(path: string): string[] {
 }
 
 function moved(path: string): GateError {
-  return new GateError("conflict", `Cannot use the folder "${path}": it was replaced meanwhile`);
+  return new GateError(
+    "conflict",
+    `Cannot use the folder "${path}": another folder has replaced it`,
+  );
 }
 
 function nameOf(path: string): string {

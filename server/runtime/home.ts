@@ -1,17 +1,46 @@
 import { chmodSync, existsSync, lstatSync, mkdirSync, statSync } from "node:fs";
+import { rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
+import { VERSION } from "../constants.ts";
+import type { Environment } from "../environment.ts";
 import { GateError } from "../errors.ts";
+import { identify } from "./processes.ts";
+import type { Listening } from "./serve.ts";
 
 const FOLDERS = ["keys", "logs", "projects", "run", "tokens"] as const;
 
 /**
- * Makes the gate's data folder and what belongs in it, mode 0700. @throws GateError `unavailable`
- * when somebody else owns the folder or may write to it, saying how to mend that
+ * Creates the gate's data folder and its subfolders with mode 0700. @throws GateError `unavailable`
+ * when another user owns the folder or may write to it; the message says how to fix that
  */
 export function openHome(home: string): void {
   makePrivate(home);
   for (const name of FOLDERS) makePrivate(join(home, name));
+}
+
+/** Writes `daemon.json`, which tells clients where the daemon listens; it proves nothing. */
+export async function writeDaemonFile(
+  environment: Environment,
+  listening: Pick<Listening, "port" | "socket_path">,
+): Promise<void> {
+  const file = {
+    ...(identify(process.pid) ?? { pid: process.pid, start_time: "" }),
+    port: listening.port,
+    version: VERSION,
+    started_at: new Date(environment.now()).toISOString(),
+    socket: listening.socket_path,
+    instance: environment.id(),
+  };
+  const path = join(environment.home, "daemon.json");
+  const temporary = `${path}.${file.instance}`;
+  await writeFile(temporary, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600, flag: "wx" });
+  await rename(temporary, path);
+}
+
+/** Removes `daemon.json` when the daemon ends. */
+export async function removeDaemonFile(home: string): Promise<void> {
+  await rm(join(home, "daemon.json"), { force: true });
 }
 
 function makePrivate(folder: string): void {
@@ -23,7 +52,7 @@ function makePrivate(folder: string): void {
   // Windows has no such modes; its home folders are private by their access lists.
   if (process.platform === "win32") return;
   const uid = process.getuid?.() ?? found.uid;
-  // A link is as good as what it points to, if nobody else can point it elsewhere.
+  // A link counts as its target when no other user can change the link.
   const owner = found.uid === uid ? lstatSync(folder).uid : found.uid;
   if (owner !== uid) {
     throw refused(folder, `user ${owner} owns it, not you`, ELSEWHERE);
@@ -31,7 +60,7 @@ function makePrivate(folder: string): void {
   if (found.mode & 0o022) {
     throw refused(folder, "others may write to it", `run: chmod go-rwx "${folder}"`);
   }
-  // Reading it alone gives nothing away that tokens protect, but nobody needs to.
+  // The tokens are protected by their own modes; other users need no read access here either.
   if (found.mode & 0o055) chmodSync(folder, 0o700);
 }
 
@@ -41,7 +70,7 @@ function makeFolder(folder: string): void {
   } catch (error) {
     const { code = "", message } = error as NodeJS.ErrnoException;
     const [why, next] = UNMADE[code] ?? [message, ELSEWHERE];
-    throw refused(folder, `it cannot be made: ${why}`, next);
+    throw refused(folder, `it cannot be created: ${why}`, next);
   }
 }
 
@@ -50,9 +79,9 @@ const UNMADE: Record<string, [string, string]> = {
   EACCES: ["permission denied", ELSEWHERE],
   EPERM: ["it is not permitted", ELSEWHERE],
   EROFS: ["the file system is read-only", ELSEWHERE],
-  ENOTDIR: ["a part of the path is no folder", ELSEWHERE],
+  ENOTDIR: ["a part of its path is not a folder", ELSEWHERE],
   ENAMETOOLONG: ["the name is too long", ELSEWHERE],
-  ENOSPC: ["the disk is full", "make room and try again"],
+  ENOSPC: ["the disk is full", "free some space and try again"],
 };
 
 function refused(folder: string, why: string, next: string): GateError {

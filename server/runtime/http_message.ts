@@ -2,13 +2,13 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { GateError } from "../errors.ts";
 
 export interface ResponseLimits {
-  /** A client that has not taken what was written for so long is cut off. */
+  /** A client that takes no bytes for this long is disconnected. */
   write_ms: number;
-  /** How much of an unread body is still thrown away before the connection is cut. */
+  /** How many bytes of an unread body are discarded before the connection is closed. */
   drain_bytes: number;
 }
 
-/** Tells when a client has gone. Its signal is made on demand: it costs more than all the rest. */
+/** Shows when a client disconnects. The signal is created on demand because it is expensive. */
 export class ClientPresence {
   #gone = false;
   #controller: AbortController | null = null;
@@ -32,7 +32,7 @@ export class ClientPresence {
   }
 }
 
-/** How many bytes of large bodies all requests together may hold. */
+/** Limits the bytes of large bodies that all requests hold together. */
 export class BodyBudget {
   #left: number;
 
@@ -51,10 +51,10 @@ export class BodyBudget {
   }
 }
 
-/** Bodies up to this size are not counted: a flood of large ones shall not keep small ones out. */
+/** Smaller bodies are not counted, so that a flood of large ones does not block them. */
 const SMALL_BODY = 64 * 1024;
 
-/** Reads one request's body, counting its bytes itself. */
+/** Reads the body of one request and counts its bytes. */
 export class BodyReader {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
@@ -69,7 +69,7 @@ export class BodyReader {
 
   /**
    * The whole body. @throws GateError `too_large`, `unavailable` when all bodies together are too
-   * large, `timeout` when the client went away before
+   * large, `timeout` when the client disconnects first
    */
   read(limit: number): Promise<Uint8Array<ArrayBuffer>> {
     const request = this.#request;
@@ -89,13 +89,19 @@ export class BodyReader {
         else chunks.push(chunk);
       });
       request.on("end", () => resolve(join(chunks, size)));
-      const gone = () => fail(new GateError("timeout", "Cannot answer: the body did not arrive"));
+      const gone = () =>
+        fail(
+          new GateError(
+            "timeout",
+            "Cannot read the body: the connection ended before it was complete",
+          ),
+        );
       request.on("error", gone);
       request.on("close", gone);
     });
   }
 
-  /** The request is over: its body no longer counts. */
+  /** Ends the count of this body when its request has ended. */
   release(): void {
     this.#budget.give(this.#counted);
     this.#counted = 0;
@@ -110,17 +116,20 @@ export class BodyReader {
 }
 
 function tooMuch(): GateError {
-  return new GateError("unavailable", "Cannot read the body: too much is being sent at once");
+  return new GateError(
+    "unavailable",
+    "Cannot read the body: all requests together send too much; try again later",
+  );
 }
 
-/** The refusal of a body longer than `limit` bytes. */
+/** The error for a body longer than `limit` bytes. */
 export function tooLarge(limit: number): GateError {
   return new GateError("too_large", `Cannot read the body: it is over ${limit} bytes`);
 }
 
 /**
- * Sees to what is left of a body nobody wanted: the connection is closed after the answer, and a
- * bounded rest is read so that the client gets that answer instead of a reset.
+ * Discards the unread rest of a body, up to a limit, and closes the connection after the answer: the
+ * client then reads that answer and sees no reset.
  */
 export async function rejectRest(
   request: IncomingMessage,
@@ -138,12 +147,12 @@ export async function rejectRest(
     const cut = setTimeout(() => request.socket?.destroy(), 1_000);
     request.on("close", () => clearTimeout(cut));
   });
-  // On a unix socket, bytes that nobody read when it is closed cost the client its answer.
+  // A unix socket that is closed with unread bytes loses the answer.
   const { expect, "content-length": length } = request.headers;
   if (expect === undefined && Number(length) <= SMALL_REST) await ended(request, REST_MS);
 }
 
-/** What is sent in one go with the head is there by then; for more nobody waits. */
+/** A body sent together with its headers arrives within this time. */
 const REST_MS = 50;
 const SMALL_REST = 64 * 1024;
 
@@ -158,7 +167,7 @@ function ended(request: IncomingMessage, limit_ms: number): Promise<void> {
   });
 }
 
-/** Sends the answer, a stream piece by piece as fast as the client takes it. */
+/** Sends the answer; a stream is sent as fast as the client takes it. */
 export async function writeResponse(
   response: ServerResponse,
   answer: Response,
@@ -174,7 +183,7 @@ export async function writeResponse(
     } else if (!answer.body) {
       response.end();
     } else {
-      // Node sends a text together with the head, but bytes after it.
+      // Node sends a string together with the headers, but bytes in a packet of their own.
       const content = isText(answer)
         ? await answer.text()
         : new Uint8Array(await answer.arrayBuffer());
@@ -183,7 +192,7 @@ export async function writeResponse(
       if (response.writableLength > 0) cutUnlessTaken(response, limits.write_ms);
     }
   } catch {
-    // The head is out: all that can be said now is that the answer is not whole.
+    // The headers are sent: closing is the only way to show that the answer is incomplete.
     response.destroy();
   }
 }

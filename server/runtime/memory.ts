@@ -7,25 +7,25 @@ type Collect = () => void;
 let collect: Collect | null = null;
 
 /**
- * Gives back the memory of what is no longer used. For whoever hands large pieces through: the
- * runtimes wait until far more than a hundred megabytes of them have piled up.
+ * Collects garbage now. Code that passes large buffers on calls it, because the runtimes let far more
+ * than 100 MB of them pile up.
  */
 export function releaseMemory(): void {
   collect ??= findCollector();
   collect();
 }
 
-/** After fewer requests there is little to give back. */
+/** After fewer requests there is little to free. */
 const MANY = 50;
 
-/** So long nothing may have been asked: an agent that thinks will go on before that. */
+/** A pause this long means that no agent is at work: one that thinks is quicker. */
 const QUIET_MS = 20_000;
 
-/** What a pause is told by. */
+/** The clock and the collector of an `IdleMemory`. */
 export interface IdleOptions {
   release: () => void;
   now: () => number;
-  /** Calls back after so long; keeps no process running. */
+  /** Calls back after `ms`, without keeping the process alive. */
   later: (call: () => void, ms: number) => void;
 }
 
@@ -35,7 +35,7 @@ const REAL: IdleOptions = {
   later: (call, ms) => void setTimeout(call, ms).unref(),
 };
 
-/** Gives memory back once there is a pause after many requests; the runtimes keep it for hours. */
+/** Frees memory in a pause after many requests; the runtimes would keep it for hours. */
 export class IdleMemory {
   readonly #options: IdleOptions;
   #requests = 0;
@@ -46,7 +46,7 @@ export class IdleMemory {
     this.#options = options;
   }
 
-  /** A request has come. */
+  /** Notes a request. */
   note(): void {
     this.#last = this.#options.now();
     if (++this.#requests < MANY || this.#isWatching) return;
@@ -66,7 +66,7 @@ export class IdleMemory {
   }
 }
 
-/** Gives back compiled code too, which is half of what can be: the next few requests take longer. */
+/** Frees compiled code too, half of the total; the next requests then take longer. */
 function shrink(): void {
   releaseMemory();
   const { Bun } = globalThis as { Bun?: { shrink?(): void } };
@@ -81,7 +81,7 @@ function findCollector(): Collect {
     const gc: unknown = runInNewContext("gc");
     if (typeof gc === "function") return () => gc();
   } catch {
-    // A runtime that does not let us: it collects when it sees fit.
+    // This runtime has no such flag and collects by its own schedule.
   }
   return () => {};
 }

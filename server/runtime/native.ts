@@ -15,9 +15,9 @@ import process from "node:process";
 import { EMBEDDED, type EmbeddedFile } from "./embedded.ts";
 
 /**
- * The database's native library out of the executable. The system loads libraries from files only,
- * so it is kept, verified at each start, in a folder that nobody else can write: one that another
- * user planted in a shared temp folder is never loaded.
+ * Loads the database's native library from the executable. The system loads libraries only from
+ * files, so a copy lies in a folder that no other user can write, and its hash is checked at each
+ * start.
  */
 export function loadNativeLibrary(): unknown {
   if (!EMBEDDED) throw new Error("Cannot load the native library: none is embedded");
@@ -27,14 +27,14 @@ export function loadNativeLibrary(): unknown {
   return holder.exports;
 }
 
-/** Where the library stands, written there first if it does not. @throws Error for an unsafe folder */
+/** The path of the library's copy, which is written when missing. @throws Error for an unsafe folder */
 export function keepLibrary(library: EmbeddedFile, folder: string): string {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   refuseUnsafe(folder);
   const file = join(folder, `${library.sha256}.node`);
   if (hashOf(file) !== library.sha256) writeWhole(file, readFileSync(library.file));
   if (hashOf(file) !== library.sha256) {
-    throw new Error(`Cannot load the native library: "${file}" is not what was shipped`);
+    throw new Error(`Cannot load the native library: "${file}" is not the library of this release`);
   }
   return file;
 }
@@ -46,12 +46,12 @@ function gateHome(): string {
 function refuseUnsafe(folder: string): void {
   const stat = lstatSync(folder);
   if (!stat.isDirectory()) {
-    throw new Error(`Cannot load the native library: "${folder}" is no folder`);
+    throw new Error(`Cannot load the native library: "${folder}" is not a folder`);
   }
   if (process.platform === "win32") return;
   if (stat.uid !== process.getuid?.() || (stat.mode & 0o022) !== 0) {
     throw new Error(
-      `Cannot load the native library: others can write "${folder}". Run: chmod 700 "${folder}"`,
+      `Cannot load the native library: others can write "${folder}"; run: chmod 700 "${folder}"`,
     );
   }
 }

@@ -1,4 +1,4 @@
-/** Collects output of any length in bounded memory: its head and its tail. */
+/** Collects output of any length in bounded memory: it keeps the head and the tail. */
 export class OutputBuffer {
   readonly #max: number;
   readonly #head: Uint8Array[] = [];
@@ -11,7 +11,7 @@ export class OutputBuffer {
     this.#max = max_bytes;
   }
 
-  /** Adds what has come; the bytes are copied. */
+  /** Adds a copy of these bytes. */
   add(chunk: Uint8Array): void {
     this.#total += chunk.length;
     const toHead = Math.min(chunk.length, this.#max - this.#headBytes);
@@ -22,13 +22,13 @@ export class OutputBuffer {
     if (toHead < chunk.length) this.#addToTail(new Uint8Array(chunk.subarray(toHead)));
   }
 
-  /** The output as text, cut in the middle where it was too long. */
+  /** The output as text; one that is too long is cut in the middle. */
   finish(): { text: string; truncated: boolean } {
     const head = joined(this.#head, this.#headBytes);
     const tail = joined(this.#tail, this.#tailBytes);
     if (this.#total <= this.#max) {
       const text = decode(head);
-      // Bytes that are no text grow when they are replaced: the cap holds for what comes out.
+      // Invalid bytes become longer replacement characters; the limit holds for the text.
       return sizeOf(text) <= this.#max
         ? { text, truncated: false }
         : { text: cut(encode(text), encode(text), sizeOf(text), this.#max), truncated: true };
@@ -45,7 +45,7 @@ export class OutputBuffer {
   }
 }
 
-/** Head and tail of `total` bytes with the cut announced, in at most `max` bytes. */
+/** Head and tail of `total` bytes with a line that names the cut, in at most `max` bytes. */
 function cut(start: Uint8Array, end: Uint8Array, total: number, max: number): string {
   for (let room = max; room > 0; room = Math.floor(room * 0.9)) {
     const head = decodeHead(start.subarray(0, Math.ceil(room / 2)));
@@ -53,7 +53,7 @@ function cut(start: Uint8Array, end: Uint8Array, total: number, max: number): st
     const text = `${head}\n[… ${total - room} of ${total} bytes cut …]\n${tail}`;
     if (sizeOf(text) <= max) return text;
   }
-  return decodeHead(start.subarray(0, max)); // no room to say so
+  return decodeHead(start.subarray(0, max)); // no room for that line
 }
 
 function boundaryAfter(bytes: Uint8Array, at: number): number {
@@ -80,7 +80,7 @@ function decode(bytes: Uint8Array): string {
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
 }
 
-/** As text, without the character that the cut went through. */
+/** As text, without a character that the cut splits. */
 function decodeHead(bytes: Uint8Array): string {
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes, { stream: true });
 }

@@ -16,13 +16,13 @@ interface Quick {
 
 const { Bun, process } = globalThis as unknown as Quick;
 
-/** Whether files can be read without `node:fs`, which takes longer to load than a hook to answer. */
+/** True on Bun: it reads files without `node:fs`, which loads slower than a hook answers. */
 export const IS_QUICK = "Bun" in globalThis && process.getuid !== undefined;
 
-/** What the file of a scope's token holds, unless others could read it. */
+/** The token of a scope, unless other users could read its file. */
 export async function readTokenQuickly(folder: string, scope: string): Promise<TokenFile> {
   const file = Bun.file(`${folder}/${scope}`);
-  const looking = file.stat().catch(() => null); // while the folder is read
+  const looking = file.stat().catch(() => null); // runs while the folder is read
   try {
     const isThere = isPlain(folder, scope);
     const stats = await looking;
@@ -35,15 +35,15 @@ export async function readTokenQuickly(folder: string, scope: string): Promise<T
 
 const MISSING: TokenFile = { problem: "missing" };
 
-/** Whether the folder itself holds that name, and no link of that name: Bun's `stat` follows one. */
+/** True when the folder holds a file of that name and no link: Bun's `stat` follows links. */
 function isPlain(folder: string, name: string): boolean {
-  // Only a pattern makes it look into the folder, which tells what is a link.
+  // A plain name is not looked up in the folder; a pattern is, and only that tells links apart.
   const pattern = `[${name[0]}]${name.slice(1)}`;
   const options = { cwd: folder, followSymlinks: false, onlyFiles: true };
   return [...new Bun.Glob(pattern).scanSync(options)].length === 1;
 }
 
-/** The standard input up to its end; what is beyond `most` bytes is read and dropped, but counted. */
+/** The standard input to its end. Bytes beyond `most` are counted but not kept. */
 export async function readInputQuickly(
   most: number,
 ): Promise<{ pieces: Uint8Array[]; length: number }> {

@@ -3,13 +3,13 @@ import { isAbsolute, join, parse, resolve, sep } from "node:path";
 import process from "node:process";
 import { GateError } from "../errors.ts";
 
-/** A path as it was asked for (absolute, `..` folded) and as it is (links resolved as far as it exists). */
+/** A path as written (absolute, `..` folded) and as the kernel sees it (links resolved). */
 export interface ResolvedPath {
   lexical: string;
   real: string;
 }
 
-/** As many links as Linux itself follows. */
+/** Linux follows as many links. */
 const MAX_LINKS = 40;
 
 interface Walk {
@@ -19,9 +19,9 @@ interface Walk {
 }
 
 /**
- * Resolves an absolute path as the kernel would, the last name included: what a write through it
- * would touch. Names that do not exist yet are kept. @throws GateError `invalid` for a loop of links
- * and for folders that cannot be looked into
+ * Resolves every link of an absolute path, the last name included: the result is the file that a
+ * write would change. Names that do not exist yet are kept. @throws GateError `invalid` for a loop of
+ * links and for folders that cannot be read
  */
 export function resolvePath(path: string): ResolvedPath {
   const walk = { links: 0, real: parse(resolve(path)).root, todo: namesOf(path) };
@@ -29,33 +29,33 @@ export function resolvePath(path: string): ResolvedPath {
   return { lexical: resolve(path), real: asOnDisk(walk.real) };
 }
 
-function step(walk: Walk, asked: string): void {
+function step(walk: Walk, path: string): void {
   const name = walk.todo.shift()!;
   if (name === "..") {
     walk.real = join(walk.real, "..");
     return;
   }
   const next = join(walk.real, name);
-  const target = linkTarget(next, asked);
+  const target = linkTarget(next, path);
   if (target === null) {
     walk.real = next;
     return;
   }
   if (++walk.links > MAX_LINKS) {
-    throw new GateError("invalid", `Cannot use the path "${asked}": too many symbolic links`);
+    throw new GateError("invalid", `Cannot use the path "${path}": it has too many symbolic links`);
   }
   if (isAbsolute(target)) walk.real = parse(target).root;
   walk.todo.unshift(...namesOf(target));
 }
 
-function linkTarget(path: string, asked: string): string | null {
+function linkTarget(at: string, path: string): string | null {
   try {
-    const found = lstatSync(path, { throwIfNoEntry: false });
-    return found?.isSymbolicLink() ? readlinkSync(path) : null;
+    const found = lstatSync(at, { throwIfNoEntry: false });
+    return found?.isSymbolicLink() ? readlinkSync(at) : null;
   } catch (cause) {
     const { code } = cause as { code?: string };
     if (code === "ENOENT" || code === "ENOTDIR") return null;
-    throw new GateError("invalid", `Cannot use the path "${asked}": ${code ?? "unreadable"}`, {
+    throw new GateError("invalid", `Cannot use the path "${path}": ${code ?? "unreadable"}`, {
       cause,
     });
   }
@@ -67,7 +67,7 @@ function namesOf(path: string): string[] {
   return names.filter((name) => name !== "" && name !== ".");
 }
 
-/** Elsewhere than on Linux a name has several spellings: takes the one the disk uses. */
+/** Spells the path as the disk does: outside Linux one file can have several spellings. */
 function asOnDisk(path: string): string {
   if (process.platform === "linux") return path;
   const tail: string[] = [];

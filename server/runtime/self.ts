@@ -4,7 +4,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { EMBEDDED, IS_BUNDLE } from "./embedded.ts";
 
-/** A program and the arguments that stand before those of the command. */
+/** A program and the arguments that precede those of the command. */
 export interface SelfCommand {
   command: string;
   args: string[];
@@ -20,7 +20,7 @@ export function ownEnvironment(): Record<string, string | undefined> {
   return process.env;
 }
 
-/** How to start this very program again: append the command's arguments to `args`. */
+/** Starts this program again: append the command's arguments to `args`. */
 export function selfCommand(): SelfCommand {
   const command = process.execPath;
   if (EMBEDDED || isCompiledByDeno()) return { command, args: [] };
@@ -32,8 +32,7 @@ export function selfCommand(): SelfCommand {
 }
 
 /**
- * The words that start this very program in a command line: `gate`, where that name is found to be
- * this program, else where it is.
+ * The words that start this program in a command line: `gate` when PATH leads to it, else its path.
  */
 export function selfWords(env: Record<string, string | undefined>): string[] {
   const { command, args } = selfCommand();
@@ -45,7 +44,7 @@ export function selfWords(env: Record<string, string | undefined>): string[] {
     : [command];
 }
 
-/** Everything is installed by now: to start again must not need, or wait for, a network. */
+/** `--cached-only`: everything is installed, so a restart must not wait for a network. */
 const DENO_RUN = ["run", "--cached-only", "--allow-all", "--no-prompt"];
 
 function isCompiledByDeno(): boolean {

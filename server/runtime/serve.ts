@@ -18,29 +18,29 @@ import {
   writeResponse,
 } from "./http_message.ts";
 
-/** One request as it came over the wire: nothing joined, decoded or followed. */
+/** One request as it was received: nothing is joined, decoded or rewritten. */
 export interface RawRequest {
   method: string;
   /** The request target, untouched. */
   target: string;
-  /** Each header line, names in lower case, duplicates kept. */
+  /** Each header line, names in lower case, with duplicates. */
   headers: [name: string, value: string][];
-  /** The port it came in by; null over the unix socket. */
+  /** The port that received it; null for the unix socket. */
   port: number | null;
-  /** Aborted when the client has gone or the server stops. */
+  /** Aborted when the client disconnects or the server stops. */
   signal: AbortSignal;
   /** The whole body. @throws GateError `too_large` as soon as it is longer than `limit` */
   readBody(limit: number): Promise<Uint8Array<ArrayBuffer>>;
 }
 
 export interface ServeOptions {
-  /** The TCP port on loopback; 0 lets the system choose. */
+  /** The TCP port on loopback; 0 lets the system choose one. */
   port: number;
-  /** A unix socket to listen on as well, in a folder of its own. */
+  /** A unix socket to listen on too, in its own folder. */
   socket_path: string | null;
-  /** Answers each request; the connection is cut when it throws. */
+  /** Answers each request; when it throws, the connection is closed. */
   handler: (request: RawRequest) => Promise<Response>;
-  /** The answer to what could not even be read as a request. */
+  /** The answer to bytes that are no valid request. */
   refuse: (error: GateError) => Response;
   timeouts?: Partial<Timeouts>;
   /** How many bytes of large bodies all requests together may hold. */
@@ -58,20 +58,20 @@ export interface Timeouts extends ResponseLimits {
   check_ms: number;
 }
 
-/** What listens. */
+/** A running server. */
 export interface Listening {
   readonly port: number;
   readonly socket_path: string | null;
-  /** Stops listening, lets running requests end for `grace_ms`, then cuts them. */
+  /** Stops listening, waits `grace_ms` for running requests, then closes their connections. */
   close(grace_ms?: number): Promise<void>;
 }
 
-/** The port belongs to another program. */
+/** Another program listens on the port. */
 export class PortTakenError extends Error {
   readonly port: number;
 
   constructor(port: number, cause: unknown) {
-    super(`Cannot listen on port ${port}: another program has it`, { cause });
+    super(`Cannot listen on port ${port}: another program uses it`, { cause });
     this.name = "PortTakenError";
     this.port = port;
   }
@@ -101,7 +101,7 @@ export async function serve(options: ServeOptions): Promise<Listening> {
     return { port, socket_path: options.socket_path, close: (grace_ms = 2_000) => close(grace_ms) };
   } catch (error) {
     await close(0);
-    // The system chose a port that is free on 127.0.0.1 only.
+    // The chosen port is free on 127.0.0.1 but not on ::1: try another one.
     if (options.port === 0 && error instanceof PortTakenError) return await serve(options);
     throw error;
   }
@@ -117,7 +117,7 @@ async function openDoors(serving: Serving, servers: NodeServer[]): Promise<numbe
   let port = serving.port;
   const first = await open(() => port, (server) => listenOnPort(server, port, "127.0.0.1"));
   port = (first.address() as AddressInfo).port;
-  // A browser tries ::1 first for "localhost": whoever listened there would be taken for the gate.
+  // A browser tries ::1 first for "localhost", so no other program may listen there.
   await open(() => port, (server) => listenOnPort(server, port, "::1")).catch(ignoreNoIpv6);
   if (serving.socket_path) {
     await open(() => null, (server) => listenOnSocket(server, serving.socket_path!));
@@ -136,12 +136,12 @@ function createListener(serving: Serving, port: () => number | null) {
     headersTimeout: timeouts.headers_ms,
     requestTimeout: timeouts.request_ms,
     connectionsCheckingInterval: timeouts.check_ms,
-    // A client that uses a connection again at the moment we close it would see a reset.
+    // Long, because a client that reuses a connection while it is being closed sees a reset.
     keepAliveTimeout: 65_000,
     requireHostHeader: false,
     noDelay: true,
   });
-  // Node drops header lines above this number without a word; the guard counts them itself.
+  // No limit here: Node would drop further lines silently, and the guard counts them itself.
   server.maxHeadersCount = 0;
   server.maxConnections = REQUEST_LIMITS.connections;
   const answer = (request: IncomingMessage, response: ServerResponse) => {
@@ -203,7 +203,7 @@ function headerLines(raw: string[]): [string, string][] {
 
 const refused = new WeakSet<Socket>();
 
-// The parser may report the same socket again for each further packet.
+/** Answers once per socket: the parser reports an error again for each further packet. */
 function refuse(socket: Socket, error: GateError, answerOf: ServeOptions["refuse"]): void {
   if (refused.has(socket)) return;
   refused.add(socket);
@@ -218,16 +218,22 @@ function refuse(socket: Socket, error: GateError, answerOf: ServeOptions["refuse
         `connection: close\r\n\r\n${text}`,
     );
   });
-  // Closing at once while bytes still come in would reset the connection before the answer is read.
+  // Closing while bytes still arrive would reset the connection before the client reads the answer.
   setTimeout(() => socket.destroy(), 500).unref();
 }
 
 function toGateError(error: Error & { code?: string }): GateError {
   if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") {
-    return new GateError("timeout", "Cannot answer: the request did not arrive whole in time");
+    return new GateError(
+      "timeout",
+      "Cannot read the request: it was not complete in time; send it again",
+    );
   }
   if (error.code === "HPE_HEADER_OVERFLOW") {
-    return new GateError("headers_too_large", "Cannot read the request: its head is over 16 KB");
+    return new GateError(
+      "headers_too_large",
+      "Cannot read the request: its headers are over 16 KB",
+    );
   }
   return new GateError("invalid", "Cannot read the request: it is not well-formed HTTP/1.1");
 }

@@ -4,8 +4,8 @@ const { O_RDONLY } = constants;
 const O_NONBLOCK = constants.O_NONBLOCK ?? 0;
 
 /**
- * The text of a regular file that anybody may have put there: a pipe in its place does not hold us
- * up, and a huge one does not fill the memory. @throws Error, with the system's `code` where it has one
+ * The text of an untrusted regular file of at most `max_bytes`. A pipe does not block the read.
+ * @throws Error, with the `code` of a system error
  */
 export function readSmallFile(path: string, max_bytes: number): string {
   const fd = openSync(path, O_RDONLY | O_NONBLOCK);

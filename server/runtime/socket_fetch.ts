@@ -7,18 +7,18 @@ const NO_BODY = new Set([101, 204, 205, 304]);
 const JSON_TYPE = /^application\/(?:problem\+)?json\b/;
 
 /**
- * A `fetch` over a unix socket, or over TCP to the address itself when `socketPath` is null.
- * `node:http` serves both on Deno, Node and Bun; it neither follows redirects nor rewrites paths.
+ * A `fetch` over a unix socket, or over TCP when `socketPath` is null. It uses `node:http`, which
+ * exists on all three runtimes, follows no redirects and rewrites no paths.
  */
 export function createSocketFetch(socketPath: string | null): Fetch {
   const agent = new Agent({ keepAlive: true });
   return async (input, init) => {
-    const asked = readPlain(input, init) ?? await readRequest(new Request(input, init));
-    return await send({ asked, agent, socketPath });
+    const plain = readPlain(input, init) ?? await readRequest(new Request(input, init));
+    return await send({ plain, agent, socketPath });
   };
 }
 
-interface Asked {
+interface Plain {
   url: string;
   method: string;
   headers: Headers;
@@ -27,13 +27,13 @@ interface Asked {
 }
 
 interface Sending {
-  asked: Asked;
+  plain: Plain;
   agent: Agent;
   socketPath: string | null;
 }
 
-/** What needs no `Request` to be understood, which takes longer to make than the rest together. */
-function readPlain(input: RequestInfo | URL, init: RequestInit = {}): Asked | null {
+/** Reads the simple cases without a `Request`: creating one takes longer than all the rest. */
+function readPlain(input: RequestInfo | URL, init: RequestInit = {}): Plain | null {
   const { method = "GET", body = null, signal } = init;
   if (input instanceof Request || method !== method.toUpperCase()) return null;
   if (body !== null && typeof body !== "string") return null;
@@ -42,24 +42,24 @@ function readPlain(input: RequestInfo | URL, init: RequestInit = {}): Asked | nu
   return { url: String(input), method, headers, body, signal };
 }
 
-async function readRequest(request: Request): Promise<Asked> {
+async function readRequest(request: Request): Promise<Plain> {
   const { url, method, headers, signal } = request;
   const body = request.body ? new Uint8Array(await request.arrayBuffer()) : null;
   return { url, method, headers, body, signal };
 }
 
-function send({ asked, agent, socketPath }: Sending): Promise<Response> {
-  const { body } = asked;
-  const url = new URL(asked.url);
-  const headers: Record<string, string> = { ...Object.fromEntries(asked.headers), host: url.host };
+function send({ plain, agent, socketPath }: Sending): Promise<Response> {
+  const { body } = plain;
+  const url = new URL(plain.url);
+  const headers: Record<string, string> = { ...Object.fromEntries(plain.headers), host: url.host };
   if (body !== null) headers["content-length"] = String(Buffer.byteLength(body));
   return new Promise((resolve, reject) => {
     const sent = request({
       agent,
       headers,
-      method: asked.method,
+      method: plain.method,
       path: url.pathname + url.search,
-      ...(asked.signal ? { signal: asked.signal } : {}),
+      ...(plain.signal ? { signal: plain.signal } : {}),
       ...(socketPath ? { socketPath } : { host: url.hostname, port: url.port }),
     });
     sent.on("response", (message) => toResponse(message).then(resolve, reject));
@@ -78,7 +78,7 @@ async function toResponse(message: IncomingMessage): Promise<Response> {
     message.resume();
     return new Response(null, { status, headers });
   }
-  // What was sent as a whole needs no stream, which costs more than reading it.
+  // A complete JSON answer is read at once: a stream would cost more.
   const isWhole = headers.has("content-length") &&
     JSON_TYPE.test(headers.get("content-type") ?? "");
   const body = isWhole
@@ -93,6 +93,9 @@ function readWhole(message: IncomingMessage): Promise<Uint8Array<ArrayBuffer>> {
     message.on("data", (piece: Uint8Array) => pieces.push(piece));
     message.on("end", () => resolve(Buffer.concat(pieces)));
     message.on("error", reject);
-    message.on("close", () => reject(new Error("The connection was lost before the whole answer")));
+    message.on(
+      "close",
+      () => reject(new Error("The connection was lost before the answer was complete")),
+    );
   });
 }

@@ -7,35 +7,35 @@ import { OutputBuffer } from "./output_buffer.ts";
 export interface RunOptions {
   cwd: string;
   timeout_ms: number;
-  /** More output than this is cut in the middle, and the cut is announced. */
+  /** Longer output is cut in the middle, with a line that says so. */
   max_output_bytes: number;
-  /** The environment of the command, ours unless given. */
+  /** The environment of the command; the default is that of this process. */
   env?: Record<string, string | undefined>;
   /** Ends the command and everything it started. */
   signal?: AbortSignal;
 }
 
-/** What came of a command. */
+/** The outcome of a command. */
 export interface RunResult {
-  /** Null when it did not end by itself; `error` then says why. */
+  /** Null when the command did not end by itself; `error` then gives the reason. */
   exit_code: number | null;
-  /** Standard output and standard error, as they came. */
+  /** Standard output and standard error, in the order of writing. */
   output: string;
   truncated: boolean;
   duration_ms: number;
   error?: string;
 }
 
-/** Between the polite and the impolite signal. */
+/** From SIGTERM to SIGKILL. */
 const GRACE_MS = 2_000;
-/** For the last output, once the command itself has ended. */
+/** For the last output after the command has ended. */
 const DRAIN_MS = 250;
-/** For processes that not even the kernel can end at once. */
+/** For processes that even SIGKILL does not end at once. */
 const GIVE_UP_MS = 5_000;
 
 /**
- * Runs one command line in a process group of its own, without input, and ends the whole group with
- * it. Never throws: what cannot be started comes back as `error`.
+ * Runs one command line without input in its own process group, and ends the whole group with it.
+ * Never throws: a command that cannot start returns an `error`.
  */
 export async function runCommand(command: string, options: RunOptions): Promise<RunResult> {
   const started = performance.now();
@@ -52,7 +52,7 @@ interface Ended {
   error?: string;
 }
 
-/** One command on its way from start to end. */
+/** One command from start to end. */
 class Run {
   readonly ended: Promise<Ended>;
   readonly #child: ChildProcess;
@@ -81,7 +81,8 @@ class Run {
     this.#child.on("exit", (code, signal) => this.#exited(endOf(code, signal, this.#why)));
   }
 
-  readonly #onAbort = () => this.#stop("Stopped: whoever ran it has gone or asked for it");
+  readonly #onAbort = () =>
+    this.#stop("Stopped: the agent's connection ended or a person stopped it");
 
   #stop(why: string): void {
     this.#why ??= why;
@@ -92,7 +93,7 @@ class Run {
 
   #exited(ended: Ended): void {
     if (process.platform !== "win32") endGroup(this.#child, "SIGTERM");
-    // A background child may hold the pipe for ever: what the command wrote itself is in it already.
+    // A background child may keep the pipe open, but the command's own output is already in it.
     this.#later(DRAIN_MS, () => this.#settle(ended));
     this.#child.on("close", () => this.#settle(ended));
   }
@@ -126,7 +127,7 @@ function spawnShell(command: string, options: RunOptions): ChildProcess {
       windowsVerbatimArguments: true,
     });
   }
-  // The outer shell only joins the two streams, so that their lines keep the order they came in.
+  // The outer shell joins the two streams, so that their lines keep their order.
   return spawn("/bin/sh", ["-c", 'exec "$@" 2>&1', "sh", ...shell(), "-c", command], {
     ...shared,
     stdio: ["ignore", "pipe", "pipe"],
@@ -146,7 +147,7 @@ function shell(): string[] {
   return bash ? [bash, "--noprofile", "--norc"] : ["/bin/sh"];
 }
 
-/** Without the variables that make a shell run something else than the command that was approved. */
+/** Without the variables that make a shell run more than the approved command. */
 function cleaned(env: Record<string, string | undefined>): Record<string, string | undefined> {
   const unwanted = /^(BASH_ENV|ENV|BASHOPTS|SHELLOPTS|CDPATH|PROMPT_COMMAND|PS4|BASH_FUNC_.*)$/;
   return Object.fromEntries(Object.entries(env).filter(([name]) => !unwanted.test(name)));
@@ -164,6 +165,6 @@ function endGroup(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): void {
   try {
     process.kill(-child.pid, signal);
   } catch {
-    // Nobody is left in the group.
+    // The group has no process left.
   }
 }

@@ -1,18 +1,63 @@
-import { BunWire } from "./bun_wire.ts";
-import { NobodyError, type WireAnswer, type WireRequest } from "./wire_request.ts";
+/** One request to the daemon over its socket, as `gate hook` and `gate prompt` send it. */
+export interface WireRequest {
+  socket: string;
+  method: "GET" | "POST";
+  target: string;
+  token: string;
+  /** JSON text. */
+  body?: string;
+  timeout_ms: number;
+}
 
-/** A connection that was begun before anybody knew what to ask. */
+export interface WireAnswer {
+  status: number;
+  /** By their names in lower case. */
+  headers: Map<string, string>;
+  body: string;
+}
+
+/** The daemon accepts the connection but sends no answer in time. */
+export class SilentError extends Error {
+  constructor() {
+    super("the daemon does not answer");
+    this.name = "SilentError";
+  }
+}
+
+/** No process listens on the socket. */
+export class NobodyError extends Error {
+  constructor(cause: unknown) {
+    super("the daemon does not run", { cause });
+    this.name = "NobodyError";
+  }
+}
+
+/** The longest path that every system accepts for a unix socket. */
+const LONGEST_SOCKET = 100;
+/** The daemon never sends a longer answer. */
+const MAX_ANSWER = 4 * 1024 * 1024;
+/** The daemon closes a connection with this status when it stayed open without a request. */
+const TOO_LATE = 408;
+const NOBODY = new Set(["ENOENT", "ECONNREFUSED"]);
+
+/** The path of the daemon's unix socket; null where it would be too long for one. */
+export function socketIn(home: string): string | null {
+  const path = `${home}/run/gate.sock`;
+  return new TextEncoder().encode(path).length <= LONGEST_SOCKET ? path : null;
+}
+
+/** A connection that was opened before its request was known. */
 export type Dialled = BunWire;
 
-/** Begins to connect, so that both ends get ready while the rest is loaded; null where it cannot. */
+/** Begins to connect while the caller still loads code; null on runtimes other than Bun. */
 export function dial(socket: string): Dialled | null {
   return "Bun" in globalThis ? new BunWire(socket) : null;
 }
 
 /**
- * The answer of the daemon, without anything that takes time to load: `node:net` alone would double
- * the start of the executable. Over `dialled` while nothing has come of it.
- * @throws NobodyError, SilentError, or Error for an answer that is none
+ * The daemon's answer, over `dialled` if that is still unused. It loads no module where Bun's own
+ * sockets exist: `node:net` alone would double the start time of the executable.
+ * @throws NobodyError, SilentError, or Error for an answer that is not HTTP
  */
 export async function ask(
   request: WireRequest,
@@ -21,15 +66,173 @@ export async function ask(
   try {
     const isUsed = dialled?.isFresh && dialled.path === request.socket;
     const answer = isUsed ? await dialled.ask(request) : null;
-    // A connection that had been open for too long was given up before it was asked anything.
     if (answer && answer.status !== TOO_LATE) return answer;
     const wire = dial(request.socket);
-    if (wire) return await wire.ask(request);
-    return await (await import("./socket_wire.ts")).askSocket(request);
+    return wire ? await wire.ask(request) : await askNodeSocket(request);
   } catch (error) {
     throw NOBODY.has((error as { code?: string }).code ?? "") ? new NobodyError(error) : error;
   }
 }
 
-const TOO_LATE = 408;
-const NOBODY = new Set(["ENOENT", "ECONNREFUSED"]);
+/** The part of Bun's sockets that is used here. */
+interface BunSocket {
+  write(bytes: Uint8Array): number;
+  terminate(): void;
+}
+interface Bun {
+  connect(options: {
+    unix: string;
+    socket: {
+      data(socket: BunSocket, piece: Uint8Array): void;
+      drain(socket: BunSocket): void;
+      close(): void;
+      error(socket: BunSocket, error: Error): void;
+    };
+  }): Promise<BunSocket>;
+}
+
+/** One connection to a unix socket for one request, over Bun's own sockets. */
+class BunWire {
+  readonly path: string;
+  readonly #socket: Promise<BunSocket>;
+  readonly #pieces: Uint8Array[] = [];
+  #length = 0;
+  #unsent: Uint8Array = new Uint8Array();
+  /** Null while it is open. */
+  #ended: { error: Error | null } | null = null;
+  #onEnd: () => void = () => {};
+
+  /** Begins to connect; `ask` reports a failure. */
+  constructor(path: string) {
+    this.path = path;
+    const { Bun } = globalThis as unknown as { Bun: Bun };
+    this.#socket = Bun.connect({
+      unix: path,
+      socket: {
+        data: (_socket, piece) => this.#take(piece),
+        drain: (socket) => this.#send(socket),
+        close: () => this.#end(null),
+        error: (_socket, error) => this.#end(error),
+      },
+    });
+    this.#socket.catch(() => {});
+  }
+
+  /** True while it is open and has received nothing. */
+  get isFresh(): boolean {
+    return this.#ended === null && this.#length === 0;
+  }
+
+  /** The answer to the one request of this connection. @throws SilentError, Error */
+  async ask(request: WireRequest): Promise<WireAnswer> {
+    const timer = setTimeout(() => this.#end(new SilentError()), request.timeout_ms);
+    this.#unsent = requestBytes(request);
+    this.#socket.then((socket) => this.#send(socket), (error) => this.#end(error));
+    await new Promise<void>((resolve) => this.#ended ? resolve() : this.#onEnd = resolve);
+    clearTimeout(timer);
+    this.#socket.then((socket) => socket.terminate(), () => {});
+    if (this.#ended?.error) throw this.#ended.error;
+    return parseAnswer(Buffer.concat(this.#pieces));
+  }
+
+  /** Writes as much as the socket takes now; `drain` sends the rest. */
+  #send(socket: BunSocket): void {
+    if (this.#unsent.length === 0) return;
+    const sent = socket.write(this.#unsent);
+    if (sent > 0) this.#unsent = this.#unsent.subarray(sent);
+  }
+
+  #take(piece: Uint8Array): void {
+    this.#length += piece.length;
+    if (this.#length > MAX_ANSWER) this.#end(new Error("the daemon's answer is too long"));
+    else this.#pieces.push(piece.slice()); // Bun reuses its buffer
+  }
+
+  #end(error: Error | null): void {
+    this.#ended ??= { error };
+    this.#onEnd();
+  }
+}
+
+/** The answer over `node:net`, which every runtime has. @throws Error */
+async function askNodeSocket(request: WireRequest): Promise<WireAnswer> {
+  const { connect } = await import("node:net");
+  return await new Promise((resolve, reject) => {
+    const pieces: Uint8Array[] = [];
+    let length = 0;
+    const socket = connect(request.socket);
+    const timer = setTimeout(() => end(new SilentError()), request.timeout_ms);
+    const end = (error: Error | null) => {
+      clearTimeout(timer);
+      socket.destroy();
+      if (error) return reject(error);
+      try {
+        resolve(parseAnswer(Buffer.concat(pieces)));
+      } catch (cause) {
+        reject(cause);
+      }
+    };
+    socket.on("connect", () => socket.write(requestBytes(request)));
+    socket.on("data", (piece: Uint8Array) => {
+      pieces.push(piece);
+      length += piece.length;
+      if (length > MAX_ANSWER) end(new Error("the daemon's answer is too long"));
+    });
+    socket.on("error", end);
+    socket.on("end", () => end(null));
+  });
+}
+
+/** The request in HTTP/1.1; the daemon closes the connection after its answer. */
+function requestBytes({ method, target, token, body }: WireRequest): Uint8Array {
+  const bytes = new TextEncoder();
+  const content = bytes.encode(body ?? "");
+  const lines = [
+    `${method} ${target} HTTP/1.1`,
+    "Host: localhost",
+    `Authorization: Bearer ${token}`,
+    "Connection: close",
+  ];
+  if (body !== undefined) {
+    lines.push("Content-Type: application/json", `Content-Length: ${content.length}`);
+  }
+  return Buffer.concat([bytes.encode(`${lines.join("\r\n")}\r\n\r\n`), content]);
+}
+
+/** The answer in all bytes of a connection. @throws Error when it is no HTTP, or was cut off */
+function parseAnswer(bytes: Buffer): WireAnswer {
+  const end = bytes.indexOf("\r\n\r\n");
+  const head = bytes.subarray(0, Math.max(end, 0)).toString("latin1");
+  const [first = "", ...lines] = head.split("\r\n");
+  const status = Number(/^HTTP\/1\.[01] (\d{3})(?: |$)/.exec(first)?.[1]);
+  if (end < 0 || !Number.isInteger(status)) throw new Error("the daemon's answer is no HTTP");
+  const headers = new Map(lines.map((line) => {
+    const colon = line.indexOf(":");
+    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()] as const;
+  }));
+  const rest = bytes.subarray(end + 4);
+  return { status, headers, body: bodyOf(rest, headers).toString("utf8") };
+}
+
+function bodyOf(rest: Buffer, headers: Map<string, string>): Buffer {
+  if (headers.get("transfer-encoding")?.toLowerCase() === "chunked") return joinChunks(rest);
+  const announced = headers.get("content-length");
+  if (announced !== undefined && Number(announced) !== rest.length) {
+    throw new Error("the daemon's answer was cut off");
+  }
+  return rest;
+}
+
+function joinChunks(rest: Buffer): Buffer {
+  const pieces: Buffer[] = [];
+  for (let at = 0;;) {
+    const end = rest.indexOf("\r\n", at);
+    const size = /^[0-9a-f]{1,8}/i.exec(rest.subarray(at, Math.max(end, at)).toString("latin1"));
+    if (end < 0 || !size) throw new Error("the daemon's answer was cut off");
+    const length = parseInt(size[0], 16);
+    if (length === 0) return Buffer.concat(pieces);
+    if (end + 2 + length > rest.length) throw new Error("the daemon's answer was cut off");
+    pieces.push(rest.subarray(end + 2, end + 2 + length));
+    at = end + 2 + length + 2;
+  }
+}

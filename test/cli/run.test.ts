@@ -136,7 +136,7 @@ test.each([
   [
     "below a file",
     (folder: string) => join(folder, "file", "x"),
-    "a part of the path is no folder",
+    "a part of its path is not a folder",
   ],
   ["a name too long", (folder: string) => join(folder, "x".repeat(300)), "the name is too long"],
 ])("a home that is %s is told plainly", async (_what, home, hint) => {

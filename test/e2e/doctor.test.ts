@@ -65,7 +65,7 @@ describe("gate doctor on a machine with every host, on the executable", () => {
     );
     expect(findings).toContainEqual(expect.objectContaining({
       check: "ledgers",
-      message: expect.stringContaining("a part of the path is no folder"),
+      message: expect.stringContaining("a part of its path is not a folder"),
     }));
     expect(new Set(findings.map(({ check }) => check)).size).toBe(14);
   });

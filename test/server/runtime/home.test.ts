@@ -83,6 +83,6 @@ test.skipIf(platform() === "win32")("one that cannot be made is refused in words
   const home = join(makeBase(), "file", "home");
   writeFileSync(join(home, ".."), "");
   expect(() => openHome(home)).toThrow(
-    `Cannot use the data folder "${home}": it cannot be made: a part of the path is no folder; set`,
+    `Cannot use the data folder "${home}": it cannot be created: a part of its path is not a folder; set`,
   );
 });

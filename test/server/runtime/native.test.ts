@@ -44,7 +44,7 @@ describe("keepLibrary()", () => {
   test("refuses bytes that are not those of the hash", () => {
     const { folder, library } = shipped();
     const wrong = { ...library, sha256: "0".repeat(64) };
-    expect(() => keepLibrary(wrong, folder)).toThrow("is not what was shipped");
+    expect(() => keepLibrary(wrong, folder)).toThrow("is not the library of this release");
   });
 
   test("refuses a folder that others can write, and says how to mend it", () => {

@@ -8,10 +8,10 @@ import {
   findListener,
   identify,
   isSameProcess,
+  POSIX,
+  readListener,
   signalProcess,
 } from "../../../server/runtime/processes.ts";
-import { POSIX } from "../../../server/runtime/processes_posix.ts";
-import { readListener } from "../../../server/runtime/processes_windows.ts";
 
 test("identify() tells a process from a later one with its pid", () => {
   const me = identify(process.pid)!;

@@ -14,7 +14,7 @@ import {
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { readImage } from "../../../server/runtime/file_image.ts";
-import { SeenFiles } from "../../../server/runtime/seen_files.ts";
+import { SeenFiles } from "../../../server/runtime/file_image.ts";
 import { createTempFolder } from "../../temp_folder.ts";
 
 const LARGE = 2 * 1024 * 1024;
