@@ -1,4 +1,4 @@
-/** `deno task test`: everything that has to be good, in sections, with one count at the end. */
+/** `deno task test`: runs every check in sections and prints one count at the end. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { type FileReport, REPORT_VARIABLE, UNNAMED } from "./section_report.ts";
 interface Section {
   name: string;
   command: string[];
-  /** What of the tests Vitest runs; it counts them itself, any other command is one test. */
+  /** The test files that Vitest runs, all when empty; without this, the command counts as one test. */
   files?: string[];
 }
 
@@ -22,7 +22,7 @@ interface Count {
 interface Outcome {
   passed: number;
   failures: string[];
-  /** What failed at first and passed when its file was run again. */
+  /** Tests that failed first and passed when their file ran again. */
   forgiven: string[];
 }
 
@@ -33,19 +33,38 @@ const VITEST = ["run", "-c", "test/vitest.config.ts"];
 const ON_DENO = [DENO, "run", "-A", "npm:vitest", ...VITEST];
 const ON_NODE = ["node", "node_modules/vitest/vitest.mjs", ...VITEST];
 const UNITS = ["runtime", "e2e", "browser"].map((folder) => `--exclude=test/${folder}/**`);
+/** The beginnings of the paths whose code differs between runtimes: processes, files, sockets, crypto. */
+const RUNTIME_TESTS = [
+  "test/cli/hook",
+  "test/cli/project_server",
+  "test/cli/scenario/race",
+  "test/mod.test.ts",
+  "test/server/actions/crash.test.ts",
+  "test/server/app.test.ts",
+  "test/server/audit",
+  "test/server/auth",
+  "test/server/daemon.test.ts",
+  "test/server/db",
+  "test/server/events",
+  "test/server/guard",
+  "test/server/http_corpus.test.ts",
+  "test/server/mcp",
+  "test/server/runtime",
+  "test/server/start.test.ts",
+];
 const IN_CI = process.env["CI"] !== undefined;
-/** More bad files than this are no bad luck. */
+/** With more failed files than this, nothing is run again. */
 const MOST_AGAIN = 5;
 const REPORTS = mkdtempSync(join(tmpdir(), "gate-test-"));
 
 const SECTIONS: Section[] = [
   { name: "install", command: [DENO, "install", "--frozen"] },
-  // Else the first program that runs says what it downloads, in the middle of a test.
+  // Otherwise the first program of a test prints its downloads.
   { name: "install for programs", command: [DENO, "install", "--frozen", "--entrypoint", MAIN] },
   { name: "build", command: [DENO, "run", "-A", "dist/build.ts", "ui", "node", "compile"] },
   { name: "types", command: [DENO, "check", "--quiet", "."] },
-  { name: "units and HTTP on Deno", command: [...ON_DENO, ...UNITS], files: [] },
   { name: "units and HTTP on Node", command: [...ON_NODE, ...UNITS], files: [] },
+  { name: "units that depend on the runtime, on Deno", command: ON_DENO, files: RUNTIME_TESTS },
   {
     name: "programs: Deno, Node, Bun, the executable",
     command: ON_DENO,
@@ -76,7 +95,7 @@ function main(wanted: string[]): number {
     lines.push(`${verdict.padEnd(7)} ${seconds.padStart(6)} s  ${section.name}: ${count}`);
     lines.push(...failures.map((failure) => `        failed: ${failure}`));
     lines.push(...forgiven.map((failure) => `        passed only when run again: ${failure}`));
-    if (failures.length > 0 && !section.files) break; // nothing after it could tell anything
+    if (failures.length > 0 && !section.files) break; // every later section needs this one
   }
   rmSync(REPORTS, { recursive: true, force: true });
   console.log(`\n${lines.join("\n")}\n\n${words(total)}`);
@@ -92,7 +111,7 @@ function runSuite(command: string[], files: string[]): Outcome {
   const first = runFiles(command, files);
   const failures = failuresOf(first);
   if (failures.length === 0 || !IN_CI) return outcome(first, []);
-  // `retry` repeats a test, and neither a set-up that failed nor a worker that was ended.
+  // Vitest's `retry` repeats a test, but no failed set-up and no worker that was killed.
   const bad = first.filter((report) => report.failures.length > 0).map(({ file }) => file);
   if (bad.length > MOST_AGAIN) return outcome(first, []);
   console.log(`\n== again:\n${failures.join("\n")}`);
@@ -114,7 +133,7 @@ function failuresOf(reports: FileReport[]): string[] {
   );
 }
 
-// A suite that ended without a report, or badly with a good one, has failed.
+// A suite fails when it wrote no report, or exited with an error that no report explains.
 function runFiles(command: string[], files: string[]): FileReport[] {
   const report = join(REPORTS, "report.json");
   rmSync(report, { force: true });

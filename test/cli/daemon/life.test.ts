@@ -8,13 +8,11 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { identify, isSameProcess } from "../../../server/runtime/processes.ts";
 import { must, until, World } from "../../e2e/world.ts";
 
-// Each test starts a dozen programs, on machines that may be busy.
+// Each test starts up to fifty processes. The executable starts fastest; test/runtime/ starts the others.
 vi.setConfig({ testTimeout: 180_000 });
 
-const OURS = "Deno" in globalThis ? "deno" : "node";
-
 let world: World;
-beforeEach(async () => void (world = await World.create(OURS)));
+beforeEach(async () => void (world = await World.create("executable")));
 afterEach(() => world.close());
 
 const countStarts = () =>
