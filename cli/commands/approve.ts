@@ -8,7 +8,7 @@ import { openConnection, scopedClient } from "../daemon/connect.ts";
 import { type Edit, editProposed } from "../actions/edit.ts";
 import { CliError, EXIT, Exit } from "../errors.ts";
 import { chooseRemember, type RememberOptions } from "../actions/remember.ts";
-import { quoted } from "../hosts/hook_line.ts";
+import { quoted } from "../hosts/hook_plan.ts";
 import type { Io } from "../io.ts";
 import { paint, print, printJson, say } from "../terminal/output.ts";
 import { countBetween, parseSpan } from "../options.ts";

@@ -6,7 +6,7 @@ import {
   cleanUp,
   findCandidates,
   planCleanup,
-  projectsOfClaude,
+  projectsOfHosts,
   type Server,
 } from "../hosts/cleanup.ts";
 import { machineOf } from "../hosts/machine.ts";
@@ -49,7 +49,7 @@ export function createCommand(io: Io) {
 async function cleanUpAll(io: Io, { dryRun = false, json }: CleanupOptions): Promise<void> {
   const machine = machineOf(io);
   const registered = await rootsOfDaemon(io);
-  const roots = [findRoot(io), ...registered ?? [], ...projectsOfClaude(machine)];
+  const roots = [findRoot(io), ...registered ?? [], ...projectsOfHosts(machine)];
   const lines: Line[] = [];
   for (const candidate of findCandidates(machine, roots.filter((root) => root !== null))) {
     lines.push(await lineOf(io, candidate, dryRun));
@@ -90,7 +90,7 @@ function show(io: Io, lines: Line[], dryRun: boolean, knowsProjects: boolean): v
     for (const server of kept) {
       print(io, `kept          ${host}  ${nameOf(server)}  ${visibleLine(file)}`);
     }
-    if (backup) print(io, paint(io, "dim", `              the old one: ${backup}`));
+    if (backup) print(io, paint(io, "dim", `              backup: ${backup}`));
     if (diff) print(io, diff);
   }
   const count = lines.reduce((sum, { removed }) => sum + removed.length, 0);

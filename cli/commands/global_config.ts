@@ -9,7 +9,7 @@ import { backUp, readText, writeText } from "../config_file.ts";
 import { editText } from "../terminal/editor.ts";
 import { CliError } from "../errors.ts";
 import { examples } from "../help.ts";
-import { quoted } from "../hosts/hook_line.ts";
+import { quoted } from "../hosts/hook_plan.ts";
 import type { Io } from "../io.ts";
 import { print, printJson } from "../terminal/output.ts";
 import { placeOf } from "../place.ts";

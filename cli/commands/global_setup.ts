@@ -1,14 +1,13 @@
 import { Command, Option } from "@commander-js/extra-typings";
+import type { AgentHost } from "../../server/hosts/host.ts";
+import { HOOKED_HOSTS, HOSTS, PLATFORMS } from "../../server/hosts/hosts.ts";
 import { CliError, EXIT, Exit } from "../errors.ts";
-import type { Host, Launch } from "../hosts/host.ts";
-import { filesInUse, HOSTS } from "../hosts/hosts.ts";
+import { filesInUse, hostById, userFiles } from "../hosts/hosts.ts";
 import { type Machine, machineOf } from "../hosts/machine.ts";
-import { launchOf, SERVER_NAME } from "../hosts/ours.ts";
+import { type Launch, launchOf, SERVER_NAME } from "../hosts/ours.ts";
 import { enforceHosts, type HookReport, showReports } from "../hosts/enforce_report.ts";
 import { redactedDiff } from "../hosts/redacted_diff.ts";
-import { register, type Registered } from "../hosts/register.ts";
-import { planRegistration } from "../hosts/registration.ts";
-import { PLATFORMS } from "../init/choices.ts";
+import { planRegistration, register, type Registered } from "../hosts/register.ts";
 import type { Io } from "../io.ts";
 import { paint, print, printJson, say } from "../terminal/output.ts";
 import { placeOf } from "../place.ts";
@@ -82,7 +81,7 @@ async function setUp(io: Io, options: SetupOptions): Promise<void> {
 /** Null where nothing was said of hooks. */
 async function setUpHooks(
   io: Io,
-  hosts: readonly Host[],
+  hosts: readonly AgentHost[],
   { host: asked, dryRun = false, enforce }: SetupOptions,
 ): Promise<HookReport[] | null> {
   if (enforce === undefined) return null;
@@ -93,18 +92,18 @@ async function setUpHooks(
   const known = await enforceHosts(hosts, { ...around, install: enforce, isAsked, dryRun });
   return known.filter(({ outcome, host }) =>
     outcome !== "no_hooks" ||
-    (enforce && filesInUse(HOSTS.find(({ id }) => id === host)!, machine).length > 0)
+    (enforce && filesInUse(hostById(host), machine).length > 0)
   );
 }
 
-function filesOf(host: Host, machine: Machine, isAsked: boolean): (string | null)[] {
+function filesOf(host: AgentHost, machine: Machine, isAsked: boolean): (string | null)[] {
   const used = filesInUse(host, machine);
   if (used.length > 0) return used;
-  return [isAsked ? host.files(machine)[0]!.path : null];
+  return [isAsked ? userFiles(host, machine)[0]!.path : null];
 }
 
 interface Task {
-  host: Host;
+  host: AgentHost;
   path: string | null;
   launch: Launch;
   machine: Machine;
@@ -140,11 +139,11 @@ function show(io: Io, lines: Line[]): void {
     }
     const word = (dryRun ? WOULD : DID)[line.outcome].padEnd(13);
     print(io, `${word}  ${line.host}${line.file ? `  ${visibleLine(line.file)}` : ""}`);
-    if (line.backup) print(io, paint(io, "dim", `               the old one: ${line.backup}`));
+    if (line.backup) print(io, paint(io, "dim", `               backup: ${line.backup}`));
     if (line.diff) print(io, colourDiff(io, line.diff));
-    const host = HOSTS.find(({ id }) => id === line.host)!;
+    const host = hostById(line.host);
     const isNew = line.outcome === "added" || line.outcome === "updated";
-    if (isNew && !dryRun) print(io, `               then: ${host.afterwards}`);
+    if (isNew && !dryRun) print(io, `               then: ${host.mcp.afterwards}`);
   }
 }
 
@@ -168,8 +167,8 @@ One entry serves every project: which one is meant is found when a tool is calle
 and everything else in the hosts' files stay; the old file is kept under the gate's home. Hosts that
 are not installed are named and left alone, unless --host asks for them.
 
-With --enforce the hosts that have hooks (Claude Code, Codex, Copilot CLI, Gemini CLI, Cursor) also
-ask gate before they use a tool of their own, or of another MCP server.
+With --enforce the hosts that have hooks also ask gate before they use a tool of their own, or of
+another MCP server: ${HOOKED_HOSTS.map(({ name }) => name).join(", ")}.
 
 Examples:
   gate global-setup --enforce

@@ -1,5 +1,5 @@
 import { Argument, Command } from "@commander-js/extra-typings";
-import { HOOK_HOSTS } from "../../server/hooks/hosts.ts";
+import { HOOKED_HOSTS } from "../../server/hosts/hosts.ts";
 import { CliError, EXIT } from "../errors.ts";
 import type { Io } from "../io.ts";
 
@@ -7,7 +7,9 @@ import type { Io } from "../io.ts";
 export function createCommand(_io: Io) {
   return new Command("hook")
     .description("Answer one hook of an agent's host: its JSON on stdin, the answer on stdout.")
-    .addArgument(new Argument("<host>", "whose hook it is").choices(Object.keys(HOOK_HOSTS)))
+    .addArgument(
+      new Argument("<host>", "whose hook it is").choices(HOOKED_HOSTS.map(({ id }) => id)),
+    )
     .addHelpText("after", HELP)
     .action((host) => {
       throw new CliError(`Cannot answer: "gate hook ${host}" takes no more arguments`, {

@@ -1,16 +1,16 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import { realpathSync } from "node:fs";
 import { basename, join } from "node:path";
+import { HOSTS, PLATFORMS } from "../../server/hosts/hosts.ts";
 import { madeUpId } from "../../server/projects/identity.ts";
 import { backUp, readText, writeText } from "../config_file.ts";
 import { lineDiff, readConfig } from "../config_edit.ts";
 import { CliError, EXIT, Exit } from "../errors.ts";
 import { enforceHosts, type HookReport, showReports } from "../hosts/enforce_report.ts";
-import { HOSTS } from "../hosts/hosts.ts";
 import { machineOf } from "../hosts/machine.ts";
 import { launchOf } from "../hosts/ours.ts";
 import { type Answers, askAnswers, askToWrite } from "../init/answers.ts";
-import { PLATFORMS, PROJECT_ID, TEMPLATES } from "../init/choices.ts";
+import { PROJECT_ID, TEMPLATES } from "../init/choices.ts";
 import { type Plan, planConfig } from "../init/plan.ts";
 import { registerRoot } from "../init/register.ts";
 import { type Io, isInteractive } from "../io.ts";
@@ -177,7 +177,7 @@ function showPlan(io: Io, file: string, { before, after }: Plan): void {
 }
 
 function collectPlatform(given: string, before: string[]): string[] {
-  if ((PLATFORMS as readonly string[]).includes(given)) return [...before, given];
+  if (PLATFORMS.includes(given)) return [...before, given];
   throw new CliError(`Cannot set up "${given}": known are ${PLATFORMS.join(", ")}`, {
     exit: EXIT.usage,
   });

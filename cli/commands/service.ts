@@ -89,7 +89,7 @@ async function install(io: Io, { auth, dryRun, json }: InstallOptions): Promise<
   const pid = await bringUp(io, service, done);
   if (json) return printJson(io, { dry_run: false, manager: name, file, ...done, pid });
   print(io, `${done.outcome}: ${file}`);
-  if (done.backup) print(io, paint(io, "dim", `the old one: ${done.backup}`));
+  if (done.backup) print(io, paint(io, "dim", `backup: ${done.backup}`));
   print(io, `The daemon runs (pid ${pid}), and starts at each login.`);
 }
 

@@ -8,7 +8,7 @@ import {
   planInstructions,
   requireRoot,
   updateInstructions,
-} from "../hosts/instructions/files.ts";
+} from "../hosts/instructions.ts";
 import { redactedDiff } from "../hosts/redacted_diff.ts";
 import type { Io } from "../io.ts";
 import { print, printJson, say } from "../terminal/output.ts";
@@ -23,7 +23,7 @@ interface UpdateOptions {
   json?: boolean;
 }
 
-/** What `gate update-instructions --json` says of one file. */
+/** One file in the answer of `gate update-instructions --json`. */
 interface Line {
   root: string;
   file: string | null;
@@ -125,7 +125,7 @@ function show(io: Io, lines: Line[], isLook: boolean): void {
     }
     const word = isLook ? LOOKS[outcome] : outcome;
     print(io, `${word.padEnd(10)}  ${visibleLine(`${root}/${file}`)}`);
-    if (backup) print(io, `            the old one: ${backup}`);
+    if (backup) print(io, `            backup: ${backup}`);
     if (diff) print(io, diff);
   }
 }
@@ -138,9 +138,9 @@ const LOOKS = {
 };
 
 const HELP = `
-The block stands between two marks; everything outside of them stays as it is. It goes into
-AGENTS.md, or into the files of the platforms that gate.config.json names (gate init --platform), and
-into those that are there already: CLAUDE.md, GEMINI.md, .github/copilot-instructions.md.
+The block is between two marks; gate changes nothing outside of them. It goes into AGENTS.md, or
+into the files of the platforms that gate.config.json names (gate init --platform), and into the
+files of other agents that exist already, such as CLAUDE.md.
 
 Examples:
   gate update-instructions

@@ -4,8 +4,7 @@ import { loadConfig } from "../../server/config/load.ts";
 import { describeUnknown } from "../../server/config/misspelt.ts";
 import { GlobalConfig, ProjectConfig } from "../../server/config/schema.ts";
 import { compilePolicy } from "../../server/policy/evaluate.ts";
-import { planInstructions } from "../hosts/instructions/files.ts";
-import { instructionFiles } from "../hosts/instructions/files.ts";
+import { instructionFiles, planInstructions } from "../hosts/instructions.ts";
 import { CONFIG_FILE } from "../project.ts";
 import type { Findings, Patient } from "./patient.ts";
 

@@ -1,14 +1,15 @@
 import { accessSync, constants, existsSync } from "node:fs";
 import { isAbsolute } from "node:path";
+import type { AgentHost } from "../../server/hosts/host.ts";
+import { HOSTS } from "../../server/hosts/hosts.ts";
 import { CliError } from "../errors.ts";
 import { findCandidates, planCleanup } from "../hosts/cleanup.ts";
 import { openConfig } from "../hosts/edit/config_file.ts";
 import { valueAt } from "../hosts/edit/text_editor.ts";
-import type { Host } from "../hosts/host.ts";
-import { filesInUse, HOSTS } from "../hosts/hosts.ts";
+import { EDITORS, filesInUse } from "../hosts/hosts.ts";
 import { findProgram } from "../hosts/machine.ts";
 import { launchOf, SERVER_NAME, wordsOf } from "../hosts/ours.ts";
-import { planRegistration } from "../hosts/registration.ts";
+import { planRegistration } from "../hosts/register.ts";
 import type { Findings, Patient } from "./patient.ts";
 
 /** The entries of the agent hosts that are on this machine. */
@@ -27,7 +28,7 @@ export function checkHosts(patient: Patient, found: Findings): void {
   if (files.length === 0) found.warn("no agent host was found", "gate global-setup --host <id>");
 }
 
-function checkEntry(patient: Patient, found: Findings, host: Host, path: string): void {
+function checkEntry(patient: Patient, found: Findings, host: AgentHost, path: string): void {
   const { machine, place } = patient;
   const lost = lostProgram(patient, knownEntry(host, path));
   const { outcome } = planRegistration(host, path, launchOf(machine, place));
@@ -39,9 +40,9 @@ function checkEntry(patient: Patient, found: Findings, host: Host, path: string)
 }
 
 /** The entry of the host's file as it is now. @throws CliError where it cannot be read */
-export function knownEntry(host: Host, path: string): unknown {
+export function knownEntry(host: AgentHost, path: string): unknown {
   const text = existsSync(path) ? openConfig(path).text ?? "" : "";
-  return valueAt(host.editor.read(text, path), [...host.servers, SERVER_NAME]);
+  return valueAt(EDITORS[host.mcp.format].read(text, path), [host.mcp.key, SERVER_NAME]);
 }
 
 function lostProgram({ machine }: Patient, entry: unknown): string | null {
@@ -69,6 +70,6 @@ export function checkOldEntries({ machine, roots }: Patient, found: Findings): v
   if (names.length === 0) found.ok("none is left");
 }
 
-function setUp(host: Host): string {
+function setUp(host: AgentHost): string {
   return `gate global-setup --host ${host.id}`;
 }

@@ -8,26 +8,26 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { unwrap } from "../../server/client.ts";
 import { VERSION } from "../../server/constants.ts";
+import type { AgentHost } from "../../server/hosts/host.ts";
+import { HOSTS } from "../../server/hosts/hosts.ts";
 import { openConnection } from "../daemon/connect.ts";
 import { isRecord } from "../hosts/edit/text_editor.ts";
-import type { Host } from "../hosts/host.ts";
-import { filesInUse, HOSTS } from "../hosts/hosts.ts";
+import { filesInUse } from "../hosts/hosts.ts";
 import { isOurs, wordsOf } from "../hosts/ours.ts";
 import type { Io } from "../io.ts";
 import { CONFIG_FILE } from "../project.ts";
 import { installedHooks } from "./hooks.ts";
 import { knownEntry } from "./hosts.ts";
 import { Findings, type Patient } from "./patient.ts";
-import { proveHook } from "./prove_hook.ts";
+import { proveHook, withdraw } from "./prove_hook.ts";
 import type { Finding } from "./schema.ts";
-import { withdraw } from "./withdraw.ts";
 
 const PROOF = "proof";
 const TIMEOUT_MS = 60_000;
 
 /** An entry as a host's file has it. */
 interface Entry {
-  host: Host;
+  host: AgentHost;
   path: string;
   words: string[];
   env: Record<string, string>;
@@ -73,8 +73,7 @@ function installedEntries({ machine }: Patient): Entry[] {
       try {
         const entry = knownEntry(host, path);
         if (!isOurs(entry)) return [];
-        const { env_key } = host.entry({ command: "", args: [], env: {} });
-        const env = (entry as Record<string, unknown>)[env_key];
+        const env = (entry as Record<string, unknown>)[host.mcp.entry.env_key ?? "env"];
         return [{ host, path, words: wordsOf(entry), env: isRecord(env) ? textsOf(env) : {} }];
       } catch {
         return []; // a file that cannot be read is told by the checks

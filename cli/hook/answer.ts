@@ -1,5 +1,5 @@
-import { hooksOf } from "../../server/hooks/hosts.ts";
-import type { HostHooks } from "../../server/hooks/host_hooks.ts";
+import { GO_ON, type HostHooks } from "../../server/hosts/host.ts";
+import { hooksOf, projectDirIn } from "../../server/hosts/hosts.ts";
 import { ask, NobodyError, SilentError, type WireAnswer } from "../../server/runtime/wire.ts";
 import type { Early } from "../daemon/early.ts";
 import type { Io } from "../io.ts";
@@ -26,7 +26,7 @@ export async function answerHook(host: string, io: HookIo): Promise<string> {
   try {
     const text = await withDeadline(io.input(), refuse, "the hook is given no input");
     const call = hooks.read(objectOf(text), { command: "", args: [] });
-    if (call === null) return JSON.stringify(hooks.go_on);
+    if (call === null) return JSON.stringify(GO_ON);
     isAfter = call.event === "after";
     const until = started + (isAfter ? report : refuse);
     const asking = { io, until, start: !isAfter };
@@ -34,7 +34,7 @@ export async function answerHook(host: string, io: HookIo): Promise<string> {
     return await withDeadline(answer, until - Date.now(), "nobody answers");
   } catch (error) {
     // What has happened already nobody can refuse any more.
-    if (isAfter) return JSON.stringify(hooks.go_on);
+    if (isAfter) return JSON.stringify(GO_ON);
     const why = error instanceof Error ? error.message : String(error);
     return JSON.stringify(hooks.deny(`Blocked by gate: ${why}`));
   }
@@ -84,7 +84,7 @@ async function askOnce(
   const { socket, found } = early
     ? { socket: early.socket, found: await early.token }
     : (await import("../way.ts")).findWay(io, "agent");
-  const dir = io.env.CLAUDE_PROJECT_DIR;
+  const dir = projectDirIn(io.env);
   const where = dir ? `&project_dir=${encodeURIComponent(dir)}` : "";
   const target = `/api/hooks/${host}?wait_ms=${wait_ms}${where}`;
   const timeout_ms = Math.min(wait_ms + io.deadlines.answer, Math.max(1, until - Date.now()));
@@ -112,7 +112,7 @@ function outputOf({ status, body }: WireAnswer): Record<string, unknown> {
 /** Nothing but "go on" or a refusal is passed on, whoever has answered. */
 function checked(output: Record<string, unknown>, hooks: HostHooks): Record<string, unknown> {
   const shape = Object.keys(output).sort().join();
-  const known = [hooks.go_on, hooks.deny("")].map((one) => Object.keys(one).sort().join());
+  const known = [GO_ON, hooks.deny("")].map((one) => Object.keys(one).sort().join());
   if (known.includes(shape)) return output;
   throw new Error("the daemon's answer cannot be understood");
 }

@@ -1,6 +1,3 @@
-/** How long hosts are told to wait for `gate hook`: people take their time. */
-export const HOST_TIMEOUT_S = 300;
-
 /** How long `gate hook` takes its time, in milliseconds. */
 export interface Deadlines {
   /** When it refuses by itself: a host that has to stop waiting lets the tool run. */

@@ -1,4 +1,4 @@
-import { hooksOf } from "../../server/hooks/hosts.ts";
+import { hooksOf } from "../../server/hosts/hosts.ts";
 import type { Early } from "../daemon/early.ts";
 import type { Io } from "../io.ts";
 import { answerHook } from "./answer.ts";

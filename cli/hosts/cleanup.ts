@@ -1,5 +1,7 @@
 import { existsSync } from "node:fs";
 import { isAbsolute, join, relative } from "node:path";
+import type { AgentHost } from "../../server/hosts/host.ts";
+import { HOSTS } from "../../server/hosts/hosts.ts";
 import {
   type ConfigFile,
   openConfig,
@@ -9,70 +11,68 @@ import {
   saveConfig,
 } from "./edit/config_file.ts";
 import { editText, isRecord, valueAt } from "./edit/text_editor.ts";
-import type { Host } from "./host.ts";
-import { HOSTS } from "./hosts.ts";
+import { EDITORS, everyUserFile } from "./hosts.ts";
 import type { Machine } from "./machine.ts";
 import { isOldEntry, SERVER_NAME } from "./ours.ts";
 
 /** A config file that may hold old entries. */
 export interface Candidate {
-  host: Host;
+  host: AgentHost;
   path: string;
-  /** The project it belongs to; null for a file of the user. */
+  /** The root of its project; null for a file of the user. */
   root: string | null;
 }
 
-/** What is taken out of one config file. */
+/** The removals from one config file. */
 export interface Cleanup {
   candidate: Candidate;
   file: ConfigFile;
   after: string;
   removed: Server[];
-  /** Servers with a name like ours that stay. */
+  /** Servers that stay although their name looks like ours. */
   kept: Server[];
 }
 
-/** An entry by its name, and by the project it stands under in a file of the user. */
+/** An entry by its name, and by its project when a file of the user lists it for one project. */
 export interface Server {
   name: string;
   project: string | null;
 }
 
-/** Every config file of this machine and those projects that exists. */
+/** Every existing config file of this machine and of those projects. */
 export function findCandidates(machine: Machine, roots: readonly string[]): Candidate[] {
   const found: Candidate[] = [];
   for (const host of HOSTS) {
-    const paths = host.files(machine).map(({ path }) => path);
-    for (const path of [...paths, ...host.also?.(machine) ?? []]) {
-      found.push({ host, path, root: null });
-    }
+    for (const path of everyUserFile(host, machine)) found.push({ host, path, root: null });
     for (const root of roots) {
-      for (const name of host.project_files) found.push({ host, path: join(root, name), root });
+      for (const name of host.mcp.project_files) found.push({ host, path: join(root, name), root });
     }
   }
   const seen = new Set<string>();
   return found.filter(({ path }) => existsSync(path) && !seen.has(path) && seen.add(path));
 }
 
-/** The projects that Claude Code remembers. */
-export function projectsOfClaude(machine: Machine): string[] {
-  const host = HOSTS.find(({ id }) => id === "claude-code")!;
-  return host.files(machine).flatMap(({ path }) => {
-    try {
-      const projects = host.editor.read(openConfig(path).text ?? "", path).projects;
-      return isRecord(projects) ? Object.keys(projects).filter(isAbsolute) : [];
-    } catch {
-      return []; // the file itself is reported where it is cleaned up
-    }
-  });
+/** The folders of the projects that hosts list in their user files. */
+export function projectsOfHosts(machine: Machine): string[] {
+  return HOSTS.filter(({ mcp }) => mcp.projects_key !== undefined).flatMap((host) =>
+    everyUserFile(host, machine).flatMap((path) => {
+      try {
+        const document = EDITORS[host.mcp.format].read(openConfig(path).text ?? "", path);
+        return projectsIn(host, document).filter(isAbsolute);
+      } catch {
+        return []; // cleanUp() reports the file
+      }
+    })
+  );
 }
 
-/** Looks for old entries in one file; changes nothing. @throws CliError */
+/** Finds the old entries of one file. @throws CliError when the file cannot be edited */
 export function planCleanup(candidate: Candidate): Cleanup {
   const { host, path, root } = candidate;
   const file = root === null ? openConfig(path) : openInProject(root, relative(root, path));
   const before = file.text ?? "";
-  const document = host.editor.read(before, path);
+  const editor = EDITORS[host.mcp.format];
+  const document = editor.read(before, path);
   const removed: Server[] = [];
   const kept: Server[] = [];
   const paths: string[][] = [];
@@ -90,11 +90,11 @@ export function planCleanup(candidate: Candidate): Cleanup {
   }
   if (paths.length > 0) refuseReadOnly(file);
   const changes = paths.map((one) => ({ path: one, value: undefined }));
-  const after = changes.length > 0 ? editText(host.editor, before, changes, path) : before;
+  const after = changes.length > 0 ? editText(editor, before, changes, path) : before;
   return { candidate, file, after, removed, kept };
 }
 
-/** Removes the old entries of one file. Returns what was done, and where the old file is kept. */
+/** Removes the old entries of one file. Returns the removals and the path of the backup. */
 export function cleanUp(
   candidate: Candidate,
   home: string,
@@ -107,15 +107,19 @@ export function cleanUp(
   });
 }
 
-/** Where servers stand; Claude Code also keeps some for single projects in its user's file. */
-function containersOf(host: Host, document: Record<string, unknown>) {
+/** The places of servers in a document: one for the user, and one for each listed project. */
+function containersOf(host: AgentHost, document: Record<string, unknown>) {
+  const { key, projects_key } = host.mcp;
   const containers: { at: readonly string[]; project: string | null }[] = [
-    { at: host.servers, project: null },
+    { at: [key], project: null },
   ];
-  if (host.id === "claude-code" && isRecord(document.projects)) {
-    for (const project of Object.keys(document.projects)) {
-      containers.push({ at: ["projects", project, ...host.servers], project });
-    }
+  for (const project of projectsIn(host, document)) {
+    containers.push({ at: [projects_key!, project, key], project });
   }
   return containers;
+}
+
+function projectsIn({ mcp }: AgentHost, document: Record<string, unknown>): string[] {
+  const projects = mcp.projects_key === undefined ? undefined : document[mcp.projects_key];
+  return isRecord(projects) ? Object.keys(projects) : [];
 }

@@ -1,4 +1,5 @@
 import { existsSync, rmSync } from "node:fs";
+import type { HookedHost } from "../../server/hosts/host.ts";
 import {
   type ConfigFile,
   openConfig,
@@ -7,69 +8,67 @@ import {
   saveConfig,
 } from "./edit/config_file.ts";
 import { isRecord } from "./edit/text_editor.ts";
-import { hookLine } from "./hook_line.ts";
-import type { HookHost } from "./hook_host.ts";
-import { HOOKED } from "./hook_hosts.ts";
-import { type HookPlan, planHooks, planRemoval } from "./hook_plan.ts";
-import type { Host, Launch } from "./host.ts";
-import { filesInUse } from "./hosts.ts";
-import type { Machine } from "./machine.ts";
+import { hookLine, type HookPlan, planHooks, planRemoval } from "./hook_plan.ts";
+import { EDITORS, filesInUse } from "./hosts.ts";
+import { type HostFile, locate, type Machine } from "./machine.ts";
+import type { Launch } from "./ours.ts";
 
-/** Where hooks are put in or taken out, and by whom they are answered. */
+/** Where to install or remove hooks, and the program that answers them. */
 export interface Enforcing {
   machine: Machine;
   launch: Launch;
-  /** The gate's home, for copies of what is changed. */
+  /** The gate's home, for backups. */
   home: string;
-  /** A project's own files; null for those of the user. */
+  /** The root of the project whose files change; null for the files of the user. */
   root: string | null;
   install: boolean;
 }
 
-/** What became, or would become, of one host's hooks. */
+/** The change to one host's hooks. */
 export interface Enforced extends HookPlan {
-  host: HookHost;
+  host: HookedHost;
   file: ConfigFile;
   backup: string | null;
 }
 
-/** The hooks of a host that is here or was asked for; null where it has none. */
-export function hookHostOf(host: Host): HookHost | null {
-  return HOOKED.find(({ id }) => id === host.id) ?? null;
+/** The file that holds a host's hooks for this user. */
+export function hookFile({ hooks }: HookedHost, machine: Machine): HostFile {
+  return locate(hooks.settings.user_file, machine)[0]!;
 }
 
 /** Whether a host is in use on this machine. */
-export function isInUse(host: Host, hooked: HookHost, machine: Machine): boolean {
-  return filesInUse(host, machine).length > 0 || existsSync(hooked.file(machine).sign);
+export function isInUse(host: HookedHost, machine: Machine): boolean {
+  return filesInUse(host, machine).length > 0 || existsSync(hookFile(host, machine).sign);
 }
 
-/** Looks at a host's hooks; changes nothing. @throws CliError when the file cannot be edited */
-export function planEnforcing(host: HookHost, enforcing: Enforcing): Enforced {
+/** Plans the change to a host's hooks. @throws CliError when the file cannot be edited */
+export function planEnforcing(host: HookedHost, enforcing: Enforcing): Enforced {
   const { machine, launch, root, install } = enforcing;
   const file = root === null
-    ? openConfig(host.file(machine).path)
-    : openInProject(root, host.project_file);
+    ? openConfig(hookFile(host, machine).path)
+    : openInProject(root, host.hooks.settings.project_file);
   const plan = install
     ? planHooks(host, file, hookLine(launch, host.id, machine), machine)
     : planRemoval(host, file);
   return { ...plan, host, file, backup: null };
 }
 
-/** Puts a host's hooks in, or takes them out. @throws CliError, the file as it was */
-export function enforce(host: HookHost, enforcing: Enforcing): Promise<Enforced> {
+/** Installs or removes a host's hooks. @throws CliError and leaves the file as it was */
+export function enforce(host: HookedHost, enforcing: Enforcing): Promise<Enforced> {
   return retryOnConflict(async () => {
     const plan = planEnforcing(host, enforcing);
     if (plan.outcome === "unchanged") return plan;
     const backups = { home: enforcing.home, label: `${host.id}-hooks` };
     const backup = await saveConfig(plan.file, plan.after, backups);
-    if (isLeftOver(host, plan)) rmSync(plan.file.real);
+    if (isLeftOver(plan)) rmSync(plan.file.real);
     return { ...plan, backup };
   });
 }
 
-/** A file of our own that says nothing any more. */
-function isLeftOver(host: HookHost, { outcome, file, after }: Enforced): boolean {
+/** Whether a file of our own has no content left. */
+function isLeftOver({ host, outcome, file, after }: Enforced): boolean {
+  const { format, frame } = host.hooks.settings;
   if (outcome !== "removed" || !/[\\/]gate\.json$/.test(file.real)) return false;
-  const left = host.editor.read(after, file.path);
-  return isRecord(left) && Object.keys(left).every((key) => Object.hasOwn(host.frame, key));
+  const left = EDITORS[format].read(after, file.path);
+  return isRecord(left) && Object.keys(left).every((key) => Object.hasOwn(frame, key));
 }

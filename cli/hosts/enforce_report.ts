@@ -1,13 +1,14 @@
+import type { AgentHost } from "../../server/hosts/host.ts";
+import { isHooked } from "../../server/hosts/hosts.ts";
 import { CliError } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { paint, print, say } from "../terminal/output.ts";
 import { visibleLine } from "../terminal/visible.ts";
-import { enforce, type Enforcing, hookHostOf, isInUse, planEnforcing } from "./enforce.ts";
-import { HOSTS } from "./hosts.ts";
-import type { Host } from "./host.ts";
+import { enforce, type Enforcing, isInUse, planEnforcing } from "./enforce.ts";
+import { hostById } from "./hosts.ts";
 import { redactedDiff } from "./redacted_diff.ts";
 
-/** What is said of one host's hooks, also as JSON. */
+/** The report on one host's hooks, also as JSON. */
 export interface HookReport {
   host: string;
   outcome: "added" | "updated" | "removed" | "unchanged" | "not_installed" | "no_hooks" | "failed";
@@ -18,28 +19,31 @@ export interface HookReport {
   next?: string | null;
 }
 
-/** Puts the hooks of these hosts in, or takes them out, and says what became of each. */
+type Asked = Enforcing & {
+  /** The user named these hosts, so it does not matter whether they are in use. */
+  isAsked: boolean;
+  dryRun: boolean;
+};
+
+/** Installs or removes the hooks of these hosts and reports on each. */
 export async function enforceHosts(
-  hosts: readonly Host[],
-  { isAsked, dryRun, ...enforcing }: Enforcing & { isAsked: boolean; dryRun: boolean },
+  hosts: readonly AgentHost[],
+  asked: Asked,
 ): Promise<HookReport[]> {
   const reports: HookReport[] = [];
-  for (const host of hosts) reports.push(await one(host, { isAsked, dryRun, ...enforcing }));
+  for (const host of hosts) reports.push(await enforceHost(host, asked));
   return reports;
 }
 
-async function one(
-  host: Host,
-  { isAsked, dryRun, ...enforcing }: Enforcing & { isAsked: boolean; dryRun: boolean },
+async function enforceHost(
+  host: AgentHost,
+  { isAsked, dryRun, ...enforcing }: Asked,
 ): Promise<HookReport> {
   const none = { host: host.id, file: null };
-  const hooked = hookHostOf(host);
-  if (!hooked) return { ...none, outcome: "no_hooks" };
-  if (!isAsked && !isInUse(host, hooked, enforcing.machine)) {
-    return { ...none, outcome: "not_installed" };
-  }
+  if (!isHooked(host)) return { ...none, outcome: "no_hooks" };
+  if (!isAsked && !isInUse(host, enforcing.machine)) return { ...none, outcome: "not_installed" };
   try {
-    const done = dryRun ? planEnforcing(hooked, enforcing) : await enforce(hooked, enforcing);
+    const done = dryRun ? planEnforcing(host, enforcing) : await enforce(host, enforcing);
     const { outcome, file, after, backup } = done;
     const report = { host: host.id, outcome, file: file.path };
     if (!dryRun) return { ...report, backup };
@@ -51,7 +55,7 @@ async function one(
   }
 }
 
-/** Says it to a person. Hosts without hooks that are not in use are left out. */
+/** Prints the reports for a person. */
 export function showReports(io: Io, reports: readonly HookReport[], dryRun: boolean): void {
   for (const report of reports) {
     const { host, outcome, file, backup, diff } = report;
@@ -63,11 +67,11 @@ export function showReports(io: Io, reports: readonly HookReport[], dryRun: bool
     }
     const word = ((dryRun ? WOULD : DID)[outcome] ?? outcome).padEnd(13);
     print(io, `${word}  hooks of ${host}${file ? `  ${visibleLine(file)}` : ""}`);
-    if (backup) print(io, paint(io, "dim", `               the old one: ${backup}`));
+    if (backup) print(io, paint(io, "dim", `               backup: ${backup}`));
     for (const line of diff ? diff.split("\n") : []) print(io, coloured(io, line));
-    const hooked = hookHostOf(HOSTS.find(({ id }) => id === host)!);
+    const { hooks } = hostById(host);
     const isNew = outcome === "added" || outcome === "updated";
-    if (isNew && !dryRun && hooked) print(io, `               then: ${hooked.afterwards}`);
+    if (isNew && !dryRun && hooks) print(io, `               then: ${hooks.settings.afterwards}`);
     if (outcome === "no_hooks") print(io, `               ${NO_HOOKS}`);
   }
 }

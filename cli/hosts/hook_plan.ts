@@ -1,47 +1,60 @@
+import {
+  type HookedHost,
+  type HookEvent,
+  type HookSettings,
+  timeoutOf,
+} from "../../server/hosts/host.ts";
 import { CliError } from "../errors.ts";
 import { type ConfigFile, refuseReadOnly } from "./edit/config_file.ts";
 import { type Change, editText, isRecord } from "./edit/text_editor.ts";
-import { isHookLine } from "./hook_line.ts";
-import type { HookEntry, HookEvent, HookHost } from "./hook_host.ts";
+import { EDITORS } from "./hosts.ts";
 import type { Machine } from "./machine.ts";
+import type { Launch } from "./ours.ts";
 
-/** What has to be done to one file so that its host asks gate, or asks it no more. */
+/** The change to one file after which its host asks gate, or no longer asks it. */
 export interface HookPlan {
   outcome: "added" | "updated" | "removed" | "unchanged";
   after: string;
 }
 
-/** One of our hooks, where it stands. */
+/** One of our hooks in a document. */
 interface Found {
   path: string[];
   entry: Record<string, unknown>;
-  /** The group around it, and whether nothing else stands in that. */
+  /** The group around the hook, and whether the group holds nothing else. */
   group: Record<string, unknown> | null;
   is_alone: boolean;
 }
 
-/** The file with every hook of ours in it, each of them whole. @throws CliError */
+/** One hook: keys with a fixed value, and the shortest time-out. */
+interface HookEntry {
+  must: Record<string, unknown>;
+  at_least: Record<string, number>;
+}
+
+/** Plans a file that holds every hook of ours, each complete. @throws CliError */
 export function planHooks(
-  host: HookHost,
+  host: HookedHost,
   file: ConfigFile,
   command: string,
   machine: Pick<Machine, "os">,
 ): HookPlan {
+  const { settings } = host.hooks;
   const document = read(host, file);
   const changes: Change[] = [];
   let known = 0;
-  for (const [key, value] of Object.entries(host.frame)) {
+  for (const [key, value] of Object.entries(settings.frame)) {
     if (document[key] === undefined) changes.push({ path: [key], value });
   }
-  for (const event of host.events) {
-    const [first, ...more] = findOurs(host, document, event, file.path);
-    const entry = host.entry(command, event, machine);
-    if (first && covers(first)) {
+  for (const event of settings.events) {
+    const [first, ...more] = findOurs(host, document, event.name, file.path);
+    const entry = entryOf(settings, command, event, machine);
+    if (first && coversEveryTool(first)) {
       known++;
       changes.push(...changesTo(first, entry));
     } else {
       if (first) more.unshift(first);
-      changes.push({ path: ["hooks", event.name, "-"], value: newHook(host, entry) });
+      changes.push({ path: ["hooks", event.name, "-"], value: newHook(settings, entry) });
     }
     changes.push(...removals(more));
   }
@@ -49,14 +62,14 @@ export function planHooks(
   return finish(host, file, ordered, known > 0 ? "updated" : "added");
 }
 
-/** The file without any hook of ours. @throws CliError */
-export function planRemoval(host: HookHost, file: ConfigFile): HookPlan {
+/** Plans a file without any hook of ours. @throws CliError */
+export function planRemoval(host: HookedHost, file: ConfigFile): HookPlan {
   const document = read(host, file);
   const changes: Change[] = [];
   const events = isRecord(document.hooks) ? Object.keys(document.hooks) : [];
   const emptied: string[] = [];
   for (const name of events) {
-    const found = findOurs(host, document, { name, is_before: true }, file.path);
+    const found = findOurs(host, document, name, file.path);
     const list = (document.hooks as Record<string, unknown[]>)[name]!;
     const whole = found.filter(({ group, is_alone }) => group === null || is_alone);
     if (found.length > 0 && whole.length === list.length) emptied.push(name);
@@ -68,26 +81,56 @@ export function planRemoval(host: HookHost, file: ConfigFile): HookPlan {
   return finish(host, file, changes, "removed");
 }
 
-/** The command lines of our hooks that stand in a file, one for each event. @throws CliError */
-export function hookLines(host: HookHost, file: ConfigFile): string[] {
+/** The command lines of our hooks in a file, at most one for each event. @throws CliError */
+export function hookLines(host: HookedHost, file: ConfigFile): string[] {
   const document = read(host, file);
-  return host.events.flatMap((event) => {
-    const [found] = findOurs(host, document, event, file.path);
+  return host.hooks.settings.events.flatMap(({ name }) => {
+    const [found] = findOurs(host, document, name, file.path);
     const line = found?.entry.command ?? found?.entry.bash ?? found?.entry.powershell;
     return typeof line === "string" ? [line] : [];
   });
 }
 
-function read(host: HookHost, file: ConfigFile): Record<string, unknown> {
-  const document = host.editor.read(file.text ?? "", file.path);
+/** The command line by which a host's shell starts `gate hook <host>`, by its absolute path. */
+export function hookLine({ command, args, env }: Launch, id: string, { os }: Pick<Machine, "os">) {
+  const words = [command, ...args.slice(0, -1), "hook", id];
+  if (os === "win32") return words.map(quotedForWindows).join(" ");
+  const names = Object.entries(env).map(([name, value]) => `${name}=${quoted(value)}`);
+  return [...names, ...words.map(quoted)].join(" ");
+}
+
+/** One word of a command line for a POSIX shell. */
+export function quoted(word: string): string {
+  return /^[\w./:=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+function quotedForWindows(word: string): string {
+  return /^[\w.:\\/-]+$/.test(word) ? word : `"${word}"`;
+}
+
+const PROGRAM = String
+  .raw`(?:gate(?:-(?:linux|darwin|windows|win32)[\w-]*)?(?:\.exe|\.cmd)?|gate\.mjs|cli[\\/]main\.ts)`;
+
+/** Whether a command line starts our hook of that host, at any path of gate. */
+function isHookLine(line: unknown, id: string): boolean {
+  const ours = new RegExp(String.raw`(?:^|[\s'"\\/])${PROGRAM}['"]?\s+hook\s+['"]?${id}['"]?\s*$`);
+  return typeof line === "string" && line.length <= 8_192 && ours.test(line);
+}
+
+function read({ hooks }: HookedHost, file: ConfigFile): Record<string, unknown> {
+  const document = EDITORS[hooks.settings.format].read(file.text ?? "", file.path);
   if (document.hooks === undefined || isRecord(document.hooks)) return document;
-  throw new CliError(`Cannot edit "${file.path}": hooks is no object`, {
-    next: `mend ${file.path}, then the same command`,
+  throw uneditable(file.path, "hooks is no object");
+}
+
+function uneditable(path: string, cause: string): CliError {
+  return new CliError(`Cannot edit "${path}": ${cause}`, {
+    next: `correct ${path}, then the same command`,
   });
 }
 
 function finish(
-  host: HookHost,
+  { hooks }: HookedHost,
   file: ConfigFile,
   changes: Change[],
   outcome: HookPlan["outcome"],
@@ -95,60 +138,63 @@ function finish(
   const text = file.text ?? "";
   if (changes.length === 0) return { outcome: "unchanged", after: text };
   refuseReadOnly(file);
-  return { outcome, after: editText(host.editor, text, changes, file.path) };
+  return { outcome, after: editText(EDITORS[hooks.settings.format], text, changes, file.path) };
 }
 
 /** Our hooks of an event, in the order of the list. */
 function findOurs(
-  host: HookHost,
+  host: HookedHost,
   document: Record<string, unknown>,
-  event: HookEvent,
+  event: string,
   file: string,
 ): Found[] {
-  const list = isRecord(document.hooks) ? document.hooks[event.name] : undefined;
+  const list = isRecord(document.hooks) ? document.hooks[event] : undefined;
   if (list === undefined) return [];
-  if (!Array.isArray(list)) {
-    throw new CliError(`Cannot edit "${file}": hooks.${event.name} is no list`, {
-      next: `mend ${file}, then the same command`,
-    });
-  }
-  return list.flatMap((one, i) => {
-    const path = ["hooks", event.name, String(i)];
+  if (!Array.isArray(list)) throw uneditable(file, `hooks.${event} is no list`);
+  return list.flatMap((one, i): Found[] => {
+    const path = ["hooks", event, String(i)];
     if (!isRecord(one)) return [];
-    if (!host.is_grouped) return isOurs(one, host) ? [alone(path, one)] : [];
+    if (!host.hooks.settings.is_grouped) {
+      return isOurs(one, host) ? [{ path, entry: one, group: null, is_alone: true }] : [];
+    }
     const inner = Array.isArray(one.hooks) ? one.hooks : [];
-    return inner.flatMap((entry, j): Found[] =>
+    const is_alone = inner.length === 1;
+    return inner.flatMap((entry, j) =>
       isRecord(entry) && isOurs(entry, host)
-        ? [{
-          path: [...path, "hooks", String(j)],
-          entry,
-          group: one,
-          is_alone: inner.length === 1,
-        }]
+        ? [{ path: [...path, "hooks", String(j)], entry, group: one, is_alone }]
         : []
     );
   });
 }
 
-function alone(path: string[], entry: Record<string, unknown>): Found {
-  return { path, entry, group: null, is_alone: true };
-}
-
-function isOurs(entry: Record<string, unknown>, { id }: HookHost): boolean {
+function isOurs(entry: Record<string, unknown>, { id }: HookedHost): boolean {
   return ["command", "bash", "powershell"].some((key) => isHookLine(entry[key], id));
 }
 
-/** A group that somebody has narrowed leaves tools out. */
-function covers({ group }: Found): boolean {
+/** False for a group that somebody narrowed to some tools. */
+function coversEveryTool({ group }: Found): boolean {
   return group === null || [undefined, "", "*", ".*"].includes(group.matcher as string);
 }
 
-function newHook({ is_grouped }: HookHost, { must, at_least }: HookEntry) {
+function entryOf(
+  { entry, fail_closed, timeout }: HookSettings,
+  command: string,
+  event: HookEvent,
+  { os }: Pick<Machine, "os">,
+): HookEntry {
+  const wait = timeoutOf(event) * (timeout.unit === "ms" ? 1000 : 1);
+  return {
+    must: { ...entry(command, os), ...(event.is_before ? fail_closed : {}) },
+    at_least: { [timeout.key]: wait },
+  };
+}
+
+function newHook({ is_grouped }: HookSettings, { must, at_least }: HookEntry) {
   const entry = { ...must, ...at_least };
   return is_grouped ? { matcher: "*", hooks: [entry] } : entry;
 }
 
-/** Only what is ours: a longer time-out that a person has set stays. */
+/** Changes only our keys: a longer time-out that a person set stays. */
 function changesTo({ path, entry }: Found, { must, at_least }: HookEntry): Change[] {
   const changes: Change[] = [];
   for (const [key, value] of Object.entries(must)) {
@@ -161,7 +207,7 @@ function changesTo({ path, entry }: Found, { must, at_least }: HookEntry): Chang
   return changes;
 }
 
-/** The last ones first, so that the numbers of the others stay right. */
+/** Removes the last hooks first, so that the indexes of the others stay right. */
 function removals(found: Found[]): Change[] {
   return [...found].reverse().map(({ path, group, is_alone }) => ({
     path: group !== null && is_alone ? path.slice(0, 3) : path,
@@ -169,7 +215,7 @@ function removals(found: Found[]): Change[] {
   }));
 }
 
-/** New hooks need their lists: one that is not there yet is made whole. */
+/** Creates each missing list together with its first hook. */
 function withLists(document: Record<string, unknown>, changes: Change[]): Change[] {
   const hooks = isRecord(document.hooks) ? document.hooks : null;
   const isNew = ({ path }: Change) => path[2] === "-" && hooks?.[path[1]!] === undefined;

@@ -1,18 +1,24 @@
+import { join } from "node:path";
+import { DEFAULT_PORT } from "../../server/constants.ts";
 import { selfCommand } from "../../server/runtime/self.ts";
 import type { Place } from "../place.ts";
-import { DEFAULT_PORT } from "../../server/constants.ts";
 import { isRecord } from "./edit/text_editor.ts";
-import type { Launch } from "./host.ts";
 import type { Machine } from "./machine.ts";
-import { join } from "node:path";
 
 /** The name of the one entry that serves every project. */
 export const SERVER_NAME = "gate";
 
-/** Environment variables of an entry that are ours to set and to take away. */
+/** Environment variables of an entry that gate sets and removes. */
 export const OWN_VARIABLES = ["GATE_HOME", "GATE_PORT"] as const;
 
-/** How hosts shall start this very program. Home and port are passed on where they are not the usual. */
+/** How hosts start our MCP server. */
+export interface Launch {
+  command: string;
+  args: string[];
+  env: Record<string, string>;
+}
+
+/** The launch of this very program, with home and port where they differ from the default. */
 export function launchOf(machine: Machine, place: Place): Launch {
   const { command, args } = selfCommand();
   const env: Record<string, string> = {};
@@ -21,22 +27,22 @@ export function launchOf(machine: Machine, place: Place): Launch {
   return { command, args: [...args, "mcp"], env };
 }
 
-/** Whether an entry starts an MCP server of gate, by whatever way it was installed. */
+/** Whether an entry starts an MCP server of gate, however gate was installed. */
 export function isOurs(entry: unknown): boolean {
   return gateArguments(wordsOf(entry)) !== null;
 }
 
-/** Whether an entry is one of those that served a single project, before there was one for all. */
+/** Whether an entry serves a single project, as before there was one entry for all projects. */
 export function isOldEntry(name: string, entry: unknown, scope: "user" | "project"): boolean {
   const args = gateArguments(wordsOf(entry));
   if (args === null) return false;
   if (/^gate-[\w.-]+$/.test(name)) return true;
-  // Where a host prefers a project's entry, this one would hide the entry for all projects.
+  // A host prefers a project's entry, so this one would hide the entry for all projects.
   return name === SERVER_NAME && scope === "project" &&
     args.some((word) => /^--project(=|$)/.test(word));
 }
 
-/** The words an entry is started with; none for a server that is reached over the network. */
+/** The command line of an entry as words; none for a server that is reached over the network. */
 export function wordsOf(entry: unknown): string[] {
   if (!isRecord(entry)) return [];
   const { command, args } = entry;
@@ -44,7 +50,7 @@ export function wordsOf(entry: unknown): string[] {
   return words.every((word) => typeof word === "string") ? words as string[] : [];
 }
 
-/** What follows `mcp` in a command line of gate; null for every other one. */
+/** The words after `mcp` in a command line of gate; null for every other command line. */
 function gateArguments(words: string[]): string[] | null {
   const [program = "", ...rest] = unwrapped(words);
   const name = baseName(program);
@@ -65,7 +71,7 @@ function afterMcp(words: string[]): string[] | null {
   return words[0] === "mcp" ? words.slice(1) : null;
 }
 
-/** Without the programs that only start another one. */
+/** The words without programs that only start another program. */
 function unwrapped(words: string[]): string[] {
   const [first = "", ...rest] = words;
   const name = baseName(first).replace(/\.(exe|cmd)$/i, "").toLowerCase();

@@ -1,7 +1,8 @@
 import { cancel, confirm, isCancel, multiselect, select, text } from "@clack/prompts";
+import { PLATFORMS } from "../../server/hosts/hosts.ts";
 import { EXIT, Exit } from "../errors.ts";
 import type { Io } from "../io.ts";
-import { PLATFORMS, PROJECT_ID, type Template, TEMPLATES } from "./choices.ts";
+import { PROJECT_ID, type Template, TEMPLATES } from "./choices.ts";
 
 /** What `gate init` has to know. */
 export interface Answers {
@@ -30,7 +31,7 @@ export async function askAnswers(io: Io, known: Answers): Promise<Answers> {
       message: "Which agents work here?",
       required: false,
       initialValues: known.platforms,
-      options: PLATFORMS.map((value) => ({ value: value as string, label: value })),
+      options: PLATFORMS.map((value) => ({ value, label: value })),
     }),
   );
   return { id, template, extendGlobal, platforms };

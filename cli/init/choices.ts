@@ -1,19 +1,5 @@
 import type { TemplateName } from "../../server/policy/templates.ts";
 
-/** Identifiers of the agent hosts that can work through the gate. */
-export const PLATFORMS = [
-  "claude-desktop",
-  "claude-code",
-  "copilot-cli",
-  "codex",
-  "gemini-cli",
-  "opencode",
-  "cursor",
-  "vscode",
-  "zed",
-  "windsurf",
-] as const;
-
 /** What a project may be called. */
 export const PROJECT_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 

@@ -1,6 +1,6 @@
 import type { Use } from "../actions/native/call.ts";
 import { MAX_IN_MEMORY } from "../actions/draft.ts";
-import { isObject } from "./host_hooks.ts";
+import { isObject } from "../hosts/hook_input.ts";
 
 /** One replacement, by whichever names the host has for its parts. */
 interface Edit {

@@ -5,11 +5,12 @@ import type { Caller } from "../auth/schema.ts";
 import { sha256 } from "../db/chain.ts";
 import type { Daemon } from "../daemon.ts";
 import { GateError } from "../errors.ts";
+import type { HookCall } from "../hosts/hook_input.ts";
+import { GO_ON, type HostHooks } from "../hosts/host.ts";
+import { hooksOf } from "../hosts/hosts.ts";
 import type { Project } from "../projects/project.ts";
 import { selfCommand } from "../runtime/self.ts";
 import type { Session } from "../sessions/schema.ts";
-import type { HookCall, HostHooks } from "./host_hooks.ts";
-import { hooksOf } from "./hosts.ts";
 import { OWN_TOOLS } from "./own_tools.ts";
 import { outsideText } from "./outside.ts";
 import { findPlace } from "./place.ts";
@@ -57,7 +58,7 @@ async function answer(
   hooks: HostHooks,
   context: HookContext,
 ): Promise<HookAnswer> {
-  const goOn = { output: hooks.go_on, held: null };
+  const goOn = { output: GO_ON, held: null };
   const call = understood(() => hooks.read(input, ownServer()), "Cannot read the hook's input");
   if (call === null || isOwnTool(call)) return goOn;
   if (!isAbsolute(call.cwd) || call.cwd.includes("\0")) {
@@ -81,7 +82,7 @@ async function answer(
 }
 
 function toAnswer(action: Action, hooks: HostHooks): HookAnswer {
-  if (action.execution === "running") return { output: hooks.go_on, held: null };
+  if (action.execution === "running") return { output: GO_ON, held: null };
   if (action.status === "pending") {
     return { output: hooks.deny(heldText(action)), held: action.id };
   }
@@ -104,7 +105,7 @@ function toNative(call: HookCall, hooks: HostHooks, host: string): NativeCall {
   const kind = isNative ? hooks.tools[tool]! : null;
   const uses = kind === null || call.event === "after"
     ? []
-    : usesOf(kind, input, { cwd, folders: hooks.folders });
+    : usesOf(kind, input, { cwd, folder_keys: hooks.folder_keys });
   return { host, tool, input, cwd, uses, key: cut(key), is_quiet: kind === "quiet" };
 }
 

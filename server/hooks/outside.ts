@@ -4,6 +4,7 @@ import { absolute, type NativeCall, type Use } from "../actions/native/call.ts";
 import { isInside } from "../actions/target.ts";
 import type { Daemon } from "../daemon.ts";
 import { GateError } from "../errors.ts";
+import { HOOKED_HOSTS } from "../hosts/hosts.ts";
 import { compilePolicy, evaluate, type Evaluation } from "../policy/evaluate.ts";
 import { isNamed } from "../policy/holes.ts";
 import { understand, UNREAD } from "../policy/shell/understand.ts";
@@ -34,25 +35,12 @@ export function outsideText(daemon: Daemon, { uses, cwd }: NativeCall): string |
 /** What is about the gate itself, or may be: nobody could tell. */
 const OFF_LIMITS = new Set(["self-protection", "evaluation"]);
 
-/** Where hosts keep, for all projects, that they ask the gate. Nobody could be asked out here. */
-const HOST_SETTINGS = [
-  "~/.claude.json",
-  "~/.claude/settings*.json",
-  "~/.codex/{config.toml,hooks.json}",
-  "~/.copilot/{mcp-config.json,hooks}",
-  "~/.cursor/{mcp.json,hooks.json}",
-  "~/.gemini/settings.json",
-];
-
-/** What they stand in: whoever deletes or moves that takes the settings along. */
-const HOST_FOLDERS = ["~/.{claude,codex,copilot,cursor,gemini}"];
-
 const reason = "An agent host's settings: they say that it asks the gate, so a person changes them";
 const POLICY = compile([]);
-const SETTINGS = compile(HOST_SETTINGS);
-const FOLDERS = compile(HOST_FOLDERS);
+const SETTINGS = compile(HOOKED_HOSTS.flatMap(({ hooks }) => hooks.settings.guarded_paths));
+const FOLDERS = compile(HOOKED_HOSTS.map(({ hooks }) => hooks.settings.guarded_folder));
 
-function compile(patterns: string[]) {
+function compile(patterns: readonly string[]) {
   const blockedPaths = patterns.map((pattern) => ({ pattern, reason }));
   const project = { defaultEffect: "allow" as const, blockedPaths };
   return compilePolicy({ global: null, project, override_global: false });

@@ -1,5 +1,5 @@
 import type { Use } from "../actions/native/call.ts";
-import { type Kind, textOrNull } from "./host_hooks.ts";
+import { textOrNull, type ToolKind } from "../hosts/hook_input.ts";
 import { editUses } from "./edit_input.ts";
 import { patchUses } from "./patch.ts";
 
@@ -22,11 +22,11 @@ const WORKING_FOLDERS = ["cwd", "workdir", "working_directory", "dir_path", "dir
 /** Where a call is made, and what its host calls the folder of a command. */
 interface Around {
   cwd: string;
-  folders: readonly string[];
+  folder_keys: readonly string[];
 }
 
 /** What a tool of that kind does with that input. @throws Error where nobody could tell */
-export function usesOf(kind: Kind, input: Record<string, unknown>, around: Around): Use[] {
+export function usesOf(kind: ToolKind, input: Record<string, unknown>, around: Around): Use[] {
   switch (kind) {
     case "command":
       return commandUses(input, around);
@@ -50,14 +50,16 @@ export function usesOf(kind: Kind, input: Record<string, unknown>, around: Aroun
   }
 }
 
-const TEXT_EDITOR: Record<string, Kind> = { view: "read", create: "write" };
+const TEXT_EDITOR: Record<string, ToolKind> = { view: "read", create: "write" };
 
-function commandUses(input: Record<string, unknown>, { cwd, folders: known }: Around): Use[] {
+function commandUses(input: Record<string, unknown>, { cwd, folder_keys }: Around): Use[] {
   const { command } = input;
   const isWords = Array.isArray(command) && command.every((word) => typeof word === "string");
   const line = isWords ? command.map(quoted).join(" ") : textOrNull(command);
   if (line === null) throw new Error("its command is missing");
-  const stray = WORKING_FOLDERS.find((name) => textOrNull(input[name]) && !known.includes(name));
+  const stray = WORKING_FOLDERS.find((name) =>
+    textOrNull(input[name]) && !folder_keys.includes(name)
+  );
   // A host that passes it over would run the command elsewhere than where it was judged.
   if (stray !== undefined) throw new Error(`its "${stray}" is no folder that its host knows`);
   const folders = textsIn(input, WORKING_FOLDERS);

@@ -1,6 +1,7 @@
 import { realpathSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import { HOSTS } from "../hosts/hosts.ts";
 import type { HubProject } from "../projects/schema.ts";
 
 /** Everything that may tell which project a call is meant for. */
@@ -9,7 +10,7 @@ export interface Hints {
   fixed?: string;
   /** The call's own `project` argument: an id or a path. */
   argument?: string;
-  /** The folders in which Codex works in this turn. */
+  /** The folders in which the host works in this turn. */
   workspaces: string[];
   /** The URIs of the client's roots. */
   roots: string[];
@@ -122,20 +123,11 @@ function listCandidates(hints: Hints): Candidate[] {
   return list;
 }
 
-/** The git roots in a call's `_meta` from Codex, which comes as an object or as its JSON text. */
-export function codexWorkspaces(meta: Record<string, unknown> | undefined): string[] {
-  let turn = meta?.["x-codex-turn-metadata"];
-  if (typeof turn === "string") {
-    try {
-      turn = JSON.parse(turn);
-    } catch {
-      return [];
-    }
-  }
-  const workspaces = (turn as { workspaces?: unknown } | null | undefined)?.workspaces;
-  if (typeof workspaces !== "object" || workspaces === null) return [];
-  const list = Array.isArray(workspaces) ? workspaces : Object.keys(workspaces);
-  return list.filter((item): item is string => typeof item === "string" && isAbsolute(item));
+/** The folders that the host of a tool call works in, by the call's `_meta`. */
+export function workspacesIn(meta: Record<string, unknown> = {}): string[] {
+  return HOSTS.flatMap(({ workspaces }) => workspaces?.(meta) ?? []).filter((one) =>
+    isAbsolute(one)
+  );
 }
 
 function folderOfUri(uri: string): string | null {

@@ -1,3 +1,4 @@
+import { hostOfClient } from "../hosts/hosts.ts";
 import type { DaemonLink } from "./daemon_link.ts";
 import type { Detected, Undetected } from "./detect_project.ts";
 
@@ -19,20 +20,6 @@ export interface SessionsOptions {
   /** Finds the project of a call. */
   locate: (argument?: string, meta?: Record<string, unknown>) => Promise<Detected | Undetected>;
 }
-
-/** What the hosts call themselves, by the platform id that the gate knows them under. */
-const HOSTS: Record<string, string> = {
-  "claude-ai": "claude-desktop",
-  "claude-code": "claude-code",
-  "copilot-cli": "copilot-cli",
-  "codex-mcp-client": "codex",
-  "gemini-cli-mcp-client": "gemini-cli",
-  "opencode": "opencode",
-  "cursor-vscode": "cursor",
-  "visual studio code": "vscode",
-  "zed": "zed",
-  "windsurf": "windsurf",
-};
 
 const OPENING_MS = 10_000;
 const MAX_SESSIONS = 64;
@@ -85,7 +72,7 @@ export class ProjectSessions {
 
   async #openSession({ project_id, root, rule }: Detected): Promise<string> {
     const { name, version } = this.#options.client() ?? { name: "unknown", version: "" };
-    const host = HOSTS[name.toLowerCase()] ?? "unknown";
+    const host = hostOfClient(name) ?? "unknown";
     const session = await this.#options.link.call(
       (client) =>
         client.api.sessions.$post({

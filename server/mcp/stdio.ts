@@ -1,8 +1,9 @@
 import type { Readable, Writable } from "node:stream";
 import { realpath } from "node:fs/promises";
+import { projectDirIn } from "../hosts/hosts.ts";
 import type { RunCommand } from "./command_runs.ts";
 import type { Connect, DaemonLink } from "./daemon_link.ts";
-import { codexWorkspaces, type Detected, detectProject, type Hints } from "./detect_project.ts";
+import { type Detected, detectProject, type Hints, workspacesIn } from "./detect_project.ts";
 import { LineTransport } from "./line_transport.ts";
 import type { ProgressTiming } from "./progress.ts";
 import type { SessionsOptions } from "./project_sessions.ts";
@@ -45,9 +46,9 @@ export async function serveStdio(options: StdioOptions): Promise<void> {
       remembering(options.now, async (argument, meta) => ({
         fixed: options.project,
         argument,
-        workspaces: codexWorkspaces(meta),
+        workspaces: workspacesIn(meta),
         roots: await roots.list(),
-        claude_project_dir: options.env.CLAUDE_PROJECT_DIR,
+        claude_project_dir: projectDirIn(options.env),
         cwd: options.cwd,
         home,
       }), (hints) => detectProject(hints, registryOf(link, options.now))),

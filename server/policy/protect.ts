@@ -1,10 +1,12 @@
+import { EDITOR_SETTINGS, type ProtectedPath } from "../hosts/host.ts";
+import { HOSTS } from "../hosts/hosts.ts";
 import { builtin, type Finding } from "./finding.ts";
 import { isNamed } from "./holes.ts";
 import { comparePath, compilePath, type PathNames, type PathPattern } from "./match.ts";
 import { PathIndex } from "./path_index.ts";
 
 /** Writing here runs code later, or changes the policy itself: a person decides, always. */
-const NEVER_AUTOMATIC: [string, string][] = [
+const NEVER_AUTOMATIC: readonly ProtectedPath[] = [
   [".git", "Git's own folder: hooks and config run code"],
   ["git~[0-9]", "Another name of Git's own folder"],
   [".gitmodules", "Submodules bring foreign code"],
@@ -15,28 +17,14 @@ const NEVER_AUTOMATIC: [string, string][] = [
   [".pre-commit-config.yaml", "Git hooks"],
   ["gate.config.json", "The gate's own policy"],
   [".gate", "The gate's own data"],
-  [".mcp.json", "An agent host's server list"],
-  ["mcp.json", "An agent host's server list"],
-  [".vscode", "Editor tasks and settings run code"],
-  [".idea", "Editor tasks and settings run code"],
-  [".zed", "Editor tasks and settings run code"],
+  [".idea", EDITOR_SETTINGS],
   [".devcontainer", "Container settings run code"],
-  [".{claude,claude.json}", "An agent host's settings"],
-  [".codex", "An agent host's settings"],
-  [".copilot", "An agent host's settings"],
-  [".cursor", "An agent host's settings"],
-  [".{gemini,opencode,windsurf,codeium}", "An agent host's settings"],
-  [".devin", "An agent host's settings"],
-  [".github/hooks", "An agent host's hooks"],
-  ["~/.config/{devin,opencode,zed,Claude,Code,Code - Insiders}", "An agent host's settings"],
-  ["~/Library/Application Support/{Claude,Code,Code - Insiders}", "An agent host's settings"],
-  ["opencode.{json,jsonc}", "An agent host's settings"],
-  ["claude_desktop_config.json", "An agent host's settings"],
+  ...new Map(HOSTS.flatMap(({ protected_paths }) => protected_paths)),
   [".envrc", "Run by direnv on entering the folder"],
 ];
 
 /** Where services and logins start programs. */
-const STARTUP: [string, string][] = [
+const STARTUP: readonly ProtectedPath[] = [
   ["~/.config/systemd", "The service unit"],
   ["~/Library/LaunchAgents", "The service unit"],
   ["/etc/systemd", "The service unit"],
@@ -49,7 +37,7 @@ interface Guarded {
   compiled: PathPattern;
 }
 
-const guarded = ([pattern, why]: [string, string]): Guarded => (
+const guarded = ([pattern, why]: ProtectedPath): Guarded => (
   { pattern, why, compiled: compilePath(pattern) }
 );
 const automatic = new PathIndex(NEVER_AUTOMATIC.map(guarded));

@@ -10,6 +10,7 @@ export interface Layer {
 }
 
 const POLICY = /^server\/policy\//;
+const HOSTS = /^server\/hosts\//;
 const EVIDENCE = /^server\/evidence\/(bundle|chain|check|verify)\.ts$/;
 const POLICY_PARSER = "unbash";
 const TOOLS = "server/actions/tools.ts";
@@ -80,13 +81,17 @@ export const LAYERS: Record<string, Layer> = {
       file === null || isSchema(file) || file === TOOLS ||
       !/^server\/(actions|db|sessions|policy)\//.test(file),
   },
-  "policy/ is pure: it imports schemas, errors and the parser only": {
+  "policy/ is pure: it imports schemas, errors, the records of hosts and the parser only": {
     of: POLICY,
     except: /^server\/policy\/(api|hits|store|history\/\w+)\.ts$/,
     allows: ({ specifier, file }) =>
       file === null
         ? specifier === POLICY_PARSER || specifier === "zod"
-        : isSchema(file) || POLICY.test(file) || file === "server/errors.ts",
+        : isSchema(file) || POLICY.test(file) || HOSTS.test(file) || file === "server/errors.ts",
+  },
+  "hosts/ is pure: its records import one another only": {
+    of: HOSTS,
+    allows: ({ file }) => HOSTS.test(file ?? ""),
   },
   "node:process is for the runtime, the entry and the build": {
     of: /^(server|cli|ui|dist)\/|^mod\.ts$/,

@@ -2,8 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { DoctorReport } from "../../cli/doctor/schema.ts";
-import { HOOKED } from "../../cli/hosts/hook_hosts.ts";
-import { HOSTS } from "../../cli/hosts/hosts.ts";
+import { HOOKED_HOSTS, HOSTS } from "../../server/hosts/hosts.ts";
 import { must, POLICIES, World } from "./world.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -36,8 +35,7 @@ describe("gate doctor on a machine with every host, on the executable", () => {
     const proofs = (await diagnose("--prove")).filter(({ check }) => check === "proof");
     expect(proofs.filter(({ level }) => level !== "ok")).toEqual([]);
     const proved = proofs.map(({ message }) => message.slice(0, message.indexOf(": seen in")));
-    const nameOf = (id: string) => HOSTS.find((host) => host.id === id)!.name;
-    const hooks = HOOKED.map(({ id }) => `${nameOf(id)}'s hook`);
+    const hooks = HOOKED_HOSTS.map(({ name }) => `${name}'s hook`);
     expect(new Set(proved)).toEqual(new Set([...HOSTS.map(({ name }) => name), ...hooks]));
     const { items } = (await world.api("GET", "/api/global/actions?limit=100")).body;
     for (const { message } of proofs) {

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { COMMANDS, HIDDEN } from "../../../cli/commands.ts";
-import { PLATFORMS } from "../../../cli/init/choices.ts";
-import { HOOK_HOSTS } from "../../../server/hooks/hosts.ts";
+import { HOOKED_HOSTS, PLATFORMS } from "../../../server/hosts/hosts.ts";
 import { type GatedProject, openGatedProject } from "../gated_project.ts";
 import { createTerminal, type TestTerminal } from "../terminal.ts";
 
@@ -35,7 +34,7 @@ describe("without a daemon", () => {
     ["init --policy-template ", ["strict", "balanced", "permissive"]],
     ["log -n 5 --risk h", ["high"]],
     ["log --risk=h", ["--risk=high"]],
-    ["hook ", Object.keys(HOOK_HOSTS)],
+    ["hook ", HOOKED_HOSTS.map(({ id }) => id)],
     ["hook co", ["codex", "copilot-cli"]],
     ["hook codex ", []],
     ["completion ", ["bash", "zsh", "fish", "powershell"]],

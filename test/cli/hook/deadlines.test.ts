@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { DEADLINES, HOST_TIMEOUT_S } from "../../../cli/hook/deadlines.ts";
+import { DEADLINES } from "../../../cli/hook/deadlines.ts";
+import { HOOK_TIMEOUT_S } from "../../../server/hosts/host.ts";
 import { SPEAK } from "../../server/hooks/stage.ts";
 import { createHookStage, heldAnswer, http, type Say } from "./stage.ts";
 
 /** The moment before a host stops waiting. */
-const LAST_MS = HOST_TIMEOUT_S * 1000 - 1;
+const LAST_MS = HOOK_TIMEOUT_S * 1000 - 1;
 
 /** With the deadlines that ship, on a clock that stands still at the last moment. */
 describe.each(Object.keys(SPEAK))("%s: it refuses before its host stops waiting", (host) => {

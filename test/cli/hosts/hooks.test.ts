@@ -13,21 +13,23 @@ import { dirname, join } from "node:path";
 import { parse } from "jsonc-parser";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { DEADLINES } from "../../../cli/hook/deadlines.ts";
-import { HOOKED } from "../../../cli/hosts/hook_hosts.ts";
+import { hookFile } from "../../../cli/hosts/enforce.ts";
+import { HOOKED_HOSTS } from "../../../server/hosts/hosts.ts";
 import { createTerminal, type TestTerminal } from "../terminal.ts";
 import { snapshot } from "./stage.ts";
 
 type Json = Record<string, unknown>;
 
-describe.each(HOOKED.map(({ id }) => id))("the hooks of %s", (id) => {
-  const host = HOOKED.find((one) => one.id === id)!;
-  const takesComments = id === "gemini-cli";
+describe.each(HOOKED_HOSTS.map(({ id }) => id))("the hooks of %s", (id) => {
+  const host = HOOKED_HOSTS.find((one) => one.id === id)!;
+  const { settings } = host.hooks;
+  const takesComments = settings.format !== "json";
   let terminal: TestTerminal;
   let file: string;
 
   beforeEach(async () => {
     terminal = await createTerminal({ PATH: "/nonexistent" });
-    file = host.file({ os: "linux", home: terminal.folder, env: terminal.env }).path;
+    file = hookFile(host, { os: "linux", home: terminal.folder, env: terminal.env }).path;
     mkdirSync(dirname(file), { recursive: true });
   });
   afterEach(() => terminal.close());
@@ -66,7 +68,7 @@ describe.each(HOOKED.map(({ id }) => id))("the hooks of %s", (id) => {
       hooks?: Record<string, Json[]>;
     };
     return Object.entries(hooks).flatMap(([event, list]) =>
-      list.flatMap((one) => host.is_grouped ? one.hooks as Json[] ?? [] : [one])
+      list.flatMap((one) => settings.is_grouped ? one.hooks as Json[] ?? [] : [one])
         .filter((one) => / hook [\w-]+$/.test(String(one.command ?? one.bash)))
         .map((one): [string, Json] => [event, one])
     );
@@ -74,13 +76,13 @@ describe.each(HOOKED.map(({ id }) => id))("the hooks of %s", (id) => {
 
   const expectOurs = () => {
     expect(ours().map(([event]) => event).sort()).toEqual(
-      host.events.map(({ name }) => name).sort(),
+      settings.events.map(({ name }) => name).sort(),
     );
     for (const [event, hook] of ours()) {
-      const isBefore = host.events.find(({ name }) => name === event)!.is_before;
+      const isBefore = settings.events.find(({ name }) => name === event)!.is_before;
       const line = String(hook.command ?? hook.bash);
       expect(line).toMatch(new RegExp(`^GATE_PORT=\\d+ /.* hook ${id}$`));
-      const seconds = id === "gemini-cli" ? Number(hook.timeout) / 1000 : hook.timeout ??
+      const seconds = settings.timeout.unit === "ms" ? Number(hook.timeout) / 1000 : hook.timeout ??
         hook.timeoutSec;
       if (isBefore) expect(Number(seconds) * 1000).toBeGreaterThan(DEADLINES.refuse);
       if (isBefore && id === "claude-code") expect(hook.onFailure).toBe("block");
@@ -90,9 +92,9 @@ describe.each(HOOKED.map(({ id }) => id))("the hooks of %s", (id) => {
 
   const foreign = (): Json => {
     const mine = { type: "command", command: "my-linter --fix", timeout: 5 };
-    const [event] = host.events;
+    const [event] = settings.events;
     return {
-      [event!.name]: [host.is_grouped ? { matcher: "Bash", hooks: [mine] } : mine],
+      [event!.name]: [settings.is_grouped ? { matcher: "Bash", hooks: [mine] } : mine],
       SomethingElse: [mine],
     };
   };
@@ -134,7 +136,7 @@ describe.each(HOOKED.map(({ id }) => id))("the hooks of %s", (id) => {
     await remove();
     const { version: _version, ...left } = parse(text()) as Json;
     expect(left).toEqual(parse(was));
-    if (Object.keys(host.frame).length === 0) expect(text()).toBe(was);
+    if (Object.keys(settings.frame).length === 0) expect(text()).toBe(was);
   });
 
   test("hooks of others: each stays as it is, and out again leaves every byte", async () => {
@@ -155,7 +157,7 @@ describe.each(HOOKED.map(({ id }) => id))("the hooks of %s", (id) => {
     write('{"version":1,"a":{"b":[1,2]}}');
     await install();
     expectOurs();
-    if (id !== "gemini-cli") expect(text()).not.toContain("\n");
+    if (!takesComments) expect(text()).not.toContain("\n");
     expect(text()).toContain('{"version":1,"a":{"b":[1,2]}');
   });
 
@@ -194,7 +196,7 @@ describe.each(HOOKED.map(({ id }) => id))("the hooks of %s", (id) => {
   test.each([
     ["broken", (before: string) => before.replace("[", "! ["), /Cannot read .* line [1-9]/],
     ["no object of hooks", () => '{"hooks": []}\n', /hooks is no object/],
-    ["no list of an event", () => `{"hooks": {"${host.events[0]!.name}": 3}}\n`, /is no list/],
+    ["no list of an event", () => `{"hooks": {"${settings.events[0]!.name}": 3}}\n`, /is no list/],
   ])("%s: it stops", async (_name, spoil, why) => {
     write(spoil(sample(foreign())));
     await expectRefused(why);
@@ -215,11 +217,11 @@ describe.each(HOOKED.map(({ id }) => id))("the hooks of %s", (id) => {
 
   test("ours in a group that somebody has narrowed: it stands before every tool again", async () => {
     await install();
-    if (!host.is_grouped) return expect(text()).not.toContain("matcher");
+    if (!settings.is_grouped) return expect(text()).not.toContain("matcher");
     write(text().replace('"matcher": "*"', '"matcher": "Bash"'));
     await install();
     const { hooks } = parse(text()) as { hooks: Record<string, Json[]> };
-    const groups = hooks[host.events[0]!.name]!;
+    const groups = hooks[settings.events[0]!.name]!;
     expect(groups.map(({ matcher }) => matcher)).toEqual(["*"]);
     expectOurs();
   });
@@ -239,7 +241,7 @@ describe.each(HOOKED.map(({ id }) => id))("the hooks of %s", (id) => {
 
   test("gate init --enforce puts them into the project's own file", async () => {
     const project = join(terminal.folder, "project");
-    const there = join(project, host.project_file);
+    const there = join(project, settings.project_file);
     const args = ["init", "--yes", "--platform", id];
     const made = await terminal.run([...args, "--enforce"]);
     expect(made).toMatchObject({ code: 0 });

@@ -2,9 +2,9 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { filesInUse, HOSTS } from "../../../cli/hosts/hosts.ts";
+import { filesInUse, hostById, userFiles } from "../../../cli/hosts/hosts.ts";
 import { findProgram, type Machine } from "../../../cli/hosts/machine.ts";
-import { PLATFORMS } from "../../../cli/init/choices.ts";
+import { HOSTS, PLATFORMS } from "../../../server/hosts/hosts.ts";
 
 let home: string;
 beforeEach(() => {
@@ -13,11 +13,23 @@ beforeEach(() => {
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
 const filesOf = (id: string, os: Machine["os"], env: Machine["env"] = {}) =>
-  HOSTS.find((host) => host.id === id)!.files({ os, home, env })
+  userFiles(hostById(id), { os, home, env })
     .map(({ path }) => path.slice(home.length + 1));
 
 test("there is one for each platform id", () => {
-  expect(HOSTS.map(({ id }) => id)).toEqual([...PLATFORMS]);
+  expect(PLATFORMS).toEqual([
+    "claude-desktop",
+    "claude-code",
+    "copilot-cli",
+    "codex",
+    "gemini-cli",
+    "opencode",
+    "cursor",
+    "vscode",
+    "zed",
+    "windsurf",
+  ]);
+  expect(new Set(PLATFORMS).size).toBe(PLATFORMS.length);
 });
 
 test.each(

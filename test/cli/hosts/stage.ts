@@ -2,43 +2,33 @@ import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSy
 import { dirname, join } from "node:path";
 import { parse as parseJsonc } from "jsonc-parser";
 import { parse as parseToml } from "smol-toml";
-import type { Host } from "../../../cli/hosts/host.ts";
-import { HOSTS } from "../../../cli/hosts/hosts.ts";
-import { SERVER_NAME } from "../../../cli/hosts/ours.ts";
+import { hostById, userFiles } from "../../../cli/hosts/hosts.ts";
+import type { AgentHost } from "../../../server/hosts/host.ts";
 import { createTerminal, type TestTerminal } from "../terminal.ts";
 
 /** One agent host on a machine of its own, for tests of what is done to its config file. */
 export interface HostStage extends TestTerminal {
-  host: Host;
+  host: AgentHost;
   file: string;
   format: "json" | "jsonc" | "toml";
 }
 
-/** Hosts whose files may hold comments, and the one whose file is TOML. */
-const FORMATS: Record<string, HostStage["format"]> = {
-  "copilot-cli": "jsonc",
-  "gemini-cli": "jsonc",
-  opencode: "jsonc",
-  vscode: "jsonc",
-  zed: "jsonc",
-  codex: "toml",
-};
-
 export async function createHostStage(id: string): Promise<HostStage> {
   // Nothing of the machine that runs the tests may be found.
   const terminal = await createTerminal({ PATH: "/nonexistent" });
-  const host = HOSTS.find((one) => one.id === id)!;
+  const host = hostById(id);
   const machine = { os: "linux", home: terminal.folder, env: terminal.env } as const;
-  const { path: file, sign } = host.files(machine)[0]!;
+  const { path: file, sign } = userFiles(host, machine)[0]!;
   mkdirSync(sign, { recursive: true });
   mkdirSync(dirname(file), { recursive: true });
-  return { ...terminal, host, file, format: FORMATS[id] ?? "json" };
+  const { format } = host.mcp;
+  return { ...terminal, host, file, format: format === "json-with-comments" ? "jsonc" : format };
 }
 
 /** A document with those servers and more besides, as a person may have written it. */
 export function sample(stage: HostStage, servers: Record<string, Record<string, unknown>>): string {
   if (stage.format !== "toml") {
-    const document = { first: { a: [1, 2] }, [stage.host.servers[0]!]: servers, last: "é" };
+    const document = { first: { a: [1, 2] }, [stage.host.mcp.key]: servers, last: "é" };
     return `${JSON.stringify(document, null, 4)}\n`;
   }
   const tables = Object.entries(servers).map(([name, entry]) =>
@@ -74,7 +64,7 @@ export function serversIn(stage: HostStage): Record<string, any> {
     : stage.format === "json"
     ? JSON.parse(text)
     : parseJsonc(text);
-  return document[stage.host.servers[0]!];
+  return document[stage.host.mcp.key];
 }
 
 export function write(stage: HostStage, text: string, mode = 0o640): void {
@@ -112,5 +102,3 @@ function commonStart(a: string, b: string): number {
   while (n < a.length && a[n] === b[n]) n++;
   return n;
 }
-
-export { SERVER_NAME };

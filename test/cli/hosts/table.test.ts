@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { HOSTS } from "../../../cli/hosts/hosts.ts";
+import { PLATFORMS } from "../../../server/hosts/hosts.ts";
 import {
   createHostStage,
   entry,
@@ -24,7 +24,7 @@ import {
   write,
 } from "./stage.ts";
 
-describe.each(HOSTS.map(({ id }) => id))("%s", (id) => {
+describe.each(PLATFORMS)("%s", (id) => {
   let stage: HostStage;
   beforeEach(async () => {
     stage = await createHostStage(id);
@@ -106,7 +106,7 @@ describe.each(HOSTS.map(({ id }) => id))("%s", (id) => {
   test("one line or no line break at the end: that stays so", async () => {
     const before = stage.format === "toml"
       ? "a = 1 # no end"
-      : JSON.stringify({ a: 1, [stage.host.servers[0]!]: { x: {} } });
+      : JSON.stringify({ a: 1, [stage.host.mcp.key]: { x: {} } });
     write(stage, before);
     await setUp();
     expect(insertedInto(before, text())).toContain("gate");
@@ -182,7 +182,7 @@ describe.each(HOSTS.map(({ id }) => id))("%s", (id) => {
   test("not UTF-8, or no table of servers: it stops", async () => {
     write(
       stage,
-      stage.format === "toml" ? "mcp_servers = 3\n" : `{"${stage.host.servers[0]}": []}\n`,
+      stage.format === "toml" ? "mcp_servers = 3\n" : `{"${stage.host.mcp.key}": []}\n`,
     );
     await expectRefused(text(), /Cannot edit/);
   });

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { beforeAll, expect, test } from "vitest";
 import {
-  codexWorkspaces,
   type Detected,
   detectProject,
   type Hints,
   type Undetected,
+  workspacesIn,
 } from "../../../server/mcp/detect_project.ts";
 import type { HubProject } from "../../../server/projects/schema.ts";
 import { createTempFolder } from "../../temp_folder.ts";
@@ -212,7 +212,7 @@ test.each([
   [{ "x-codex-turn-metadata": { workspaces: "x" } }, []],
   [{ "x-codex-turn-metadata": null }, []],
 ])("Codex's workspaces in %j are %j", (meta, expected) => {
-  expect(codexWorkspaces(meta)).toEqual(expected);
+  expect(workspacesIn(meta)).toEqual(expected);
 });
 
 function hub(id: string, ...roots: string[]): HubProject {

@@ -1,27 +1,28 @@
-/** What a host tells before or after one of its tools runs, the same for every host. */
+/** What a host sends before or after one of its tools runs, in one shape for every host. */
 export interface HookCall {
   event: "before" | "after";
-  /** The host's own id of its session. */
+  /** The host's id of its session. */
   session: string;
   cwd: string;
-  /** The tool as the host calls it. */
+  /** The tool under the host's name. */
   tool: string;
   input: Record<string, unknown>;
-  /** The host's own name of this one call, where it has one. */
+  /** The host's id of this call, or null. */
   key: string | null;
-  /** The MCP server behind the tool, as far as the host tells. */
+  /** The MCP server behind the tool; null for a tool of the host. */
   server: McpServer | null;
+  /** Null before the tool ran. */
   outcome: Outcome | null;
 }
 
 export interface McpServer {
-  /** The tool as the server calls it. */
+  /** The tool under the server's name. */
   tool: string;
-  /** Whether it is the one that gate registered; null where only the name tells. */
+  /** Whether gate registered this server; null when only its name says so. */
   is_ours: boolean | null;
 }
 
-/** What the host says came of it. */
+/** The outcome of a tool as its host reports it. */
 export interface Outcome {
   failed: boolean;
   exit_code: number | null;
@@ -30,8 +31,8 @@ export interface Outcome {
   duration_ms: number | null;
 }
 
-/** How a tool's input is read; `quiet` ones touch nothing beyond the conversation. */
-export type Kind =
+/** How gate reads the input of a tool. A `quiet` tool touches only the conversation. */
+export type ToolKind =
   | "command"
   | "write"
   | "edit"
@@ -43,32 +44,23 @@ export type Kind =
   | "text_editor"
   | "quiet";
 
-/** One host's hooks: its data in, its answer out. Nothing here is heavy: every call loads it. */
-export interface HostHooks {
-  /** Null for an event that the gate has no part in. @throws Error for what cannot be understood */
-  read(raw: Record<string, unknown>, ours: OwnServer): HookCall | null;
-  /** What the host reads as "go on as configured". */
-  go_on: Record<string, unknown>;
-  deny(text: string): Record<string, unknown>;
-  tools: Record<string, Kind>;
-  /** What its tools call the folder that a command runs in. */
-  folders: readonly string[];
-}
-
-/** How the server that gate registered is started. */
+/** The command that starts the MCP server that gate registered. */
 export interface OwnServer {
   command: string;
   args: string[];
 }
 
-/** A text of the input. @throws Error where there is none */
+/** The error of a failed tool whose host gives no reason. */
+export const NO_REASON = "Its host says that it failed";
+
+/** A text of the input. @throws Error when it is missing */
 export function textIn(raw: Record<string, unknown>, name: string): string {
   const value = raw[name];
   if (typeof value === "string" && value !== "") return value;
   throw new Error(`its "${name}" is missing`);
 }
 
-/** An object of the input; some hosts send it as its JSON text. @throws Error where it is none */
+/** An object of the input, which some hosts send as JSON text. @throws Error for anything else */
 export function objectIn(raw: Record<string, unknown>, name: string): Record<string, unknown> {
   const given = raw[name];
   const value = typeof given === "string" && given !== "" ? parsed(given, name) : given ?? {};
@@ -80,21 +72,21 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A text, or null where it is something else. */
+/** A text that is not empty, or null. */
 export function textOrNull(value: unknown): string | null {
   return typeof value === "string" && value !== "" ? value : null;
 }
 
-/** A count that a record can keep, or null. */
+/** A whole number from 0 on, or null. */
 export function countOrNull(value: unknown): number | null {
   return typeof value === "number" && Number.isFinite(value) && value >= 0
     ? Math.round(value)
     : null;
 }
 
-/** A signed 32-bit exit code after these words in a text, or null. */
-export function exitCodeIn(text: string | null, words: RegExp): number | null {
-  const found = text === null ? undefined : words.exec(text)?.[1];
+/** The signed 32-bit exit code that the pattern captures in a text, or null. */
+export function exitCodeIn(text: string | null, pattern: RegExp): number | null {
+  const found = text === null ? undefined : pattern.exec(text)?.[1];
   const code = found === undefined ? NaN : Number(found);
   return Number.isInteger(code) && Math.abs(code) < 2 ** 31 ? code : null;
 }
