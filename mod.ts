@@ -41,6 +41,13 @@ export type {
 } from "./server/policy/evaluate.ts";
 export * from "./server/actions/schema.ts";
 export * from "./server/audit/schema.ts";
+export {
+  Actor,
+  AuditEvent,
+  AuditType,
+  AuditVerification,
+  Checkpoint,
+} from "./server/evidence/schema.ts";
 export * from "./server/config/schema.ts";
 export * from "./server/events/schema.ts";
 export * from "./server/global/schema.ts";

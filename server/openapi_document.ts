@@ -7,6 +7,7 @@ import { isAllowed, isPublic } from "./auth/scopes.ts";
 import * as config from "./config/schema.ts";
 import { VERSION } from "./constants.ts";
 import { Problem } from "./errors.ts";
+import { Actor, AuditEvent, AuditType, AuditVerification, Checkpoint } from "./evidence/schema.ts";
 import * as events from "./events/schema.ts";
 import * as grants from "./grants/schema.ts";
 import * as global from "./global/schema.ts";
@@ -18,7 +19,19 @@ import * as sessions from "./sessions/schema.ts";
 type Json = Record<string, unknown>;
 
 const OF_ACTIONS = [actions, lists, grants];
-const MODULES = [...OF_ACTIONS, audit, auth, config, events, global, policy, projects, sessions];
+const CHAIN = { Actor, AuditEvent, AuditType, AuditVerification, Checkpoint };
+const MODULES = [
+  ...OF_ACTIONS,
+  CHAIN,
+  audit,
+  auth,
+  config,
+  events,
+  global,
+  policy,
+  projects,
+  sessions,
+];
 const WITH_PROJECT = /^\/api\/(?:actions|audit|config|grants|policy|sessions)(?:\/|$)/;
 
 /** The OpenAPI 3.1 document of these routes, from the schemas that check them. */

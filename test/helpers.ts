@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished } from "vitest";
-import type { AuditEvent } from "../server/audit/schema.ts";
+import type { AuditEvent } from "../server/evidence/schema.ts";
 import { listEvents } from "../server/audit/store.ts";
 import { LoginCodes } from "../server/auth/login.ts";
 import { PageKeys } from "../server/auth/page_keys.ts";

@@ -1,7 +1,11 @@
 import { Command, Option } from "@commander-js/extra-typings";
-import { AuditType, type AuditVerification, Time, Window } from "../../server/audit/schema.ts";
+import { Time, Window } from "../../server/audit/schema.ts";
+import {
+  AuditType,
+  type AuditVerification,
+  type EvidenceVerification,
+} from "../../server/evidence/schema.ts";
 import { unwrap } from "../../server/client.ts";
-import type { EvidenceVerification } from "../../server/evidence/schema.ts";
 import { exportAudit } from "../audit_export.ts";
 import { openConnection, scopedClient } from "../daemon/connect.ts";
 import { CliError, EXIT, Exit } from "../errors.ts";

@@ -1,4 +1,4 @@
-import { type TokenFile, tokensIn } from "../../server/auth/token_text.ts";
+import { type TokenFile, tokensIn } from "../../server/runtime/token_text.ts";
 import { IS_QUICK, readTokenQuickly } from "../../server/runtime/quick_files.ts";
 import { dial, type Dialled, socketIn } from "../../server/runtime/wire.ts";
 

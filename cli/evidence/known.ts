@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { createPublicKey } from "node:crypto";
-import { Checkpoint } from "../../server/audit/schema.ts";
+import { Checkpoint } from "../../server/evidence/schema.ts";
 import { isSigned } from "../../server/evidence/signature.ts";
 import type { Known } from "../../server/evidence/verify.ts";
 import { CliError, EXIT } from "../errors.ts";

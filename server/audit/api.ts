@@ -2,7 +2,8 @@ import { Hono } from "hono";
 import type { Audit } from "./audit.ts";
 import { type AppEnv, describe, query } from "../route.ts";
 import { headersOf, toBody } from "./export.ts";
-import { AuditExport, AuditExportQuery, AuditVerification, Checkpoint } from "./schema.ts";
+import { AuditExport, AuditExportQuery } from "./schema.ts";
+import { AuditVerification, Checkpoint } from "../evidence/schema.ts";
 
 interface AuditServices {
   project: { audit: Audit };

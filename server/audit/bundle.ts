@@ -1,8 +1,8 @@
 import { GateError } from "../errors.ts";
 import { CLOSE, EVENTS_OPEN, PLACE, PROOF_OPEN, toBundleLine } from "../evidence/bundle.ts";
-import type { Proof } from "../evidence/schema.ts";
+import type { AuditEvent, Proof } from "../evidence/schema.ts";
 import { readAsset } from "../runtime/assets.ts";
-import type { AuditEvent, AuditExportQuery } from "./schema.ts";
+import type { AuditExportQuery } from "./schema.ts";
 
 /** The page that a bundle is; its place for the evidence is still empty. @throws GateError */
 export async function readBundlePage(): Promise<string> {

@@ -3,7 +3,8 @@ import type { Ledger } from "../db/ledger.ts";
 import { toJsonLine } from "../evidence/bundle.ts";
 import { writeBundle } from "./bundle.ts";
 import { CSV_HEADER, toCsvLine } from "./csv/lines.ts";
-import type { AuditEvent, AuditExportQuery, Checkpoint } from "./schema.ts";
+import type { AuditExportQuery } from "./schema.ts";
+import type { AuditEvent, Checkpoint } from "../evidence/schema.ts";
 import {
   type CsvPage,
   type EventFilter,

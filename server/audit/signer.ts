@@ -8,7 +8,7 @@ import {
 import { linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { canonical } from "../evidence/chain.ts";
-import type { Checkpoint } from "./schema.ts";
+import type { Checkpoint } from "../evidence/schema.ts";
 
 type Unsigned = Pick<Checkpoint, "project_id" | "seq" | "hash" | "at">;
 

@@ -2,7 +2,8 @@ import { toEvent } from "../db/chain.ts";
 import type { Ledger, Row, Value } from "../db/ledger.ts";
 import { GateError } from "../errors.ts";
 import { CSV_LINE, CSV_VALUES } from "./csv/store.ts";
-import type { AuditEvent, AuditExportQuery, Checkpoint } from "./schema.ts";
+import type { AuditExportQuery } from "./schema.ts";
+import type { AuditEvent, Checkpoint } from "../evidence/schema.ts";
 
 const TEXTS = ["at", "session_id", "action_id", "type", "actor", "data", "prev_hash", "hash"];
 

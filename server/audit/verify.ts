@@ -4,7 +4,7 @@ import type { Ledger, Row } from "../db/ledger.ts";
 import { canonical, type Head } from "../evidence/chain.ts";
 import { ChainCheck, checkCheckpoints, checkHead, type Problem } from "../evidence/check.ts";
 import { isSigned } from "../evidence/signature.ts";
-import type { AuditEvent, AuditVerification } from "./schema.ts";
+import type { AuditEvent, AuditVerification } from "../evidence/schema.ts";
 import { decodeStored, listCheckpoints, listStored } from "./store.ts";
 
 const PAGE = 200;

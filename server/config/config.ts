@@ -12,7 +12,7 @@ import { resolvePath } from "../runtime/real_path.ts";
 import { editPolicies, refuseStrangers } from "./edit_policies.ts";
 import { fingerprint, loadConfig, type Loaded, parseConfig } from "./load.ts";
 import { hashOf, Pin } from "./pin.ts";
-import { writeWhole } from "./write.ts";
+import { writeWhole } from "../runtime/small_file.ts";
 import { describeOutside } from "./outside.ts";
 import {
   type AcceptInput,

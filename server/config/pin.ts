@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { z } from "zod";
-import { writeWhole } from "./write.ts";
+import { writeWhole } from "../runtime/small_file.ts";
 
 /** A config's text as it was once; null where only its hash was kept. */
 const Version = z.object({ sha256: z.string(), text: z.string().nullable() });

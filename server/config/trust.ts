@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { writeWhole } from "./write.ts";
+import { writeWhole } from "../runtime/small_file.ts";
 
 /** Projects whose `overrideGlobal` a person has trusted on this machine. */
 export const TrustFile = z.object({ override_global: z.array(z.string()) });

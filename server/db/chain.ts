@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { AuditEvent } from "../audit/schema.ts";
+import type { AuditEvent } from "../evidence/schema.ts";
 import { hashedText, type Head } from "../evidence/chain.ts";
 import type { NewEvent, Row } from "./ledger.ts";
 

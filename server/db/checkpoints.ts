@@ -1,4 +1,4 @@
-import type { Checkpoint } from "../audit/schema.ts";
+import type { Checkpoint } from "../evidence/schema.ts";
 import type { Statement } from "./ledger.ts";
 
 /** Keeps a checkpoint; it stands only where the event that it signs does. */

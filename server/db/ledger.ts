@@ -1,4 +1,4 @@
-import type { AuditEvent } from "../audit/schema.ts";
+import type { AuditEvent } from "../evidence/schema.ts";
 
 /** What libSQL binds and returns. */
 export type Value = string | number | bigint | null | Uint8Array;

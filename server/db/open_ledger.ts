@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import type { AuditEvent, Checkpoint } from "../audit/schema.ts";
+import type { AuditEvent, Checkpoint } from "../evidence/schema.ts";
 import { GateError } from "../errors.ts";
 import { canonical, GENESIS, type Head } from "../evidence/chain.ts";
 import { link } from "./chain.ts";

@@ -1,6 +1,6 @@
 import { listEvents as listAuditEvents } from "../audit/store.ts";
-import type { AuditEvent } from "../audit/schema.ts";
-import { toStreamEvents } from "../audit/topics.ts";
+import type { AuditEvent } from "../evidence/schema.ts";
+import { toStreamEvents } from "./topics.ts";
 import type { Environment } from "../environment.ts";
 import type { Database } from "../db/database.ts";
 import type { Ledger, Statement } from "../db/ledger.ts";

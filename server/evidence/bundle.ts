@@ -1,4 +1,4 @@
-import type { AuditEvent } from "../audit/schema.ts";
+import type { AuditEvent } from "./schema.ts";
 import { asEvent } from "./chain.ts";
 
 /** Where the evidence goes in the page that shows it. */

@@ -1,5 +1,5 @@
 import canonicalize from "canonicalize";
-import type { AuditEvent } from "../audit/schema.ts";
+import type { AuditEvent } from "./schema.ts";
 
 /** The newest event of a chain; `seq` 0 and the zero hash before the first. */
 export interface Head {

@@ -1,4 +1,4 @@
-import type { AuditEvent, AuditVerification, Checkpoint } from "../audit/schema.ts";
+import type { AuditEvent, AuditVerification, Checkpoint } from "./schema.ts";
 import { GENESIS, type Head } from "./chain.ts";
 
 /** The first thing that does not fit, by the number of its event. */

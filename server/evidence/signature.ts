@@ -1,5 +1,5 @@
 import { createPublicKey, verify } from "node:crypto";
-import type { Checkpoint } from "../audit/schema.ts";
+import type { Checkpoint } from "./schema.ts";
 import { canonical } from "./chain.ts";
 
 /** True when the checkpoint was signed by the key that it names. */

@@ -1,8 +1,7 @@
-import type { AuditEvent, Checkpoint } from "../audit/schema.ts";
+import type { AuditEvent, Checkpoint, EvidenceVerification } from "./schema.ts";
 import { readLine } from "./bundle.ts";
 import { hashedText, type Head } from "./chain.ts";
 import { ChainCheck, checkCheckpoints, checkHead, type Problem, type SignedBy } from "./check.ts";
-import type { EvidenceVerification } from "./schema.ts";
 
 /** An audit log in a file. */
 export interface Evidence {

@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { absolute, type NativeCall } from "../actions/native/call.ts";
 import { isInside } from "../actions/target.ts";
 import type { Daemon } from "../daemon.ts";
-import { detectProject } from "../mcp/detect_project.ts";
+import { detectProject } from "../projects/detect.ts";
 import type { Project } from "../projects/project.ts";
 import { resolvePath } from "../runtime/real_path.ts";
 import { changedBy, changesOf } from "./outside.ts";

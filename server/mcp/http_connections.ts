@@ -2,7 +2,7 @@ import type { Caller } from "../auth/schema.ts";
 import { GateError } from "../errors.ts";
 import type { RunCommand } from "./command_runs.ts";
 import type { DaemonLink } from "./daemon_link.ts";
-import type { Detected, Undetected } from "./detect_project.ts";
+import type { Detected, Undetected } from "../projects/detect.ts";
 import type { ClientInfo } from "./project_sessions.ts";
 import { WebStandardStreamableHTTPServerTransport } from "./sdk.ts";
 import { Connection, createMcpServer } from "./server.ts";

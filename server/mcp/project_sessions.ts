@@ -1,6 +1,6 @@
 import { hostOfClient } from "../hosts/hosts.ts";
 import type { DaemonLink } from "./daemon_link.ts";
-import type { Detected, Undetected } from "./detect_project.ts";
+import type { Detected, Undetected } from "../projects/detect.ts";
 
 /** What a client said of itself when it connected. */
 export interface ClientInfo {

@@ -3,7 +3,7 @@ import { realpath } from "node:fs/promises";
 import { projectDirIn } from "../hosts/hosts.ts";
 import type { RunCommand } from "./command_runs.ts";
 import type { Connect, DaemonLink } from "./daemon_link.ts";
-import { type Detected, detectProject, type Hints, workspacesIn } from "./detect_project.ts";
+import { type Detected, detectProject, type Hints, workspacesIn } from "../projects/detect.ts";
 import { LineTransport } from "./line_transport.ts";
 import type { ProgressTiming } from "./progress.ts";
 import type { SessionsOptions } from "./project_sessions.ts";

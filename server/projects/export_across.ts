@@ -1,5 +1,6 @@
 import { readPages, writeCsv, writeJson } from "../audit/export.ts";
-import type { AuditEvent, AuditExportQuery, Checkpoint } from "../audit/schema.ts";
+import type { AuditExportQuery } from "../audit/schema.ts";
+import type { AuditEvent, Checkpoint } from "../evidence/schema.ts";
 import type { Project } from "./project.ts";
 import type { ProjectSet } from "./narrow.ts";
 

@@ -1,4 +1,4 @@
-import { parseToken, problemOf, type TokenFile, type TokenStats } from "../auth/token_text.ts";
+import { parseToken, problemOf, type TokenFile, type TokenStats } from "./token_text.ts";
 
 /** The part of Bun's files that is used here. */
 interface BunFile {

@@ -1,10 +1,22 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
 
 const { O_RDONLY } = constants;
 const O_NONBLOCK = constants.O_NONBLOCK ?? 0;
 
 /**
- * The text of an untrusted regular file of at most `max_bytes`. A pipe does not block the read.
+ * The UTF-8 text of an untrusted regular file of at most `max_bytes`. A pipe does not block the read.
  * @throws Error, with the `code` of a system error
  */
 export function readSmallFile(path: string, max_bytes: number): string {
@@ -16,5 +28,23 @@ export function readSmallFile(path: string, max_bytes: number): string {
     return new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(fd));
   } finally {
     closeSync(fd);
+  }
+}
+
+/** Replaces a file in one durable step. Keeps the mode of the old file; a new one gets `mode`. */
+export function writeWhole(path: string, text: string, mode: number): void {
+  const temporary = join(dirname(path), `.gate-${crypto.randomUUID()}`);
+  const file = openSync(temporary, "wx", statSync(path, { throwIfNoEntry: false })?.mode ?? mode);
+  try {
+    writeSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  try {
+    renameSync(temporary, path);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
   }
 }

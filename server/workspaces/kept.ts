@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { writeWhole } from "../config/write.ts";
+import { writeWhole } from "../runtime/small_file.ts";
 
 /** A workspace as it is kept beside the registry: no ledger knows of it, should that be lost. */
 export const KeptWorkspace = z.object({

@@ -1,7 +1,6 @@
 import type { Environment } from "../environment.ts";
 import type { Database } from "../db/database.ts";
 import { GateError } from "../errors.ts";
-import type { HubProject } from "../projects/schema.ts";
 import { keepWorkspaces } from "./kept.ts";
 import type { CreateWorkspaceInput, Workspace } from "./schema.ts";
 import {
@@ -19,7 +18,7 @@ const MOST = 1_000;
 export interface WorkspacesServices {
   registry: Database;
   /** Registers the project whose config stands in a folder. @throws GateError */
-  register: (root: string) => Promise<HubProject>;
+  register: (root: string) => Promise<{ id: string }>;
   now: () => number;
   log: Environment["log"];
   home: string;

@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { type Browser, type Page } from "playwright-core";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { verifyFile } from "../../cli/evidence/verify.ts";
-import type { Checkpoint } from "../../server/audit/schema.ts";
+import type { Checkpoint } from "../../server/evidence/schema.ts";
 import { ensureEvidencePage } from "../evidence_page.ts";
 import { createTestGate, testCaller, type TestGate } from "../helpers.ts";
 import { openChromium } from "./chromium.ts";

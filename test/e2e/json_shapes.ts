@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { DoctorReport } from "../../cli/doctor/schema.ts";
 import { Action, ActionDetail, RollbackResult } from "../../server/actions/schema.ts";
-import { AuditVerification, Checkpoint } from "../../server/audit/schema.ts";
+import { AuditVerification, Checkpoint } from "../../server/evidence/schema.ts";
 import { GlobalConfig } from "../../server/config/schema.ts";
 import { DaemonStatus } from "../../server/global/schema.ts";
 import { Grant } from "../../server/grants/schema.ts";

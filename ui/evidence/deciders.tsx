@@ -1,4 +1,4 @@
-import type { AuditEvent } from "../../server/audit/schema.ts";
+import type { AuditEvent } from "../../server/evidence/schema.ts";
 import { Text } from "../parts/text.tsx";
 
 const MOST = 50;

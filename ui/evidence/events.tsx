@@ -1,4 +1,4 @@
-import type { AuditEvent } from "../../server/audit/schema.ts";
+import type { AuditEvent } from "../../server/evidence/schema.ts";
 import { Text } from "../parts/text.tsx";
 import type { Content } from "./read.ts";
 import { search, shown, verdict } from "./check.ts";

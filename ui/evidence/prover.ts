@@ -1,4 +1,4 @@
-import type { Checkpoint } from "../../server/audit/schema.ts";
+import type { Checkpoint } from "../../server/evidence/schema.ts";
 import { canonical } from "../../server/evidence/chain.ts";
 import type { Known, Prover } from "../../server/evidence/verify.ts";
 

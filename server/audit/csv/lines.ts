@@ -1,4 +1,4 @@
-import type { AuditEvent } from "../schema.ts";
+import type { AuditEvent } from "../../evidence/schema.ts";
 
 /** The columns, in order; `store.ts` beside this one writes the same by SQL. */
 const COLUMNS: [name: string, value: (event: AuditEvent) => unknown][] = [

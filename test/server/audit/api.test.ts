@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { AuditVerification, Checkpoint } from "../../../server/audit/schema.ts";
+import { AuditVerification, Checkpoint } from "../../../server/evidence/schema.ts";
 import { isSigned } from "../../../server/evidence/signature.ts";
 import { createTestGate, testCaller } from "../../helpers.ts";
 

@@ -4,7 +4,8 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { CSV_HEADER, toCell, toCsvLine } from "../../../server/audit/csv/lines.ts";
-import { type AuditEvent, AuditExport, GlobalAuditExport } from "../../../server/audit/schema.ts";
+import { AuditExport, GlobalAuditExport } from "../../../server/audit/schema.ts";
+import type { AuditEvent } from "../../../server/evidence/schema.ts";
 import { isSigned } from "../../../server/evidence/signature.ts";
 import { createTestGate, testCaller, type TestGate } from "../../helpers.ts";
 

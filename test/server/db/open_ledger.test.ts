@@ -5,7 +5,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { expect, onTestFinished, test } from "vitest";
 import { redactEvent } from "../../../server/audit/redact.ts";
-import type { AuditEvent } from "../../../server/audit/schema.ts";
+import type { AuditEvent } from "../../../server/evidence/schema.ts";
 import { Signer } from "../../../server/audit/signer.ts";
 import { listEvents } from "../../../server/audit/store.ts";
 import { verifyChain } from "../../../server/audit/verify.ts";

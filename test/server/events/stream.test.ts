@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import type { AuditEvent } from "../../../server/audit/schema.ts";
+import type { AuditEvent } from "../../../server/evidence/schema.ts";
 import { REGISTRY_MIGRATIONS } from "../../../server/db/registry_migrations.ts";
 import { openSound } from "../../../server/db/sound.ts";
 import { Bus } from "../../../server/events/bus.ts";

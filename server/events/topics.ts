@@ -1,5 +1,5 @@
-import type { StreamEvent, Topic } from "../events/schema.ts";
-import type { AuditEvent, AuditType } from "./schema.ts";
+import type { StreamEvent, Topic } from "./schema.ts";
+import type { AuditEvent, AuditType } from "../evidence/schema.ts";
 
 const TOPICS: Partial<Record<AuditType, Topic[]>> = {
   "session.started": ["sessions"],

@@ -2,7 +2,7 @@ import { realpathSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { HOSTS } from "../hosts/hosts.ts";
-import type { HubProject } from "../projects/schema.ts";
+import type { HubProject } from "./schema.ts";
 
 /** Everything that may tell which project a call is meant for. */
 export interface Hints {

@@ -8,7 +8,7 @@ import {
   type Hints,
   type Undetected,
   workspacesIn,
-} from "../../../server/mcp/detect_project.ts";
+} from "../../../server/projects/detect.ts";
 import type { HubProject } from "../../../server/projects/schema.ts";
 import { createTempFolder } from "../../temp_folder.ts";
 

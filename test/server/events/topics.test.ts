@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { AuditType } from "../../../server/audit/schema.ts";
-import { toStreamEvents } from "../../../server/audit/topics.ts";
+import { AuditType } from "../../../server/evidence/schema.ts";
+import { toStreamEvents } from "../../../server/events/topics.ts";
 
 const event = (type: string, data: Record<string, unknown> = {}) => ({
   seq: 7,
