@@ -1,5 +1,5 @@
 import type { Environment } from "../environment.ts";
-import { insertCheckpoint } from "../db/checkpoints.ts";
+import { insertCheckpoint } from "../db/chain.ts";
 import type { Ledger } from "../db/ledger.ts";
 import type { Head } from "../evidence/chain.ts";
 import { mustBeWhole, readBundlePage } from "./bundle.ts";

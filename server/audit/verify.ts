@@ -1,5 +1,5 @@
 import { hashOf, toEvent } from "../db/chain.ts";
-import { isDamage } from "../db/failures.ts";
+import { isDamage } from "../db/database.ts";
 import type { Ledger, Row } from "../db/ledger.ts";
 import { canonical, type Head } from "../evidence/chain.ts";
 import { ChainCheck, checkCheckpoints, checkHead, type Problem } from "../evidence/check.ts";

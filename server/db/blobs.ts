@@ -6,23 +6,23 @@ import { sha256 } from "./chain.ts";
 import { releaseMemory } from "../runtime/memory.ts";
 import type { Ledger, Statement } from "./ledger.ts";
 
-/** No row holds more than this, so that a large file can be read piece by piece. */
+/** The most that one row holds, so that a large file can be read in pieces. */
 export const CHUNK_BYTES = 1024 * 1024;
 
-/** So many pieces go through before their memory is asked back. */
+/** Memory is freed after this many chunks. */
 const RELEASE_EACH = 16;
 
 const deflate = promisify(deflateRaw);
 const inflate = promisify(inflateRaw);
 
-/** A content with the statements that keep it, to be committed along with what refers to it. */
+/** A content and the statements that insert it, for the batch that refers to it. */
 export interface BlobPut {
   sha256: string;
   bytes: number;
   statements: Statement[];
 }
 
-/** Prepares a content to be kept under its hash; keeping it twice changes nothing. */
+/** Prepares the statements that insert a content under its hash; inserting it again does nothing. */
 export async function putBlob(
   content: Uint8Array,
   place: { project_id: string; at: string },
@@ -39,9 +39,9 @@ export async function putBlob(
 }
 
 /**
- * Keeps a large content piece by piece, each in a commit of its own, so that neither memory nor
- * anybody who waits for the ledger ever holds all of it. `pieces` are its bytes in order, each of
- * `CHUNK_BYTES` but the last; they are not asked for where the content is kept already.
+ * Inserts a large content with one commit for each chunk, so that it neither fills the memory nor
+ * blocks other writers. `pieces` returns its bytes in order, each of `CHUNK_BYTES` except the last; it
+ * is not called when the content is already in the ledger.
  */
 export async function keepBlob(
   ledger: Ledger,
@@ -61,13 +61,13 @@ export async function keepBlob(
   }
 }
 
-/** The size of a content that is kept; null when it is not. */
+/** The size of a content; null when the ledger does not have it. */
 export async function sizeOfBlob(ledger: Ledger, hash: string): Promise<number | null> {
   return (await findBlob(ledger, hash))?.bytes ?? null;
 }
 
 /**
- * A whole content, checked against its hash; null when it is not kept.
+ * A whole content, checked against its hash; null when the ledger does not have it.
  * @throws GateError `unavailable` when it is damaged
  */
 export async function readBlob(ledger: Ledger, hash: string): Promise<Uint8Array | null> {
@@ -84,8 +84,8 @@ export async function readBlob(ledger: Ledger, hash: string): Promise<Uint8Array
 }
 
 /**
- * A content piece by piece, checked against its hash before the last of them is handed out; null
- * when it is not kept. @throws GateError `unavailable`, in between, when it is damaged
+ * A content in chunks, checked against its hash before the last one; null when the ledger does not
+ * have it. The iteration throws GateError `unavailable` for damaged content.
  */
 export async function streamBlob(
   ledger: Ledger,
@@ -121,7 +121,7 @@ async function readChunk(ledger: Ledger, hash: string, number: number): Promise<
   if (!(data instanceof Uint8Array)) throw damaged(ledger, hash);
   if (rows[0]?.encoding === "plain") return data;
   try {
-    // Bounded, so that a damaged row cannot unfold into all of the memory.
+    // Bounded, so that a damaged row cannot fill the memory.
     return await inflate(data, { maxOutputLength: CHUNK_BYTES });
   } catch (cause) {
     throw damaged(ledger, hash, cause);
@@ -173,8 +173,8 @@ async function chunkOf(
 }
 
 async function pack(chunk: Uint8Array): Promise<{ encoding: string; data: Uint8Array }> {
-  if (!await isWorthIt(chunk)) return { encoding: "plain", data: chunk };
-  // Small pieces at once: handing them to another thread takes longer than packing them.
+  if (!await isCompressible(chunk)) return { encoding: "plain", data: chunk };
+  // Small chunks synchronously: handing them to a thread takes longer than compressing them.
   const deflated = chunk.byteLength <= SMALL
     ? deflateRawSync(chunk, LEVEL)
     : await deflate(chunk, LEVEL);
@@ -187,8 +187,8 @@ const PROBE_BYTES = 16 * 1024;
 const SMALL = 64 * 1024;
 const LEVEL = { level: 3 };
 
-/** Of a large piece its beginning tells: media and archives are not compressed a second time. */
-async function isWorthIt(chunk: Uint8Array): Promise<boolean> {
+/** Tries the beginning of a large chunk, because media and archives do not compress again. */
+async function isCompressible(chunk: Uint8Array): Promise<boolean> {
   if (chunk.byteLength <= SMALL) return true;
   const probe = await deflate(chunk.subarray(0, PROBE_BYTES), LEVEL);
   return probe.byteLength < 0.95 * PROBE_BYTES;

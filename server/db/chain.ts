@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
-import type { AuditEvent } from "../evidence/schema.ts";
+import type { AuditEvent, Checkpoint } from "../evidence/schema.ts";
 import { hashedText, type Head } from "../evidence/chain.ts";
-import type { NewEvent, Row } from "./ledger.ts";
+import type { NewEvent, Row, Statement } from "./ledger.ts";
 
 /** SHA-256 over the RFC 8785 form of everything but the hash itself. */
 export function hashOf(event: Omit<AuditEvent, "hash">): string {
   return sha256(hashedText(event));
 }
 
-/** The events with their places in the chain, following `head`. */
+/** The events with their numbers and hashes, in the chain after `head`. */
 export function link(
   head: Head,
   events: NewEvent[],
@@ -31,7 +31,7 @@ export function sha256(data: string | Uint8Array): string {
   return createHash("sha256").update(data).digest("hex");
 }
 
-/** An audit row as the event it records. @throws SyntaxError when its JSON has been damaged */
+/** The event in an audit row. @throws SyntaxError when its JSON is damaged */
 export function toEvent(row: Row): AuditEvent {
   return {
     seq: Number(row.seq),
@@ -44,5 +44,17 @@ export function toEvent(row: Row): AuditEvent {
     data: JSON.parse(String(row.data)),
     prev_hash: String(row.prev_hash),
     hash: String(row.hash),
+  };
+}
+
+/** Inserts a checkpoint, if the chain holds the event that it signs. */
+export function insertCheckpoint(checkpoint: Checkpoint): Statement {
+  const { project_id, seq, hash, at, public_key, signature } = checkpoint;
+  return {
+    sql: `INSERT INTO checkpoints (project_id, seq, hash, at, public_key, signature)
+      SELECT ?, ?, ?, ?, ?, ?
+      WHERE EXISTS (SELECT 1 FROM audit WHERE project_id = ? AND seq = ? AND hash = ?)
+      ON CONFLICT DO NOTHING`,
+    args: [project_id, seq, hash, at, public_key, signature, project_id, seq, hash],
   };
 }

@@ -1,26 +1,27 @@
 import Sqlite from "libsql";
+import { LRUCache } from "lru-cache";
 import type { Row, Statement, Value } from "./ledger.ts";
 
-/** More kinds of statements than a ledger has; what is made up as it goes pushes out the oldest. */
+/** More than the different statements of a ledger, apart from those that are built at run time. */
 const MOST_KEPT = 200;
 
-/** A larger argument would stay in memory for as long as its statement is kept. */
+/** A statement keeps its last arguments in memory, so those with larger ones are not kept. */
 const MAX_KEPT_ARG = 64 * 1024;
 
 /**
- * One open file of libSQL whose statements stay prepared. Not by way of `@libsql/client`: that one
- * prepares anew each time, which with the triggers of a ledger takes longer than to carry it out.
+ * One open libSQL file that keeps its prepared statements. `@libsql/client` prepares a statement each
+ * time, which takes longer than running it because of the ledger's triggers.
  */
 export class Connection {
   readonly #database: Sqlite.Database;
-  readonly #kept = new Map<string, Prepared>();
+  readonly #kept = new LRUCache<string, Prepared>({ max: MOST_KEPT });
 
-  /** Opens the file, made when it is not there. @throws Error with libSQL's `code` */
+  /** Opens the file, or creates it. @throws Error with libSQL's `code` */
   constructor(path: string) {
     try {
       this.#database = new Sqlite(path);
     } catch (cause) {
-      // Of what cannot be opened libSQL tells no code.
+      // libSQL gives no code for a file that it cannot open.
       throw Object.assign(new Error(`Cannot open "${path}"`, { cause }), {
         code: "SQLITE_CANTOPEN",
       });
@@ -34,7 +35,7 @@ export class Connection {
   /** The rows of one statement. */
   run({ sql, args }: Statement): Row[] {
     const isChange = /^\s*(?:CREATE|ALTER|DROP|PRAGMA|VACUUM)\b/i.test(sql);
-    // Its columns are read once, so it may not outlive the schema that it was prepared for.
+    // A prepared statement keeps its columns, so it is invalid once the schema has changed.
     if (isChange) this.#kept.clear();
     if (isChange || !args.every(isSmall)) return rowsOf(this.#prepare(sql), args);
     try {
@@ -67,15 +68,15 @@ export class Connection {
     try {
       if (this.#database.inTransaction) this.run({ sql: "ROLLBACK", args: [] });
     } catch {
-      this.close(); // what is left of a transaction must never be found by the next one
+      this.close(); // the next transaction must not begin inside this one
     }
   }
 
   #keep(sql: string): Prepared {
-    const prepared = this.#kept.get(sql) ?? this.#prepare(sql);
-    this.#kept.delete(sql);
+    const kept = this.#kept.get(sql);
+    if (kept) return kept;
+    const prepared = this.#prepare(sql);
     this.#kept.set(sql, prepared);
-    if (this.#kept.size > MOST_KEPT) this.#kept.delete(this.#kept.keys().next().value!);
     return prepared;
   }
 
@@ -92,18 +93,20 @@ export class Connection {
 
 interface Prepared {
   statement: Sqlite.Statement;
-  /** How many arguments it was first run with. */
+  /** The number of arguments of its first run. */
   arity: number | null;
-  /** Null where it returns no rows. */
+  /** Null when it returns no rows. */
   columns: string[] | null;
 }
 
 function rowsOf(prepared: Prepared, args: Value[]): Row[] {
   const { statement, columns } = prepared;
   prepared.arity ??= args.length;
-  // What an earlier run bound would stand in for what is left out.
+  // libSQL would use the arguments of an earlier run for missing ones.
   if (prepared.arity !== args.length) {
-    throw new Error("A statement has got too many or few arguments");
+    throw new Error(
+      "Cannot run the statement: the number of its arguments differs from the first run",
+    );
   }
   if (columns === null) {
     statement.run(args);
@@ -132,5 +135,5 @@ function toValue(value: unknown): Value {
 function toNumber(value: bigint): number {
   const number = Number(value);
   if (Number.isSafeInteger(number)) return number;
-  throw new RangeError(`Cannot read ${value}: it is no safe integer`);
+  throw new RangeError(`Cannot read ${value}: it is not a safe integer`);
 }

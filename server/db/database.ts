@@ -1,6 +1,6 @@
+import { setTimeout } from "node:timers/promises";
 import { GateError } from "../errors.ts";
 import { Connection } from "./connection.ts";
-import { codeOf, explain } from "./failures.ts";
 import type { Row, Statement, Value } from "./ledger.ts";
 
 const PRAGMAS = [
@@ -9,20 +9,19 @@ const PRAGMAS = [
   "PRAGMA foreign_keys = ON",
   "PRAGMA trusted_schema = OFF",
   "PRAGMA cell_size_check = ON",
-  // A page of a large ledger is then found where the last query left it; small ones never fill it.
+  // 8 MiB, so that a large ledger finds its pages in memory; a small one never fills them.
   "PRAGMA cache_size = -8192",
   "PRAGMA journal_size_limit = 67108864",
 ];
 
-/** How long a locked file is tried again before the caller hears of it. */
 const BUSY_LIMIT_MS = 10_000;
 
 export interface DatabaseOptions {
-  /** How long a locked file is tried again, 10 s unless said. */
+  /** How long to retry while the file is locked; the default is 10 s. */
   busy_limit_ms?: number;
 }
 
-/** One libSQL file with the settings that a ledger needs; all writes go through one queue. */
+/** One libSQL file with the settings of a ledger; all writes go through one queue. */
 export class Database {
   readonly path: string;
   readonly #busyLimit: number;
@@ -36,21 +35,21 @@ export class Database {
     this.#busyLimit = options.busy_limit_ms ?? BUSY_LIMIT_MS;
   }
 
-  /** Opens the file, made when it is not there. @throws GateError `unavailable` when locked */
+  /** Opens the file, or creates it. @throws GateError `unavailable` when it is locked */
   static async open(path: string, options: DatabaseOptions = {}): Promise<Database> {
     const database = new Database(path, options);
     await database.#retry(() => {});
     return database;
   }
 
-  /** The rows of a read; it does not wait for the write queue. */
+  /** The rows of a query; it does not wait for the write queue. */
   async all(sql: string, args: Value[] = []): Promise<Row[]> {
     this.#mustBeOpen();
     const statement = checked({ sql, args });
     return await this.#retry((connection) => connection.run(statement));
   }
 
-  /** All of the statements or none, durably; in the order in which they were asked for. */
+  /** Commits all of the statements durably or none; batches commit in the order of the calls. */
   batch(statements: Statement[]): Promise<Row[][]> {
     return this.exclusive((write) => write(statements));
   }
@@ -67,14 +66,14 @@ export class Database {
     return run;
   }
 
-  /** Waits for the queue, folds the write-ahead log into the file and lets go of it. */
+  /** Waits for the queue, copies the write-ahead log into the file and closes it. */
   close(): Promise<void> {
     return this.#closing ??= this.exclusive(() => {
       this.#closed = true;
       try {
         this.#connection?.run({ sql: "PRAGMA wal_checkpoint(TRUNCATE)", args: [] });
       } catch {
-        // The log stays beside the file, and whoever opens it next reads both.
+        // The log stays beside the file, and the next opening reads both.
       }
       this.#drop();
       return Promise.resolve();
@@ -87,8 +86,8 @@ export class Database {
   }
 
   /**
-   * libSQL never resets a statement that failed with BUSY: that connection cannot commit any more,
-   * and its next transaction would lock everybody else out. So it is replaced before trying again.
+   * libSQL never resets a statement that failed with BUSY. That connection cannot commit any more and
+   * its next transaction would lock out all others, so each retry opens a new one.
    */
   async #retry<T>(task: (connection: Connection) => T): Promise<T> {
     const deadline = performance.now() + this.#busyLimit;
@@ -100,7 +99,7 @@ export class Database {
         if (RECONNECT.has(code) || !this.#connection?.isOpen) this.#drop();
         if (!RETRY.has(code) || performance.now() > deadline) throw explain(error, this.path);
       }
-      await pause(Math.min(250, 2 ** attempt) * (0.5 + Math.random()));
+      await setTimeout(Math.min(250, 2 ** attempt) * (0.5 + Math.random()));
       this.#mustBeOpen();
     }
   }
@@ -139,18 +138,54 @@ function connect(path: string): Connection {
 
 function checked(statement: Statement): Statement {
   for (const arg of statement.args) {
-    // SQLite text ends at NUL when libSQL reads it back: refuse what would not be kept whole.
+    // libSQL reads a text only up to its first NUL, so the rest would be lost.
     if (typeof arg === "string" && arg.includes("\0")) {
-      throw new GateError("invalid", "Cannot use a text that contains a NUL character");
+      throw new GateError("invalid", "Cannot save the text: it contains a NUL character");
     }
   }
   return statement;
 }
 
 function closedError(path: string): GateError {
-  return new GateError("unavailable", `Cannot use "${path}": it has been closed`);
+  return new GateError("unavailable", `Cannot use "${path}": it is closed`);
 }
 
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
+/** The error's primary libSQL code, as `SQLITE_IOERR` for `SQLITE_IOERR_FSYNC`, or "". */
+export function codeOf(error: unknown): string {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === "string" ? /^SQLITE_[A-Z]+/.exec(code)?.[0] ?? code : "";
 }
+
+/** True when the error says that the file itself is broken. */
+export function isDamage(error: unknown): boolean {
+  if (error instanceof GateError && error.cause) return isDamage(error.cause);
+  const code = codeOf(error);
+  return code === "SQLITE_CORRUPT" || code === "SQLITE_NOTADB";
+}
+
+/** The columns of the violated UNIQUE constraint; null for any other error. */
+export function brokenUnique(error: unknown): string | null {
+  if (codeOf(error) !== "SQLITE_CONSTRAINT") return null;
+  return /UNIQUE constraint failed: (.*)$/.exec((error as Error).message)?.[1] ?? null;
+}
+
+/** The error for a caller: what is wrong with the file, and what to do. */
+function explain(error: unknown, path: string): unknown {
+  const why = EXPLAINED[codeOf(error)];
+  if (!why) return error;
+  return new GateError("unavailable", `Cannot use "${path}": ${why}`, { cause: error });
+}
+
+const DAMAGED = "it is damaged; restart gate, which moves it aside and creates a new one";
+const LOCKED = "another process keeps it locked; stop that process and try again";
+
+const EXPLAINED: Record<string, string> = {
+  SQLITE_BUSY: LOCKED,
+  SQLITE_LOCKED: LOCKED,
+  SQLITE_CORRUPT: DAMAGED,
+  SQLITE_NOTADB: DAMAGED,
+  SQLITE_FULL: "the disk is full; free some space and try again",
+  SQLITE_IOERR: "the disk reports an error; check it and try again",
+  SQLITE_READONLY: "it is read-only; make it writable and try again",
+  SQLITE_CANTOPEN: "it cannot be opened; check that its folder exists and is writable",
+};

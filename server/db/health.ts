@@ -1,40 +1,77 @@
 import { existsSync, readdirSync, renameSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import type { Database } from "./database.ts";
+import { Database, isDamage } from "./database.ts";
+import { migrate, type Migration } from "./migrate.ts";
 import { isUtf8, SCHEMA_TEXTS, TEXT_COLUMNS, textQueries } from "./texts.ts";
 
-/** Above this a check at every start would hold the event loop too long; `verify` checks it all. */
+export interface OpenOptions {
+  migrations: Migration[];
+  now: () => number;
+}
+
+/**
+ * Opens a database and migrates it to the newest schema. A damaged one is moved aside, never deleted,
+ * and a new one is created; `moved_to` is then the path of the old one.
+ */
+export async function openChecked(
+  path: string,
+  options: OpenOptions,
+): Promise<{ database: Database; moved_to: string | null }> {
+  try {
+    return { database: await openMigrated(path, options), moved_to: null };
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    const moved_to = moveAside(path, options.now());
+    return { database: await openMigrated(path, options), moved_to };
+  }
+}
+
+async function openMigrated(path: string, { migrations, now }: OpenOptions): Promise<Database> {
+  const database = await Database.open(path);
+  try {
+    await checkHealth(database);
+    await migrate(database, migrations, now);
+    return database;
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+/** Checking a larger file at each start would block the event loop too long; `verify` does. */
 const QUICK_CHECK_BYTES = 16 * 1024 * 1024;
 
-/** Reads the whole of a small database once. @throws an error that `isDamage` knows */
-export async function checkHealth(database: Database): Promise<void> {
+/** Reads a small database once, to its end. @throws an error that `isDamage` recognizes */
+async function checkHealth(database: Database): Promise<void> {
   const schema = await database.all(SCHEMA_TEXTS);
   if (!schema.every(({ texts }) => isUtf8(texts!))) {
-    throw new DamageError(database.path, "a name in it is no text");
+    throw new DamageError(database.path, "a name in it is not UTF-8");
   }
   if (statSync(database.path).size > QUICK_CHECK_BYTES) return;
-  // As bytes, because a damaged name would be in it.
+  // As bytes: the verdict would contain a damaged name.
   const checked = "SELECT CAST(quick_check AS BLOB) AS verdict FROM pragma_quick_check(1)";
   const [row] = await database.all(checked);
-  const verdict = row ? new TextDecoder().decode(row.verdict as Uint8Array) : "it says nothing";
+  const verdict = row
+    ? new TextDecoder().decode(row.verdict as Uint8Array)
+    : "the check returns nothing";
   if (verdict !== "ok") throw new DamageError(database.path, verdict);
   await checkTexts(database);
 }
 
-/** The chain is left to its own check, which tells of each event. */
+/** Leaves out the chain, whose own check names each damaged event. */
 async function checkTexts(database: Database): Promise<void> {
   for (const { table, sql } of textQueries(await database.all(TEXT_COLUMNS))) {
     if (table === "audit") continue;
     await setImmediate();
     const rows = await database.all(sql);
     if (rows.every(({ texts }) => isUtf8(texts!))) continue;
-    throw new DamageError(database.path, `a text in "${table}" is no text`);
+    throw new DamageError(database.path, `a text in "${table}" is not UTF-8`);
   }
 }
 
-/** A database that opens, but whose pages do not fit together. */
-export class DamageError extends Error {
+/** A database that opens but whose content is damaged. */
+class DamageError extends Error {
   readonly code = "SQLITE_CORRUPT";
 
   constructor(path: string, verdict: string) {
@@ -43,8 +80,8 @@ export class DamageError extends Error {
   }
 }
 
-/** Renames a damaged database with its log, and returns the name it has now. */
-export function moveAside(path: string, now: number): string {
+/** Renames a damaged database with its log and returns its new path. */
+function moveAside(path: string, now: number): string {
   const stamp = new Date(now).toISOString().replaceAll(/[:.]/g, "-");
   let target = `${path}.corrupt-${stamp}`;
   for (let n = 2; existsSync(target); n++) target = `${path}.corrupt-${stamp}-${n}`;
@@ -54,7 +91,7 @@ export function moveAside(path: string, now: number): string {
   return target;
 }
 
-/** The damaged databases that stand beside `path` and wait for a person. */
+/** The damaged databases beside `path` that wait for a person. */
 export function listDamaged(path: string): string[] {
   const folder = dirname(path);
   if (!existsSync(folder)) return [];

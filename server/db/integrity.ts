@@ -1,12 +1,12 @@
 import Sqlite from "libsql";
 import { isUtf8, SCHEMA_TEXTS, TEXT_COLUMNS, textQueries } from "./texts.ts";
 
-// As bytes, because a damaged name would be in it.
+// As bytes: the verdict would contain a damaged name.
 const CHECK = "SELECT CAST(integrity_check AS BLOB) FROM pragma_integrity_check(3)";
 
 /**
- * What is wrong with the pages and indexes of a database, in SQLite's words; null when it is sound.
- * Changes nothing, and keeps nobody from writing to it. Reads the whole file: never in a daemon.
+ * The damage of a database in SQLite's words; null when there is none. It changes nothing and blocks
+ * no writer. It reads the whole file synchronously, so the daemon must not call it.
  */
 export function checkIntegrity(path: string): string | null {
   let database: Sqlite.Database | null = null;
@@ -14,7 +14,7 @@ export function checkIntegrity(path: string): string | null {
     database = new Sqlite(path, { timeout: 5 });
     database.exec("PRAGMA query_only = ON");
     if (!read(database, SCHEMA_TEXTS).every(([texts]) => isUtf8(texts!))) {
-      return "a name in it is no text";
+      return "a name in it is not UTF-8";
     }
     const rows = read(database, CHECK);
     const verdict = rows.map(([said]) => new TextDecoder().decode(said)).join("; ");
@@ -28,12 +28,11 @@ export function checkIntegrity(path: string): string | null {
 }
 
 function damagedText(database: Sqlite.Database): string | null {
-  const columns = [...read(database, TEXT_COLUMNS)].map(([of_table, of_column]) => ({
-    ...{ of_table: of_table!, of_column: of_column! },
-  }));
+  const columns = read(database, TEXT_COLUMNS)
+    .map(([of_table, of_column]) => ({ of_table: of_table!, of_column: of_column! }));
   for (const { table, sql } of textQueries(columns)) {
     for (const [texts] of database.prepare(sql).raw(true).iterate() as Iterable<Uint8Array[]>) {
-      if (!isUtf8(texts!)) return `a text in "${table}" is no text`;
+      if (!isUtf8(texts!)) return `a text in "${table}" is not UTF-8`;
     }
   }
   return null;

@@ -1,6 +1,6 @@
 import type { AuditEvent } from "../evidence/schema.ts";
 
-/** What libSQL binds and returns. */
+/** A value that libSQL binds or returns. */
 export type Value = string | number | bigint | null | Uint8Array;
 export type Row = Record<string, Value>;
 
@@ -10,33 +10,33 @@ export interface Statement {
   args: Value[];
 }
 
-/** An audit event before it has a place in the chain. */
+/** An audit event before it has a number and a hash. */
 export type NewEvent = Pick<AuditEvent, "session_id" | "action_id" | "type" | "actor" | "data">;
 
-/** One state change: everything in it happens in one batch, or nothing does. */
+/** One state change, committed in one batch. */
 export interface Change {
-  /** Carry their own conditions; a loser's UPDATE touches no row. */
+  /** They carry their own preconditions: an UPDATE whose precondition fails changes no row. */
   statements: Statement[];
-  /** Appended to the chain in the same batch, after the statements have run. */
+  /** Appended to the chain in the same batch, after the statements. */
   events: NewEvent[];
-  /** The events are appended only where this finds a row (`SELECT 1 FROM … WHERE …`). */
+  /** The events are appended only if this query finds a row (`SELECT 1 FROM … WHERE …`). */
   when?: Statement;
 }
 
-/** What a change did: the rows of each statement, and the events (none when `when` found nothing). */
+/** The rows of each statement, and the appended events: none when `when` found no row. */
 export interface Committed {
   rows: Row[][];
   events: AuditEvent[];
 }
 
-/** One project's database, owned by this process. Every change goes through one queue. */
+/** One project's database, owned by this process. All changes go through one queue. */
 export interface Ledger {
   readonly project_id: string;
   /** The newest event of the chain; seq 0 before the first. */
   readonly head: { seq: number; hash: string };
-  /** Rows of a read; never waits for the write queue. */
+  /** The rows of a query; it does not wait for the write queue. */
   all(sql: string, args?: Value[]): Promise<Row[]>;
-  /** Commits one change durably and then publishes its events. @throws GateError `unavailable` */
+  /** Commits one change durably, then publishes its events. @throws GateError `unavailable` */
   commit(change: Change): Promise<Committed>;
   close(): Promise<void>;
 }

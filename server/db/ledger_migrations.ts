@@ -1,11 +1,17 @@
-import { GRANTS } from "./ledger_grants.ts";
-import { HOURS } from "./ledger_hours.ts";
-import { ROLLUPS } from "./ledger_rollups.ts";
-import { RULE_HITS } from "./ledger_rule_hits.ts";
-import { SEARCH } from "./ledger_search.ts";
+import { ROLLUPS, RULE_HITS } from "./ledger_rollups.ts";
 import type { Migration } from "./migrate.ts";
 
-/** The schema of a project's ledger, step by step. */
+/** The search index holds this much of a text: a longer one is found by its beginning. */
+const SEARCHED_LENGTH = 4_000;
+
+const ADD_WORDS = `INSERT INTO actions_words (rowid, path, command, reason)
+  VALUES (NEW.number, substr(NEW.path, 1, ${SEARCHED_LENGTH}), substr(NEW.command, 1, ${SEARCHED_LENGTH}),
+    substr(coalesce(NEW.reason, '') || ' ' || coalesce(json_extract(NEW.decision, '$.reason'), ''),
+      1, ${SEARCHED_LENGTH}));`;
+
+const RISK = "json_extract(risk, '$.level')";
+
+/** The schema of a project's ledger. */
 export const LEDGER_MIGRATIONS: Migration[] = [{
   version: 1,
   statements: [
@@ -97,7 +103,7 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
     `CREATE INDEX actions_unfinished ON actions (project_id, seq)
       WHERE status = 'pending' OR execution = 'running'`,
 
-    // Counts are kept by the database itself, so they cannot drift from the actions.
+    // Triggers count, so that the counts cannot differ from the actions.
     `CREATE TRIGGER actions_counted AFTER INSERT ON actions BEGIN
       UPDATE sessions SET
         action_count = action_count + 1,
@@ -197,19 +203,49 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
     END`,
 
     ...ROLLUPS,
-    ...SEARCH,
+
+    // The words of paths, commands and reasons. The index has no copy of the texts themselves.
+    `CREATE VIRTUAL TABLE actions_words USING fts5(path, command, reason,
+      content = '', contentless_delete = 1, detail = full, tokenize = 'unicode61 remove_diacritics 2')`,
+    `CREATE TRIGGER actions_words_added AFTER INSERT ON actions BEGIN ${ADD_WORDS} END`,
+    `CREATE TRIGGER actions_words_changed AFTER UPDATE OF path, command, reason, decision ON actions
+      WHEN OLD.path IS NOT NEW.path OR OLD.command IS NOT NEW.command
+        OR OLD.reason IS NOT NEW.reason OR OLD.decision IS NOT NEW.decision BEGIN
+      DELETE FROM actions_words WHERE rowid = OLD.number;
+      ${ADD_WORDS}
+    END`,
   ],
 }, {
   version: 2,
   statements: RULE_HITS,
 }, {
   version: 3,
-  statements: HOURS,
+  statements: [
+    // The range of action numbers in each hour, so that a time filter becomes a range of numbers.
+    // Every hour in the table is checked, because the clock can be set back.
+    `CREATE TABLE action_hours (
+      project_id TEXT NOT NULL,
+      hour TEXT NOT NULL,
+      first_seq INTEGER NOT NULL,
+      last_seq INTEGER NOT NULL,
+      PRIMARY KEY (project_id, hour)
+    ) STRICT, WITHOUT ROWID`,
+    `INSERT INTO action_hours SELECT project_id, substr(created_at, 1, 13), min(seq), max(seq)
+      FROM actions GROUP BY project_id, substr(created_at, 1, 13)`,
+    `CREATE TRIGGER actions_in_hour AFTER INSERT ON actions BEGIN
+      INSERT INTO action_hours VALUES
+        (NEW.project_id, substr(NEW.created_at, 1, 13), NEW.seq, NEW.seq)
+        ON CONFLICT DO UPDATE SET first_seq = min(first_seq, excluded.first_seq),
+          last_seq = max(last_seq, excluded.last_seq);
+    END`,
+    // The project comes second: SQLite would prefer this index for every query otherwise.
+    `CREATE INDEX actions_by_risk ON actions (${RISK}, project_id, seq)`,
+  ],
 }, {
   version: 4,
   statements: [
     "ALTER TABLE actions ADD COLUMN reversibility TEXT",
-    // What a command changed counts as done however it ended.
+    // The changes of a command count as done even when the command failed.
     "DROP TRIGGER actions_recounted",
     `CREATE TRIGGER actions_recounted AFTER UPDATE ON actions BEGIN
       UPDATE sessions SET
@@ -223,7 +259,40 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
   ],
 }, {
   version: 5,
-  statements: GRANTS,
+  statements: [
+    `CREATE TABLE grants (
+      project_id TEXT NOT NULL,
+      id TEXT NOT NULL,
+      seq INTEGER NOT NULL,
+      scope TEXT NOT NULL CHECK (scope IN ('session', 'project')),
+      session_id TEXT NOT NULL,
+      action_id TEXT NOT NULL,
+      digest TEXT NOT NULL,
+      pattern TEXT,
+      access TEXT CHECK (access IN ('run', 'read', 'write', 'delete')),
+      tool TEXT NOT NULL,
+      path TEXT,
+      command TEXT,
+      questions TEXT NOT NULL,
+      scripts TEXT NOT NULL,
+      given_by TEXT NOT NULL,
+      created_at TEXT NOT NULL,
+      expires_at TEXT NOT NULL,
+      max_uses INTEGER NOT NULL CHECK (max_uses > 0),
+      uses INTEGER NOT NULL DEFAULT 0 CHECK (uses BETWEEN 0 AND max_uses),
+      use_id TEXT,
+      last_used_at TEXT,
+      revoked_at TEXT,
+      revoked_by TEXT,
+      revoke_id TEXT,
+      PRIMARY KEY (project_id, id),
+      FOREIGN KEY (project_id, session_id) REFERENCES sessions (project_id, id),
+      FOREIGN KEY (project_id, action_id) REFERENCES actions (project_id, id)
+    ) STRICT`,
+    "CREATE UNIQUE INDEX grants_by_seq ON grants (project_id, seq)",
+    `CREATE INDEX grants_usable ON grants (project_id, expires_at)
+      WHERE revoked_at IS NULL AND uses < max_uses`,
+  ],
 }, {
   version: 6,
   statements: [
@@ -242,7 +311,7 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
   ],
 }];
 
-/** Whether a row is one of those that a rollback of its session would undo. */
+/** SQL that is true for an action that a rollback of its session undoes. */
 function counts(row: string): string {
   return `(${row}.reversible AND ${row}.tool <> 'rollback' AND (${row}.execution = 'succeeded'
     OR (${row}.tool = 'run_command' AND ${row}.execution IN ('failed', 'unknown'))))`;

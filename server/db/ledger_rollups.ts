@@ -1,7 +1,7 @@
-/** More names than this in one day and of one kind are counted together, under no name. */
+/** More different keys of one kind in one day are counted together, under an empty key. */
 export const MOST_KEYS = 500;
 
-/** Adds `n` to the count of a key, in a trigger on `actions`. */
+/** SQL for a trigger on `actions` that adds `n` to the count of a key. */
 function count(kind: string, key: string, { day, n = "1" }: { day: string; n?: string }): string {
   const same = `project_id = NEW.project_id AND kind = '${kind}' AND day = substr(${day}, 1, 10)`;
   return `INSERT INTO daily_counts (project_id, kind, day, key, n)
@@ -27,8 +27,8 @@ const WAITED =
   "CAST(round((julianday(NEW.decided_at) - julianday(NEW.created_at)) * 86400000) AS INTEGER)";
 
 /**
- * What the analytics read: counts by day, kept by the database itself in the same batch as the
- * actions, so that no summary ever looks at the actions.
+ * Counts by day for the analytics. Triggers update them in the batch of each action, so a summary
+ * never reads the actions.
  */
 export const ROLLUPS: string[] = [
   `CREATE TABLE daily_counts (
@@ -40,7 +40,7 @@ export const ROLLUPS: string[] = [
     n INTEGER NOT NULL,
     PRIMARY KEY (project_id, kind, day, key)
   ) STRICT, WITHOUT ROWID`,
-  // Waiting times to two digits: at most some hundred rows a day, and exact where a row has one.
+  // Waiting times are rounded to two digits, which makes at most some hundred rows a day.
   `CREATE TABLE daily_latencies (
     project_id TEXT NOT NULL,
     day TEXT NOT NULL,
@@ -81,7 +81,7 @@ export const ROLLUPS: string[] = [
       ON CONFLICT (project_id, day, bucket) DO UPDATE SET
         n = n + 1, sum_ms = sum_ms + excluded.sum_ms, max_ms = max(max_ms, excluded.max_ms);
   END`,
-  // Policy allowed it, and somebody took it back: counted on the day on which it was allowed.
+  // Allowed by policy and rolled back later: counted on the day when policy allowed it.
   `CREATE TRIGGER actions_allowed_rolled_back AFTER UPDATE ON actions
     WHEN NEW.decided_by = 'policy' AND NEW.decided_at IS NOT NULL AND NEW.tool <> 'rollback'
       AND (OLD.status = 'rolled_back') <> (NEW.status = 'rolled_back') BEGIN
@@ -91,5 +91,71 @@ export const ROLLUPS: string[] = [
       n: "CASE WHEN NEW.status = 'rolled_back' THEN 1 ELSE -1 END",
     })
   }
+  END`,
+];
+
+/** More rules in one ledger are counted together, under an empty name. */
+const MOST_RULES = 5_000;
+
+const part = (name: string) => `json_extract(NEW.decision, '$.rule.${name}')`;
+const effectIs = (effect: string) => `json_extract(NEW.decision, '$.effect') = '${effect}'`;
+
+/** SQL that is true when a person approved what the rule held, or undid what it allowed. */
+function overruled(row: "NEW" | "OLD"): string {
+  return `((${effectIs("ask")} AND ${row}.status IN ('approved', 'rolled_back')
+      AND coalesce(${row}.decided_by, '') <> 'policy')
+    OR (${effectIs("allow")} AND ${row}.status = 'rolled_back'))`;
+}
+
+const ROOM = `(SELECT count(*) FROM rule_hits WHERE project_id = NEW.project_id) < ${MOST_RULES}`;
+const KNOWN = `EXISTS (SELECT 1 FROM rule_hits WHERE project_id = NEW.project_id
+  AND source = ${part("source")} AND list = ${part("list")} AND pattern = ${part("pattern")})`;
+const nameOrNone = (key: string) => `CASE WHEN is_named THEN ${key} ELSE '' END`;
+
+/** How often each rule decided, over the whole ledger; triggers update it with each action. */
+export const RULE_HITS: string[] = [
+  `CREATE TABLE rule_hits (
+    project_id TEXT NOT NULL,
+    source TEXT NOT NULL,
+    list TEXT NOT NULL,
+    pattern TEXT NOT NULL,
+    allow INTEGER NOT NULL,
+    ask INTEGER NOT NULL,
+    deny INTEGER NOT NULL,
+    overruled INTEGER NOT NULL,
+    last_hit_at TEXT NOT NULL,
+    PRIMARY KEY (project_id, source, list, pattern)
+  ) STRICT, WITHOUT ROWID`,
+  `INSERT INTO rule_hits
+    SELECT project_id, source, list, pattern, SUM(effect = 'allow'), SUM(effect = 'ask'),
+      SUM(effect = 'deny'), SUM((effect = 'ask' AND status IN ('approved', 'rolled_back')
+        AND coalesce(decided_by, '') <> 'policy')
+      OR (effect = 'allow' AND status = 'rolled_back')), MAX(created_at)
+    FROM (SELECT project_id, status, decided_by, created_at,
+        json_extract(decision, '$.effect') AS effect,
+        json_extract(decision, '$.rule.source') AS source,
+        json_extract(decision, '$.rule.list') AS list,
+        json_extract(decision, '$.rule.pattern') AS pattern FROM actions)
+    WHERE pattern IS NOT NULL GROUP BY project_id, source, list, pattern`,
+  `CREATE TRIGGER actions_rule_hit AFTER INSERT ON actions
+    WHEN ${part("pattern")} IS NOT NULL BEGIN
+    INSERT INTO rule_hits
+      SELECT NEW.project_id, ${nameOrNone(part("source"))}, ${nameOrNone(part("list"))},
+        ${nameOrNone(part("pattern"))}, ${effectIs("allow")}, ${effectIs("ask")}, ${
+    effectIs("deny")
+  },
+        ${overruled("NEW")}, NEW.created_at
+      FROM (SELECT ${KNOWN} OR ${ROOM} AS is_named) WHERE true
+      ON CONFLICT DO UPDATE SET allow = allow + excluded.allow, ask = ask + excluded.ask,
+        deny = deny + excluded.deny, overruled = overruled + excluded.overruled,
+        last_hit_at = max(last_hit_at, excluded.last_hit_at);
+  END`,
+  `CREATE TRIGGER actions_rule_overruled AFTER UPDATE OF status, decided_by ON actions
+    WHEN ${part("pattern")} IS NOT NULL AND ${overruled("OLD")} <> ${overruled("NEW")} BEGIN
+    UPDATE rule_hits SET overruled = overruled + ${overruled("NEW")} - ${overruled("OLD")}
+      WHERE project_id = NEW.project_id
+        AND source = CASE WHEN ${KNOWN} THEN ${part("source")} ELSE '' END
+        AND list = CASE WHEN ${KNOWN} THEN ${part("list")} ELSE '' END
+        AND pattern = CASE WHEN ${KNOWN} THEN ${part("pattern")} ELSE '' END;
   END`,
 ];

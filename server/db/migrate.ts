@@ -4,7 +4,7 @@ import { GateError } from "../errors.ts";
 import type { Database } from "./database.ts";
 import type { Statement } from "./ledger.ts";
 
-/** One step forward; never changed once released. */
+/** One schema version. A released one never changes. */
 export interface Migration {
   version: number;
   statements: string[];
@@ -17,8 +17,8 @@ const MADE = `CREATE TABLE IF NOT EXISTS migrations (
 ) STRICT`;
 
 /**
- * Brings the database to the newest version, each step in one batch, after a backup of what was
- * there. @throws GateError `unavailable` for a database of a newer release, which stays untouched
+ * Migrates the database to the newest version after a backup, each version in one batch.
+ * @throws GateError `unavailable` for a database of a newer release, which stays unchanged
  */
 export async function migrate(
   database: Database,
@@ -49,7 +49,7 @@ async function versionOf(database: Database): Promise<{ version: number; made_by
 
 async function backUp(database: Database, version: number): Promise<void> {
   const target = `${database.path}.backup-${version}`;
-  // A backup that stands already is from an attempt that did not finish: nothing was lost since.
+  // An existing backup is from an attempt that did not finish, so nothing has changed since.
   if (existsSync(target)) rmSync(target);
   await database.all("VACUUM INTO ?", [target]);
 }

@@ -1,24 +1,23 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import type { AuditEvent, Checkpoint } from "../evidence/schema.ts";
 import { GateError } from "../errors.ts";
 import { canonical, GENESIS, type Head } from "../evidence/chain.ts";
-import { link } from "./chain.ts";
-import { insertCheckpoint } from "./checkpoints.ts";
-import type { Database } from "./database.ts";
-import { brokenUnique } from "./failures.ts";
+import { insertCheckpoint, link } from "./chain.ts";
+import { brokenUnique, type Database } from "./database.ts";
+import { openChecked } from "./health.ts";
 import type { Change, Committed, Ledger, NewEvent, Row, Statement, Value } from "./ledger.ts";
 import { LEDGER_MIGRATIONS } from "./ledger_migrations.ts";
 import { type OwnerLock, takeOwnership } from "./owner.ts";
-import { openSound } from "./sound.ts";
 
-/** A checkpoint is signed whenever the chain passes a multiple of this. */
+/** The chain gets a signed checkpoint after each multiple of this many events. */
 const CHECKPOINT_EVERY = 1_000;
 
-/** More events of one change go into a second statement. */
+/** Events in one INSERT; further events of a change go into another one. */
 const MOST_ROWS = 16;
 
-/** How long a commit follows a head that others keep moving. */
+/** How long a commit is retried while other writers extend the chain. */
 const MOVED_LIMIT_MS = 10_000;
 
 export interface LedgerOptions {
@@ -27,17 +26,17 @@ export interface LedgerOptions {
   folder: string;
   pid: number;
   now: () => number;
-  /** Takes secrets out of an event before it is hashed. */
+  /** Removes secrets from an event before it is hashed. */
   redact: (event: NewEvent) => NewEvent;
   /** Signs a head of the chain. */
   sign: (head: Head & { project_id: string; at: string }) => Checkpoint;
-  /** Hears the events of each commit, in order, after it is durable. */
+  /** Receives the events of each commit, in order, after it is durable. */
   publish: (events: readonly AuditEvent[]) => void;
 }
 
 /**
  * Opens a project's ledger for this process alone. A damaged file is moved aside, never deleted,
- * and a new ledger begun; `moved_to` then says where the old one is.
+ * and a new ledger is created; `moved_to` is then the path of the old one.
  */
 export async function openLedger(
   options: LedgerOptions,
@@ -45,7 +44,7 @@ export async function openLedger(
   mkdirSync(options.folder, { recursive: true, mode: 0o700 });
   const owner = takeOwnership(options.folder, options.pid);
   try {
-    const { database, moved_to } = await openSound(join(options.folder, "ledger.db"), {
+    const { database, moved_to } = await openChecked(join(options.folder, "ledger.db"), {
       migrations: LEDGER_MIGRATIONS,
       now: options.now,
     });
@@ -59,7 +58,7 @@ export async function openLedger(
 
 async function readHead(database: Database, options: { project_id: string }): Promise<Head> {
   const rows = await database.all(
-    // As bytes: libSQL ends the process where a text is no UTF-8, and a check has to tell of it.
+    // As bytes: libSQL ends the process for a text that is not UTF-8, which a check must report.
     "SELECT seq, CAST(hash AS BLOB) AS hash FROM audit WHERE project_id = ? ORDER BY seq DESC LIMIT 1",
     [options.project_id],
   );
@@ -111,18 +110,18 @@ class FileLedger implements Ledger {
       const at = new Date(this.#options.now()).toISOString();
       const linked = link(this.#head, change.events, { project_id: this.project_id, at });
       try {
-        return this.#settle(change, linked, await write(this.#statements(change, linked)));
+        return this.#conclude(change, linked, await write(this.#statements(change, linked)));
       } catch (error) {
         if (!brokenUnique(error)?.startsWith("audit.")) throw refusal(error);
         if (performance.now() > deadline) throw movedError(this.project_id, error);
-        await this.#follow(error);
-        await pause(Math.min(250, 2 ** attempt) * Math.random());
+        await this.#readHeadAgain(error);
+        await setTimeout(Math.min(250, 2 ** attempt) * Math.random());
       }
     }
   }
 
-  /** Reads the head again; when nobody moved it, the change itself is what does not fit. */
-  async #follow(error: unknown): Promise<void> {
+  /** Reads the head again. If it did not move, the change itself violates the constraint. */
+  async #readHeadAgain(error: unknown): Promise<void> {
     const before = this.#head;
     this.#head = await readHead(this.#database, this.#options);
     if (this.#head.hash === before.hash) throw refusal(error);
@@ -138,10 +137,10 @@ class FileLedger implements Ledger {
     return [...change.statements, ...inserts, ...checkpoint];
   }
 
-  #settle(change: Change, linked: AuditEvent[], rows: Row[][]): Committed {
+  #conclude(change: Change, linked: AuditEvent[], rows: Row[][]): Committed {
     const own = rows.slice(0, change.statements.length);
     const first = rows[change.statements.length];
-    // RETURNING says who won: rowsAffected is 0 on a file and 1 on a server.
+    // RETURNING shows whether the condition held; the count of rows is wrong for some drivers.
     const isAppended = linked.length > 0 && first !== undefined && first.length > 0;
     const last = linked.at(-1);
     if (isAppended && last) this.#head = { seq: last.seq, hash: last.hash };
@@ -151,7 +150,7 @@ class FileLedger implements Ledger {
 
 type Write = (statements: Statement[]) => Promise<Row[][]>;
 
-/** One statement for what belongs together: the columns of each event and, once, the condition. */
+/** One INSERT for several events, with the condition of the change. */
 function insertEvents(events: AuditEvent[], when: Statement | undefined): Statement {
   const condition = when ? ` WHERE EXISTS (${when.sql})` : "";
   const rows = events.map(() => "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").join(", ");
@@ -180,16 +179,13 @@ function chunksOf<T>(all: T[], most: number): T[][] {
 function refusal(error: unknown): unknown {
   const columns = brokenUnique(error);
   if (columns === null) return error;
-  const message = `Cannot save the change: ${columns} stands already; fetch it again`;
+  const message = `Cannot save the change: ${columns} exists already; read it again`;
   return new GateError("conflict", message, { cause: error });
 }
 
 function movedError(project_id: string, cause: unknown): GateError {
-  const message = `Cannot save to the ledger of "${project_id}": others keep writing to it; ` +
+  const message =
+    `Cannot save to the ledger of "${project_id}": other processes keep writing to it; ` +
     "try again";
   return new GateError("unavailable", message, { cause });
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -9,12 +9,12 @@ export interface OwnerLock {
 }
 
 /**
- * Takes the folder for this process: an exclusive transaction on its `owner.db`, which the kernel
- * ends when the process dies. @throws GateError `unavailable`, naming the owner where it is known
+ * Locks the folder for this process by an exclusive transaction on its `owner.db`; the kernel frees
+ * it when the process ends. @throws GateError `unavailable`, which names the owner if it is known
  */
 export function takeOwnership(folder: string, pid: number): OwnerLock {
   const pidFile = join(folder, "owner.pid");
-  // Nothing else may ever open owner.db: closing any descriptor of it would free the lock.
+  // No other code may open owner.db: closing any descriptor of it would free the lock.
   const lock = new Sqlite(join(folder, "owner.db"));
   try {
     lock.exec("BEGIN EXCLUSIVE");
@@ -27,7 +27,7 @@ export function takeOwnership(folder: string, pid: number): OwnerLock {
   let isHeld = true;
   return {
     release() {
-      // Once: later the file may be another owner's.
+      // Only once: after that the file may belong to another owner.
       if (!isHeld) return;
       isHeld = false;
       rmSync(pidFile, { force: true });

@@ -1,6 +1,6 @@
 import type { Migration } from "./migrate.ts";
 
-/** The schema of the machine-wide registry, step by step. */
+/** The schema of the machine-wide registry. */
 export const REGISTRY_MIGRATIONS: Migration[] = [{
   version: 1,
   statements: [
@@ -19,7 +19,7 @@ export const REGISTRY_MIGRATIONS: Migration[] = [{
       PRIMARY KEY (project_id, root)
     ) STRICT`,
     "CREATE INDEX roots_by_root ON roots (root)",
-    // The newest head of each chain that this machine has seen: a shortened chain shows.
+    // The newest known head of each chain, which shows when a chain was shortened.
     `CREATE TABLE heads (
       project_id TEXT PRIMARY KEY,
       seq INTEGER NOT NULL,
@@ -62,14 +62,14 @@ export const REGISTRY_MIGRATIONS: Migration[] = [{
 }, {
   version: 3,
   statements: [
-    // Which projects were asked for anything in which hours, by the first digits of the ids that
-    // actions were given then: where to look for an action.
+    // The projects that had actions in an hour, by the first digits of the action ids of that hour.
+    // It shows where to look for an action.
     `CREATE TABLE action_times (
       prefix TEXT NOT NULL,
       project_id TEXT NOT NULL,
       PRIMARY KEY (prefix, project_id)
     ) STRICT, WITHOUT ROWID`,
-    // 0 until the actions that a ledger held before are noted too.
+    // 0 until the older actions of the ledger are in `action_times`.
     "ALTER TABLE projects ADD COLUMN is_indexed INTEGER NOT NULL DEFAULT 0",
   ],
 }];

@@ -1,21 +1,21 @@
 import type { Row, Value } from "./ledger.ts";
 
-/** The columns of a database that hold texts; all names come as bytes. */
+/** Lists the text columns of a database; all names are bytes. */
 export const TEXT_COLUMNS = `SELECT CAST(tables.name AS BLOB) AS of_table,
     CAST(columns.name AS BLOB) AS of_column
   FROM sqlite_schema AS tables, pragma_table_info(tables.name) AS columns
   WHERE tables.type = 'table' AND columns.type = 'TEXT' ORDER BY tables.name, columns.cid`;
 
-/** What every table and column is called, as bytes. */
+/** Lists the names of tables and columns, as bytes. */
 export const SCHEMA_TEXTS = "SELECT CAST(coalesce(sql, '') AS BLOB) AS texts FROM sqlite_schema";
 
-/** What reads all the texts of a table, as the bytes of one value a row. */
+/** A query for all texts of a table, joined to one value of bytes in each row. */
 export interface TextQuery {
   table: string;
   sql: string;
 }
 
-/** The queries for these columns, whose names have to be UTF-8. */
+/** The queries for these columns. Their names must be UTF-8. */
 export function textQueries(columns: readonly Row[]): TextQuery[] {
   const tables = new Map<string, string[]>();
   for (const { of_table, of_column } of columns) {
@@ -28,7 +28,7 @@ export function textQueries(columns: readonly Row[]): TextQuery[] {
   });
 }
 
-/** libSQL ends the whole process where it reads a text that is no UTF-8. */
+/** False for bytes that libSQL must not read as text: it ends the process for invalid UTF-8. */
 export function isUtf8(bytes: Value): boolean {
   try {
     decode(bytes);
@@ -38,13 +38,13 @@ export function isUtf8(bytes: Value): boolean {
   }
 }
 
-/** JSON whose every text SQLite can take out of it: of half a character it would make no UTF-8. */
+/** JSON without unpaired surrogates: SQLite would extract them as invalid UTF-8. */
 export function jsonText(value: unknown): string {
   const text = JSON.stringify(value);
-  return HALF.test(text) ? JSON.stringify(wellFormed(value)) : text;
+  return SURROGATE.test(text) ? JSON.stringify(wellFormed(value)) : text;
 }
 
-const HALF = /\\ud[89a-f]/;
+const SURROGATE = /\\ud[89a-f]/;
 
 function wellFormed(value: unknown): unknown {
   if (typeof value === "string") return value.toWellFormed();

@@ -24,7 +24,10 @@ export async function listPendingAcross(projects: ProjectSet): Promise<Action[]>
 export async function listAcross(projects: ProjectSet, query: ActionQuery): Promise<ActionList> {
   const { cursor, limit = DEFAULT_LIMIT, ...filters } = query;
   if (cursor !== undefined && !CURSOR.test(cursor)) {
-    throw new GateError("invalid", 'Cannot read the list: "cursor" is not one that a page gave');
+    throw new GateError(
+      "invalid",
+      'Cannot read the list: "cursor" must be the next_cursor of a page',
+    );
   }
   let page: Action[] = [];
   for await (const { project, last_activity_at } of meant(projects, filters.project)) {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Environment } from "../environment.ts";
 import type { Database } from "../db/database.ts";
 import { REGISTRY_MIGRATIONS } from "../db/registry_migrations.ts";
-import { openSound } from "../db/sound.ts";
+import { openChecked } from "../db/health.ts";
 import type { Ledger, Statement } from "../db/ledger.ts";
 import { GateError } from "../errors.ts";
 import { prefixOf } from "../events/prefix.ts";
@@ -41,7 +41,10 @@ export class Registry {
   static async open({ home, now, log }: Environment): Promise<Registry> {
     const path = join(home, "gate.db");
     const isThere = existsSync(path);
-    const { database, moved_to } = await openSound(path, { migrations: REGISTRY_MIGRATIONS, now });
+    const { database, moved_to } = await openChecked(path, {
+      migrations: REGISTRY_MIGRATIONS,
+      now,
+    });
     if (moved_to || !isThere) {
       const known = await rebuildRegistry(home, { at: new Date(now()).toISOString(), log });
       if (known.length > 0) {

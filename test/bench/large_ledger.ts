@@ -1,8 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Signer } from "../../server/audit/signer.ts";
-import { link } from "../../server/db/chain.ts";
-import { insertCheckpoint } from "../../server/db/checkpoints.ts";
+import { insertCheckpoint, link } from "../../server/db/chain.ts";
 import { Database } from "../../server/db/database.ts";
 import type { NewEvent, Statement } from "../../server/db/ledger.ts";
 import { LEDGER_MIGRATIONS } from "../../server/db/ledger_migrations.ts";

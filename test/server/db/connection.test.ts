@@ -92,7 +92,7 @@ test("more kinds of statements than are kept give the same answers", () => {
 test("an integer that JavaScript cannot hold is an error, not another number", () => {
   const connection = open();
   connection.run(sql(INSERT, 1, 2n ** 60n));
-  expect(() => all(connection)).toThrow("no safe integer");
+  expect(() => all(connection)).toThrow("not a safe integer");
 });
 
 test("any values come back as they were, whatever ran before", () => {

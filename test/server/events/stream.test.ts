@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { AuditEvent } from "../../../server/evidence/schema.ts";
 import { REGISTRY_MIGRATIONS } from "../../../server/db/registry_migrations.ts";
-import { openSound } from "../../../server/db/sound.ts";
+import { openChecked } from "../../../server/db/health.ts";
 import { Bus } from "../../../server/events/bus.ts";
 import { Stream, type StreamLimits } from "../../../server/events/stream.ts";
 import { Database } from "../../../server/db/database.ts";
@@ -78,7 +78,7 @@ async function hashOfEvent(gate: TestGate, seq: number): Promise<string> {
 /** A stream of its own on a new registry, with small bounds. */
 async function openStream(limits: StreamLimits) {
   const folder = mkdtempSync(join(tmpdir(), "gate-stream-"));
-  const { database } = await openSound(join(folder, "gate.db"), {
+  const { database } = await openChecked(join(folder, "gate.db"), {
     migrations: REGISTRY_MIGRATIONS,
     now: Date.now,
   });
