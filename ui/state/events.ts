@@ -1,28 +1,29 @@
 import { signal } from "@preact/signals";
+import { createParser } from "eventsource-parser";
 import type { StreamEvent } from "../../server/events/schema.ts";
 import { forgetKey, key } from "./auth.ts";
 
-/** Whether what is on the page is kept up to date. */
+/** Whether the page receives changes. */
 export type Connection = "connecting" | "live" | "offline";
 export const connection = signal<Connection>("connecting");
 
 export interface EventHandlers {
   event(event: StreamEvent): void;
-  /** Events may have been missed: everything on the page has to be read again. */
+  /** Events may be missing: the page must read everything again. */
   resync(): void;
 }
 
 const RETRY_MS = [250, 500, 1000, 2000, 5000];
-// The daemon sends a comment every 15 s; two of them missed is a dead line.
+// The daemon sends a comment every 15 s. After two missing comments the connection counts as lost.
 const SILENCE_MS = 35_000;
 
 /**
- * Reads the daemon's events for as long as the page lives, through fetch because an EventSource
- * can carry no key. A lost line is taken up again where it broke off.
+ * Reads the daemon's events until the returned function is called, and resumes after a lost
+ * connection. It uses fetch because an EventSource cannot send the key.
  */
 export function openEvents(handlers: EventHandlers): () => void {
   const closed = new AbortController();
-  run(handlers, closed.signal);
+  void run(handlers, closed.signal);
   return () => closed.abort();
 }
 
@@ -35,10 +36,14 @@ async function run(handlers: EventHandlers, closed: AbortSignal): Promise<void> 
       connection.value = "live";
       failures = 0;
       if (last === "") handlers.resync();
-      for await (const message of messages(response.body!, closed)) {
-        if (message.id) last = message.id;
-        deliver(message, handlers);
-      }
+      const { feed } = createParser({
+        onEvent({ event, id, data }) {
+          if (id) last = id;
+          if (event === "resync") handlers.resync();
+          else handlers.event(JSON.parse(data) as StreamEvent);
+        },
+      });
+      await read(response.body!, closed, feed);
     } catch {
       failures += 1;
     }
@@ -59,48 +64,22 @@ async function open(last: string, closed: AbortSignal): Promise<Response> {
   return response;
 }
 
-interface Message {
-  event: string;
-  id: string;
-  data: string;
-}
-
-async function* messages(body: ReadableStream<Uint8Array>, closed: AbortSignal) {
-  const reader = body.pipeThrough(
-    new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>,
-  )
-    .getReader();
-  let rest = "";
+async function read(
+  body: ReadableStream<Uint8Array>,
+  closed: AbortSignal,
+  feed: (text: string) => void,
+): Promise<void> {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
   try {
     while (true) {
       const { value, done } = await withSilenceLimit(reader.read(), closed);
       if (done) return;
-      const blocks = (rest + value.replaceAll("\r\n", "\n")).split("\n\n");
-      rest = blocks.pop()!;
-      for (const block of blocks) yield parse(block);
+      feed(decoder.decode(value, { stream: true }));
     }
   } finally {
     reader.cancel().catch(() => {});
   }
-}
-
-function parse(block: string): Message {
-  const message: Message = { event: "message", id: "", data: "" };
-  for (const line of block.split("\n")) {
-    const cut = line.indexOf(":");
-    if (cut <= 0) continue;
-    const field = line.slice(0, cut);
-    const value = line.slice(cut + 1).replace(/^ /, "");
-    if (field === "data") message.data += message.data === "" ? value : `\n${value}`;
-    if (field === "id" || field === "event") message[field] = value;
-  }
-  return message;
-}
-
-function deliver(message: Message, handlers: EventHandlers): void {
-  if (message.event === "resync") return handlers.resync();
-  if (message.data === "") return;
-  handlers.event(JSON.parse(message.data) as StreamEvent);
 }
 
 async function withSilenceLimit<T>(read: Promise<T>, closed: AbortSignal): Promise<T> {
