@@ -103,7 +103,7 @@ render(<App />, document.getElementById("app")!);
 export function NotFoundPage() {
   const address = useAddress();
   return (
-    <main class="page-scroll">
+    <main class="scroll page-scroll">
       <h1 class="visually-hidden">Not found</h1>
       <Empty icon="help" title="There is no such page">
         <p>

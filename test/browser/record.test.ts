@@ -36,7 +36,7 @@ test("rolling back shows what would change, then changes it, and can be asked fo
   const page = await stage.page(`/actions/${id}`);
   await page.getByRole("button", { name: "Roll back" }).click();
   await page.getByText("This is what changes on disk").waitFor();
-  await page.locator(".undo .line-add", { hasText: "before" }).waitFor();
+  await page.locator(".rollback .line-add", { hasText: "before" }).waitFor();
   expect(readFileSync(file("back.ts"), "utf8")).toBe("after\n");
   await page.keyboard.press("Control+Enter");
   await page.getByText("Rolled back:").waitFor();
@@ -55,7 +55,7 @@ test("a file that has changed since is not touched until a person says how", asy
   const page = await stage.page(`/actions/${id}`);
   await page.getByRole("button", { name: "Roll back" }).click();
   await page.getByText("It has changed since the agent wrote it").waitFor();
-  await page.locator(".undo .line-add", { hasText: "and mine" }).waitFor();
+  await page.locator(".rollback .line-add", { hasText: "and mine" }).waitFor();
   expect(readFileSync(file("new.ts"), "utf8")).toBe("of the agent\nand mine\n");
   await page.getByRole("button", { name: "Overwrite" }).click();
   await page.getByText("Rolled back:").waitFor();

@@ -5,12 +5,11 @@ import { Icon } from "../parts/icon.tsx";
 import { Empty, Skeleton } from "../parts/placeholder.tsx";
 import { Text } from "../parts/text.tsx";
 import { durationOf } from "../parts/words.ts";
-import { UndoPane } from "../rollback/preview.tsx";
-import { Undo } from "../rollback/rollback.ts";
 import { useAddress } from "../state/address.ts";
 import { useKeys } from "../state/keys.ts";
 import { detailOf } from "../state/live.ts";
 import { RecordBar } from "./record_bar.tsx";
+import { ActionRollbackPreview, createActionRollback } from "./rollback_preview.tsx";
 import { Timeline } from "./timeline.tsx";
 
 /** One action for good: its card, its life, its output, and what can still be done with it. */
@@ -45,13 +44,13 @@ export function ActionPage() {
 
 function RecordView({ detail }: { detail: ActionDetail }) {
   const address = useAddress();
-  const undo = useMemo(() => new Undo(), []);
+  const rollback = useMemo(createActionRollback, []);
   const split = address.query["view"] === "split";
   return (
     <>
-      <div class="record-scroll">
-        <div class="record-main">
-          {undo.open.value && <UndoPane undo={undo} detail={detail} />}
+      <div class="scroll record-scroll">
+        <div>
+          {rollback.open.value && <ActionRollbackPreview rollback={rollback} detail={detail} />}
           <Card
             detail={detail}
             mode={split ? "split" : "unified"}
@@ -71,7 +70,7 @@ function RecordView({ detail }: { detail: ActionDetail }) {
         </div>
         <Timeline detail={detail} />
       </div>
-      <RecordBar detail={detail} undo={undo} />
+      <RecordBar detail={detail} rollback={rollback} />
     </>
   );
 }
@@ -114,7 +113,7 @@ export function Output({ detail }: { detail: ActionDetail }) {
         )}
       </header>
       {output.text === ""
-        ? <p class="quiet output-none">It printed nothing.</p>
+        ? <p class="quiet">It printed nothing.</p>
         : (
           <pre class="command" tabIndex={0}>
             <Text value={output.text} code />

@@ -34,7 +34,7 @@ export function ActionsPage() {
     ...bind("Show", [".", "Show what is new", feed.take]),
   ]);
   return (
-    <main class="page-scroll">
+    <main class="scroll page-scroll">
       <div class="page-head">
         <h1>Actions</h1>
         {!cursor && <Arrivals feed={feed} />}
@@ -57,7 +57,7 @@ function step(body: RefObject<HTMLDivElement | null>, by: number): void {
 function Arrivals({ feed }: { feed: Feed }) {
   const waiting = feed.waiting.value;
   return (
-    <p class="arrivals" role="status">
+    <p role="status">
       {waiting > 0 && (
         <Button keys="." kind="quiet" onClick={feed.take}>
           Show {count(waiting, "new action")}

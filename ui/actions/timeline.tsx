@@ -22,7 +22,7 @@ const STEPS: Record<string, Look> = {
   "action.cancelled": { icon: "x", word: "Withdrawn by the agent", tone: "quiet" },
   "action.started": { icon: "clock", word: "Started", tone: "info" },
   "action.finished": { icon: "check", word: "Done", tone: "ok" },
-  "action.rolled_back": { icon: "undo", word: "Rolled back", tone: "warn" },
+  "action.rolled_back": { icon: "rollback", word: "Rolled back", tone: "warn" },
   "action.replayed": { icon: "replay", word: "Replayed as a new action", tone: "info" },
   "grant.added": { icon: "clock", word: "Remembered", tone: "info" },
   "grant.used": { icon: "check", word: "Answered by a remembered decision", tone: "info" },

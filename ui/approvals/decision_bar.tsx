@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { ActionDetail } from "../../server/actions/schema.ts";
-import { Outcome } from "../actions/record_bar.tsx";
+import { Outcome } from "../parts/badges.tsx";
 import { Button, Key } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Text } from "../parts/text.tsx";
@@ -19,7 +19,7 @@ interface BarProps {
 export function DecisionBar({ review, detail, onReadOn, href }: BarProps) {
   const mode = review.mode.value;
   return (
-    <footer class={`decision decision-${mode}`} aria-label="Decision">
+    <footer class="decision" aria-label="Decision">
       <p class="decision-notice" role="status">{review.notice.value}</p>
       {detail.status !== "pending"
         ? <Settled detail={detail} href={href} />

@@ -90,7 +90,7 @@ function GrantRow({ grant, several, revoke }: RowProps) {
           {access ? VERBS[access] : "Use"} <Code value={what} />
           {pattern === null && <span class="quiet">, exactly</span>}
         </p>
-        <p class="meta">
+        <p class="dotted meta">
           <span>
             {number(max_uses - uses)} of {number(max_uses)} left
           </span>

@@ -35,7 +35,7 @@ export function Queue({ items, selected }: QueueProps) {
   if (items.length === 0) return <NoneHere />;
   const shown = items.slice(0, SHOWN);
   return (
-    <ul class="queue" ref={list}>
+    <ul class="scroll queue" ref={list}>
       {shown.map((item) => (
         <Row
           key={item.id}
@@ -76,7 +76,7 @@ function Row({ item, selected, fresh }: RowProps) {
         {marked ? <Icon name="check" class="tool-icon marked" /> : <ToolIcon action={item} />}
         <span class="queue-words">
           <SentenceLine action={item} />
-          <span class="queue-meta">
+          <span class="dotted queue-meta">
             <span>
               <Text value={item.agent} />
             </span>

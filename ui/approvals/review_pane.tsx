@@ -95,7 +95,7 @@ interface CardPaneProps {
 function CardPane({ review, detail, mode, onMode, scroller }: CardPaneProps) {
   return (
     <div
-      class="card-scroller"
+      class="scroll card-scroller"
       ref={scroller}
       tabIndex={0}
       role="region"
@@ -118,7 +118,7 @@ function BackToList() {
   return (
     <button
       type="button"
-      class="back-to-list"
+      class="back back-to-list"
       onClick={() => address.set({ id: null }, { push: true })}
     >
       <Icon name="back" />

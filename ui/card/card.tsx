@@ -58,7 +58,7 @@ function Meta({ detail }: { detail: ActionDetail }) {
   const session = address.href(`/sessions/${detail.session_id}`, { project: detail.project_id });
   const several = (daemon.value?.projects.length ?? 0) > 1;
   return (
-    <p class="meta">
+    <p class="dotted meta">
       <span>
         <Text value={detail.agent} />
       </span>
@@ -114,12 +114,12 @@ function WhyHeld({ detail }: { detail: ActionDetail }) {
     <Fact name={QUESTIONS[effect]}>
       {rule && <Rule rule={rule} />}
       {reason !== "" && !(rule && reason.includes(rule.pattern) && reason.includes(rule.list)) && (
-        <p class="fact-line">
+        <p>
           <Text value={reason} />
         </p>
       )}
       {alternative && (
-        <p class="fact-line quiet">
+        <p class="quiet">
           Instead: <Text value={alternative} />
         </p>
       )}
@@ -131,15 +131,15 @@ function Rule({ rule: { pattern, list, source } }: { rule: DecidingRule }) {
   // What is built in has a name; its pattern is nothing that anybody wrote.
   if (source === "builtin") {
     return (
-      <span class="rule">
+      <>
         A rule {SOURCES.builtin}: <Text value={list} />
-      </span>
+      </>
     );
   }
   return (
-    <span class="rule">
+    <>
       <Code value={pattern} /> in <Text value={list} />, {SOURCES[source]}
-    </span>
+    </>
   );
 }
 
@@ -187,7 +187,7 @@ function CommandEffects({ detail }: { detail: ActionDetail }) {
 const OUT_OF_REACH = { level: "not", kept: 0, why: "The gate does not run it" } as const;
 
 const LEVELS = {
-  reversible: { icon: "undo", word: "reversible", tone: "ok" },
+  reversible: { icon: "rollback", word: "reversible", tone: "ok" },
   partly: { icon: "alert", word: "partly reversible", tone: "warn" },
   not: { icon: "ban", word: "not reversible", tone: "danger" },
 } as const;
@@ -200,7 +200,7 @@ function UndoFact({ reversibility }: { reversibility: Reversibility }) {
         <Icon name={icon} />
         {word}
       </span>
-      <p class="fact-line quiet">
+      <p class="quiet">
         <Text value={reversibility.why} />
       </p>
     </Fact>
@@ -243,7 +243,7 @@ function RiskFacts({ detail }: { detail: ActionDetail }) {
         <RiskBadge risk={risk} />
         <span>{risk.score} of 100</span>
         {risk.factors.map((factor) => (
-          <span key={factor.name} class="factor" title={factor.name}>
+          <span key={factor.name} title={factor.name}>
             <span class="factor-weight">{factor.weight > 0 ? "+" : ""}{factor.weight}</span>{" "}
             <Text value={factor.why || factor.name} />
           </span>

@@ -69,7 +69,7 @@ function PartView({ part, mode }: { part: Part; mode: DiffMode }) {
   if (part.fold !== null && !open) {
     return (
       <tbody>
-        <tr class={`fold fold-${part.lines[0]?.kind ?? "same"}`}>
+        <tr class="fold">
           <td colSpan={4}>
             <button type="button" class="fold-button" onClick={() => setOpen(true)}>
               Show {part.fold}
@@ -98,7 +98,7 @@ const SIGNS: Record<Line["kind"], string> = { same: "", add: "+", del: "-", note
 
 function UnifiedRow({ line }: { line: Line }) {
   return (
-    <tr class={`line line-${line.kind}`}>
+    <tr class={`line-${line.kind}`}>
       <td class="line-number">{line.a}</td>
       <td class="line-number">{line.b}</td>
       <td class="line-sign">{SIGNS[line.kind]}</td>

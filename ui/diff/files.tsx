@@ -203,7 +203,7 @@ export function Opaque({ file }: { file: FileChange }) {
             <tr key={name}>
               <th scope="row">{name}</th>
               <td>{side ? bytesOf(side.bytes) : "no file"}</td>
-              <td class="code-text hash">{hash ?? "none"}</td>
+              <td class="code-text">{hash ?? "none"}</td>
             </tr>
           ))}
         </tbody>
@@ -231,7 +231,7 @@ export function Moved({ detail }: { detail: ActionDetail }) {
               <td class="code-text">
                 <Text value={change.path} />
               </td>
-              <td class="code-text hash">{change.after_sha256 ?? change.before_sha256}</td>
+              <td class="code-text">{change.after_sha256 ?? change.before_sha256}</td>
             </tr>
           ))}
         </tbody>

@@ -1,5 +1,8 @@
-import type { Action, Risk } from "../../server/actions/schema.ts";
+import type { Action, ActionDetail, Risk } from "../../server/actions/schema.ts";
 import { Icon, type IconName } from "./icon.tsx";
+import { Text } from "./text.tsx";
+import { Ago } from "./time.tsx";
+import { deciderOf } from "./words.ts";
 
 const TOOLS: Record<string, IconName> = {
   write_file: "pencil",
@@ -8,7 +11,7 @@ const TOOLS: Record<string, IconName> = {
   move_file: "move",
   read_file: "eye",
   run_command: "terminal",
-  rollback: "undo",
+  rollback: "rollback",
   Write: "pencil",
   Edit: "pencil",
   MultiEdit: "pencil",
@@ -37,7 +40,7 @@ const STATUSES: Record<Action["status"], State> = {
   blocked: { icon: "ban", word: "blocked", tone: "danger" },
   expired: { icon: "clock", word: "expired", tone: "quiet" },
   cancelled: { icon: "x", word: "withdrawn", tone: "quiet" },
-  rolled_back: { icon: "undo", word: "rolled back", tone: "warn" },
+  rolled_back: { icon: "rollback", word: "rolled back", tone: "warn" },
 };
 
 const EXECUTIONS: Record<Action["execution"], State> = {
@@ -85,5 +88,20 @@ function StateBadge({ state }: { state: State }) {
       <Icon name={state.icon} />
       {state.word}
     </span>
+  );
+}
+
+/** The decision and the execution of one action, and who decided when. */
+export function Outcome({ detail }: { detail: ActionDetail }) {
+  return (
+    <p class="settled">
+      <StatusBadge status={detail.status} />
+      {detail.execution !== "none" && <ExecutionBadge execution={detail.execution} />}
+      {detail.decided_at && (
+        <span class="quiet">
+          by <Text value={deciderOf(detail.decided_by)} />, <Ago at={detail.decided_at} said />
+        </span>
+      )}
+    </p>
   );
 }

@@ -1,54 +1,40 @@
 import type { Problem } from "../../server/client.ts";
 import type { SessionRollbackResult } from "../../server/sessions/schema.ts";
-import { useAddress } from "../state/address.ts";
-import type { SessionUndo } from "../sessions/session.ts";
-import { count } from "../parts/words.ts";
-import { Icon } from "../parts/icon.tsx";
 import { Patch } from "../diff/patch.tsx";
-import { Skeleton } from "../parts/placeholder.tsx";
 import { Code, Text } from "../parts/text.tsx";
-import { type Conflicting, ThreeStates, WaysOut } from "./preview.tsx";
+import { count } from "../parts/words.ts";
+import {
+  type ConflictingFile,
+  ConflictingFiles,
+  PathChanges,
+  RollbackPane,
+  Untouched,
+} from "../rollback/rollback_pane.tsx";
+import { useAddress } from "../state/address.ts";
+import type { SessionRollback } from "./session.ts";
 
-/** What rolling back a session would change, before it is done. */
-export function SessionUndoPane({ undo }: { undo: SessionUndo }) {
-  const preview = undo.preview.value;
+/** The changes that rolling back a session, or its end, would make. */
+export function SessionRollbackPreview({ rollback }: { rollback: SessionRollback }) {
   return (
-    <section class="undo" aria-label="Roll back">
-      <h2>Roll back</h2>
-      {preview === null
-        ? <Skeleton lines={3} />
-        : preview.kind === "plan"
-        ? <Plan result={preview.result} />
-        : preview.kind === "conflict"
-        ? <Conflict problem={preview.problem} />
-        : (
-          <p class="notice tone-danger">
-            <Text value={preview.text} />
-          </p>
-        )}
-    </section>
+    <RollbackPane
+      rollback={rollback}
+      plan={(result) => <Plan result={result} />}
+      conflict={(problem) => <Conflict problem={problem} />}
+    />
   );
 }
 
 function Plan({ result: { actions, skipped } }: { result: SessionRollbackResult }) {
-  const files = filesOf(actions);
   return (
     <>
       <p>
         {actions.length === 0
-          ? "There is nothing that can be rolled back."
+          ? "No action can be rolled back."
           : `${
             count(actions.length, "action")
-          } would be undone, newest first. Nothing has changed yet.`}
+          } would be rolled back, newest first. Nothing has changed yet.`}
       </p>
-      <ul class="undo-changes">
-        {files.map(([path, { now, then }]) => (
-          <li key={path}>
-            <Code value={path} />
-            <span class="quiet">{fateOf(now, then)}</span>
-          </li>
-        ))}
-      </ul>
+      <PathChanges changes={changesOf(actions)} />
       {skipped.length > 0 && <Skipped skipped={skipped} />}
     </>
   );
@@ -58,8 +44,8 @@ function Skipped({ skipped }: Pick<SessionRollbackResult, "skipped">) {
   const address = useAddress();
   return (
     <details>
-      <summary>{count(skipped.length, "action")} cannot be undone and would stay</summary>
-      <ul class="undo-changes">
+      <summary>{count(skipped.length, "action")} cannot be rolled back</summary>
+      <ul class="rollback-changes">
         {skipped.map(({ action_id, tool, why }) => (
           <li key={action_id}>
             <a href={address.href(`/actions/${action_id}`)}>
@@ -75,30 +61,19 @@ function Skipped({ skipped }: Pick<SessionRollbackResult, "skipped">) {
   );
 }
 
-type Fate = { now: string | null; then: string | null };
-
-/** Newest first: what stands there now is told by the first, what will by the last. */
-function filesOf(actions: SessionRollbackResult["actions"]): [string, Fate][] {
-  const files = new Map<string, Fate>();
-  for (const { changes } of actions) {
-    for (const { path, now_sha256, then_sha256 } of changes) {
-      const now = files.has(path) ? files.get(path)!.now : now_sha256;
-      files.set(path, { now, then: then_sha256 });
-    }
+/** Actions come newest first: the first one of a path knows its state now, the last one the result. */
+function changesOf(actions: SessionRollbackResult["actions"]) {
+  const files = new Map<string, { path: string; now: string | null; then: string | null }>();
+  for (const { path, now_sha256, then_sha256 } of actions.flatMap(({ changes }) => changes)) {
+    const known = files.get(path);
+    files.set(path, { path, now: known ? known.now : now_sha256, then: then_sha256 });
   }
-  return [...files];
+  return [...files.values()];
 }
 
-function fateOf(now: string | null, then: string | null): string {
-  if (now === then) return "stays as it is";
-  if (then === null) return "is removed again";
-  return now === null ? "comes back" : "gets its former content back";
-}
-
-interface Clash {
+interface ActionConflict {
   action_id: string;
-  detail: string;
-  files: Conflicting[];
+  files: ConflictingFile[];
   diff: string | null;
 }
 
@@ -107,24 +82,19 @@ interface Dependent {
   path: string;
 }
 
-/** Files that others have changed since, or later writes that stand on these. */
+/** Files with later changes, and later actions that depend on these. */
 function Conflict({ problem }: { problem: Problem }) {
-  const clashes = (problem["conflicts"] as Clash[] | undefined) ?? [];
+  const conflicts = (problem["conflicts"] as ActionConflict[] | undefined) ?? [];
   const dependents = (problem["dependents"] as Dependent[] | undefined) ?? [];
   return (
     <>
-      <p class="notice tone-warn">
-        <Icon name="alert" />
-        <span>
-          <Text value={problem.detail} />. Nothing was touched.
-        </span>
-      </p>
-      {clashes.length > 0 && <ThreeStates files={clashes.flatMap(({ files }) => files)} />}
-      {clashes.map(({ action_id, diff }) =>
-        diff !== null && <Patch key={action_id} text={diff} caption="What changed since" />
-      )}
-      {dependents.length > 0 && <Dependents dependents={dependents} />}
-      <WaysOut />
+      <Untouched why={problem.detail} />
+      <ConflictingFiles files={conflicts.flatMap(({ files }) => files)}>
+        {conflicts.map(({ action_id, diff }) =>
+          diff !== null && <Patch key={action_id} text={diff} caption="Later changes to the file" />
+        )}
+        {dependents.length > 0 && <Dependents dependents={dependents} />}
+      </ConflictingFiles>
     </>
   );
 }
@@ -132,7 +102,7 @@ function Conflict({ problem }: { problem: Problem }) {
 function Dependents({ dependents }: { dependents: Dependent[] }) {
   const address = useAddress();
   return (
-    <ul class="undo-changes">
+    <ul class="rollback-changes">
       {dependents.map(({ action_id, path }) => (
         <li key={`${action_id} ${path}`}>
           <Code value={path} />

@@ -1,25 +1,32 @@
-import { bind, useKeys } from "../state/keys.ts";
-import { useAddress } from "../state/address.ts";
-import { type SessionRecord, type SessionUndo, undoable } from "./session.ts";
-import { count } from "../parts/words.ts";
+import { useRef } from "preact/hooks";
 import { Button, Key } from "../parts/button.tsx";
 import { announce } from "../parts/toast.tsx";
+import { count } from "../parts/words.ts";
+import type { OnConflict } from "../rollback/rollback.ts";
+import { RollbackBar } from "../rollback/rollback_pane.tsx";
+import { useAddress } from "../state/address.ts";
+import { bind, useKeys } from "../state/keys.ts";
+import { reversibleFrom, type SessionRecord, type SessionRollback } from "./session.ts";
 
 interface BarProps {
   record: SessionRecord;
-  undo: SessionUndo;
+  rollback: SessionRollback;
   chosen: string | null;
   onDone: () => void;
 }
 
-/** What can be done with a session, or from one of its actions on. */
-export function SessionBar(props: BarProps) {
-  const { record, undo, chosen, onDone } = props;
+/** The buttons of a session, or of the chosen action and those after it. */
+export function SessionBar({ record, rollback, chosen, onDone }: BarProps) {
   const address = useAddress();
-  const many = undoable(record.actions, chosen).length;
-  const look = () => many > 0 && undo.look(record, chosen);
-  const run = async (on_conflict?: "merge" | "force") => {
-    const result = await undo.run(record, on_conflict);
+  const previewed = useRef(chosen);
+  const many = reversibleFrom(record.actions, chosen).length;
+  const look = () => {
+    if (many === 0) return;
+    previewed.current = chosen;
+    void rollback.look({ record, from: chosen });
+  };
+  const run = async (on_conflict?: OnConflict) => {
+    const result = await rollback.run({ record, from: previewed.current }, on_conflict);
     if (!result) return;
     announce({ text: `Rolled back ${count(result.actions.length, "action")}`, tone: "ok" }, null);
     onDone();
@@ -29,29 +36,29 @@ export function SessionBar(props: BarProps) {
     ...bind(
       "Decide",
       ["u", "Roll back", look],
-      ["mod+enter", "Roll back after the preview", () => undo.isPlanned() && run()],
-      ["escape", "Back", () => undo.close()],
+      ["mod+enter", "Roll back after the preview", () => rollback.isReady() && run()],
+      ["escape", "Back", () => rollback.close()],
     ),
     ...bind("Move", ["o", "Open the record", open], ["enter", "Open the record", open]),
   ]);
-  if (undo.open.value) return <UndoStep undo={undo} run={run} />;
-  return <Ways chosen={chosen} many={many} look={look} />;
+  if (rollback.open.value) return <RollbackBar rollback={rollback} run={run} />;
+  return <Choices chosen={chosen} many={many} look={look} />;
 }
 
-interface WaysProps extends Pick<BarProps, "chosen"> {
-  /** How many actions can be rolled back from there on. */
+interface ChoicesProps extends Pick<BarProps, "chosen"> {
+  /** How many actions can be rolled back. */
   many: number;
-  look: () => unknown;
+  look: () => void;
 }
 
-function Ways({ chosen, many, look }: WaysProps) {
+function Choices({ chosen, many, look }: ChoicesProps) {
   const address = useAddress();
   return (
-    <footer class="decision" aria-label="What can be done">
+    <footer class="decision" aria-label="Choices">
       <div class="decision-row">
         <p class="settled quiet">
           {many === 0
-            ? "Nothing here can be rolled back"
+            ? "No action can be rolled back"
             : `${count(many, "action")} can be rolled back`}
         </p>
         <div class="decision-buttons">
@@ -61,44 +68,9 @@ function Ways({ chosen, many, look }: WaysProps) {
               <Key keys="enter" />
             </a>
           )}
-          <Button icon="undo" keys="u" disabled={many === 0} onClick={() => void look()}>
+          <Button icon="rollback" keys="u" disabled={many === 0} onClick={look}>
             {chosen === null ? "Roll back the session" : "Roll back from here"}
           </Button>
-        </div>
-      </div>
-    </footer>
-  );
-}
-
-interface StepProps {
-  undo: SessionUndo;
-  run: (on_conflict?: "merge" | "force") => Promise<void>;
-}
-
-function UndoStep({ undo, run }: StepProps) {
-  const busy = undo.busy.value;
-  return (
-    <footer class="decision" aria-label="Roll back">
-      <div class="decision-row">
-        <div class="decision-buttons">
-          {undo.isPlanned() && (
-            <Button
-              kind="primary"
-              icon="undo"
-              keys="mod+enter"
-              busy={busy}
-              onClick={() => void run()}
-            >
-              Roll back
-            </Button>
-          )}
-          {undo.preview.value?.kind === "conflict" && (
-            <>
-              <Button busy={busy} onClick={() => void run("merge")}>Merge</Button>
-              <Button kind="danger" busy={busy} onClick={() => void run("force")}>Overwrite</Button>
-            </>
-          )}
-          <Button kind="quiet" keys="escape" onClick={() => undo.close()}>Back</Button>
         </div>
       </div>
     </footer>

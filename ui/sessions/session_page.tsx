@@ -11,13 +11,13 @@ import { SentenceLine } from "../parts/sentence.tsx";
 import { Text } from "../parts/text.tsx";
 import { Ago } from "../parts/time.tsx";
 import { count } from "../parts/words.ts";
-import { SessionUndoPane } from "../rollback/session_preview.tsx";
 import { useAddress } from "../state/address.ts";
 import { explain } from "../state/client.ts";
 import { bind, useKeys } from "../state/keys.ts";
 import { daemon, useLive } from "../state/live.ts";
 import { useProject } from "../state/project.ts";
-import { loadSession, type SessionRecord, SessionUndo, stateOf } from "./session.ts";
+import { SessionRollbackPreview } from "./rollback_preview.tsx";
+import { createSessionRollback, loadSession, type SessionRecord, stateOf } from "./session.ts";
 import { SessionBar } from "./session_bar.tsx";
 import { SessionFiles } from "./session_files.tsx";
 
@@ -75,12 +75,12 @@ function useSession(id: string) {
 
 function SessionView({ record, onDone }: { record: SessionRecord; onDone: () => void }) {
   const address = useAddress();
-  const undo = useMemo(() => new SessionUndo(), []);
+  const rollback = useMemo(createSessionRollback, []);
   const files = useRef<HTMLDivElement>(null);
   const { actions, diff } = record;
   const asked = address.query["action"] ?? null;
   const chosen = actions.some(({ id }) => id === asked) ? asked : null;
-  useSteps(record, chosen, { files, leave: () => undo.close() });
+  useSteps(record, chosen, { files, leave: () => rollback.close() });
   const own = diff.actions.find(({ action_id }) => action_id === chosen);
   return (
     <>
@@ -94,7 +94,7 @@ function SessionView({ record, onDone }: { record: SessionRecord; onDone: () => 
           role="region"
           aria-label="What it did to the files"
         >
-          {undo.open.value && <SessionUndoPane undo={undo} />}
+          {rollback.open.value && <SessionRollbackPreview rollback={rollback} />}
           <SessionFiles
             key={chosen}
             files={chosen === null ? diff.files : own?.files ?? []}
@@ -102,7 +102,7 @@ function SessionView({ record, onDone }: { record: SessionRecord; onDone: () => 
           />
         </div>
       </div>
-      <SessionBar record={record} undo={undo} chosen={chosen} onDone={onDone} />
+      <SessionBar record={record} rollback={rollback} chosen={chosen} onDone={onDone} />
     </>
   );
 }
@@ -143,7 +143,7 @@ function Head({ session }: { session: Session }) {
           <Text value={agent} />
         </span>
       </h2>
-      <p class="meta">
+      <p class="dotted meta">
         <span>
           <Text value={project_id} />
         </span>

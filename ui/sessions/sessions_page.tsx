@@ -31,7 +31,7 @@ export function SessionsPage() {
     }
   }, () => true);
   return (
-    <main class="page-scroll">
+    <main class="scroll page-scroll">
       <div class="page-head">
         <h1>Sessions</h1>
         {!project && known.length > MOST_PROJECTS && (

@@ -44,7 +44,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
     at.value = 0;
   };
   return (
-    <Dialog title="Go to or do" onClose={onClose} class="dialog-palette">
+    <Dialog title="Go to or do" onClose={onClose}>
       <Field chosen={chosen} typed={typed.value} onType={onType} onKeyDown={onKeyDown} />
       <ul id="palette-list" class="palette" role="listbox" aria-label="Found">
         {entries.map((entry, index) => (
