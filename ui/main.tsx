@@ -99,7 +99,6 @@ openTheme();
 openKeys();
 render(<App />, document.getElementById("app")!);
 
-/** An address that no page has. */
 export function NotFoundPage() {
   const address = useAddress();
   return (

@@ -46,7 +46,7 @@ describe.each(["light", "dark"] as const)("in %s", (scheme) => {
     await page.goto(stage.gate.url + paths["session"]!);
     await page.getByText("The whole session").waitFor();
     await page.keyboard.press("u");
-    await page.getByText("would be undone").waitFor();
+    await page.getByText("would be rolled back").waitFor();
     found.push(...await axe(page, "roll back a session"));
     expect(found).toEqual([]);
   });

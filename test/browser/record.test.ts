@@ -44,7 +44,7 @@ test("rolling back shows what would change, then changes it, and can be asked fo
   const undone = page.locator(".timeline li", { hasText: "Rolled back" });
   await undone.getByText("reviewer").waitFor();
   await page.getByRole("button", { name: "Replay" }).click();
-  await page.getByText("Asked for again").waitFor();
+  await page.getByText("Replayed:").waitFor();
   await until("it is written again", () => readFileSync(file("back.ts"), "utf8") === "after\n");
   expect(page.url()).not.toContain(id);
 });
@@ -54,7 +54,7 @@ test("a file that has changed since is not touched until a person says how", asy
   stage.write("free/new.ts", "of the agent\nand mine\n");
   const page = await stage.page(`/actions/${id}`);
   await page.getByRole("button", { name: "Roll back" }).click();
-  await page.getByText("It has changed since the agent wrote it").waitFor();
+  await page.getByText("The file has changed since the agent wrote it").waitFor();
   await page.locator(".rollback .line-add", { hasText: "and mine" }).waitFor();
   expect(readFileSync(file("new.ts"), "utf8")).toBe("of the agent\nand mine\n");
   await page.getByRole("button", { name: "Overwrite" }).click();

@@ -109,7 +109,7 @@ test("the record of a command that ran tells what it changed, and undoes it", as
   await shoot(page, "record-light");
   await page.keyboard.press("u");
   const pane = page.getByRole("region", { name: "Roll back" });
-  await pane.getByText("comes back").waitFor();
+  await pane.getByText("is restored").waitFor();
   expect(await pane.innerText()).not.toContain("The content stays the same");
   await page.keyboard.press("ControlOrMeta+Enter");
   await until("it stands again", () => {

@@ -79,10 +79,10 @@ describe("one session", () => {
     await page.getByText("2 actions can be rolled back").waitFor();
     await page.keyboard.press("u");
     const pane = page.getByRole("region", { name: "Roll back" });
-    await pane.getByText("2 actions would be undone").waitFor();
+    await pane.getByText("2 actions would be rolled back").waitFor();
     expect(await pane.getByRole("listitem").allInnerTexts()).toEqual([
-      expect.stringMatching(/b\.ts\s+is removed again/),
-      expect.stringMatching(/old\.ts\s+gets its former content back/),
+      expect.stringMatching(/b\.ts\s+is removed/),
+      expect.stringMatching(/old\.ts\s+gets its previous content back/),
     ]);
     expect(readFileSync(file("old.ts"), "utf8")).toBe("one\n2\n");
     await page.keyboard.press("Control+Enter");
@@ -99,11 +99,11 @@ describe("one session", () => {
       const first = from ? 2 : 3;
       await page.getByText(`${first} actions can be rolled back`).waitFor();
       await page.keyboard.press("u");
-      await page.getByText(`${first} actions would be undone`).waitFor();
+      await page.getByText(`${first} actions would be rolled back`).waitFor();
       await ask("write_file", { path: `${at}/late.ts`, content: "late\n" });
       await page.locator(".step", { hasText: "late.ts" }).waitFor();
       await page.keyboard.press("Control+Enter");
-      await page.getByText(`${first + 1} actions would be undone`).waitFor();
+      await page.getByText(`${first + 1} actions would be rolled back`).waitFor();
       expect([existsSync(file("b.ts")), existsSync(file("late.ts"))]).toEqual([true, true]);
       await page.keyboard.press("Control+Enter");
       await page.getByText(`Rolled back ${first + 1} actions`).waitFor();
@@ -115,12 +115,12 @@ describe("one session", () => {
     const page = await open();
     const button = page.getByRole("button", { name: "Roll back the session" });
     await button.click();
-    await page.getByText("3 actions would be undone").waitFor();
+    await page.getByText("3 actions would be rolled back").waitFor();
     await page.keyboard.press("Escape");
     await button.waitFor();
     expect(existsSync(file("a.ts"))).toBe(true);
     await button.click();
-    await page.getByText("3 actions would be undone").waitFor();
+    await page.getByText("3 actions would be rolled back").waitFor();
     await page.getByRole("button", { name: "Roll back", exact: true }).click();
     await page.getByText("Rolled back 3 actions").waitFor();
     await until("the page says so", async () => await button.isDisabled());
@@ -133,7 +133,7 @@ describe("one session", () => {
     stage.write(`${at}/old.ts`, "mine\n");
     await page.keyboard.press("u");
     const pane = page.getByRole("region", { name: "Roll back" });
-    await pane.getByText("Nothing was touched.").waitFor();
+    await pane.getByText("Nothing was changed.").waitFor();
     expect(await pane.locator("thead th").allInnerTexts()).toEqual([
       "File",
       "Before",

@@ -12,7 +12,7 @@ import { RecordBar } from "./record_bar.tsx";
 import { ActionRollbackPreview, createActionRollback } from "./rollback_preview.tsx";
 import { Timeline } from "./timeline.tsx";
 
-/** One action for good: its card, its life, its output, and what can still be done with it. */
+/** The record of one action: its card, output, timeline and buttons. */
 export function ActionPage() {
   const address = useAddress();
   const id = address.path.split("/")[2] ?? "";
@@ -96,7 +96,7 @@ function Edited({ detail }: { detail: ActionDetail }) {
   );
 }
 
-/** What a command printed, with its exit code. */
+/** The output of a command, with its exit code. */
 export function Output({ detail }: { detail: ActionDetail }) {
   const { output, exit_code } = detail;
   if (!output) return null;

@@ -16,7 +16,7 @@ import { Filters } from "./filters.tsx";
 
 const FILTERS = ["q", "status", "tool", "agent", "path", "session_id"] as const;
 
-/** Everything that agents asked for, newest first. */
+/** The actions of all agents, newest first. */
 export function ActionsPage() {
   const { query } = useAddress();
   const project = useProject();
@@ -133,7 +133,7 @@ interface TableProps {
   several: boolean;
 }
 
-/** Actions as dense rows; each opens its record. */
+/** A table of actions; each row opens its record. */
 export function ActionsTable({ items, several }: TableProps) {
   return (
     <table class="table">

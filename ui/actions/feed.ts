@@ -6,10 +6,10 @@ import { useLive } from "../state/live.ts";
 import { useWorkspace } from "../state/project.ts";
 import { daemon } from "../state/live.ts";
 
-/** A page of actions that stays where it is: what is new waits until it is asked for. */
+/** A page of actions with stable rows: new actions wait until `take` is called. */
 export interface Feed {
   items: ReadonlySignal<Action[] | null>;
-  /** How many have come since; `take` shows them. */
+  /** The number of new actions. */
   waiting: ReadonlySignal<number>;
   take: () => void;
   next: ReadonlySignal<string | null>;
@@ -23,7 +23,7 @@ interface Page {
 
 export type FeedQuery = Partial<Record<keyof GlobalActionQuery, string>>;
 
-/** The actions of one project or, without one, of all; the former rows stay until others come. */
+/** The actions of one project, or of all. The old rows stay until the new ones are loaded. */
 export function useFeed(project: string | null, query: FeedQuery): Feed {
   const workspace = useWorkspace()?.id ?? null;
   const known = daemon.value !== null;
@@ -72,7 +72,7 @@ async function load(project: string | null, query: FeedQuery): Promise<Page> {
   return answer;
 }
 
-// Rows keep their places; only what they say is brought up to date. An empty page has none to keep.
+// Rows keep their places and only their content is updated. An empty page shows new rows at once.
 function updated(shown: Page, latest: Page): Page {
   if (shown.items.length === 0) return latest;
   const fresh = new Map(latest.items.map((item) => [item.id, item]));

@@ -24,7 +24,7 @@ const TOOLS: Record<string, string> = {
   rollback: "Roll-backs",
 };
 
-/** The filters of the actions, kept in the address. */
+/** The filters of the table; the URL holds their values. */
 export function Filters({ inputRef }: { inputRef: RefObject<HTMLInputElement | null> }) {
   const address = useAddress();
   const session = address.query["session_id"];

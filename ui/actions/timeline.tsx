@@ -30,7 +30,7 @@ const STEPS: Record<string, Look> = {
   "vote.cast": { icon: "check", word: "Vote", tone: "info" },
 };
 
-/** The life of an action, step by step, as the audit chain has it. */
+/** The events of an action in the audit log. */
 export function Timeline({ detail }: { detail: ActionDetail }) {
   return (
     <section class="life" aria-label="What happened">
@@ -65,7 +65,7 @@ function Held({ reason }: { reason: string }) {
 
 function StepView({ step, detail }: { step: Step; detail: ActionDetail }) {
   const { icon, word, tone } = lookOf(step, detail);
-  // Why it was held stands at the next step.
+  // The next step shows the reason for holding.
   const reason = step.type === "action.submitted" ? null : step.data["reason"];
   return (
     <li class={`tone-${tone}`}>
@@ -100,7 +100,7 @@ function lookOf({ type, actor }: Step, { execution }: ActionDetail): Look {
 }
 
 function actorOf({ actor, type, data }: Step): string {
-  // The gate notes it once the files are back; who wanted it stands beside.
+  // The gate records the rollback; the event names the person who asked for it.
   if (type === "action.rolled_back" && typeof data["by"] === "string") return data["by"];
   if (actor.kind === "policy") return "the policy";
   if (actor.kind === "system") return "the gate";

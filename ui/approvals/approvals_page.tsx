@@ -15,7 +15,7 @@ import { decidedHere, detailOf, settle } from "../state/live.ts";
 import { useWide } from "./queue_items.ts";
 import { plain, sentenceOf } from "../parts/words.ts";
 
-/** What waits for a person: the queue, and the card of the one that is looked at. */
+/** The queue of held actions, and the card of the selected one. */
 export function ApprovalsPage() {
   const { id: asked, remembered: listed } = useAddress().query;
   const items = useQueue(asked ?? null);
@@ -56,11 +56,11 @@ export function ApprovalsPage() {
   );
 }
 
-// How a reader gets on: to the next card, past a decided one, past several.
+// The ways to the next card: by key, after a decision, after several approvals at once.
 function useWays(items: QueueItem[], selected: string | null) {
   const address = useAddress();
   const at = items.findIndex((item) => item.id === selected);
-  // The next cards are there before they are asked for.
+  // Loads the next cards in advance.
   useEffect(() => {
     for (const near of items.slice(at + 1, at + 3)) detailOf(near.id);
   }, [selected, items.length]);

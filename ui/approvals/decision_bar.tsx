@@ -15,7 +15,7 @@ interface BarProps {
   href: string;
 }
 
-/** Where the decision is made; it never scrolls away. */
+/** The bar with the decision buttons; it never scrolls away. */
 export function DecisionBar({ review, detail, onReadOn, href }: BarProps) {
   const mode = review.mode.value;
   return (
@@ -228,7 +228,7 @@ function Settled({ detail, href }: { detail: ActionDetail; href: string }) {
   );
 }
 
-/** Why to look twice before approving. */
+/** The warnings to read before approving. */
 export function Cautions({ cautions }: { cautions: Caution[] }) {
   return (
     <ul class="cautions">

@@ -14,7 +14,7 @@ interface PaneProps {
   detail: ActionDetail;
 }
 
-/** Takes the card's place while a reviewer changes what the agent asked for. */
+/** The editor for the agent's text or command; it takes the place of the card. */
 export function EditPane({ review, detail }: PaneProps) {
   const loaded = useLazy(() => import("./editor.tsx"));
   const Editor = loaded.value?.default;
@@ -42,11 +42,11 @@ export function EditPane({ review, detail }: PaneProps) {
   );
 }
 
-/** The reviewer's change against the agent's version, before it is approved. */
+/** The diff between the agent's version and the reviewer's, before approval. */
 export function CheckPane({ review, detail, mode }: PaneProps & { mode: DiffMode }) {
   const loaded = useLazy(() => import("../diff/diff.tsx"));
   const Diff = loaded.value?.default;
-  // A command has no last newline to speak of.
+  // Adds the newline that a command lacks, so that the diff does not report it.
   const lines = (text: string) => detail.command === null ? text : `${text}\n`;
   return (
     <section class="pane pane-check" aria-label="Your change">
@@ -73,7 +73,7 @@ export function CheckPane({ review, detail, mode }: PaneProps & { mode: DiffMode
   );
 }
 
-// What the policy says of the edited command, before it is sent.
+// The policy's decision on the edited command.
 function Preview(props: { command: string; cwd: string | null; project: string }) {
   const answer = useSignal<PolicyTestResult | string | null>(null);
   useEffect(() => {

@@ -16,14 +16,14 @@ interface EditorProps {
   original: string;
   text: string;
   label: string;
-  /** Where one goes on: a command is changed at its end. */
+  /** Puts the cursor at the end. */
   isAtEnd: boolean;
   onChange: (text: string) => void;
 }
 
 /**
- * The editor, with what differs from the agent's version marked as you type. It lives in a shadow
- * root because there it styles itself with adopted sheets, which the page's CSP allows.
+ * An editor that marks the differences from the agent's version. It uses a shadow root, because
+ * there CodeMirror adopts style sheets, which the page's CSP allows.
  */
 export default function Editor({ original, text, label, isAtEnd, onChange }: EditorProps) {
   const host = useRef<HTMLDivElement>(null);
@@ -52,7 +52,7 @@ function extensions(original: string, label: string, onChange: (text: string) =>
     EditorView.lineWrapping,
     highlightSpecialChars({ addSpecialChars: HIDDEN, render: chip }),
     differences(original, ending),
-    // Escape and ⌘↵ belong to the page.
+    // The page handles Escape and ⌘↵.
     keymap.of([...defaultKeymap.filter(isOurs), ...historyKeymap, indentWithTab]),
     EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
     EditorView.updateListener.of((update) => {
@@ -62,7 +62,7 @@ function extensions(original: string, label: string, onChange: (text: string) =>
   ];
 }
 
-// What was there before is drawn without chips, so it is left out where something would be hidden.
+// The merge view would not mark hidden characters of the original, so it stays off for such texts.
 function differences(original: string, ending: string): Extension {
   if (countHidden(original.replaceAll(ending, "\n"), { code: true }) > 0) return [];
   return unifiedMergeView({
@@ -72,7 +72,7 @@ function differences(original: string, ending: string): Extension {
   });
 }
 
-// A file of CRLF lines stays one; where both occur, each return shows as what it is.
+// A file with only CRLF line endings keeps them. With mixed endings, each return is visible.
 function endingOf(text: string): string {
   return text.includes("\r\n") && !/(?:^|[^\r])\n/.test(text) ? "\r\n" : "\n";
 }

@@ -12,10 +12,10 @@ import { Skeleton } from "../parts/placeholder.tsx";
 import { Code, Text } from "../parts/text.tsx";
 import { Ago, Until } from "../parts/time.tsx";
 
-/** More projects than this are not asked at once. */
+/** At most this many projects are read at once. */
 const MOST_PROJECTS = 50;
 
-/** Every decision that is remembered now, and its end. */
+/** Lists the live grants, with a button to revoke each. */
 export function GrantsDialog({ onClose }: { onClose: () => void }) {
   const project = useProject();
   const projects = useProjects().map(({ id }) => id);

@@ -5,10 +5,10 @@ import { pending, settle } from "../state/live.ts";
 import { count } from "../parts/words.ts";
 import type { Action } from "../../server/actions/schema.ts";
 
-/** Cards that were read to their end and marked, each with the digest that was read. */
+/** The marked cards, by id, each with the digest that was on the page. */
 export const marks = signal<ReadonlyMap<string, string>>(new Map());
 
-/** Marks a card, or takes its mark away. */
+/** Marks or unmarks a card. */
 export function turnMark({ id, digest }: { id: string; digest: string }): void {
   const next = new Map(marks.peek());
   if (next.get(id) === digest) next.delete(id);
@@ -16,7 +16,7 @@ export function turnMark({ id, digest }: { id: string; digest: string }): void {
   marks.value = next;
 }
 
-/** Approves what is marked as it was read; what has changed since stays. */
+/** Approves the marked cards; a card with a new digest stays held. */
 export async function approveMarked(): Promise<void> {
   const marked = marks.peek();
   const held = pending.peek()?.filter((action) => marked.has(action.id)) ?? [];

@@ -21,10 +21,10 @@ interface QueueProps {
   selected: string | null;
 }
 
-// More than anyone decides in one sitting; the rest comes up as these are decided.
+// Further cards appear as these are decided.
 const SHOWN = 500;
 
-/** What waits, the longest waiting first, so that what arrives stands at the end. */
+/** The held actions, oldest first, so that new ones appear at the end. */
 export function Queue({ items, selected }: QueueProps) {
   const list = useRef<HTMLUListElement>(null);
   const fresh = useArrivals(items);
@@ -120,7 +120,7 @@ function Problem() {
   );
 }
 
-// What came since the page was opened, until it is looked at again.
+// The actions that arrived after the page was opened.
 function useArrivals(items: QueueItem[] | null): ReadonlySet<string> {
   const known = useRef<Set<string> | null>(null);
   const fresh = useRef(new Set<string>());
@@ -152,7 +152,7 @@ const SCOPES = [
   { value: "all", label: "All projects" },
 ] as const;
 
-/** The queue's title, whose projects it shows, and its filter. */
+/** The title of the queue, its scope and its filter. */
 export function QueueHead({ filter, shown, onApproveMarked, onRemembered }: HeadProps) {
   const address = useAddress();
   const project = useProject();
@@ -214,7 +214,7 @@ function FilterField({ filter }: Pick<HeadProps, "filter">) {
   );
 }
 
-// An empty queue would be a false comfort.
+// Without a connection, "nothing waits" might be wrong.
 function NobodyKnows() {
   return (
     <Empty icon="alert" title="What waits is not known">
@@ -226,7 +226,7 @@ function NobodyKnows() {
   );
 }
 
-/** The queue is empty: what would stand here, and how to see the first card. */
+/** The empty state of the queue. */
 export function NothingWaits() {
   const pending = usePending();
   if (connection.value === "offline") return <NobodyKnows />;

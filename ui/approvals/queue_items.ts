@@ -6,10 +6,10 @@ import { useAddress } from "../state/address.ts";
 import { decidedHere } from "../state/live.ts";
 import { usePending, useProject } from "../state/project.ts";
 
-/** A card in the queue; `gone` once somebody else has decided it. */
+/** A card in the queue; `gone` after somebody else decided it. */
 export type QueueItem = Action & { gone?: boolean };
 
-/** The next card that still waits, in one direction. */
+/** The next undecided card in one direction. */
 export function neighbour(items: QueueItem[], at: number, by: number): QueueItem | undefined {
   const from = at < 0 ? (by > 0 ? 0 : items.length - 1) : at + by;
   for (let next = from; next >= 0 && next < items.length; next += by) {
@@ -18,7 +18,7 @@ export function neighbour(items: QueueItem[], at: number, by: number): QueueItem
   return undefined;
 }
 
-/** The card to look at once that one is decided: the one after it, else the last. */
+/** The card to show after a decision: the next one, or else the last. */
 export function after(items: QueueItem[], id: string): QueueItem | undefined {
   const at = items.findIndex((item) => item.id === id);
   const rest = items.filter((item) => item.id !== id && !item.gone);
@@ -26,8 +26,8 @@ export function after(items: QueueItem[], id: string): QueueItem | undefined {
 }
 
 /**
- * What waits and passes the filter, the longest waiting first. What others decide stays in its
- * place, marked, until the reader moves on: nothing jumps.
+ * The held actions that match the filter, oldest first. An action that somebody else decides keeps
+ * its place, marked as gone, until the selection changes.
  */
 export function useQueue(selected: string | null): QueueItem[] | null {
   const { query } = useAddress();
@@ -66,7 +66,7 @@ const media = matchMedia("(min-width: 960px)");
 const wide = signal(media.matches);
 media.addEventListener("change", () => wide.value = media.matches);
 
-/** Whether list and card stand side by side. */
+/** Whether the queue and the card are side by side. */
 export function useWide(): boolean {
   return wide.value;
 }

@@ -19,7 +19,7 @@ interface Props {
   detail: ActionDetail;
 }
 
-/** Approving, and not being asked again for a while: what exactly, how long, how often. */
+/** Approves an action and creates a grant: its pattern, scope, lifetime and number of uses. */
 export function RememberDialog({ review, detail }: Props) {
   const remembering = useMemo(() => new Remembering(detail), [detail.digest]);
   useEffect(() => void remembering.look(), [remembering]);
@@ -87,7 +87,7 @@ interface OffersProps {
 function Offers({ remembering, preview }: OffersProps) {
   const { looked_at, complete, offers } = preview;
   const field = useRef<HTMLFieldSetElement>(null);
-  // The arrow keys choose at once.
+  // With the focus on the first option, the arrow keys choose at once.
   useLayoutEffect(() => field.current?.querySelector("input")?.focus(), []);
   return (
     <fieldset class="offers" ref={field}>

@@ -3,7 +3,7 @@ import type { ActionDetail } from "../../server/actions/schema.ts";
 import type { GrantOffer, GrantPreview, Remember } from "../../server/grants/schema.ts";
 import { api, explain, unwrap } from "../state/client.ts";
 
-/** How long something can be remembered: what people mean, and what it is in seconds. */
+/** The lifetimes of a grant, in seconds. */
 export const TIMES = [
   { value: "900", label: "15 min" },
   { value: "3600", label: "1 h" },
@@ -24,15 +24,15 @@ const SCOPES = [
   { value: "project", label: "The whole project" },
 ] as const;
 
-/** What shall be remembered of one card, as far as its reviewer has chosen. */
+/** The choices of a reviewer who approves an action and creates a grant. */
 export class Remembering {
   readonly preview = signal<GrantPreview | null>(null);
-  /** Why it cannot be shown, or why a pattern of one's own cannot be taken. */
+  /** Why the preview failed, or why a custom pattern is not accepted. */
   readonly problem = signal<string | null>(null);
   readonly busy = signal(false);
-  /** What was chosen last; a session that has ended is none to choose. */
+  /** The last choice; a session that has ended cannot be chosen. */
   readonly #wish = signal<Remember["scope"]>("session");
-  /** Where it can be remembered. */
+  /** The possible scopes of the grant. */
   readonly scopes = computed(() => {
     const given = this.preview.value?.scopes;
     return SCOPES.filter(({ value }) => given?.includes(value) ?? true);
@@ -42,10 +42,10 @@ export class Remembering {
   );
   readonly ttl = signal<string>("3600");
   readonly uses = signal<string>("10");
-  /** The pattern that is chosen; null is exactly this. */
+  /** The chosen pattern; null means exactly this action. */
   readonly pattern = signal<string | null>(null);
   readonly own = signal("");
-  /** What is chosen, as it was looked at. */
+  /** The chosen offer from the preview. */
   readonly chosen = computed<GrantOffer | null>(() =>
     this.preview.value?.offers.find(({ pattern }) => pattern === this.pattern.value) ?? null
   );
@@ -55,7 +55,7 @@ export class Remembering {
     this.#detail = detail;
   }
 
-  /** Asks what could be remembered, and what that would have allowed. */
+  /** Loads the possible grants, and the past actions that each would have allowed. */
   async look(own?: string): Promise<void> {
     if (this.busy.value) return;
     const { id, project_id } = this.#detail;
@@ -76,13 +76,13 @@ export class Remembering {
     this.#wish.value = scope;
   }
 
-  /** Looks at the pattern that was typed. */
+  /** Previews the typed pattern. */
   tryOwn(): void {
     const own = this.own.value.trim();
     if (own !== "") void this.look(own);
   }
 
-  /** What is to be sent; null where nothing has been looked at that could be saved. */
+  /** The grant to request; null without a previewed choice. */
   wanted(): Remember | null {
     if (this.chosen.value === null || this.busy.value) return null;
     const { pattern } = this.chosen.value;

@@ -9,54 +9,53 @@ import { statusWord } from "../parts/badges.tsx";
 import { toolOf } from "../../server/actions/tools.ts";
 
 /**
- * What the decision bar shows: the buttons, a reason to type, a second step, the editor, its check;
- * or what shall be remembered, over the page.
+ * The step of a review: the buttons, the reason for a rejection, the confirmation, the editor, the
+ * check of an edit, or the dialog that creates a grant.
  */
 export type Mode = "idle" | "reject" | "confirm" | "edit" | "check" | "remember";
 
-/** Told what a reader has in front of them: how much of it is hidden, and whether all was seen. */
+/** Receives reports about the content: its hidden characters, and whether its end was in view. */
 export interface Reading {
   shown(hidden: number, unseen?: boolean): void;
   end(seen: boolean): void;
 }
 
-/** A reason to look twice before approving. */
+/** A warning that a reviewer must confirm before approving. */
 export interface Caution {
   kind: "critical" | "base" | "hidden" | "unread" | "unseen";
   what: string;
   why: string;
 }
 
-/** A card that changed under the pointer takes no click for this long. */
+/** A new or changed card accepts no decision for this long. */
 export const SETTLE_MS = 700;
 
-/** One person's reading of one card, from its appearance to the decision. */
+/** The review of one card, from its appearance to the decision. */
 export class Review {
   readonly mode = signal<Mode>("idle");
   readonly busy = signal(false);
   readonly notice = signal<string | null>(null);
   readonly reason = signal("");
-  /** The reviewer's version; kept while the card is looked at, whatever else is opened. */
+  /** The reviewer's edited version; kept while the card is open. */
   readonly draft = signal<string | null>(null);
-  /** The content stands on the page. */
+  /** The content is on the page. */
   readonly shown = signal(false);
-  /** It is known whether its end is in view. */
+  /** It is known whether the end of the content is in view. */
   readonly measured = signal(false);
-  /** Before that nothing can be approved. */
+  /** Approving requires that the content is on the page. */
   readonly ready = computed(() => this.shown.value && this.measured.value);
   /** The end of the content has been in view. */
   readonly ended = signal(false);
-  /** Hidden characters in what would be done. */
+  /** Hidden characters in the plan. */
   readonly hidden = signal(0);
-  /** What would be written is too large to be shown. */
+  /** The content to write is too large to show. */
   readonly unseen = signal(false);
-  /** True while the card is too new to take a click. */
+  /** True while the card is too new for a decision. */
   readonly settling = signal(true);
-  /** No decision is taken now: the card is too new, or one is on its way. */
+  /** True while no decision is accepted: the card is too new, or a request is running. */
   readonly waits = computed(() => this.busy.value || this.settling.value);
   readonly detail: ReadonlySignal<ActionDetail | null>;
   readonly cautions: ReadonlySignal<Caution[]>;
-  /** What the content tells of itself. */
   readonly reading: Reading = {
     shown: (hidden, unseen = false) => {
       this.hidden.value = hidden;
@@ -81,7 +80,7 @@ export class Review {
     this.#decided = decided;
   }
 
-  /** Called when a version of the card comes onto the screen. */
+  /** Starts the review of a version of the card. */
   show(detail: ActionDetail): void {
     clearTimeout(this.#timer);
     this.settling.value = true;
@@ -92,7 +91,7 @@ export class Review {
     if (changed) this.#reread();
   }
 
-  /** Approves what is shown, after a second step where there is a reason for one. */
+  /** Approves the shown plan. Warnings require a confirmation first. */
   approve(confirmed = false): void {
     if (!this.#canDecide()) return;
     if (!this.ready.value) {
@@ -104,7 +103,7 @@ export class Review {
     }
   }
 
-  /** Approves what is shown, and what is like it for a while; the reasons against it were shown. */
+  /** Approves the shown plan and creates a grant. The dialog has already shown the warnings. */
   approveRemembered(remember: Remember): void {
     if (!this.#canDecide()) return;
     if (this.ready.value) this.#approve({ remember });
@@ -145,7 +144,7 @@ export class Review {
     );
   }
 
-  /** What stands in the file, where it is no longer what was asked on, and that is on the page. */
+  /** The hash of the current file, when it differs from the base and `fits` accepts it. */
   #base(
     fits: (base: NonNullable<ActionDetail["base"]>) => boolean,
   ): { base_sha256?: string | null } {
@@ -153,7 +152,7 @@ export class Review {
     return base && fits(base) ? { base_sha256: base.now_sha256 } : {};
   }
 
-  /** Marks the card to be approved with others; only one that was read, with nothing against it. */
+  /** Marks the card for approval with others; requires a card read to its end without warnings. */
   mark(): void {
     const detail = this.detail.value;
     if (detail?.status !== "pending") return;
@@ -161,7 +160,7 @@ export class Review {
     else this.notice.value = "Only a card that was read to its end, without a warning, is marked.";
   }
 
-  /** Opens another step of the bar. */
+  /** Opens a step of the review. */
   open(mode: Mode): void {
     const detail = this.detail.value;
     if (detail?.status !== "pending") return;
@@ -173,7 +172,7 @@ export class Review {
     this.mode.value = mode;
   }
 
-  /** Back to the plain bar. */
+  /** Goes back one step. */
   close(): void {
     this.mode.value = this.mode.value === "check" ? "edit" : "idle";
   }
@@ -280,7 +279,7 @@ function baseCautions({ base, obstacle }: ActionDetail): Caution[] {
   return [{ kind: "base", what: "The file has changed since this was asked", why }];
 }
 
-/** The text that a reviewer may change, or null where there is none. */
+/** The text that a reviewer can edit, or null. */
 export function editableOf(detail: ActionDetail): string | null {
   const { edits } = toolOf(detail.tool);
   if (edits === "command") return detail.command;

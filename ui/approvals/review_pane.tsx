@@ -19,7 +19,7 @@ interface PaneProps {
   onDecided: (action: Action) => void;
 }
 
-/** A card and the bar under it that decides. */
+/** A card and its decision bar. */
 export function ReviewPane({ id, onDecided }: PaneProps) {
   const address = useAddress();
   const loaded = detailOf(id, address.query["project"]);
@@ -134,7 +134,7 @@ interface Ways {
   openRecord: () => void;
 }
 
-/** The keys of a card: decide, read on, look closer. */
+/** The shortcuts of a card. */
 export function useReviewKeys(review: Review, ways: Ways): void {
   const step = review.mode.value;
   useKeys([

@@ -24,7 +24,7 @@ interface CardProps {
   children?: ComponentChildren;
 }
 
-/** One action as a person decides on it: what, why it is held, what it changes, how risky. */
+/** One action for review: what it does, why it is held, its changes and its risk. */
 export function Card({ detail, mode, onMode, reading, hidden, children }: CardProps) {
   return (
     <article class="card" aria-labelledby="card-title">
@@ -128,7 +128,7 @@ function WhyHeld({ detail }: { detail: ActionDetail }) {
 }
 
 function Rule({ rule: { pattern, list, source } }: { rule: DecidingRule }) {
-  // What is built in has a name; its pattern is nothing that anybody wrote.
+  // A built-in rule has a name; nobody wrote its pattern.
   if (source === "builtin") {
     return (
       <>
@@ -155,7 +155,7 @@ function Effects({ detail }: { detail: ActionDetail }) {
   );
 }
 
-/** It was decided that it is not done, so nothing of it ever happened. */
+/** True when the action was rejected, blocked, cancelled or expired before it ran. */
 function isRefused({ status, execution }: ActionDetail): boolean {
   return execution === "none" && status !== "pending" && status !== "approved";
 }
@@ -183,7 +183,7 @@ function CommandEffects({ detail }: { detail: ActionDetail }) {
   );
 }
 
-// A host's own shell.
+// An agent host runs the command itself.
 const OUT_OF_REACH = { level: "not", kept: 0, why: "The gate does not run it" } as const;
 
 const LEVELS = {
@@ -207,7 +207,7 @@ function UndoFact({ reversibility }: { reversibility: Reversibility }) {
   );
 }
 
-// What was refused at once was never worked out.
+// An action that was blocked at once has no plan.
 function effectsOf({ tool, before, after, files }: ActionDetail): string | null {
   if (files?.some((file) => !file.is_known)) return "Only its host knows what it writes.";
   if (files && files.length > 1) return `Changes ${count(files.length, "file")}.`;

@@ -11,7 +11,7 @@ interface CommandProps {
 
 const BLANK_RUN = 20;
 
-/** A command, whole and wrapped; only long runs of blank lines are folded, and named. */
+/** Shows a command in full; folds only long runs of blank lines. */
 export function Command({ command, onShown }: CommandProps) {
   useEffect(() => onShown?.(countHidden(command, { code: true })), [command]);
   return (
@@ -25,7 +25,7 @@ export function Command({ command, onShown }: CommandProps) {
   );
 }
 
-/** What the command would start and touch, as the gate read it: rows of a list of facts. */
+/** The programs and files of a command, as the gate analysed it. */
 export function WhatItDoes({ analysis }: { analysis: NonNullable<ActionDetail["analysis"]> }) {
   const commands = analysis.commands.map((argv) =>
     argv.length === 1 && UNKNOWN.includes(argv[0]!) ? argv[0]! : argv.map(quoted).join(" ")
@@ -42,7 +42,7 @@ export function WhatItDoes({ analysis }: { analysis: NonNullable<ActionDetail["a
 }
 
 const FIRST_ITEMS = 8;
-/** How the analysis writes what stands in no text: the name of a file, a program, what is piped. */
+/** The analysis writes these for names that are known only at run time. */
 const UNKNOWN = ["…", "$…"];
 
 function List({ title, items, tone }: { title: string; items: string[]; tone?: string }) {

@@ -16,10 +16,10 @@ const KINDS: Record<Conflict["kind"], string> = {
 
 type Shown = ActionDetail["conflicts"][number];
 
-/** More than these would push away what is to be decided. */
+/** More conflicts are folded, so that the plan stays in view. */
 const FIRST_CONFLICTS = 2;
 
-/** Other sessions at the same files, each with what it does there. */
+/** Lists other sessions that change the same files. */
 export function Conflicts({ detail: { conflicts } }: { detail: ActionDetail }) {
   if (conflicts.length > FIRST_CONFLICTS) return <Many conflicts={conflicts} />;
   return (
@@ -96,11 +96,11 @@ type Base = NonNullable<ActionDetail["base"]>;
 
 const TITLE = "The file has changed since this was asked.";
 
-/** The file is no longer what a held write was asked on: what happened, and what would be written. */
+/** Explains that the file changed while the action was held, and shows the new result. */
 export function ChangedBase({ base, canEdit }: { base: Base; canEdit: boolean }) {
   const { diff, rebased, now_sha256 } = base;
   const isGone = now_sha256 === null;
-  // What goes or moves is not shown anywhere else as it stands there now.
+  // For a deletion or a move, nothing else on the card shows the current content.
   const isOpen = rebased !== null && rebased.diff === null;
   return (
     <div class="notice tone-warn base">

@@ -16,7 +16,7 @@ interface ContentProps {
   reading?: Reading;
 }
 
-/** What would be done, whole: what was asked word for word, and the difference of each file. */
+/** Shows the plan in full: the command or input, and the diff of each file. */
 export function Content(props: ContentProps) {
   const { detail, reading } = props;
   const asked = askedOf(detail);
@@ -33,7 +33,7 @@ export function Content(props: ContentProps) {
   );
 }
 
-/** Of a tool that the gate only records its input, where that tells more than its files do. */
+/** The command, or the input of a tool whose effects the gate does not know; null otherwise. */
 function askedOf({ command, input, files }: ActionDetail): string | null {
   if (command !== null || input === null) return command;
   const isTold = files !== null && files.length > 0 && files.every((file) => file.is_known);

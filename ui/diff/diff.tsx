@@ -10,14 +10,14 @@ interface DiffProps {
   after: string | null;
   mode: DiffMode;
   caption: string;
-  /** Told once the difference stands on the screen, and whether nothing of it is held back. */
+  /** Called when the diff is on the screen; `whole` is true when every line is shown. */
   onShown?: (model: DiffModel, whole: boolean) => void;
 }
 
 const FIRST_LINES = 1500;
 const MORE_LINES = 5000;
 
-/** A difference as a table: every changed line is there, or it says how many are not yet. */
+/** A diff as a table. It shows every changed line, or the number of lines not shown yet. */
 export default function Diff({ before, after, mode, caption, onShown }: DiffProps) {
   const model = useMemo(() => createDiff(before, after), [before, after]);
   const [limit, setLimit] = useState(FIRST_LINES);
@@ -128,7 +128,7 @@ function Side({ line, side }: { line: Line | null; side: "a" | "b" }) {
   );
 }
 
-// Folded lines cost nothing until they are opened, so only open ones count.
+// Folded lines are not rendered, so only open ones count.
 function take(parts: Part[], limit: number): { parts: Part[]; left: number } {
   const shown: Part[] = [];
   let room = limit;
@@ -149,7 +149,7 @@ function real(lines: Line[]): number {
   return lines.filter((line) => line.kind !== "note").length;
 }
 
-/** One line of a difference with its changed stretches marked and nothing invisible. */
+/** One line of a diff with its changed parts marked. */
 export function DiffLine({ line }: { line: Line }) {
   if (line.kind === "note") return <span class="line-note">{line.text}</span>;
   if (line.text === "") return <br />;
@@ -181,7 +181,7 @@ function stretches(line: Line): [string, boolean][] {
   return found;
 }
 
-/** Lines side by side: what went stands beside what came in its place. */
+/** Pairs removed lines with the added lines that replace them. */
 export function pairs(lines: readonly Line[]): [Line | null, Line | null][] {
   const rows: [Line | null, Line | null][] = [];
   let gone: Line[] = [];

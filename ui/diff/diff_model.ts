@@ -1,7 +1,7 @@
 import { diff, presentableDiff } from "@codemirror/merge";
 import { countHidden } from "../parts/visible.ts";
 
-/** One line of a difference. `marks` are the stretches that changed inside it. */
+/** One line of a diff; `marks` are the parts that changed inside it. */
 export interface Line {
   kind: "same" | "add" | "del" | "note";
   a: number | null;
@@ -10,17 +10,17 @@ export interface Line {
   marks: readonly (readonly [number, number])[];
 }
 
-/** Lines that stand together, or lines folded away under a name. */
+/** Consecutive lines; `fold` is the label of folded ones. */
 export type Part = { fold: null; lines: Line[] } | { fold: string; lines: Line[] };
 
-/** A difference, ready to be shown. */
+/** A diff, ready to show. */
 export interface DiffModel {
   parts: Part[];
   added: number;
   removed: number;
-  /** Hidden characters on lines that would be written. */
+  /** Hidden characters on added lines. */
   hidden: number;
-  /** What the lines alone do not show: line endings, a missing last newline. */
+  /** Facts that the lines do not show: line endings, a missing last newline. */
   facts: string[];
 }
 
@@ -34,7 +34,7 @@ interface Side {
   endings: string;
 }
 
-/** The difference between two texts; null is a file that is not there. */
+/** Compares two texts; null means that no file exists. */
 export function createDiff(before: string | null, after: string | null): DiffModel {
   const a = sideOf(before);
   const b = sideOf(after);
@@ -83,7 +83,7 @@ function changed(a: string[], b: string[]): Line[] {
     const gone = a.slice(fromA, toA);
     const come = b.slice(fromB, toB);
     const spans = spansOf(gone, come);
-    // One by one: a call takes no hundred thousand arguments.
+    // push(...lines) would overflow the stack with 100,000 lines.
     for (const line of cut("del", gone, fromA + 1, spans.gone)) lines.push(line);
     for (const line of cut("add", come, fromB + 1, spans.come)) lines.push(line);
     nextA = toA;
@@ -104,7 +104,7 @@ function cut(kind: "add" | "del", texts: string[], first: number, spans: Spans):
     const line = kind === "add"
       ? plainLine(kind, null, first + at, text)
       : plainLine(kind, first + at, null, text);
-    // A line that changed almost whole reads better without marks; blanks show by nothing else.
+    // A line that changed almost completely is easier to read without marks. Blanks need them.
     const isClear = marked.trim() === "" || marked.length <= text.trim().length * 0.7;
     return { ...line, marks: isClear ? marks : [] };
   });
@@ -114,7 +114,7 @@ function plainLine(kind: Line["kind"], a: number | null, b: number | null, text:
   return { kind, a, b, text, marks: [] };
 }
 
-// A last line that only gained or lost its newline is a change that no line shows by itself.
+// A last line that only gained or lost its newline is shown as removed and added.
 function withLastLine(lines: Line[], a: Side, b: Side): Line[] {
   const result = [...lines];
   const last = result.at(-1);
@@ -163,7 +163,7 @@ function fold(lines: Line[]): Part[] {
   }
 }
 
-// Lines of one kind that follow each other; blank changed lines are a kind of their own.
+// Groups consecutive lines of one kind; changed blank lines are a separate kind.
 function runs(lines: Line[]): Line[][] {
   const groups: Line[][] = [];
   let key = "";
@@ -180,7 +180,7 @@ function isBlank(line: Line): boolean {
   return line.text.trim() === "";
 }
 
-// A return before the line feed is a line ending, which the facts name.
+// A carriage return before the line feed is a line ending; the facts name it.
 function hiddenIn(text: string): number {
   return countHidden(text.replace(/\r$/, ""), { code: true });
 }
@@ -207,7 +207,7 @@ function bare(text: string): string {
   return text.replace(/\s+/g, "");
 }
 
-/** Stretches of a text, from and to. */
+/** Parts of a text, as start and end offsets. */
 export type Spans = readonly (readonly [number, number])[];
 
 const DIFF = { scanLimit: 2000, timeout: 250 };
@@ -216,7 +216,7 @@ const SURROGATES = 0x800;
 const MOST_LETTERS = 0x10000 - SURROGATES;
 const MOST_MARKED = 50_000;
 
-/** Lines `[fromA, toA)` of one text that stand as `[fromB, toB)` in the other. */
+/** Lines `[fromA, toA)` of one text are replaced by `[fromB, toB)` of the other. */
 export interface LineChange {
   fromA: number;
   toA: number;
@@ -224,7 +224,7 @@ export interface LineChange {
   toB: number;
 }
 
-/** Which lines differ: each different line becomes one letter, and the letters are compared. */
+/** Finds the changed lines. Each distinct line becomes one character, and the strings are compared. */
 export function changesOf(a: string[], b: string[]): readonly LineChange[] {
   const letters = new Map<string, string>();
   const spell = (lines: string[]) => lines.map((line) => letterOf(line, letters)).join("");
@@ -237,14 +237,14 @@ export function changesOf(a: string[], b: string[]): readonly LineChange[] {
 function letterOf(line: string, letters: Map<string, string>): string {
   const known = letters.get(line);
   if (known !== undefined) return known;
-  // Halves of surrogate pairs are no letters of their own.
+  // Skips the surrogates, which are not characters.
   const code = letters.size < FIRST_SURROGATE ? letters.size : letters.size + SURROGATES;
   const letter = String.fromCharCode(code);
   letters.set(line, letter);
   return letter;
 }
 
-/** What changed inside the lines; where there is too much to look at, nothing is marked. */
+/** Finds the changed parts inside lines; returns none for very long texts. */
 export function spansOf(gone: string[], come: string[]): { gone: Spans; come: Spans } {
   const [left, right] = [gone.join("\n"), come.join("\n")];
   if (left === "" || right === "" || left.length + right.length > MOST_MARKED) {

@@ -11,7 +11,7 @@ import type { DiffModel } from "./diff_model.ts";
 
 interface FilesProps {
   files: FileChange[];
-  /** Hidden characters in what stands around the files. */
+  /** Hidden characters outside the files. */
   hidden: number;
   mode: DiffMode;
   onMode: (mode: DiffMode) => void;
@@ -20,7 +20,7 @@ interface FilesProps {
 
 const FIRST_FILES = 20;
 
-/** What becomes of each file, one below the other; the reading ends after the last of them. */
+/** Shows the changes of each file, and reports when a person has seen the last one. */
 export function Files({ files, hidden, mode, onMode, reading }: FilesProps) {
   const [limit, setLimit] = useState(FIRST_FILES);
   const shown = useSignal<ReadonlyMap<number, Shown>>(new Map());
@@ -67,33 +67,33 @@ function More({ left, onMore }: { left: number; onMore: More }) {
   );
 }
 
-/** One file with what stands there now and afterwards; null is no file. */
+/** One file before and after an action; null means that no file exists. */
 export interface FileChange
   extends Pick<ActionDetail, "before_sha256" | "after_sha256" | "before" | "after"> {
   path: string | null;
-  /** False where only a host knows what it makes of the file. */
+  /** False when only the agent host knows the result. */
   is_known?: boolean;
   is_left_out?: boolean;
 }
 
-/** What of a file stands on the page. */
+/** How much of a file the page shows. */
 export interface Shown {
   hidden: number;
-  /** Nothing is held back until somebody asks for more. */
+  /** Every line is shown. */
   whole: boolean;
-  /** It is too large to be shown. */
+  /** The content is too large to show. */
   unseen: boolean;
 }
 
 interface FileProps {
   file: FileChange;
   mode: DiffMode;
-  /** Where the view can be changed. */
+  /** Switches the view; undefined hides the switch. */
   onMode: ((mode: DiffMode) => void) | undefined;
   onShown: (shown: Shown) => void;
 }
 
-/** What becomes of one file: its difference, or what can be said of it. */
+/** Shows the changes of one file: a diff, or facts when a diff is impossible. */
 export function FileView(props: FileProps) {
   const { file } = props;
   const isText = file.before?.text !== null && file.after?.text !== null;
@@ -176,7 +176,7 @@ function octalOf(mode: number): string {
   return `0${(mode & 0o7777).toString(8).padStart(3, "0")}`;
 }
 
-/** What is no text cannot be read here; its size and hash say whether it is the right one. */
+/** Shows size and hash of a file that is not text, or too large. */
 export function Opaque({ file }: { file: FileChange }) {
   const rows = [
     { name: "Now", side: file.before, hash: file.before_sha256 },
@@ -212,7 +212,7 @@ export function Opaque({ file }: { file: FileChange }) {
   );
 }
 
-/** Of a move, and of a command that has run, what counts is which paths come, go and change. */
+/** Lists created, deleted and changed paths of a move or of a finished command. */
 export function Moved({ detail }: { detail: ActionDetail }) {
   return (
     <section class="file" aria-label={detail.command === null ? "What changes" : "What it changed"}>
@@ -245,18 +245,18 @@ function wordOf(change: ActionDetail["changes"][number]): string {
   return change.after_sha256 === null ? "Gone" : "Changed";
 }
 
-/** Whether a text is too large for the daemon to hand out: more than a megabyte, or with others. */
+/** Whether the daemon left out the text: it is larger than 1 MiB, or too many files have texts. */
 export function isLargeText({ before, after, is_left_out }: FileChange): boolean {
   return is_left_out === true || Math.max(before?.bytes ?? 0, after?.bytes ?? 0) > 1024 * 1024;
 }
 
 interface EndMarkProps {
-  /** False while something before it is held back. */
+  /** False while lines before it are not shown. */
   whole: boolean;
   onReport: (seen: boolean) => void;
 }
 
-/** Stands after the last line of what would be done, and tells whether a reader has got there. */
+/** Marks the end of the content, and reports whether it has scrolled into view. */
 export function EndMark({ whole, onReport }: EndMarkProps) {
   const mark = useRef<HTMLDivElement>(null);
   const report = useRef(onReport);
@@ -271,10 +271,10 @@ export function EndMark({ whole, onReport }: EndMarkProps) {
   return <div ref={mark} class="end-mark" aria-hidden="true" />;
 }
 
-/** Rounding and borders: a file this near the top is the one that is looked at. */
+/** A file this close to the top counts as the current one, in spite of rounding and borders. */
 const NEAR_PX = 4;
 
-/** Brings the next file of a pane to its top, or the one before with -1. */
+/** Scrolls a pane to its next file, or to the previous one with -1. */
 export function stepFile(pane: HTMLElement | null, by: 1 | -1): void {
   if (!pane) return;
   const top = pane.getBoundingClientRect().top;

@@ -2,7 +2,7 @@ import { Text } from "../parts/text.tsx";
 
 const KINDS: Record<string, string> = { "+": "add", "-": "del", "@": "hunk" };
 
-/** A unified diff as it came from the daemon, line by line. */
+/** Shows a unified diff from the daemon. */
 export function Patch({ text, caption }: { text: string; caption: string }) {
   const lines = text.replace(/\n$/, "").split("\n").filter((line) => !HEADER.test(line));
   return (

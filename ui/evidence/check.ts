@@ -6,7 +6,7 @@ import { BROWSER } from "./prover.ts";
 import { type Content, evidenceOf } from "./read.ts";
 import { type Decider, Tally } from "./deciders.tsx";
 
-/** What the check has come to. */
+/** The state of the check. */
 export type Verdict =
   | { state: "checking"; share: number }
   | { state: "done"; result: EvidenceVerification; deciders: Decider[] }
@@ -14,11 +14,11 @@ export type Verdict =
 
 export const verdict = signal<Verdict>({ state: "checking", share: 0 });
 
-/** What is searched for, and how many of what was found are shown. */
+/** The search text, and the number of events shown. */
 export const search = signal("");
 export const shown = signal(200);
 
-/** The numbers of the lines that hold every word, newest first. */
+/** The indexes of the lines that contain every word, newest first. */
 export function matches({ lines }: Content) {
   return computed(() => {
     const words = search.value.toLowerCase().split(/\s+/).filter((word) => word !== "");
@@ -31,7 +31,7 @@ export function matches({ lines }: Content) {
   });
 }
 
-/** Checks everything again, against what the reader has typed in. */
+/** Checks the log, and compares it with a typed key or checkpoint. */
 export async function check(content: Content, typed = ""): Promise<void> {
   verdict.value = { state: "checking", share: 0 };
   try {

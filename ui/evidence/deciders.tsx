@@ -3,7 +3,7 @@ import { Text } from "../parts/text.tsx";
 
 const MOST = 50;
 
-/** Who decided what, counted. */
+/** Counts of decisions by who made them. */
 export function Deciders({ deciders }: { deciders: Decider[] }) {
   if (deciders.length === 0) return null;
   return (
@@ -41,7 +41,7 @@ function nameOf({ kind, id }: Decider): string {
   return kind === id ? kind : `${id} (${kind})`;
 }
 
-/** What became of actions, by who decided it. */
+/** The decisions of one person or of the policy. */
 export interface Decider {
   kind: string;
   id: string;
@@ -61,7 +61,7 @@ const COUNTS: Record<string, Count> = {
   "action.rolled_back": "undone",
 };
 
-/** Counts who decided what, as the events go by. */
+/** Counts decisions while the check reads the events. */
 export class Tally {
   readonly #deciders = new Map<string, Decider>();
 
@@ -70,7 +70,7 @@ export class Tally {
     if (count) this.#count(event.actor, count);
   }
 
-  /** The busiest first. */
+  /** The deciders with the most decisions first. */
   deciders(): Decider[] {
     const sum = ({ approved, refused, edited, undone }: Decider) =>
       approved + refused + edited + undone;

@@ -5,7 +5,7 @@ import { search, shown, verdict } from "./check.ts";
 
 const STEP = 200;
 
-/** The log itself, newest first, as much of it as was asked for. */
+/** The events, newest first, in steps. */
 export function Events({ content, found }: { content: Content; found: number[] }) {
   const result = verdict.value.state === "done" ? verdict.value.result : null;
   const firstBad = result && !result.ok ? result.problem?.seq ?? 1 : Infinity;

@@ -48,7 +48,7 @@ else {
   void check(content);
 }
 
-/** The one thing that everybody has to see. */
+/** The result of the check. */
 export function VerdictBox({ verdict, count }: { verdict: Verdict; count: number }) {
   const { tone, headline, detail } = wordsOf(verdict, count);
   return (
@@ -89,7 +89,7 @@ function capital(text: string): string {
   return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
-/** Where a reader says what they know from elsewhere. */
+/** The form for a key or checkpoint from another source. */
 export function Compare({ content }: { content: Content }) {
   const [typed, setTyped] = useState("");
   return (
@@ -117,7 +117,7 @@ export function Compare({ content }: { content: Content }) {
   );
 }
 
-/** What the log is of, and what it stands on. */
+/** The period, size, key and signed head of the log. */
 export function Facts({ content: { proof, lines } }: { content: Content }) {
   const { checkpoint, checkpoints } = proof;
   const result = verdict.value.state === "done" ? verdict.value.result : null;

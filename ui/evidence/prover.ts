@@ -2,13 +2,13 @@ import type { Checkpoint } from "../../server/evidence/schema.ts";
 import { canonical } from "../../server/evidence/chain.ts";
 import type { Known, Prover } from "../../server/evidence/verify.ts";
 
-/** The browser is too old for the signatures: nothing is said of them then. */
+/** The browser cannot check Ed25519 signatures. */
 export class UnsupportedError extends Error {}
 
 const encoder = new TextEncoder();
 const keys = new Map<string, Promise<CryptoKey>>();
 
-/** The check's hashes and signatures, by the browser itself. */
+/** Hashes and signature checks with the browser's Web Crypto. */
 export const BROWSER: Pick<Prover, "sha256" | "isSigned"> = {
   async sha256(text) {
     const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", encoder.encode(text)));
@@ -39,12 +39,12 @@ function keyOf(public_key: string): Promise<CryptoKey> {
 
 function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
   const text = atob(base64);
-  // Base64 has several spellings of the same bytes: only the one that gate writes counts.
+  // Base64 can encode the same bytes in several ways; only the canonical one is accepted.
   if (btoa(text) !== base64) throw new TypeError("not the usual base64");
   return Uint8Array.from(text, (char) => char.charCodeAt(0));
 }
 
-/** What a reader typed in: a key, `<number>:<hash>`, or a signed checkpoint; null for none of it. */
+/** Parses a typed key, `<number>:<hash>` or signed checkpoint; null for anything else. */
 export async function readKnown(typed: string): Promise<Known | null> {
   const text = typed.trim().replace(/^--(key|checkpoint)\s+/, "");
   const [, seq, hash] = /^(\d{1,15}):([0-9a-f]{64})$/.exec(text) ?? [];

@@ -2,16 +2,16 @@ import { toBundleLine } from "../../server/evidence/bundle.ts";
 import type { Proof } from "../../server/evidence/schema.ts";
 import type { Evidence } from "../../server/evidence/verify.ts";
 
-/** How long the page may stand still. */
+/** Yields to the event loop after this many milliseconds. */
 const STILL_MS = 40;
 
-/** What stands in the page: each event as its line, and what proves them. */
+/** The data in the page: one line per event, and their proof. */
 export interface Content {
   proof: Proof;
   lines: string[];
 }
 
-/** Reads the data of this very page; null when it holds none that gate wrote. */
+/** Reads the data in this page; null when it has none. */
 export function readContent(): Content | null {
   const [proof] = textsOf("proof");
   try {
@@ -23,7 +23,7 @@ export function readContent(): Content | null {
   }
 }
 
-/** The lines as evidence; `hear` is told how far it is. */
+/** The lines as evidence; `hear` receives the progress from 0 to 1. */
 export function evidenceOf({ proof, lines }: Content, hear: (share: number) => void): Evidence {
   return { ...proof, pages: pagesOf(lines, hear), toLine: toBundleLine };
 }

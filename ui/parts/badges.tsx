@@ -51,13 +51,13 @@ const EXECUTIONS: Record<Action["execution"], State> = {
   unknown: { icon: "help", word: "outcome unknown", tone: "warn" },
 };
 
-/** The icon of what kind of action it is; a host's own shell is one like ours. */
+/** The icon for the tool of an action. */
 export function ToolIcon({ action: { tool, command } }: { action: Action }) {
   const name = TOOLS[tool] ?? (command === null ? "plug" : "terminal");
   return <Icon name={name} class="tool-icon" />;
 }
 
-/** How risky, in a word. */
+/** The risk level in one word. */
 export function RiskBadge({ risk }: { risk: Risk }) {
   return (
     <span class={`badge risk-${risk.level}`} title={`risk ${risk.score} of 100`}>
@@ -67,17 +67,17 @@ export function RiskBadge({ risk }: { risk: Risk }) {
   );
 }
 
-/** What was decided. */
+/** The decision in one word. */
 export function StatusBadge({ status }: { status: Action["status"] }) {
   return <StateBadge state={STATUSES[status]} />;
 }
 
-/** What came of it. */
+/** The outcome of the execution in one word. */
 export function ExecutionBadge({ execution }: { execution: Action["execution"] }) {
   return <StateBadge state={EXECUTIONS[execution]} />;
 }
 
-/** The word for a status, for sentences. */
+/** The word for a status inside a sentence. */
 export function statusWord(status: Action["status"]): string {
   return STATUSES[status].word;
 }

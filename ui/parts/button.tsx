@@ -14,7 +14,7 @@ interface ButtonProps {
   title?: string;
 }
 
-/** A button with its key on it. */
+/** A button that shows its keyboard shortcut. */
 export function Button(props: ButtonProps) {
   return (
     <button
@@ -34,7 +34,7 @@ export function Button(props: ButtonProps) {
   );
 }
 
-/** A key as a sign. */
+/** A keyboard shortcut. */
 export function Key({ keys }: { keys: string }) {
   return <kbd class="key" aria-hidden="true">{showKey(keys)}</kbd>;
 }
@@ -46,7 +46,7 @@ interface SegmentedProps<T extends string> {
   onChange: (value: T) => void;
 }
 
-/** One of a few, all of them visible. */
+/** A choice between a few visible options. */
 export function Segmented<T extends string>(props: SegmentedProps<T>) {
   return (
     <div class="segmented" role="group" aria-label={props.label}>

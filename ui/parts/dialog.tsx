@@ -10,7 +10,7 @@ interface DialogProps {
   class?: string;
 }
 
-/** A dialog over the page; the keys of the page rest until it is closed. */
+/** A modal dialog; it disables the shortcuts of the page. */
 export function Dialog({ title, onClose, children, class: className }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   useKeys([], { modal: true });

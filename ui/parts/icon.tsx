@@ -33,7 +33,7 @@ const SHAPES = {
 
 export type IconName = keyof typeof SHAPES;
 
-/** One icon of the set; words stand beside it, so it is hidden from screen readers. */
+/** An icon. Text next to it says the same, so screen readers skip it. */
 export function Icon({ name, class: className }: { name: IconName; class?: string }) {
   return (
     <svg

@@ -8,7 +8,7 @@ interface EmptyProps {
   children: ComponentChildren;
 }
 
-/** What would stand here, and how to make the first one appear. */
+/** An empty state: what appears here, and how to make it appear. */
 export function Empty({ icon, title, children }: EmptyProps) {
   return (
     <div class="empty">
@@ -19,7 +19,7 @@ export function Empty({ icon, title, children }: EmptyProps) {
   );
 }
 
-/** A value that arrives with a chunk of its own; null until it is there. */
+/** A value from a separate chunk; null until loaded. */
 export function useLazy<T>(load: () => Promise<T>): { value: T | null; failed: boolean } {
   const [state, setState] = useState<{ value: T | null; failed: boolean }>({
     value: null,
@@ -38,7 +38,7 @@ export function useLazy<T>(load: () => Promise<T>): { value: T | null; failed: b
   return state;
 }
 
-/** What stands where a chunk is missing: a skeleton, or how to go on. */
+/** Stands in for a chunk that is loading or failed to load. */
 export function Waiting({ failed }: { failed: boolean }) {
   if (!failed) return <Skeleton lines={8} />;
   return (
@@ -50,7 +50,7 @@ export function Waiting({ failed }: { failed: boolean }) {
 
 const PATIENCE_MS = 300;
 
-/** The shape of what comes, shown only when it is late. */
+/** The outline of content that is still loading; appears after 300 ms. */
 export function Skeleton({ lines }: { lines: number }) {
   const [late, setLate] = useState(false);
   useEffect(() => {

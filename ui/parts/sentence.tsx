@@ -2,7 +2,7 @@ import type { Action, ActionDetail } from "../../server/actions/schema.ts";
 import { headlineOf, plain, type Sentence, sentenceOf } from "./words.ts";
 import { Path, Text } from "./text.tsx";
 
-/** What an action does, in one line of a list. */
+/** Describes an action in one line of a list. */
 export function SentenceLine({ action }: { action: Action }) {
   const sentence = sentenceOf(action);
   return (
@@ -12,7 +12,7 @@ export function SentenceLine({ action }: { action: Action }) {
   );
 }
 
-/** What an action does, as the headline of its card. */
+/** Describes an action in the headline of its card. */
 export function Headline({ detail }: { detail: ActionDetail }) {
   const sentence = headlineOf(detail);
   return <Words sentence={sentence} isPath={detail.command === null} />;

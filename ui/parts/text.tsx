@@ -1,13 +1,13 @@
 import { type Segment, segments } from "./visible.ts";
 import { splitPath } from "./words.ts";
 
-/** Text that an agent wrote: the one way it reaches the screen, with nothing left invisible. */
+/** Shows text from an agent with hidden characters made visible. No other way may show such text. */
 export function Text({ value, code }: { value: string; code?: boolean }) {
   return <>{segments(value, { code }).map((segment, at) => <Piece key={at} segment={segment} />)}
   </>;
 }
 
-/** Code in the flow of a sentence. */
+/** Code inside a sentence. */
 export function Code({ value }: { value: string }) {
   return (
     <code class="code">
@@ -16,7 +16,7 @@ export function Code({ value }: { value: string }) {
   );
 }
 
-/** A path with its name first to the eye; the folder gives way when there is no room. */
+/** A path with its name in bold. A narrow line shortens the folder first. */
 export function Path({ value }: { value: string }) {
   const { folder, name } = splitPath(value);
   return (

@@ -14,21 +14,21 @@ const spoken = signal("");
 let timer: ReturnType<typeof setTimeout> | undefined;
 let last = 0;
 
-/** Says what has just happened, over the page's corner and to screen readers. */
+/** Announces a result in the corner of the page and to screen readers. */
 export function announce(what: { text: string; tone: Toast["tone"] }, href: string | null): void {
   clearTimeout(timer);
   last += 1;
   toast.value = { id: last, ...what, href };
-  // A failure stays until something else happens.
+  // A failure stays until the next announcement.
   if (what.tone !== "danger") timer = setTimeout(() => toast.value = null, SHOWN_MS);
 }
 
-/** Says something to screen readers alone. */
+/** Announces something to screen readers only. */
 export function speak(text: string): void {
   spoken.value = text;
 }
 
-/** Where announcements stand. */
+/** Shows the current announcement. */
 export function Toasts() {
   const now = toast.value;
   return (

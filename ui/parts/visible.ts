@@ -1,15 +1,15 @@
-/** A stretch of text that is shown in one way. */
+/** A piece of text that is shown in one way. */
 export interface Segment {
   kind: "text" | "hidden" | "blank" | "mixed";
   text: string;
-  /** What a person reads on hover or in place of the text. */
+  /** The tooltip. */
   note?: string;
 }
 
 const ODD = / {81}|\bxn--/;
 const PRINTABLE = /^[\x20-\x7e]*$/;
 const PRINTABLE_CODE = /^[\x20-\x7e\t\n]*$/;
-// Everything that has no mark of its own on the screen, or changes how its neighbours are drawn.
+// Characters that draw nothing, or that change how their neighbours are drawn.
 const HIDDEN =
   /(?:[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs})/u;
 const SHOWN = `(?!${HIDDEN.source})`;
@@ -60,8 +60,8 @@ const NAMES: Record<number, string> = {
 };
 
 /**
- * Cuts text into what can be shown as it is and what must be made visible. In code, tabs and line
- * feeds are layout; anywhere else they are hidden characters like the rest.
+ * Splits text into pieces that are shown as they are and pieces that must be made visible. In code,
+ * tabs and line feeds are layout; elsewhere they count as hidden characters.
  */
 export function segments(text: string, options: { code?: boolean } = {}): Segment[] {
   const plain = options.code ? PRINTABLE_CODE : PRINTABLE;
@@ -79,12 +79,12 @@ export function segments(text: string, options: { code?: boolean } = {}): Segmen
   return found;
 }
 
-/** How many characters of the text a reader could not see. */
+/** The number of hidden characters. */
 export function countHidden(text: string, options: { code?: boolean } = {}): number {
   return segments(text, options).filter((segment) => segment.kind === "hidden").length;
 }
 
-/** Text for places that take only a string (titles, document.title): chips in square brackets. */
+/** Text for titles and other plain strings: hidden characters appear in square brackets. */
 export function flatten(text: string): string {
   return segments(text).map((segment) => segment.text).join("");
 }
@@ -127,7 +127,7 @@ function nameOfRange(point: number): string {
   return "character without a mark of its own";
 }
 
-// A word in two alphabets is how "аpple" passes for "apple"; whole words in one alphabet are fine.
+// Mixing alphabets inside a word can imitate another word: "аpple" for "apple".
 function mixed(word: string): Segment | null {
   if (PRINTABLE.test(word)) return null;
   const scripts = SCRIPTS.filter(([, pattern]) => pattern.test(word)).map(([name]) => name);

@@ -2,11 +2,11 @@ import type { Action, ActionDetail } from "../../server/actions/schema.ts";
 import { flatten } from "./visible.ts";
 import { toolOf } from "../../server/actions/tools.ts";
 
-/** What an action does, in a person's words: the verb, its object, and what follows. */
+/** An action in words: the verb, its object, and the rest. */
 export interface Sentence {
   verb: string;
   object: string | null;
-  /** Where a file goes. */
+  /** The target of a move. */
   to?: string;
   tail: string;
 }
@@ -21,7 +21,7 @@ const VERBS: Record<string, string> = {
   rollback: "Undo",
 };
 
-/** What the hosts' own tools for files do. */
+/** The verbs of the file tools that agent hosts bring along. */
 const HOST_VERBS: Record<string, string> = {
   Write: "Write",
   Edit: "Edit",
@@ -31,7 +31,7 @@ const HOST_VERBS: Record<string, string> = {
   Read: "Read",
 };
 
-/** One line that names what the action does. */
+/** Describes an action in one line. */
 export function sentenceOf(action: Action): Sentence {
   const verb = VERBS[action.tool];
   if (!verb) return sentenceOfTool(action);
@@ -42,7 +42,7 @@ export function sentenceOf(action: Action): Sentence {
   return { verb, object: action.path, tail: "" };
 }
 
-// A host's own tool says what it is used on: ten held "Use Write" cannot be told apart.
+// The path is part of the sentence; otherwise ten held writes of a host would read the same.
 function sentenceOfTool({ tool, path, command }: Action): Sentence {
   if (command !== null) return sentenceOfCommand("Run", command);
   const verb = HOST_VERBS[tool];
@@ -50,20 +50,20 @@ function sentenceOfTool({ tool, path, command }: Action): Sentence {
   return { verb: "Use", object: tool, tail: path === null ? "" : ` on ${path}` };
 }
 
-// A list has room for the first line; how many follow is said.
+// A list shows the first line and the number of further lines.
 function sentenceOfCommand(verb: string, command: string): Sentence {
   const lines = command.trim().split("\n");
   const tail = lines.length > 1 ? ` + ${count(lines.length - 1, "line")}` : "";
   return { verb, object: lines[0]!, tail };
 }
 
-/** A sentence as a string, for titles and announcements. */
+/** A sentence as plain text, for titles and announcements. */
 export function plain({ verb, object, to, tail }: Sentence): string {
   const target = to === undefined ? "" : `to ${to}`;
   return flatten([verb, object, target, tail.trim()].filter(Boolean).join(" "));
 }
 
-/** The sentence of the card, with the figures that only the whole record has. */
+/** Describes an action in the headline of its card, with numbers from the full record. */
 export function headlineOf(detail: ActionDetail): Sentence {
   const sentence = sentenceOf(detail);
   if (sentence.verb === "Write" && detail.after) {
@@ -84,13 +84,13 @@ export function headlineOf(detail: ActionDetail): Sentence {
   return to === null ? sentence : { ...sentence, to };
 }
 
-/** Where a moved file goes. */
+/** The target of a move, or null. */
 export function targetOf({ tool, path, changes }: ActionDetail): string | null {
   if (toolOf(tool).shows !== "two_paths") return null;
   return changes.find((change) => change.path !== path)?.path ?? null;
 }
 
-// A long command stands whole below; the headline then names what it runs.
+// The card shows a long command in full, so its headline only names the programs.
 function headlineOfCommand(detail: ActionDetail, sentence: Sentence): Sentence {
   const command = detail.command ?? "";
   if (command.length <= 100 && !command.includes("\n")) return sentence;
@@ -101,13 +101,13 @@ function headlineOfCommand(detail: ActionDetail, sentence: Sentence): Sentence {
   return { verb: "Run", object: shown, tail: more };
 }
 
-/** The programs a command starts, each once, in order. */
+/** The programs that a command starts, each once, in order. */
 function programsOf(detail: ActionDetail): string[] {
   const names = (detail.analysis?.commands ?? []).map((argv) => argv[0] ?? "");
   return [...new Set(names)].filter((name) => name !== "");
 }
 
-/** How many lines a text has; a last line without a newline counts. */
+/** The number of lines; a last line without a newline counts. */
 export function linesOf(text: string): number {
   if (text === "") return 0;
   const breaks = text.split("\n").length - 1;
@@ -120,12 +120,12 @@ export function count(n: number, noun: string): string {
   return `${number(n)} ${n === 1 ? noun : plural}`;
 }
 
-/** A number with thousands apart. */
+/** A number with thousands separators. */
 export function number(n: number): string {
   return n.toLocaleString("en-US");
 }
 
-/** Bytes as a person says them: "512 bytes", "1.4 KB", "12 MB". */
+/** "512 bytes", "1.4 KB", "12 MB". */
 export function bytesOf(bytes: number): string {
   if (bytes < 1000) return bytes === 1 ? "1 byte" : `${bytes} bytes`;
   const units = ["KB", "MB", "GB", "TB"];
@@ -138,14 +138,14 @@ export function bytesOf(bytes: number): string {
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
 
-/** How long ago, short: "now", "12 s", "3 min", "5 h", "2 d". */
+/** The time since a moment: "now", "12 s", "3 min", "5 h", "2 d". */
 export function agoOf(at: string, now: number): string {
   const seconds = Math.round((now - Date.parse(at)) / 1000);
   if (seconds < 2) return "now";
   return spanOf(seconds);
 }
 
-/** A length of time with one unit. */
+/** A time span in one unit. */
 export function spanOf(seconds: number): string {
   if (seconds < 60) return `${Math.max(0, Math.round(seconds))} s`;
   if (seconds < 3600) return `${Math.round(seconds / 60)} min`;
@@ -153,30 +153,30 @@ export function spanOf(seconds: number): string {
   return `${Math.round(seconds / 86_400)} d`;
 }
 
-/** A moment, exact, in the reader's own time zone. */
+/** An exact date and time in the local time zone. */
 export function exactOf(at: string): string {
   return new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
 }
 
-/** How long something took. */
+/** A duration: "12 ms", "1.2 s", "3 min". */
 export function durationOf(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
   return spanOf(ms / 1000);
 }
 
-/** The folder and the name of a path, for showing the name first. */
+/** Splits a path into its folder and its name. */
 export function splitPath(path: string): { folder: string; name: string } {
   const cut = path.lastIndexOf("/", path.length - 2);
   return { folder: path.slice(0, cut + 1), name: path.slice(cut + 1) };
 }
 
-/** The start and the end of a hash. */
+/** The first and last four characters of a hash. */
 export function shortHash(hash: string): string {
   return hash.length <= 12 ? hash : `${hash.slice(0, 4)}…${hash.slice(-4)}`;
 }
 
-/** Who decided, in words. */
+/** Names who decided. */
 export function deciderOf(id: string | null): string {
   if (id === "policy") return "the policy";
   if (id === "system" || id === null) return "the gate";

@@ -20,7 +20,7 @@ const OMITTED: Record<NonNullable<FileDiff["omitted"]>, string> = {
   not_kept: "its content was not kept",
 };
 
-/** What comes onto the page at once; a session may have written thousands. */
+/** A session may have changed thousands of files, so the page shows them in steps. */
 const FIRST_FILES = 20;
 const FIRST_LINES = 400;
 
@@ -29,7 +29,7 @@ interface FilesProps {
   isWhole: boolean;
 }
 
-/** What becomes of each file, from the first state to the last. */
+/** The changes of each file between the start and the end. */
 export function SessionFiles({ files, isWhole }: FilesProps) {
   const [limit, setLimit] = useState(FIRST_FILES);
   if (files.length === 0) {

@@ -21,7 +21,7 @@ import { createSessionRollback, loadSession, type SessionRecord, stateOf } from 
 import { SessionBar } from "./session_bar.tsx";
 import { SessionFiles } from "./session_files.tsx";
 
-/** One session: what its agent asked for, what that did to the files, and its undoing. */
+/** One session: its actions, the changed files, and the rollback. */
 export function SessionPage() {
   const address = useAddress();
   const id = address.path.split("/")[2] ?? "";
@@ -112,7 +112,7 @@ interface Ways {
   leave: () => void;
 }
 
-/** The keys that go from action to action, and from file to file. */
+/** The shortcuts that move between actions and between files. */
 function useSteps({ actions }: SessionRecord, chosen: string | null, { files, leave }: Ways): void {
   const address = useAddress();
   const step = (by: number) => {
@@ -165,11 +165,11 @@ function Head({ session }: { session: Session }) {
 
 interface StepsProps {
   record: SessionRecord;
-  /** The action that is looked at; null is the whole session. */
+  /** The chosen action; null means the whole session. */
   chosen: string | null;
 }
 
-/** What an agent asked for in one session, oldest first; each shows what it changed. */
+/** The actions of a session, oldest first. */
 export function SessionSteps({ record: { actions, isCut, session }, chosen }: StepsProps) {
   const list = useRef<HTMLOListElement>(null);
   useEffect(() => {

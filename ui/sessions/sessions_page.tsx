@@ -14,7 +14,7 @@ import { daemon } from "../state/live.ts";
 
 const MOST_PROJECTS = 20;
 
-/** One row for each connection of an agent; it opens what that session did. */
+/** The table of sessions; each row opens one. */
 export function SessionsPage() {
   const project = useProject();
   const known = useProjects().map((item) => item.id);

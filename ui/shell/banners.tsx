@@ -13,10 +13,10 @@ import { Code, Text } from "../parts/text.tsx";
 import { Ago } from "../parts/time.tsx";
 import { announce } from "../parts/toast.tsx";
 
-/** A file that is changed says nothing by itself; looking at it is what makes it known. */
+/** The daemon does not watch config files; reading a config makes it check the file. */
 const LOOK_MS = 5_000;
 
-/** What has to be known first: that the daemon is away, or what is wrong with the rules. */
+/** Warnings above every page: a lost connection, broken or changed configs. */
 export function Banners() {
   return (
     <>
@@ -26,7 +26,7 @@ export function Banners() {
   );
 }
 
-// The rules are broken, or not a person's own.
+// Configs that are broken, or that were changed outside gate.
 function Configs() {
   const { views, lookAgain } = useConfigs();
   const broken = views.filter(({ problem }) => problem !== null);
@@ -47,7 +47,7 @@ function Configs() {
   );
 }
 
-// Nothing on the page is kept up to date, and nothing can be decided.
+// Without the daemon, the page is not updated and nothing can be decided.
 function Offline() {
   const isAway = connection.value === "offline";
   return (
@@ -70,13 +70,13 @@ function Offline() {
   );
 }
 
-/** A changed file, with every project whose rules it holds. */
+/** A changed config file, and the projects it applies to. */
 interface FileChange {
   projects: string[];
   change: OutsideChange;
 }
 
-/** Every changed file once; one that is broken has to be mended before it can be accepted. */
+/** Lists each changed file once. A broken file must be fixed before it can be accepted. */
 function changesOf(views: ConfigView[]): FileChange[] {
   const broken = views.map(({ problem }) => problem?.path);
   const files = new Map<string, FileChange>();
@@ -91,7 +91,7 @@ function changesOf(views: ConfigView[]): FileChange[] {
   return [...files.values()];
 }
 
-/** The configs of the projects that the page is about, looked at again and again. */
+/** The configs of the selected projects, read repeatedly. */
 function useConfigs(): { views: ConfigView[]; lookAgain: (path: string) => void } {
   const project = useProject();
   const projects = useProjects();
@@ -109,7 +109,7 @@ function useConfigs(): { views: ConfigView[]; lookAgain: (path: string) => void 
       ids.map((id) => unwrap(api(id).api.config.$get()).catch(() => null)),
     );
     if (late.aborted) return;
-    // What cannot be read is told by the footer; what stands here of it stays.
+    // A config that cannot be read keeps its last known state; the footer reports the problem.
     const fresh = read.filter((view) => view !== null).map((view) =>
       [view.project_id, view] as const
     );
@@ -117,7 +117,7 @@ function useConfigs(): { views: ConfigView[]; lookAgain: (path: string) => void 
   }, ({ type }) => type === "policy.changed");
   const known = shown.map((id) => views.value.get(id)).filter((view) => view !== undefined);
   const lookAgain = (path: string) => {
-    // A global file stands in the view of every project: those whose turn comes later, too.
+    // A global file is part of every project's config, also of those read in a later turn.
     const others = [...views.value].filter(([, view]) =>
       !view.outside_changes.some((change) => change.path === path)
     );

@@ -4,7 +4,7 @@ import { Dialog } from "../parts/dialog.tsx";
 
 const GROUPS: readonly Binding["group"][] = ["Decide", "Move", "Show", "Go to"];
 
-/** All keys that work on this page. */
+/** Lists the keyboard shortcuts of the page. */
 export function Help({ onClose }: { onClose: () => void }) {
   const bindings = pageBindings();
   return (
@@ -32,7 +32,7 @@ export function Help({ onClose }: { onClose: () => void }) {
   );
 }
 
-// Two keys for one thing stand on one line.
+// Shortcuts with the same label share a row.
 function merged(bindings: Binding[]): [string, string[]][] {
   const rows = new Map<string, string[]>();
   for (const { label, keys } of bindings) rows.set(label, [...(rows.get(label) ?? []), keys]);

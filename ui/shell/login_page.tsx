@@ -1,6 +1,6 @@
 import { Icon } from "../parts/icon.tsx";
 
-/** Shown while this browser has no key: how to get one. */
+/** Explains how to get a key; shown while the browser has none. */
 export function LoginPage() {
   return (
     <main class="login">

@@ -19,7 +19,7 @@ interface Entry {
 
 const SHOWN = 12;
 
-/** Everything that can be done or opened from here, by typing a part of its name. */
+/** Finds commands, pages, projects and held actions by name. */
 export function Palette({ onClose }: { onClose: () => void }) {
   const address = useAddress();
   const typed = useSignal("");
@@ -131,7 +131,7 @@ function entriesOf(address: ReturnType<typeof useAddress>, bindings: Binding[]):
   return [...doing, ...projects, ...cards];
 }
 
-// What was decided long ago is found by the daemon.
+// The daemon searches the actions that are not on this page.
 function searchFor(address: ReturnType<typeof useAddress>, typed: string): Entry {
   return {
     icon: "search",

@@ -7,7 +7,7 @@ import { count } from "../parts/words.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Text } from "../parts/text.tsx";
 
-/** Which project the page is about, and what waits in each. */
+/** Selects a project or a workspace, and shows the number of held actions in each. */
 export function ProjectSwitcher() {
   const menu = useRef<HTMLDetailsElement>(null);
   const id = useProject();
@@ -69,7 +69,7 @@ function NoProject({ workspace }: { workspace: string | null }) {
   );
 }
 
-/** The other sets of projects, and the way back to every project. */
+/** The other workspaces, and the link back to all projects. */
 function Workspaces(props: { current: string | null; onChoose: () => void }) {
   const address = useAddress();
   const others = (workspaces.value ?? []).filter(({ id }) => id !== props.current);
@@ -106,7 +106,7 @@ function Workspaces(props: { current: string | null; onChoose: () => void }) {
 interface CurrentProps {
   id: string | null;
   projects: HubProject[];
-  /** What all of them together are called. */
+  /** The label for all projects together. */
   all: string;
 }
 
@@ -162,7 +162,7 @@ function countOf(projects: HubProject[]): string {
   return count(projects.length, "project");
 }
 
-/** What is about one action or session means nothing in another project. */
+/** The page to show in another project: the list instead of one action or session. */
 function pageOf(path: string): string {
   const list = /^\/(?:actions|sessions)(?=\/)/.exec(path);
   return list ? list[0] : path;

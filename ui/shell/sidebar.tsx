@@ -20,7 +20,7 @@ const ROOMS: readonly { path: string; name: string; icon: IconName }[] = [
   { path: "/sessions", name: "Sessions", icon: "layers" },
 ];
 
-/** The frame: the project, the rooms, and whether the page is live. */
+/** The sidebar: project, pages, tools and connection. */
 export function Sidebar({ onHelp, onPalette }: SidebarProps) {
   const address = useAddress();
   const project = useProject();
@@ -86,7 +86,7 @@ function ThemeButton() {
   );
 }
 
-// What the daemon itself finds wrong, in its own words.
+// Problems that the daemon reports about itself.
 function Problems() {
   const problems = daemon.value?.problems ?? [];
   if (problems.length === 0) return null;

@@ -1,10 +1,10 @@
 import type { HubProject } from "../../server/projects/schema.ts";
 
-/** Reading a config opens a ledger: of many projects only so many are read at once. */
+/** Reading a config opens a ledger, so only this many are read at once. */
 const AT_ONCE = 10;
 const MOST = 50;
 
-/** Whose configs are looked at this time: where agents worked last, and of the others some in turn. */
+/** The projects to check in this turn: the most recently active ones, and some others in rotation. */
 export function watchedIn(projects: HubProject[], turn: number): string[] {
   const ids = projects.toSorted(byActivity).slice(0, MOST).map(({ id }) => id);
   if (ids.length <= AT_ONCE) return ids.toSorted();

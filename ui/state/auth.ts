@@ -3,10 +3,10 @@ import { signal } from "@preact/signals";
 const NAME = "gate.key";
 const LIFE_MS = 12 * 60 * 60 * 1000;
 
-/** The key this page sends with every call; null shows the page that says how to get one. */
+/** The key that this page sends with each request; null shows the login page. */
 export const key = signal<string | null>(null);
 
-/** Takes the key out of the address before anything else runs, else the one kept earlier. */
+/** Moves the key from the URL into storage, or reads the stored one. Runs before anything else. */
 export function openKey(): void {
   const given = new URLSearchParams(location.hash.slice(1)).get("key");
   if (given) {
@@ -14,11 +14,11 @@ export function openKey(): void {
     write({ key: given, until: Date.now() + LIFE_MS });
   }
   key.value = given ?? read();
-  // A login in another tab lets this one in, too.
+  // A login in another tab is valid here too.
   addEventListener("storage", () => key.value = read());
 }
 
-/** Forgets a key that the daemon no longer takes. */
+/** Deletes a key that the daemon no longer accepts. */
 export function forgetKey(): void {
   try {
     localStorage.removeItem(NAME);
@@ -39,7 +39,7 @@ function read(): string | null {
   }
 }
 
-// A browser that keeps nothing still works until the page is closed.
+// Without storage, the key works until the page is closed.
 function write(value: { key: string; until: number }): void {
   try {
     localStorage.setItem(NAME, JSON.stringify(value));

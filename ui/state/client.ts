@@ -3,7 +3,7 @@ import { forgetKey, key } from "./auth.ts";
 
 export { ProblemError, unwrap };
 
-/** The typed client with this page's key; calls go to one project when it is named. */
+/** The typed HTTP client with this page's key, for one project or for none. */
 export function api(project?: string): Client {
   return createClient({
     url: location.origin,
@@ -13,7 +13,7 @@ export function api(project?: string): Client {
   });
 }
 
-/** What to tell a person when a call failed: the daemon's words, or that it cannot be reached. */
+/** Explains a failed request: the daemon's message, or that the daemon cannot be reached. */
 export function explain(error: unknown): string {
   if (error instanceof ProblemError) return error.problem.detail;
   return "The daemon cannot be reached. Nothing was sent; try again when the footer says live.";

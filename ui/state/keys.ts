@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
-/** A key and what it does; the label is what `?` and the buttons say. */
+/** A keyboard shortcut; the help dialog shows its label. */
 export interface Binding {
   keys: string;
   label: string;
@@ -9,7 +9,7 @@ export interface Binding {
   run: () => void;
 }
 
-/** Keys of one group, each with what it says and does. */
+/** Shortcuts of one group. */
 export function bind(
   group: Binding["group"],
   ...rows: readonly (readonly [keys: string, label: string, run: () => unknown])[]
@@ -23,16 +23,16 @@ interface Layer {
 }
 
 const SEQUENCE_MS = 1200;
-// Held down, these go on; a decision is never taken twice by a heavy finger.
+// Only these repeat while held down, so that a long press never decides twice.
 const REPEATS = /^(?:j|k|arrow(?:up|down)|(?:shift\+)?space)$/;
 const layers = signal<Layer[]>([]);
 let prefix: { key: string; until: number } | null = null;
 
-/** Adds keys for as long as the component is mounted; a modal layer hides those below it. */
+/** Adds shortcuts while the component is mounted. A modal layer disables those below it. */
 export function useKeys(bindings: Binding[], options: { modal?: boolean } = {}): void {
   const current = useRef(bindings);
   current.current = bindings;
-  // Before the next key can come.
+  // A layout effect runs before the next key press.
   useLayoutEffect(() => {
     const layer: Layer = { bindings: () => current.current, modal: options.modal === true };
     layers.value = [...layers.peek(), layer];
@@ -42,18 +42,18 @@ export function useKeys(bindings: Binding[], options: { modal?: boolean } = {}):
   }, []);
 }
 
-/** Every key that works now, for the help page and the palette. */
+/** The shortcuts that work now. */
 function activeBindings(): Binding[] {
   const from = layers.value.findLastIndex((layer) => layer.modal);
   return layers.value.slice(Math.max(0, from)).flatMap((layer) => layer.bindings());
 }
 
-/** Every key of the page, whatever dialog is open over it. */
+/** The shortcuts of the page below any dialog. */
 export function pageBindings(): Binding[] {
   return layers.value.filter((layer) => !layer.modal).flatMap((layer) => layer.bindings());
 }
 
-/** Listens to the keyboard; called once. */
+/** Listens to the keyboard; returns how to stop. */
 export function openKeys(): () => void {
   addEventListener("keydown", handle);
   return () => removeEventListener("keydown", handle);
@@ -77,7 +77,7 @@ function handle(event: KeyboardEvent): void {
   }
 }
 
-// A letter carries its shift; a sign such as "?" already says it.
+// Shift is part of the name of a letter; a sign such as "?" already includes it.
 function nameOf(event: KeyboardEvent): string {
   const key = event.key === " " ? "space" : event.key.toLowerCase();
   const shift = event.shiftKey && (/^[a-z]$/.test(key) || key.length > 1) ? "shift+" : "";
@@ -95,7 +95,7 @@ function isTyping(event: KeyboardEvent): boolean {
 function isControl(event: KeyboardEvent): boolean {
   const target = event.composedPath()[0];
   if (!(target instanceof HTMLElement)) return false;
-  // On the row that is open already, the keys mean its card.
+  // On the selected row, Enter and Space belong to its card.
   const control = target.closest("button, a, summary, label");
   return control !== null && control.getAttribute("aria-current") !== "true";
 }
@@ -108,7 +108,7 @@ const SIGNS: Record<string, string> = {
   "escape": "esc",
 };
 
-/** A key as it stands on a keyboard: "⌘K", "Ctrl+K", "g a". */
+/** A shortcut as keyboards label it: "⌘K", "Ctrl+K", "g a". */
 export function showKey(keys: string): string {
   return keys.split(" ").map((part) => {
     const names = part.split("+").map((name) => {

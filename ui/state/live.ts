@@ -7,25 +7,25 @@ import type { Workspace } from "../../server/workspaces/schema.ts";
 import { api, explain, unwrap } from "./client.ts";
 import { openEvents } from "./events.ts";
 
-/** The machine: version, port, projects. */
+/** The daemon's status: version, port, projects. */
 export const daemon = signal<DaemonStatus | null>(null);
 
-/** The named sets of projects. */
+/** The workspaces: named sets of projects. */
 export const workspaces = signal<Workspace[] | null>(null);
 
-/** Everything held in all projects, the one that has waited longest first. */
+/** The held actions of all projects, oldest first. */
 export const pending = signal<Action[] | null>(null);
 
-/** Why the last load failed, in words; null when it did not. */
+/** Why the last load failed; null after a successful load. */
 export const loadProblem = signal<string | null>(null);
 
-/** Milliseconds since 1970, moving once a second for relative times. */
+/** Milliseconds since 1970, updated every second for relative times. */
 export const now = signal(Date.now());
 
-/** A card, or why it cannot be shown. */
+/** The record of an action, or why it cannot be shown. */
 export type Loaded = { detail: ActionDetail; shown_at: number } | { problem: string } | null;
 
-/** How many wait in each project. */
+/** The number of held actions in each project. */
 export const pendingByProject = computed(() => {
   const counts = new Map<string, number>();
   for (const action of pending.value ?? []) {
@@ -38,7 +38,7 @@ const details = new Map<string, Signal<Loaded>>();
 const listeners = new Set<(event: StreamEvent | null) => void>();
 const KEPT_DETAILS = 40;
 
-/** Loads what every page needs and keeps it up to date. The returned function ends that. */
+/** Loads the data that every page needs and keeps it up to date; returns how to stop. */
 export function openState(): () => void {
   const timer = setInterval(() => now.value = Date.now(), 1000);
   const close = openEvents({
@@ -60,13 +60,13 @@ export function openState(): () => void {
   };
 }
 
-/** Calls `listener` for each event from now on, with null when events may have been missed. */
+/** Calls `listener` for each event; with null when events may be missing. Returns how to stop. */
 export function onEvent(listener: (event: StreamEvent | null) => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-/** The card of an action, loaded when first asked for and again whenever it changes. */
+/** The record of an action. The first call loads it; each change reloads it. */
 export function detailOf(id: string, project?: string): Signal<Loaded> {
   const known = details.get(id);
   if (known) {
@@ -83,7 +83,7 @@ export function detailOf(id: string, project?: string): Signal<Loaded> {
   return made;
 }
 
-/** Reads a card again; the text on the screen changes only if the record did. */
+/** Reads the record of an action again. */
 export async function refresh(id: string, project?: string): Promise<void> {
   const target = details.get(id);
   if (!target) return;
@@ -101,22 +101,22 @@ export async function refresh(id: string, project?: string): Promise<void> {
   }
 }
 
-/** What was decided on this page; what others decide is shown as theirs. */
+/** The ids of actions that were decided on this page. */
 export const decidedHere = new Set<string>();
 
-/** Takes what was decided here out of the queue before the daemon says so. */
+/** Removes a decided action from the queue without waiting for the daemon's event. */
 export function settle(action: Action): void {
   decidedHere.add(action.id);
   pending.value = pending.peek()?.filter((item) => item.id !== action.id) ?? null;
   void refresh(action.id, action.project_id);
 }
 
-// A busy agent moves the queue many times a second; a reader needs it a few times.
+// A busy agent changes the queue many times a second; a few updates are enough for a person.
 const PAUSE_MS = 100;
 let loading = false;
 let again = false;
 
-// Many events at once cause one more load, not one each.
+// Events that arrive during a load cause one more load in all.
 function schedule(): void {
   if (loading) {
     again = true;
@@ -159,8 +159,8 @@ function projectOf(id: string): string | undefined {
 const REFRESH_MS = 250;
 
 /**
- * Calls `read` now, whenever `key` changes, and again after each event that `wants` it. A read that
- * comes back late is told so by its signal.
+ * Calls `read` now, when `key` changes, and after each event that `wants` accepts. The signal
+ * aborts when a newer key makes the read outdated.
  */
 export function useLive(
   key: string,

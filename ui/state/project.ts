@@ -5,7 +5,7 @@ import type { Workspace } from "../../server/workspaces/schema.ts";
 import { useAddress } from "./address.ts";
 import { daemon, pending, workspaces } from "./live.ts";
 
-/** The project the page is about; null is all of them. Where there is only one, it is meant. */
+/** The selected project; null means all. The only project is selected by default. */
 export function useProject(): string | null {
   const { query } = useAddress();
   const projects = useProjects();
@@ -13,14 +13,14 @@ export function useProject(): string | null {
   return projects.length === 1 ? projects[0]!.id : null;
 }
 
-/** The set of projects that "all" means on this page; null is every project of the machine. */
+/** The selected workspace; null means every project of the machine. */
 export function useWorkspace(): Pick<Workspace, "id" | "name"> | null {
   const id = useAddress().query["workspace"];
   if (!id) return null;
   return workspaces.value?.find((workspace) => workspace.id === id) ?? { id, name: id };
 }
 
-/** The projects that "all" means on this page. */
+/** The projects of the selected workspace. */
 export function useProjects(): HubProject[] {
   const workspace = useWorkspace();
   const projects = daemon.value?.projects ?? [];
@@ -28,7 +28,7 @@ export function useProjects(): HubProject[] {
   return projects.filter(({ workspace_ids }) => workspace_ids.includes(workspace.id));
 }
 
-/** What waits in the projects that "all" means on this page; null until it is known. */
+/** The held actions in the projects of the selected workspace; null until loaded. */
 export function usePending(): Action[] | null {
   const narrowed = useWorkspace() !== null;
   const projects = useProjects();

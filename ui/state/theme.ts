@@ -4,10 +4,10 @@ export type Theme = "system" | "light" | "dark";
 const NAME = "gate.theme";
 const NEXT: Record<Theme, Theme> = { system: "light", light: "dark", dark: "system" };
 
-/** What the reader chose; `system` follows the machine. */
+/** The chosen theme; `system` follows the operating system. */
 export const theme = signal<Theme>("system");
 
-/** Puts the kept choice on the page, and each later one. */
+/** Applies the saved theme, and saves each later choice. */
 export function openTheme(): void {
   const kept = localStorage.getItem(NAME);
   if (kept === "light" || kept === "dark") theme.value = kept;
@@ -17,7 +17,7 @@ export function openTheme(): void {
   });
 }
 
-/** System, light, dark, and round again. */
+/** Switches from system to light, to dark, and back to system. */
 export function turnTheme(): void {
   theme.value = NEXT[theme.value];
 }
