@@ -7,7 +7,7 @@ import { GateError } from "../errors.ts";
 import { HOOKED_HOSTS } from "../hosts/hosts.ts";
 import { compilePolicy, evaluate, type Evaluation } from "../policy/evaluate.ts";
 import { isNamed } from "../policy/holes.ts";
-import { understand, UNREAD } from "../policy/shell/understand.ts";
+import { analyse, UNREAD } from "../policy/shell/analyse.ts";
 import { resolvePath } from "../runtime/real_path.ts";
 
 type Command = Extract<Use, { is: "command" }>;
@@ -69,7 +69,7 @@ function whyNotChange({ op, path }: Change, daemon: Daemon): string | null {
 
 /** What a command changes: also below a folder that it copies into, and what a glob may find. */
 function changesBy({ command, cwd }: Command): Change[] {
-  return understand(command, { cwd, user_home: homedir() }).effects.flatMap(({ op, path }) =>
+  return analyse(command, { cwd, user_home: homedir() }).effects.flatMap(({ op, path }) =>
     op === "read" || !isNamed(path) ? [] : [{ op, path }]
   );
 }

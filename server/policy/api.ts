@@ -11,7 +11,7 @@ import {
   PolicySuggestions,
 } from "./history/schema.ts";
 import { suggestRules } from "./history/suggest.ts";
-import { listHits } from "./hits.ts";
+import { listHits } from "./store.ts";
 import { PolicyHit, PolicyTestInput, PolicyTestResult } from "./schema.ts";
 
 interface PolicyServices {

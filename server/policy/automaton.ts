@@ -14,20 +14,20 @@ const STRETCHES = new Set([ANY, SPLIT, DEEP, STAR, TAME]);
 const SINGLES = new Set([QUESTION, BRACKET]);
 
 /**
- * Walks pattern and value side by side with the set of reached places in bits: no pattern can make
- * it go back.
+ * Walks pattern and value together and keeps the set of reached positions in bits. It never
+ * backtracks, so its cost is bounded for every pattern.
  */
 export class Automaton {
   readonly #pieces: readonly Piece[];
   readonly #words: number;
-  /** The places before a `*`, before anything that takes one character, before `?`. */
+  /** Positions before a `*`, before any piece that takes one character, before a `?`. */
   readonly #many: Bits;
   readonly #single: Bits;
   readonly #one: Bits;
-  /** The places that each letter of the pattern leads on from. */
+  /** For each letter of the pattern, the positions that it advances. */
   readonly #letters = new Map<string, Bits>();
   readonly #classes: number[] = [];
-  /** Used anew by every walk. */
+  /** Reused by every walk. */
   readonly #first: Bits;
   readonly #second: Bits;
 
@@ -52,7 +52,7 @@ export class Automaton {
     }
   }
 
-  /** Whether the whole value has the pattern's shape; `generous` takes what is unknown for a match. */
+  /** Whether the whole value matches; with `generous`, unknown characters match anything. */
   accepts(value: string, generous: boolean): boolean {
     let reached = this.#first.fill(0);
     let spare = this.#second;
@@ -61,7 +61,7 @@ export class Automaton {
     for (const char of value) {
       meter.spend(cost);
       if (generous && STRETCHES.has(char)) this.#stretch(reached, spare);
-      else if (!this.#step(reached, spare, this.#ledOn(char, generous))) return false;
+      else if (!this.#step(reached, spare, this.#advanced(char, generous))) return false;
       [reached, spare] = [spare, reached];
     }
     return has(reached, this.#pieces.length);
@@ -71,8 +71,8 @@ export class Automaton {
     return new Int32Array(this.#words);
   }
 
-  /** The places from which a character leads on. */
-  #ledOn(char: string, generous: boolean): Bits {
+  /** The positions that a character advances. */
+  #advanced(char: string, generous: boolean): Bits {
     if (generous && SINGLES.has(char)) return this.#single;
     const known = this.#letters.get(char) ?? this.#one;
     if (this.#classes.length === 0) return known;
@@ -81,7 +81,7 @@ export class Automaton {
     return all;
   }
 
-  /** One character further; a `*` may also stand for nothing. False when nothing is reached. */
+  /** Advances by one character; a `*` may also match nothing. False if no position is left. */
   #step(from: Bits, to: Bits, ledOn: Bits): boolean {
     const many = this.#many;
     let [carry, skips, all] = [0, 0, 0];
@@ -96,7 +96,7 @@ export class Automaton {
     return all !== 0;
   }
 
-  /** Anything at all: every place from the first that was reached. */
+  /** Advances by any text: every position from the first reached one. */
   #stretch(from: Bits, to: Bits): void {
     let first = 0;
     while (first < this.#pieces.length && !has(from, first)) first++;
@@ -104,7 +104,7 @@ export class Automaton {
     for (let at = first; at <= this.#pieces.length; at++) set(to, at);
   }
 
-  /** Before the first character a `*` may stand for nothing already; two never stand side by side. */
+  /** Marks the start; a leading `*` may match nothing. Two stars are never adjacent. */
   #begin(reached: Bits): void {
     set(reached, 0);
     if (has(this.#many, 0)) set(reached, 1);

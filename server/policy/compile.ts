@@ -1,21 +1,15 @@
 import { GateError } from "../errors.ts";
-import { compilePath } from "./match.ts";
+import { CommandIndex, compileCommand, matchUnit } from "./command_match.ts";
+import type { CompiledRule } from "./finding.ts";
 import { LISTS, mergeLayers, type PolicyLayers, type SourcedEntry } from "./merge.ts";
-import type { PathRule, PathRules } from "./path_decision.ts";
-import { PathIndex } from "./path_index.ts";
-import type { CompiledRule } from "./rule.ts";
+import { meter } from "./meter.ts";
+import { compilePath, matchPath, namePath, PathIndex } from "./path_match.ts";
+import type { PathRule, PathRules } from "./path_rules.ts";
 import type { Effect, PolicyLimits, Rule } from "./schema.ts";
-import { checkExamples } from "./self_test.ts";
-import { CommandIndex } from "./command_index.ts";
-import { compileCommand } from "./shell/rules.ts";
-import { compileTool, type ToolPattern } from "./tool_decision.ts";
+import { analyse } from "./shell/analyse.ts";
+import { compileTool, matchTool, type ToolRule } from "./tool_rules.ts";
 
-/** A tool rule, compiled. */
-export interface ToolRule extends CompiledRule {
-  compiled: ToolPattern;
-}
-
-/** A policy ready to be asked. */
+/** A merged policy with compiled patterns, ready to evaluate requests. */
 export interface CompiledPolicy {
   readonly defaultEffect: Effect;
   readonly limits: PolicyLimits;
@@ -23,59 +17,63 @@ export interface CompiledPolicy {
   readonly paths: PathRules;
   readonly commands: CommandIndex;
   readonly tools: readonly ToolRule[];
-  /** Why everything is denied: the config cannot be used. */
+  /** Why the config cannot be used; while it is set, everything is denied. */
   readonly error: string | null;
 }
 
-/** Merges and compiles the layers. @throws GateError `invalid`, naming the entry that is wrong */
-export function compilePolicyRules(layers: PolicyLayers): CompiledPolicy {
+/** Merges and compiles the layers. @throws GateError `invalid`, naming the entry and its fault */
+export function compilePolicy(layers: PolicyLayers): CompiledPolicy {
   const { defaultEffect, limits, entries } = mergeLayers(layers);
-  const made = {
+  const paths: PathRule[] = [];
+  const commands = new CommandIndex();
+  const tools: ToolRule[] = [];
+  for (const one of entries) addRule(one, { paths, commands, tools });
+  const rules = entries.map(describe);
+  return {
     defaultEffect,
     limits,
-    rules: entries.map(describe),
-    paths: [] as PathRule[],
-    commands: new CommandIndex(),
-    tools: [] as ToolRule[],
+    rules,
+    paths: new PathIndex(paths),
+    commands,
+    tools,
     error: null,
   };
-  for (const one of entries) add(made, one);
-  return { ...made, paths: new PathIndex(made.paths) };
 }
 
-/** The policy of a config that cannot be used: it denies everything and says why. */
+/** The policy of an unusable config: it denies everything and gives `error` as the reason. */
 export function brokenPolicy(error: string): CompiledPolicy {
-  return { ...compilePolicyRules({ global: null, project: null, override_global: false }), error };
+  return { ...compilePolicy({ global: null, project: null, override_global: false }), error };
 }
 
-type Made = { paths: PathRule[]; commands: CommandIndex; tools: ToolRule[] };
-
-function add(made: Made, one: SourcedEntry): void {
+function addRule(
+  one: SourcedEntry,
+  made: { paths: PathRule[]; commands: CommandIndex; tools: ToolRule[] },
+): void {
   const rule = toRule(one);
+  const { pattern } = one.entry;
   try {
     const { subject } = LISTS[one.list];
-    if (subject === "path") {
-      made.paths.push({ ...rule, compiled: compilePath(one.entry.pattern) });
-    } else if (subject === "command") {
-      made.commands.add({ ...rule, compiled: compileCommand(one.entry.pattern) });
+    if (subject === "path") made.paths.push({ ...rule, compiled: compilePath(pattern) });
+    else if (subject === "command") {
+      made.commands.add({ ...rule, compiled: compileCommand(pattern) });
     } else made.tools.push({ ...rule, compiled: compileTool(one.entry) });
     checkExamples(one);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new GateError("invalid", `${one.list} of the ${one.source} config: ${why}`, {
+    throw new GateError("invalid", `Cannot use ${one.list} of the ${one.source} config: ${why}`, {
       cause: error,
-      fields: { list: one.list, pattern: one.entry.pattern },
+      fields: { list: one.list, pattern },
     });
   }
 }
 
 function toRule({ entry, list, source }: SourcedEntry): CompiledRule {
   const { effect } = LISTS[list];
-  const said = { allow: "Allowed", ask: "A person decides", deny: "Blocked" }[effect];
+  const does = { allow: "Allowed", ask: "A person decides", deny: "Blocked" }[effect];
   return {
     rule: { pattern: entry.pattern, list, source },
     effect,
-    reason: entry.reason ?? `${said} by "${entry.pattern}" in ${list} (${source})`,
+    reason: entry.reason ?? `${does} by "${entry.pattern}" in ${list} (${source})`,
     alternative: entry.alternative ?? null,
   };
 }
@@ -83,4 +81,41 @@ function toRule({ entry, list, source }: SourcedEntry): CompiledRule {
 function describe({ entry, list, source }: SourcedEntry) {
   const { pattern, reason = null, alternative = null } = entry;
   return { pattern, list, source, reason, alternative };
+}
+
+function checkExamples(one: SourcedEntry): void {
+  const { match = [], not_match = [] } = one.entry;
+  for (const example of match) {
+    if (!matchesExample(one, example)) throw failing(one, example, "should match but does not");
+  }
+  for (const example of not_match) {
+    if (matchesExample(one, example)) throw failing(one, example, "should not match but does");
+  }
+}
+
+function failing({ entry: { pattern } }: SourcedEntry, example: string, fault: string): GateError {
+  return new GateError("invalid", `The example "${example}" of "${pattern}" ${fault}`);
+}
+
+/** The project and the home that examples are evaluated in. */
+const ROOT = "/project";
+const HOME = "/home/user";
+
+function matchesExample({ entry, list }: SourcedEntry, example: string): boolean {
+  meter.reset();
+  const { subject, effect } = LISTS[list];
+  const forbids = effect !== "allow";
+  if (subject === "tool") return matchTool(compileTool(entry), { tool: example, input: {} });
+  if (subject === "path") {
+    const names = namePath(absolute(example), [ROOT], HOME);
+    return matchPath(compilePath(entry.pattern), names, forbids) === "yes";
+  }
+  const { units } = analyse(example, { cwd: ROOT, user_home: HOME });
+  const compiled = compileCommand(entry.pattern);
+  return units.some((unit) => matchUnit(compiled, unit, units, forbids) === "yes");
+}
+
+function absolute(example: string): string {
+  if (example.startsWith("/")) return example;
+  return example.startsWith("~/") ? HOME + example.slice(1) : `${ROOT}/${example}`;
 }

@@ -1,32 +1,36 @@
-import type { PathFacts } from "./rule.ts";
+import type { PathFacts } from "./request.ts";
 import type { Decision, Effect, Rule } from "./schema.ts";
 import type { Unit } from "./shell/unit.ts";
 
-/** One rule's word on one part of a request. */
+/** A rule of a list; path, command and tool rules add their compiled pattern. */
+export interface CompiledRule {
+  rule: Rule;
+  effect: Effect;
+  reason: string;
+  alternative: string | null;
+}
+
+/** What one rule, or the default, says about one part of a request. */
 export interface Finding {
   effect: Effect;
+  /** Null for the default effect. */
   rule: Rule | null;
   reason: string;
   alternative: string | null;
-  /** The rule may match: nobody can know. The default holds beside it. */
+  /** The rule may or may not match, so the default applies as well. */
   unsure?: boolean;
-  /** The part of a command it speaks of. */
+  /** The part of the command that the finding is about. */
   text?: string;
-  /** The one file or the one program it speaks of. */
+  /** The one file or the one program that the finding is about. */
   about?: About;
 }
 
-/** What a question to a person is about, where it is one file or one program. */
+/** The one file or the one program that a person is asked about. */
 export type About = { path: PathFacts } | { unit: Unit };
 
-/** Whether a rule of the policy has certainly spoken; only then the default is silent. */
-export function hasSpoken(findings: readonly Finding[]): boolean {
-  return findings.some(({ rule, unsure }) => rule !== null && rule.source !== "builtin" && !unsure);
-}
-
-/** Whether it comes from what cannot be removed. */
-export function isBuiltin({ rule }: Finding): boolean {
-  return rule?.source === "builtin";
+/** The finding of a rule that certainly matches. */
+export function findingOf({ effect, rule, reason, alternative }: CompiledRule): Finding {
+  return { effect, rule, reason, alternative };
 }
 
 /** A finding of a rule that cannot be removed. */
@@ -34,32 +38,38 @@ export function builtin(effect: Effect, list: string, pattern: string, reason: s
   return { effect, rule: { pattern, list, source: "builtin" }, reason, alternative: null };
 }
 
-/** What holds when no rule speaks. */
-export function byDefault(effect: Effect, what: string): Finding {
-  const reason = `No rule speaks of ${what}; the default is ${effect}`;
+/** The finding that applies if no rule matches `subject`. */
+export function byDefault(effect: Effect, subject: string): Finding {
+  const reason = `No rule matches ${subject}, so the default applies: ${effect}`;
   return { effect, rule: null, reason, alternative: null };
 }
 
-/** Every finding, the one that decides first: the strictest, and of equals the most binding. */
+/** Whether a rule of the policy certainly matches; only then the default does not apply. */
+export function hasMatch(findings: readonly Finding[]): boolean {
+  return findings.some(({ rule, unsure }) => rule !== null && rule.source !== "builtin" && !unsure);
+}
+
+/** Whether the finding comes from a rule that cannot be removed. */
+export function isBuiltin({ rule }: Finding): boolean {
+  return rule?.source === "builtin";
+}
+
+/** Sorts the findings: the strictest first, equally strict ones by their source. */
 export function rank(findings: readonly Finding[]): Finding[] {
-  return findings.map((finding, at) => ({ finding, at }))
-    .sort((a, b) => weight(b.finding) - weight(a.finding) || a.at - b.at)
-    .map(({ finding }) => finding);
+  return findings.toSorted((a, b) => weight(b) - weight(a));
 }
 
 const EFFECT_WEIGHT: Record<Effect, number> = { deny: 100, ask: 50, allow: 0 };
 const SOURCE_WEIGHT = { builtin: 4, global: 3, project: 2, "auto-block": 1 } as const;
 
-function weight(finding: Finding): number {
-  const { effect, rule } = finding;
-  // Of equals, "nobody can know" says more than one of the many rules that might be meant.
-  const plain = rule?.list === "unresolved" ? 0.5 : 0;
-  return EFFECT_WEIGHT[effect] + (rule ? SOURCE_WEIGHT[rule.source] : 0) + plain;
+function weight({ effect, rule }: Finding): number {
+  // An unknown value explains more than one of the many rules that it might match.
+  const unresolved = rule?.list === "unresolved" ? 0.5 : 0;
+  return EFFECT_WEIGHT[effect] + (rule ? SOURCE_WEIGHT[rule.source] : 0) + unresolved;
 }
 
-/** The decision a finding amounts to. */
-export function toDecision(finding: Finding): Decision {
-  const { effect, rule, reason, alternative } = finding;
+/** The decision that a finding makes. */
+export function toDecision({ effect, rule, reason, alternative }: Finding): Decision {
   return { effect, rule, reason, alternative };
 }
 

@@ -1,6 +1,6 @@
 /*
- * Keys under which two spellings of one file name are equal on some file system: case, Unicode
- * form, ignorable characters, look-alikes. Only rules that forbid are compared this way.
+ * Folded keys: two spellings have the same key if some file system or reader takes them for one
+ * name (case, Unicode form, ignorable characters, look-alikes). Only rules that ask or block use them.
  */
 
 const IGNORABLE =
@@ -32,7 +32,7 @@ const LATIN: Record<string, string> = {
 // deno-lint-ignore no-control-regex
 const PLAIN = /^[\x00-\x7F\uFDD0-\uFDD6]*$/;
 
-/** Whether folding is no more than writing it in small letters. */
+/** Whether lower case is all that folding changes. */
 export function isPlain(text: string): boolean {
   return PLAIN.test(text);
 }
@@ -45,7 +45,7 @@ export function fold(text: string): string {
   return cased.replace(LOOK_ALIKE, (char) => LATIN[char] ?? char);
 }
 
-/** The key of the file that Windows and NTFS open under this name, when it is another one. */
+/** The key of the file that Windows opens under this name: without stream, final dots and blanks. */
 export function alias(segment: string): string {
   const stream = segment.indexOf(":");
   const named = stream > 0 ? segment.slice(0, stream) : segment;

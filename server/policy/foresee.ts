@@ -1,10 +1,10 @@
 import { compileSegment, matchSegment } from "./glob.ts";
 import { BRACKET, DEEP, isStatic, isWild, QUESTION, show, STAR, TAME } from "./holes.ts";
 import { meter } from "./meter.ts";
-import type { Surroundings } from "./rule.ts";
-import { baseName } from "./shell/rules.ts";
+import type { Surroundings } from "./request.ts";
+import { baseName } from "./shell/grammar.ts";
 import type { Effect, Unit } from "./shell/unit.ts";
-import { understand } from "./shell/understand.ts";
+import { analyse } from "./shell/analyse.ts";
 
 /** Something that a command will write or delete. */
 export interface Touched {
@@ -50,17 +50,17 @@ const MOST_GAPS = 20;
  */
 export function foresee(command: string, cwd: string, around: Surroundings): Foreseen {
   const { user_home, script } = around;
-  const understood = understand(command, { cwd, user_home, script });
-  const units = understood.units.filter(({ supposed }) => !supposed);
-  const changes = understood.effects.filter((effect) => effect.op !== "read" && !isSink(effect));
+  const analysed = analyse(command, { cwd, user_home, script });
+  const units = analysed.units.filter(({ supposed }) => !supposed);
+  const changes = analysed.effects.filter((effect) => effect.op !== "read" && !isSink(effect));
   const gaps = [
-    ...understood.doubts.map(({ reason }) => reason),
-    ...understood.unresolved.map((text) => `it cannot be told what "${text}" would be`),
+    ...analysed.doubts.map(({ reason }) => reason),
+    ...analysed.unresolved.map((text) => `it cannot be told what "${text}" would be`),
     ...units.flatMap(gapOf),
     ...changes.flatMap(({ path }) =>
       isWild(path) ? [`it cannot be told what "${show(path)}" is`] : []
     ),
-    ...(understood.goes_on ? ["a part of it goes on in the background"] : []),
+    ...(analysed.goes_on ? ["a part of it goes on in the background"] : []),
   ];
   const spreads = units.some(isSpreading);
   const touched = changes.filter(({ path }) => !isWild(path)).map(({ op, path }) =>

@@ -2,7 +2,7 @@ import { GateError } from "../errors.ts";
 import { Automaton, type Piece } from "./automaton.ts";
 import { meter } from "./meter.ts";
 
-/** Bounds of one pattern; a hostile one is refused when the file is loaded. */
+/** Bounds of one pattern, checked when the config is loaded. */
 export const GLOB_LIMITS = { bytes: 256, results: 64 } as const;
 
 /** A pattern for one path segment, or `**`. */
@@ -11,20 +11,20 @@ export type Segment = { deep: true } | NameSegment;
 interface NameSegment {
   deep: false;
   literal: string | null;
-  /** What a value must begin and end with; most values are turned away by that. */
+  /** The literal start and end; a cheap first test that most values fail. */
   front: string;
   back: string;
-  /** What stands between the stars; null when there is more than letters and stars. */
+  /** The literals between the stars; null for a pattern with `?` or classes. */
   chunks: readonly string[] | null;
   pieces: readonly Piece[];
-  /** Made when a value first needs it. */
+  /** Built on first use. */
   automaton: Automaton | null;
 }
 
-/** How sure a match is: `maybe` when a part of the value is not known. */
+/** The certainty of a match: `maybe` if an unknown part of the value decides. */
 export type Match = "yes" | "maybe" | "no";
 
-/** The alternatives of `{a,b}`. @throws GateError `invalid` when there are too many */
+/** Expands the braces of a pattern. @throws GateError `invalid` for too many results */
 export function expandBraces(pattern: string): string[] {
   const results: string[] = [];
   const queue = [pattern];
@@ -36,14 +36,14 @@ export function expandBraces(pattern: string): string[] {
     if (results.length + queue.length > GLOB_LIMITS.results) {
       throw new GateError(
         "invalid",
-        `Cannot use the pattern "${pattern}": its braces stand for more than ${GLOB_LIMITS.results} patterns`,
+        `Cannot use the pattern "${pattern}": its braces expand to more than ${GLOB_LIMITS.results} patterns`,
       );
     }
   }
   return results;
 }
 
-/** The pattern once for each alternative of its first braces; null without any. */
+/** One pattern for each alternative of the first braces; null without braces. */
 function firstBraces(pattern: string): string[] | null {
   for (let open = 0; open < pattern.length; open++) {
     if (pattern[open] === "\\") open++;
@@ -119,7 +119,7 @@ function charOf(piece: Piece): string {
   return piece.kind === "char" ? piece.char : "";
 }
 
-/** Reads `[…]` from `open`; an unclosed bracket is an ordinary character. Returns where it ends. */
+/** Reads `[…]` at `open` and returns its end; an unclosed bracket is an ordinary character. */
 function compileClass(text: string[], open: number, pieces: Piece[]): number {
   const negated = text[open + 1] === "!" || text[open + 1] === "^";
   const start = open + (negated ? 2 : 1);
@@ -140,7 +140,7 @@ function compileClass(text: string[], open: number, pieces: Piece[]): number {
   return close;
 }
 
-/** Whether a segment of a path has the shape of the pattern's segment. */
+/** Whether a segment of a path matches a segment of a pattern. */
 export function matchSegment(pattern: Segment, value: string): Match {
   if (pattern.deep) return "yes";
   meter.spend(10);
@@ -152,7 +152,7 @@ export function matchSegment(pattern: Segment, value: string): Match {
   return accepts(pattern, value, true) ? "maybe" : "no";
 }
 
-/** A shell's `*`, `?` and `[…]` in front of a name never stand for a dot. */
+/** A shell's `*`, `?` and `[…]` at the start of a name never match a dot. */
 function isDotted({ literal, front }: NameSegment): boolean {
   return (literal ?? front).startsWith(".");
 }
@@ -165,7 +165,7 @@ function matchStatic(pattern: NameSegment, value: string): boolean {
   return chunks ? findAll(chunks, value, pattern) : accepts(pattern, value, false);
 }
 
-/** The first place of each chunk after the one before is as good as any other. */
+/** Finds the chunks in order; the first position of each is always a good choice. */
 function findAll(chunks: readonly string[], value: string, { front, back }: NameSegment): boolean {
   meter.spend((value.length >> 3) + chunks.length);
   let at = front.length;
@@ -182,6 +182,6 @@ function accepts(pattern: NameSegment, value: string, generous: boolean): boolea
   return pattern.automaton.accepts(value, generous);
 }
 
-/** Holes that may stand for any name at all. */
+/** Holes that may be any name. */
 const SPANNING = /[\uFDD0-\uFDD4]/;
 const HOLES = /[\uFDD0-\uFDD6]/;

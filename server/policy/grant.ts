@@ -1,10 +1,10 @@
 import { GateError } from "../errors.ts";
 import type { Evaluation } from "./evaluate.ts";
 import { type About, type Finding, isBuiltin } from "./finding.ts";
-import { comparePath, compilePath, namePath, type PathPattern } from "./match.ts";
+import { compilePath, matchPath, namePath, type PathPattern } from "./path_match.ts";
 import { meter } from "./meter.ts";
-import type { PathFacts, Surroundings } from "./rule.ts";
-import { type CommandPattern, compileCommand, programOf, spellsOut } from "./shell/rules.ts";
+import type { PathFacts, Surroundings } from "./request.ts";
+import { type CommandPattern, compileCommand, programOf, spellsOut } from "./command_match.ts";
 import type { Unit } from "./shell/unit.ts";
 
 /** The rule that a reviewer made of an approval: it speaks of files, or of one program. */
@@ -109,7 +109,7 @@ function namesAll(pattern: GrantPattern, question: Question): boolean {
 
 function namesPath(pattern: PathPattern, path: PathFacts, around: Surroundings): boolean {
   return [path.lexical, path.real].every((one) =>
-    comparePath(pattern, namePath(one, around.roots, around.user_home), false) === "yes"
+    matchPath(pattern, namePath(one, around.roots, around.user_home), false) === "yes"
   );
 }
 

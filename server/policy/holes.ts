@@ -1,15 +1,15 @@
 /*
- * A value that is only partly known is a string in which noncharacters stand for what is not
- * known. They cannot come from outside: text that contains one is held before it is parsed.
+ * A partly known value is a string with holes: noncharacters in place of the unknown parts. They
+ * never come from outside, because gate asks about a text that contains one before it parses it.
  */
 
-/** Any text at all, but one word (it was quoted). */
+/** Any text, as one word (it was quoted). */
 export const ANY = "\uFDD0";
-/** Any text at all, and any number of words (it was not quoted). */
+/** Any text, as any number of words (it was not quoted). */
 export const SPLIT = "\uFDD1";
-/** One word of a well-known shape: not empty, no blank, no slash, no dash in front. */
+/** One word without blanks, slashes or a leading dash; not empty. */
 export const TAME = "\uFDD2";
-/** Names of existing files below the folder in front of it, any depth. */
+/** Names of existing files at any depth below the folder before it. */
 export const DEEP = "\uFDD3";
 /** An unquoted `*`, `?` or `[…]`: names of existing files. */
 export const STAR = "\uFDD4";
@@ -36,39 +36,39 @@ export function isStatic(text: string): boolean {
   return !HOLES.test(text);
 }
 
-/** Whether a part of it could be anything. */
+/** Whether a part of it may be any text. */
 export function isWild(text: string): boolean {
   return WILD.test(text);
 }
 
-/** Whether all of it is known, but for what a glob written there may find. */
+/** Whether everything is known except the files that a glob finds. */
 export function isNamed(text: string): boolean {
   return !VAGUE.test(text);
 }
 
-/** The text as a person reads it: what is unknown becomes `$…`, glob characters come back. */
+/** The text for a person: holes become `$…` or the glob character they came from. */
 export function show(text: string): string {
   return HOLES.test(text) ? text.replace(HOLES_EACH, (hole) => SHOWN[hole] ?? "$…") : text;
 }
 
-/** Where an expansion ends one word and begins the next; only while a word is expanded. */
+/** The border between two words; only used while a word is expanded. */
 export const FIELD = "\uFDD7";
-/** A quoted part, which makes a word even of nothing; only while a word is expanded. */
+/** Marks a quoted part, which makes a word even if empty; only used while a word is expanded. */
 export const QUOTED = "\uFDD8";
 
-/** Text as it is inside double quotes: an unknown is one word. */
+/** Text as in double quotes: each hole is one word. */
 export function asOneWord(text: string): string {
   return text.includes(SPLIT) ? text.replaceAll(SPLIT, ANY) : text;
 }
 
-/** Several unknowns side by side are one. */
+/** Joins adjacent holes into one. */
 export function collapse(text: string): string {
   return text.replace(UNKNOWNS, (holes) => holes.includes(SPLIT) ? SPLIT : ANY);
 }
 
 const UNKNOWNS = /[\uFDD0\uFDD1]{2,}/g;
 
-/** The least that can be said of several values at once. */
+/** One hole that covers all values. */
 export function generalise(values: readonly string[]): string {
   if (values.some(isWild)) return ANY;
   if (values.every((value) => /^[\w.,:@%+=\uFDD2][\w.,:@%+=\uFDD2-]*$/.test(value))) return TAME;

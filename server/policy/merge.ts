@@ -1,6 +1,6 @@
 import type { Effect, Policies, PolicyEntry, PolicyLimits, Rule } from "./schema.ts";
 
-/** What the limits are when no file sets them. */
+/** The limits if no config sets them. */
 const DEFAULT_LIMITS: PolicyLimits = {
   maxBashOutputBytes: 1_048_576,
   commandTimeoutSeconds: 600,
@@ -8,7 +8,7 @@ const DEFAULT_LIMITS: PolicyLimits = {
   maxBlobBytes: 67_108_864,
 };
 
-/** The lists of a policy: what an entry of each says, and of what. */
+/** The lists of a policy, with the effect and the subject of their entries. */
 export const LISTS = {
   allowedPaths: { effect: "allow", subject: "path" },
   askPaths: { effect: "ask", subject: "path" },
@@ -32,21 +32,21 @@ export interface PolicyLayers {
   override_global: boolean;
 }
 
-/** One entry with the list and the layer it stands in. */
+/** One entry with its list and its layer. */
 export interface SourcedEntry {
   entry: Exclude<PolicyEntry, string>;
   list: ListName;
   source: Exclude<Rule["source"], "builtin">;
 }
 
-/** All layers as one: every list is a union, of a scalar the stricter value holds. */
+/** All layers as one policy: lists are united, the stricter scalar applies. */
 export interface MergedPolicy {
   defaultEffect: Effect;
   limits: PolicyLimits;
   entries: SourcedEntry[];
 }
 
-/** Merges the layers: a project can only add, unless its override has been trusted. */
+/** Merges the layers: a project only adds rules, unless a person trusted its override. */
 export function mergeLayers(layers: PolicyLayers): MergedPolicy {
   const global = layers.override_global ? {} : layers.global ?? {};
   const project = layers.project ?? {};

@@ -1,26 +1,26 @@
-/** Thrown when comparing would cost more than any honest request. */
-export class Exhausted extends Error {}
+/** Thrown if matching costs more than any honest request needs. */
+class Exhausted extends Error {}
 
-/** About a millisecond of comparing; everyday decisions take a hundredth of it. */
+/** About one millisecond of matching; everyday decisions need a hundredth of it. */
 const MOST_WORK = 1_000_000;
 
-/** Counts the work of one decision, so that no pattern and no text can hold the loop. */
+/** Bounds the work of one decision, so that no pattern and no text blocks the event loop. */
 class Meter {
   #left: number = MOST_WORK;
 
-  /** Begins a decision. */
+  /** Starts a new decision. */
   reset(): void {
     this.#left = MOST_WORK;
   }
 
-  /** @throws Exhausted when the decision has cost too much */
+  /** @throws Exhausted once the decision has used up its work */
   spend(work: number): void {
     this.#left -= work;
     if (this.#left < 0) {
-      throw new Exhausted("comparing it with the patterns of the policy takes too long");
+      throw new Exhausted("matching the patterns of the policy takes too long");
     }
   }
 }
 
-/** One for all: a decision is made without a pause, so no two of them share it. */
+/** One meter is enough: a decision never yields, so no two decisions overlap. */
 export const meter = new Meter();

@@ -2,8 +2,13 @@ import { EDITOR_SETTINGS, type ProtectedPath } from "../hosts/host.ts";
 import { HOSTS } from "../hosts/hosts.ts";
 import { builtin, type Finding } from "./finding.ts";
 import { isNamed } from "./holes.ts";
-import { comparePath, compilePath, type PathNames, type PathPattern } from "./match.ts";
-import { PathIndex } from "./path_index.ts";
+import {
+  compilePath,
+  matchPath,
+  PathIndex,
+  type PathNames,
+  type PathPattern,
+} from "./path_match.ts";
 
 /** Writing here runs code later, or changes the policy itself: a person decides, always. */
 const NEVER_AUTOMATIC: readonly ProtectedPath[] = [
@@ -47,7 +52,7 @@ const startup = new PathIndex(STARTUP.map(guarded));
 export function protectData(names: readonly PathNames[], gateHome: string): Finding[] {
   const home = dataOf(gateHome);
   const hits = names.some((one) =>
-    comparePath(home, one, true) !== "no" || comparePath(HOME_GATE, one, true) !== "no"
+    matchPath(home, one, true) !== "no" || matchPath(HOME_GATE, one, true) !== "no"
   );
   return hits
     ? [builtin("deny", "self-protection", "GATE_HOME/**", "The gate's own data is off limits")]
@@ -69,15 +74,15 @@ function dataOf(gateHome: string): PathPattern {
 /** What must never be written without a person, whatever the policy allows. */
 export function protectWrite(names: readonly PathNames[]): Finding[] {
   const found: Finding[] = [];
-  for (const { pattern, why, compiled } of startup.about(names)) {
-    if (names.some((one) => comparePath(compiled, one, true) !== "no")) {
+  for (const { pattern, why, compiled } of startup.candidates(names)) {
+    if (names.some((one) => matchPath(compiled, one, true) !== "no")) {
       found.push(builtin("deny", "self-protection", pattern, `${why} is off limits`));
     }
   }
   // Files that were found or named by a program are taken for ordinary ones.
   const vague = names.some((one) => !isNamed(one.path)) || names.every(isGlobBelow);
-  for (const { pattern, why, compiled } of automatic.about(names)) {
-    const hits = names.map((one) => comparePath(compiled, one, true));
+  for (const { pattern, why, compiled } of automatic.candidates(names)) {
+    const hits = names.map((one) => matchPath(compiled, one, true));
     if (hits.includes("yes") || (!vague && hits.includes("maybe"))) {
       found.push(builtin("ask", "never-automatic", pattern, `${why}: a person decides`));
     }

@@ -1,9 +1,9 @@
 import { builtin, type Finding } from "./finding.ts";
 import { isWild } from "./holes.ts";
 import { protectScenarios } from "./protect_scenarios.ts";
-import type { Surroundings } from "./rule.ts";
+import type { Surroundings } from "./request.ts";
 import { readOptions, spec } from "./shell/options.ts";
-import { baseName } from "./shell/rules.ts";
+import { baseName } from "./shell/grammar.ts";
 import type { Unit } from "./shell/unit.ts";
 
 /** What an agent may ask of `gate`; everything else decides or configures. */

@@ -1,28 +1,35 @@
 import { z } from "zod";
 
-/** What a policy says of an action; the strictest of all that apply wins. */
+/** The effect of a rule; the strictest of all that apply wins. */
 export const Effect = z.enum(["allow", "ask", "deny"]);
 export type Effect = z.infer<typeof Effect>;
 
-/** The rule that won, as written, with the list it stands in and where that list comes from. */
+/** A rule as written, with its list and the source of that list. */
 export const Rule = z.object({
   pattern: z.string(),
-  list: z.string().describe('the list it stands in: "blockedPaths" …, or the name of a builtin'),
+  list: z.string().describe('the list that holds it: "blockedPaths" …, or the name of a builtin'),
   source: z.enum(["builtin", "global", "project", "auto-block"]),
 });
 export type Rule = z.infer<typeof Rule>;
 
-/** The answer to "may this happen?", with what an agent can do about it. */
+/** Who asks: the agent's name, its session and the platform of its host. */
+export interface Requester {
+  agent: string;
+  session_id: string | null;
+  host: string | null;
+}
+
+/** The policy's answer to a request, with what the agent can do instead. */
 export const Decision = z.object({
   effect: Effect,
   rule: Rule.nullable(),
   reason: z.string(),
   alternative: z.string().nullable(),
-  grant_id: z.string().optional().describe("the remembered decision that allowed it"),
+  grant_id: z.string().optional().describe("the grant that allowed it"),
 });
 export type Decision = z.infer<typeof Decision>;
 
-/** One entry of a policy list; the examples are checked whenever the file is loaded. */
+/** One entry of a policy list; each load of the file checks its examples. */
 export const PolicyEntry = z.union([
   z.string().min(1).max(256),
   z.looseObject({
@@ -57,7 +64,7 @@ export const Policies = z.looseObject({
 });
 export type Policies = z.infer<typeof Policies>;
 
-/** The scalars that hold after inheritance, every one set. */
+/** The limits in force after inheritance. */
 export const PolicyLimits = z.object({
   maxBashOutputBytes: z.number().int(),
   commandTimeoutSeconds: z.number().int(),
@@ -66,7 +73,7 @@ export const PolicyLimits = z.object({
 });
 export type PolicyLimits = z.infer<typeof PolicyLimits>;
 
-/** What a command would run and touch; paths are relative to its folder, or absolute outside it. */
+/** What a command runs and touches; paths are relative to its folder, or absolute outside it. */
 export const Analysis = z.object({
   commands: z.array(z.array(z.string())),
   reads: z.array(z.string()),
@@ -86,7 +93,7 @@ export const PolicyTestInput = z.strictObject({
   input: z.record(z.string(), z.unknown()).optional(),
   cwd: z.string().optional(),
   session_id: z.string().max(256).optional()
-    .describe("what was remembered for this session counts too"),
+    .describe("grants of this session apply too"),
 });
 export type PolicyTestInput = z.infer<typeof PolicyTestInput>;
 
@@ -96,7 +103,7 @@ export const PolicyTestResult = z.object({
   rule: Rule.nullable(),
   reason: z.string(),
   alternative: z.string().nullable(),
-  grant_id: z.string().optional().describe("the remembered decision that would allow it"),
+  grant_id: z.string().optional().describe("the grant that would allow it"),
   matched: z.array(Rule),
   elapsed_us: z.number(),
   analysis: Analysis.optional(),
@@ -104,7 +111,7 @@ export const PolicyTestResult = z.object({
 });
 export type PolicyTestResult = z.infer<typeof PolicyTestResult>;
 
-/** How often a rule has decided. `overruled`: asked and then approved, or allowed and rolled back. */
+/** How often a rule decided. `overruled`: asked and then approved, or allowed and rolled back. */
 export const PolicyHit = z.object({
   rule: Rule,
   count: z.number().int(),

@@ -1,10 +1,10 @@
 import { GateError } from "../errors.ts";
 import type { CompiledPolicy } from "./compile.ts";
-import { evaluate, type Request } from "./evaluate.ts";
-import type { PathFacts, Surroundings } from "./rule.ts";
+import { evaluate } from "./evaluate.ts";
+import type { Access, PathFacts, Request, Surroundings } from "./request.ts";
 import type { PolicyTestInput, PolicyTestResult } from "./schema.ts";
 
-const ACCESS: Record<string, "read" | "write" | "delete"> = {
+const ACCESS: Record<string, Access> = {
   write: "write",
   write_file: "write",
   edit_file: "write",

@@ -1,10 +1,9 @@
 import { BUILTINS } from "../shell/builtins.ts";
 import { isInterpreter } from "../shell/languages.ts";
-import { ROWS } from "../shell/program_rows.ts";
-import { SHELLS } from "../shell/rules.ts";
+import { ROWS } from "../shell/rows.ts";
+import { SHELLS } from "../shell/grammar.ts";
 import { SPECIALS } from "../shell/specials.ts";
-import { SUBWRAPPERS } from "../shell/subwrappers.ts";
-import { WRAPPERS } from "../shell/wrappers.ts";
+import { SUBWRAPPERS, WRAPPERS } from "../shell/wrappers.ts";
 
 /** A rule that might be written, before anything speaks for it. */
 export interface Draft {

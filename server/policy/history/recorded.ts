@@ -3,8 +3,7 @@ import type { Asked, Plan } from "../../actions/plan.ts";
 import type { ActionRow } from "../../actions/store.ts";
 import { sha256 } from "../../db/chain.ts";
 import type { CompiledPolicy, Evaluation, Surroundings } from "../evaluate.ts";
-import type { ToolRule } from "../compile.ts";
-import { matchesName } from "../tool_decision.ts";
+import { matchesName, type ToolRule } from "../tool_rules.ts";
 import type { Unjudged } from "./schema.ts";
 import { toolOf } from "../../actions/tools.ts";
 

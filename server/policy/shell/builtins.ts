@@ -3,7 +3,7 @@ import type { Call, Handler, Runner } from "./call.ts";
 import { checkVariable } from "./environment.ts";
 import { readOptions, spec, valuesOf } from "./options.ts";
 import { OUTPUTS } from "./outputs.ts";
-import { absolutePath } from "./paths.ts";
+import { absolutePath } from "./state.ts";
 import { runFile } from "./scripts.ts";
 
 /** A command of the shell itself. `passive`: it does nothing that an allow rule must name. */

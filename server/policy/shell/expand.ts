@@ -1,28 +1,30 @@
 import {
   type ArithmeticExpression,
+  type ParameterExpansionPart,
+  type ParameterOperation,
   parse,
   type ParsedScript,
   type Word,
   type WordPart,
 } from "unbash";
+import { compileSegment, matchSegment } from "../glob.ts";
 import {
   ANY,
   asOneWord,
   BRACKET,
   collapse,
+  DEEP,
   FIELD,
   generalise,
   isStatic,
+  isWild,
   QUESTION,
   QUOTED,
   SPLIT,
   STAR,
   TAME,
 } from "../holes.ts";
-import { expandBraceText } from "./braces.ts";
-import { expandParameter } from "./parameter.ts";
 import type { Shell } from "./state.ts";
-import { tildeInWord } from "./tilde.ts";
 
 /** What expansion needs of whoever runs the script. */
 export interface Context {
@@ -177,7 +179,7 @@ function expandPart(part: WordPart, quoted: boolean, first: boolean, context: Co
         context.shell,
       );
     case "ParameterExpansion":
-      return unquote(expandParameter(part, quoted, context, expandText), quoted, context.shell);
+      return unquote(expandParameter(part, quoted, context), quoted, context.shell);
     case "CommandExpansion":
       return unquote([substituted(part.script, context)], quoted, context.shell);
     case "ArithmeticExpansion":
@@ -219,18 +221,16 @@ function expandQuoted(parts: readonly WordPart[], context: Context): string[] {
 
 /** The values of `$name`, `$1`, `$@`; items of a list are parted by marks. */
 function expandSimple(name: string, shell: Shell, quoted: boolean): string[] {
-  if (name === "@") return [joinItems(shell.positional, quoted)];
-  if (name === "*") {
-    return [quoted ? shell.positional.join(" ") : joinItems(shell.positional, false)];
-  }
+  if (name === "@" || name === "*") return [joinList(shell.positional, name, quoted)];
   if (name === "#") return [String(shell.positional.length)];
   if (name === "0") return [shell.program];
   if (/^\d+$/.test(name)) return [shell.positional[Number(name) - 1] ?? ""];
   return shell.valuesOf(name);
 }
 
-/** List items as words of their own: quoted ones keep their blanks, and even empty ones count. */
-function joinItems(items: readonly string[], quoted: boolean): string {
+/** The items of `$@` or `$*` as separate words. Quoted items keep their blanks and may be empty. */
+function joinList(items: readonly string[], how: string, quoted: boolean): string {
+  if (how === "*" && quoted) return items.join(" ");
   return items.map((item) => quoted ? QUOTED + asOneWord(item) : item).join(FIELD);
 }
 
@@ -261,4 +261,273 @@ function splitFields(value: string, separators: string): string {
   if (separators === BLANKS) return value.replace(/[ \t\n]+/g, FIELD);
   const escaped = separators.replace(/[\\\]^-]/g, "\\$&");
   return value.replace(new RegExp(`[${escaped}]`, "g"), FIELD);
+}
+
+/** The values of `${…}`; items of a list are parted by marks. */
+function expandParameter(
+  part: ParameterExpansionPart,
+  quoted: boolean,
+  context: Context,
+): string[] {
+  const index = part.index ? expandText(part.index, context) : [];
+  for (const text of index) context.reevaluate(text);
+  const values = baseValues(part, index[0], quoted, context);
+  if (part.prefix === "#") return values.map((value) => isStatic(value) ? `${value.length}` : TAME);
+  return part.operation ? operate(part, values, context) : values;
+}
+
+function baseValues(
+  part: ParameterExpansionPart,
+  index: string | undefined,
+  quoted: boolean,
+  { shell }: Context,
+): string[] {
+  if (part.prefix === "#" && (index === "@" || index === "*")) return [TAME];
+  const list = listOf(shell, part.parameter, index, quoted);
+  if (list !== null && part.prefix !== "!") return list;
+  const values = list ?? shell.valuesOf(part.parameter);
+  if (part.prefix !== "!") return values;
+  return values.flatMap((name) => /^\w+$/.test(name) ? shell.valuesOf(name) : [ANY]);
+}
+
+function operate(
+  part: ParameterExpansionPart,
+  values: string[],
+  context: Context,
+): string[] {
+  const operation = part.operation!;
+  switch (operation.type) {
+    case "Default": {
+      const operand = homesIn(operation.operand, context.shell);
+      return withDefault(part, operation, values, expandText(operand, context), context);
+    }
+    case "Remove": {
+      const pattern = expandText(operation.operand, context)[0]!;
+      return values.map((value) => remove(value, operation.operator, pattern));
+    }
+    case "Replace":
+      return replaceAll(values, operation, context);
+    case "Slice":
+      return slice(values, operation, context);
+    case "CaseModification":
+      if (operation.operand) expandText(operation.operand, context);
+      return values.map((value) => changeCase(value, operation.operator));
+    case "Transform":
+      return values.map((value) => transform(value, operation.operand.value, context));
+    default:
+      return [ANY];
+  }
+}
+
+function withDefault(
+  part: ParameterExpansionPart,
+  { operator }: ParameterOperation & { type: "Default" },
+  values: string[],
+  operand: string[],
+  { shell }: Context,
+): string[] {
+  const isSet = shell.variables.has(part.parameter) || /^(HOME|PWD)$/.test(part.parameter) ||
+    (/^\d+$/.test(part.parameter) && Number(part.parameter) <= shell.positional.length);
+  const certain = isSet && values.every((value) => isStatic(value) && value !== "");
+  const nothing = /^[\d@*]$/.test(part.parameter) && shell.positional.length === 0;
+  if (operator.endsWith("+")) return certain ? operand : nothing ? [""] : ["", ...operand];
+  if (operator.endsWith("?") || certain) return values;
+  if (isSet && !operator.startsWith(":") && values.every(isStatic)) {
+    // An empty one may have been unset.
+    return values.includes("") ? [...values, ...operand] : values;
+  }
+  const either = nothing ? operand : [...values.filter((value) => value !== ""), ...operand];
+  if (operator.endsWith("=")) shell.assign(part.parameter, either);
+  return either;
+}
+
+/** `+(…)` and its like mean something else when `extglob` is on. */
+const EXTENDED = /[?*+@!\uFDD4\uFDD5]\(/;
+
+/** What is left when the shape of a value is known but not its letters. */
+function vague(value: string): string {
+  return isWild(value) ? ANY : DEEP;
+}
+
+/** `${x#p}` and its like, with the longest or shortest match tried by hand: values are short. */
+function remove(value: string, operator: string, pattern: string): string {
+  if (EXTENDED.test(pattern)) return ANY;
+  const front = operator.startsWith("#");
+  if (!/[*?[\]\\\uFDD0-\uFDD6]/.test(pattern)) {
+    if (front && value.startsWith(pattern)) return value.slice(pattern.length);
+    if (!front && value.endsWith(pattern)) return value.slice(0, value.length - pattern.length);
+    return isStatic(value) ? value : vague(value);
+  }
+  if (!isStatic(value) || value.length > 512) return vague(value);
+  const written = pattern.replaceAll(STAR, "*").replaceAll(QUESTION, "?");
+  if (!isStatic(written)) return ANY;
+  const segment = compileSegment(written);
+  const cuts = Array.from({ length: value.length + 1 }, (_, at) => at);
+  const shortestFirst = front === (operator.length === 1);
+  for (const at of shortestFirst ? cuts : cuts.toReversed()) {
+    const tried = front ? value.slice(0, at) : value.slice(at);
+    if (matchSegment(segment, tried) === "yes") return front ? value.slice(at) : value.slice(0, at);
+  }
+  return value;
+}
+
+function replaceAll(
+  values: string[],
+  operation: ParameterOperation & { type: "Replace" },
+  context: Context,
+): string[] {
+  const pattern = expandText(operation.pattern, context)[0]!;
+  const replacement = asOneWord(expandText(operation.replacement, context)[0]!);
+  return values.map((value) => {
+    const plain = isStatic(value) && !/[*?[\\\uFDD0-\uFDD6]/.test(pattern) && pattern !== "";
+    if (value.length * (1 + replacement.length) > 16_384) return ANY;
+    if (EXTENDED.test(pattern)) return ANY;
+    if (!plain) return isWild(value + replacement) || isStatic(value) ? ANY : DEEP;
+    if (operation.operator === "//") return value.replaceAll(pattern, () => replacement);
+    if (operation.operator === "/") return value.replace(pattern, () => replacement);
+    const at = operation.operator === "/#" ? value.startsWith(pattern) : value.endsWith(pattern);
+    if (!at) return value;
+    const length = pattern.length;
+    return operation.operator === "/#"
+      ? replacement + value.slice(length)
+      : value.slice(0, -length) + replacement;
+  });
+}
+
+function slice(
+  values: string[],
+  operation: ParameterOperation & { type: "Slice" },
+  context: Context,
+): string[] {
+  const offset = expandText(operation.offset, context)[0]!;
+  const length = operation.length ? expandText(operation.length, context)[0]! : null;
+  context.reevaluate(offset);
+  if (length !== null) context.reevaluate(length);
+  return values.map((value) => {
+    const known = isStatic(value) && /^\s*-?\d+$/.test(offset) &&
+      (length === null || /^\s*-?\d+$/.test(length));
+    if (!known) return vague(value) === DEEP && !isStatic(value) ? DEEP : ANY;
+    const from = value.slice(Number(offset));
+    if (length === null) return from;
+    return Number(length) < 0 ? from.slice(0, Number(length)) : from.slice(0, Number(length));
+  });
+}
+
+function changeCase(value: string, operator: string): string {
+  if (operator === "^^") return value.toUpperCase();
+  if (operator === ",,") return value.toLowerCase();
+  const first = operator === "^" ? value.charAt(0).toUpperCase() : value.charAt(0).toLowerCase();
+  return first + value.slice(1);
+}
+
+function transform(value: string, kind: string, context: Context): string {
+  if (kind === "P") context.reevaluate(value);
+  if (kind === "U") return value.toUpperCase();
+  if (kind === "L") return value.toLowerCase();
+  return kind === "Q" || kind === "P" ? value : ANY;
+}
+
+/**
+ * The items that `${name[index]}` or `${@}` stands for, as texts with marks between words; null when
+ * the name is no list.
+ */
+function listOf(
+  shell: Shell,
+  name: string,
+  index: string | undefined,
+  quoted: boolean,
+): string[] | null {
+  if (name === "@" || name === "*") return [joinList(shell.positional, name, quoted)];
+  if (/^\d+$/.test(name)) return [shell.positional[Number(name) - 1] ?? ""];
+  if (name === "#") return [String(shell.positional.length)];
+  const items = shell.variables.get(name)?.items;
+  if (index === undefined) return items ? [items[0] ?? ""] : null;
+  if (!items) return index === "@" || index === "*" || index === "0" ? null : [SPLIT];
+  if (index === "@" || index === "*") return [joinList(items, index, quoted)];
+  if (isStatic(index) && /^-?\d+$/.test(index)) return [items.at(Number(index)) ?? ""];
+  return items.length > 0 ? items : [""];
+}
+
+const MOST_RESULTS = 64;
+
+/**
+ * The words that a brace expansion stands for, as they would be typed; null when there are too many.
+ * `text` is the braces alone.
+ */
+function expandBraceText(text: string): string[] | null {
+  const inner = text.slice(1, -1);
+  const range = /^(-?\d+|[A-Za-z])\.\.(-?\d+|[A-Za-z])(?:\.\.(-?\d+))?$/.exec(inner);
+  if (range) return expandRange(range[1]!, range[2]!, Number(range[3] ?? 1));
+  const parts = splitCommas(inner);
+  return parts.length > MOST_RESULTS ? null : parts;
+}
+
+function expandRange(from: string, to: string, by: number): string[] | null {
+  const letters = !/\d/.test(from);
+  const [first, last] = letters ? [from.charCodeAt(0), to.charCodeAt(0)] : [+from, +to];
+  const step = Math.max(1, Math.abs(by)) * (first! <= last! ? 1 : -1);
+  const count = Math.floor((last! - first!) / step) + 1;
+  if (!(count <= MOST_RESULTS)) return null;
+  const width = /^-?0\d/.test(from) || /^-?0\d/.test(to) ? Math.max(from.length, to.length) : 0;
+  return Array.from({ length: count }, (_, at) => {
+    const value = first! + at * step;
+    return letters ? String.fromCharCode(value) : String(value).padStart(width, "0");
+  });
+}
+
+/** Splits at the commas that are in no quotes, no inner braces and no substitution. */
+function splitCommas(inner: string): string[] {
+  const parts: string[] = [];
+  let [depth, start, quote] = [0, 0, ""];
+  for (let at = 0; at < inner.length; at++) {
+    const char = inner[at]!;
+    if (char === "\\") at++;
+    else if (quote) quote = char === quote ? "" : quote;
+    else if (char === "'" || char === '"' || char === "`") quote = char;
+    else if (char === "{" || char === "(") depth++;
+    else if (char === "}" || char === ")") depth--;
+    else if (char === "," && depth === 0) {
+      parts.push(inner.slice(start, at));
+      start = at + 1;
+    }
+  }
+  return [...parts, inner.slice(start)];
+}
+
+/** The beginning of a word of a command, with the home that `~` means in it. */
+function tildeInWord(value: string, text: string, shell: Shell): string {
+  // Bash takes `of=~/x` for an assignment even among the arguments of a program.
+  const { length } = shell.plain ? "" : /^[A-Za-z_]\w*\+?=/.exec(text)?.[0] ?? "";
+  return value.slice(0, length) + tilde(value.slice(length), text.slice(length), shell);
+}
+
+/** A value that is assigned, such as `~/a:~/b`, with the homes that `~` means in it. */
+export function homesIn(word: Word, shell: Shell): Word {
+  if (!/(?:^|:)~/.test(word.text)) return word;
+  const { type, pos, end, text, value } = word;
+  const parts = word.parts ?? [{ type: "Literal", pos, end, text, value } as const];
+  const homes = parts.map((part, at) => withHomes(part, at === 0, shell));
+  return { type, pos, end, text, value, parts: homes };
+}
+
+function withHomes(part: WordPart, isFirst: boolean, shell: Shell): WordPart {
+  if (part.type !== "Literal") return part;
+  const texts = part.text.split(":");
+  const values = part.value.split(":").map((value, at) =>
+    at > 0 || isFirst ? tilde(value, texts[at] ?? "", shell) : value
+  );
+  return { ...part, value: values.join(":") };
+}
+
+function tilde(value: string, text: string, shell: Shell): string {
+  if (!text.startsWith("~")) return value;
+  const name = /^~[^/]*/.exec(value)![0];
+  const rest = value.slice(name.length);
+  if (name === "~") return shell.valuesOf("HOME")[0]! + rest;
+  return (name === "~+" ? shell.cwd : ANY) + rest;
+}
+
+/** A word that the shell reads back as itself. */
+export function quote(word: string): string {
+  return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

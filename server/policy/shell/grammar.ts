@@ -3,14 +3,14 @@ import { GENERIC, type Parsed, readOptions, type Spec, spec } from "./options.ts
 /** A program's options, and those of each of its subcommands. */
 interface Grammar {
   options: Spec;
-  /** Options that mean others as well, also where they are said in another way. */
+  /** Options that the arguments imply without naming them. */
   implies?: (read: Parsed) => string[];
   subcommands?: Record<string, Spec | Grammar>;
 }
 
 const posix = { posix: true };
 
-/** `+branch` and `--mirror` overwrite what is there, as `--force` does. */
+/** `+branch` and `--mirror` overwrite the remote branch, as `--force` does. */
 function forcedPush({ options, operands }: Parsed): string[] {
   const forces = operands.some((one) => /^\+./.test(one)) ||
     options.some(({ name }) => name === "mirror");
@@ -106,7 +106,7 @@ const rm = spec(
     "-r,-R,--recursive -d,--dir -v,--verbose --help --version",
 );
 
-/** How programs that rules are often written for read their options; others need no row. */
+/** The options of programs that rules often name; other programs need no row. */
 export const GRAMMARS: Record<string, Grammar> = {
   git,
   docker,
@@ -142,17 +142,17 @@ export const GRAMMARS: Record<string, Grammar> = {
   sudo: { options: spec("", posix) },
 };
 
-/** The words that name a command (`git push`, `docker container rm`) and what follows them. */
+/** A command's words (`git push`, `docker container rm`), and the options and operands after them. */
 export interface Read extends Parsed {
   words: string[];
-  /** The subcommand itself is not known. */
+  /** The subcommand is not known. */
   unknown: boolean;
 }
 
-/** Programs whose first operand is a subcommand, without a row of their own. */
+/** Programs whose first operand is a subcommand. */
 const SUBCOMMANDED = new Set(Object.keys(GRAMMARS).filter((name) => GRAMMARS[name]!.subcommands));
 
-/** Reads a command: its words, its options under their one name, its operands. */
+/** Reads a command: its words, its options under their canonical names, its operands. */
 export function readCommand(program: string, args: readonly string[]): Read {
   const grammar = GRAMMARS[program];
   if (!grammar) return { words: [program], unknown: false, ...readOptions(args, GENERIC) };
@@ -178,3 +178,25 @@ function readSub(words: string[], grammar: Grammar, parsed: Parsed): Read {
   if (inner.subcommands) return readSub([...words, name], inner, all);
   return { words: [...words, name], unknown: false, ...all };
 }
+
+/** Shells that read the Bourne shell's language. */
+export const SHELLS = new Set(["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "yash"]);
+
+/** The name of a program as rules use it: without folders, and without `.exe`, `.cmd` or `.bat`. */
+export function baseName(program: string): string {
+  const name = lastName(program);
+  return name.at(-4) === "." && SUFFIX.test(name.slice(-4)) ? name.slice(0, -4) : name;
+}
+
+const SUFFIX = /^\.(?:exe|cmd|bat)$/i;
+
+/** The last name of a program's path. Every rule looks up the same program, so one result is cached. */
+export function lastName(program: string): string {
+  if (program !== lastNamed.program) {
+    const at = Math.max(program.lastIndexOf("/"), program.lastIndexOf("\\"));
+    lastNamed = { program, name: program.slice(at + 1) };
+  }
+  return lastNamed.name;
+}
+
+let lastNamed = { program: "", name: "" };

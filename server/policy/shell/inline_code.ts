@@ -2,7 +2,7 @@ import { ANY, isWild, show } from "../holes.ts";
 import type { Call, Handler, Runner } from "./call.ts";
 import { cmd, deno, type Language, languageOf, node } from "./languages.ts";
 import { has, type Parsed, readOptions, valuesOf } from "./options.ts";
-import { baseName } from "./rules.ts";
+import { baseName } from "./grammar.ts";
 
 /** Runs an interpreter: inline code is searched for commands, files are left open. */
 export const runInterpreter: Handler = (argv, call, run) => {

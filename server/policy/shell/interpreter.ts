@@ -1,20 +1,18 @@
-import type { Command, ParsedScript, Redirection, Statement, SyntaxNode } from "unbash";
+import type { ParsedScript, Redirection, Statement, SyntaxNode } from "unbash";
 import { ANY } from "../holes.ts";
-import type { Call } from "./call.ts";
+import type { Call, Runner } from "./call.ts";
 import { type Context, expandText, expandWord } from "./expand.ts";
-import { reckon, runTest } from "./reckon.ts";
+import { runArithmetic, runTest } from "./arithmetic.ts";
 import type { Recorder } from "./recorder.ts";
 import { redirect } from "./redirect.ts";
+import { runSimple } from "./simple.ts";
 import type { FunctionBody } from "./state.ts";
-
-/** Runs one simple command, its words not yet expanded. */
-export type RunSimple = (node: Command, call: Call, interpreter: Interpreter) => string;
 
 /** Runs parsed scripts on what is known, following every branch. */
 export class Interpreter {
   #pipelines = 0;
 
-  constructor(readonly recorder: Recorder, readonly runSimple: RunSimple) {}
+  constructor(readonly recorder: Recorder, readonly runner: Runner) {}
 
   /** All statements in turn; what they print. */
   script(script: { commands: readonly Statement[] }, call: Call): string {
@@ -64,7 +62,7 @@ export class Interpreter {
   #node(node: SyntaxNode, call: Call): string {
     switch (node.type) {
       case "Command":
-        return this.runSimple(node, call, this);
+        return runSimple(node, call, this);
       case "Pipeline":
         return this.#pipeline(node.commands, call);
       case "AndOr":
@@ -111,11 +109,11 @@ export class Interpreter {
         return this.#for(node, call);
       case "ArithmeticFor":
         this.recorder.spend((node.body.pos - node.pos) / 2);
-        reckon(node.initialize, call, this);
+        runArithmetic(node.initialize, call, this);
         return this.#loop(call, (inner) => {
-          reckon(node.test, inner, this);
+          runArithmetic(node.test, inner, this);
           const printed = this.#statements(node.body.commands, inner);
-          reckon(node.update, inner, this);
+          runArithmetic(node.update, inner, this);
           return printed;
         });
       case "Case":
@@ -125,7 +123,7 @@ export class Interpreter {
         return "";
       case "ArithmeticCommand":
         this.recorder.spend((node.end - node.pos) / 2);
-        reckon(node.expression, call, this);
+        runArithmetic(node.expression, call, this);
         return "";
       default:
         return this.#bare(node, call);
@@ -259,7 +257,7 @@ export class Interpreter {
       substitute: (script) => this.substitution(script, call),
       spend: (work) => this.recorder.spend(work),
       connect: (script, operator) => this.#connect(script, operator, call),
-      arithmetic: (expression) => reckon(expression, call, this),
+      arithmetic: (expression) => runArithmetic(expression, call, this),
       reevaluate: (text) => this.recorder.reevaluate(text, call),
       doubt: (reason, text) => this.recorder.doubt(reason, text, call),
     };

@@ -1,8 +1,7 @@
-import { ANY, DEEP, isStatic, isWild, show, STAR, TAME } from "../holes.ts";
+import { ANY, DEEP, isStatic, isWild, STAR, TAME } from "../holes.ts";
 import type { Call, Handler } from "./call.ts";
-import { has, type Parsed, readOptions, spec, valuesOf } from "./options.ts";
+import { has, readOptions, spec, valuesOf } from "./options.ts";
 import { sedText } from "./sed.ts";
-import { formatPrintf, unescape } from "./printf.ts";
 
 /** What programs print that only rework text: the road on which hidden code travels. */
 export const OUTPUTS: Record<string, Handler> = {
@@ -177,7 +176,7 @@ const TR = spec("-d,--delete -s,--squeeze-repeats -c,-C,--complement -t");
 
 /** `tr` with ranges and the common classes. */
 function translate(argv: readonly string[], text: string): string {
-  const parsed: Parsed = readOptions(argv.slice(1), TR);
+  const parsed = readOptions(argv.slice(1), TR);
   const [from = "", to = ""] = parsed.operands.map(trSet);
   if (isWild(text) || !isStatic(from + to) || has(parsed, "complement")) return ANY;
   if (has(parsed, "delete")) return [...text].filter((char) => !from.includes(char)).join("");
@@ -206,7 +205,64 @@ function trSet(written: string): string {
   });
 }
 
-/** Text for a message. */
-export function shown(text: string): string {
-  return show(text).slice(0, 200);
+const SIMPLE: Record<string, string> = {
+  n: "\n",
+  t: "\t",
+  r: "\r",
+  a: "\x07",
+  b: "\b",
+  e: "\x1b",
+  E: "\x1b",
+  f: "\f",
+  v: "\v",
+  "\\": "\\",
+  "'": "'",
+  '"': '"',
+};
+
+/** What `echo -e`, `printf` and `tr` make of backslashes. */
+function unescape(text: string): string {
+  if (!text.includes("\\")) return text;
+  return text.replace(
+    /\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|0?([0-7]{1,3})|([\s\S]))/g,
+    (all, hex, short, long, octal, other) => {
+      if (other !== undefined) return SIMPLE[other] ?? all;
+      const code = octal === undefined ? parseInt(hex ?? short ?? long, 16) : parseInt(octal, 8);
+      return code > 0x10ffff ? all : String.fromCodePoint(code);
+    },
+  );
+}
+
+const DIRECTIVE = /%(%|[-+ 0#']*(?:\d+|\*)?(?:\.(?:\d+|\*)?)?([diouxXeEfFgGaAcsbqQ]|\([^)]*\)T))/g;
+
+/** `printf`: the format is used again until the arguments are used up. */
+function formatPrintf(args: readonly string[]): string {
+  const [format = "", ...values] = args;
+  const takes = [...format.matchAll(DIRECTIVE)].filter((one) => one[1] !== "%").length;
+  let printed = "";
+  const queue = [...values];
+  do {
+    printed += once(format, queue);
+  } while (takes > 0 && queue.length > 0 && printed.length < 65_536);
+  return printed;
+}
+
+function once(format: string, queue: string[]): string {
+  let printed = "";
+  let last = 0;
+  for (const found of format.matchAll(DIRECTIVE)) {
+    printed += unescape(format.slice(last, found.index));
+    last = found.index + found[0].length;
+    if (found[1] === "%") printed += "%";
+    else printed += convert(found[2]!, queue.shift() ?? "");
+  }
+  return printed + unescape(format.slice(last));
+}
+
+function convert(kind: string, value: string): string {
+  if (kind === "s" || kind === "q" || kind === "Q") return value;
+  if (kind === "b") return unescape(value);
+  if (kind === "c") return isStatic(value) ? value.slice(0, 1) : value;
+  if (/^[diu]$/.test(kind) && /^\d+$/.test(value)) return value;
+  return TAME;
 }

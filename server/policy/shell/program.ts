@@ -3,13 +3,10 @@ import type { Call, Runner } from "./call.ts";
 import { runInterpreter } from "./inline_code.ts";
 import { isInterpreter } from "./languages.ts";
 import { has, type Parsed, readOptions, valuesOf } from "./options.ts";
-import { touchOutputs } from "./named_outputs.ts";
 import { OUTPUTS } from "./outputs.ts";
-import { none, ROWS } from "./program_rows.ts";
-import { absolutePath } from "./paths.ts";
-import type { Row } from "./row.ts";
-import { copyingSubcommand } from "./subcopies.ts";
-import { runSubwrapper, SUBWRAPPERS } from "./subwrappers.ts";
+import { none, type Row, row, ROWS } from "./rows.ts";
+import { absolutePath } from "./state.ts";
+import { runSubwrapper, SUBWRAPPERS } from "./wrappers.ts";
 
 /** Runs a program that has no handler of its own: by its row, or by what its arguments look like. */
 export function runProgram(name: string, argv: readonly string[], call: Call, run: Runner): string {
@@ -182,4 +179,97 @@ function suppose(argv: readonly string[], call: Call, run: Runner): void {
       run.touch("read", path, call, { implied: true });
     }
   }
+}
+
+/** What programs call the option that names the file or folder they write. */
+const OUTPUT =
+  /^--?(?:o|out|output|out-?(?:file|dir|path|name)|output[-_]?(?:file|dir|directory|path|document|folder)|dest|dest[-_]?(?:dir|file|path)|destination|target|target[-_]dir(?:ectory)?|install[-_]dir|pack-destination|log-?file|report[-_]?(?:file|dir)|result[-_]?file|coverprofile|cpuprofile|memprofile|keyout)$/i;
+
+/** Programs whose last operand is what they write. */
+const LAST = new Set(["ffmpeg", "convert", "sox", "objcopy", "mksquashfs", "virtualenv"]);
+
+const MOST_OPTIONS = 40;
+
+/**
+ * The files that a program without a row of its own most likely writes, by the names of its options:
+ * nobody has read its manual, so a rule against one of them holds it, and no more.
+ */
+function touchOutputs(
+  name: string,
+  argv: readonly string[],
+  call: Call,
+  run: Runner,
+): void {
+  for (const [at, word] of argv.entries()) {
+    if (at >= MOST_OPTIONS || word === "--") break;
+    const path = outputOf(word, argv[at + 1]);
+    if (path !== undefined && isPath(path)) run.touch("write", path, call, { guessed: true });
+  }
+  const last = argv.at(-1)!;
+  if (argv.length > 1 && LAST.has(name) && isPath(last)) {
+    run.touch("write", last, call, { guessed: true });
+  }
+}
+
+function outputOf(word: string, next: string | undefined): string | undefined {
+  if (!word.startsWith("-")) return undefined;
+  const attached = /^-o(?![a-z-]*=)([./~].*)$/s.exec(word)?.[1];
+  if (attached !== undefined) return attached;
+  const at = word.indexOf("=");
+  if (at > 0) return OUTPUT.test(word.slice(0, at)) ? word.slice(at + 1) : undefined;
+  return OUTPUT.test(word) ? next : undefined;
+}
+
+function isPath(text: string): boolean {
+  return text !== "" && isStatic(text) && !/^-|^\w+:|\s/.test(text);
+}
+
+const CLOUD =
+  "--exclude= --include= --acl= --profile= --region= --endpoint-url= -r --recursive --delete --dryrun,--dry-run";
+const cloud = row("copy", CLOUD);
+const away = row("move", CLOUD);
+const container = row("copy", "-a,--archive -L,--follow-link -q,--quiet");
+const pod = row("copy", "-n,--namespace= -c,--container= --context= --retries= --no-preserve=?");
+
+/** Subcommands that copy files between here and elsewhere, one row each. */
+const COPIES: Record<string, Row> = {
+  "docker cp": container,
+  "docker container cp": container,
+  "podman cp": container,
+  "nerdctl cp": container,
+  "kubectl cp": pod,
+  "oc cp": pod,
+  "aws s3 cp": cloud,
+  "aws s3 mv": away,
+  "aws s3 sync": cloud,
+  "gsutil cp": cloud,
+  "gsutil mv": away,
+  "gsutil rsync": cloud,
+  "rclone copy": cloud,
+  "rclone copyto": cloud,
+  "rclone sync": cloud,
+  "rclone move": away,
+  "gcloud compute scp": cloud,
+  "multipass transfer": cloud,
+};
+
+const COPYING = new Set(Object.keys(COPIES).map((key) => key.split(" ")[0]!));
+
+/** The row of a copying subcommand, and its arguments with the subcommand's words as the program. */
+function copyingSubcommand(
+  name: string,
+  argv: readonly string[],
+): { row: Row; argv: string[] } | null {
+  if (!COPYING.has(name)) return null;
+  const places = [...argv.keys()].filter((at) => at > 0 && !argv[at]!.startsWith("-")).slice(0, 5);
+  for (let from = 0; from < places.length; from++) {
+    for (let count = 1; count <= 2; count++) {
+      const words = places.slice(from, from + count);
+      const key = [name, ...words.map((at) => argv[at]!)].join(" ");
+      if (words.length < count || !Object.hasOwn(COPIES, key)) continue;
+      return { row: COPIES[key]!, argv: [argv[0]!, ...argv.slice(words.at(-1)! + 1)] };
+    }
+    if (argv[places[from]! - 1]?.startsWith("-") !== true) return null;
+  }
+  return null;
 }

@@ -1,9 +1,9 @@
 import { asOneWord, isWild, show } from "../holes.ts";
 import type { Call } from "./call.ts";
 import { readCommand } from "./grammar.ts";
-import { absolutePath } from "./paths.ts";
-import { baseName } from "./rules.ts";
-import type { Effect, Understanding } from "./unit.ts";
+import { absolutePath } from "./state.ts";
+import { baseName } from "./grammar.ts";
+import type { CommandAnalysis, Effect } from "./unit.ts";
 
 /** Bounds on what is followed; beyond them a person decides. */
 export const RUN_LIMITS = {
@@ -21,7 +21,7 @@ export class Overload extends Error {}
 
 /** Notes what is found while a script is followed. */
 export class Recorder {
-  readonly found: Understanding = {
+  readonly found: CommandAnalysis = {
     units: [],
     effects: [],
     doubts: [],

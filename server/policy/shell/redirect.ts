@@ -2,7 +2,7 @@ import type { HereDoc, Redirect, Redirection } from "unbash";
 import { ANY, isWild } from "../holes.ts";
 import type { Call } from "./call.ts";
 import { type Context, expandBody, expandText, expandWord } from "./expand.ts";
-import { absolutePath } from "./paths.ts";
+import { absolutePath } from "./state.ts";
 import type { Recorder } from "./recorder.ts";
 
 /** What redirections do to a command: what it reads, and what becomes of what it prints. */

@@ -4,24 +4,26 @@ import { BUILTINS } from "./builtins.ts";
 import type { Call, Handler, Runner } from "./call.ts";
 import { dashedCommand } from "./git.ts";
 import { endsOpen, hasStrayOpener, isStrange, refuseCode } from "./guards.ts";
-import type { Interpreter } from "./interpreter.ts";
-import { absolutePath } from "./paths.ts";
+import { Interpreter } from "./interpreter.ts";
+import { absolutePath } from "./state.ts";
 import { runProgram } from "./program.ts";
-import { quote } from "./quote.ts";
+import { quote } from "./expand.ts";
 import { type Recorder, RUN_LIMITS } from "./recorder.ts";
-import { baseName, SHELLS } from "./rules.ts";
+import { baseName, SHELLS } from "./grammar.ts";
 import { SPECIALS } from "./specials.ts";
-import { runWrapper } from "./wrapper.ts";
+import { runWrapper } from "./wrappers.ts";
 import { WRAPPERS } from "./wrappers.ts";
 
 /** Runs commands by the tables of programs. */
 export class TableRunner implements Runner {
-  interpreter!: Interpreter;
+  readonly interpreter: Interpreter;
 
   constructor(
     readonly recorder: Recorder,
     readonly taskScript: (name: string, cwd: string) => string | null,
-  ) {}
+  ) {
+    this.interpreter = new Interpreter(recorder, this);
+  }
 
   code(text: string, call: Call): string {
     const source = asOneWord(text);

@@ -5,19 +5,15 @@ import { checkVariable } from "./environment.ts";
 import { type Context, expandText, expandWord } from "./expand.ts";
 import type { Interpreter } from "./interpreter.ts";
 import type { Variable } from "./state.ts";
-import { homesIn } from "./tilde.ts";
+import { homesIn } from "./expand.ts";
 
 const MOST_LISTS = 24;
 /** One more than are followed, so that it shows when there are too many. */
 const MOST_WORDS = 1_001;
 
 /** Runs a simple command in every form that its words may take; what it prints. */
-export function runSimple(
-  node: Command,
-  outer: Call,
-  interpreter: Interpreter,
-  runner: Runner,
-): string {
+export function runSimple(node: Command, outer: Call, interpreter: Interpreter): string {
+  const { runner } = interpreter;
   const call = { ...outer, text: sourceOf(node) };
   const context = interpreter.context(call);
   const { stdin, capture } = interpreter.redirect(node.redirects, call);

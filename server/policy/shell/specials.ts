@@ -6,12 +6,12 @@ import { runGit } from "./git.ts";
 import { runCmd, runCodeOf, runDeno, searchCode } from "./inline_code.ts";
 import { languageOf } from "./languages.ts";
 import { has, readOptions, spec, splitCommand, valuesOf } from "./options.ts";
-import { absolutePath } from "./paths.ts";
+import { absolutePath } from "./state.ts";
 import { runShell } from "./scripts.ts";
 import { runProgram, runRow } from "./program.ts";
-import { ROWS } from "./program_rows.ts";
-import { baseName } from "./rules.ts";
-import { runWrapper } from "./wrapper.ts";
+import { ROWS } from "./rows.ts";
+import { baseName } from "./grammar.ts";
+import { runWrapper } from "./wrappers.ts";
 import { WRAPPERS } from "./wrappers.ts";
 import { runCrontab, runLater, runMake, runNodeManager } from "./tasks.ts";
 

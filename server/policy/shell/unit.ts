@@ -38,7 +38,7 @@ export interface Doubt {
 }
 
 /** What one command would run and touch. */
-export interface Understanding {
+export interface CommandAnalysis {
   units: Unit[];
   effects: Effect[];
   doubts: Doubt[];

@@ -68,7 +68,7 @@ describe("Config", () => {
     [`{ "policies": { "blockedPaths": ["{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}"] } }`, "braces"],
     [
       `{ "policies": { "blockedPaths": [{ "pattern": "*.pem", "match": ["key.txt"] }] } }`,
-      `The example "key.txt" of "*.pem" should match and does not`,
+      `The example "key.txt" of "*.pem" should match but does not`,
     ],
   ])("denies everything while the config is broken: %s", async (text, told) => {
     project(text);

@@ -163,9 +163,9 @@ describe("tools", () => {
 test.each([
   ["docs/a b.md", '"docs/a b.md"'],
   [`${ROOT}/docs/a.md`, '"docs/a.md"'],
-])("of %s it is said that no rule speaks, by its name in the project", (name, said) => {
+])("the default of %s names the path in the project", (name, said) => {
   expect(path(name, { defaultEffect: "ask" }).reason).toBe(
-    `No rule speaks of ${said}; the default is ask`,
+    `No rule matches ${said}, so the default applies: ask`,
   );
 });
 

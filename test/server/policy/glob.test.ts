@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { compileSegment, matchSegment } from "../../../server/policy/glob.ts";
 import { ANY, BRACKET, QUESTION } from "../../../server/policy/holes.ts";
-import { comparePath, compilePath, namePath } from "../../../server/policy/match.ts";
+import { compilePath, matchPath, namePath, PathIndex } from "../../../server/policy/path_match.ts";
 import { meter } from "../../../server/policy/meter.ts";
-import { PathIndex } from "../../../server/policy/path_index.ts";
 import { random } from "./shell/disguise.ts";
 
 const ROUNDS = 4_000;
@@ -89,9 +88,9 @@ test("the index never leaves out a rule that matches", () => {
     meter.reset();
     const path = `/${next() < 0.5 ? "r/" : ""}${some([...names, "b", "ä", `y${ANY}`], 5)}`;
     const one = namePath(path, ["/r"], "/home");
-    const about = index.about([one]);
+    const about = index.candidates([one]);
     for (const forbids of [true, false]) {
-      const matching = rules.filter(({ compiled }) => comparePath(compiled, one, forbids) !== "no");
+      const matching = rules.filter(({ compiled }) => matchPath(compiled, one, forbids) !== "no");
       expect(matching.filter((rule) => !about.includes(rule)).map(({ pattern }) => [path, pattern]))
         .toEqual([]);
     }

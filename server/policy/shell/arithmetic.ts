@@ -4,29 +4,32 @@ import { expandText } from "./expand.ts";
 import type { Interpreter } from "./interpreter.ts";
 
 /** Runs the substitutions of an expression; a variable's value may itself be evaluated. */
-export function reckon(
+export function runArithmetic(
   expression: ArithmeticExpression | undefined,
   call: Call,
   interpreter: Interpreter,
 ): void {
   if (!expression) return;
-  interpreter.recorder.descend(() => reckonPart(expression, call, interpreter));
+  interpreter.recorder.descend(() => runPart(expression, call, interpreter));
 }
 
-function reckonPart(expression: ArithmeticExpression, call: Call, interpreter: Interpreter): void {
+function runPart(expression: ArithmeticExpression, call: Call, interpreter: Interpreter): void {
   if (expression.type === "ArithmeticCommandExpansion") {
     if (expression.script) interpreter.substitution(expression.script, call);
   } else if (expression.type === "ArithmeticWord") {
     const word = { ...expression, type: "Word" as const, text: expression.value };
     const texts = expression.parts ? expandText(word, interpreter.context(call)) : [word.value];
-    for (const text of texts) reckonText(text, call, interpreter);
+    for (const text of texts) runText(text, call, interpreter);
   } else {
-    forEachChild(expression, (one) => reckon(one as ArithmeticExpression, call, interpreter));
+    forEachChild(
+      expression,
+      (one) => runArithmetic(one as ArithmeticExpression, call, interpreter),
+    );
   }
 }
 
 /** Names in arithmetic stand for their values, which are evaluated in turn. */
-function reckonText(text: string, call: Call, { recorder }: Pick<Interpreter, "recorder">) {
+function runText(text: string, call: Call, { recorder }: Pick<Interpreter, "recorder">) {
   for (const [name] of text.matchAll(/[A-Za-z_]\w*/g)) {
     const variable = call.shell.variables.get(name);
     for (const value of variable?.values ?? []) recorder.reevaluate(value, call);
@@ -53,6 +56,6 @@ export function runTest(expression: TestExpression, call: Call, interpreter: Int
   if (!/^-(eq|ne|lt|le|gt|ge)$/.test(expression.operator)) return;
   for (const text of texts) {
     context.reevaluate(text);
-    reckonText(text, call, interpreter);
+    runText(text, call, interpreter);
   }
 }

@@ -11,7 +11,7 @@ import {
 import { isWild } from "./holes.ts";
 import { meter } from "./meter.ts";
 
-/** Where a pattern hangs: at the file system's root, at the home folder, at each project root. */
+/** The start of a pattern: the file system's root, the home folder, a project root, any folder. */
 type Anchor = "absolute" | "home" | "root" | "anywhere";
 
 interface Glob {
@@ -22,33 +22,33 @@ interface Glob {
 
 interface Segments {
   all: Segment[];
-  /** The longest name that it spells out: a path without it is no match. */
+  /** The longest literal name in the pattern; a path without it cannot match. */
   spelt: string | null;
 }
 
-/** A path pattern ready to be compared. */
+/** A compiled path pattern, one glob per brace alternative. */
 export type PathPattern = readonly Glob[];
 
-/** A path's segments, and the keys under which rules that forbid compare them. */
+/** The segments of a path, and the folded keys that rules which ask or block compare. */
 interface Names {
   plain: string[];
   folded: string[];
-  /** Null when it would be the same as `folded`. */
+  /** The names that Windows would open instead; null if they equal `folded`. */
   aliased: string[] | null;
-  /** A part of it is not known. */
+  /** A part of the path is unknown. */
   holey: boolean;
 }
 
-/** One file under all the names that patterns speak of. */
+/** One file under every name that a pattern may use. */
 export interface PathNames {
   absolute: Names[];
   home: Names[];
   roots: Names[];
-  /** The absolute path as it was given. */
+  /** The absolute path as given. */
   path: string;
 }
 
-/** Compiles a gitignore-like pattern. @throws GateError `invalid`, saying what is wrong with it */
+/** Compiles a gitignore-like pattern. @throws GateError `invalid`, naming its fault */
 export function compilePath(pattern: string): PathPattern {
   const refuse = (why: string) =>
     new GateError("invalid", `Cannot use the pattern "${pattern}": ${why}`);
@@ -57,7 +57,9 @@ export function compilePath(pattern: string): PathPattern {
   }
   // deno-lint-ignore no-control-regex
   if (/[\x00-\x1f\x7f\uFDD0-\uFDEF]/.test(pattern)) throw refuse("it has a control character");
-  if (pattern.startsWith("!")) throw refuse("exceptions with ! are not known; write an allow rule");
+  if (pattern.startsWith("!")) {
+    throw refuse("exceptions with ! are not supported; write an allow rule");
+  }
   return expandBraces(pattern).map((one) => compileOne(one, refuse));
 }
 
@@ -67,8 +69,8 @@ function compileOne(pattern: string, refuse: (why: string) => GateError): Glob {
   const names = text.split("/").filter((name) => name !== "" && name !== ".")
     .filter((name, at, all) => name !== "**" || all[at - 1] !== "**");
   if (anchor === "home") names.shift();
-  if (names.includes("..")) throw refuse('".." is not known in a pattern');
-  // What matches covers everything below it, so a final ** adds nothing but at the very top.
+  if (names.includes("..")) throw refuse('".." is not supported');
+  // A match covers everything below it, so a final ** matters only as the whole pattern.
   while (names.length > 1 && names.at(-1) === "**") names.pop();
   if (anchor === "anywhere" && names[0] !== "**") names.unshift("**");
   return {
@@ -84,8 +86,8 @@ function toSegments(names: string[]): Segments {
   return { all, spelt: spelt.sort((a, b) => b.length - a.length)[0] ?? null };
 }
 
-/** Names (folded) of which a path must have one to match at all; null when it may have any. */
-export function speltNames(pattern: PathPattern): string[] | null {
+/** Folded names of which every matching path has at least one; null if there are none. */
+function speltNames(pattern: PathPattern): string[] | null {
   const spelt = pattern.map(({ folded }) => folded.spelt);
   return spelt.every((name) => name !== null) ? spelt : null;
 }
@@ -96,12 +98,12 @@ function anchorOf(text: string): Anchor {
   return text.replace(/\/+$/, "").includes("/") ? "root" : "anywhere";
 }
 
-/** What of a pattern names a place of its own: only that speaks of files outside the project. */
+/** The parts of a pattern that start at the root or at home: only they match outside the project. */
 export function anchored(pattern: PathPattern): PathPattern {
   return pattern.filter(({ anchor }) => anchor === "absolute" || anchor === "home");
 }
 
-/** All names of an absolute path for `comparePath`. */
+/** All names of an absolute path, for `matchPath`. */
 export function namePath(path: string, roots: readonly string[], home: string): PathNames {
   const all = toNames(path);
   const inside = roots.map((root) => below(all, root)).filter((rest) => rest !== null);
@@ -111,7 +113,7 @@ export function namePath(path: string, roots: readonly string[], home: string): 
 
 function toNames(path: string): Names {
   const plain = split(path);
-  // Most paths are plain letters: they are folded at once.
+  // Most paths are plain ASCII and folded in one step.
   const isEasy = isPlain(path);
   const folded = isEasy ? split(path.toLowerCase()) : plain.map(fold);
   const aliased = !isEasy || mayBeAlias(path) ? folded.map(alias) : null;
@@ -119,11 +121,11 @@ function toNames(path: string): Names {
   return { plain, folded, aliased: differs ? aliased : null, holey: isHoley(path) };
 }
 
-/** Whether the pattern names the path; `forbids` compares folded keys and so errs towards yes. */
-export function comparePath(pattern: PathPattern, names: PathNames, forbids: boolean): Match {
+/** Whether the pattern matches the path. `forbids` compares folded keys, so it errs towards yes. */
+export function matchPath(pattern: PathPattern, names: PathNames, forbids: boolean): Match {
   let best: Match = "no";
   for (const glob of pattern) {
-    for (const one of candidates(glob, names)) {
+    for (const one of namesFor(glob, names)) {
       const found = compareNames(glob, one, forbids);
       if (found === "yes") return "yes";
       if (found === "maybe") best = "maybe";
@@ -132,7 +134,7 @@ export function comparePath(pattern: PathPattern, names: PathNames, forbids: boo
   return best;
 }
 
-function candidates(glob: Glob, names: PathNames): Names[] {
+function namesFor(glob: Glob, names: PathNames): Names[] {
   if (glob.anchor === "absolute") return names.absolute;
   if (glob.anchor === "home") return names.home;
   if (names.roots.length > 0) return names.roots;
@@ -153,8 +155,8 @@ function compareNames(glob: Glob, names: Names, forbids: boolean): Match {
 }
 
 /**
- * Walks pattern and path side by side, keeping every reached place with how sure it is. A pattern
- * that is used up has matched: everything below belongs to it.
+ * Walks pattern and path together and keeps every reached position with its certainty. A pattern
+ * that has been used up matches everything below.
  */
 function run({ all: pattern, spelt }: Segments, segments: string[], holey: boolean): Match {
   meter.spend(5);
@@ -197,16 +199,16 @@ const MAYBE = 1;
 const YES = 2;
 const MATCHES: Match[] = ["no", "maybe", "yes"];
 const WEIGHT: Record<Match, number> = { no: NO, maybe: MAYBE, yes: YES };
-/** Used anew by every walk; a pattern has no more places than bytes. */
+/** Reused by every walk; a pattern has fewer positions than bytes. */
 const FIRST = new Uint8Array(GLOB_LIMITS.bytes + 2);
 const SECOND = new Uint8Array(GLOB_LIMITS.bytes + 2);
 
-/** Whether the path's first name may be the pattern's. */
+/** Whether the path's first name may match the pattern's. */
 function begins(one: Segment | undefined, segment: string): boolean {
   return one === undefined || one.deep || matchSegment(one, segment) !== "no";
 }
 
-/** A `**` may stand for nothing. */
+/** A `**` may match nothing. */
 function passDeep(pattern: Segment[], reached: Uint8Array): void {
   for (let p = 0; p < pattern.length; p++) {
     if (pattern[p]!.deep) reached[p + 1] = Math.max(reached[p + 1]!, reached[p]!);
@@ -219,7 +221,7 @@ function step(one: Segment, segment: string): Match {
   return here === "no" && spans(segment) && couldBegin(one, segment) ? "maybe" : here;
 }
 
-/** Whether a name of it may be one that Windows takes for another. */
+/** Whether Windows may open another name for one in this path. */
 function mayBeAlias(path: string): boolean {
   return path.includes(":") || path.includes("./") || path.includes(" /") || path.endsWith(".") ||
     path.endsWith(" ");
@@ -229,7 +231,7 @@ function isHoley(segment: string): boolean {
   return /[\uFDD0-\uFDD6]/.test(segment);
 }
 
-/** Whether the unknown part may hold slashes, so that one segment stands for several. */
+/** Whether the unknown part may contain slashes, so that one segment may become several. */
 function spans(segment: string): boolean {
   return /[\uFDD0\uFDD1\uFDD3]/.test(segment);
 }
@@ -244,7 +246,7 @@ function split(path: string): string[] {
   return path.split("/").filter((name) => name !== "");
 }
 
-/** The names as seen from a folder; null when they are not below it. */
+/** The names relative to a folder; null outside it. */
 function below(names: Names, folder: string): Names | null {
   const parts = split(folder);
   return parts.every((name, i) => names.plain[i] === name) ? after(names, parts.length) : null;
@@ -258,4 +260,43 @@ function after({ plain, folded, aliased, holey }: Names, count: number): Names {
     aliased: aliased?.slice(count) ?? null,
     holey: holey && rest.some(isHoley),
   };
+}
+
+/** Path rules indexed by a literal name, so that a thousand of them cost little. */
+export class PathIndex<Rule extends { compiled: PathPattern }> {
+  readonly #all: Rule[] = [];
+  /** Positions in `#all`. */
+  readonly #named = new Map<string, number[]>();
+  readonly #open: number[] = [];
+
+  constructor(rules: readonly Rule[]) {
+    for (const rule of rules) this.#add(rule);
+  }
+
+  #add(rule: Rule): void {
+    const at = this.#all.push(rule) - 1;
+    const names = speltNames(rule.compiled);
+    if (names === null) this.#open.push(at);
+    else for (const name of new Set(names)) this.#note(name, at);
+  }
+
+  #note(name: string, at: number): void {
+    const known = this.#named.get(name);
+    if (known) known.push(at);
+    else this.#named.set(name, [at]);
+  }
+
+  /** The rules that may match one of the names, in their original order. */
+  candidates(names: readonly PathNames[]): readonly Rule[] {
+    const found = [...this.#open];
+    for (const { absolute } of names) {
+      for (const { folded, aliased, holey } of absolute) {
+        if (holey) return this.#all;
+        for (const name of folded) found.push(...this.#named.get(name) ?? []);
+        for (const name of aliased ?? []) found.push(...this.#named.get(name) ?? []);
+      }
+    }
+    if (found.length === 0) return [];
+    return [...new Set(found)].sort((a, b) => a - b).map((at) => this.#all[at]!);
+  }
 }

@@ -1,26 +1,27 @@
-import { GateError } from "../../errors.ts";
-import { compileSegment, GLOB_LIMITS, type Match, matchSegment, type Segment } from "../glob.ts";
-import { isStatic, isWild } from "../holes.ts";
-import { type Read, readCommand } from "./grammar.ts";
-import type { Unit } from "./unit.ts";
+import { GateError } from "../errors.ts";
+import type { CompiledRule } from "./finding.ts";
+import { compileSegment, GLOB_LIMITS, type Match, matchSegment, type Segment } from "./glob.ts";
+import { isStatic, isWild } from "./holes.ts";
+import { baseName, lastName, type Read, readCommand, SHELLS } from "./shell/grammar.ts";
+import type { Unit } from "./shell/unit.ts";
 
 /** One stage of a command pattern: `rm -rf`, or each side of `curl * | sh`. */
 interface Stage {
   program: Segment;
-  /** With a slash the whole path is compared, without one the last name. */
+  /** The pattern contains a slash, so the whole path is compared; otherwise only the last name. */
   whole: boolean;
   shell: boolean;
   read: Read;
   words: Segment[];
   operands: Segment[];
-  /** The pattern ends in `*`: more operands may follow, also under an allow rule. */
+  /** The pattern ends in `*`, so more operands may follow even under an allow rule. */
   open: boolean;
 }
 
-/** A command pattern ready to be compared. */
+/** A compiled command pattern, one stage for each program of a pipeline. */
 export type CommandPattern = readonly Stage[];
 
-/** Compiles a command pattern. @throws GateError `invalid`, saying what is wrong with it */
+/** Compiles a command pattern. @throws GateError `invalid`, naming its fault */
 export function compileCommand(pattern: string): CommandPattern {
   const refuse = (why: string) =>
     new GateError("invalid", `Cannot use the pattern "${pattern}": ${why}`);
@@ -33,7 +34,7 @@ export function compileCommand(pattern: string): CommandPattern {
   });
 }
 
-/** Splits at blanks and `|`; quotes keep a blank inside a word. */
+/** Splits at blanks and `|`; a quoted blank stays in its word. */
 function tokenize(pattern: string, refuse: (why: string) => GateError): string[][] {
   const stages: string[][] = [[]];
   const token = /\s*(?:(\|)|((?:"[^"]*"|'[^']*'|\\.|[^\s|"'\\])+))\s*/y;
@@ -63,44 +64,25 @@ function compileStage([program, ...rest]: [string, ...string[]] | string[]): Sta
   };
 }
 
-/** The one program a pattern speaks of, in small letters; null for several or any. */
+/** The one program that a pattern names, in lower case; null for several or any. */
 export function programOf(pattern: CommandPattern): string | null {
   const { program, shell } = pattern.at(-1)!;
   if (shell || program.deep || program.literal === null) return null;
   return baseName(program.literal).toLowerCase();
 }
 
-/** The last name of a program's path, as a rule speaks of it: `git.exe` and `npm.cmd` are git and npm. */
-export function baseName(program: string): string {
-  const name = lastName(program);
-  return name.at(-4) === "." && SUFFIX.test(name.slice(-4)) ? name.slice(0, -4) : name;
-}
-
-const SUFFIX = /^\.(?:exe|cmd|bat)$/i;
-
-/** Every rule asks it of the same program: the last answer is kept. */
-function lastName(program: string): string {
-  if (program !== lastNamed.program) {
-    const at = Math.max(program.lastIndexOf("/"), program.lastIndexOf("\\"));
-    lastNamed = { program, name: program.slice(at + 1) };
-  }
-  return lastNamed.name;
-}
-
-let lastNamed = { program: "", name: "" };
-
-/** Whether the pattern describes the unit; `forbids` errs towards a match, an allow rule away from it. */
-export function compareUnit(
+/** Whether the pattern matches the unit. `forbids` errs towards a match, an allow rule against it. */
+export function matchUnit(
   pattern: CommandPattern,
   unit: Unit,
   units: readonly Unit[],
   forbids: boolean,
 ): Match {
-  const last = compareStage(pattern.at(-1)!, unit, forbids);
+  const last = matchStage(pattern.at(-1)!, unit, forbids);
   if (last === "no" || pattern.length === 1) return last;
   let best: Match = "no";
   for (const { pipeline, stage } of unit.pipes) {
-    const found = compareEarlier(pattern.slice(0, -1), pipeline, stage, units);
+    const found = matchEarlier(pattern.slice(0, -1), pipeline, stage, units);
     if (found === "yes") return last;
     if (found === "maybe") best = "maybe";
   }
@@ -108,21 +90,21 @@ export function compareUnit(
 }
 
 /**
- * Whether the pattern says all there is to say of the unit: as an allow rule, and no option, and
- * without a final `*` no operand, that it does not name.
+ * Whether the pattern names everything in the unit: it matches as an allow rule, names every option,
+ * and names every operand unless it ends in `*`.
  */
 export function spellsOut(pattern: CommandPattern, unit: Unit): boolean {
   const [stage, ...more] = pattern;
   if (!stage || more.length > 0 || !unit.argv.every(isStatic)) return false;
-  if (compareStage(stage, unit, false) !== "yes") return false;
+  if (matchStage(stage, unit, false) !== "yes") return false;
   const { options, operands } = unit.read;
   const isNamed = (given: Read["options"][number]) =>
     stage.read.options.some((wanted) => gives({ options: [given] }, wanted));
   return options.every(isNamed) && (stage.open || operands.length === stage.operands.length);
 }
 
-/** The earlier stages of a pipeline rule, in order, gaps allowed. */
-function compareEarlier(
+/** Matches the earlier stages of a pipeline rule in order; other stages may be between them. */
+function matchEarlier(
   stages: CommandPattern,
   pipeline: number,
   before: number,
@@ -143,7 +125,7 @@ function latest(stage: Stage, pipeline: number, limit: number, units: readonly U
   let best: { stage: number; match: Match } | null = null;
   for (const unit of units) {
     const place = unit.pipes.find((one) => one.pipeline === pipeline && one.stage < limit);
-    const match = place ? compareStage(stage, unit, true) : "no";
+    const match = place ? matchStage(stage, unit, true) : "no";
     if (place && match !== "no" && (best === null || place.stage > best.stage)) {
       best = { stage: place.stage, match };
     }
@@ -151,17 +133,17 @@ function latest(stage: Stage, pipeline: number, limit: number, units: readonly U
   return best;
 }
 
-function compareStage(stage: Stage, unit: Unit, forbids: boolean): Match {
-  const program = compareProgram(stage, unit.argv[0] ?? "", forbids);
+function matchStage(stage: Stage, unit: Unit, forbids: boolean): Match {
+  const program = matchProgram(stage, unit.argv[0] ?? "", forbids);
   if (program === "no") return "no";
-  const found = forbids ? compareForbidden(stage, unit.read) : compareAllowed(stage, unit.read);
+  const found = forbids ? matchForbidden(stage, unit.read) : matchAllowed(stage, unit.read);
   return weaker(program, found);
 }
 
-/** Folders of which a bare name may be meant; a program elsewhere is another one. */
+/** Folders whose programs a bare name means; a program elsewhere is another one. */
 const SYSTEM = /^(\/usr(\/local)?)?\/s?bin\/[^/]+$|^\/opt\/homebrew\/bin\/[^/]+$/;
 
-function compareProgram(stage: Stage, program: string, forbids: boolean): Match {
+function matchProgram(stage: Stage, program: string, forbids: boolean): Match {
   if (!forbids && !stage.whole && program.includes("/") && !SYSTEM.test(program)) return "no";
   const name = stage.whole ? program : lastName(program);
   if (stage.shell && (forbids ? PIPED_INTO : SHELLS).has(baseName(name))) return "yes";
@@ -173,29 +155,17 @@ function compareProgram(stage: Stage, program: string, forbids: boolean): Match 
   return bare !== lower && matchSegment(stage.program, bare) !== "no" ? "maybe" : "no";
 }
 
-/** Names of shells that read commands in the Bourne shell's language. */
-export const SHELLS = new Set(["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "yash"]);
-/** With these a rule such as `curl * | sh` means every shell that reads commands. */
-const PIPED_INTO = new Set([
-  ...SHELLS,
-  "fish",
-  "csh",
-  "tcsh",
-  "osh",
-  "nu",
-  "elvish",
-  "xonsh",
-  "pwsh",
-]);
+/** The shells that `sh` means in a rule such as `curl * | sh`. */
+const PIPED_INTO = new Set([...SHELLS, ..."fish csh tcsh osh nu elvish xonsh pwsh".split(" ")]);
 
-function compareForbidden(stage: Stage, read: Read): Match {
-  const words = compareWords(stage, read);
+function matchForbidden(stage: Stage, read: Read): Match {
+  const words = matchWords(stage, read);
   if (words === "no") return "no";
-  const options = compareOptions(stage, read, words === "maybe");
-  return weaker(words, weaker(options, inOrder(stage.operands, read)));
+  const options = matchOptions(stage, read, words === "maybe");
+  return weaker(words, weaker(options, matchOperands(stage.operands, read)));
 }
 
-function compareWords(stage: Stage, read: Read): Match {
+function matchWords(stage: Stage, read: Read): Match {
   const given = read.words.slice(1);
   let best: Match = "yes";
   for (const [at, word] of stage.words.entries()) {
@@ -208,7 +178,7 @@ function compareWords(stage: Stage, read: Read): Match {
   return best;
 }
 
-function compareOptions(stage: Stage, read: Read, wild: boolean): Match {
+function matchOptions(stage: Stage, read: Read, wild: boolean): Match {
   const missing = [...stage.read.raw].every((written) => read.raw.has(written))
     ? []
     : stage.read.options.filter((wanted) => !gives(read, wanted));
@@ -227,29 +197,25 @@ function gives(
   );
 }
 
-/** The wanted operands in order, others in between. */
-function inOrder(wanted: Segment[], read: Read): Match {
+/** Whether the operands contain the wanted ones in order; others may be between them. */
+function matchOperands(wanted: Segment[], read: Read): Match {
   let at = 0;
   let best: Match = "yes";
   for (const one of wanted) {
-    while (at < read.operands.length && matchOperand(one, read.operands[at]!) === "no") at++;
+    while (at < read.operands.length && matchSegment(one, read.operands[at]!) === "no") at++;
     if (at === read.operands.length) return read.open ? "maybe" : "no";
-    best = weaker(best, matchOperand(one, read.operands[at++]!));
+    best = weaker(best, matchSegment(one, read.operands[at++]!));
   }
   return best;
 }
 
-function matchOperand(wanted: Segment, operand: string): Match {
-  return matchSegment(wanted, operand);
-}
-
-/** An allow rule answers only for what it spells out: the same words, its options, its operands. */
-function compareAllowed(stage: Stage, read: Read): Match {
-  if (read.unknown || compareWords(stage, read) !== "yes") return "no";
+/** An allow rule matches only what it names: the same words, its options, its operands. */
+function matchAllowed(stage: Stage, read: Read): Match {
+  if (read.unknown || matchWords(stage, read) !== "yes") return "no";
   if (stage.read.options.some((wanted) => !gives(read, wanted))) return "no";
   if (stage.operands.length === 0) return "yes";
   const exact = stage.operands.every((one, at) =>
-    read.operands[at] !== undefined && matchOperand(one, read.operands[at]!) === "yes"
+    read.operands[at] !== undefined && matchSegment(one, read.operands[at]!) === "yes"
   );
   return exact && (stage.open || read.operands.length === stage.operands.length) ? "yes" : "no";
 }
@@ -257,4 +223,32 @@ function compareAllowed(stage: Stage, read: Read): Match {
 function weaker(a: Match, b: Match): Match {
   if (a === "no" || b === "no") return "no";
   return a === "maybe" || b === "maybe" ? "maybe" : "yes";
+}
+
+/** A command rule, compiled. */
+interface CommandRule extends CompiledRule {
+  compiled: CommandPattern;
+}
+
+/** Command rules indexed by the program that they name, so that a thousand of them cost little. */
+export class CommandIndex {
+  readonly #named = new Map<string, CommandRule[]>();
+  /** Rules about several programs or any. */
+  readonly #open: CommandRule[] = [];
+  readonly #all: CommandRule[] = [];
+
+  add(rule: CommandRule): void {
+    this.#all.push(rule);
+    const name = programOf(rule.compiled);
+    if (name === null) this.#open.push(rule);
+    else this.#named.set(name, [...this.#named.get(name) ?? [], rule]);
+  }
+
+  /** The rules that may match a unit. */
+  candidates(unit: Unit): readonly CommandRule[] {
+    const program = unit.argv[0] ?? "";
+    if (!isStatic(program)) return this.#all;
+    const named = this.#named.get(baseName(program).toLowerCase());
+    return named ? [...named, ...this.#open] : this.#open;
+  }
 }

@@ -1,26 +1,27 @@
 import { parse } from "unbash";
 import type { Call } from "./call.ts";
 import { endsOpen, hasStrayOpener, isStrange, refuseText } from "./guards.ts";
-import { Interpreter } from "./interpreter.ts";
 import { Overload, Recorder } from "./recorder.ts";
 import { TableRunner } from "./runner.ts";
-import { runSimple } from "./simple.ts";
 import { Shell } from "./state.ts";
-import type { Understanding } from "./unit.ts";
+import type { CommandAnalysis } from "./unit.ts";
 
-/** What a command is understood against. */
-export interface Setting {
+/** The folder, the home and the tasks that a command is analysed with. */
+interface Setting {
   cwd: string;
   user_home: string;
-  /** The text of a task of the project (`npm run build`), where there is one. */
+  /** The text of a task of the project (`npm run build`), if it exists. */
   script?: (name: string, cwd: string) => string | null;
 }
 
-/** How the doubt begins about a command that nobody has read to its end. */
-export const UNREAD = "The command cannot be read to its end: ";
+/** The start of the doubt about a command that gate could not analyse completely. */
+export const UNREAD = "Cannot analyse the whole command: ";
 
-/** Reads a command: what runs, what is touched, what nobody can know. Never throws. */
-export function understand(source: string, setting: Setting): Understanding {
+/**
+ * Analyses a command: parses it, follows every branch, and returns the programs that run, the files
+ * that they touch, and the parts that stay unresolved. Never throws.
+ */
+export function analyse(source: string, setting: Setting): CommandAnalysis {
   const recorder = new Recorder();
   const call = topCall(source, setting);
   const refused = refuseText(source);
@@ -63,9 +64,5 @@ function follow(source: string, call: Call, recorder: Recorder, setting: Setting
     recorder.doubt("Quoted text may be run a second time", call.text, call);
   }
   const runner = new TableRunner(recorder, setting.script ?? (() => null));
-  runner.interpreter = new Interpreter(
-    recorder,
-    (node, inner, interpreter) => runSimple(node, inner, interpreter, runner),
-  );
   runner.interpreter.script(script, call);
 }

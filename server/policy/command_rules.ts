@@ -1,0 +1,112 @@
+import { matchUnit } from "./command_match.ts";
+import type { CompiledPolicy } from "./compile.ts";
+import { builtin, byDefault, type Finding, findingOf, hasMatch } from "./finding.ts";
+import { isWild, show } from "./holes.ts";
+import { evaluateAccess, evaluateRead } from "./path_rules.ts";
+import { protectGate } from "./protect_command.ts";
+import type { CommandRequest, Decide, PathFacts, Surroundings } from "./request.ts";
+import type { Analysis } from "./schema.ts";
+import { analyse } from "./shell/analyse.ts";
+import { seenFrom } from "./shell/state.ts";
+import type { CommandAnalysis, Doubt, Effect, Unit } from "./shell/unit.ts";
+import { matchOwnTool, matchTools } from "./tool_rules.ts";
+
+/** Evaluates a command: each program in it, each file that it touches, and the tool rules. */
+export const decideCommand: Decide<CommandRequest> = (policy, request, options) => {
+  const { command, cwd } = request;
+  const { user_home, script } = options;
+  const analysed = analyse(command, { cwd, user_home, script });
+  const { units, effects, doubts } = analysed;
+  // Only the plain name matches a host's own shell; it is no tool of the gate.
+  const tool = request.tool === undefined
+    ? matchTools(policy, { tool: "run_command", input: { ...request } })
+    : matchOwnTool(policy, { tool: request.tool, input: { ...request } });
+  const findings = [
+    ...doubts.map(toFinding),
+    ...units.flatMap((unit) =>
+      evaluateUnit(policy, unit, units, options)
+        .map((finding) => ({ ...finding, text: unit.text, about: { unit } }))
+    ),
+    ...effects.flatMap((effect) => {
+      const found = evaluateEffect(policy, effect, options);
+      // For an unknown path the unknown part explains more than the command around it.
+      return isWild(effect.path) ? found : found.map((one) => ({ ...one, text: effect.text }));
+    }),
+    ...tool,
+  ];
+  const known = { analysis: toAnalysis(analysed, cwd), units };
+  // If a tool rule matches, the default does not apply.
+  if (tool.length > 0) return { findings: findings.filter(({ rule }) => rule !== null), ...known };
+  if (findings.length === 0) findings.push(byDefault(policy.defaultEffect, "this command"));
+  return { findings, ...known };
+};
+
+function toFinding({ reason, text }: Doubt): Finding {
+  const part = text === "" ? "" : `: ${show(text).slice(0, 200)}`;
+  return { ...builtin("ask", "unresolved", "$…", reason + part), text };
+}
+
+function evaluateUnit(
+  policy: CompiledPolicy,
+  unit: Unit,
+  units: Unit[],
+  around: Surroundings,
+): Finding[] {
+  const found = protectGate(unit, around);
+  for (const rule of policy.commands.candidates(unit)) {
+    const { compiled, effect, reason } = rule;
+    if (effect === "allow" && unit.supposed) continue;
+    const match = matchUnit(compiled, unit, units, effect !== "allow");
+    if (match === "yes" && !unit.supposed) found.push(findingOf(rule));
+    else if (match !== "no" && effect !== "allow") {
+      const unsure = { effect: "ask", reason: `${reason} (it may match)`, unsure: true } as const;
+      found.push({ ...findingOf(rule), ...unsure });
+    }
+  }
+  if (unit.passive || hasMatch(found)) return found;
+  const text = unit.argv.map(show).join(" ").slice(0, 200);
+  return [...found, byDefault(policy.defaultEffect, `"${text}"`)];
+}
+
+/** Writes and deletes meet all path rules; reads meet only those that block or ask. */
+function evaluateEffect(policy: CompiledPolicy, effect: Effect, around: Surroundings): Finding[] {
+  const facts = around.resolve(effect.path);
+  if (isDevice(facts)) return [];
+  if (effect.op === "read") return evaluateRead(policy, facts, around);
+  const found = evaluateAccess(policy, effect.op, facts, around);
+  const forbidden = () => found.filter((one) => one.rule !== null && one.effect !== "allow");
+  if (effect.guessed) return forbidden().map(atMostAsk);
+  if (effect.implied) return forbidden();
+  return effect.uncertain ? found.map(atMostAsk) : found;
+}
+
+/** The command may not touch the file at all, so a rule that denies only asks. */
+function atMostAsk(finding: Finding): Finding {
+  const weakens = finding.effect === "deny" && finding.rule !== null;
+  return weakens ? { ...finding, effect: "ask" } : finding;
+}
+
+function toAnalysis({ units, effects, unresolved }: CommandAnalysis, cwd: string): Analysis {
+  const certain = effects.filter((one) => !one.implied && !one.uncertain && !one.guessed);
+  const pathsOf = (op: Effect["op"]) => {
+    const named = certain.filter((one) => one.op === op);
+    return [...new Set(named.map((one) => show(seenFrom(one.path, cwd))))];
+  };
+  return {
+    commands: units.filter(({ supposed, argv }) => !supposed && !/^\w+=/.test(argv[0] ?? ""))
+      .map(({ argv }) => argv.map(show)),
+    reads: pathsOf("read"),
+    writes: pathsOf("write"),
+    deletes: pathsOf("delete"),
+    unresolved: [...new Set(unresolved)],
+  };
+}
+
+const DEVICES = /^\/dev\/(null|zero|full|random|urandom|stdin|stdout|stderr|tty|fd\/\d+)$/;
+/** Links to whatever streams the process has. */
+const STREAMS = /^\/dev\/(stdin|stdout|stderr|fd\/\d+)$/;
+
+/** Devices that keep nothing, unless a link leads to or from them. */
+function isDevice({ lexical, real }: PathFacts): boolean {
+  return DEVICES.test(lexical) && (DEVICES.test(real) || STREAMS.test(lexical));
+}

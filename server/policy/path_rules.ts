@@ -1,0 +1,158 @@
+import type { CompiledPolicy } from "./compile.ts";
+import {
+  builtin,
+  byDefault,
+  type CompiledRule,
+  type Finding,
+  findingOf,
+  hasMatch,
+} from "./finding.ts";
+import { isWild, show } from "./holes.ts";
+import {
+  anchored,
+  matchPath,
+  namePath,
+  type PathIndex,
+  type PathNames,
+  type PathPattern,
+} from "./path_match.ts";
+import { protectData, protectWrite } from "./protect.ts";
+import type { Access, Decide, PathFacts, PathRequest, Surroundings } from "./request.ts";
+import { matchOwnTool } from "./tool_rules.ts";
+
+/** A path rule, compiled. */
+export interface PathRule extends CompiledRule {
+  compiled: PathPattern;
+}
+
+/** The path rules of a policy. */
+export type PathRules = PathIndex<PathRule>;
+
+/** Evaluates an access to one file: tool rules, path rules, self-protection, the default. */
+export const decidePath: Decide<PathRequest> = (policy, request, options) => {
+  const { access, path } = request;
+  const about = { path };
+  if (request.is_plain_read && access === "read") {
+    const found = evaluateRead(policy, path, options);
+    if (found.length === 0) found.push(byDefault("allow", `reading ${show(path.lexical)}`));
+    return { findings: found.map((one) => ({ ...one, about })) };
+  }
+  const tool = toolFindings(policy, request);
+  const isRoot = access !== "read" && options.roots.includes(path.real);
+  const own = isRoot ? [ROOT_ITSELF] : evaluateAccess(policy, access, path, options);
+  const kept = tool.length > 0 ? own.filter((one) => one.rule !== null) : own;
+  return { findings: [...tool, ...kept.map((one) => ({ ...one, about }))] };
+};
+
+/** Allowing a tool that writes does not allow every target; allowing one that reads does. */
+function toolFindings(policy: CompiledPolicy, { tool, access }: PathRequest): Finding[] {
+  if (tool === undefined) return [];
+  return matchOwnTool(policy, { tool, input: {} })
+    .filter(({ effect }) => effect !== "allow" || access === "read");
+}
+
+const ROOT_ITSELF = builtin("deny", "malformed-path", "/", "This is the project's own folder");
+
+/** The findings about one access, with the default if no rule matches. */
+export function evaluateAccess(
+  policy: CompiledPolicy,
+  access: Access,
+  facts: PathFacts,
+  around: Surroundings,
+): Finding[] {
+  const found = matchRules(policy.paths, access, facts, around);
+  if (hasMatch(found)) return found;
+  return [...found, byDefault(policy.defaultEffect, `"${shown(facts.lexical, around)}"`)];
+}
+
+/** The rules that block or ask about a read by a program or by a host's own tool. */
+export function evaluateRead(
+  policy: CompiledPolicy,
+  facts: PathFacts,
+  around: Surroundings,
+): Finding[] {
+  return matchRules(policy.paths, "read", facts, around).filter(({ effect, rule }) =>
+    effect !== "allow" && rule?.list !== "outside-root" && rule?.list !== "malformed-path"
+  );
+}
+
+function matchRules(
+  index: PathRules,
+  access: Access,
+  facts: PathFacts,
+  around: Surroundings,
+): Finding[] {
+  const malformed = malformedBecause(facts.lexical);
+  if (malformed !== null) {
+    return [builtin("deny", "malformed-path", "**", `Cannot use the path: ${malformed}`)];
+  }
+  const paths = facts.lexical === facts.real ? [facts.real] : [facts.lexical, facts.real];
+  const names = paths.map((path) => namePath(path, around.roots, around.user_home));
+  const found = [...protectData(names, around.gate_home)];
+  const rules = index.candidates(names);
+  found.push(...rules.map((rule) => apply(rule, names)).filter((finding) => finding !== null));
+  if (access !== "read") found.push(...protectWrite(names));
+  if (access === "delete" && holdsRoot(names.at(-1)!, around)) {
+    found.push(builtin("ask", "never-automatic", "/", "This deletes the project's own folder"));
+  }
+  if (isWild(facts.lexical)) {
+    if (access !== "read") found.push(unknownTarget(access, facts.lexical));
+  } else if (names.at(-1)!.roots.length === 0) {
+    found.push(outside(facts.real, names, rules));
+  }
+  return found;
+}
+
+/** Why a path deceives a reader or fits no file system; null for an ordinary path. */
+function malformedBecause(path: string): string | null {
+  if (path.length > 4_096) return "it is longer than 4,096 characters";
+  if (HIDDEN.test(path)) return "it has control or invisible characters";
+  if (path.length > 255 && path.split("/").some((name) => name.length > 255)) {
+    return "one of its names is longer than 255 characters";
+  }
+  if (path.includes("\\")) return "a backslash is a separator on some systems";
+  return BLANK_NAME.test(path) ? "one of its names is blank" : null;
+}
+
+const HIDDEN =
+  // deno-lint-ignore no-control-regex
+  /[\x00-\x1f\x7f-\x9f\u00AD\u061C\u180E\u200B-\u200F\u2028-\u202E\u2060-\u206F\uFEFF]|[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
+
+const BLANK_NAME = /(?:^|\/)\s+(?:\/|$)/;
+
+function apply(rule: PathRule, names: PathNames[]): Finding | null {
+  const forbids = rule.effect !== "allow";
+  const matches = names.map((one) => matchPath(rule.compiled, one, forbids));
+  if (!forbids) return matches.every((match) => match === "yes") ? findingOf(rule) : null;
+  if (matches.includes("yes")) return findingOf(rule);
+  if (!matches.includes("maybe")) return null;
+  const reason = `${rule.reason} (the path is not fully known)`;
+  return { ...findingOf(rule), effect: "ask", reason, unsure: true };
+}
+
+function holdsRoot({ path, roots }: PathNames, around: Surroundings): boolean {
+  if (roots.some((below) => below.plain.length === 0)) return true;
+  return around.roots.some((root) => root.startsWith(path === "/" ? path : `${path}/`));
+}
+
+/** Outside every root: asks if a rule of the policy names the path, else denies. */
+function outside(real: string, names: PathNames[], rules: readonly PathRule[]): Finding {
+  const named = rules.some((rule) =>
+    rule.effect !== "deny" &&
+    names.every((one) => matchPath(anchored(rule.compiled), one, false) === "yes")
+  );
+  const effect = named ? "ask" : "deny";
+  return builtin(effect, "outside-root", "**", `"${show(real)}" is outside the project`);
+}
+
+function unknownTarget(access: Access, path: string): Finding {
+  const reason = `The value of "${show(path)}" is unknown, so gate cannot tell which file this ` +
+    (access === "delete" ? "deletes" : "writes");
+  return builtin("ask", "unresolved", "$…", reason);
+}
+
+/** A path in the project without the project's folder. */
+function shown(path: string, { roots }: Surroundings): string {
+  const root = roots.find((one) => path.startsWith(`${one}/`));
+  return show(root === undefined ? path : path.slice(root.length + 1));
+}

@@ -1,0 +1,78 @@
+import type { CompiledPolicy } from "./compile.ts";
+import type { Finding } from "./finding.ts";
+import type { Analysis, Requester } from "./schema.ts";
+import type { Unit } from "./shell/unit.ts";
+
+export type Access = "read" | "write" | "delete";
+
+/** A path as it was requested (absolute, `..` folded), and its real path as far as it exists. */
+export interface PathFacts {
+  lexical: string;
+  real: string;
+}
+
+/** Access to one file. */
+export interface PathRequest {
+  kind: "path";
+  access: Access;
+  path: PathFacts;
+  /** The name that tool rules match. */
+  tool?: string;
+  /** A read by a program or by a host's own tool: only rules that block or ask apply. */
+  is_plain_read?: boolean;
+}
+
+/** A command line, run in the folder `cwd`. */
+export interface CommandRequest {
+  kind: "command";
+  command: string;
+  cwd: string;
+  tool?: string;
+}
+
+/** A call of any other tool, under the host's name for it. */
+export interface ToolRequest {
+  kind: "tool";
+  tool: string;
+  input: Record<string, unknown>;
+}
+
+/** What an agent wants to do. */
+export type Request = PathRequest | CommandRequest | ToolRequest;
+
+/** The machine and the project that a request is evaluated in; policy/ itself does no I/O. */
+export interface Surroundings {
+  /** Real paths of the project's folders. */
+  roots: readonly string[];
+  /** The user's home folder. */
+  user_home: string;
+  /** The gate's own data folder. */
+  gate_home: string;
+  port: number;
+  /** The daemon's process id, if known. */
+  daemon_pid?: number;
+  /** Looks a path up on disk. */
+  resolve: (path: string) => PathFacts;
+  /** The text of a script in the project's task file (`npm run build`), if it exists. */
+  script?: (name: string, cwd: string) => string | null;
+}
+
+/** Everything that a decision depends on besides the rules and the request. */
+export interface EvaluationOptions extends Surroundings {
+  /** Absent if no session asks, as in `gate policy test`. */
+  requester?: Requester;
+}
+
+/** The findings about one request; the strictest of them decides. */
+export interface Findings {
+  findings: Finding[];
+  analysis?: Analysis;
+  units?: Unit[];
+}
+
+/** Evaluates one kind of request; returns at least one finding. */
+export type Decide<R extends Request> = (
+  policy: CompiledPolicy,
+  request: R,
+  options: EvaluationOptions,
+) => Findings;
