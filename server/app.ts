@@ -7,8 +7,7 @@ import { GateError } from "./errors.ts";
 import type { Admitted, Guarded } from "./guard.ts";
 import { problemResponse, toGateError } from "./guard/response.ts";
 import { idempotent } from "./idempotency/middleware.ts";
-import { mcpApi } from "./mcp/api.ts";
-import { LazyMcp } from "./mcp/lazy_mcp.ts";
+import { LazyMcp, mcpApi } from "./mcp/api.ts";
 import type { AppEnv } from "./route.ts";
 
 /** The services behind the routes. */

@@ -2,7 +2,7 @@ import type { Claim } from "../actions/schema.ts";
 import { ProblemError } from "../client.ts";
 import type { DaemonLink } from "./daemon_link.ts";
 
-/** Runs one command line in a process group of its own; `server/runtime/spawn.ts`. */
+/** Runs one command line in its own process group, as `server/runtime/spawn.ts` does. */
 export type RunCommand = (command: string, order: {
   cwd: string;
   env?: Record<string, string | undefined>;
@@ -11,7 +11,7 @@ export type RunCommand = (command: string, order: {
   signal: AbortSignal;
 }) => Promise<RunOutcome>;
 
-/** What came of it; `exit_code` is null when it was killed or could not start. */
+/** The outcome of a command; `exit_code` is null when it was killed or could not start. */
 export interface RunOutcome {
   exit_code: number | null;
   output: string;
@@ -23,7 +23,7 @@ export interface RunOutcome {
 export interface RunsOptions {
   link: DaemonLink;
   run: RunCommand;
-  /** The agent's environment; this process' own if there is no other. */
+  /** The agent's environment; the default is that of this process. */
   env?: Record<string, string | undefined>;
   now: () => number;
   id: () => string;
@@ -34,7 +34,7 @@ const CLAIM_MS = 10_000;
 const REPORT_MS = 60_000;
 const MAX_RUNS = 32;
 
-/** The commands that this process holds: claimed once approved, run here, reported. */
+/** Claims approved commands, runs them in this process and reports their outcome. */
 export class CommandRuns {
   readonly #options: RunsOptions;
   readonly #running = new Map<string, Promise<void>>();
@@ -47,8 +47,8 @@ export class CommandRuns {
   }
 
   /**
-   * Resolves when the command has run and was reported; at once when it is not ours to run, be it
-   * that somebody else has claimed it or that too many run already.
+   * Resolves when the command has run and its outcome is reported. Resolves at once when another
+   * process has claimed it, or when too many commands run here.
    */
   async run(action_id: string): Promise<void> {
     const known = this.#running.get(action_id);
@@ -59,7 +59,7 @@ export class CommandRuns {
     await run;
   }
 
-  /** Whether the command runs here now. */
+  /** Whether the command is running here. */
   holds(action_id: string): boolean {
     return this.#running.has(action_id);
   }
@@ -68,7 +68,7 @@ export class CommandRuns {
     return this.#running.size > 0;
   }
 
-  /** Kills what runs and reports it; resolves when all is reported. */
+  /** Kills the running commands; resolves when all of them are reported. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.allSettled(this.#running.values());
@@ -116,7 +116,7 @@ export class CommandRuns {
 const MAX_REPORT_BYTES = 12 * 1024 * 1024;
 const EDGE_CHARS = 1024 * 1024;
 
-/** An output that one request could not carry is cut once more; every byte may need six in JSON. */
+/** Cuts an output that does not fit into one request; one byte may need six in JSON. */
 function fit(outcome: RunOutcome): RunOutcome {
   const { output } = outcome;
   if (output.length * 6 <= MAX_REPORT_BYTES) return outcome;

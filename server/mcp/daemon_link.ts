@@ -1,15 +1,16 @@
+import { setTimeout } from "node:timers/promises";
 import { type Client, type ClientOptions, createClient, ProblemError, unwrap } from "../client.ts";
 
-/** Finds the daemon, starting it if none runs. @throws when it cannot: the gate fails closed */
+/** Finds the daemon, or starts it. @throws Error when it cannot */
 export type Connect = () => Promise<ClientOptions>;
 
 type Answer<T> = Parameters<typeof unwrap<T>>[0];
 
 export interface CallOptions<T> {
   project?: string;
-  /** Looks for what a call did whose answer was lost, before it is sent again. */
+  /** Looks for the result of a call whose answer was lost, before the call is sent again. */
   recover?: (client: Client) => Promise<T | null>;
-  /** Until when (milliseconds since 1970) a lost daemon is looked for again. */
+  /** The time (milliseconds since 1970) until which a lost daemon is tried again. */
   until: number;
   signal?: AbortSignal;
 }
@@ -17,7 +18,7 @@ export interface CallOptions<T> {
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
 
-/** The daemon as one MCP connection sees it: found again whenever it was restarted. */
+/** One MCP connection's access to the daemon; it reconnects when the daemon restarts. */
 export class DaemonLink {
   readonly #connect: Connect;
   readonly #now: () => number;
@@ -28,7 +29,7 @@ export class DaemonLink {
     this.#now = now;
   }
 
-  /** The answer of one call, asked again while the daemon is away. @throws ProblemError, LostError */
+  /** The answer of one call, which is retried while the daemon is away. @throws ProblemError, LostError */
   async call<T>(use: (client: Client) => Answer<T>, options: CallOptions<T>): Promise<T> {
     let sent = false;
     let renewed: boolean = false;
@@ -61,35 +62,26 @@ export class DaemonLink {
   }
 }
 
-/** The daemon went away after it had been asked: nobody here knows what it has done. */
+/** The daemon ended after it received a call, so the outcome is unknown. */
 export class LostError extends Error {
   constructor(cause: unknown) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    super(`The daemon went away before it answered: ${why}`, { cause });
+    super(`The daemon ended before it answered: ${why}`, { cause });
     this.name = "LostError";
   }
 }
 
-/** A credential may have been replaced while we held the old one. */
+/** The credential may have been replaced since it was read. */
 function isUnauthorized(error: unknown): boolean {
   return error instanceof ProblemError && error.problem.code === "unauthorized";
 }
 
-/** Whether the daemon gave no answer of its own, or said that it will be back. */
+/** Whether the daemon gave no answer, or answered that it is unavailable for now. */
 export function isAway(error: unknown): boolean {
   return !(error instanceof ProblemError) || error.problem.code === "unavailable";
 }
 
-/** Waits, but no longer than `signal` allows; never throws. */
-export function rest(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    if (signal?.aborted) done();
-    else signal?.addEventListener("abort", done);
-  });
+/** Resolves after `ms` or when `signal` is aborted; never throws. */
+export async function rest(ms: number, signal?: AbortSignal): Promise<void> {
+  await setTimeout(ms, undefined, { signal }).catch(() => {});
 }

@@ -1,20 +1,29 @@
-import type { SubmitInput } from "../actions/schema.ts";
+import { resolve } from "node:path";
+import { LRUCache } from "lru-cache";
+import type { Action, SubmitInput } from "../actions/schema.ts";
+import { toolOf } from "../actions/tools.ts";
+import { type Client, unwrap } from "../client.ts";
 import { DEFAULT_WAIT_MS, REQUEST_LIMITS } from "../constants.ts";
 import { GateError } from "../errors.ts";
 import type { CommandRuns } from "./command_runs.ts";
 import { type DaemonLink, isAway, rest } from "./daemon_link.ts";
-import { type ProgressTiming, type SendProgress, startProgress } from "./progress.ts";
 import { isSettled, type Submitted } from "./results.ts";
-import { Submissions } from "./submissions.ts";
-import { toolOf } from "../actions/tools.ts";
 
-/** One call of a tool, as far as waiting is concerned. */
+/** What waiting needs to know of one tool call. */
 export interface Call {
-  /** Aborted when the host no longer listens, which decides nothing. */
+  /** Aborted when the host stops listening. The action itself goes on. */
   signal: AbortSignal;
   /** How long the call may last; the default is below every host's limit. */
   wait_ms?: number;
   send_progress?: SendProgress;
+}
+
+/** Sends a progress notification to the client. */
+export type SendProgress = (progress: number, total: number, message: string) => void;
+
+export interface ProgressTiming {
+  first_ms: number;
+  every_ms: number;
 }
 
 export interface HoldingOptions {
@@ -25,19 +34,21 @@ export interface HoldingOptions {
 }
 
 const SUBMIT_MS = 10_000;
-const SLICE_MS = 20_000;
-const BREATH_MS = 100;
+const POLL_MS = 20_000;
+const PAUSE_MS = 100;
+/** The strictest host gives up on a call that is silent for 60 s. */
+const PROGRESS_TIMING: ProgressTiming = { first_ms: 3_000, every_ms: 10_000 };
 
-/** Submits actions and waits for what comes of them, across restarts of the daemon. */
+/** Submits actions and waits for their outcome, also while the daemon restarts. */
 export class Holding {
   readonly #options: HoldingOptions;
-  readonly #submissions = new Submissions();
+  readonly #own = new OwnActions();
 
   constructor(options: HoldingOptions) {
     this.#options = options;
   }
 
-  /** What the action came to within the call's time; a command that may run is run here. */
+  /** The action when it is settled or the call's time is over. An approved command runs here. */
   async submit(input: SubmitInput, project: string, call: Call): Promise<Submitted> {
     const { link, now } = this.#options;
     const until = untilOf(call, now);
@@ -49,42 +60,35 @@ export class Holding {
         project,
         until: now() + SUBMIT_MS,
         signal: call.signal,
-        recover: this.#submissions.finder(input, now()),
+        recover: this.#own.finder(input, now()),
       },
     );
-    this.#submissions.note(first.id);
-    return await this.#settle(first, until, call);
+    this.#own.note(first.id);
+    return await this.#untilSettled(first, until, call);
   }
 
-  /** Goes on waiting for an action, whoever submitted it. */
+  /** Continues to wait for an action of any session. */
   async resume(action_id: string, call: Call): Promise<Submitted> {
     const until = untilOf(call, this.#options.now);
-    const known = await this.#wait(action_id, 0, this.#options.now() + SUBMIT_MS, call);
-    return await this.#settle(known, until, call);
+    return await this.#untilSettled(await this.look(action_id, call), until, call);
   }
 
-  /** The action as it stands now. */
+  /** The action in its present state. */
   look(action_id: string, call: Call): Promise<Submitted> {
     return this.#wait(action_id, 0, this.#options.now() + SUBMIT_MS, call);
   }
 
-  async #settle(first: Submitted, until: number, call: Call): Promise<Submitted> {
-    const { now, timing } = this.#options;
+  async #untilSettled(first: Submitted, until: number, call: Call): Promise<Submitted> {
+    const { now } = this.#options;
     let current = first;
-    const stop = startProgress({
-      send: call.send_progress,
-      total_ms: until - now(),
-      message: () => progressMessage(current),
-      timing,
-      now,
-    });
+    const stop = this.#startProgress(call, until - now(), () => progressMessage(current));
     try {
       while (!this.#isOver(current) && now() < until && !call.signal.aborted) {
         current = await this.#step(current, until, call);
       }
       return current;
     } catch (error) {
-      // The action is recorded and goes on without us: say so instead of losing its id.
+      // The action is recorded and goes on: return its id instead of an error.
       if (isAway(error)) return current;
       throw error;
     } finally {
@@ -94,25 +98,25 @@ export class Holding {
 
   async #step(current: Submitted, until: number, call: Call): Promise<Submitted> {
     const { now } = this.#options;
-    const asked = now();
+    const started = now();
     if (this.#isOurs(current)) return await this.#run(current, until, call);
-    const slice = Math.max(0, Math.min(SLICE_MS, until - asked));
-    return await this.#wait(current.id, slice, until, call);
+    const timeout_ms = Math.max(0, Math.min(POLL_MS, until - started));
+    return await this.#wait(current.id, timeout_ms, until, call);
   }
 
-  /** Runs a command here, or finds that somebody else does. */
+  /** Runs a command here, unless another process has claimed it. */
   async #run(current: Submitted, until: number, call: Call): Promise<Submitted> {
     const { now, runs } = this.#options;
-    const asked = now();
-    const refused = await Promise.race([
+    const started = now();
+    const failure = await Promise.race([
       runs.run(current.id).then(() => null, (error: unknown) => ({ error })),
-      rest(until - asked, call.signal).then(() => null),
+      rest(until - started, call.signal).then(() => null),
     ]);
     const next = await this.#wait(current.id, 0, until + SUBMIT_MS, call);
-    if (refused && !isSettled(next)) throw refused.error;
-    // Every place may be taken: never ask in a tight circle.
-    const breath = Math.min(asked + BREATH_MS, until) - now();
-    if (!this.#isOver(next) && breath > 0) await rest(breath, call.signal);
+    if (failure && !isSettled(next)) throw failure.error;
+    // Too many commands may be running: pause, so that this does not become a busy loop.
+    const pause = Math.min(started + PAUSE_MS, until) - now();
+    if (!this.#isOver(next) && pause > 0) await rest(pause, call.signal);
     return next;
   }
 
@@ -120,7 +124,7 @@ export class Holding {
     return isSettled(action) && !this.#options.runs.holds(action.id);
   }
 
-  /** Approved and nobody's yet, or running here, whatever a daemon that was restarted knows of it. */
+  /** Approved and unclaimed, or already running in this process. */
   #isOurs(action: Submitted): boolean {
     return mayRun(action) || this.#options.runs.holds(action.id);
   }
@@ -135,14 +139,75 @@ export class Holding {
       { until, signal: call.signal },
     );
   }
+
+  /** Sends progress notifications until the returned function is called. */
+  #startProgress({ send_progress }: Call, total_ms: number, message: () => string): () => void {
+    const { now, timing = PROGRESS_TIMING } = this.#options;
+    if (!send_progress) return () => {};
+    const started = now();
+    let sent = -1;
+    const tick = () => {
+      // The protocol requires a number that grows each time.
+      sent = Math.max(sent + 1, Math.round((now() - started) / 1000));
+      send_progress(sent, Math.max(sent, Math.round(total_ms / 1000)), message());
+      timer = setTimeout(tick, timing.every_ms);
+    };
+    let timer = setTimeout(tick, timing.first_ms);
+    return () => clearTimeout(timer);
+  }
 }
 
-/** The daemon would cut the line in the middle of it, and nobody could tell that from a crash. */
+const MOST_NOTED = 1_000;
+const LOOK_BACK = "100";
+
+/**
+ * The ids of actions that this connection submitted. When the daemon ends before it answers, the
+ * submission is looked up in its session before it is sent again. That costs one query after a crash;
+ * an idempotency key would cost two commits for each call.
+ */
+class OwnActions {
+  readonly #noted = new LRUCache<string, true>({ max: MOST_NOTED });
+
+  note(action_id: string): void {
+    this.#noted.set(action_id, true);
+  }
+
+  /** Finds the action of a submission that was sent at `since`. */
+  finder(input: SubmitInput, since: number): (client: Client) => Promise<Submitted | null> {
+    return async (client) => {
+      // A read can simply be sent again.
+      if (toolOf(input.tool).access === "read" || input.session_id === undefined) return null;
+      const { items } = await unwrap(client.api.sessions[":id"].actions.$get({
+        param: { id: input.session_id },
+        query: { tool: input.tool, limit: LOOK_BACK },
+      }));
+      const found = items.find((action) =>
+        Date.parse(action.created_at) >= since && !this.#noted.has(action.id) &&
+        hasInput(action, input.input)
+      );
+      if (!found) return null;
+      this.note(found.id);
+      return await unwrap(client.api.actions[":id"].wait.$post({
+        param: { id: found.id },
+        json: { timeout_ms: 0 },
+      }));
+    };
+  }
+}
+
+function hasInput(action: Action, input: Record<string, unknown>): boolean {
+  if (toolOf(action.tool).shows === "command") return action.command === input.command;
+  if (toolOf(action.tool).undoes) return action.rollback_of === input.action_id;
+  const path = input.path ?? input.from;
+  return typeof path === "string" && action.path !== null &&
+    resolve(action.root, action.path) === resolve(action.root, path);
+}
+
+/** The daemon closes the connection in the middle of a larger body, which looks like a crash. */
 function refuseTooLarge(json: SubmitInput): void {
   const limit = REQUEST_LIMITS.content_body_bytes;
   if (Buffer.byteLength(JSON.stringify(json)) <= limit) return;
-  const detail = `Cannot take this call: it is over ${limit} bytes`;
-  throw new GateError("too_large", detail);
+  throw new GateError("too_large", `Cannot submit this call: it is over ${limit} bytes`);
 }
 
 function untilOf(call: Call, now: () => number): number {

@@ -7,23 +7,23 @@ import type { ClientInfo } from "./project_sessions.ts";
 import { WebStandardStreamableHTTPServerTransport } from "./sdk.ts";
 import { Connection, createMcpServer } from "./server.ts";
 
-/** One request to `/mcp`, as the guard let it in. */
+/** One request to `/mcp` that the guard admitted. */
 export interface McpRequest {
   request: Request;
-  /** The body, read and checked. */
+  /** The parsed body. */
   json: unknown;
   caller: Caller;
-  /** The `?project=` of the address, which counts when a call names none. */
+  /** The `?project=` of the URL, used when a call names no project. */
   project?: string;
 }
 
 type Awaitable<T> = T | Promise<T>;
 
 export interface HttpOptions {
-  /** The daemon's own routes, entered behind the guard. */
+  /** The daemon's own routes, without the guard. */
   fetch: (request: Request, bindings: { caller: Caller; json: unknown }) => Awaitable<Response>;
   run: RunCommand;
-  /** The words that start this very program. */
+  /** The words that start this program. */
   program: () => readonly string[];
   now: () => number;
   id: () => string;
@@ -35,9 +35,9 @@ const MAX_CONNECTIONS = 256;
 const LOOKUP_MS = 5_000;
 
 /**
- * MCP over HTTP: each request gets a transport of its own, so nothing is held in memory for a
- * client but its open sessions. What a client said of itself travels in its session id, hence a
- * restart of the daemon costs it nothing. Commands are run by the daemon, in its environment.
+ * MCP over HTTP. Each request gets its own transport, so only the open sessions of a client stay in
+ * memory. The client's name travels in its session id, so it survives a restart of the daemon. The
+ * daemon runs the commands, in its own environment.
  */
 export class HttpConnections {
   readonly #options: HttpOptions;
@@ -48,31 +48,31 @@ export class HttpConnections {
   }
 
   /** Answers one POST. */
-  async answer(asked: McpRequest): Promise<Response> {
-    const given = asked.request.headers.get(SESSION_HEADER);
-    const client = clientOfBody(asked.json);
+  async answer(received: McpRequest): Promise<Response> {
+    const given = received.request.headers.get(SESSION_HEADER);
+    const client = clientOfBody(received.json);
     const session = client ? this.#newSession(client) : given ?? this.#newSession(NOBODY);
-    const server = createMcpServer(this.#connection(session, asked));
+    const server = createMcpServer(this.#connection(session, received));
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: undefined,
     });
     server.onerror = (error) => this.#options.log(error.message);
     await server.connect(transport);
-    asked.request.signal.addEventListener("abort", () => void server.close(), { once: true });
-    const response = await transport.handleRequest(asked.request, { parsedBody: asked.json });
+    received.request.signal.addEventListener("abort", () => void server.close(), { once: true });
+    const response = await transport.handleRequest(received.request, { parsedBody: received.json });
     if (client) response.headers.set(SESSION_HEADER, session);
     return response;
   }
 
-  /** The client has ended its session. */
-  async end(asked: McpRequest): Promise<void> {
-    const key = keyOf(asked.request.headers.get(SESSION_HEADER) ?? "", asked);
+  /** Ends the session of a client. */
+  async end(received: McpRequest): Promise<void> {
+    const key = keyOf(received.request.headers.get(SESSION_HEADER) ?? "", received);
     const connection = this.#connections.get(key);
     this.#connections.delete(key);
     await connection?.close();
   }
 
-  /** Kills and reports what runs for any client. */
+  /** Kills the running commands of all clients and reports them. */
   async close(): Promise<void> {
     const open = [...this.#connections.values()];
     this.#connections.clear();
@@ -80,15 +80,15 @@ export class HttpConnections {
   }
 
   #newSession(client: ClientInfo): string {
-    const said = JSON.stringify([client.name.slice(0, 128), client.version.slice(0, 64)]);
-    return `${this.#options.id()}.${Buffer.from(said).toString("base64url")}`;
+    const info = JSON.stringify([client.name.slice(0, 128), client.version.slice(0, 64)]);
+    return `${this.#options.id()}.${Buffer.from(info).toString("base64url")}`;
   }
 
-  #connection(session: string, asked: McpRequest): Connection {
-    const key = keyOf(session, asked);
+  #connection(session: string, received: McpRequest): Connection {
+    const key = keyOf(session, received);
     const known = this.#connections.get(key);
     if (!known && this.#connections.size >= MAX_CONNECTIONS) this.#dropOldest();
-    const connection = known ?? this.#open(session, asked);
+    const connection = known ?? this.#open(session, received);
     this.#connections.delete(key);
     this.#connections.set(key, connection);
     return connection;
@@ -118,18 +118,21 @@ export class HttpConnections {
       void connection.close();
       return;
     }
-    throw new GateError("rate_limited", `Cannot serve over ${MAX_CONNECTIONS} clients at once`);
+    throw new GateError(
+      "rate_limited",
+      `Cannot serve more than ${MAX_CONNECTIONS} clients at once; try again later`,
+    );
   }
 }
 
-// The caller is part of it: a session id that was seen elsewhere lends nobody another's rights.
+// The caller is part of the key, so a copied session id gives no access to another's session.
 function keyOf(session: string, { caller, project }: McpRequest): string {
   return [caller.scope, caller.id, project ?? "", session].join("\0");
 }
 
 const NOBODY: ClientInfo = { name: "mcp-http", version: "" };
 
-/** Over HTTP the daemon cannot see the client's folders: an id, or the only project there is. */
+/** Finds the named project, or the only one: over HTTP the client's folders are unknown. */
 async function locate(
   link: DaemonLink,
   now: () => number,
@@ -150,7 +153,7 @@ async function locate(
   return { project_id: found.id, root, rule: named ? "argument" : "only_project" };
 }
 
-/** What an `initialize` says of its client; null for any other message. */
+/** The client in an `initialize` message; null for any other message. */
 function clientOfBody(json: unknown): ClientInfo | null {
   const message = json as { method?: unknown; params?: { clientInfo?: unknown } } | null;
   if (typeof message !== "object" || message?.method !== "initialize") return null;
@@ -163,11 +166,11 @@ function clientOfBody(json: unknown): ClientInfo | null {
 
 function clientOfSession(session: string): ClientInfo {
   try {
-    const said = JSON.parse(Buffer.from(session.split(".")[1] ?? "", "base64url").toString());
-    const [name, version] = said as unknown[];
+    const info = JSON.parse(Buffer.from(session.split(".")[1] ?? "", "base64url").toString());
+    const [name, version] = info as unknown[];
     if (typeof name === "string" && typeof version === "string") return { name, version };
   } catch {
-    // Not one of our ids: any client may send what it likes.
+    // The client sent an id that this server did not create.
   }
   return NOBODY;
 }

@@ -5,21 +5,21 @@ export interface LineOptions {
   input: Readable;
   output: Writable;
   log: (message: string) => void;
-  /** A longer line is refused, and the connection goes on. */
+  /** A longer line is refused; the connection stays open. */
   max_line_bytes?: number;
-  /** How long answers are still given once the input has ended. */
+  /** How long answers are still sent after the input has ended. */
   linger_ms?: number;
 }
 
-// A write of 16 MiB, every byte of it escaped as \u00XX, is the longest line that could be taken.
+// The longest valid line is a write of 16 MiB with each byte escaped as \u00XX.
 const MAX_LINE_BYTES = 96 * 1024 * 1024;
 const LINGER_MS = 3_000;
 const EDGE_BYTES = 1024;
 const NEWLINE = 0x0a;
 
 /**
- * One JSON-RPC message a line. Unlike the SDK's own it survives a line that is too long, answers
- * what it can of a line that is wrong, and reads big lines in linear time.
+ * One JSON-RPC message on each line. Unlike the SDK's transport it survives a line that is too long,
+ * answers an invalid line if it finds the id, and reads large lines in linear time.
  */
 export class LineTransport implements Transport {
   onclose?: () => void;
@@ -68,7 +68,7 @@ export class LineTransport implements Transport {
     return Promise.resolve();
   }
 
-  /** Whoever pipes a few requests in and closes the pipe still gets the answers. */
+  /** Answers requests that were received before the input ended. */
   readonly #end = () => {
     this.#ended = true;
     if (this.#unanswered.size === 0) void this.close();
@@ -89,7 +89,7 @@ export class LineTransport implements Transport {
     this.#bytes += part.length;
     this.#parts.push(part);
     if (this.#bytes <= this.#options.max_line_bytes || this.#parts.length < 3) return;
-    // Only the edges of a refused line are kept: they may tell which request it was.
+    // Only the edges of a refused line are kept, because they may contain its id.
     const head = this.#parts[0]!.subarray(0, EDGE_BYTES);
     const tail = Buffer.concat(this.#parts.slice(-2)).subarray(-EDGE_BYTES);
     this.#parts = [new Uint8Array(head), new Uint8Array(tail)];
@@ -120,7 +120,7 @@ export class LineTransport implements Transport {
     this.#unanswered.delete(message.params?.requestId);
   }
 
-  /** Answers if the id can be told; an answer without one is more than some hosts can take. */
+  /** Answers if the line has an id: some hosts fail on an answer without one. */
   #refuse(line: string, code: number, message: string): void {
     this.#options.log(`${message}: ${JSON.stringify(line.slice(0, 120))}`);
     const id = idOf(line);
@@ -135,7 +135,7 @@ export class LineTransport implements Transport {
   }
 }
 
-/** The id of a request that could not be read: where clients write it, first or last. */
+/** The id of an invalid request, if it is its first or last field, as clients write it. */
 function idOf(line: string): number | string | null {
   const value = String.raw`"id"\s*:\s*(\d{1,15}|"[\w.:-]{1,100}")`;
   const first = new RegExp(String.raw`^\{\s*(?:"jsonrpc"\s*:\s*"[^"]{0,9}"\s*,\s*)?${value}`);

@@ -1,14 +1,15 @@
+import { LRUCache } from "lru-cache";
 import { hostOfClient } from "../hosts/hosts.ts";
-import type { DaemonLink } from "./daemon_link.ts";
 import type { Detected, Undetected } from "../projects/detect.ts";
+import type { DaemonLink } from "./daemon_link.ts";
 
-/** What a client said of itself when it connected. */
+/** The name that a client gave when it connected. */
 export interface ClientInfo {
   name: string;
   version: string;
 }
 
-/** Where a call is carried out, and under which session it is recorded. */
+/** The project of a call, and the session that records it. */
 export interface Place extends Detected {
   session_id: string;
 }
@@ -24,28 +25,28 @@ export interface SessionsOptions {
 const OPENING_MS = 10_000;
 const MAX_SESSIONS = 64;
 
-/** One session per connection and project folder, opened when a call first needs it. */
+/** One session for each connection and project folder, opened by the first call. */
 export class ProjectSessions {
   readonly #options: SessionsOptions;
-  readonly #open = new Map<string, Promise<string>>();
+  readonly #open = new LRUCache<string, Promise<string>>({ max: MAX_SESSIONS });
 
   constructor(options: SessionsOptions) {
     this.#options = options;
   }
 
-  /** The place of a call, its session opened. */
+  /** The place of a call, with an open session. */
   async find(argument?: string, meta?: Record<string, unknown>): Promise<Place | Undetected> {
     const found = await this.#options.locate(argument, meta);
     if ("reason" in found) return found;
     return { ...found, session_id: await this.#session(found) };
   }
 
-  /** Drops what is remembered of a place that the daemon no longer knows. */
+  /** Forgets the session of a place, because the daemon no longer has it. */
   forget(place: Place): void {
     this.#open.delete(keyOf(place));
   }
 
-  /** Ends every session; what cannot be ended in time is left to the daemon. */
+  /** Ends every session. The daemon ends those that cannot be ended in time. */
   async end(until: number): Promise<void> {
     const opened = [...this.#open.entries()];
     this.#open.clear();
@@ -66,7 +67,6 @@ export class ProjectSessions {
     const opening = this.#openSession(found);
     this.#open.set(key, opening);
     opening.catch(() => this.#open.delete(key));
-    if (this.#open.size > MAX_SESSIONS) this.#open.delete(this.#open.keys().next().value!);
     return opening;
   }
 

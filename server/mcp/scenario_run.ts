@@ -5,29 +5,33 @@ const header = z.string().min(1).max(8_000).regex(/^[\w!#$%&'*+.^`|~-]+:[^\r\n]*
 const path = z.string().min(1).max(4_096).refine((text) => !text.startsWith("-"));
 const list = <T extends z.ZodType>(one: T) => z.array(one).min(1).max(20).optional();
 
-/** What `scenario_run` takes. */
+/** The input of `scenario_run`. */
 export const ScenarioRunInput = z.strictObject({
   target: z.url({ protocol: /^https?$/ }).max(2_000)
-    .describe("base URL of the running service; another machine's is held for a person"),
+    .describe(
+      "base URL of the running service; a service on another machine needs a person's approval",
+    ),
   scenarios: list(path).describe(
-    "scenario files; none and no spec: scenarios.json or openapi.json",
+    "scenario files; the default without `spec` is scenarios.json or openapi.json",
   ),
   spec: list(path).describe("OpenAPI, HAR, Postman or Markdown to generate scenarios from"),
   depth: z.enum(["light", "normal", "aggressive"]).optional(),
-  budget: z.number().int().min(1).max(5_000).optional().describe("most generated scenarios"),
+  budget: z.number().int().min(1).max(5_000).optional().describe("the most scenarios to generate"),
   filter: z.string().min(1).max(500).optional().describe("regular expression on id or title"),
   priority: list(z.enum(["critical", "high", "medium", "low"])),
   headers: list(header).describe('sent with every request: "Name: value"'),
   identities: z.record(z.string().regex(/^[A-Za-z]\w{0,31}$/), header).optional()
-    .describe('{"alice": "Authorization: Bearer {{ALICE}}", "bob": …}: tests who may see what'),
+    .describe(
+      '{"alice": "Authorization: Bearer {{ALICE}}", "bob": …}: tests which data each one may see',
+    ),
   secrets: list(z.string().regex(/^[A-Z_][A-Z0-9_]*$/))
-    .describe("environment variables that fill {{NAME}}; their values are shown nowhere"),
+    .describe("environment variables that replace {{NAME}}; their values are never shown"),
 });
 export type ScenarioRunInput = z.infer<typeof ScenarioRunInput>;
 
 const Failure = z.looseObject({ scenario_id: z.string(), priority: z.string() });
 
-/** What the tool prints in its last line. */
+/** The last line that the scenario tool prints. */
 const Brief = z.looseObject({
   summary: z.looseObject({ scenarios: z.number(), executed: z.number(), failed: z.number() }),
   failures: z.array(Failure),
@@ -35,14 +39,16 @@ const Brief = z.looseObject({
   exit_code: z.number().int(),
 });
 
-/** What `scenario_run` adds to the answer of a command. */
+/** The fields that `scenario_run` adds to the result of a command. */
 export const ScenarioRunAnswer = {
-  summary: Brief.shape.summary.optional().describe("the figures of the run"),
-  failures: z.array(Failure).optional().describe("the worst failures, each with how to repeat it"),
+  summary: Brief.shape.summary.optional().describe("the counts of the run"),
+  failures: z.array(Failure).optional().describe(
+    "the most important failures, each with the way to repeat it",
+  ),
   more_failures: z.number().optional(),
 };
 
-/** The command line that a person is shown, policy judges, and the ledger keeps. */
+/** The command line that policy evaluates, a person reviews and the ledger keeps. */
 export function scenarioCommand(program: readonly string[], input: ScenarioRunInput): string {
   const { target, scenarios, spec, depth, budget, filter, priority, headers, secrets } = input;
   const each = (flag: string, values: readonly string[] = []) =>
@@ -66,17 +72,17 @@ export function scenarioCommand(program: readonly string[], input: ScenarioRunIn
 
 const RAN = " scenario run --only-requests --output brief ";
 
-/** The answer with the figures of the run in it, if the command was one of the scenario tool. */
-export function withFigures(answered: CallToolResult): CallToolResult {
-  const said = answered.structuredContent as Record<string, unknown> | undefined;
-  if (typeof said?.command !== "string" || !said.command.includes(RAN)) return answered;
-  const brief = briefOf(String(said.output ?? ""));
-  if (!brief) return answered;
+/** The result with the counts of the run, if its command is the scenario tool. */
+export function withFigures(result: CallToolResult): CallToolResult {
+  const fields = result.structuredContent as Record<string, unknown> | undefined;
+  if (typeof fields?.command !== "string" || !fields.command.includes(RAN)) return result;
+  const brief = briefOf(String(fields.output ?? ""));
+  if (!brief) return result;
   const { summary, failures, more_failures } = brief;
-  const { output: _output, ...rest } = said;
+  const { output: _output, ...rest } = fields;
   const structured = { ...rest, message: messageOf(brief), summary, failures, more_failures };
   return {
-    ...answered,
+    ...result,
     structuredContent: structured,
     content: [{ type: "text", text: JSON.stringify(structured) }],
   };
@@ -87,7 +93,7 @@ function briefOf(output: string): z.infer<typeof Brief> | null {
   try {
     return Brief.parse(JSON.parse(line ?? ""));
   } catch {
-    return null; // it was cut, or the tool ended with an error: the output says which
+    return null; // the output was cut, or the tool ended with an error that is in the output
   }
 }
 

@@ -1,7 +1,7 @@
 // @ts-types="@modelcontextprotocol/sdk/server"
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 
-// The SDK's types resolve only for a few of its paths, hence the hints: nothing else imports it.
+// Deno resolves the SDK's types only with these hints, so no other file imports the SDK.
 // @ts-types="@modelcontextprotocol/sdk/server/webStandardStreamableHttp"
 export { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
 // @ts-types="@modelcontextprotocol/sdk/types"
@@ -22,7 +22,7 @@ export type {
   Tool,
 } from "@modelcontextprotocol/sdk/types";
 
-/** A bare MCP server that offers tools. */
+/** An MCP server without tools; the caller sets the request handlers. */
 export function createSdkServer(
   info: { name: string; title: string; version: string },
   instructions: string,
@@ -30,12 +30,12 @@ export function createSdkServer(
   return new Server(info, {
     capabilities: { tools: {} },
     instructions,
-    // Only elicitation asks for a validator, and the gate never elicits: spare each server its own.
+    // Only elicitation needs a validator, and the gate never elicits: a real one costs memory.
     jsonSchemaValidator: {
       getValidator: () => () => ({
         valid: false,
         data: undefined,
-        errorMessage: "the gate asks its clients for nothing",
+        errorMessage: "the gate does not use elicitation",
       }),
     },
   });

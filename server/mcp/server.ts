@@ -1,8 +1,7 @@
 import { VERSION } from "../constants.ts";
 import { CommandRuns, type RunCommand } from "./command_runs.ts";
 import { type Connect, DaemonLink } from "./daemon_link.ts";
-import { Holding } from "./holding.ts";
-import type { ProgressTiming, SendProgress } from "./progress.ts";
+import { Holding, type ProgressTiming, type SendProgress } from "./holding.ts";
 import { type ClientInfo, ProjectSessions, type SessionsOptions } from "./project_sessions.ts";
 import { toBusy, toInvalid, toProblem } from "./results.ts";
 import {
@@ -14,19 +13,18 @@ import {
   McpError,
   type Server,
 } from "./sdk.ts";
-import type { ToolCall, ToolContext } from "./tool_calls.ts";
-import { listTools, TOOLS } from "./tools.ts";
+import { listTools, type ToolCall, type ToolContext, TOOLS } from "./tools.ts";
 
-/** What one MCP connection needs of the outside. */
+/** The dependencies of one MCP connection. */
 export interface ConnectionOptions {
   connect: Connect;
   run: RunCommand;
-  /** The words that start this very program. */
+  /** The words that start this program. */
   program: () => readonly string[];
-  /** The environment of the commands that are run here, unless it is this process' own. */
+  /** The environment of commands; the default is that of this process. */
   env?: Record<string, string | undefined>;
   client: () => ClientInfo | undefined;
-  /** Makes the finder of a call's project, once there is a link to ask the registry by. */
+  /** Creates the function that finds a call's project through this link. */
   locate: (link: DaemonLink) => SessionsOptions["locate"];
   now: () => number;
   id: () => string;
@@ -35,17 +33,16 @@ export interface ConnectionOptions {
 }
 
 const INSTRUCTIONS =
-  "This machine is gated: do every file change and every command through the tools of this " +
-  "server, not through other file or shell tools. Policy may hold a call until a person has " +
-  "decided: then it answers `pending` with an action_id, and await_action goes on waiting. " +
-  "A refusal names the rule, the reason and often an alternative: follow it, and never look for " +
-  "a way round.";
+  "This machine is gated. Change files and run commands only through the tools of this server, " +
+  "not through other file or shell tools. If a person must decide first, a call returns `pending` " +
+  "and an action_id: call await_action with it. A refusal names the rule, the reason and often " +
+  "an alternative: follow it and do not work around it.";
 
-// A held call keeps a connection to the daemon busy, and the client has 64 of them.
+// Each held call uses a connection to the daemon, and the client has 64 of them.
 const MAX_CALLS = 48;
 const END_MS = 3_000;
 
-/** One client's connection: its sessions, its held calls and the commands it runs. */
+/** One client's connection: its sessions, its held calls and its running commands. */
 export class Connection {
   readonly #context: ToolContext;
   readonly #runs: CommandRuns;
@@ -62,15 +59,13 @@ export class Connection {
     this.#now = now;
   }
 
-  /** Calls a tool. Whatever goes wrong is a result that the agent can act on. */
+  /** Calls a tool. An error becomes a tool result, so that the agent can react to it. */
   async call(name: string, args: unknown, call: ToolCall): Promise<CallToolResult> {
     const tool = TOOLS.find((tool) => tool.name === name);
     if (!tool) throw new McpError(ErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 100)}`);
     const parsed = tool.input.safeParse(args ?? {});
     if (!parsed.success) return toInvalid(parsed.error);
-    if (this.#calls >= MAX_CALLS) {
-      return toBusy(MAX_CALLS);
-    }
+    if (this.#calls >= MAX_CALLS) return toBusy(MAX_CALLS);
     this.#calls++;
     try {
       return await tool.run(parsed.data as never, this.#context, call);
@@ -81,19 +76,19 @@ export class Connection {
     }
   }
 
-  /** Whether something waits or runs. */
+  /** Whether a call waits or a command runs. */
   get isBusy(): boolean {
     return this.#calls > 0 || this.#runs.isBusy;
   }
 
-  /** Kills and reports what runs, ends the sessions. What is held stays held. */
+  /** Kills running commands, reports them and ends the sessions. Held actions stay held. */
   async close(): Promise<void> {
     await this.#runs.stop();
     await this.#context.sessions.end(this.#now() + END_MS);
   }
 }
 
-/** The MCP server of one transport, on a connection that may outlive it. */
+/** The MCP server of one transport. Its connection may outlive it. */
 export function createMcpServer(connection: Connection): Server {
   const info = { name: "gate", title: "Gate", version: VERSION };
   const server = createSdkServer(info, INSTRUCTIONS);
@@ -105,7 +100,7 @@ export function createMcpServer(connection: Connection): Server {
       ? undefined
       : (progress, total, message) => {
         const params = { progressToken: token, progress, total, message };
-        // A client that has gone is noticed elsewhere.
+        // The transport reports a client that has disconnected.
         extra.sendNotification({ method: "notifications/progress", params }).catch(() => {});
       };
     return connection.call(params.name, params.arguments, { signal, meta, send_progress });

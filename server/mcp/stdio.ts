@@ -1,20 +1,20 @@
-import type { Readable, Writable } from "node:stream";
 import { realpath } from "node:fs/promises";
+import type { Readable, Writable } from "node:stream";
 import { projectDirIn } from "../hosts/hosts.ts";
+import { type Detected, detectProject, type Hints, workspacesIn } from "../projects/detect.ts";
 import type { RunCommand } from "./command_runs.ts";
 import type { Connect, DaemonLink } from "./daemon_link.ts";
-import { type Detected, detectProject, type Hints, workspacesIn } from "../projects/detect.ts";
+import type { ProgressTiming } from "./holding.ts";
 import { LineTransport } from "./line_transport.ts";
-import type { ProgressTiming } from "./progress.ts";
 import type { SessionsOptions } from "./project_sessions.ts";
 import { Connection, createMcpServer } from "./server.ts";
 import { RootsListChangedNotificationSchema, type Server } from "./sdk.ts";
 
-/** What the process of `gate mcp` hands in. */
+/** The streams and the environment of `gate mcp`. */
 export interface StdioOptions {
   connect: Connect;
   run: RunCommand;
-  /** The words that start this very program. */
+  /** The words that start this program. */
   program: () => readonly string[];
   input: Readable;
   output: Writable;
@@ -22,9 +22,9 @@ export interface StdioOptions {
   cwd: string;
   /** The user's home folder. */
   user_home: string;
-  /** Serves only this project: entries of the old shape. */
+  /** Serves only this project, as entries of an older format require. */
   project?: string;
-  /** Ends the server as the end of the input does. */
+  /** Ends the server, as the end of the input does. */
   stop: AbortSignal;
   now: () => number;
   id: () => string;
@@ -36,7 +36,7 @@ const REGISTRY_MS = 10_000;
 const REMEMBER_MS = 5_000;
 const ROOTS_MS = 2_000;
 
-/** Serves MCP on the two streams until the host goes away; then nothing of it is left running. */
+/** Serves MCP on the two streams until the host disconnects, then ends its commands and sessions. */
 export async function serveStdio(options: StdioOptions): Promise<void> {
   const home = await realpath(options.user_home).catch(() => options.user_home);
   const connection = new Connection({
@@ -67,15 +67,15 @@ export async function serveStdio(options: StdioOptions): Promise<void> {
 
 type Locate = SessionsOptions["locate"];
 
-/** The same hints mean the same project for a while, so that not every call asks the registry. */
+/** Caches the last result for some seconds, so that not every call asks the registry. */
 function remembering(
   now: () => number,
-  gather: (...asked: Parameters<Locate>) => Promise<Hints>,
+  gather: (...call: Parameters<Locate>) => Promise<Hints>,
   detect: (hints: Hints) => ReturnType<Locate>,
 ): Locate {
   let known: { key: string; found: Detected; until: number } | null = null;
-  return async (...asked) => {
-    const hints = await gather(...asked);
+  return async (...call) => {
+    const hints = await gather(...call);
     const key = JSON.stringify(hints);
     if (known?.key === key && now() < known.until) return known.found;
     const found = await detect(hints);
@@ -97,7 +97,7 @@ function registryOf(link: DaemonLink, now: () => number) {
   };
 }
 
-/** The client's roots, asked once and again after it said that they changed. */
+/** The client's roots, requested once and again after the client reports a change. */
 class Roots {
   readonly #server: Server;
   #known: Promise<string[]> | null = null;
@@ -115,7 +115,7 @@ class Roots {
     return this.#known;
   }
 
-  /** A hint, never more: a client that does not answer it has none. */
+  /** A client that does not answer has no roots. */
   async #ask(): Promise<string[]> {
     try {
       const { roots } = await this.#server.listRoots(undefined, { timeout: ROOTS_MS });

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { type GateTool, WaitInput } from "../actions/schema.ts";
 import {
   DeleteFileInput,
   EditFileInput,
@@ -9,22 +8,22 @@ import {
   RunCommandInput,
   WriteFileInput,
 } from "../actions/inputs/schema.ts";
-import { PolicyTestInput } from "../policy/schema.ts";
+import { type GateTool, WaitInput } from "../actions/schema.ts";
+import { ProblemError } from "../client.ts";
+import { Effect, PolicyTestInput } from "../policy/schema.ts";
+import type { DaemonLink } from "./daemon_link.ts";
+import type { Call, Holding } from "./holding.ts";
+import type { Place, ProjectSessions } from "./project_sessions.ts";
+import { ActionResult, answer, AnyRule, toResult, toUndetected } from "./results.ts";
 import {
-  awaitAction,
-  getAction,
-  policyCheck,
-  projectInfo,
-  scenarioRun,
-  submit,
-  type ToolContext,
-} from "./tool_calls.ts";
-import { ActionResult, PolicyCheckResult, ProjectInfo } from "./results.ts";
-import { ScenarioRunAnswer, ScenarioRunInput } from "./scenario_run.ts";
+  scenarioCommand,
+  ScenarioRunAnswer,
+  ScenarioRunInput,
+  withFigures,
+} from "./scenario_run.ts";
 import type { CallToolResult, Tool } from "./sdk.ts";
-import type { ToolCall } from "./tool_calls.ts";
 
-/** One tool of the gate: what the agent is told of it, and what a call does. */
+/** One MCP tool: its description for the agent, and the function that a call runs. */
 export interface GateMcpTool {
   name: string;
   title: string;
@@ -35,37 +34,53 @@ export interface GateMcpTool {
   run: (args: never, context: ToolContext, call: ToolCall) => Promise<CallToolResult>;
 }
 
-const project = z.string().min(1).max(4096).optional()
-  .describe("id or folder of the project; found by itself unless the gate asks for it");
-const wait_ms = WaitInput.shape.timeout_ms
-  .describe("how long to wait for a person's decision, 45000 unless said");
+/** The services that the tools of one connection use. */
+export interface ToolContext {
+  link: DaemonLink;
+  holding: Holding;
+  sessions: ProjectSessions;
+  now: () => number;
+  /** The words that start this program. */
+  program: () => readonly string[];
+}
 
-const HELD = "If a person must decide first, the call waits, then answers status `pending` with " +
-  "an action_id: call await_action with it.";
+/** One call with the metadata of its host. */
+export interface ToolCall extends Call {
+  meta?: Record<string, unknown>;
+}
+
+const project = z.string().min(1).max(4096).optional()
+  .describe("id or folder of the project; pass it only if the gate asks for it");
+const wait_ms = WaitInput.shape.timeout_ms
+  .describe("how long to wait for a person's decision; the default is 45000");
+
+const HELD =
+  "If a person must decide first, the call waits, then returns status `pending` and an " +
+  "action_id: call await_action with it.";
 
 const WRITES = { readOnlyHint: false, destructiveHint: true, openWorldHint: false };
 const READS = { readOnlyHint: true, idempotentHint: true, openWorldHint: false };
 
-/** Every tool; adding one is adding a row. */
+/** Every tool. A new one is a row here and a name in `server/hooks/own_tools.ts`. */
 export const TOOLS: readonly GateMcpTool[] = [
   submitting("write_file", WriteFileInput, {
     title: "Write a file",
-    description: `Writes a whole file, new or not; it can be rolled back. ${HELD}`,
+    description: `Creates or replaces a whole file. It can be rolled back. ${HELD}`,
     annotations: { ...WRITES, idempotentHint: true },
   }),
   submitting("edit_file", EditFileInput, {
     title: "Edit a file",
-    description: `Replaces pieces of a text file; each old_text must occur exactly once. ${HELD}`,
+    description: `Replaces parts of a text file. Each old_text must occur exactly once. ${HELD}`,
     annotations: { ...WRITES, idempotentHint: false },
   }),
   submitting("delete_file", DeleteFileInput, {
     title: "Delete a file",
-    description: `Deletes one file; it can be rolled back. ${HELD}`,
+    description: `Deletes one file. It can be rolled back. ${HELD}`,
     annotations: { ...WRITES, idempotentHint: true },
   }),
   submitting("move_file", MoveFileInput, {
     title: "Move a file",
-    description: `Moves or renames one file; it can be rolled back. ${HELD}`,
+    description: `Moves or renames one file. It can be rolled back. ${HELD}`,
     annotations: { ...WRITES, idempotentHint: false },
   }),
   submitting("read_file", ReadFileInput, {
@@ -75,27 +90,27 @@ export const TOOLS: readonly GateMcpTool[] = [
   }),
   submitting("run_command", RunCommandInput, {
     title: "Run a command",
-    description: "Runs one command line in bash and answers exit_code and output (cut in the " +
-      `middle if long). There is no input and no terminal. ${HELD}`,
+    description: "Runs one command line in bash and returns exit_code and output. Long output is " +
+      `cut in the middle. The command has no input and no terminal. ${HELD}`,
     annotations: { ...WRITES, idempotentHint: false, openWorldHint: true },
   }),
   {
     name: "scenario_run",
     title: "Test a service with adversarial scenarios",
-    description: "Sends adversarial requests to a service that runs on this machine and answers " +
-      "what failed, and how to repeat it. Scenarios come from files or from an OpenAPI " +
-      `document. It may change the service's data. ${HELD}`,
+    description: "Sends adversarial requests to a service on this machine and returns the " +
+      "failures and how to repeat them. Scenarios come from files or from an OpenAPI document. " +
+      `The requests may change the service's data. ${HELD}`,
     annotations: { ...WRITES, idempotentHint: false, openWorldHint: true },
     input: ScenarioRunInput.extend({ project, wait_ms }),
     output: ActionResult.extend(ScenarioRunAnswer),
-    run: scenarioRun,
+    run: runScenarios,
   },
   {
     name: "await_action",
     title: "Wait for a held action",
-    description: "Waits for the decision on an action that was answered as `pending` or still " +
-      "running, and answers what came of it; an approved command is run now. Call it again as " +
-      "long as the answer is `pending`.",
+    description: "Waits for an action that is `pending` or still running, and returns its " +
+      "outcome. An approved command runs during this call. Call it again while the status is " +
+      "`pending`.",
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true },
     input: z.strictObject({ action_id: RollbackToolInput.shape.action_id, wait_ms }),
     output: ActionResult,
@@ -104,7 +119,7 @@ export const TOOLS: readonly GateMcpTool[] = [
   {
     name: "get_action",
     title: "Look at an action",
-    description: "Answers at once where an action stands and what came of it.",
+    description: "Returns the status and the outcome of an action at once.",
     annotations: READS,
     input: RollbackToolInput,
     output: ActionResult,
@@ -113,7 +128,8 @@ export const TOOLS: readonly GateMcpTool[] = [
   {
     name: "rollback_action",
     title: "Roll an action back",
-    description: "Undoes a file change of this gate, unless the file has changed since. " + HELD,
+    description: "Undoes a file change made through the gate, unless the file has changed since. " +
+      HELD,
     annotations: { ...WRITES, idempotentHint: true },
     input: RollbackToolInput.extend({ project, wait_ms }),
     output: ActionResult,
@@ -122,23 +138,36 @@ export const TOOLS: readonly GateMcpTool[] = [
   },
   {
     name: "policy_check",
-    title: "Ask what policy says",
-    description: "Tells whether a path or command would be allowed, held or blocked, and by " +
-      "which rule. Nothing is done and nobody is asked. `action` is write, read, delete or " +
-      "command.",
+    title: "Check what the policy decides",
+    description: "Returns whether the policy would allow, hold or block a path or a command, and " +
+      "which rule decides. It does nothing else and asks nobody. `action` is write, read, " +
+      "delete or command.",
     annotations: READS,
     input: PolicyTestInput.omit({ session_id: true }).extend({ project }),
-    output: PolicyCheckResult,
-    run: policyCheck,
+    output: z.looseObject({
+      message: z.string(),
+      effect: Effect.optional(),
+      rule: AnyRule.nullable().optional(),
+      reason: z.string().optional(),
+      alternative: z.string().nullable().optional(),
+    }),
+    run: checkPolicy,
   },
   {
     name: "project_info",
-    title: "Which project this is",
-    description: "Tells in which project and folder the gate's tools work here.",
+    title: "Show the current project",
+    description: "Returns the project and the folder in which the gate's tools work.",
     annotations: READS,
     input: z.strictObject({ project }),
-    output: ProjectInfo,
-    run: projectInfo,
+    output: z.looseObject({
+      message: z.string(),
+      project: z.string().optional(),
+      name: z.string().optional(),
+      root: z.string().optional().describe("relative paths start here"),
+      detected_by: z.string().optional().describe("how the gate found the project"),
+      session_id: z.string().optional(),
+    }),
+    run: showProject,
   },
 ];
 
@@ -153,6 +182,106 @@ function submitting(name: GateTool, input: z.ZodObject, texts: Texts): GateMcpTo
     output: ActionResult,
     run: (args: Record<string, unknown>, context, call) => submit(name, args, context, call),
   };
+}
+
+const REQUEST_MS = 10_000;
+
+async function submit(
+  tool: GateTool,
+  args: Record<string, unknown>,
+  context: ToolContext,
+  call: ToolCall,
+): Promise<CallToolResult> {
+  const { project, wait_ms, ...input } = args as { project?: string; wait_ms?: number };
+  return await inPlace(project, context, call, async (place) => {
+    const submitted = { tool, input, session_id: place.session_id };
+    return toResult(
+      await context.holding.submit(submitted, place.project_id, { ...call, wait_ms }),
+    );
+  });
+}
+
+/** Submits the scenario tool as a command, so that policy decides on it and the ledger keeps it. */
+async function runScenarios(
+  { project, wait_ms, ...input }: ScenarioRunInput & { project?: string; wait_ms?: number },
+  context: ToolContext,
+  call: ToolCall,
+): Promise<CallToolResult> {
+  const command = scenarioCommand(context.program(), input);
+  return withFigures(await submit("run_command", { command, project, wait_ms }, context, call));
+}
+
+async function awaitAction(
+  { action_id, wait_ms }: { action_id: string; wait_ms?: number },
+  { holding }: ToolContext,
+  call: ToolCall,
+): Promise<CallToolResult> {
+  return withFigures(toResult(await holding.resume(action_id, { ...call, wait_ms })));
+}
+
+async function getAction(
+  { action_id }: { action_id: string },
+  { holding }: ToolContext,
+  call: ToolCall,
+): Promise<CallToolResult> {
+  return toResult(await holding.look(action_id, call));
+}
+
+async function checkPolicy(
+  { project, ...json }: PolicyTestInput & { project?: string },
+  context: ToolContext,
+  call: ToolCall,
+): Promise<CallToolResult> {
+  return await inPlace(project, context, call, async ({ project_id, session_id }) => {
+    const decision = await context.link.call(
+      (client) => client.api.policy.test.$post({ json: { ...json, session_id } }),
+      { project: project_id, until: context.now() + REQUEST_MS, signal: call.signal },
+    );
+    const verb = { allow: "would be allowed", ask: "would be held", deny: "would be blocked" };
+    const message = `It ${verb[decision.effect]}: ${decision.reason}`;
+    return answer({ message, ...decision });
+  });
+}
+
+async function showProject(
+  { project }: { project?: string },
+  context: ToolContext,
+  call: ToolCall,
+): Promise<CallToolResult> {
+  return await inPlace(project, context, call, async (place) => {
+    const { items } = await context.link.call(
+      (client) => client.api.hub.projects.$get(),
+      { until: context.now() + REQUEST_MS, signal: call.signal },
+    );
+    return answer({
+      message: `The gate's tools work in ${place.root}; relative paths start there.`,
+      project: place.project_id,
+      name: items.find(({ id }) => id === place.project_id)?.name ?? place.project_id,
+      root: place.root,
+      detected_by: place.rule,
+      session_id: place.session_id,
+    });
+  });
+}
+
+/** Finds the project of a call. When the daemon no longer knows its session, it opens a new one. */
+async function inPlace(
+  project: string | undefined,
+  { sessions }: ToolContext,
+  { meta }: ToolCall,
+  use: (place: Place) => Promise<CallToolResult>,
+): Promise<CallToolResult> {
+  for (let isRetry = false;; isRetry = true) {
+    const place = await sessions.find(project, meta);
+    if ("reason" in place) return toUndetected(place.reason, place.projects);
+    try {
+      return await use(place);
+    } catch (error) {
+      const isUnknown = error instanceof ProblemError && error.problem.code === "not_found";
+      if (isRetry || !isUnknown) throw error;
+      sessions.forget(place);
+    }
+  }
 }
 
 let listed: ReturnType<typeof toListing>[] | null = null;
@@ -173,7 +302,7 @@ function toListing({ name, title, description, annotations, input, output }: Gat
   };
 }
 
-/** Plain draft-7 without a dialect named, which every client's validator takes. */
+/** JSON Schema draft 7 without `$schema`, which every client's validator accepts. */
 function toJsonSchema(schema: z.ZodObject, io: "input" | "output") {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { target: "draft-7", io });
   return { ...rest, type: "object" as const };
