@@ -7,7 +7,13 @@ import { type Machine, machineOf } from "../hosts/machine.ts";
 import { type Launch, launchOf, SERVER_NAME } from "../hosts/ours.ts";
 import { enforceHosts, type HookReport, showReports } from "../hosts/enforce_report.ts";
 import { redactedDiff } from "../hosts/redacted_diff.ts";
-import { planRegistration, register, type Registered } from "../hosts/register.ts";
+import {
+  planRegistration,
+  planRemoval,
+  register,
+  type Registered,
+  unregister,
+} from "../hosts/register.ts";
 import type { Io } from "../io.ts";
 import { paint, print, printJson, say } from "../terminal/output.ts";
 import { placeOf } from "../place.ts";
@@ -19,12 +25,14 @@ interface SetupOptions {
   json?: boolean;
   /** True puts the hooks in, false takes them out; otherwise they are left as they are. */
   enforce?: boolean;
+  /** Takes the entry and the hooks out again. */
+  remove?: boolean;
 }
 
 /** What `gate global-setup --json` says of one config file. */
 interface Line {
   host: string;
-  outcome: "added" | "updated" | "unchanged" | "not_installed" | "failed";
+  outcome: Registered["outcome"] | "not_installed" | "failed";
   file: string | null;
   via?: Registered["via"];
   backup?: string | null;
@@ -42,6 +50,11 @@ export function createCommand(io: Io) {
         .default([] as string[]),
     )
     .option("--enforce", "also put gate before the hosts' own tools, by their hooks")
+    .addOption(
+      new Option("--remove", "remove gate's entry and its hooks from the agent hosts").conflicts(
+        "enforce",
+      ),
+    )
     .option("--no-enforce", "take those hooks out again")
     .option("--dry-run", "show what would change and write nothing")
     .option("--json", "print JSON")
@@ -50,19 +63,20 @@ export function createCommand(io: Io) {
       // Without either option nothing is said of hooks; commander would say "enforce".
       const isSaid = command.getOptionValueSource("enforce") === "cli";
       const { enforce, ...rest } = options;
-      await setUp(io, { ...rest, ...(isSaid ? { enforce } : {}) } as SetupOptions);
+      const hooks = rest.remove ? { enforce: false } : isSaid ? { enforce } : {};
+      await setUp(io, { ...rest, ...hooks } as SetupOptions);
     });
 }
 
 async function setUp(io: Io, options: SetupOptions): Promise<void> {
-  const { host: asked, dryRun = false, json } = options;
+  const { host: asked, dryRun = false, json, remove = false } = options;
   const machine = machineOf(io);
   const launch = launchOf(machine, placeOf(io));
   const lines: Line[] = [];
   const hosts = HOSTS.filter(({ id }) => asked.length === 0 || asked.includes(id));
   for (const host of hosts) {
     for (const path of filesOf(host, machine, asked.length > 0)) {
-      lines.push(await setUpFile(io, { host, path, launch, machine, dryRun }));
+      lines.push(await setUpFile(io, { host, path, launch, machine, dryRun, remove }));
     }
   }
   const hooks = await setUpHooks(io, hosts, options);
@@ -108,18 +122,24 @@ interface Task {
   launch: Launch;
   machine: Machine;
   dryRun: boolean;
+  remove: boolean;
 }
 
-async function setUpFile(io: Io, { host, path, launch, machine, dryRun }: Task): Promise<Line> {
+async function setUpFile(io: Io, task: Task): Promise<Line> {
+  const { host, path, launch, machine, dryRun, remove } = task;
   if (path === null) return { host: host.id, outcome: "not_installed", file: null };
   try {
     if (dryRun) {
-      const { outcome, file, after } = planRegistration(host, path, launch);
+      const plan = remove ? planRemoval(host, path) : planRegistration(host, path, launch);
+      const { outcome, file, after } = plan;
       const diff = outcome === "unchanged" ? [] : redactedDiff(path, file.text, after);
       return { host: host.id, outcome, file: path, diff: diff.join("\n") };
     }
     const around = { machine, home: placeOf(io).home };
-    const { outcome, via, backup } = await register(host, path, launch, around);
+    const done = remove
+      ? await unregister(host, path, around)
+      : await register(host, path, launch, around);
+    const { outcome, via, backup } = done;
     return { host: host.id, outcome, file: path, via, backup };
   } catch (error) {
     const { message } = error as Error;
@@ -157,10 +177,11 @@ function colourDiff(io: Io, diff: string): string {
 const DID = {
   added: "added",
   updated: "updated",
+  removed: "removed",
   unchanged: "unchanged",
   not_installed: "not installed",
 };
-const WOULD = { ...DID, added: "would add", updated: "would update" };
+const WOULD = { ...DID, added: "would add", updated: "would update", removed: "would remove" };
 
 const HELP = `
 One entry serves every project: which one is meant is found when a tool is called. Comments, order
@@ -175,4 +196,5 @@ Examples:
   gate global-setup --dry-run              shows every change and makes none
   gate global-setup
   gate global-setup --host claude-code --host codex
+  gate global-setup --remove
 `;

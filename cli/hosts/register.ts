@@ -14,15 +14,15 @@ import { EDITORS } from "./hosts.ts";
 import { findProgram, type Machine } from "./machine.ts";
 import { isOurs, type Launch, OWN_VARIABLES, SERVER_NAME } from "./ours.ts";
 
-/** The change to one config file after which its host starts our server. */
+/** The change to one config file after which its host starts our server, or no longer does. */
 export interface Registration {
   host: AgentHost;
   file: ConfigFile;
-  outcome: "added" | "updated" | "unchanged";
+  outcome: "added" | "updated" | "removed" | "unchanged";
   /** The new text. */
   after: string;
-  /** The new entry. */
-  entry: Record<string, unknown>;
+  /** The new entry; null for a removal. */
+  entry: Record<string, unknown> | null;
 }
 
 /** A config file after the registration. */
@@ -45,18 +45,20 @@ export function register(
   launch: Launch,
   around: Around,
 ): Promise<Registered> {
-  return retryOnConflict(async () => {
-    const plan = planRegistration(host, path, launch);
-    if (plan.outcome === "unchanged") return { ...plan, via: null, backup: null };
-    return await applyPlan(plan, launch, around);
-  });
+  return retryOnConflict(() => applyPlan(() => planRegistration(host, path, launch), around));
+}
+
+/** Removes our server from a host's config file. @throws CliError and leaves the file as it was */
+export function unregister(host: AgentHost, path: string, around: Around): Promise<Registered> {
+  return retryOnConflict(() => applyPlan(() => planRemoval(host, path), around));
 }
 
 async function applyPlan(
-  plan: Registration,
-  launch: Launch,
+  makePlan: () => Registration,
   { machine, home }: Around,
 ): Promise<Registered> {
+  const plan = makePlan();
+  if (plan.outcome === "unchanged") return { ...plan, via: null, backup: null };
   const { host, file } = plan;
   const backups = { home, label: host.id };
   const program = host.mcp.own_commands ? findOwnProgram(host, machine) : null;
@@ -65,7 +67,7 @@ async function applyPlan(
     const backup = file.sha256 === null ? null : backUp(file, backups);
     await runOwnCommands(program, plan, machine);
     // An exit code proves little, so the file decides.
-    const now = planRegistration(host, file.path, launch);
+    const now = makePlan();
     if (now.outcome === "unchanged") return { ...plan, via: host.program, backup };
     await saveConfig(now.file, now.after, backups);
     return { ...plan, via: "file", backup };
@@ -73,7 +75,7 @@ async function applyPlan(
   return { ...plan, via: "file", backup: await saveConfig(file, plan.after, backups) };
 }
 
-/** Plans the change to a host's config file. @throws CliError when the file cannot be edited */
+/** Plans the registration in a host's config file. @throws CliError when the file cannot be edited */
 export function planRegistration(host: AgentHost, path: string, launch: Launch): Registration {
   const file = openConfig(path);
   const before = file.text ?? "";
@@ -94,6 +96,21 @@ export function planRegistration(host: AgentHost, path: string, launch: Launch):
   const after = changes.length > 0 ? editText(editor, before, changes, path) : before;
   const entry = valueAt(editor.read(after, path), at) as Record<string, unknown>;
   return { host, file, outcome, after, entry };
+}
+
+/** Plans the removal from a host's config file. @throws CliError when the file cannot be edited */
+export function planRemoval(host: AgentHost, path: string): Registration {
+  const file = openConfig(path);
+  const before = file.text ?? "";
+  const editor = EDITORS[host.mcp.format];
+  const at = [host.mcp.key, SERVER_NAME];
+  // A server of another program that is called "gate" stays.
+  if (!isOurs(valueAt(editor.read(before, path), at))) {
+    return { host, file, outcome: "unchanged", after: before, entry: null };
+  }
+  refuseReadOnly(file);
+  const after = editText(editor, before, [{ path: at, value: undefined }], path);
+  return { host, file, outcome: "removed", after, entry: null };
 }
 
 function newEntry({ mcp }: AgentHost, launch: Launch): Record<string, unknown> {
@@ -152,6 +169,6 @@ async function runOwnCommands(
   };
   const run = (args: readonly string[]) =>
     new Promise<void>((resolve) => execFile(program, args, options, () => resolve()).stdin?.end());
-  if (outcome === "updated") await run(remove);
-  await run(add.map((one) => one === "{entry}" ? JSON.stringify(entry) : one));
+  if (outcome !== "added") await run(remove);
+  if (entry) await run(add.map((one) => one === "{entry}" ? JSON.stringify(entry) : one));
 }

@@ -116,6 +116,27 @@ describe.each(HOOKED_HOSTS.map(({ id }) => id))("the hooks of %s", (id) => {
     if (id === "copilot-cli") expect(existsSync(file)).toBe(false);
   });
 
+  test("global-setup --remove removes them too", async () => {
+    await install();
+    const { code, stdout } = await terminal.run([
+      "global-setup",
+      "--host",
+      id,
+      "--remove",
+      "--json",
+    ]);
+    const { hosts, hooks } = JSON.parse(stdout);
+    expect({ code, entry: hosts[0].outcome, hooks: hooks[0].outcome }).toEqual({
+      code: 0,
+      entry: "removed",
+      hooks: "removed",
+    });
+    if (existsSync(file)) expect(ours()).toEqual([]);
+    expect(await terminal.run(["global-setup", "--remove", "--enforce"])).toMatchObject({
+      code: 64,
+    });
+  });
+
   test("empty: it is filled", async () => {
     write("");
     expect(await install()).toMatchObject({ code: 0, outcome: "added" });

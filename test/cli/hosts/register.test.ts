@@ -56,6 +56,22 @@ printf '{"mcpServers":{"gate":%s},"numStartups":7}' "$last" > "$HOME/.claude.jso
     expect(calls()).toHaveLength(1);
   });
 
+  test("--remove has it remove the entry", async () => {
+    install(WRITES);
+    await setUp();
+    install(`[ "$2" = remove ] && printf '{"numStartups":8}' > "$HOME/.claude.json"`);
+    const { stdout } = await stage.run([
+      "global-setup",
+      "--host",
+      "claude-code",
+      "--remove",
+      "--json",
+    ]);
+    expect(JSON.parse(stdout).hosts[0]).toMatchObject({ outcome: "removed", via: "claude" });
+    expect(calls().at(-1)).toBe("mcp remove gate -s user");
+    expect(readFileSync(stage.file, "utf8")).toBe('{"numStartups":8}');
+  });
+
   test("an old entry is taken away before, with what a person had set kept in the new one", async () => {
     write(
       stage,

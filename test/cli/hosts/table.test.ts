@@ -222,6 +222,29 @@ describe.each(PLATFORMS)("%s", (id) => {
     expect(serversIn(stage).other).toEqual(other().other);
   });
 
+  test("--remove removes our entry and leaves every other byte", async () => {
+    const before = sample(stage, other());
+    write(stage, before);
+    await setUp();
+    const { code, stdout } = await stage.run(["global-setup", "--host", id, "--remove", "--json"]);
+    expect({ code, outcome: JSON.parse(stdout).hosts[0].outcome }).toEqual({
+      code: 0,
+      outcome: "removed",
+    });
+    expect(text()).toBe(before);
+    const again = await stage.run(["global-setup", "--host", id, "--remove", "--json"]);
+    expect(JSON.parse(again.stdout).hosts[0].outcome).toBe("unchanged");
+  });
+
+  test("--remove leaves a server of another kind called gate", async () => {
+    const before = sample(stage, { gate: entry(stage, ["npx", "gate-keeper"]) });
+    write(stage, before);
+    const removal = ["global-setup", "--host", id, "--remove"];
+    expect((await stage.run([...removal, "--dry-run"])).stdout).toContain("unchanged");
+    expect(await stage.run(removal)).toMatchObject({ code: 0 });
+    expect(text()).toBe(before);
+  });
+
   test("a server of another kind called gate: it stops", async () => {
     const before = sample(stage, { gate: entry(stage, ["npx", "gate-keeper"]) });
     write(stage, before);
