@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { z } from "zod";
-import { ToolError } from "./errors.ts";
+import { attempt, ToolError } from "./errors.ts";
+import type { RunOptions } from "./options.ts";
 import type { Execution, Scenario } from "./schema.ts";
 
 /** Failures that a person has accepted for a while. */
@@ -13,84 +15,81 @@ const Baseline = z.looseObject({
     until: z.iso.date().describe("the last day on which it is accepted"),
   })),
 });
-export type Baseline = z.infer<typeof Baseline>;
+type Baseline = z.infer<typeof Baseline>;
 
-/** What a scenario is about, whatever id it has this time. */
-export function fingerprintOf(scenario: Scenario): string {
-  const { family, operation, title, exec } = scenario;
-  const subject = JSON.stringify([
-    family ?? null,
-    operation ?? null,
-    title,
-    exec?.method,
-    exec?.path,
-  ]);
-  return createHash("sha256").update(subject).digest("hex").slice(0, 16);
-}
-
-/** Reads a baseline; one that is not there accepts nothing. @throws ToolError when it is broken */
-export function readBaseline(path: string): Baseline {
-  if (!existsSync(path)) return { accepted: [] };
-  try {
-    return Baseline.parse(JSON.parse(readFileSync(path, "utf8")));
-  } catch (cause) {
-    const why = cause instanceof z.ZodError
-      ? `${cause.issues[0]?.path.join("/")} ${cause.issues[0]?.message}`
-      : (cause as Error).message;
-    throw new ToolError(`Cannot read the baseline "${path}": ${why}`, { cause });
-  }
-}
-
-/** The failures that are accepted on `today` (`2026-01-31`), by scenario id; expired ones are not. */
-export function acceptedBy(
-  baseline: Baseline,
-  scenarios: Scenario[],
-  today: string,
-): Map<string, { until: string; reason: string | null }> {
-  const valid = new Map(
-    baseline.accepted.filter(({ until }) => until >= today)
-      .map((one) => [one.fingerprint, { until: one.until, reason: one.reason ?? null }]),
-  );
-  return new Map(scenarios.flatMap((scenario) => {
-    const found = valid.get(fingerprintOf(scenario));
-    return found ? [[scenario.scenario_id, found] as const] : [];
-  }));
-}
-
-/** The last day of each acceptance that ended before `today`, by scenario id. */
-export function endedFor(
-  baseline: Baseline,
-  scenarios: Scenario[],
-  today: string,
-): Map<string, string> {
-  const ended = new Map(
-    baseline.accepted.filter(({ until }) => until < today)
-      .map(({ fingerprint, until }) => [fingerprint, until]),
-  );
-  return new Map(scenarios.flatMap((scenario) => {
-    const until = ended.get(fingerprintOf(scenario));
-    return until === undefined ? [] : [[scenario.scenario_id, until] as const];
-  }));
+/** The baseline of a run. */
+export interface Accepted {
+  path: string;
+  baseline: Baseline;
+  /** `--baseline-update`: the failures of this run are accepted too. */
+  update: boolean;
 }
 
 /**
- * Accepts what failed now until `until`. What was accepted before keeps its day and reason, even an
- * expired one: renewing it takes somebody who has looked at it. What this run did not try stays.
+ * Reads the baseline of a run before anything is sent, so that a broken file costs no results.
+ * Returns null without `--baseline`. @throws ToolError
  */
-export function updateBaseline(
-  baseline: Baseline,
-  { scenarios, executions, until }: {
-    scenarios: Scenario[];
-    executions: Execution[];
-    until: string;
-  },
-): Baseline {
+export function openBaseline(options: RunOptions, cwd: string): Accepted | null {
+  const { baseline: file, baselineUpdate } = options;
+  const update = baselineUpdate === true;
+  if (file === undefined) {
+    if (!update) return null;
+    throw new ToolError("Cannot use --baseline-update: there is no --baseline to write to", {
+      next: "--baseline baseline.json --baseline-update",
+    });
+  }
+  const path = resolve(cwd, file);
+  return { path, baseline: readBaseline(path), update };
+}
+
+/**
+ * Adds to each accepted failure who accepted it until when; the failure stays a failure. With
+ * `update`, first writes the failures of this run into the baseline. @throws ToolError
+ */
+export function acceptFailures(
+  scenarios: Scenario[],
+  executions: Execution[],
+  { path, baseline, update }: Accepted,
+): Execution[] {
+  let current = baseline;
+  if (update && executions.length > 0) {
+    current = updated(baseline, scenarios, executions);
+    attempt(
+      `write the baseline "${path}"`,
+      () => writeFileSync(path, `${JSON.stringify(current, null, 2)}\n`),
+    );
+  }
+  const today = day(Date.now());
+  const byId = new Map(scenarios.map((scenario) => [scenario.scenario_id, scenario]));
+  // Of two entries for one failure the later day counts.
+  const sorted = current.accepted.toSorted((a, b) => a.until < b.until ? -1 : 1);
+  const entries = new Map(sorted.map((one) => [one.fingerprint, one]));
+  return executions.map((execution) => {
+    if (execution.status !== "failed") return execution;
+    const entry = entries.get(fingerprintOf(byId.get(execution.scenario_id)!));
+    if (!entry) return execution;
+    const { until, reason = null } = entry;
+    return until >= today
+      ? { ...execution, evidence: { ...execution.evidence, accepted: { until, reason } } }
+      : { ...execution, reason: `${execution.reason}; it was accepted until ${until}` };
+  });
+}
+
+/** A failure is accepted for 90 days. After that a person has to look at it again. */
+const ACCEPTED_MS = 90 * 86_400_000;
+
+/**
+ * The baseline with the failures of this run. Known entries keep their day and reason, even expired
+ * ones: a person renews them. Entries of scenarios that did not run stay.
+ */
+function updated(baseline: Baseline, scenarios: Scenario[], executions: Execution[]): Baseline {
   const statuses = new Map(executions.map(({ scenario_id, status }) => [scenario_id, status]));
   const having = (...wanted: string[]) =>
     scenarios.filter(({ scenario_id }) => wanted.includes(statuses.get(scenario_id) ?? ""));
   const tried = new Set(having("passed", "failed").map(fingerprintOf));
   const untried = baseline.accepted.filter(({ fingerprint }) => !tried.has(fingerprint));
   const known = new Map(baseline.accepted.map((one) => [one.fingerprint, one]));
+  const until = day(Date.now() + ACCEPTED_MS);
   const failed = having("failed").map((one) => {
     const fingerprint = fingerprintOf(one);
     return known.get(fingerprint) ?? { fingerprint, title: one.title, reason: "", until };
@@ -98,13 +97,23 @@ export function updateBaseline(
   return { ...baseline, accepted: [...untried, ...failed] };
 }
 
-/** @throws ToolError when it cannot be written */
-export function writeBaseline(path: string, baseline: Baseline): void {
-  try {
-    writeFileSync(path, `${JSON.stringify(baseline, null, 2)}\n`);
-  } catch (cause) {
-    throw new ToolError(`Cannot write the baseline "${path}": ${(cause as Error).message}`, {
-      cause,
-    });
-  }
+/** Identifies a scenario by what it tests, because its id may change between runs. */
+function fingerprintOf({ family, operation, title, exec }: Scenario): string {
+  const subject = [family ?? null, operation ?? null, title, exec?.method, exec?.path];
+  return createHash("sha256").update(JSON.stringify(subject)).digest("hex").slice(0, 16);
+}
+
+/** Reads a baseline. A missing file accepts nothing. @throws ToolError when the file is broken */
+function readBaseline(path: string): Baseline {
+  if (!existsSync(path)) return { accepted: [] };
+  return attempt(`read the baseline "${path}"`, () => {
+    const read = Baseline.safeParse(JSON.parse(readFileSync(path, "utf8")));
+    if (read.success) return read.data;
+    const [issue] = read.error.issues;
+    throw new Error(`${issue?.path.join("/")} ${issue?.message}`);
+  });
+}
+
+function day(time: number): string {
+  return new Date(time).toISOString().slice(0, 10);
 }

@@ -1,21 +1,18 @@
 import { CommanderError, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ToolError } from "./errors.ts";
-import { isObject } from "./generate/references.ts";
-import type { ScenarioIo } from "./io.ts";
+import type { Io } from "../io.ts";
+import { attempt, ToolError } from "./errors.ts";
+import { isObject } from "./json.ts";
 
-/** Settings of a project, beside its scenarios. */
+/** The settings of a project, in the working directory. */
 const FILE = "scenario-tool.json";
 
 /**
- * Fills the options that no flag gave: from `SCENARIO_<NAME>` in the environment, else from
- * `scenario-tool.json`. @throws ToolError naming the key that is wrong
+ * Sets the options that no flag set: from `SCENARIO_<NAME>` in the environment, else from
+ * `scenario-tool.json`. @throws ToolError naming the wrong key
  */
-export function applyConfig(
-  command: CommandUnknownOpts,
-  io: Pick<ScenarioIo, "cwd" | "env">,
-): void {
+export function applyConfig(command: CommandUnknownOpts, io: Pick<Io, "cwd" | "env">): void {
   const config = readConfig(io.cwd);
   const unknown = Object.keys(config).find((key) =>
     !command.options.some((one) => one.name() === key)
@@ -42,7 +39,7 @@ export function applyConfig(
 
 type Option = CommandUnknownOpts["options"][number];
 
-/** A value read as the flag would read it; a list is a flag given again and again. */
+/** Parses a value as the flag would. A list counts as a repeated flag. */
 function read(option: Option, value: unknown, from: string): unknown {
   if (option.isBoolean()) {
     if (typeof value === "boolean") return value || undefined;
@@ -50,7 +47,7 @@ function read(option: Option, value: unknown, from: string): unknown {
   }
   const texts = (Array.isArray(value) ? value : [value]).map((one) => {
     if (typeof one === "string" || typeof one === "number") return String(one);
-    throw new ToolError(`Cannot use ${from}: it must be a text, a number or a list of them`);
+    throw new ToolError(`Cannot use ${from}: it must be a string, a number or a list of them`);
   });
   try {
     const parse = option.parseArg as ((text: string, previous: unknown) => unknown) | undefined;
@@ -67,11 +64,7 @@ function read(option: Option, value: unknown, from: string): unknown {
 function readConfig(cwd: string): Record<string, unknown> {
   const path = join(cwd, FILE);
   if (!existsSync(path)) return {};
-  try {
-    const value = JSON.parse(readFileSync(path, "utf8"));
-    if (isObject(value)) return value;
-  } catch (cause) {
-    throw new ToolError(`Cannot read ${FILE}: ${(cause as Error).message}`, { cause });
-  }
+  const value = attempt(`read ${FILE}`, () => JSON.parse(readFileSync(path, "utf8")));
+  if (isObject(value)) return value;
   throw new ToolError(`Cannot use ${FILE}: it must be an object of options`);
 }

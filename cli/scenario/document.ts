@@ -4,23 +4,23 @@ import { z } from "zod";
 import { ToolError } from "./errors.ts";
 import { Scenario } from "./schema.ts";
 
-/** Something wrong in a document, with where it stands. */
+/** A mistake in a document, with its place. */
 export interface Finding {
   pointer: string;
   line: number;
   message: string;
 }
 
-/** The scenarios of a document, or what is wrong with it. */
+/** The scenarios of a document, or the mistakes in it. */
 export interface ReadDocument {
   scenarios: Scenario[];
   findings: Finding[];
 }
 
-/** At most so many findings are reported of one document. */
+/** At most this many findings are reported for one document. */
 const FINDINGS = 100;
 
-/** Reads `{ "scenarios": [...] }` or a bare array; unknown keys are kept as they are. */
+/** Reads `{ "scenarios": [...] }` or a bare array. Unknown keys are kept. */
 export function readDocument(text: string): ReadDocument {
   const errors: ParseError[] = [];
   const tree = parseTree(text.replace(/^\uFEFF/, ""), errors, { disallowComments: true });
@@ -33,7 +33,7 @@ export function readDocument(text: string): ReadDocument {
   return readList(tree, list, text);
 }
 
-/** The document's scenarios. @throws ToolError that lists what is wrong */
+/** The scenarios of a document. @throws ToolError that lists the mistakes */
 export function mustRead(text: string, name: string): Scenario[] {
   const { scenarios, findings } = readDocument(text);
   if (findings.length === 0) return scenarios;
@@ -42,7 +42,7 @@ export function mustRead(text: string, name: string): Scenario[] {
   throw new ToolError(shown.join("\n"), { next: `scenario-tool validate ${name}` });
 }
 
-/** `file:line pointer message`, as editors and CI understand it. */
+/** `file:line pointer message`, the form that editors and CI recognise. */
 export function formatFinding({ line, pointer, message }: Finding, name: string): string {
   return `${name}:${line} ${pointer || "/"} ${message}`;
 }
@@ -85,7 +85,7 @@ function findingAt(tree: Node, text: string, path: PropertyKey[], message: strin
   return { pointer, line: lineAt(text, offsetOf(tree, path)), message };
 }
 
-/** Of the value itself, or of the nearest thing around it that exists. */
+/** The offset of the value, or of the nearest existing value around it. */
 function offsetOf(tree: Node, path: PropertyKey[]): number {
   for (let length = path.length; length > 0; length--) {
     const node = findNodeAtLocation(tree, path.slice(0, length) as (string | number)[]);
@@ -108,7 +108,7 @@ function noListFinding(tree: Node, text: string): Finding {
   return { pointer, line: lineAt(text, (given ?? tree).offset), message };
 }
 
-/** JSON lets the last of two equal keys win silently; nobody means that. */
+/** In JSON the last of two equal keys wins silently, which nobody intends. */
 function duplicateKeys(node: Node, text: string, pointer = ""): Finding[] {
   const found: Finding[] = [];
   const names = new Set<string>();

@@ -1,9 +1,12 @@
 import { Command, CommanderError, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { EXIT, ToolError } from "./errors.ts";
-import type { ScenarioIo } from "./io.ts";
+import type { Io } from "../io.ts";
 
-/** Runs one command line of the scenario tool; answers the exit code and never throws. */
-export async function main(argv: string[], io: ScenarioIo): Promise<number> {
+/** What the scenario tool needs from its entry: streams, environment and its own version. */
+export type ToolIo = Io & { version: string };
+
+/** Runs one command line of the scenario tool. Returns the exit code; never throws. */
+export async function main(argv: string[], io: ToolIo): Promise<number> {
   const outcome = { code: EXIT.passed as number };
   try {
     await createProgram(argv, io, outcome).then((program) =>
@@ -16,7 +19,7 @@ export async function main(argv: string[], io: ScenarioIo): Promise<number> {
   }
 }
 
-/** Each command is loaded when it is called: `--version` and `validate` need no executor. */
+/** Loads only the command that is called: `validate` needs no executor. */
 const COMMANDS = {
   run: () => import("./commands/run.ts"),
   validate: () => import("./commands/validate.ts"),
@@ -27,11 +30,11 @@ const COMMANDS = {
 
 async function createProgram(
   argv: string[],
-  io: ScenarioIo,
+  io: ToolIo,
   outcome: { code: number },
 ): Promise<CommandUnknownOpts> {
   const program = new Command("scenario-tool")
-    .description("Adversarial test scenarios as JSON, and what a target makes of them.")
+    .description("Generate adversarial test scenarios as JSON and execute them against a target.")
     .version(`scenario-tool ${io.version}`, "-V, --version", "print the version")
     .exitOverride()
     .showSuggestionAfterError()
@@ -56,7 +59,7 @@ async function createProgram(
   return program;
 }
 
-function report(error: unknown, io: ScenarioIo): number {
+function report(error: unknown, io: ToolIo): number {
   const message = error instanceof Error ? error.message : String(error);
   io.stderr.write(`scenario-tool: ${message}\n`);
   if (error instanceof ToolError && error.next) io.stderr.write(`  try: ${error.next}\n`);
@@ -65,14 +68,14 @@ function report(error: unknown, io: ScenarioIo): number {
 
 const EXAMPLES = `
 Examples:
-  scenario-tool run --spec openapi.json --output json      write scenarios, execute nothing
+  scenario-tool run --spec openapi.json --output json      print scenarios, execute nothing
   scenario-tool run --target http://127.0.0.1:3000         execute scenarios.json or openapi.json
   scenario-tool run --target http://127.0.0.1:3000 --scenarios my.json --priority critical
   scenario-tool run --target http://127.0.0.1:3000 --spec openapi.json \\
     --as "alice=Authorization: Bearer A" --as "bob=Authorization: Bearer B"
-                                                           two users, and what each may see
-  scenario-tool run --target cli --from-help git           command lines, from a program's help
-  scenario-tool validate my.json                           every mistake with its line
+                                                           compare what two users may see
+  scenario-tool run --target cli --from-help git           execute command lines from a program's help
+  scenario-tool validate my.json                           print every mistake with its line
 
 Exit codes: 0 passed or nothing executed, 1 a failure, 2 a critical failure, 3 tool or usage error
 `;

@@ -1,17 +1,137 @@
-import { InvalidArgumentError } from "@commander-js/extra-typings";
+import {
+  Command,
+  InvalidArgumentError,
+  Option,
+  type OptionValues,
+} from "@commander-js/extra-typings";
+import { CONDITIONS } from "./execute/chaos.ts";
+import { STRATEGIES } from "./execute/race/race.ts";
+import { DEPTHS } from "./generate/family.ts";
+import { FORMATS } from "./report/render.ts";
+import { REPORT_FORMATS } from "./report/reports.ts";
 import { Priority } from "./schema.ts";
 
-/** `-H "Name: value"`, added to those given before. */
+/** `scenario-tool run` with all of its options, without an action. */
+export function runCommand() {
+  const plain = new Command("run")
+    .description("print scenarios; with --target, execute and judge them")
+    .option("--target <url>", "execute against this base URL, or cli for command lines");
+  return driverOptions(judgeOptions(sendOptions(sourceOptions(plain))))
+    .addHelpText("after", CONFIGURED);
+}
+
+/** The options of `run` as commander parses them. */
+export type RunOptions = ReturnType<ReturnType<typeof runCommand>["opts"]>;
+
+const CONFIGURED = `
+Set any option in scenario-tool.json ({"target": "…", "workers": 8}) or in the environment
+(SCENARIO_TARGET, SCENARIO_WORKERS). A flag wins over the environment, the environment over the file.
+`;
+
+function sourceOptions<A extends unknown[], O extends OptionValues>(command: Command<A, O>) {
+  const spec = "generate from OpenAPI 3, HAR, Postman or Markdown: a file or the target's URL";
+  return command
+    .option("--scenarios <file>", "read scenarios from this file (repeatable)", list, [])
+    .option("--spec <file>", spec, list, [])
+    .option(
+      "--from-help <program>",
+      "generate from this program's --help (repeatable)",
+      repeated,
+      [],
+    )
+    .option(
+      "--depth <depth>",
+      `choose how much to generate: ${DEPTHS.join(", ")}`,
+      oneOf(DEPTHS),
+      "normal" as const,
+    )
+    .option("--budget <n>", "generate at most this many scenarios", whole(1, 100_000))
+    .option("--filter <regex>", "keep scenarios whose id or title matches")
+    .option("--priority <list>", "keep these priorities", priorities, [])
+    .option("--area <list>", "keep these confidence areas", list, []);
+}
+
+function sendOptions<A extends unknown[], O extends OptionValues>(command: Command<A, O>) {
+  return command
+    .option("--timeout <time>", "limit each request or command: 500ms, 10s, 2m", duration, 10_000)
+    .option("--workers <n>", "send this many reading requests in parallel", whole(1, 64), 4)
+    .option("--rate-limit <n>", "send at most this many requests a second", whole(1, 100_000))
+    .option("-H, --header <header>", 'add "Name: value" to every request', header, {})
+    .option(
+      "--secret <name[=value]>",
+      "fill in {{name}} and never show it (repeatable)",
+      repeated,
+      [],
+    )
+    .option(
+      "--race-strategy <name>",
+      `release races by ${STRATEGIES.join(", ")}`,
+      oneOf(STRATEGIES),
+      "auto" as const,
+    )
+    .option("--race-rounds <n>", "repeat races that contain {{uniq}}", whole(1, 100))
+    .addOption(
+      new Option("--chaos [conditions]", "rerun commands without HOME, stdin, a known TZ …")
+        .preset("all").argParser(conditions(CONDITIONS.map(({ name }) => name))),
+    )
+    .option("--insecure", "accept any TLS certificate")
+    .option("--only-requests", "send requests only: run no program, write no file")
+    .option("--allow-destructive", "send changing requests to other machines too")
+    .option(
+      "--wait-for-target <time>",
+      "wait up to this long (30s) for the target to start",
+      duration,
+    );
+}
+
+const REPORTS = `write a report: ${REPORT_FORMATS.join(", ")}=<file>, or github (repeatable)`;
+
+function judgeOptions<A extends unknown[], O extends OptionValues>(command: Command<A, O>) {
+  return command
+    .option("--output <format>", `print ${FORMATS.join(", ")}`, oneOf(FORMATS), "text" as const)
+    .option("--report <format=file>", REPORTS, repeated, [])
+    .option(
+      "--repro <folder>",
+      "write files that repeat each failure: run, curl, bytes, race script",
+    )
+    .option("--bail", "stop after the first failure")
+    .option("--confirm <n>", "repeat each failure this often and report the rate", whole(0, 100), 0)
+    .option("--baseline <file>", "accept the failures listed in this file")
+    .option(
+      "--baseline-update",
+      "add today's failures to the baseline for 90 days",
+    );
+}
+
+function driverOptions<A extends unknown[], O extends OptionValues>(command: Command<A, O>) {
+  const kinds =
+    "run prose by openai:<model>, anthropic:<model>, command:<path>, playbook or replay:<file>";
+  const nobody: Identities = new Map();
+  return command
+    .option("--driver <driver>", kinds)
+    .option("--as <name=header>", "log in as this identity (repeatable)", identity, nobody)
+    .option("--record <file>", "record the driver's moves for replay:<file>")
+    .option("--max-turns <n>", "limit a driver's turns for one scenario", whole(1, 100), 12)
+    .option("--max-requests <n>", "limit a driver's requests for one scenario", whole(1, 1_000), 30)
+    .option(
+      "--max-tokens <n>",
+      "limit a driver's tokens for the run",
+      whole(1, 1_000_000_000),
+      500_000,
+    );
+}
+
+/** Parses `-H "Name: value"` and adds it to the headers given before. */
 export function header(text: string, given: Record<string, string>): Record<string, string> {
   const match = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*(.*)$/.exec(text);
   if (!match) throw new InvalidArgumentError('It must look like "Name: value".');
   return { ...given, [match[1]!]: match[2]! };
 }
 
-/** Headers by the name of whom they make a request come from. */
+/** The headers that log each named identity in. */
 export type Identities = Map<string, Record<string, string>>;
 
-/** `--as "alice=Authorization: Bearer …"`; several headers for one name add up. */
+/** Parses `--as "alice=Authorization: Bearer …"`. Several headers for one name add up. */
 export function identity(text: string, given: Identities): Identities {
   const match = /^([A-Za-z][\w-]{0,31})=(.*)$/s.exec(text);
   if (!match) throw new InvalidArgumentError('It must look like "alice=Authorization: Bearer …".');
@@ -19,26 +139,26 @@ export function identity(text: string, given: Identities): Identities {
   return new Map([...given, [name, header(value, given.get(name) ?? {})]]);
 }
 
-/** A value that may be given again and again, or several at once with commas. */
+/** Parses a repeatable option whose value may be a list with commas. */
 export function list(text: string, given: string[]): string[] {
   return [...given, ...text.split(",").map((part) => part.trim()).filter((part) => part !== "")];
 }
 
-/** A value that may be given again and again, commas and all. */
+/** Parses a repeatable option whose value may contain commas. */
 export function repeated(text: string, given: string[]): string[] {
   return [...given, text];
 }
 
-/** `--priority critical,high`. */
+/** Parses `--priority critical,high`. */
 export function priorities(text: string, given: Priority[]): Priority[] {
   const known = list(text, []).map((name) => Priority.safeParse(name));
   if (known.some(({ success }) => !success)) {
-    throw new InvalidArgumentError(`It must be of ${Priority.options.join(", ")}.`);
+    throw new InvalidArgumentError(`Choose from ${Priority.options.join(", ")}.`);
   }
   return [...given, ...known.map(({ data }) => data!)];
 }
 
-/** `--chaos`, or with names: `tz-far,home-missing` for these alone, `-cwd-deleted` for all but it. */
+/** Parses `--chaos`: `tz-far,home-missing` chooses these two, `-cwd-deleted` all but that one. */
 export function conditions(known: readonly string[]): (text: string) => string[] {
   return (text) => {
     const given = list(text, []).filter((name) => name !== "all");
@@ -46,13 +166,13 @@ export function conditions(known: readonly string[]): (text: string) => string[]
     const named = given.filter((name) => !name.startsWith("-"));
     const strange = [...named, ...left].find((name) => !known.includes(name));
     if (strange !== undefined) {
-      throw new InvalidArgumentError(`There is no "${strange}": choose of ${known.join(", ")}.`);
+      throw new InvalidArgumentError(`There is no "${strange}": choose from ${known.join(", ")}.`);
     }
     return (named.length > 0 ? named : [...known]).filter((name) => !left.includes(name));
   };
 }
 
-/** A whole number in a range. */
+/** Parses a whole number in a range. */
 export function whole(least: number, most: number): (text: string) => number {
   return (text) => {
     const value = Number(text);
@@ -63,18 +183,18 @@ export function whole(least: number, most: number): (text: string) => number {
   };
 }
 
-/** `10s`, `500ms`, `2m` or plain milliseconds, as milliseconds. */
+/** Parses `10s`, `500ms`, `2m` or plain milliseconds. Returns milliseconds. */
 export function duration(text: string): number {
   const match = /^(\d{1,9})(ms|s|m)?$/.exec(text);
   const unit = { ms: 1, s: 1_000, m: 60_000 }[match?.[2] ?? "ms"]!;
   const ms = Number(match?.[1]) * unit;
   if (!match || ms < 1 || ms > 3_600_000) {
-    throw new InvalidArgumentError("It must look like 500ms, 10s or 2m, and be an hour at most.");
+    throw new InvalidArgumentError("It must look like 500ms, 10s or 2m, and be at most an hour.");
   }
   return ms;
 }
 
-/** One of the words that are known. */
+/** Parses one of the known words. */
 export function oneOf<T extends string>(choices: readonly T[]): (text: string) => T {
   return (text) => {
     const found = choices.find((choice) => choice === text);

@@ -1,13 +1,18 @@
 import { z } from "zod";
 
-/** How soon a failure has to be looked at. */
+/** How soon a person must look at a failure. */
 export const Priority = z.enum(["critical", "high", "medium", "low"]);
 export type Priority = z.infer<typeof Priority>;
+
+/** Sorts by priority, critical first. */
+export function byPriority(a: { priority: Priority }, b: { priority: Priority }): number {
+  return Priority.options.indexOf(a.priority) - Priority.options.indexOf(b.priority);
+}
 
 const words = z.string().refine((text) => text.trim() !== "", "must not be empty");
 const lines = z.array(words);
 
-/** What no answer may show, whatever its status. */
+/** Content that no answer may show, whatever its status. */
 export const Forbidden = z.looseObject({
   texts: z.array(words).optional(),
   headers: z.array(words).optional(),
@@ -18,7 +23,7 @@ const Method = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/, "must be a
 const Headers = z.record(z.string(), z.string());
 const Status = z.number().int().refine(isStatus, "must be 0 or from 100 to 599");
 
-/** A request that prepares what the scenario's own request needs. */
+/** A request that prepares the scenario's own request. */
 export const SetupRequest = z.looseObject({
   method: Method,
   path: z.string(),
@@ -28,7 +33,7 @@ export const SetupRequest = z.looseObject({
 });
 export type SetupRequest = z.infer<typeof SetupRequest>;
 
-/** A GET afterwards that proves the effect: what was answered is one thing, what was done another. */
+/** A GET that proves the effect of the request, because an answer alone does not prove it. */
 export const Check = z.looseObject({
   path: z.string(),
   headers: Headers.optional(),
@@ -44,7 +49,7 @@ export const Check = z.looseObject({
 });
 export type Check = z.infer<typeof Check>;
 
-/** One concrete request, or one command line, that can be replayed without a model. */
+/** One concrete request or command line that runs without a model. */
 export const Exec = z.looseObject({
   mode: z.enum(["http", "cli"]),
   method: Method.optional(),
@@ -69,7 +74,7 @@ export const Exec = z.looseObject({
 }).superRefine(needsItsMode).superRefine(needsUniq);
 export type Exec = z.infer<typeof Exec>;
 
-/** One adversarial test, told from the user's side. The v0.1 fields are locked. */
+/** One adversarial test from the user's point of view. The v0.1 fields are locked. */
 export const Scenario = z.looseObject({
   scenario_id: z.string().regex(/^TS-[0-9]{3,}$/, "must look like TS-001"),
   title: words,
@@ -92,11 +97,11 @@ export const ScenarioDocument = z.union([
   z.looseObject({ scenarios: z.array(Scenario) }),
 ]);
 
-/** What became of one scenario. */
+/** The outcome of one scenario. */
 export const ExecutionStatus = z.enum(["passed", "failed", "skipped", "inconclusive"]);
 export type ExecutionStatus = z.infer<typeof ExecutionStatus>;
 
-/** One executed scenario, with what was seen. */
+/** One executed scenario with its evidence. */
 export interface Execution {
   scenario_id: string;
   status: ExecutionStatus;
@@ -124,11 +129,8 @@ function needsItsMode(exec: Record<string, unknown>, context: z.RefinementCtx): 
   const needed = exec.mode === "cli" ? ["command"] : exec.mode === "http" ? ["method", "path"] : [];
   for (const field of needed) {
     if (exec[field] === undefined) {
-      context.addIssue({
-        code: "custom",
-        path: [field],
-        message: `is required in mode ${exec.mode}`,
-      });
+      const message = `is required in mode ${exec.mode}`;
+      context.addIssue({ code: "custom", path: [field], message });
     }
   }
   if (Array.isArray(exec.command) && (exec.command.length === 0 || exec.command[0] === "")) {
@@ -136,7 +138,7 @@ function needsItsMode(exec: Record<string, unknown>, context: z.RefinementCtx): 
   }
 }
 
-/** What is used up by the first round would hide the race in all the others. */
+/** Without {{uniq}} the first round may use the resource up and hide the race in all others. */
 function needsUniq(exec: Record<string, unknown>, context: z.RefinementCtx): void {
   const { path, headers, body, rounds } = exec;
   if (typeof rounds !== "number" || rounds === 1) return;

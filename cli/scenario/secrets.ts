@@ -1,14 +1,14 @@
 import { Buffer } from "node:buffer";
 import { ToolError } from "./errors.ts";
 
-/** Values that requests may carry and that nothing may show. */
+/** Values that requests may carry and that no output may show. */
 export class Secrets {
   readonly #values: Map<string, string>;
   readonly #forms: [string, string][];
 
   private constructor(values: Map<string, string>) {
     this.#values = values;
-    // The longest first: a secret may be part of another, or of another's encoded form.
+    // Longest first: a secret may be part of another one, or of its encoded form.
     this.#forms = [...values].flatMap(([name, value]) =>
       formsOf(value).map((form): [string, string] => [form, `[secret ${name}]`])
     ).sort(([a], [b]) => b.length - a.length);
@@ -31,7 +31,7 @@ export class Secrets {
     return new Secrets(values);
   }
 
-  /** The text with each `{{NAME}}` of a known secret filled in. */
+  /** Fills in each `{{NAME}}` of a known secret. */
   fill(text: string): string {
     return text.replaceAll(
       /\{\{([A-Za-z_][A-Za-z0-9_]*)\}\}/g,
@@ -39,15 +39,14 @@ export class Secrets {
     );
   }
 
-  /** A copy in which every string is free of the secrets, in any form they may have taken. */
+  /** Returns a copy without the secrets, whatever their encoding. */
   redact<T>(value: T): T {
     if (this.#forms.length === 0) return value;
     if (typeof value === "string") return this.#redactText(value) as T;
     if (Array.isArray(value)) return value.map((one) => this.redact(one)) as T;
     if (typeof value !== "object" || value === null) return value;
-    const pairs = Object.entries(value).map((
-      [key, one],
-    ) => [this.#redactText(key), this.redact(one)]);
+    const pairs = Object.entries(value)
+      .map(([key, one]) => [this.#redactText(key), this.redact(one)]);
     return Object.fromEntries(pairs) as T;
   }
 
@@ -58,7 +57,7 @@ export class Secrets {
   }
 }
 
-/** As it is, URL-encoded, in base64 (with and without padding, both alphabets), as JSON text. */
+/** The value as it is, URL-encoded, in base64 (padded or not, both alphabets) and as JSON text. */
 function formsOf(value: string): string[] {
   const bytes = Buffer.from(value, "utf8");
   const forms = [

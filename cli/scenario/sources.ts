@@ -3,13 +3,14 @@ import { isAbsolute, relative, resolve } from "node:path";
 import { visibleLine } from "../terminal/visible.ts";
 import { mustRead } from "./document.ts";
 import { ToolError } from "./errors.ts";
+import { sendRequest } from "./execute/http.ts";
 import { CLI_TARGET, parseTarget } from "./execute/target.ts";
 import type { Depth } from "./generate/family.ts";
 import type { CliPage, ProgramOptions } from "./generate/help/explore.ts";
 import type { Operation } from "./generate/operation.ts";
 import type { Scenario } from "./schema.ts";
 
-/** Where scenarios are taken from, in the order in which they are put together. */
+/** The sources of scenarios, in the order in which they are joined. */
 export interface SourceOptions {
   scenarios: string[];
   spec?: string[];
@@ -17,20 +18,20 @@ export interface SourceOptions {
   fromHelp?: string[];
   depth?: Depth;
   budget?: number;
-  /** Where a `--spec` that is a URL is fetched from, and nowhere else. */
+  /** The only host from which a `--spec` URL is fetched. */
   target?: string;
   header?: Record<string, string>;
   insecure?: true;
-  /** Fills secrets into what is sent for it. */
+  /** Fills secrets into the headers of that request. */
   fill?: (text: string) => string;
 }
 
-/** What sources are read with; advice goes to stderr. */
+/** Reads the sources; advice goes to stderr. */
 export interface SourceIo extends ProgramOptions {
   stderr?: { write: (text: string) => unknown };
 }
 
-/** The scenarios of every source; ids stay unique. @throws ToolError */
+/** The scenarios of every source, with unique ids. @throws ToolError */
 export async function loadScenarios(
   options: SourceOptions,
   io: SourceIo,
@@ -51,28 +52,28 @@ export async function loadScenarios(
   const seen = new Set<string>();
   for (const { scenario_id } of found) {
     if (seen.has(scenario_id)) {
-      throw new ToolError(`Cannot put the sources together: ${scenario_id} stands in two of them`);
+      throw new ToolError(`Cannot join the sources: ${scenario_id} is in two of them`);
     }
     seen.add(scenario_id);
   }
   return found;
 }
 
-/** Below the target's base path, with a word where it seems to be left out. */
+/** Places the operations below the target's base path; advises when the path seems left out. */
 async function placed(
   operations: Operation[],
   { target: given }: SourceOptions,
   { stderr }: SourceIo,
 ): Promise<Operation[]> {
   if (given === undefined || given === CLI_TARGET.url) return operations;
-  const { baseAdvice, belowBase } = await import("./generate/base_path.ts");
+  const { baseAdvice, belowBase } = await import("./generate/documents.ts");
   const { base, url } = parseTarget(given);
   const advice = baseAdvice(operations, url, base);
   if (advice) stderr?.write(`${visibleLine(advice)}\n`);
   return belowBase(operations, base);
 }
 
-/** Below the working directory as code scanning and annotations know it: from there on. */
+/** The path relative to the working directory, as code scanning and annotations expect it. */
 function shownName(name: string, cwd: string): string {
   if (/^https?:\/\//i.test(name)) return name;
   const path = relative(cwd, resolve(cwd, name)).replaceAll("\\", "/");
@@ -84,18 +85,45 @@ async function fromHelp(
   io: ProgramOptions,
   first_id: number,
 ): Promise<Scenario[]> {
-  const { pagesOf } = await import("./generate/help/help.ts");
+  const { pagesOf } = await import("./generate/help/explore.ts");
   const { generateCliScenarios } = await import("./generate/generate.ts");
   const pages: CliPage[] = [];
   for (const given of fromHelp) pages.push(...await pagesOf(given, depth, io));
   return generateCliScenarios(pages, { depth, budget, first_id });
 }
 
-/** A file, or the target's own document. @throws ToolError */
+/** The text of a file, or of the document that the target serves. @throws ToolError */
 async function readSpec(name: string, options: SourceOptions, cwd: string): Promise<string> {
-  if (!/^https?:\/\//i.test(name)) return readText(name, cwd);
-  const { fetchSpec } = await import("./generate/fetch_spec.ts");
-  return await fetchSpec(name, options);
+  return /^https?:\/\//i.test(name) ? await fetchSpec(name, options) : readText(name, cwd);
+}
+
+const FETCH = { timeout_ms: 15_000, keep_bytes: 8 * 1024 * 1024 };
+
+/** Fetches a document from the target. A run sends nothing to any other host. @throws ToolError */
+async function fetchSpec(
+  url: string,
+  { target: given, header = {}, insecure, fill = (text) => text }: SourceOptions,
+): Promise<string> {
+  const { origin, pathname, search } = new URL(url);
+  const target = given === undefined ? null : parseTarget(given);
+  if (!target || new URL(target.url).origin !== origin) {
+    throw new ToolError(`Cannot fetch "${url}": it is not on the target`, {
+      next: "save the document and give the file, or name the same host as --target",
+    });
+  }
+  const filled = Object.entries(header).map(([name, value]) => [name, fill(value)]);
+  const request = {
+    method: "GET",
+    path: pathname + search,
+    headers: Object.fromEntries(filled) as Record<string, string>,
+  };
+  const exchange = await sendRequest({ ...target, base: "" }, request, {
+    ...FETCH,
+    insecure: insecure === true,
+  });
+  if (exchange.error === null && exchange.status === 200) return exchange.body;
+  const why = exchange.error ?? `it answered ${exchange.status}`;
+  throw new ToolError(`Cannot fetch "${url}": ${why}`);
 }
 
 /** The text of a file, relative to the working directory. @throws ToolError */
@@ -110,7 +138,7 @@ export function readText(name: string, cwd: string): string {
   }
 }
 
-/** Without any source: what stands in the working directory under the usual names. */
+/** Without any source, the files in the working directory that have the usual names. */
 function withDefaults(
   options: SourceOptions,
   cwd: string,

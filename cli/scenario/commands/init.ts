@@ -1,18 +1,18 @@
 import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { ToolError } from "../errors.ts";
-import type { ScenarioIo } from "../io.ts";
+import { attempt, ToolError } from "../errors.ts";
+import type { Io } from "../../io.ts";
 import type { Scenario } from "../schema.ts";
 
-/** What `run` reads without being told. */
+/** The file that `run` reads by default. */
 const DEFAULT = "scenarios.json";
 
-/** `scenario-tool init`: a first scenario file to start from. */
-export function createCommand(io: ScenarioIo): CommandUnknownOpts {
+/** `scenario-tool init`: writes a first scenario file. */
+export function createCommand(io: Io): CommandUnknownOpts {
   return new Command("init")
     .description("write a first scenarios.json into this folder")
-    .argument("[file]", "its name", DEFAULT)
+    .argument("[file]", "name of the file", DEFAULT)
     .action((file: string) => {
       const path = resolve(io.cwd, file);
       if (existsSync(path)) {
@@ -20,12 +20,10 @@ export function createCommand(io: ScenarioIo): CommandUnknownOpts {
           next: "scenario-tool init another.json",
         });
       }
-      try {
+      attempt(`write "${file}"`, () => {
         mkdirSync(dirname(path), { recursive: true });
         writeFileSync(path, `${JSON.stringify({ scenarios: [EXAMPLE] }, null, 2)}\n`);
-      } catch (cause) {
-        throw new ToolError(`Cannot write "${file}": ${(cause as Error).message}`, { cause });
-      }
+      });
       const named = file === DEFAULT ? "" : ` --scenarios ${file}`;
       const next = `scenario-tool run --target http://127.0.0.1:3000${named}`;
       io.stdout.write(`Wrote ${file}. Next: ${next}\n`);

@@ -1,102 +1,225 @@
-import {
-  Command,
-  type CommandUnknownOpts,
-  Option,
-  type OptionValues,
-} from "@commander-js/extra-typings";
+import type { CommandUnknownOpts } from "@commander-js/extra-typings";
+import { resolve } from "node:path";
+import type { Io } from "../../io.ts";
+import { acceptFailures, openBaseline } from "../baseline.ts";
 import { applyConfig } from "../config.ts";
-import { CONDITIONS } from "../execute/chaos_conditions.ts";
-import { STRATEGIES } from "../execute/race/race.ts";
-import { DEPTHS } from "../generate/family.ts";
-import type { ScenarioIo } from "../io.ts";
-import {
-  conditions,
-  duration,
-  header,
-  type Identities,
-  identity,
-  list,
-  oneOf,
-  priorities,
-  repeated,
-  whole,
-} from "../options.ts";
-import { FORMATS } from "../report/render.ts";
-import { REPORT_FORMATS } from "../report/reports.ts";
-import { runScenarios } from "../run.ts";
+import { ToolError } from "../errors.ts";
+import { reachTarget } from "../execute/reach.ts";
+import { executeAll, type ProseDriver, type ScheduleOptions } from "../execute/schedule.ts";
+import { CLI_TARGET, isLoopback, parseTarget, type Target } from "../execute/target.ts";
+import { createUniq } from "../execute/request.ts";
+import { runCommand, type RunOptions } from "../options.ts";
+import { createRenderer } from "../report/render.ts";
+import { parseReport, writeReports } from "../report/reports.ts";
+import type { Execution, Scenario } from "../schema.ts";
+import { Secrets } from "../secrets.ts";
+import { loadScenarios } from "../sources.ts";
+import { type RunResult, summarize } from "../summary.ts";
 
-/** `scenario-tool run`: puts scenarios together and, with `--target`, executes them. */
-export function createCommand(io: ScenarioIo, exit: (code: number) => void): CommandUnknownOpts {
-  const plain = new Command("run")
-    .description("print scenarios; with --target, execute them and judge what comes back")
-    .option("--target <url>", "base URL to execute against, or cli for command lines");
-  return driverOptions(judgeOptions(sendOptions(sourceOptions(plain))))
-    .addHelpText("after", CONFIGURED)
+/** `scenario-tool run`: collects scenarios and, with `--target`, executes them. */
+export function createCommand(io: Io, exit: (code: number) => void): CommandUnknownOpts {
+  return runCommand()
     .hook("preAction", (running) => applyConfig(running, io))
-    .action(async (options) => exit((await runScenarios(options, io)).exit_code));
+    .action(async (options) => exit(await runScenarios(options, io)));
 }
 
-const CONFIGURED = `
-Every option can also stand in scenario-tool.json ({"target": "…", "workers": 8}) or in the environment
-(SCENARIO_TARGET, SCENARIO_WORKERS); a flag wins over the environment, the environment over the file.
-`;
-
-function sourceOptions<A extends unknown[], O extends OptionValues>(command: Command<A, O>) {
-  const spec = "OpenAPI 3, HAR, Postman or Markdown to generate from: file or target's URL (again)";
-  return command
-    .option("--scenarios <file>", "scenario file (again for more)", list, [])
-    .option("--spec <file>", spec, list, [])
-    .option("--from-help <program>", "program whose --help to generate from (again)", repeated, [])
-    .option("--depth <depth>", DEPTHS.join(", "), oneOf(DEPTHS), "normal" as const)
-    .option("--budget <n>", "at most so many generated scenarios", whole(1, 100_000))
-    .option("--filter <regex>", "only scenarios whose id or title matches")
-    .option("--priority <list>", "only these priorities", priorities, [])
-    .option("--area <list>", "only these confidence areas", list, []);
+/** One run from sources to reports. Returns the exit code. @throws ToolError */
+async function runScenarios(options: RunOptions, io: Io): Promise<number> {
+  const started_at = Date.now();
+  if (options.onlyRequests) refuseMoreThanRequests(options);
+  const target = options.target === undefined ? null : parseTarget(options.target);
+  const reports = options.report.map(parseReport);
+  const secrets = Secrets.parse(options.secret, io.env);
+  const baseline = openBaseline(options, io.cwd);
+  const fill = (text: string) => secrets.fill(text);
+  const scenarios = select(await loadScenarios({ ...options, fill }, io), options);
+  const renderer = createRenderer(options.output, io, target?.url ?? null);
+  const { executions, stopped } = target && scenarios.length > 0
+    ? await execute(scenarios, target, options, {
+      io,
+      secrets,
+      onResult: (execution, scenario) =>
+        renderer.onResult(secrets.redact(execution), secrets.redact(scenario)),
+    })
+    : { executions: [], stopped: false };
+  // Without a target the same input must give the same bytes, so the output holds no time.
+  const duration_ms = target ? Date.now() - started_at : 0;
+  const summary = { target: target?.url ?? null, duration_ms, stopped };
+  const judged = baseline ? acceptFailures(scenarios, executions, baseline) : executions;
+  const result = secrets.redact(summarize(scenarios, judged, summary));
+  renderer.end(result);
+  writeReports(reports, result, io, { started_at });
+  if (options.repro && target) await packFailures(result, target, options, { io, secrets });
+  return result.exit_code;
 }
 
-function sendOptions<A extends unknown[], O extends OptionValues>(command: Command<A, O>) {
-  return command
-    .option("--timeout <time>", "for each request or command: 500ms, 10s, 2m", duration, 10_000)
-    .option("--workers <n>", "reading requests at once", whole(1, 64), 4)
-    .option("--rate-limit <n>", "at most so many requests a second", whole(1, 100_000))
-    .option("-H, --header <header>", 'add "Name: value" to every request', header, {})
-    .option("--secret <name[=value]>", "fills {{name}} and is never shown (again)", repeated, [])
-    .option("--race-strategy <name>", STRATEGIES.join(", "), oneOf(STRATEGIES), "auto" as const)
-    .option("--race-rounds <n>", "volleys of a race that has {{uniq}} in it", whole(1, 100))
-    .addOption(
-      new Option("--chaos [conditions]", "run commands again without HOME, stdin, a known TZ …")
-        .preset("all").argParser(conditions(CONDITIONS.map(({ name }) => name))),
-    )
-    .option("--insecure", "accept any TLS certificate")
-    .option("--only-requests", "send requests and nothing else: run no program, write no file")
-    .option("--allow-destructive", "send changing requests to another machine too")
-    .option("--wait-for-target <time>", "wait so long (30s) for the target to come up", duration);
+/**
+ * `--only-requests` allows requests to the target, and nothing else. Refuses every option that
+ * runs a program, writes a file or shows a model the answers of the target.
+ */
+function refuseMoreThanRequests(options: RunOptions): void {
+  const given: Record<string, boolean> = {
+    "from-help": options.fromHelp.length > 0,
+    driver: !["playbook", undefined].includes(options.driver),
+    report: options.report.length > 0,
+    record: options.record !== undefined,
+    repro: options.repro !== undefined,
+    "baseline-update": options.baselineUpdate ?? false,
+  };
+  const asked = Object.keys(given).find((name) => given[name]);
+  if (asked === undefined) return;
+  throw new ToolError(
+    `Cannot use --${asked} with --only-requests: it runs a program, writes a file or asks a model`,
+  );
 }
 
-const REPORTS = `also write a report: ${REPORT_FORMATS.join(", ")}=<file>, or github (again)`;
-
-function judgeOptions<A extends unknown[], O extends OptionValues>(command: Command<A, O>) {
-  return command
-    .option("--output <format>", FORMATS.join(", "), oneOf(FORMATS), "text" as const)
-    .option("--report <format=file>", REPORTS, repeated, [])
-    .option("--repro <folder>", "write how to repeat each failure: run, curl, bytes, race script")
-    .option("--bail", "stop after the first failure")
-    .option("--confirm <n>", "repeat each failure so often and report the rate", whole(0, 100), 0)
-    .option("--baseline <file>", "failures that are accepted for a while")
-    .option(
-      "--baseline-update",
-      "accept what fails now, for 90 days; what has expired is renewed by hand",
-    );
+/** Writes the files that `--repro` asks for and prints where they are. @throws ToolError */
+async function packFailures(
+  result: RunResult,
+  target: Target,
+  options: RunOptions,
+  { io, secrets }: Pick<Around, "io" | "secrets">,
+): Promise<void> {
+  const { writeRepros } = await import("../report/repro.ts");
+  const folder = options.repro!;
+  const count = writeRepros(resolve(io.cwd, folder), result, {
+    target,
+    headers: secrets.redact(options.header),
+    identities: new Map([...options.as].map(([name, given]) => [name, secrets.redact(given)])),
+    insecure: options.insecure ?? false,
+    flags: reproFlags(options),
+  });
+  if (count === 0) return;
+  const what = count === 1 ? "failure" : `${count} failures`;
+  io.stderr.write(`How to repeat the ${what} is in ${folder}\n`);
 }
 
-function driverOptions<A extends unknown[], O extends OptionValues>(command: Command<A, O>) {
-  const kinds = "openai:<model>, anthropic:<model>, command:<path>, playbook, replay:<file>";
-  const nobody: Identities = new Map();
-  return command
-    .option("--driver <driver>", kinds)
-    .option("--as <name=header>", "credentials of one identity (again)", identity, nobody)
-    .option("--record <file>", "write the driver's moves to a cassette for replay:<file>")
-    .option("--max-turns <n>", "of a driver, for one scenario", whole(1, 100), 12)
-    .option("--max-requests <n>", "of a driver, for one scenario", whole(1, 1_000), 30)
-    .option("--max-tokens <n>", "of a driver, for the run", whole(1, 1_000_000_000), 500_000);
+/** The flags that decide how a scenario is executed. None of them holds a secret. */
+function reproFlags(options: RunOptions): string[] {
+  const flags: [string, string | number | true | undefined][] = [
+    ["--timeout", options.timeout],
+    ["--race-strategy", options.raceStrategy],
+    ["--race-rounds", options.raceRounds],
+    ["--chaos", options.chaos?.join(",")],
+    ["--insecure", options.insecure],
+    ["--allow-destructive", options.allowDestructive],
+    ["--driver", options.driver],
+  ];
+  return flags.flatMap(([name, value]) =>
+    value === undefined ? [] : value === true ? [name] : [`${name}=${value}`]
+  );
+}
+
+interface Around {
+  io: Io;
+  secrets: Secrets;
+  onResult: (execution: Execution, scenario: Scenario) => void;
+}
+
+async function execute(
+  scenarios: Scenario[],
+  target: Target,
+  options: RunOptions,
+  { io, secrets, onResult }: Around,
+): Promise<{ executions: Execution[]; stopped: boolean }> {
+  const stop = new AbortController();
+  const release = io.onSignal(() => {
+    stop.abort();
+    release(); // A second signal ends the process at once.
+  });
+  try {
+    const needsService = scenarios.some(({ exec }) => exec?.mode !== "cli");
+    if (needsService && target !== CLI_TARGET) {
+      const { waitForTarget: wait_ms = 0, insecure = false } = options;
+      await reachTarget(target, { wait_ms, insecure });
+    }
+    const scheduled = scheduleOptions(target, options);
+    // Identities without a driver mean playbooks, which need no model.
+    const driver = options.driver ?? (options.as.size > 0 ? "playbook" : null);
+    const executions = await executeAll(scenarios, {
+      ...scheduled,
+      driver: driver ? await openDriver(driver, scheduled, options, { io, secrets }) : null,
+      cli: { cwd: io.cwd, env: io.env, killGroup: io.killGroup },
+      fill: (text) => secrets.fill(text),
+      onResult,
+      signal: stop.signal,
+    });
+    return { executions, stopped: stop.signal.aborted };
+  } finally {
+    release();
+  }
+}
+
+/** Loads the driver modules only when a driver is asked for. */
+async function openDriver(
+  name: string,
+  scheduled: Scheduled,
+  options: RunOptions,
+  { io, secrets }: Pick<Around, "io" | "secrets">,
+): Promise<ProseDriver> {
+  const { Driver } = await import("../driver/driver.ts");
+  const ledger = {
+    ...scheduled,
+    identities: options.as,
+    fill: (text: string) => secrets.fill(text),
+    redact: (text: string) => secrets.redact(text),
+    max_requests: options.maxRequests,
+  };
+  return await Driver.open({
+    driver: name,
+    record: options.record,
+    ledger,
+    max_turns: options.maxTurns,
+    max_tokens: options.maxTokens,
+    max_run_tokens: options.maxTokens,
+    timeout_ms: DRIVER_MS,
+  }, io);
+}
+
+type Scheduled = Omit<ScheduleOptions, "cli" | "fill" | "onResult" | "signal" | "driver">;
+
+/** A driver spends at most this long on one scenario. */
+const DRIVER_MS = 600_000;
+
+function scheduleOptions(
+  target: Target,
+  options: RunOptions,
+): Scheduled {
+  return {
+    target,
+    timeout_ms: options.timeout,
+    insecure: options.insecure ?? false,
+    race_strategy: options.raceStrategy,
+    race_rounds: options.raceRounds ?? null,
+    chaos: options.chaos ?? [],
+    uniq: createUniq(),
+    headers: options.header,
+    identity: options.as.values().next().value ?? {},
+    workers: options.workers,
+    bail: options.bail ?? false,
+    confirm: options.confirm,
+    only_requests: options.onlyRequests ?? false,
+    may_change: isLoopback(target) || (options.allowDestructive ?? false),
+    interval_ms: options.rateLimit ? 1_000 / options.rateLimit : 0,
+  };
+}
+
+function select(scenarios: Scenario[], options: RunOptions): Scenario[] {
+  const pattern = patternOf(options.filter);
+  return scenarios.filter((scenario) =>
+    (!pattern || pattern.test(`${scenario.scenario_id} ${scenario.title}`)) &&
+    (options.priority.length === 0 || options.priority.includes(scenario.priority)) &&
+    (options.area.length === 0 || options.area.includes(scenario.confidence_area))
+  );
+}
+
+function patternOf(filter: string | undefined): RegExp | null {
+  if (filter === undefined) return null;
+  try {
+    return new RegExp(filter, "iu");
+  } catch (cause) {
+    throw new ToolError(`Cannot read --filter "${filter}": it is not a regular expression`, {
+      cause,
+    });
+  }
 }

@@ -1,10 +1,10 @@
 import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { z } from "zod";
-import type { ScenarioIo } from "../io.ts";
+import type { Io } from "../../io.ts";
 import { ScenarioDocument } from "../schema.ts";
 
-/** `scenario-tool schema`: the JSON Schema that editors and other tools can check against. */
-export function createCommand(io: ScenarioIo): CommandUnknownOpts {
+/** `scenario-tool schema`: prints the JSON Schema of a scenario file, for editors and other tools. */
+export function createCommand(io: Io): CommandUnknownOpts {
   return new Command("schema")
     .description("print the JSON Schema of a scenario file")
     .action(() => {

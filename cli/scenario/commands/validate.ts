@@ -1,13 +1,13 @@
 import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { formatFinding, readDocument } from "../document.ts";
 import { EXIT } from "../errors.ts";
-import type { ScenarioIo } from "../io.ts";
+import type { Io } from "../../io.ts";
 import { readText } from "../sources.ts";
 
-/** `scenario-tool validate FILE...`: every mistake with its line and JSON pointer. */
-export function createCommand(io: ScenarioIo, exit: (code: number) => void): CommandUnknownOpts {
+/** `scenario-tool validate FILE...`: prints every mistake with its line and JSON pointer. */
+export function createCommand(io: Io, exit: (code: number) => void): CommandUnknownOpts {
   return new Command("validate")
-    .description("check scenario files; exit 3 names every mistake with line and pointer")
+    .description("check scenario files and print every mistake with line and pointer (exit 3)")
     .argument("<files...>", "scenario files")
     .option("--json", "print the findings as JSON")
     .action((files: string[], options: { json?: boolean }) => {

@@ -1,10 +1,10 @@
 import { appendFileSync, readFileSync } from "node:fs";
 import { z } from "zod";
-import { ToolError } from "../errors.ts";
+import { attempt, ToolError } from "../errors.ts";
 import type { Scenario } from "../schema.ts";
 import type { Player, ToolCall, ToolResult } from "./player.ts";
 
-/** The moves of one scenario, as `--record` writes them: one JSON object a line. */
+/** One line of a cassette: the moves of one scenario as `--record` writes them. */
 const Track = z.looseObject({
   scenario_id: z.string(),
   moves: z.array(z.array(z.looseObject({
@@ -14,7 +14,7 @@ const Track = z.looseObject({
   }))),
 });
 
-/** Plays recorded moves again; the target is asked anew, so the verdict is about today. */
+/** Plays recorded moves against the target, so the verdict is about the target of today. */
 export class CassettePlayer implements Player {
   readonly tokens = 0;
   readonly #tracks: Map<string, ToolCall[][]>;
@@ -36,38 +36,24 @@ export class CassettePlayer implements Player {
   end(): void {}
 }
 
-/** Reads a cassette. @throws ToolError naming the line that is broken */
+/** Reads a cassette. @throws ToolError naming the broken line */
 export function readCassette(path: string): Map<string, ToolCall[][]> {
   const tracks = new Map<string, ToolCall[][]>();
-  readText(path).split("\n").forEach((line, index) => {
+  attempt(`read "${path}"`, () => readFileSync(path, "utf8")).split("\n").forEach((line, index) => {
     if (line.trim() === "") return;
     try {
       const { scenario_id, moves } = Track.parse(JSON.parse(line));
       tracks.set(scenario_id, moves);
     } catch (cause) {
-      throw new ToolError(`Cannot read ${path}:${index + 1}: it is no recorded scenario`, {
-        cause,
-      });
+      const place = `${path}:${index + 1}`;
+      throw new ToolError(`Cannot read ${place}: it is not a recorded scenario`, { cause });
     }
   });
   return tracks;
 }
 
-/** Adds the moves of one scenario to a cassette. */
+/** Appends the moves of one scenario to a cassette. @throws ToolError */
 export function recordTrack(path: string, scenario_id: string, moves: ToolCall[][]): void {
-  try {
-    appendFileSync(path, `${JSON.stringify({ scenario_id, moves })}\n`, { mode: 0o600 });
-  } catch (cause) {
-    throw new ToolError(`Cannot write the cassette "${path}": ${(cause as Error).message}`, {
-      cause,
-    });
-  }
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (cause) {
-    throw new ToolError(`Cannot read "${path}": ${(cause as Error).message}`, { cause });
-  }
+  const line = `${JSON.stringify({ scenario_id, moves })}\n`;
+  attempt(`write the cassette "${path}"`, () => appendFileSync(path, line, { mode: 0o600 }));
 }

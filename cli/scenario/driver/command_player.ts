@@ -1,16 +1,21 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import type { Scenario } from "../schema.ts";
-import { parseArguments } from "./ask.ts";
-import { type Player, PlayerError, type ToolCall, type ToolResult } from "./player.ts";
+import {
+  parseArguments,
+  type Player,
+  PlayerError,
+  type ToolCall,
+  type ToolResult,
+} from "./player.ts";
 import { toolSchemas } from "./tools.ts";
 
 const ANSWER_MS = 120_000;
 const LINE_CHARS = 1024 * 1024;
 
 /**
- * A program that plays: it reads one JSON line with the scenario and the tools, then writes one
- * `{"name", "arguments"}` line for each move and reads one line with the result.
+ * A program as a player. It reads one JSON line with the scenario and the tools. For each move it
+ * writes one `{"name", "arguments"}` line and reads one line with the result.
  */
 export class CommandPlayer implements Player {
   readonly tokens = 0;
@@ -27,12 +32,11 @@ export class CommandPlayer implements Player {
 
   begin(scenario: Scenario): Promise<ToolCall[]> {
     const child = spawn(this.#program, [], { detached: true, stdio: ["pipe", "pipe", "ignore"] });
-    // Where a program cannot be started, its streams may stay open for ever.
+    // When a program cannot be started, its streams may stay open for ever.
     this.#failed = new Promise((_resolve, reject) => {
-      child.on(
-        "error",
-        ({ message }) => reject(new PlayerError(`${this.#program} cannot be started: ${message}`)),
-      );
+      child.on("error", ({ message }) => {
+        reject(new PlayerError(`${this.#program} cannot be started: ${message}`));
+      });
     });
     this.#failed.catch(() => {});
     child.stdin!.on("error", () => {});
@@ -54,7 +58,7 @@ export class CommandPlayer implements Player {
     const line = await this.#readLine();
     if (line === null) return [];
     const call = parseArguments(line);
-    if (!call) throw new PlayerError("it wrote a line that is no JSON object");
+    if (!call) throw new PlayerError("it wrote a line that is not a JSON object");
     return [{ id: "1", name: String(call.name), arguments: parseArguments(call.arguments ?? {}) }];
   }
 
@@ -72,7 +76,7 @@ export class CommandPlayer implements Player {
   }
 }
 
-/** The lines of a stream, none of them without an end. */
+/** The lines of a stream. @throws PlayerError for a line without an end */
 async function* linesOf(stream: Readable): AsyncGenerator<string, null> {
   const decoder = new TextDecoder();
   let text = "";

@@ -1,16 +1,16 @@
-import { isObject } from "../generate/references.ts";
+import { isObject } from "../json.ts";
 
-/** A list longer than this is not compared item by item. */
+/** At most this many items of a list are compared. */
 const ITEMS = 1_000;
-/** The members under which services put a page's records. */
+/** The members in which services return the records of a page. */
 const LISTS = ["items", "data", "results", "records", "content", "value", "hits", "entries"];
 
-/** True where two answers say the same; moments in time may differ. */
+/** True when two answers are equal except for times. */
 export function saysTheSame(one: string, other: string): boolean {
   return one === other || withoutTimes(one) === withoutTimes(other);
 }
 
-/** The records of a page: the array that is the answer, or the one in it; null without any. */
+/** The records of a page: the array that is the answer or is in it; null without one. */
 export function recordsOf(body: string): unknown[] | null {
   const value = parse(body);
   if (Array.isArray(value)) return value.slice(0, ITEMS);
@@ -20,13 +20,13 @@ export function recordsOf(body: string): unknown[] | null {
   return list ? (list as unknown[]).slice(0, ITEMS) : null;
 }
 
-/** What tells one record from another: its id where it has one, else all of it. */
+/** Identifies a record by its id, or by all of it without one. */
 export function identityOf(record: unknown): string {
   const id = isObject(record) ? record.id ?? record._id ?? record.uuid : undefined;
   return JSON.stringify(id ?? record);
 }
 
-/** The first of these members that differs between two answers, wherever it stands in them. */
+/** The first of these members that differs between two answers. */
 export function changedMember(
   before: string,
   after: string,
@@ -38,7 +38,7 @@ export function changedMember(
   ) ?? null;
 }
 
-/** A member of the answer, or of the object that wraps the record. */
+/** A member of the answer, or of an object inside it. */
 function find(value: unknown, name: string): unknown {
   if (!isObject(value)) return undefined;
   if (Object.hasOwn(value, name)) return value[name];

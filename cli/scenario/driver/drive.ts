@@ -1,21 +1,21 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Verdict } from "../execute/verdict.ts";
 import type { Scenario } from "../schema.ts";
-import { checkVerdict } from "./check_verdict.ts";
-import { Refusal, type RequestLedger } from "./ledger.ts";
+import { type LedgerEntry, Refusal, type RequestLedger } from "./ledger.ts";
 import { type Player, PlayerError, type ToolCall, type ToolResult } from "./player.ts";
 import { type SubmittedVerdict, type ToolName, TOOLS } from "./tools.ts";
 
 export interface Budget {
   max_turns: number;
-  /** Tokens of one scenario, Infinity where only the run's are bounded. */
+  /** The most tokens for one scenario. */
   max_tokens: number;
   timeout_ms: number;
 }
 
-/** So many tools are used in one turn; the budget is looked at between turns. */
+/** The most tool calls in one turn. The budget is checked between turns. */
 const CALLS = 50;
 
-/** Lets a player carry a scenario out, and judges it by the tool's own ledger alone. */
+/** Lets a player run a scenario, and judges it by the tool's own ledger alone. */
 export async function drive(
   scenario: Scenario,
   player: Player,
@@ -51,7 +51,7 @@ export async function drive(
   }
 }
 
-/** A verdict ends the scenario; everything else is text for the player's next move. */
+/** Returns the verdict, which ends the scenario, or text for the player's next move. */
 async function useTool(
   call: ToolCall,
   ledger: RequestLedger,
@@ -88,9 +88,7 @@ async function act(
 ): Promise<unknown> {
   if (name === "get_ledger") return ledger.entries.map(({ body: _body, ...entry }) => entry);
   if (name === "wait") {
-    return await new Promise((resolve) =>
-      setTimeout(() => resolve({ waited: given.ms }), given.ms)
-    );
+    return await sleep(given.ms, { waited: given.ms });
   }
   const request = {
     method: given.method,
@@ -102,8 +100,70 @@ async function act(
   const entry = name === "race"
     ? await ledger.race(request, given.n, as)
     : (await ledger.send(request, as)).entry;
-  // What a target says is data: it is marked as such and never read as an instruction by us.
+  // The answer of a target is data, so the player sees it marked as untrusted.
   return { ...entry, body: undefined, untrusted_body: entry.body };
+}
+
+/**
+ * Checks each claim of a submitted verdict against the tool's own ledger. A verdict without evidence
+ * or with a false claim is inconclusive: never a pass, never a failure.
+ */
+function checkVerdict(
+  submitted: SubmittedVerdict,
+  entries: readonly LedgerEntry[],
+): Verdict {
+  const problem = problemOf(submitted, entries);
+  if (problem) return { status: "inconclusive", reason: `Not accepted: ${problem}` };
+  if (submitted.verdict === "inconclusive") {
+    return { status: "inconclusive", reason: submitted.reason || "The driver could not tell" };
+  }
+  const status = submitted.verdict === "pass" ? "passed" : "failed";
+  return { status, reason: `${submitted.reason} (${submitted.evidence.join(", ")})` };
+}
+
+function problemOf(submitted: SubmittedVerdict, entries: readonly LedgerEntry[]): string | null {
+  if (submitted.verdict === "inconclusive") return null;
+  if (entries.length === 0) return "no request was sent";
+  if (submitted.evidence.length === 0 || submitted.claims.length === 0) {
+    return "it cites no evidence";
+  }
+  const byId = new Map(entries.map((entry) => [entry.id, entry]));
+  const unknown = [...submitted.evidence, ...submitted.claims.map(({ id }) => id)]
+    .find((id) => !byId.has(id));
+  if (unknown !== undefined) return `it cites ${unknown.slice(0, 20)}, which is not in the ledger`;
+  const bare = submitted.evidence.find((id) => !submitted.claims.some((one) => one.id === id));
+  if (bare !== undefined) return `it cites ${bare.slice(0, 20)} and claims nothing about it`;
+  for (const claim of submitted.claims) {
+    const wrong = wrongClaim(claim, byId.get(claim.id)!);
+    if (wrong) return wrong;
+  }
+  if (submitted.verdict === "pass") {
+    const crash = entries.find(({ status, statuses }) =>
+      [status, ...(statuses ?? [])].some((one) => one !== null && one >= 500)
+    );
+    if (crash) return `it says pass, but ${crash.id} was answered with a server error`;
+    // A player that picks among the answers could leave out the one that shows the failure.
+    const left = entries.find(({ id }) => !submitted.evidence.includes(id));
+    if (left) return `it says pass, but leaves out ${left.id}`;
+  }
+  return null;
+}
+
+function wrongClaim(
+  claim: SubmittedVerdict["claims"][number],
+  { id, status, statuses, body }: LedgerEntry,
+): string | null {
+  if (claim.status === undefined && !claim.body_contains?.trim()) {
+    return `its claim about ${id} is empty`;
+  }
+  const seen = statuses ?? [status];
+  if (claim.status !== undefined && !seen.includes(claim.status)) {
+    return `it claims ${claim.status} for ${id}, which was answered ${seen.join(", ")}`;
+  }
+  if (claim.body_contains !== undefined && !body.includes(claim.body_contains)) {
+    return `it claims a text in the answer to ${id} that is not there`;
+  }
+  return null;
 }
 
 function spentOf(player: Player, budget: Budget, turn: number, deadline: number): string | null {

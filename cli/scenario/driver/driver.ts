@@ -1,8 +1,8 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { resolve } from "node:path";
+import type { Io } from "../../io.ts";
 import { ToolError } from "../errors.ts";
 import type { Verdict } from "../execute/verdict.ts";
-import type { ScenarioIo } from "../io.ts";
 import type { Scenario } from "../schema.ts";
 import { recordTrack } from "./cassette.ts";
 import { type Budget, drive } from "./drive.ts";
@@ -15,29 +15,29 @@ export interface DriverOptions extends Budget {
   driver: string;
   record?: string;
   ledger: LedgerOptions;
-  /** Tokens of the whole run. */
+  /** The most tokens for the whole run. */
   max_run_tokens: number;
 }
 
-/** Carries out scenarios that no single request can express. */
+/** Runs scenarios that no single request can express. */
 export class Driver {
   readonly #options: DriverOptions;
-  readonly #io: ScenarioIo;
+  readonly #io: Io;
   readonly #create: (() => Player) | null;
   #tokens = 0;
 
-  private constructor(options: DriverOptions, io: ScenarioIo, create: (() => Player) | null) {
+  private constructor(options: DriverOptions, io: Io, create: (() => Player) | null) {
     this.#options = options;
     this.#io = io;
     this.#create = create;
   }
 
-  /** Makes the driver that was asked for. @throws ToolError when it is unknown or lacks its key */
-  static async open(options: DriverOptions, io: ScenarioIo): Promise<Driver> {
+  /** Opens a driver by its name. @throws ToolError when it is unknown or has no key */
+  static async open(options: DriverOptions, io: Io): Promise<Driver> {
     return new Driver(options, io, await playerOf(options.driver, io));
   }
 
-  /** The verdict on one scenario, with everything that was sent for it. */
+  /** Runs one scenario. Returns the verdict with all requests sent for it. */
   async run(scenario: Scenario): Promise<{ verdict: Verdict; evidence: Record<string, unknown> }> {
     const ledger = new RequestLedger(this.#options.ledger);
     const verdict = await this.#verdict(scenario, ledger);
@@ -64,26 +64,28 @@ export class Driver {
   }
 }
 
-/** Each kind is loaded when it is asked for. Null: playbooks only. */
-async function playerOf(text: string, io: ScenarioIo): Promise<(() => Player) | null> {
-  const [kind, what = ""] = text.split(/:(.*)/s);
+/** The APIs of models: where each one is, and the variables with its address and key. */
+const MODELS = {
+  openai: { dialect: "OPENAI", base_url: "https://api.openai.com/v1" },
+  anthropic: { dialect: "ANTHROPIC", base_url: "https://api.anthropic.com" },
+} as const;
+
+/** Returns a factory of players; null for playbooks only. Loads only the kind that is used. */
+async function playerOf(text: string, io: Io): Promise<(() => Player) | null> {
   if (text === "playbook") return null;
-  if (what !== "" && kind === "openai") {
-    const base_url = io.env.OPENAI_BASE_URL ?? "https://api.openai.com/v1";
-    const key = keyOf("OPENAI_API_KEY", io, io.env.OPENAI_BASE_URL !== undefined);
-    const { OpenAiPlayer } = await import("./openai.ts");
-    return () => new OpenAiPlayer({ model: what, base_url, key });
-  }
-  if (what !== "" && kind === "anthropic") {
-    const base_url = io.env.ANTHROPIC_BASE_URL ?? "https://api.anthropic.com";
-    const key = keyOf("ANTHROPIC_API_KEY", io, io.env.ANTHROPIC_BASE_URL !== undefined);
-    const { AnthropicPlayer } = await import("./anthropic.ts");
-    return () => new AnthropicPlayer({ model: what, base_url, key });
+  const [kind, what = ""] = text.split(/:(.*)/s);
+  if (what !== "" && (kind === "openai" || kind === "anthropic")) {
+    const { dialect, base_url } = MODELS[kind];
+    const own_url = io.env[`${dialect}_BASE_URL`];
+    const key = keyOf(`${dialect}_API_KEY`, io, own_url !== undefined);
+    const models = await import("./models.ts");
+    const options = { model: what, base_url: own_url ?? base_url, key };
+    return () => new models.ModelPlayer(models[dialect], options);
   }
   if (what !== "" && kind === "command") {
     const { CommandPlayer } = await import("./command_player.ts");
     const program = resolve(io.cwd, what);
-    mustRun(program, text);
+    requireProgram(program, text);
     return () => new CommandPlayer(program, io.killGroup);
   }
   if (what !== "" && kind === "replay") {
@@ -91,26 +93,26 @@ async function playerOf(text: string, io: ScenarioIo): Promise<(() => Player) | 
     const tracks = readCassette(resolve(io.cwd, what));
     return () => new CassettePlayer(tracks);
   }
-  throw new ToolError(`Cannot use the driver "${text}"`, {
+  throw new ToolError(`Cannot use the driver "${text}": there is no such driver`, {
     next: "openai:<model>, anthropic:<model>, command:<path>, playbook or replay:<file>",
   });
 }
 
-/** Told before anything is sent: else every scenario would end without a verdict, and all seem well. */
-function mustRun(program: string, text: string): void {
+/** Checked before anything is sent: otherwise every scenario would end without a verdict. */
+function requireProgram(program: string, text: string): void {
   try {
     accessSync(program, constants.X_OK);
     if (statSync(program).isFile()) return;
   } catch {
-    // Told below.
+    // Reported below.
   }
-  throw new ToolError(`Cannot use the driver "${text}": it is no program that can be run`, {
-    next: `a file with leave to be run (chmod +x): ${program}`,
+  throw new ToolError(`Cannot use the driver "${text}": it is not an executable file`, {
+    next: `give an executable file, or run chmod +x ${program}`,
   });
 }
 
-/** A server of one's own (another base URL) may need no key. */
-function keyOf(name: string, io: ScenarioIo, own: boolean): string {
+/** A server with another base URL may need no key. */
+function keyOf(name: string, io: Io, own: boolean): string {
   const key = io.env[name];
   if (key || own) return key ?? "none";
   throw new ToolError(`Cannot use this driver: ${name} is not set`, {

@@ -1,22 +1,22 @@
-import { mergeHeaders, withoutCredentials } from "../execute/headers.ts";
+import { mergeHeaders, withoutCredentials } from "../execute/request.ts";
 import { type Race, raceRequests, type Strategy } from "../execute/race/race.ts";
 import { type HttpExchange, type HttpRequest, sendRequest } from "../execute/http.ts";
 import type { Target } from "../execute/target.ts";
 
-/** One request that the tool itself sent for a scenario: the only evidence that counts. */
+/** One request that the tool sent for a scenario. No other evidence counts. */
 export interface LedgerEntry {
   /** `r1`, `r2` … in the order of sending. */
   id: string;
   method: string;
   path: string;
-  /** Whose credentials it carried. */
+  /** The identity whose credentials it carried. */
   as: string | null;
   status: number | null;
-  /** The statuses of a volley, in place of one status. */
+  /** The statuses of a volley, instead of one status. */
   statuses: (number | null)[] | null;
-  /** How simultaneous a volley was. */
+  /** The simultaneity of a volley. */
   race?: Pick<Race, "strategy" | "spread_us" | "overlap" | "in_flight" | "notes"> & {
-    /** How many different answers those that won were given. */
+    /** How many different answers the winners got. */
     winning_answers: number;
   };
   body: string;
@@ -30,22 +30,22 @@ export interface LedgerOptions {
   insecure: boolean;
   race_strategy: Strategy;
   headers: Record<string, string>;
-  /** Headers of each named identity (`--as alice=Authorization: …`). */
+  /** The headers of each identity (`--as alice=Authorization: …`). */
   identities: Map<string, Record<string, string>>;
   fill: (text: string) => string;
-  /** Takes secrets out of what a player, a report or a model gets to see. */
+  /** Removes secrets from what a player, a report or a model sees. */
   redact: (text: string) => string;
   /** Requests that change data may be sent. */
   may_change: boolean;
   max_requests: number;
 }
 
-/** Why a request was not sent. */
+/** A request that was not sent, with the reason. */
 export class Refusal extends Error {}
 
 const BODY_BYTES = 4_096;
 
-/** Sends requests to the target and remembers every one of them. */
+/** Sends requests to the target and records each of them. */
 export class RequestLedger {
   readonly entries: LedgerEntry[] = [];
   readonly #options: LedgerOptions;
@@ -91,7 +91,7 @@ export class RequestLedger {
     if (this.entries.length >= max_requests) throw new Refusal("the budget of requests is used up");
     const changes = !/^(GET|HEAD|OPTIONS|TRACE)$/i.test(request.method);
     if (changes && !may_change) throw new Refusal("changing requests need --allow-destructive");
-    // A path is a path: nothing a model or a target says may lead to another host.
+    // Nothing that a model or a target says may lead to another host.
     if (!/^\//.test(request.path)) throw new Refusal('the path must begin with "/"');
     const all = Object.entries(mergeHeaders(this.#headersOf(as), request.headers));
     return {
@@ -102,7 +102,7 @@ export class RequestLedger {
     };
   }
 
-  /** The first identity sends what nobody is named for; "nobody" is never logged in. */
+  /** Without a name the first identity sends; "nobody" is never logged in. */
   #headersOf(as: string | null): Record<string, string> {
     const { headers, identities } = this.#options;
     if (as === "nobody") return withoutCredentials(headers);

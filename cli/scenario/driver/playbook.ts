@@ -1,17 +1,18 @@
 import type { HttpExchange } from "../execute/http.ts";
+import { leakOf } from "../execute/leaks.ts";
 import type { Verdict } from "../execute/verdict.ts";
+import { valueAt } from "../json.ts";
 import type { Scenario } from "../schema.ts";
-import { recordsOf } from "./compare.ts";
-import { inconclusive, judgeStep, judgeVolley } from "./judge_step.ts";
-import { Refusal, type RequestLedger } from "./ledger.ts";
+import { changedMember, identityOf, recordsOf, saysTheSame } from "./compare.ts";
+import { type LedgerEntry, Refusal, type RequestLedger } from "./ledger.ts";
 import { Playbook, type PlaybookStep } from "./playbook_schema.ts";
 
-/** True for a scenario whose steps can run without a model. */
+/** True for a scenario that runs without a model. */
 export function hasPlaybook(scenario: Scenario): boolean {
   return Playbook.safeParse(scenario.playbook).success;
 }
 
-/** Runs a scenario's playbook; what cannot be set up is inconclusive, never a pass. */
+/** Runs a scenario's playbook. Without its setup the verdict is inconclusive, never a pass. */
 export async function runPlaybook(scenario: Scenario, ledger: RequestLedger): Promise<Verdict> {
   const { steps } = Playbook.parse(scenario.playbook);
   const run: Run = { ledger, values: new Map([["uniq", unique()]]), answers: new Map() };
@@ -29,13 +30,20 @@ export async function runPlaybook(scenario: Scenario, ledger: RequestLedger): Pr
 }
 
 function wentWell(steps: number): Verdict {
-  return { status: "passed", reason: `All ${steps} steps went as a correct system does` };
+  return { status: "passed", reason: `All ${steps} steps went as in a correct system` };
 }
 
 interface Run {
   ledger: RequestLedger;
   values: Map<string, string>;
   answers: Map<string, HttpExchange>;
+}
+
+/** What the answer to a step is compared with. */
+interface Seen {
+  fill: (text: string) => string;
+  /** The answers so far, by the name of their step. */
+  answers: ReadonlyMap<string, HttpExchange>;
 }
 
 async function runStep(step: PlaybookStep, run: Run): Promise<Verdict | null> {
@@ -66,9 +74,8 @@ function tooFew({ name, records }: PlaybookStep, { body }: HttpExchange): Verdic
 
 function saveValues(step: PlaybookStep, exchange: HttpExchange, run: Run): Verdict | null {
   for (const [name, from] of Object.entries(step.save ?? {})) {
-    const value = from.split("|").map((one) => valueOf(exchange, one.trim())).find((one) =>
-      one !== null
-    );
+    const values = from.split("|").map((one) => valueOf(exchange, one.trim()));
+    const value = values.find((one) => one !== null);
     if (value === undefined || value === null) {
       return inconclusive(`"${step.name}" answers without the ${name} that later steps need`);
     }
@@ -77,23 +84,115 @@ function saveValues(step: PlaybookStep, exchange: HttpExchange, run: Run): Verdi
   return null;
 }
 
+/** The verdict that ends the playbook at this step; null when it continues. */
+function judgeStep(
+  step: PlaybookStep,
+  entry: LedgerEntry,
+  exchange: HttpExchange,
+  seen: Seen,
+): Verdict | null {
+  const what = `"${step.name}" (${entry.id})`;
+  if (entry.error !== null) return answer(step, `${what} got no good answer: ${entry.error}`);
+  const status = entry.status!;
+  if (status >= 500 && !expects(step, status)) {
+    return failed(`${what} made the server fail with ${status}`);
+  }
+  if (step.expect && !expects(step, status)) {
+    const wanted = step.expect.join(" or ");
+    return answer(step, `${what} was answered ${status} instead of ${wanted}`);
+  }
+  const before = step.status_as && seen.answers.get(step.status_as)?.status;
+  if (before && before !== status) {
+    return answer(step, `${what} was answered ${status}, but "${step.status_as}" ${before}`);
+  }
+  const wrong = wrongBody(step, exchange, seen);
+  return wrong === null ? null : answer(step, `${what} ${wrong}`);
+}
+
+/** A volley fails when more than one of its requests wins. */
+function judgeVolley(step: PlaybookStep, entry: LedgerEntry): Verdict | null {
+  const statuses = entry.statuses!;
+  const winners = statuses.filter((status) => status !== null && status >= 200 && status < 300);
+  const what = `"${step.name}" (${entry.id})`;
+  const answers = entry.race?.winning_answers ?? 0;
+  if (step.same_answer ? answers > 1 : winners.length > 1) {
+    const how = step.same_answer ? `, with ${answers} different answers` : "";
+    return failed(`${what}: ${winners.length} of ${step.race} requests won${how}`);
+  }
+  const crash = statuses.find((status) => status !== null && status >= 500);
+  if (crash) return failed(`${what} made the server fail with ${crash}`);
+  return entry.error === null ? null : answer(step, `${what}: ${entry.error}`);
+}
+
+/** A failed setup step says nothing about the target, so it is inconclusive. */
+function answer(step: PlaybookStep, reason: string): Verdict {
+  return step.setup ? inconclusive(`Could not be set up: ${reason}`) : failed(reason);
+}
+
+function inconclusive(reason: string): Verdict {
+  return { status: "inconclusive", reason };
+}
+
+function failed(reason: string): Verdict {
+  return { status: "failed", reason };
+}
+
+function expects({ expect = [] }: PlaybookStep, status: number): boolean {
+  return expect.some((one) => one === status || one === `${Math.floor(status / 100)}xx`);
+}
+
+function wrongBody(step: PlaybookStep, exchange: HttpExchange, seen: Seen): string | null {
+  const { body } = exchange;
+  const bodyOf = (name: string) => seen.answers.get(name)?.body ?? "";
+  if (step.same_as && !saysTheSame(bodyOf(step.same_as), body)) {
+    return `answers differently from "${step.same_as}"`;
+  }
+  if (step.differs_from && bodyOf(step.differs_from) === body) {
+    return `answers the same as "${step.differs_from}"`;
+  }
+  if (step.hides !== undefined && showsRecord(body, seen.fill(step.hides))) {
+    return `shows the record ${seen.fill(step.hides)}`;
+  }
+  const leak = leakOf({ mode: "http", forbidden: step.forbidden }, exchange);
+  if (leak) return `was answered ${exchange.status}, but ${leak}`;
+  if (step.unchanged) {
+    const { since, members } = step.unchanged;
+    const member = changedMember(bodyOf(since), body, members);
+    if (member) return `shows another "${member}" than "${since}"`;
+  }
+  return step.joins ? wrongJoin(step.joins.map(bodyOf), body, step.joins) : null;
+}
+
+function showsRecord(body: string, encoded: string): boolean {
+  const ids = (recordsOf(body) ?? []).map(identityOf);
+  return ids.some((id) => encodeURIComponent(id.replace(/^"(.*)"$/, "$1")) === encoded);
+}
+
+/** The two halves of a page must show the records of the whole page, each once. */
+function wrongJoin(halves: string[], whole: string, names: string[]): string | null {
+  const ids = (body: string) => (recordsOf(body) ?? []).map(identityOf);
+  const joined = halves.flatMap(ids);
+  const all = ids(whole);
+  if (new Set(joined).size < joined.length) return `"${names.join('" and "')}" show a record twice`;
+  const lost = all.find((id) => !joined.includes(id));
+  if (lost !== undefined) return `shows ${lost.slice(0, 60)}, which none of its halves shows`;
+  return null;
+}
+
 /**
- * `header:Location` is the last segment of its path, any other header its value; `body:/id` is a
- * member of the JSON answer, ready for a path, and `text:/token` the same as it stands.
+ * `header:Location` is the last segment of its path; any other header is its value. `body:/id` is a
+ * member of the JSON answer, encoded for a path; `text:/token` is one without encoding.
  */
 function valueOf(exchange: HttpExchange, from: string): string | null {
   const [kind, what = ""] = from.split(/:(.*)/s);
   if (kind === "header") {
-    const header = exchange.headers.find(([name]) => name.toLowerCase() === what.toLowerCase())
-      ?.[1];
+    const sought = what.toLowerCase();
+    const header = exchange.headers.find(([name]) => name.toLowerCase() === sought)?.[1];
     if (header === undefined || !/^location$/i.test(what)) return header ?? null;
     return (header.split(/[?#]/)[0] ?? "").split("/").findLast((part) => part !== "") ?? null;
   }
   try {
-    let value: unknown = JSON.parse(exchange.body);
-    for (const token of what.split("/").slice(1)) {
-      value = (value as Record<string, unknown> | null)?.[token];
-    }
+    const value = valueAt(JSON.parse(exchange.body), what);
     if (!["string", "number"].includes(typeof value)) return null;
     return kind === "text" ? String(value) : encodeURIComponent(String(value));
   } catch {
@@ -105,7 +204,7 @@ function fillIn(text: string, values: Map<string, string>): string {
   return text.replaceAll(/\{\{(\w+)\}\}/g, (whole, name: string) => values.get(name) ?? whole);
 }
 
-/** Two runs against one target must not meet each other's records. */
+/** Keeps the records of two runs against one target apart. */
 function unique(): string {
   return crypto.randomUUID().slice(0, 8);
 }

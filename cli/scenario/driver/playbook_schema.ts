@@ -12,38 +12,38 @@ export const PlaybookStep = z.looseObject({
   name: z.string(),
   method: z.string(),
   path: z.string(),
-  as: z.string().optional().describe('an identity; "nobody" is somebody who is not logged in'),
+  as: z.string().optional().describe('an identity; "nobody" is not logged in'),
   headers: z.record(z.string(), z.string()).optional(),
   body: z.string().optional(),
-  /** Must hold for the rest to mean anything: otherwise the playbook is inconclusive. */
+  /** The rest depends on this step: if it fails, the playbook is inconclusive. */
   setup: z.boolean().optional(),
-  /** Where it cannot be set up, the playbook ends there, and what was seen before it counts. */
+  /** If it cannot be set up, the playbook ends here and the steps before it count. */
   optional: z.boolean().optional(),
-  /** Values for later steps, each from `header:<name>`, `body:<pointer>` or `text:<pointer>`. */
+  /** Values for later steps, from `header:<name>`, `body:<pointer>` or `text:<pointer>`. */
   save: z.record(z.string(), z.string()).optional(),
   expect: z.array(Expected).optional(),
-  /** Name of an earlier step whose body this one's must equal, or must not. */
+  /** The earlier step whose body must be equal, or must differ. */
   same_as: z.string().optional(),
   differs_from: z.string().optional(),
-  /** Name of an earlier step that was answered with the same status. */
+  /** The earlier step whose status must be equal. */
   status_as: z.string().optional(),
-  /** Id of a record that its list must not show, values of earlier steps filled in. */
+  /** The id of a record that the list must not show; may hold values of earlier steps. */
   hides: z.string().optional(),
   forbidden: Forbidden.optional(),
-  /** Members that must be what they were in an earlier step's answer. */
+  /** Members that must be equal to those in the answer to an earlier step. */
   unchanged: z.object({ since: z.string(), members: z.array(z.string()) }).optional(),
-  /** Two earlier steps whose lists together must hold what this one's list holds. */
+  /** The two earlier steps whose lists together must hold this list. */
   joins: z.array(z.string()).length(2).optional(),
-  /** Least number of records that its list must show for the rest to mean anything. */
+  /** If the list shows fewer records, the playbook is inconclusive. */
   records: z.number().int().min(1).optional(),
-  /** Volley of so many identical requests, of which at most one may win. */
+  /** A volley of this many identical requests, of which at most one may win. */
   race: z.number().int().min(2).max(50).optional(),
-  /** In place of that: all of those that win must be answered alike. */
+  /** With `race`: several may win, with equal answers. */
   same_answer: z.boolean().optional(),
 });
 export type PlaybookStep = z.infer<typeof PlaybookStep>;
 
-/** Steps that run in order without any model; a scenario's `playbook` key. */
+/** The `playbook` of a scenario: steps that run in order without a model. */
 export const Playbook = z.looseObject({
   identities: z.array(z.string()).optional(),
   steps: z.array(PlaybookStep).min(1).max(50),

@@ -1,29 +1,40 @@
+import { isObject } from "../json.ts";
 import type { Scenario } from "../schema.ts";
 
-/** One use of a tool, as a player asks for it. */
+/** One tool call of a player. */
 export interface ToolCall {
   id: string;
   name: string;
-  /** Parsed; null where what came was no JSON object. */
+  /** Null when the arguments are not a JSON object. */
   arguments: Record<string, unknown> | null;
 }
 
-/** What a tool answered, for the player's next move. */
+/** The result of a tool call, for the player's next move. */
 export interface ToolResult {
   id: string;
   content: string;
 }
 
-/** The player cannot go on: nothing is known of the target by that. */
+/** The player cannot continue. This says nothing about the target. */
 export class PlayerError extends Error {}
 
-/** Whoever decides what to send next: a model, a program, or a recording. */
+/** Decides what to send next: a model, a program or a recording. */
 export interface Player {
-  /** The first move after the scenario was told. */
+  /** Returns the first move for a scenario. */
   begin(scenario: Scenario): Promise<ToolCall[]>;
-  /** The next move, knowing the results of the last one. @throws PlayerError */
+  /** Returns the next move, given the results of the last one. @throws PlayerError */
   next(results: ToolResult[]): Promise<ToolCall[]>;
-  /** Tokens used so far, 0 for players that use none. */
+  /** Tokens used so far; 0 for players without a model. */
   tokens: number;
   end(): void;
+}
+
+/** Parses the arguments of a tool call. Returns null for anything but a JSON object. */
+export function parseArguments(text: unknown): Record<string, unknown> | null {
+  try {
+    const value = typeof text === "string" ? JSON.parse(text || "{}") : text;
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
 }

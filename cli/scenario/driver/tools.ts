@@ -9,7 +9,7 @@ const request = {
   as: z.string().optional().describe("name of a given identity"),
 };
 
-/** What a player may do, and nothing else. */
+/** Everything that a player may do. */
 export const TOOLS = {
   http_request: {
     description: "Send one request to the target and see the answer. Recorded in the ledger.",
@@ -20,11 +20,11 @@ export const TOOLS = {
     input: z.object({ ...request, n: z.number().int().min(2).max(50) }),
   },
   wait: {
-    description: "Let time pass.",
+    description: "Wait.",
     input: z.object({ ms: z.number().int().min(0).max(5_000) }),
   },
   get_ledger: {
-    description: "List what was sent so far, with the ids that evidence refers to.",
+    description: "List the requests so far with the ids that evidence refers to.",
     input: z.object({}),
   },
   submit_verdict: {
@@ -45,7 +45,7 @@ export const TOOLS = {
 export type ToolName = keyof typeof TOOLS;
 export type SubmittedVerdict = z.infer<typeof TOOLS.submit_verdict.input>;
 
-/** The tools in the shape that model APIs take: name, description, JSON Schema. */
+/** The tools as model APIs expect them: name, description and JSON Schema. */
 export function toolSchemas(): { name: string; description: string; schema: unknown }[] {
   return Object.entries(TOOLS).map(([name, { description, input }]) => ({
     name,

@@ -4,7 +4,7 @@ import type { Exec } from "../schema.ts";
 import { showsStackTrace } from "./leaks.ts";
 import type { Verdict } from "./verdict.ts";
 
-/** How a command line went. */
+/** The result of a command line. */
 export interface CommandRun {
   exit_code: number | null;
   signal: string | null;
@@ -20,18 +20,18 @@ export interface CommandOptions {
   timeout_ms: number;
   cwd: string;
   env: Record<string, string | undefined>;
-  /** Ends a whole process group. */
+  /** Kills a whole process group. */
   killGroup: (pid: number) => void;
-  /** Nobody reads what it prints. */
+  /** Its output is not read. */
   unread?: boolean;
 }
 
-/** So much of each stream is kept: its head and its tail. */
+/** The head and the tail of each stream are kept, this much together. */
 const KEPT_BYTES = 32 * 1024;
-/** Children that keep the pipes open may not keep us waiting longer than this. */
+/** After the exit, children may hold the pipes open for this long. */
 const LINGER_MS = 500;
 
-/** Runs one argument vector without a shell, in its own process group. Never throws. */
+/** Runs a program without a shell, in its own process group. Never throws. */
 export function runCommand(argv: string[], options: CommandOptions): Promise<CommandRun> {
   return new Promise((resolve) => {
     const [program = "", ...rest] = argv;
@@ -60,10 +60,10 @@ export function runCommand(argv: string[], options: CommandOptions): Promise<Com
   });
 }
 
-/** What shells and launchers answer for a program that cannot run, or that a signal ended. */
+/** Exit codes of shells and launchers for a program that cannot run or that a signal ended. */
 const CRASHES = new Set([126, 127, 132, 133, 134, 135, 136, 137, 139]);
 
-/** Node refuses some words (a NUL in them) by throwing. */
+/** Node throws for some arguments, such as one with a NUL. */
 function start(program: string, rest: string[], { cwd, env }: CommandOptions) {
   try {
     return spawn(program, rest, { cwd, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
@@ -77,10 +77,7 @@ function notStarted({ message }: Error): CommandRun {
   return { ...nothing, dropped_bytes: 0, error: `cannot be started: ${message}` };
 }
 
-/**
- * The exit code that was expected (0 unless said), no signal, no time-out, and nothing shown that
- * is forbidden.
- */
+/** Passes with the expected exit code (default 0), in time, without a signal or a forbidden text. */
 export function judgeCommand(exec: Exec, run: CommandRun, timeout_ms: number): Verdict {
   const verdict = judgeExit(exec, run, timeout_ms);
   const shown = exec.forbidden?.traces && showsStackTrace(`${run.stdout}\n${run.stderr}`);

@@ -1,29 +1,34 @@
 import type { Execution, Scenario, SetupRequest } from "../schema.ts";
+import { wilson } from "../summary.ts";
 import { type CommandOptions, judgeCommand, runCommand } from "./command.ts";
 import { type HttpExchange, type HttpRequest, sendRequest } from "./http.ts";
-import { raceRequests, type Strategy } from "./race/race.ts";
+import { type Race, raceRequests, type Strategy } from "./race/race.ts";
 import { createReader, type ReadBack, readBack, withReadBack } from "./read_back.ts";
-import { prepareRequest, type RequestDraft, requestOf, type RequestOptions } from "./request.ts";
-import { sumUpRounds } from "./rounds.ts";
+import {
+  isUniq,
+  prepareRequest,
+  type RequestDraft,
+  requestOf,
+  type RequestOptions,
+} from "./request.ts";
 import type { Target } from "./target.ts";
-import { isUniq } from "./uniq.ts";
 import { judgeExchange, judgeRace, type Verdict } from "./verdict.ts";
 import { semanticsWarnings } from "./warnings.ts";
 
-/** What one execution needs besides its scenario. */
+/** What an execution needs besides its scenario. */
 export interface ExecuteOptions extends RequestOptions {
   target: Target;
   timeout_ms: number;
   insecure: boolean;
   race_strategy: Strategy;
-  /** Volleys of a race whose request is `{{uniq}}`; null for what the scenario says. */
+  /** Volleys of a race with `{{uniq}}`; null leaves the number to the scenario. */
   race_rounds: number | null;
   cli: Pick<CommandOptions, "cwd" | "env" | "killGroup">;
   /** Conditions under which a command line is run again. */
   chaos: readonly string[];
 }
 
-/** Runs the `exec` of a scenario once; never throws. */
+/** Runs the `exec` of a scenario once. Never throws. */
 export async function executeScenario(
   scenario: Scenario,
   options: ExecuteOptions,
@@ -38,8 +43,8 @@ export async function executeScenario(
   };
 }
 
-/** What a request, and what was seen around it, came to. */
-export type Ran = { verdict: Verdict; evidence: Record<string, unknown> };
+/** The verdict on a request or a command line, and what it rests on. */
+type Ran = { verdict: Verdict; evidence: Record<string, unknown> };
 
 async function runExec(scenario: Scenario, options: ExecuteOptions): Promise<Ran> {
   const exec = scenario.exec!;
@@ -53,7 +58,7 @@ async function runExec(scenario: Scenario, options: ExecuteOptions): Promise<Ran
   return sumUpRounds(ran);
 }
 
-/** Set up, sent, and its effect read back; with the same `{{uniq}}` in all of them. */
+/** Sets up, sends, and reads the effect back, all with the same `{{uniq}}`. */
 async function runOnce(
   scenario: Scenario,
   options: ExecuteOptions,
@@ -84,9 +89,8 @@ async function setUp(
     const expected = setup[n]!.expected_status || 0;
     const right = expected === 0 ? status! >= 200 && status! < 300 : status === expected;
     if (error === null && right) continue;
-    return `Could not be set up: ${request.method} ${request.path} ${
-      error ?? `answered ${status}`
-    }`;
+    const why = error ?? `answered ${status}`;
+    return `Could not be set up: ${request.method} ${request.path} ${why}`;
   }
   return null;
 }
@@ -138,4 +142,70 @@ function responseOf({ status, headers, body, body_bytes, error }: HttpExchange) 
     body_bytes,
     error,
   };
+}
+
+/** One volley of several, as evidence. */
+interface Round {
+  uniq: string;
+  status: Verdict["status"];
+  reason: string;
+  winners: number;
+  spread_us: number;
+  overlap: boolean;
+}
+
+/**
+ * Joins several volleys into one verdict: a race that shows once is a race. Keeps the whole evidence
+ * of the first failed volley and the number of failed ones.
+ */
+function sumUpRounds(ran: Ran[]): Ran {
+  if (ran.length === 1) return ran[0]!;
+  const of = (status: Verdict["status"]) => ran.filter(({ verdict }) => verdict.status === status);
+  const failed = of("failed");
+  const unclear = of("inconclusive");
+  const telling = failed[0] ?? unclear[0] ?? ran.find(hasWinner) ?? ran[0]!;
+  const { low, high } = wilson(failed.length, ran.length);
+  const detection = { rounds: ran.length, failed: failed.length, rate_low: low, rate_high: high };
+  return {
+    verdict: {
+      status: telling.verdict.status,
+      reason:
+        `${headOf(telling, failed.length || unclear.length, ran)}: ${telling.verdict.reason}` +
+        (failed.length > 0 ? "" : missOf(unclear.length, high)),
+    },
+    evidence: { ...telling.evidence, rounds: ran.map(roundOf), detection },
+  };
+}
+
+function headOf({ verdict }: Ran, count: number, ran: Ran[]): string {
+  if (verdict.status !== "passed") return `In ${count} of ${ran.length} rounds`;
+  const empty = ran.filter((one) => !hasWinner(one)).length;
+  if (empty === 0 || empty === ran.length) return `In all ${ran.length} rounds`;
+  return `In all ${ran.length} rounds, ${empty} of them vacuous`;
+}
+
+/** What this many clean rounds rule out, at 95 %. */
+function missOf(unclear: number, high: number): string {
+  if (unclear > 0) return "";
+  const percent = Math.round(high * 100);
+  return `; a race that shows in more than ${percent} % of the volleys would have been seen`;
+}
+
+function roundOf({ verdict, evidence }: Ran): Round {
+  const race = evidence.race as Race | undefined;
+  return {
+    uniq: String(evidence.uniq ?? ""),
+    ...verdict,
+    winners: race ? winnersOf(race) : 0,
+    spread_us: race?.spread_us ?? 0,
+    overlap: race?.overlap ?? false,
+  };
+}
+
+function hasWinner({ evidence }: Ran): boolean {
+  return evidence.race !== undefined && winnersOf(evidence.race as Race) > 0;
+}
+
+function winnersOf({ shots }: Race): number {
+  return shots.filter(({ status }) => status !== null && status >= 200 && status < 300).length;
 }

@@ -11,7 +11,7 @@ export interface HttpRequest {
   body?: string;
 }
 
-/** What came back, or why nothing did. */
+/** The answer to one request, or why there is none. */
 export interface HttpExchange {
   /** The request target as it was sent. */
   sent_path: string;
@@ -20,7 +20,7 @@ export interface HttpExchange {
   /** The first bytes of the body, as text. */
   body: string;
   body_bytes: number;
-  /** Why there is no whole answer; null when there is. */
+  /** Why there is no complete answer; null when there is one. */
   error: string | null;
   duration_ms: number;
 }
@@ -28,20 +28,20 @@ export interface HttpExchange {
 export interface HttpOptions {
   timeout_ms: number;
   insecure?: boolean;
-  /** How much of the body is kept, 64 KiB unless said. */
+  /** How much of the body is kept; 64 KiB by default. */
   keep_bytes?: number;
 }
 
 /** The `error` of an exchange with a target that takes no connections. */
 export const REFUSED = "the connection was refused";
 
-/** So much of an answer's body is kept, and so much is read before the socket is dropped. */
+/** How much of a body is kept, and how much is read before the socket is closed. */
 const KEPT_BYTES = 64 * 1024;
 const READ_BYTES = 8 * 1024 * 1024;
 
 /**
  * Sends exactly one request over its own connection: no redirect, no retry, the path byte for
- * byte. Never throws: what cannot be sent or is not answered is an exchange with an `error`.
+ * byte. Never throws: without a complete answer the exchange has an `error`.
  */
 export function sendRequest(
   target: Target,
@@ -63,7 +63,7 @@ export function sendRequest(
     const request = open(target, given, sent_path, options, finish);
     const keep = options.keep_bytes ?? KEPT_BYTES;
     request?.on("response", (message) => collect(message, answer, finish, keep));
-    // What follows a switch of protocols is not HTTP: its head is the answer.
+    // The bytes after a switch of protocols are not HTTP, so the head is the answer.
     request?.on("upgrade", (message, socket) => {
       socket.destroy();
       takeHead(message, answer);
@@ -75,7 +75,7 @@ export function sendRequest(
       answer.body = extra?.toString("utf8", 0, keep) ?? answer.body;
       finish(extra ? null : transportError(error));
     });
-    // As text it would be joined to the head, and all of it sent as UTF-8, the latin1 head too.
+    // As a string it would join the latin1 head, and Node would send both as UTF-8.
     request?.end(given.body === undefined ? undefined : Buffer.from(given.body, "utf8"));
   });
 }
@@ -98,7 +98,7 @@ function open(
       setHost: false,
       agent: new (target.secure ? SecureAgent : Agent)({ keepAlive: false }),
       rejectUnauthorized: !options.insecure,
-      // A broken answer is a finding to report, not a reason to see nothing of it.
+      // A broken answer is a finding, so as much of it as possible is read.
       insecureHTTPParser: true,
     });
   } catch (error) {
@@ -107,7 +107,7 @@ function open(
   }
 }
 
-/** The headers as bytes on the wire: only `Host`, `Content-Length` and `Connection` are added. */
+/** The headers as sent: adds only `Host`, `Content-Length` and `Connection`. */
 export function wireHeaders(target: Target, given: HttpRequest): Record<string, string> {
   const names = new Set(Object.keys(given.headers).map((name) => name.toLowerCase()));
   const headers: Record<string, string> = {};
@@ -122,6 +122,19 @@ export function wireHeaders(target: Target, given: HttpRequest): Record<string, 
   return headers;
 }
 
+/** The bytes of a request in HTTP/1.1. */
+export function serialize(target: Target, request: HttpRequest): Buffer {
+  const headers = Object.entries(wireHeaders(target, request));
+  const head = [
+    `${request.method} ${requestPath(target, request.path)} HTTP/1.1`,
+    ...headers.map(([name, value]) => `${name}: ${value.replaceAll(/[\r\n]/g, " ")}`),
+  ].join("\r\n");
+  return Buffer.concat([
+    Buffer.from(`${head}\r\n\r\n`, "latin1"),
+    Buffer.from(request.body ?? "", "utf8"),
+  ]);
+}
+
 function collect(
   message: IncomingMessage,
   answer: HttpExchange,
@@ -129,7 +142,7 @@ function collect(
   keep: number,
 ): void {
   takeHead(message, answer);
-  // A stream of events has no end to wait for: its head is the answer.
+  // A stream of events has no end, so its head is the answer.
   if (/^text\/event-stream/i.test(message.headers["content-type"] ?? "")) {
     finish(null);
     return void message.destroy();

@@ -1,16 +1,16 @@
 import type { Scenario } from "../schema.ts";
 
 /**
- * `read` shares the workers; `race` runs with nothing else in flight, and before anything has used
- * up what is raced for; `change` runs one by one; what may bring the target down comes last.
+ * In order: `read` runs in parallel; `race` runs alone, before a change can use up the resource;
+ * `change` runs one by one; `strain` may bring the target down.
  */
 export const LANES = ["read", "race", "change", "strain"] as const;
 export type Lane = typeof LANES[number];
 
-/** A body of this size, or as deep as this, is sent to see what breaks. */
+/** A body of this size is meant to strain the target. */
 const STRAIN_CHARS = 4_000;
 
-/** Where a scenario runs: what changes data, or whose effect cannot be known, runs alone. */
+/** The lane of a scenario. One whose effect is unknown counts as a change. */
 export function laneOf(scenario: Scenario): Lane {
   const { exec } = scenario;
   if (!exec || exec.mode === "cli") return "change";
@@ -19,7 +19,7 @@ export function laneOf(scenario: Scenario): Lane {
   return isReading(scenario) ? "read" : "change";
 }
 
-/** True where every method promises to change nothing (RFC 9110, 9.2.1). */
+/** True when every method is safe (RFC 9110, 9.2.1). */
 export function isReading({ exec }: Scenario): boolean {
   if (exec?.mode !== "http") return false;
   const methods = [exec.method ?? "GET", ...(exec.setup ?? []).map(({ method }) => method)];

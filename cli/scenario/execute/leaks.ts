@@ -6,17 +6,17 @@ const STACK_TRACE =
 const DATABASE_ERROR =
   /SQLITE_[A-Z]+|syntax error at or near|ORA-\d{5}|You have an error in your SQL syntax|SQLSTATE\[/;
 
-/** True where an answer shows how the program is built inside. */
+/** True for a text with a stack trace. */
 export function showsStackTrace(body: string): boolean {
   return STACK_TRACE.test(body);
 }
 
-/** True where an answer shows what the database said. */
+/** True for a text with an error message of a database. */
 export function showsDatabaseError(body: string): boolean {
   return DATABASE_ERROR.test(body);
 }
 
-/** What an answer shows that its scenario forbids, in words; null when it shows nothing. */
+/** The forbidden content that an answer shows, in words; null when there is none. */
 export function leakOf({ forbidden }: Exec, { headers, body }: HttpExchange): string | null {
   if (!forbidden) return null;
   const names = headers.map(([name]) => name.toLowerCase());

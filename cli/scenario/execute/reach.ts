@@ -1,16 +1,17 @@
 import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { ToolError } from "../errors.ts";
 import { openSocket } from "./race/connect.ts";
 import type { Target } from "./target.ts";
 
-/** Between two tries to reach a target that is still starting. */
+/** The pause between two tries. */
 const RETRY_MS = 100;
 const CONNECT_MS = 3_000;
 
 /**
- * Resolves once the target takes connections and, over https, has shown a certificate that is
- * trusted: else every request would fail, and none of them by a fault of what is tested.
- * @throws ToolError after `wait_ms` without one
+ * Resolves once the target takes connections and, over https, shows a trusted certificate. Without
+ * this check every request would fail for a reason that has nothing to do with the target's code.
+ * @throws ToolError after `wait_ms`
  */
 export async function reachTarget(
   target: Target,
@@ -27,7 +28,7 @@ export async function reachTarget(
         next: isDistrust ? "--insecure, if this certificate is yours" : wait,
       });
     }
-    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    await sleep(RETRY_MS);
   }
 }
 

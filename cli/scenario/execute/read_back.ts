@@ -1,31 +1,32 @@
+import { valueAt } from "../json.ts";
 import type { Check } from "../schema.ts";
 import { type HttpExchange, type HttpRequest, sendRequest } from "./http.ts";
 import type { RequestDraft } from "./request.ts";
 import type { Target } from "./target.ts";
 import type { Verdict } from "./verdict.ts";
 
-/** What a check found, as evidence. */
+/** The result of a check, as evidence. */
 export interface ReadBack {
   path: string;
   pointer: string | null;
-  /** The value before the request; only `changes_by` reads it. */
+  /** The value before the request, for `changes_by` only. */
   before?: unknown;
   after: unknown;
-  /** Whether the effect is right; null where it could not be read. */
+  /** True when the effect is right; null when it could not be read. */
   held: boolean | null;
-  /** What is wrong, or why nothing could be read. */
+  /** The mistake, or why the effect could not be read. */
   why: string | null;
 }
 
-/** Sends a check's GET, with the headers of the run, and picks its value. */
+/** Sends the GET of a check and picks its value. */
 export type Reader = (check: Check) => Promise<Reading>;
 
-/** The value that a check looks at, or why there is none. */
+/** The value of a check, or why there is none. */
 export type Reading = { value: unknown } | { unreadable: string } | { wrong: string };
 
 const KEPT_BYTES = 1024 * 1024;
 
-/** A reader of one target; `prepare` fills in and adds headers as for the scenario's own request. */
+/** A reader for one target. `prepare` treats its requests like the scenario's own. */
 export function createReader(
   target: Target,
   prepare: (request: RequestDraft) => HttpRequest,
@@ -34,14 +35,12 @@ export function createReader(
   return async (check) => {
     const { path, headers } = check;
     const request = prepare({ method: "GET", path, headers });
-    return readingOf(
-      check,
-      await sendRequest(target, request, { ...options, keep_bytes: KEPT_BYTES }),
-    );
+    const limits = { ...options, keep_bytes: KEPT_BYTES };
+    return readingOf(check, await sendRequest(target, request, limits));
   };
 }
 
-/** Reads the effect after the request and compares it with what the check says is right. */
+/** Reads the effect of the request and compares it with the check. */
 export async function readBack(
   check: Check,
   before: Reading | null,
@@ -61,7 +60,7 @@ export async function readBack(
   return { ...found, ...values, held: why === null, why };
 }
 
-/** The verdict of the answers, with what the effect adds to it. */
+/** Joins the verdict on the answer with the verdict on the effect. */
 export function withReadBack(verdict: Verdict, { path, held, why }: ReadBack): Verdict {
   if (held === null) {
     const reason = `${verdict.reason}; the effect could not be read back: ${why}`;
@@ -87,7 +86,7 @@ function readingOf(check: Check, { status, error, body }: HttpExchange): Reading
     return { value: status };
   }
   try {
-    const value = pointedAt(JSON.parse(body), check.pointer ?? "");
+    const value = valueAt(JSON.parse(body), check.pointer ?? "");
     return value === undefined ? { unreadable: `there is no ${check.pointer}` } : { value };
   } catch {
     return { unreadable: `GET ${check.path} answered no JSON` };
@@ -110,29 +109,17 @@ function mistakeOf(check: Check, before: unknown, after: unknown): string | null
   if (at_least !== undefined && is < at_least) return `${what} is ${is}, less than ${at_least}`;
   if (at_most !== undefined && is > at_most) return `${what} is ${is}, more than ${at_most}`;
   if (changes_by !== undefined && !(Math.abs(by - changes_by) < 1e-9)) {
-    return `${what} changed by ${rounded(by)} from ${
-      countOf(before)
-    } to ${is}, not by ${changes_by}`;
+    const was = countOf(before);
+    return `${what} changed by ${rounded(by)} from ${was} to ${is}, not by ${changes_by}`;
   }
   return null;
 }
 
-/** A number, a number written as text (money often is), or the length of a list. */
+/** A number, a number written as a string (as money often is), or the length of a list. */
 function countOf(value: unknown): number {
   if (Array.isArray(value)) return value.length;
   if (typeof value === "string" && /^-?\d+(\.\d+)?$/.test(value)) return Number(value);
   return typeof value === "number" ? value : NaN;
-}
-
-function pointedAt(value: unknown, pointer: string): unknown {
-  const tokens = pointer.split("/").slice(1);
-  return tokens.map((token) => token.replaceAll("~1", "/").replaceAll("~0", "~")).reduce(
-    (at: unknown, token) =>
-      typeof at === "object" && at !== null && Object.hasOwn(at, token)
-        ? (at as Record<string, unknown>)[token]
-        : undefined,
-    value,
-  );
 }
 
 function sameJson(one: unknown, other: unknown): boolean {
@@ -150,7 +137,7 @@ function valueIn(reading: Reading | null): unknown {
   return reading && "value" in reading ? reading.value : undefined;
 }
 
-/** Evidence is read by people: a whole document tells them less than its size. */
+/** Shortens evidence for people: a list or an object is named by its kind. */
 function brief(value: unknown): unknown {
   if (Array.isArray(value)) return `a list of ${value.length}`;
   return typeof value === "object" && value !== null ? "an object" : value;

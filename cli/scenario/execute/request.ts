@@ -1,21 +1,20 @@
-import type { Scenario } from "../schema.ts";
-import { mergeHeaders, withoutCredentials } from "./headers.ts";
+import { randomBytes } from "node:crypto";
+import type { Exec, Scenario } from "../schema.ts";
 import type { HttpRequest } from "./http.ts";
-import { fillUniq } from "./uniq.ts";
 
-/** What turns a request of a scenario into the one that is sent. */
+/** What a run adds to the requests of its scenarios. */
 export interface RequestOptions {
-  /** Sent with every request; a scenario's own header of the same name wins. */
+  /** Added to every request; a scenario's own header of the same name wins. */
   headers: Record<string, string>;
-  /** Who sends what names nobody else: the headers of the first `--as`. */
+  /** The headers of the first `--as`, for requests that name no identity. */
   identity: Record<string, string>;
-  /** Fills in what only the target may see. */
+  /** Fills in the secrets. */
   fill: (text: string) => string;
-  /** A new value for `{{uniq}}`. */
+  /** Returns a new value for `{{uniq}}`. */
   uniq: () => string;
 }
 
-/** A request whose headers may be missing. */
+/** A request whose headers are optional. */
 export type RequestDraft = Omit<HttpRequest, "headers"> & Partial<Pick<HttpRequest, "headers">>;
 
 /** The request that a scenario in http mode sends. */
@@ -28,23 +27,57 @@ export function requestOf(
   return prepareRequest({ method, path, headers, body }, options, { uniq, anonymous });
 }
 
-/** A request with everything filled in; `anonymous` leaves the credentials of the run out. */
+/** Fills in and adds everything; `anonymous` leaves the credentials of the run out. */
 export function prepareRequest(
   { method, path, headers = {}, body }: RequestDraft,
   options: Omit<RequestOptions, "uniq">,
   { uniq, anonymous = false }: { uniq: string; anonymous?: boolean },
 ): HttpRequest {
-  const fill = (text: string) => options.fill(fillUniq(text, uniq));
+  const fill = (text: string) => options.fill(text.replaceAll("{{uniq}}", uniq));
   const base = anonymous
     ? withoutCredentials(options.headers)
     : mergeHeaders(options.identity, options.headers);
-  const filled = Object.entries(mergeHeaders(base, headers)).map((
-    [name, value],
-  ) => [name, fill(value)]);
+  const filled = Object.entries(mergeHeaders(base, headers))
+    .map(([name, value]) => [name, fill(value)]);
   return {
     method,
     path: fill(path),
     headers: Object.fromEntries(filled),
     body: body === undefined ? undefined : fill(body),
   };
+}
+
+/** Returns a function whose values are unique in this run and across runs. */
+export function createUniq(): () => string {
+  const run = randomBytes(5).toString("hex");
+  let n = 0;
+  return () => `${run}${String(++n).padStart(4, "0")}`;
+}
+
+/** True for a request with `{{uniq}}`, which asks for something new in each round. */
+export function isUniq({ path = "", headers = {}, body = "" }: Exec): boolean {
+  return [path, body, ...Object.entries(headers).flat()].some((text) => text.includes("{{uniq}}"));
+}
+
+/** Names of headers that carry a credential. */
+const CREDENTIAL = /^(authorization|proxy-authorization|cookie|x-.*(key|token|auth).*)$/i;
+
+/** Joins both sets of headers. Of equal names, ignoring case, the second set wins. */
+export function mergeHeaders(
+  base: Record<string, string>,
+  own: Record<string, string>,
+): Record<string, string> {
+  const taken = new Set(Object.keys(own).map((name) => name.toLowerCase()));
+  const kept = Object.entries(base).filter(([name]) => !taken.has(name.toLowerCase()));
+  return { ...Object.fromEntries(kept), ...own };
+}
+
+/** True for a header that carries a credential. */
+export function isCredential(name: string): boolean {
+  return CREDENTIAL.test(name);
+}
+
+/** The headers without credentials. */
+export function withoutCredentials(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !isCredential(name)));
 }

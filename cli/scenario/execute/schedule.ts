@@ -1,12 +1,12 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Execution, Scenario } from "../schema.ts";
 import { Canary } from "./canary.ts";
-import { confirmFailure } from "./confirm.ts";
 import { type ExecuteOptions, executeScenario } from "./execute.ts";
 import { isReading, laneOf, LANES } from "./lane.ts";
 import { CLI_TARGET } from "./target.ts";
 import type { Verdict } from "./verdict.ts";
 
-/** Whoever carries out scenarios without an exec. */
+/** Runs scenarios without an `exec`. */
 export interface ProseDriver {
   run: (scenario: Scenario) => Promise<{ verdict: Verdict; evidence: Record<string, unknown> }>;
 }
@@ -15,22 +15,22 @@ export interface ScheduleOptions extends ExecuteOptions {
   driver: ProseDriver | null;
   workers: number;
   bail: boolean;
-  /** How often a failure is repeated, 0 for never. */
+  /** How often a failure is repeated; 0 for never. */
   confirm: number;
-  /** Requests that change data may leave this machine. */
+  /** Requests that change data may be sent to the target. */
   may_change: boolean;
-  /** No command line is executed. */
+  /** Command lines are skipped. */
   only_requests: boolean;
-  /** Least time between two starts, 0 for none. */
+  /** Least time between two starts in milliseconds; 0 for none. */
   interval_ms: number;
-  /** Hears each result as it comes. */
+  /** Called with each result as soon as it is known. */
   onResult: (execution: Execution, scenario: Scenario) => void;
   signal: AbortSignal;
 }
 
 /**
- * Executes the scenarios and answers in their order: those that only read share the workers, then
- * races each alone, then those that change data one by one, and what may break the target last.
+ * Executes the scenarios and returns the results in their order. Runs reading requests in parallel,
+ * then races one by one, then changes one by one, and last what may break the target.
  */
 export async function executeAll(
   scenarios: readonly Scenario[],
@@ -49,7 +49,7 @@ export async function executeAll(
     options.onResult(execution, scenario);
   };
   for (const lane of LANES) {
-    // Good cases first: whatever breaks the target later is measured by them.
+    // Good cases first: the canary learns from them.
     const queue = scenarios.filter((scenario) => laneOf(scenario) === lane)
       .sort((a, b) => Number(a.is_edge_case) - Number(b.is_edge_case));
     await drain(queue, lane === "read" ? options.workers : 1, one);
@@ -85,9 +85,32 @@ function obstacleOf(scenario: Scenario, options: ScheduleOptions): string | null
   }
   const changes = scenario.exec.mode === "http" && !isReading(scenario);
   if (changes && !options.may_change) {
-    return "it may change data on a host that is not this machine (--allow-destructive)";
+    return "it may change data on another machine (--allow-destructive)";
   }
   return null;
+}
+
+/**
+ * Repeats a failure and reports how often it failed again. The verdict stays a failure: a retry that
+ * passes would hide a bug that shows only sometimes.
+ */
+async function confirmFailure(
+  scenario: Scenario,
+  execution: Execution,
+  options: ScheduleOptions,
+): Promise<Execution> {
+  if (execution.status !== "failed" || options.confirm === 0 || !scenario.exec) return execution;
+  let failed = 0;
+  for (let n = 0; n < options.confirm; n++) {
+    if ((await executeScenario(scenario, options)).status === "failed") failed++;
+  }
+  const confirm = { repeated: options.confirm, failed, flaky: failed < options.confirm };
+  const again = `failed again in ${failed} of ${options.confirm} repetitions`;
+  return {
+    ...execution,
+    reason: `${execution.reason}; ${again}`,
+    evidence: { ...execution.evidence, confirm },
+  };
 }
 
 async function driveScenario(scenario: Scenario, driver: ProseDriver): Promise<Execution> {
@@ -122,6 +145,6 @@ function paced(interval: number): () => Promise<void> {
     const now = performance.now();
     const wait = Math.max(0, next - now);
     next = Math.max(now, next) + interval;
-    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+    if (wait > 0) await sleep(wait);
   };
 }

@@ -1,21 +1,21 @@
 import { ToolError } from "../errors.ts";
 
-/** Where requests go: the parts of `--target` that a socket and a request line need. */
+/** The parts of `--target` that a socket and a request line need. */
 export interface Target {
   /** As given, without a slash at the end. */
   url: string;
   secure: boolean;
   hostname: string;
-  /** What the name was resolved to, once that matters. */
+  /** The resolved address, once it is known. */
   address?: string;
   port: number;
-  /** What the `Host` header says. */
+  /** The value of the `Host` header. */
   host: string;
   /** Path of the base URL, without a slash at the end. */
   base: string;
 }
 
-/** `--target cli`: only command lines are executed, so no service is needed. */
+/** `--target cli`: executes command lines only, without a service. */
 export const CLI_TARGET: Target = {
   url: "cli",
   secure: false,
@@ -25,7 +25,7 @@ export const CLI_TARGET: Target = {
   base: "",
 };
 
-/** Reads `--target`. @throws ToolError for anything but an http or https base URL */
+/** Parses `--target`. @throws ToolError unless it is an http or https base URL or cli */
 export function parseTarget(text: string): Target {
   if (text === CLI_TARGET.url) return CLI_TARGET;
   const url = URL.canParse(text) ? new URL(text) : null;
@@ -38,7 +38,7 @@ export function parseTarget(text: string): Target {
     );
   }
   if (url.username || url.password) {
-    // Not named as it was given: what is told here ends in the logs of a CI.
+    // Error messages end up in CI logs, so this one does not repeat the password.
     throw new ToolError(`Cannot use the target at ${url.host}: it must not hold a password`, {
       next: 'give credentials as -H "Authorization: …"',
     });
@@ -59,8 +59,8 @@ export function parseTarget(text: string): Target {
 }
 
 /**
- * The request target of `path` below the base, joined by exactly one slash. Nothing is normalised;
- * only what no request line can hold (blanks, controls, non-ASCII) is percent-encoded.
+ * The request target of `path` below the base, joined by exactly one slash. Normalises nothing and
+ * percent-encodes only what a request line cannot hold: blanks, controls and non-ASCII.
  */
 export function requestPath(target: Target, path: string): string {
   const separator = path === "" || /^[?#]/.test(path) ? "" : "/";
@@ -70,12 +70,12 @@ export function requestPath(target: Target, path: string): string {
   return line.replace(/[\u0000-\u0020\u007f-\u{10ffff}]/gu, encode);
 }
 
-/** True where a mistake can only hurt this machine. */
+/** True for a target on this machine. */
 export function isLoopback({ hostname }: Target): boolean {
   return /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|::1)$/i.test(hostname);
 }
 
 function encode(char: string): string {
-  // A lone surrogate has no UTF-8 form; the replacement character is what every encoder sends.
+  // A lone surrogate has no UTF-8 form; encoders send the replacement character.
   return encodeURIComponent(char.isWellFormed() ? char : "\uFFFD");
 }

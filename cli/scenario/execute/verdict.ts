@@ -3,16 +3,13 @@ import type { HttpExchange } from "./http.ts";
 import { leakOf } from "./leaks.ts";
 import type { Race } from "./race/race.ts";
 
-/** What is said of an execution, in one sentence. */
+/** The status of an execution and one sentence of explanation. */
 export interface Verdict {
   status: ExecutionStatus;
   reason: string;
 }
 
-/**
- * One request: the status it was to answer, or anything but 5xx where none is named, and nothing
- * shown that is forbidden.
- */
+/** Passes with the expected status, or without one any status but 5xx, and no forbidden content. */
 export function judgeExchange(exec: Exec, exchange: HttpExchange): Verdict {
   const verdict = judgeStatus(exec, exchange);
   const leak = verdict.status === "passed" ? leakOf(exec, exchange) : null;
@@ -33,7 +30,7 @@ function judgeStatus(exec: Exec, exchange: HttpExchange): Verdict {
       : passed(`Answered ${status}`);
   }
   if (status === expected) return passed(`Answered ${status} as expected`);
-  // An id that breaks the documented rules may be refused before it is looked up.
+  // The request also breaks a documented rule, so the service may refuse it first.
   if (exec.expected_end === "refused" && (status === 400 || status === 422)) {
     return passed(`Refused with ${status}`);
   }
@@ -43,14 +40,14 @@ function judgeStatus(exec: Exec, exchange: HttpExchange): Verdict {
     : { status: "inconclusive", reason: beforeThat(status, missing) };
 }
 
-/** Answers that come from before the request was looked at. */
+/** Statuses that a service sends before it looks at the request. */
 const UNREAD: Record<number, string> = {
   404: "nothing is served there",
   405: "nothing is served there by this verb",
   429: "too many requests were sent",
 };
 
-/** Services differ in which 4xx they choose; what is wrong is to accept, or to fall over. */
+/** Services choose different 4xx to refuse. Only accepting or crashing is wrong. */
 function judgeRefusal(exec: Exec, status: number): Verdict {
   const missing = missingFor(exec, status) ?? UNREAD[status];
   if (missing !== undefined) {
@@ -63,10 +60,10 @@ function judgeRefusal(exec: Exec, status: number): Verdict {
 }
 
 function beforeThat(status: number, missing: string): string {
-  return `Answered ${status} before it came to that: ${missing}`;
+  return `Answered ${status} before it looked at the request: ${missing}`;
 }
 
-/** What the scenario took for granted and the target did not have. */
+/** The presumption of the scenario that the target does not meet; null when it meets all. */
 function missingFor({ presumes = [] }: Exec, status: number): string | null {
   if (presumes.includes("login") && (status === 401 || status === 403)) {
     return "give a login (-H or --as)";
@@ -75,8 +72,8 @@ function missingFor({ presumes = [] }: Exec, status: number): string | null {
 }
 
 /**
- * A volley: more than one 2xx is the race bug; a 5xx or a transport error fails for another
- * reason; no winner at all passes, but says that it proves nothing.
+ * Fails a volley with more than one 2xx (the race), with a 5xx or with a transport error. A volley
+ * without a winner passes as vacuous.
  */
 export function judgeRace(race: Race): Verdict {
   const count = race.shots.length;

@@ -2,7 +2,7 @@ import type { Exec } from "../schema.ts";
 import { hasNoBody, type HttpExchange } from "./http.ts";
 import { showsDatabaseError, showsStackTrace } from "./leaks.ts";
 
-/** Something an answer did against HTTP's own rules; never changes a verdict. */
+/** A breach of HTTP's own rules. It never changes a verdict. */
 export interface Warning {
   /** Web Fuzzing Commons code, or CWE number. */
   code: string;
@@ -15,7 +15,7 @@ interface Rule extends Warning {
   ) => boolean;
 }
 
-/** One row each; read in order. */
+/** Checked in this order. */
 const RULES: Rule[] = [
   {
     code: "WFC-105",
@@ -78,7 +78,7 @@ const RULES: Rule[] = [
   },
 ];
 
-/** What is odd about an answer, for free on every one of them. */
+/** The warnings for one answer. */
 export function semanticsWarnings(exec: Exec, exchange: HttpExchange): Warning[] {
   if (exchange.status === null) return [];
   const header = (name: string) =>

@@ -1,6 +1,6 @@
 import { findNodeAtLocation, parseTree } from "jsonc-parser";
 import { LineCounter, parseDocument } from "yaml";
-import { ToolError } from "../errors.ts";
+import { attempt, ToolError } from "../errors.ts";
 import { isHar, readHar } from "./har.ts";
 import { readMarkdown } from "./markdown_routes.ts";
 import { readOpenApi } from "./openapi.ts";
@@ -8,8 +8,8 @@ import type { Operation } from "./operation.ts";
 import { isPostman, readPostman } from "./postman.ts";
 
 /**
- * The operations that a document speaks of: OpenAPI 3 (JSON or YAML), a HAR recording, a Postman
- * collection, or Markdown with route tables and curl blocks. @throws ToolError naming the line
+ * The operations of a document: OpenAPI 3 (JSON or YAML), a HAR recording, a Postman collection, or
+ * Markdown with route tables and curl blocks. @throws ToolError naming the line
  */
 export function operationsOf(text: string, name: string): Operation[] {
   const operations = readAny(text, name).map((operation) => ({ ...operation, source: name }));
@@ -17,6 +17,26 @@ export function operationsOf(text: string, name: string): Operation[] {
   throw new ToolError(`Cannot generate from ${name}: it names no endpoint`, {
     next: "give an OpenAPI 3 document, a HAR recording, a Postman collection or Markdown",
   });
+}
+
+/**
+ * Operations below the target's base path. A recording has whole paths, so the base is removed from
+ * them if all paths begin with it.
+ */
+export function belowBase(operations: Operation[], base: string): Operation[] {
+  const isWhole = base !== "" && operations.every(({ path }) => path.startsWith(`${base}/`));
+  return isWhole
+    ? operations.map((one) => ({ ...one, path: one.path.slice(base.length) }))
+    : operations;
+}
+
+/** Advice when the target lacks the base path that the document names; else null. */
+export function baseAdvice(operations: Operation[], target: string, base: string): string | null {
+  const named = operations.find((one) => one.base)?.base;
+  if (named === undefined || base.endsWith(named)) return null;
+  const { source } = operations[0]!;
+  return `${source} places all paths below ${named}; ` +
+    `if this target does too, use --target ${target}${named}`;
 }
 
 function readAny(text: string, name: string): Operation[] {
@@ -38,12 +58,7 @@ interface Read {
 }
 
 function readJson(text: string, name: string): Read {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (cause) {
-    throw new ToolError(`Cannot read ${name}: ${(cause as Error).message}`, { cause });
-  }
+  const value: unknown = attempt(`read ${name}`, () => JSON.parse(text));
   const tree = parseTree(text);
   const starts = lineStarts(text);
   const lineOf = (path: string[]) => {
@@ -62,12 +77,9 @@ function readYaml(text: string, name: string): Read {
     const node = document.getIn(path, true) as { range?: [number, number, number] } | undefined;
     return node?.range ? counter.linePos(node.range[0]).line : null;
   };
-  try {
-    // Aliases that multiply (a YAML bomb) are refused by the parser's own limit.
-    return { value: document.toJS({ maxAliasCount: 100 }), lineOf };
-  } catch (cause) {
-    throw new ToolError(`Cannot read ${name}: ${(cause as Error).message}`, { cause });
-  }
+  // The limit refuses aliases that multiply (a YAML bomb).
+  const value = attempt(`read ${name}`, () => document.toJS({ maxAliasCount: 100 }));
+  return { value, lineOf };
 }
 
 function lineStarts(text: string): number[] {

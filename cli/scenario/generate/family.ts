@@ -21,20 +21,20 @@ export interface Draft {
   operation: Operation;
 }
 
-/** One way in which operations break; answers none where it does not fit. */
+/** One way in which operations break. */
 export interface Family {
   name: string;
-  /** Smallest `--depth` at which it is generated. */
+  /** The smallest `--depth` that generates it. */
   depth: Depth;
-  generate: (operation: Operation) => Draft[];
+  /** Returns its scenarios for an operation; null where it does not fit. */
+  tell: (operation: Operation) => Story | Story[] | null;
 }
 
 export const DEPTHS = ["light", "normal", "aggressive"] as const;
 export type Depth = typeof DEPTHS[number];
 
-/** What a family says of one scenario; the rest follows from the operation. */
+/** What a family says about one scenario. The rest follows from the operation. */
 export interface Story {
-  family: string;
   title: string;
   who: string;
   steps: string[];
@@ -48,7 +48,7 @@ export interface Story {
   request?: {
     method?: string;
     path?: string;
-    /** A header given as null is left out. */
+    /** A header that is null is removed. */
     headers?: Record<string, string | null>;
     body?: string | null;
   };
@@ -62,8 +62,13 @@ export interface Story {
   forbidden?: Exec["forbidden"];
 }
 
+/** The drafts of one family for one operation. */
+export function draftsOf(operation: Operation, { name, tell }: Family): Draft[] {
+  return [tell(operation) ?? []].flat().map((story) => draft(operation, name, story));
+}
+
 /** The draft of one story about one operation. */
-export function draft(operation: Operation, story: Story): Draft {
+export function draft(operation: Operation, family: string, story: Story): Draft {
   const exec: Exec = { mode: "http", ...requestOf(operation, story) };
   if (story.expected_status) exec.expected_status = story.expected_status;
   if (story.refused) exec.expected_end = "refused";
@@ -75,7 +80,7 @@ export function draft(operation: Operation, story: Story): Draft {
   return {
     title: story.title,
     user_perspective: story.who,
-    preconditions: story.preconditions ?? [`${operation.method} ${operation.path} is served`],
+    preconditions: story.preconditions ?? [`${nameOf(operation)} is served`],
     steps: story.steps,
     chaos_factors: story.chaos,
     expected_behavior: story.expected,
@@ -84,40 +89,40 @@ export function draft(operation: Operation, story: Story): Draft {
     confidence_area: operation.area,
     is_edge_case: story.is_edge_case ?? true,
     exec,
-    family: story.family,
+    family,
     operation,
   };
 }
 
-/** The first of these statuses that the document names, else none is expected. */
+/** The first of these statuses that the document names; undefined without one. */
 export function documented(operation: Operation, ...statuses: number[]): number | undefined {
   return statuses.find((status) => operation.statuses.includes(status));
 }
 
 /**
- * True where the document itself says that bad input is refused. Which status refuses it is not
- * bound by that: of a service that names only 422 most answer broken JSON with 400.
+ * True when the document says that bad input is refused. The status itself is left open: most
+ * services that name only 422 answer broken JSON with 400.
  */
 export function refuses({ statuses }: Operation): boolean {
   return statuses.includes(400) || statuses.includes(422);
 }
 
-/** The documented statuses that refuse an id outside the rules of its schema; else none. */
+/** The documented statuses (400, 422) that may refuse this id; none if its schema allows it. */
 export function refusalsOf({ statuses }: Operation, schema: Schema, id: string): number[] {
   return isRuledOut(schema, id) ? statuses.filter((one) => one === 400 || one === 422) : [];
 }
 
-/** `GET /pets/{petId}`, as titles and steps say it. */
+/** `GET /pets/{petId}`, the name of an operation in titles and steps. */
 export function nameOf({ method, path }: Operation): string {
   return `${method} ${path}`;
 }
 
-/** True where a request of this operation means to change something. */
+/** True for an operation that changes data. */
 export function changes({ method }: Operation): boolean {
   return !["GET", "HEAD", "OPTIONS", "TRACE"].includes(method);
 }
 
-/** What has to be there for the request to come as far as its story. */
+/** What the target needs before it looks at the request: a login, a record. */
 function presumptions(operation: Operation, { anonymous, expected_status, refused }: Story) {
   const login = operation.security.length > 0 && !anonymous;
   const isBound = expected_status === undefined ? refused === true : expected_status !== 404;

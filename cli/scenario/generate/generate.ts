@@ -1,11 +1,11 @@
-import type { Scenario } from "../schema.ts";
+import { byPriority, type Scenario } from "../schema.ts";
 import { ACCESS } from "./families/access.ts";
 import { BODY } from "./families/body.ts";
 import { FIELDS } from "./families/fields.ts";
 import { PROTOCOL } from "./families/protocol.ts";
 import { RACE } from "./families/race.ts";
 import { VALUES } from "./families/values.ts";
-import { type Depth, DEPTHS, type Draft, type Family } from "./family.ts";
+import { type Depth, DEPTHS, type Draft, draftsOf, type Family } from "./family.ts";
 import { endsLogin, type Operation } from "./operation.ts";
 import type { CliPage } from "./help/explore.ts";
 import { CLI_FAMILIES } from "./help/families.ts";
@@ -13,7 +13,7 @@ import { cliDrafts } from "./help/story.ts";
 import { oddUpdates } from "./playbooks/odd_updates.ts";
 import { playbookDrafts } from "./playbooks/playbooks.ts";
 
-/** Every family of one request; playbooks have those of several. */
+/** Every family of one request. Those of several requests are in `playbooks/`. */
 export const FAMILIES: readonly Family[] = [
   ...PROTOCOL,
   ...ACCESS,
@@ -25,18 +25,18 @@ export const FAMILIES: readonly Family[] = [
 
 export interface GenerateOptions {
   depth: Depth;
-  /** The most scenarios, dealt out so that each operation is covered before any is covered twice. */
+  /** The most scenarios. Each operation gets one before any gets a second. */
   budget?: number;
-  /** First number of the ids. */
+  /** The number of the first id. */
   first_id?: number;
 }
 
-/** Scenarios for operations: the same input gives the same bytes. */
+/** Scenarios for operations. The same input gives the same bytes. */
 export function generateScenarios(operations: Operation[], options: GenerateOptions): Scenario[] {
   const reach = DEPTHS.indexOf(options.depth);
   const families = FAMILIES.filter(({ depth }) => DEPTHS.indexOf(depth) <= reach);
   const single = operations.flatMap((operation) =>
-    families.flatMap((family) => family.generate(operation))
+    families.flatMap((family) => draftsOf(operation, family))
       .filter(({ exec }) => exec?.anonymous || !endsLogin(operation))
   );
   const several = reach === 0
@@ -48,7 +48,7 @@ export function generateScenarios(operations: Operation[], options: GenerateOpti
   return numbered(perOperation, options);
 }
 
-/** Scenarios for the commands of a program, from their help. */
+/** Scenarios for the commands of a program. */
 export function generateCliScenarios(pages: CliPage[], options: GenerateOptions): Scenario[] {
   const reach = DEPTHS.indexOf(options.depth);
   const families = CLI_FAMILIES.filter(({ depth }) => DEPTHS.indexOf(depth) <= reach);
@@ -71,7 +71,7 @@ function numbered(lists: Draft[][], options: GenerateOptions): Scenario[] {
   }));
 }
 
-/** Round robin: the first draft of each operation, then the second of each, and so on. */
+/** Deals round robin: the first draft of each operation, then the second of each, and so on. */
 function deal(lists: Draft[][], budget: number): Draft[] {
   const dealt: Draft[] = [];
   const longest = Math.max(0, ...lists.map((list) => list.length));
@@ -84,17 +84,15 @@ function deal(lists: Draft[][], budget: number): Draft[] {
   return dealt;
 }
 
-/** The good case comes first, for everything else is compared with it; then what weighs most. */
+/** Sorts good cases first, because the canary learns from them; then by priority. */
 function byWorth(a: Draft, b: Draft): number {
   return Number(a.is_edge_case) - Number(b.is_edge_case) ||
-    WEIGHT[a.priority] - WEIGHT[b.priority];
+    byPriority(a, b);
 }
 
-const WEIGHT = { critical: 0, high: 1, medium: 2, low: 3 };
-
-/** Ids follow priority, area, path, method and family, never the order of a hash map. */
+/** Sorts by priority, area, path, method and family, so that the ids are stable. */
 function byWeight(a: Draft, b: Draft): number {
-  return WEIGHT[a.priority] - WEIGHT[b.priority] ||
+  return byPriority(a, b) ||
     compare(a.confidence_area, b.confidence_area) ||
     compare(a.operation.path, b.operation.path) ||
     compare(a.operation.method, b.operation.method) ||

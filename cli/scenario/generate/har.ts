@@ -1,19 +1,19 @@
 import { BEARER, type Operation } from "./operation.ts";
 import { areaOf, queryParameter, recordedBody } from "./recorded.ts";
-import { isObject } from "./references.ts";
+import { isObject } from "../json.ts";
 
-/** Header values that are somebody's login: a recording must not become a test with them in it. */
+/** Headers with credentials, which must not get from a recording into a test. */
 const CREDENTIALS =
   /^(authorization|cookie|set-cookie|proxy-authorization|x-api-key|x-auth-token|x-csrf-token)$/i;
-/** Recordings of a long day hold tens of thousands of requests. */
+/** The most entries that are read. A long recording holds tens of thousands. */
 const ENTRIES = 20_000;
 
-/** True for the export of a browser's network panel. */
+/** True for a HAR recording, the export of a browser's network panel. */
 export function isHar(value: unknown): boolean {
   return isObject(value) && isObject(value.log) && Array.isArray(value.log.entries);
 }
 
-/** The distinct requests of a recording, credentials left out. */
+/** The distinct requests of a recording, without credentials. */
 export function readHar(value: unknown): Operation[] {
   const entries = (value as { log: { entries: unknown[] } }).log.entries.slice(0, ENTRIES);
   const found = new Map<string, Operation>();

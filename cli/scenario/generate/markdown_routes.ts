@@ -4,7 +4,7 @@ import { areaOf, pathParameters, queryParameter, recordedBody } from "./recorded
 const METHOD = /^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS)$/;
 const LINES = 100_000;
 
-/** The endpoints that a text speaks of: rows of route tables, and curl commands in code blocks. */
+/** The endpoints of a text: the rows of route tables and the curl commands. */
 export function readMarkdown(text: string): Operation[] {
   const found = new Map<string, Operation>();
   const lines = text.split("\n").slice(0, LINES);
@@ -19,7 +19,7 @@ export function readMarkdown(text: string): Operation[] {
       if (!operation) continue;
       const key = `${operation.method} ${operation.path}`;
       const known = found.get(key);
-      // A curl command knows the body, which a table row does not.
+      // A curl command has a body, and a table row has none.
       if (!known || (operation.body && !known.body)) {
         found.set(key, { ...operation, line: index + 1 });
       }
@@ -90,7 +90,7 @@ function operationOf(method: string, url: string, summary?: string): Operation {
   };
 }
 
-/** Words as a shell splits them: enough for the commands that documentation shows. */
+/** Splits simple commands into words as a shell does. */
 export function splitWords(text: string): string[] {
   const words = text.match(/(?:'[^']*'|"(?:[^"\\]|\\.)*"|\\.|[^\s'"\\])+/g) ?? [];
   return words.map((word) =>

@@ -1,21 +1,21 @@
 import { ToolError } from "../errors.ts";
+import { isObject, valueAt } from "../json.ts";
 import { BEARER, type Body, type Credential, type Operation, type Parameter } from "./operation.ts";
 import type { Schema } from "./operation.ts";
 import { areaOf } from "./recorded.ts";
-import { createResolver, isObject } from "./references.ts";
 import { sampleOf } from "./sample.ts";
 
 const METHODS = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
-/** More operations than any document for people has; a bound against hostile input. */
+/** The most operations, a bound against hostile input. */
 const OPERATIONS = 5_000;
 
-/** The operations of an OpenAPI 3.0 or 3.1 document, sorted. @throws ToolError when it is none */
+/** The operations of an OpenAPI 3.0 or 3.1 document, sorted. @throws ToolError for another one */
 export function readOpenApi(
   document: unknown,
   lineOf: (path: string[]) => number | null = () => null,
 ): Operation[] {
   if (!isObject(document) || !/^3\./.test(String(document.openapi)) || !isObject(document.paths)) {
-    throw new ToolError("Cannot read the document: it is no OpenAPI 3.0 or 3.1 with paths");
+    throw new ToolError("Cannot read the document: it is not OpenAPI 3.0 or 3.1 with paths");
   }
   const resolve = createResolver(document);
   const found: Operation[] = [];
@@ -61,7 +61,7 @@ function operationOf(place: Place): Operation {
   };
 }
 
-/** Of `/api/v1` or `https://api.example.com/api/v1`, variables at their defaults; else nothing. */
+/** The path of the first server URL, with the defaults of its variables; "" without one. */
 function basePath(servers: unknown): string {
   const first: unknown = Array.isArray(servers) ? servers[0] : undefined;
   if (!isObject(first)) return "";
@@ -74,7 +74,30 @@ function basePath(servers: unknown): string {
   return new URL(url, "http://localhost").pathname.replace(/\/+$/, "");
 }
 
-/** An operation's own parameter replaces the path's of the same name and place. */
+/** Follows local `$ref`s. A reference that leads nowhere or in a circle is an empty object. */
+function createResolver(document: unknown): (value: unknown) => Schema {
+  return (value) => {
+    const seen = new Set<string>();
+    let current = value;
+    while (isObject(current) && typeof current.$ref === "string") {
+      const reference = current.$ref;
+      if (seen.has(reference) || !reference.startsWith("#/")) return {};
+      seen.add(reference);
+      current = valueAt(document, decoded(reference.slice(1)));
+    }
+    return isObject(current) ? current : {};
+  };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Joins the parameters. The operation's own replace those of its path. */
 function parametersOf(lists: unknown[], resolve: (value: unknown) => Schema): Parameter[] {
   const found = new Map<string, Parameter>();
   for (const raw of lists.flatMap((list) => Array.isArray(list) ? list : [])) {
@@ -109,7 +132,7 @@ function bodyOf(raw: unknown, resolve: (value: unknown) => Schema): Body | null 
   };
 }
 
-/** One object schema whose properties are followed, so that families need no resolver. */
+/** One object schema with resolved properties, so that families need no resolver. */
 function flatten(schema: Schema, resolve: (value: unknown) => Schema): Schema {
   const parts = [schema, ...(Array.isArray(schema.allOf) ? schema.allOf.map(resolve) : [])];
   const properties = Object.assign({}, ...parts.map((part) => part.properties ?? {}));
@@ -120,7 +143,7 @@ function flatten(schema: Schema, resolve: (value: unknown) => Schema): Schema {
 
 function securityOf(raw: unknown, { document, resolve }: Place): Operation["security"] {
   if (!Array.isArray(raw) || raw.length === 0) return [];
-  // An empty alternative means that the credential is optional.
+  // An empty alternative makes the credential optional.
   if (raw.some((one) => isObject(one) && Object.keys(one).length === 0)) return [];
   const components = isObject(document.components) ? document.components : {};
   const schemes = isObject(components.securitySchemes) ? components.securitySchemes : {};
@@ -128,7 +151,7 @@ function securityOf(raw: unknown, { document, resolve }: Place): Operation["secu
   return names.map((name) => credentialOf(resolve(schemes[name])));
 }
 
-/** Whoever wants a kind that no header carries (mutual TLS, a query) is not sent a forged one. */
+/** The credential of a scheme; without a header for mutual TLS and API keys in the query. */
 function credentialOf({ type, scheme, in: where, name }: Schema): Credential {
   if (type === "http" && /^basic$/i.test(String(scheme))) {
     return { header: "Authorization", forged: "Basic YWRtaW46YWRtaW4=" };

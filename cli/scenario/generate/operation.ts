@@ -1,6 +1,6 @@
-import { isObject } from "./references.ts";
+import { isObject } from "../json.ts";
 
-/** A JSON Schema as OpenAPI uses it, `$ref`s not yet followed. */
+/** A JSON Schema as OpenAPI uses it, with unresolved `$ref`s. */
 export type Schema = Record<string, unknown>;
 
 /** One parameter of an operation, outside the body. */
@@ -9,11 +9,11 @@ export interface Parameter {
   in: "path" | "query" | "header" | "cookie";
   required: boolean;
   schema: Schema;
-  /** A value that is known to be good, or a made one. */
+  /** The documented example, or a generated value. */
   sample: unknown;
 }
 
-/** What an operation wants as its body. */
+/** The body of an operation. */
 export interface Body {
   required: boolean;
   content_type: string;
@@ -21,52 +21,52 @@ export interface Body {
   sample: unknown;
 }
 
-/** How somebody says who they are. */
+/** How an operation is told who calls it. */
 export interface Credential {
-  /** The header that carries it; null where none does. */
+  /** The header that carries it; null when no header does. */
   header: string | null;
-  /** One of the right form that nobody issued. */
+  /** A value of the right form that nobody issued. */
   forged: string;
 }
 
-/** What is meant where a document only says that somebody has to log in. */
+/** The default when a document requires a login without naming its form. */
 export const BEARER: Credential = {
   header: "Authorization",
   forged: "Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZG1pbiJ9.",
 };
 
-/** One endpoint with one verb, whatever document it was read from. */
+/** One endpoint with one verb, read from any kind of document. */
 export interface Operation {
   method: string;
-  /** With `{name}` where a path parameter goes. */
+  /** With `{name}` for each path parameter. */
   path: string;
   summary: string;
   area: string;
   parameters: Parameter[];
   body: Body | null;
-  /** Documented statuses, as numbers; `default` and ranges left out. */
+  /** The documented statuses, without `default` and ranges. */
   statuses: number[];
-  /** The credentials it wants, any one of them; empty when it is open to all. */
+  /** The credentials that it accepts; empty when it needs none. */
   security: Credential[];
-  /** The document it stands in, and the line, for reports. */
+  /** The document and the line, for reports. */
   source: string | null;
   line: number | null;
-  /** The path of the server that the document names first, without a slash at the end. */
+  /** The path of the first documented server, without a slash at the end. */
   base?: string;
-  /** Its place among the requests of a recording. */
+  /** Its index in a recording. */
   recorded?: number;
 }
 
 const LOGOUT = /\/(log-?out|sign-?out|revoke)\/?$/i;
 const OWN_LOGIN = /\/(log-?in|sessions?|tokens?|auth)(\/(current|me|self|this))?\/?$/i;
 
-/** True for what ends the caller's own login: sent in a run, everything after it would be refused. */
+/** True for a logout. In a run, the target would refuse everything after it. */
 export function endsLogin({ method, path, security }: Operation): boolean {
   if (security.length === 0) return false;
   return method === "DELETE" ? OWN_LOGIN.test(path) : method === "POST" && LOGOUT.test(path);
 }
 
-/** The request that an operation's own samples make, path parameters filled in or `replaced`. */
+/** The request with the operation's samples; `replaced` gives the values of path parameters. */
 export function sampleRequest(operation: Operation, replaced: Record<string, string> = {}): {
   method: string;
   path: string;
@@ -88,16 +88,15 @@ export function sampleRequest(operation: Operation, replaced: Record<string, str
   return { method: operation.method, path, headers, body: encodeBody(operation.body) };
 }
 
-/** The path with its parameters filled in, `replaced` ones by the text given, as it is. */
+/** The path with its parameters filled in. Values in `replaced` are inserted unencoded. */
 export function fillPath(operation: Operation, replaced: Record<string, string> = {}): string {
   return operation.path.replaceAll(/\{([^{}]+)\}/g, (_whole, name: string) => {
-    const sample = operation.parameters.find((one) => one.in === "path" && one.name === name)
-      ?.sample;
-    return replaced[name] ?? encodeURIComponent(plain(sample ?? "1"));
+    const known = operation.parameters.find((one) => one.in === "path" && one.name === name);
+    return replaced[name] ?? encodeURIComponent(plain(known?.sample ?? "1"));
   });
 }
 
-/** A value as a query, a header or a form field carries it. */
+/** A value as text for a query, a header or a form field. */
 export function plain(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value ?? "");
 }
@@ -115,12 +114,12 @@ export function encodeBody(
   return plain(sample);
 }
 
-/** True where the body is JSON, which is what most ways of breaking it are about. */
+/** True when the body is JSON. */
 export function isJson({ body }: Operation): boolean {
   return /json/i.test(body?.content_type ?? "");
 }
 
-/** The body's sample where it is an object, else an empty one. */
+/** The sample of the body if it is an object; else an empty object. */
 export function objectSample({ body }: Operation): Record<string, unknown> {
   return isObject(body?.sample) ? body.sample : {};
 }

@@ -1,6 +1,6 @@
 import { BEARER, type Operation } from "./operation.ts";
 import { areaOf, pathParameters, queryParameter, recordedBody } from "./recorded.ts";
-import { isObject } from "./references.ts";
+import { isObject } from "../json.ts";
 
 const DEPTH = 20;
 
@@ -10,7 +10,7 @@ export function isPostman(value: unknown): boolean {
     /getpostman\.com|postman/i.test(String(value.info.schema ?? "postman"));
 }
 
-/** The requests of a collection; a folder's name is their area. */
+/** The requests of a collection. The name of a folder is the area of its requests. */
 export function readPostman(value: unknown): Operation[] {
   const collection = value as { item: unknown[]; variable?: unknown; auth?: unknown };
   const variables = variablesOf(collection.variable);
@@ -62,7 +62,7 @@ function operationOf(item: Record<string, unknown>, context: Context): Operation
   };
 }
 
-/** The path of a URL whose host is usually a variable; `:name` becomes `{name}`. */
+/** The path of a URL whose host may be a variable. `:name` becomes `{name}`. */
 function pathOf(url: unknown, variables: Map<string, string>): string {
   const raw = typeof url === "string" ? url : isObject(url) ? String(url.raw ?? "") : "";
   const filled = fill(raw, variables);
@@ -77,16 +77,10 @@ function bodyOf(body: unknown, variables: Map<string, string>): Operation["body"
     return recordedBody(fill(body.raw, variables), "application/json");
   }
   if (body.mode === "urlencoded" && Array.isArray(body.urlencoded)) {
-    const fields = body.urlencoded.filter(isObject).map((
-      one,
-    ) => [String(one.key), String(one.value)]);
-    const sample = Object.fromEntries(fields);
-    return {
-      required: true,
-      content_type: "application/x-www-form-urlencoded",
-      schema: {},
-      sample,
-    };
+    const fields = body.urlencoded.filter(isObject)
+      .map((one) => [String(one.key), String(one.value)]);
+    const content_type = "application/x-www-form-urlencoded";
+    return { required: true, content_type, schema: {}, sample: Object.fromEntries(fields) };
   }
   return null;
 }

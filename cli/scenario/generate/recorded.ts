@@ -1,24 +1,24 @@
 import type { Operation, Parameter, Schema } from "./operation.ts";
-import { isObject } from "./references.ts";
+import { isObject } from "../json.ts";
 
-/** A query parameter whose recorded value is the sample. */
+/** A query parameter with its recorded value as the sample. */
 export function queryParameter(name: string, value: string): Parameter {
   const type = /^-?\d+$/.test(value) ? "integer" : "string";
   return { name, in: "query", required: true, schema: { type }, sample: value };
 }
 
-/** A JSON body with the schema that its own sample shows. */
+/** A recorded body with a schema derived from its content. */
 export function recordedBody(text: string, content_type: string): Operation["body"] {
   let sample: unknown = text;
   try {
     if (/json/i.test(content_type)) sample = JSON.parse(text);
   } catch {
-    // A recorded body may be broken; then it is sent as it was.
+    // A broken JSON body is sent as it was recorded.
   }
   return { required: true, content_type, schema: schemaOf(sample), sample };
 }
 
-/** The first word of a path that is not decoration. */
+/** The first word of a path that is not a prefix such as `api` or `v1`. */
 export function areaOf(path: string): string {
   const words = path.split("/").filter((word) =>
     word !== "" && !/^(api|v\d+|\{.*\}|:.*)$/i.test(word)
@@ -37,7 +37,7 @@ function typeName(value: unknown): string {
   return value === null ? "null" : typeof value;
 }
 
-/** The `{name}` parts of a path as parameters of which nothing else is known. */
+/** The `{name}` parts of a path as string parameters. */
 export function pathParameters(path: string): Parameter[] {
   return [...path.matchAll(/\{([^{}]+)\}/g)].map(([, name]) => ({
     name: name!,

@@ -1,14 +1,14 @@
 import type { Schema } from "./operation.ts";
-import { isObject } from "./references.ts";
+import { isObject } from "../json.ts";
 
-/** Schemas may nest without end; samples do not. */
+/** The deepest nesting of a sample. */
 const DEPTH = 6;
-/** Objects with hundreds of properties make scenarios nobody can read. */
+/** The most properties of an object, so that scenarios stay readable. */
 const PROPERTIES = 40;
 
 /**
- * The smallest value that fits a schema: its example, default, constant or first enum value where
- * it names one, else the least that its rules allow. Same schema, same value.
+ * A value that fits a schema: its example, constant, default or first enum value, else the smallest
+ * value that its rules allow. The same schema gives the same value.
  */
 export function sampleOf(
   schema: unknown,
@@ -25,7 +25,7 @@ export function sampleOf(
   return byType(typeOf(one), one, resolve, depth);
 }
 
-/** The type a schema names, or the one its keywords speak of. */
+/** The type of a schema, or the type that its keywords imply. */
 export function typeOf(schema: Schema): string {
   const { type } = schema;
   if (typeof type === "string") return type;
@@ -34,12 +34,12 @@ export function typeOf(schema: Schema): string {
   return schema.items ? "array" : "string";
 }
 
-/** A text without a form of its own: any content is as good as another. */
+/** True for a string without an enum, a format or a pattern. */
 export function isFreeText(schema: Schema): boolean {
   return typeOf(schema) === "string" && !schema.enum && !schema.format && !schema.pattern;
 }
 
-/** True where a schema's own rules exclude this text of a path or a query. */
+/** True when the schema excludes this text as the value of a path or query parameter. */
 export function isRuledOut(schema: Schema, text: string): boolean {
   const type = typeOf(schema);
   if (Array.isArray(schema.enum)) return !schema.enum.map(String).includes(text);
@@ -57,8 +57,8 @@ export function isRuledOut(schema: Schema, text: string): boolean {
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * Documents come from strangers, and a pattern may backtrack for hours: only plain ones are tried,
- * the others count as not matching.
+ * A hostile pattern may backtrack for hours, so only simple patterns are tried. Others count as not
+ * matching.
  */
 function matches(pattern: string, text: string): boolean {
   const isPlain = !/\)[*+?{]|\\[1-9k]/.test(pattern) &&

@@ -1,20 +1,17 @@
 import { visibleJson } from "../../terminal/visible.ts";
-import type { Execution, Scenario } from "../schema.ts";
-import type { RunResult } from "../summary.ts";
+import { byPriority, type Execution, type Scenario } from "../schema.ts";
+import { failuresOf, type RunResult } from "../summary.ts";
 import { curlOf } from "./curl.ts";
 
-/** What fits into an answer that somebody has to read whole. */
+/** Limits for a short answer. */
 const FAILURES = 20;
 const CHARS = 300;
-const WEIGHT = { critical: 0, high: 1, medium: 2, low: 3 };
 
-/** One line of JSON: the figures, and the failures that weigh most with how to repeat them. */
-export function briefOf({ scenarios, executions, summary, exit_code }: RunResult): string {
-  const byId = new Map(scenarios.map((scenario) => [scenario.scenario_id, scenario]));
+/** One line of JSON: the figures and the most serious failures with how to repeat them. */
+export function briefOf(result: RunResult): string {
+  const { summary, exit_code } = result;
   const { coverage, areas: _areas, ...figures } = summary;
-  const failures = executions.filter(({ status }) => status === "failed")
-    .map((execution) => ({ execution, scenario: byId.get(execution.scenario_id)! }))
-    .sort((a, b) => WEIGHT[a.scenario.priority] - WEIGHT[b.scenario.priority]);
+  const failures = failuresOf(result).sort((a, b) => byPriority(a.scenario, b.scenario));
   const shown = failures.slice(0, FAILURES).map((one) => failureOf(one, summary.target));
   return visibleJson({
     summary: {

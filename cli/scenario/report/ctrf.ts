@@ -10,7 +10,7 @@ const STATUS = {
 } as const;
 
 /** Common Test Report Format. */
-export function render(
+export function ctrfOf(
   { scenarios, executions, summary }: RunResult,
   context: ReportContext,
 ): string {

@@ -1,14 +1,13 @@
 import type { Scenario } from "../schema.ts";
-import { quote } from "./repro/placeholders.ts";
 
-/** How a request is written down for a shell. */
+/** How `curlOf` writes a request. */
 export interface CurlOptions {
   /** Quotes one word. */
   word?: (text: string) => string;
   insecure?: boolean;
 }
 
-/** A command line that sends the same request, or runs the same words. */
+/** A command line that sends the request or runs the command; null for prose. */
 export function curlOf(
   { exec }: Scenario,
   target: string,
@@ -28,4 +27,9 @@ export function curlOf(
   const one = parts.join(" ");
   const count = exec.concurrency ?? 0;
   return count > 1 ? `for i in $(seq ${count}); do ${one} & done; wait` : one;
+}
+
+/** A text as one word of a POSIX shell. */
+export function quote(text: string): string {
+  return /^[\w./:@=+,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,19 +1,16 @@
 import { visibleText } from "../../terminal/visible.ts";
-import type { RunResult } from "../summary.ts";
+import { byPriority } from "../schema.ts";
+import { failuresOf, type RunResult } from "../summary.ts";
 import { markdownOf } from "./markdown.ts";
 
-/** GitHub shows so many annotations of each kind for one step; the rest would be lost silently. */
+/** GitHub shows this many annotations of each kind for one step and drops the rest silently. */
 const SHOWN = 10;
-/** A larger step summary is dropped whole. */
+/** GitHub drops a larger step summary completely. */
 const SUMMARY_BYTES = 1_000_000;
-const ORDER = ["critical", "high", "medium", "low"] as const;
 
 /** Workflow commands: errors for critical and high failures, warnings for the rest. */
-export function annotationsOf({ scenarios, executions }: RunResult): string {
-  const byId = new Map(scenarios.map((scenario) => [scenario.scenario_id, scenario]));
-  const failed = executions.filter(({ status }) => status === "failed")
-    .map((execution) => ({ execution, scenario: byId.get(execution.scenario_id)! }))
-    .sort((a, b) => ORDER.indexOf(a.scenario.priority) - ORDER.indexOf(b.scenario.priority));
+export function annotationsOf(result: RunResult): string {
+  const failed = failuresOf(result).sort((a, b) => byPriority(a.scenario, b.scenario));
   const lines = (["error", "warning"] as const).flatMap((kind) => {
     const own = failed.filter(({ scenario }) => kindOf(scenario.priority) === kind);
     const shown = own.slice(0, own.length > SHOWN ? SHOWN - 1 : SHOWN).map(
@@ -31,15 +28,14 @@ export function annotationsOf({ scenarios, executions }: RunResult): string {
   return lines.map((line) => `${line}\n`).join("");
 }
 
-/** The Markdown report, cut where GitHub would drop all of it. */
+/** The Markdown report, cut to the size that GitHub accepts. */
 export function stepSummaryOf(result: RunResult): string {
   const text = `${markdownOf(result)}\n`;
   const bytes = new TextEncoder().encode(text);
   if (bytes.length <= SUMMARY_BYTES) return text;
   const kept = new TextDecoder().decode(bytes.subarray(0, SUMMARY_BYTES));
-  return `${
-    kept.slice(0, kept.lastIndexOf("\n## "))
-  }\n\n… cut: the whole report has ${bytes.length} bytes\n`;
+  const whole = kept.slice(0, kept.lastIndexOf("\n## "));
+  return `${whole}\n\n… cut: the whole report has ${bytes.length} bytes\n`;
 }
 
 function kindOf(priority: string): "error" | "warning" {
@@ -47,9 +43,7 @@ function kindOf(priority: string): "error" | "warning" {
 }
 
 function message(text: string): string {
-  return visibleText(
-    text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A"),
-  );
+  return visibleText(text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A"));
 }
 
 function property(text: string): string {

@@ -3,7 +3,7 @@ import type { RunResult } from "../summary.ts";
 import type { ReportContext } from "./reports.ts";
 
 /** JUnit XML: a suite for each confidence area, a case for each scenario. */
-export function render(result: RunResult, context: ReportContext): string {
+export function junitOf(result: RunResult, context: ReportContext): string {
   const { scenarios, executions, summary } = result;
   const areas = [...new Set(scenarios.map(({ confidence_area }) => confidence_area))].sort();
   const byId = new Map(executions.map((execution) => [execution.scenario_id, execution]));
@@ -63,11 +63,11 @@ function seconds(ms: number): string {
   return (ms / 1_000).toFixed(3);
 }
 
-/** XML 1.0 has no way to write these characters at all; payloads are full of them. */
+/** XML 1.0 cannot express these characters, which are frequent in payloads. */
 // deno-lint-ignore no-control-regex
 const ILLEGAL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Surrogate}/gu;
 
-/** XML may hold these, and a terminal that shows the file would act on them. */
+/** XML may contain these characters, but a terminal would act on them. */
 const TERMINAL = /[\u007f-\u0084\u0086-\u009f\u202a-\u202e\u2066-\u2069]/g;
 
 function text(value: string): string {
@@ -76,8 +76,6 @@ function text(value: string): string {
 }
 
 function attribute(value: string): string {
-  return text(value).replaceAll('"', "&quot;").replaceAll(
-    /[\t\n\r]/g,
-    (char) => `&#${char.charCodeAt(0)};`,
-  );
+  return text(value).replaceAll('"', "&quot;")
+    .replaceAll(/[\t\n\r]/g, (char) => `&#${char.charCodeAt(0)};`);
 }

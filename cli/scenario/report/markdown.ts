@@ -1,14 +1,12 @@
 import { visibleLine } from "../../terminal/visible.ts";
 import type { Execution, Scenario } from "../schema.ts";
-import type { RunResult } from "../summary.ts";
+import { failuresOf, type RunResult } from "../summary.ts";
 import { curlOf } from "./curl.ts";
-import { matrixLines } from "./matrix.ts";
-import { blindSpotsOf, raceLines } from "./races.ts";
+import { blindSpotsOf, matrixLines, raceLines } from "./lines.ts";
 
-/** A report for a pull request: the figures, then what failed with how to repeat it. */
-export function markdownOf({ scenarios, executions, summary }: RunResult): string {
-  const byId = new Map(scenarios.map((scenario) => [scenario.scenario_id, scenario]));
-  const failures = executions.filter(({ status }) => status === "failed");
+/** A report for a pull request: the figures, then the failures with how to repeat them. */
+export function markdownOf(result: RunResult): string {
+  const { scenarios, executions, summary } = result;
   const lines = [
     "# Scenarios",
     "",
@@ -18,7 +16,7 @@ export function markdownOf({ scenarios, executions, summary }: RunResult): strin
     `${summary.skipped} | ${summary.inconclusive} |`,
     ...(summary.note ? ["", `> ${summary.note}`] : []),
     ...(executions.length === 0 ? ["", ...scenarioTable(scenarios)] : []),
-    ...failures.flatMap((one) => failure(one, byId.get(one.scenario_id)!, summary.target)),
+    ...failuresOf(result).flatMap((one) => failure(one.execution, one.scenario, summary.target)),
     ...blindSpots(executions),
     ...matrix(summary.coverage),
   ];

@@ -1,16 +1,18 @@
-import { visibleJson } from "../../terminal/visible.ts";
-import type { ScenarioIo } from "../io.ts";
+import type { Io } from "../../io.ts";
+import { paint, print } from "../../terminal/output.ts";
+import { visibleJson, visibleLine } from "../../terminal/visible.ts";
 import type { Execution, Scenario } from "../schema.ts";
-import type { RunResult } from "../summary.ts";
+import { failuresOf, type RunResult, type Summary } from "../summary.ts";
 import { briefOf } from "./brief.ts";
-import { createTextRenderer } from "./text.ts";
+import { curlOf } from "./curl.ts";
+import { blindSpotsOf, matrixLines, raceLines } from "./lines.ts";
 import { markdownOf } from "./markdown.ts";
 
-/** What `--output` can print. */
+/** The formats of `--output`. */
 export const FORMATS = ["json", "text", "markdown", "brief"] as const;
 export type Format = typeof FORMATS[number];
 
-/** Shows a run: each result as it comes, and the whole at the end. */
+/** Shows each result of a run as it arrives, and the summary at the end. */
 export interface Renderer {
   onResult: (execution: Execution, scenario: Scenario) => void;
   end: (result: RunResult) => void;
@@ -22,10 +24,10 @@ const TEXTS = {
   brief: briefOf,
 };
 
-/** Data goes to stdout, everything else to stderr. */
+/** A renderer that writes data to stdout and everything else to stderr. */
 export function createRenderer(
   format: Format,
-  io: ScenarioIo,
+  io: Io,
   target: string | null,
 ): Renderer {
   if (format === "text") return createTextRenderer(io, target);
@@ -41,4 +43,78 @@ export function createRenderer(
       }
     },
   };
+}
+
+const MARKS = {
+  passed: ["✓", "green"],
+  failed: ["✗", "red"],
+  skipped: ["–", "dim"],
+  inconclusive: ["?", "yellow"],
+} as const;
+
+/** Lines for a person: each result as it arrives, then the failures and how to repeat them. */
+function createTextRenderer(io: Io, target: string | null): Renderer {
+  return {
+    onResult: (execution, scenario) => {
+      const [mark, colour] = MARKS[execution.status];
+      const words = `${execution.scenario_id}  ${visibleLine(scenario.title)}`;
+      const reason = visibleLine(execution.reason);
+      print(io, `${paint(io, colour, mark)} ${words}  ${paint(io, "dim", reason)}`);
+      for (const line of raceLines(execution)) {
+        print(io, paint(io, "dim", `    ${visibleLine(line)}`));
+      }
+    },
+    end: (result) => {
+      if (target === null) printScenarios(io, result);
+      printFailures(io, result, target);
+      printBlindSpots(io, result);
+      printAreas(io, result.summary);
+      print(io, summaryLine(result.summary));
+      if (result.summary.note) print(io, paint(io, "yellow", result.summary.note));
+    },
+  };
+}
+
+/** Prints the scenarios themselves, when nothing was executed. */
+function printScenarios(io: Io, { scenarios, summary }: RunResult): void {
+  for (const { scenario_id, priority, confidence_area, title } of scenarios) {
+    const words = `${visibleLine(confidence_area)}  ${visibleLine(title)}`;
+    print(io, `${scenario_id}  ${priority.padEnd(8)}  ${words}`);
+  }
+  if (summary.coverage) ["", ...matrixLines(summary.coverage)].forEach((line) => print(io, line));
+}
+
+function printFailures(io: Io, result: RunResult, target: string | null): void {
+  for (const { scenario, execution } of failuresOf(result)) {
+    const head = `${scenario.scenario_id} ${scenario.priority}: ${visibleLine(scenario.title)}`;
+    print(io, `\n${paint(io, "red", head)}`);
+    print(io, `  expected  ${visibleLine(scenario.expected_behavior)}`);
+    print(io, `  happened  ${visibleLine(execution.reason)}`);
+    const curl = target === null ? null : curlOf(scenario, target);
+    if (curl) print(io, `  repeat    ${visibleLine(curl)}`);
+  }
+}
+
+function printBlindSpots(io: Io, { executions }: RunResult): void {
+  const spots = blindSpotsOf(executions);
+  if (spots.length > 0) print(io, "\nWhat these races cannot see:");
+  for (const spot of spots) print(io, `  ${visibleLine(spot)}`);
+}
+
+function printAreas(io: Io, { areas, coverage, target }: Summary): void {
+  if (areas.length > 0) print(io, "");
+  for (const { area, passed, failed, low, high } of areas) {
+    const bounds = `${Math.round(low * 100)}–${Math.round(high * 100)} %`;
+    print(io, `${visibleLine(area)}: ${passed} of ${passed + failed} passed (95 %: ${bounds})`);
+  }
+  if (coverage && target !== null) {
+    print(io, `${coverage.operations} operations × ${coverage.families} families`);
+  }
+}
+
+function summaryLine(summary: Summary): string {
+  const { scenarios, executed, passed, failed, skipped, inconclusive, duration_ms } = summary;
+  const accepted = summary.accepted > 0 ? ` (${summary.accepted} accepted)` : "";
+  return `\n${scenarios} scenarios: ${executed} executed, ${passed} passed, ${failed} failed${accepted}, ` +
+    `${skipped} skipped, ${inconclusive} inconclusive, in ${duration_ms} ms`;
 }

@@ -1,20 +1,32 @@
 import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { ToolError } from "../errors.ts";
-import type { ScenarioIo } from "../io.ts";
+import type { Io } from "../../io.ts";
+import { visibleJson } from "../../terminal/visible.ts";
+import { attempt, ToolError } from "../errors.ts";
 import type { RunResult } from "../summary.ts";
+import { ctrfOf } from "./ctrf.ts";
+import { annotationsOf, stepSummaryOf } from "./github.ts";
+import { junitOf } from "./junit.ts";
+import { markdownOf } from "./markdown.ts";
+import { sarifOf } from "./sarif.ts";
+import { tapOf } from "./tap.ts";
 
-/** Formats of `--report`, each loaded when it is asked for. */
+/** What a report contains besides the result. */
+export interface ReportContext {
+  /** When the run began, in milliseconds since 1970. */
+  started_at: number;
+}
+
 const FORMATS = {
-  json: () => import("./json.ts"),
-  markdown: () => import("./markdown_report.ts"),
-  junit: () => import("./junit.ts"),
-  sarif: () => import("./sarif.ts"),
-  tap: () => import("./tap.ts"),
-  ctrf: () => import("./ctrf.ts"),
+  json: (result: RunResult) => `${visibleJson(result, 2)}\n`,
+  markdown: (result: RunResult) => `${markdownOf(result)}\n`,
+  junit: junitOf,
+  sarif: sarifOf,
+  tap: tapOf,
+  ctrf: ctrfOf,
 };
 
-/** The names of them, as a help shows them. */
+/** The formats of `--report` that go to a file. */
 export const REPORT_FORMATS = Object.keys(FORMATS);
 
 /** One `--report`: `format=path`, or `github` for annotations and the step summary. */
@@ -23,7 +35,7 @@ export interface ReportRequest {
   path: string | null;
 }
 
-/** Reads `junit=out/junit.xml`. @throws ToolError naming what is known */
+/** Reads `junit=out/junit.xml`. @throws ToolError that names the formats */
 export function parseReport(text: string): ReportRequest {
   if (text === "github") return { format: "github", path: null };
   const [format = "", path = ""] = text.split(/=(.*)/s);
@@ -32,45 +44,25 @@ export function parseReport(text: string): ReportRequest {
   throw new ToolError(`Cannot write the report "${text}": use ${known} or github`);
 }
 
-/** What a format is told besides the result. */
-export interface ReportContext {
-  /** When the run began, in milliseconds since 1970. */
-  started_at: number;
-}
-
-/** Writes every report that was asked for. @throws ToolError when one cannot be written */
-export async function writeReports(
+/** Writes every report. @throws ToolError when one cannot be written */
+export function writeReports(
   requests: ReportRequest[],
   result: RunResult,
-  io: ScenarioIo,
+  io: Io,
   context: ReportContext,
-): Promise<void> {
-  for (const { format, path } of requests) {
+): void {
+  for (const { format, path: given } of requests) {
     if (format === "github") {
-      const { annotationsOf, stepSummaryOf } = await import("./github.ts");
       io.stderr.write(annotationsOf(result));
-      const summary = io.env.GITHUB_STEP_SUMMARY;
-      if (summary) writeTo(summary, () => appendFileSync(summary, stepSummaryOf(result)));
+      const path = io.env.GITHUB_STEP_SUMMARY;
+      const append = () => appendFileSync(path!, stepSummaryOf(result));
+      if (path) attempt(`write the report "${path}"`, append);
       continue;
     }
-    const { render } = await FORMATS[format]();
-    write(resolve(io.cwd, path!), render(result, context));
-  }
-}
-
-function write(path: string, text: string): void {
-  writeTo(path, () => {
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, text);
-  });
-}
-
-function writeTo(path: string, doing: () => void): void {
-  try {
-    doing();
-  } catch (cause) {
-    throw new ToolError(`Cannot write the report "${path}": ${(cause as Error).message}`, {
-      cause,
+    const path = resolve(io.cwd, given!);
+    attempt(`write the report "${path}"`, () => {
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, FORMATS[format](result, context));
     });
   }
 }

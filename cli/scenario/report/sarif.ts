@@ -1,18 +1,16 @@
 import { createHash } from "node:crypto";
 import { visibleJson } from "../../terminal/visible.ts";
 import type { Execution, Scenario } from "../schema.ts";
-import type { RunResult } from "../summary.ts";
+import { failuresOf, type RunResult } from "../summary.ts";
 
-/** Code-scanning services refuse more results than this in one file. */
+/** Code-scanning services reject a file with more results. */
 const RESULTS = 5_000;
 const LEVEL = { critical: "error", high: "error", medium: "warning", low: "note" } as const;
 
-/** SARIF 2.1.0: one rule a family, one result a failure, located in the document it came from. */
-export function render({ scenarios, executions }: RunResult): string {
-  const byId = new Map(scenarios.map((scenario) => [scenario.scenario_id, scenario]));
-  const failures = executions.filter(({ status }) => status === "failed").slice(0, RESULTS);
-  const rules = [...new Set(failures.map((one) => familyOf(byId.get(one.scenario_id)!)))].sort();
-  const results = failures.map((one) => resultOf(one, byId.get(one.scenario_id)!));
+/** SARIF 2.1.0: one rule for each family, one result for each failure, with its source line. */
+export function sarifOf(result: RunResult): string {
+  const failures = failuresOf(result).slice(0, RESULTS);
+  const rules = [...new Set(failures.map(({ scenario }) => familyOf(scenario)))].sort();
   const driver = {
     name: "scenario-tool",
     rules: rules.map((id) => ({ id, shortDescription: { text: id.replaceAll("_", " ") } })),
@@ -20,12 +18,12 @@ export function render({ scenarios, executions }: RunResult): string {
   const log = {
     $schema: "https://json.schemastore.org/sarif-2.1.0.json",
     version: "2.1.0",
-    runs: [{ tool: { driver }, results }],
+    runs: [{ tool: { driver }, results: failures.map(resultOf) }],
   };
   return `${visibleJson(log, 2)}\n`;
 }
 
-function resultOf(execution: Execution, scenario: Scenario) {
+function resultOf({ execution, scenario }: { execution: Execution; scenario: Scenario }) {
   const ruleId = familyOf(scenario);
   const subject = `${ruleId} ${scenario.operation ?? scenario.title}`;
   return {
@@ -38,7 +36,7 @@ function resultOf(execution: Execution, scenario: Scenario) {
         region: { startLine: lineOf(scenario) },
       },
     }],
-    // The id may move when a document grows; what the scenario is about does not.
+    // Unlike the id, the subject stays the same when the document grows.
     partialFingerprints: {
       "scenario/v1": createHash("sha256").update(subject).digest("hex").slice(0, 32),
     },
@@ -46,7 +44,7 @@ function resultOf(execution: Execution, scenario: Scenario) {
   };
 }
 
-/** Scenarios of other tools may have a line of their own meaning. */
+/** In scenarios of other tools `line` may mean something else. */
 function lineOf({ line }: Scenario): number {
   return Number.isSafeInteger(line) && Number(line) > 0 ? Number(line) : 1;
 }

@@ -2,8 +2,8 @@ import { visibleJson, visibleLine } from "../../terminal/visible.ts";
 import type { Execution, Scenario } from "../schema.ts";
 import type { RunResult } from "../summary.ts";
 
-/** TAP 14: one line a scenario, a YAML block for each failure. */
-export function render({ scenarios, executions }: RunResult): string {
+/** TAP 14: one line for each scenario, a YAML block for each failure. */
+export function tapOf({ scenarios, executions }: RunResult): string {
   const byId = new Map(executions.map((execution) => [execution.scenario_id, execution]));
   const lines = scenarios.flatMap((scenario, n) =>
     pointOf(scenario, byId.get(scenario.scenario_id), n + 1)
@@ -27,7 +27,7 @@ function pointOf(scenario: Scenario, execution: Execution | undefined, number: n
   ];
 }
 
-/** A description ends at its line, and `#` begins a directive. */
+/** A description is one line, and `#` begins a directive. */
 function words(text: string): string {
   return visibleLine(text.replaceAll(/\s+/g, " ")).replaceAll("\\", "\\\\").replaceAll("#", "\\#");
 }

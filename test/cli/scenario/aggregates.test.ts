@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { wilson } from "../../../cli/scenario/confidence.ts";
+import { wilson } from "../../../cli/scenario/summary.ts";
 import { execs, folder, runJson, serve, tool } from "./harness.ts";
 
 const get = (path: string, more: object = {}) => ({ mode: "http", method: "GET", path, ...more });

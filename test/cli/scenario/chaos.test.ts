@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { CONDITIONS } from "../../../cli/scenario/execute/chaos_conditions.ts";
+import { CONDITIONS } from "../../../cli/scenario/execute/chaos.ts";
 import { execs, folder, runJson, tool } from "./harness.ts";
 
 const NAMES = CONDITIONS.map(({ name }) => name);

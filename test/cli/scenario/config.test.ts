@@ -29,7 +29,7 @@ test.each([
   [{ tarket: "x" }, 'no option "tarket"'],
   [{ workers: "many" }, "scenario-tool.json: workers"],
   [{ bail: "yes" }, "bail: it must be true or false"],
-  [{ header: [{}] }, "header: it must be a text"],
+  [{ header: [{}] }, "header: it must be a string"],
   [[], "an object of options"],
   ["{", "Cannot read scenario-tool.json"],
 ])("%j is a usage error that names the key", async (config, words) => {

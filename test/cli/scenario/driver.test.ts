@@ -103,7 +103,7 @@ const LIARS: [string, Call[][], string][] = [
     verdict("pass", ["r2"], [{ id: "r2", status: 200 }]),
   ]], "server error"],
   ["cites nothing", [[request("/")], [verdict("fail", [], [])]], "no evidence"],
-  ["claims nothing", [[request("/")], [verdict("fail", ["r1"], [{ id: "r1" }])]], "says nothing"],
+  ["claims nothing", [[request("/")], [verdict("fail", ["r1"], [{ id: "r1" }])]], "is empty"],
   ["never stops", forever, "12 turns"],
   ["says nothing at all", [], "without a verdict"],
   ["writes broken arguments", [[["submit_verdict", '{"verdict": "pass"']], ...forever], "budget"],

@@ -6,8 +6,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { PassThrough } from "node:stream";
 import { onTestFinished } from "vitest";
-import type { ScenarioIo } from "../../../cli/scenario/io.ts";
-import { main } from "../../../cli/scenario/main.ts";
+import { main, type ToolIo } from "../../../cli/scenario/main.ts";
 
 /** A scenario that is right; a test changes what it is about. */
 export function scenario(changes: Record<string, unknown> = {}): Record<string, unknown> {
@@ -53,7 +52,7 @@ export function tool(cwd: string, ...argv: string[]) {
 }
 
 /** The same with something else from outside. */
-export async function toolWith(io: Partial<ScenarioIo>, cwd: string, ...argv: string[]) {
+export async function toolWith(io: Partial<ToolIo>, cwd: string, ...argv: string[]) {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   const texts = [stdout, stderr].map((stream) => {
     const chunks: string[] = [];

@@ -119,7 +119,7 @@ describe("--from-help", () => {
     ["./mute", "it prints none"],
     ["shop=missing.txt", "Cannot read"],
     ["shop=empty.txt", "names no option"],
-    ["", "name a program"],
+    ["", "names no program"],
   ])("%j is a usage error", async (given, words) => {
     const cwd = folder({ "empty.txt": "nothing", mute: "#!/bin/sh\n" });
     chmodSync(join(cwd, "mute"), 0o755);

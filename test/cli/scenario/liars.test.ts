@@ -44,10 +44,10 @@ describe("a cassette that lies", () => {
     ]], "leaves out r1"],
     ["claims a text of nothing", [[request("/")], [
       verdict("pass", ["r1"], [{ id: "r1", body_contains: "" }]),
-    ]], "says nothing"],
+    ]], "is empty"],
     ["claims a text of blanks", [[request("/")], [
       verdict("fail", ["r1"], [{ id: "r1", body_contains: " \n" }]),
-    ]], "says nothing"],
+    ]], "is empty"],
     ["cites what it says nothing of", [[request("/"), request("/forbidden")], [
       verdict("pass", ["r1", "r2"], [seen("r1", 200)]),
     ]], "claims nothing"],
@@ -86,9 +86,9 @@ describe("a cassette that lies", () => {
 describe("a program that lies", () => {
   test.each([
     ["writes without an end", "yes aaaaaaaaaaaaaaaa | tr -d '\\n'", "a line without an end"],
-    ["writes a number", "echo 42; sleep 9", "no JSON object"],
+    ["writes a number", "echo 42; sleep 9", "not a JSON object"],
     ["ends at once", "exit 3", "without a verdict"],
-    ["ends in the middle of a line", 'printf \'{"name": "submit_v\'', "no JSON object"],
+    ["ends in the middle of a line", 'printf \'{"name": "submit_v\'', "not a JSON object"],
     [
       "never stops calling nothing",
       "echo '{}'; while read -r line; do echo '{}'; done",
@@ -107,7 +107,7 @@ describe("a program that lies", () => {
       const { code, stderr } = await judged({}, driver);
       expect({ code, stderr }).toEqual({
         code: 3,
-        stderr: expect.stringContaining("no program that can be run"),
+        stderr: expect.stringContaining("not an executable file"),
       });
     },
   );

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { wilson } from "../../../cli/scenario/confidence.ts";
+import { wilson } from "../../../cli/scenario/summary.ts";
 import { execs, runJson } from "./harness.ts";
 import { isAtHand, rate, RUNTIMES, startTwins, WINDOWS } from "./twins.ts";
 

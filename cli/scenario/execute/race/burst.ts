@@ -1,14 +1,15 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { serialize } from "../http.ts";
 import { dialSocket } from "./connect.ts";
 import type { Outcome, Volley } from "./race.ts";
 import { Runner } from "./runner.ts";
-import { serialize } from "./serialize.ts";
 
-/** Enough for every connection that a target takes at once. */
+/** The time for the target to take all connections. */
 const OPENING_MS = 100;
 
 /**
- * Whole requests in one loop, for targets that give up on one that is not whole, or that take few
- * connections at once: what does not get in sends its request as soon as it does.
+ * Sends whole requests in one loop, for targets that reject incomplete requests or take few
+ * connections at once. A connection that opens late sends its request when it opens.
  */
 export async function raceByBurst(volley: Volley): Promise<Outcome> {
   const { target, request, count, timeout_ms } = volley;
@@ -16,7 +17,7 @@ export async function raceByBurst(volley: Volley): Promise<Outcome> {
   const dial = () => dialSocket(target, { ...volley, protocols: ["http/1.1"] });
   const sockets = Array.from({ length: count }, dial);
   const runners = sockets.map((socket) => new Runner(socket, request.method));
-  await new Promise((resolve) => setTimeout(resolve, OPENING_MS));
+  await sleep(OPENING_MS);
   const released = performance.now();
   const opening = target.secure ? "secureConnect" : "connect";
   for (const runner of runners) {

@@ -2,7 +2,7 @@ import { connect as connectPlain, type Socket } from "node:net";
 import { connect as connectSecure, type TLSSocket } from "node:tls";
 import type { Target } from "../target.ts";
 
-/** An open connection, and the protocol that TLS agreed on (null without TLS). */
+/** An open connection and its ALPN protocol; null without TLS. */
 export interface Connected {
   socket: Socket;
   protocol: string | null;
@@ -11,11 +11,11 @@ export interface Connected {
 export interface ConnectOptions {
   timeout_ms: number;
   insecure?: boolean;
-  /** Offered in the TLS handshake, the best first. */
+  /** Offered in the TLS handshake, preferred first. */
   protocols: string[];
 }
 
-/** Opens one connection, its TLS handshake done. Never throws: a failure is the value. */
+/** Opens one connection with its TLS handshake. Never throws: returns the Error. */
 export function openSocket(target: Target, options: ConnectOptions): Promise<Connected | Error> {
   return new Promise((resolve) => {
     const socket = dialSocket(target, options);
@@ -35,13 +35,11 @@ export function openSocket(target: Target, options: ConnectOptions): Promise<Con
   });
 }
 
-/** A connection that is still being opened; what is written to it leaves when it is. */
+/** Starts a connection. Writes are sent once it is open. */
 export function dialSocket(target: Target, options: Omit<ConnectOptions, "timeout_ms">): Socket {
   const { hostname, port, secure, address: host = hostname } = target;
   if (!secure) return connectPlain({ host, port }).setNoDelay(true);
   const servername = /^[\d.]+$|:/.test(hostname) ? undefined : hostname;
-  const { insecure, protocols } = options;
-  const rejectUnauthorized = !insecure;
-  return connectSecure({ host, port, servername, rejectUnauthorized, ALPNProtocols: protocols })
-    .setNoDelay(true);
+  const tls = { rejectUnauthorized: !options.insecure, ALPNProtocols: options.protocols };
+  return connectSecure({ host, port, servername, ...tls }).setNoDelay(true);
 }

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type HttpRequest, wireHeaders } from "../http.ts";
 import { requestPath, type Target } from "../target.ts";
 import { openSocket } from "./connect.ts";
@@ -10,18 +11,20 @@ import type { Outcome, Volley } from "./race.ts";
 const SETTLE_MS = 100;
 const DATA_BYTES = 16_384;
 
-/** How long a server may take to say that it speaks HTTP/2. */
+/** How long the server may take to answer the HTTP/2 preface. */
 const GREETING_MS = 2_000;
 
 /**
- * The single-packet volley: all requests lie open on one HTTP/2 connection with everything sent but
- * their last DATA frame; a PING shows that the server has taken them; then the last frames of all of
- * them leave in one write.
+ * The single-packet volley. Opens all requests on one HTTP/2 connection and sends everything but
+ * their last DATA frames. A PING proves that the server read them. Then one write sends all last
+ * frames.
  */
 export async function raceOverHttp2(volley: Volley): Promise<Outcome> {
   const { target, asked } = volley;
   if (!target.secure && !asked) {
-    return { unfit: "nothing negotiates HTTP/2 without TLS (--race-strategy h2, if it is spoken)" };
+    return {
+      unfit: "nothing negotiates HTTP/2 without TLS (--race-strategy h2 if the target speaks it)",
+    };
   }
   const opened = await openSocket(target, { ...volley, protocols: ["h2", "http/1.1"] });
   if (opened instanceof Error) return { unfit: opened.message };
@@ -43,7 +46,7 @@ async function fire(connection: H2Connection, volley: Volley): Promise<Outcome> 
     : reasonAgainst(settings, volley, opening);
   if (unfit) return { unfit };
   connection.write(opening);
-  await pause(SETTLE_MS);
+  await sleep(SETTLE_MS);
   await connection.ping(volley.timeout_ms);
   const released = performance.now();
   if (!connection.error) connection.write(last);
@@ -52,11 +55,11 @@ async function fire(connection: H2Connection, volley: Volley): Promise<Outcome> 
   return { shots: connection.shots(released, sent_us) };
 }
 
-/** What one connection is allowed to carry before the server must allow more. */
+/** What one connection carries before the server sends a WINDOW_UPDATE. */
 const WINDOW_BYTES = 65_535;
 const HEAD_BYTES = 16_384;
 
-/** All requests must fit in side by side, or they would wait for one another. */
+/** All requests must fit at the same time, or they would wait for each other. */
 function reasonAgainst(settings: PeerSettings, volley: Volley, opening: Buffer[]): string | null {
   const { count, request } = volley;
   const bytes = Buffer.byteLength(request.body ?? "");
@@ -92,10 +95,9 @@ function framesOf(target: Target, request: HttpRequest, count: number) {
 
 /** HTTP/2 has no Host, Connection or Transfer-Encoding (RFC 9113, 8.2.2). */
 function fieldsOf(target: Target, request: HttpRequest): [string, string][] {
-  const headers = Object.entries(wireHeaders(target, request))
-    .map((
-      [name, value],
-    ): [string, string] => [name.toLowerCase(), value.replaceAll(/[\r\n]/g, " ")]);
+  const headers = Object.entries(wireHeaders(target, request)).map(([name, value]) =>
+    [name.toLowerCase(), value.replaceAll(/[\r\n]/g, " ")] as [string, string]
+  );
   const authority = headers.find(([name]) => name === "host")?.[1] ?? target.host;
   const none = new Set(["host", "connection", "transfer-encoding", "keep-alive", "upgrade"]);
   return [
@@ -105,8 +107,4 @@ function fieldsOf(target: Target, request: HttpRequest): [string, string][] {
     [":path", requestPath(target, request.path)],
     ...headers.filter(([name]) => !none.has(name)),
   ];
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -26,7 +26,7 @@ interface Stream {
   error: string | null;
 }
 
-/** The client's half of one connection with `count` requests on it. */
+/** The client side of one HTTP/2 connection with `count` requests. */
 export class H2Connection {
   readonly #socket: Socket;
   readonly #streams: Stream[];
@@ -55,14 +55,14 @@ export class H2Connection {
     this.#socket.write(Buffer.concat(frames));
   }
 
-  /** The preface, answered by the server's settings; null where it does not speak HTTP/2. */
+  /** Sends the preface. Returns the server's settings; null when it does not speak HTTP/2. */
   async greet(timeout: number): Promise<PeerSettings | null> {
     this.write([PREFACE, settingsFrame(), windowFrame()]);
     await this.#until(() => this.#settings !== null || this.error !== null, timeout);
     return this.#settings;
   }
 
-  /** Resolves when the server has answered a PING, or the connection has failed. */
+  /** Resolves when the server answers a PING, or when the connection fails. */
   async ping(timeout: number): Promise<void> {
     const payload = Buffer.alloc(8);
     this.#socket.write(encodeFrame({ type: FRAME.ping, flags: 0, stream: 0, payload }));

@@ -14,10 +14,10 @@ export const FRAME = {
 
 export const FLAG = { end_stream: 1, ack: 1, end_headers: 4, padded: 8, priority: 32 } as const;
 
-/** What a client says first (RFC 9113, 3.4). */
+/** The client preface (RFC 9113, 3.4). */
 export const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 
-/** One frame, its payload whole. */
+/** One complete frame. */
 export interface Frame {
   type: number;
   flags: number;
@@ -35,14 +35,14 @@ export function encodeFrame({ type, flags, stream, payload }: Frame): Buffer {
   return Buffer.concat([head, payload]);
 }
 
-/** A peer that sends larger frames than we allowed breaks the protocol. */
+/** A larger frame breaks the protocol: this client allows none. */
 const LARGEST = 1 << 20;
 
 /** Cuts a byte stream into frames. */
 export class FrameReader {
   #rest: Buffer = Buffer.alloc(0);
 
-  /** The frames that are whole now. @throws Error for a frame no peer may send */
+  /** Returns the frames that are complete now. @throws Error for a frame that is too large */
   push(chunk: Buffer): Frame[] {
     this.#rest = Buffer.concat([this.#rest, chunk]);
     const frames: Frame[] = [];
@@ -62,7 +62,7 @@ export class FrameReader {
   }
 }
 
-/** SETTINGS: no push, no dynamic header table (so that a status is one self-contained field). */
+/** SETTINGS without push and without a dynamic header table, so that a status needs no state. */
 export function settingsFrame(): Buffer {
   const payload = Buffer.alloc(18);
   [[1, 0], [2, 0], [4, 0x7fffffff]].forEach(([id, value], n) => {
@@ -72,15 +72,15 @@ export function settingsFrame(): Buffer {
   return encodeFrame({ type: FRAME.settings, flags: 0, stream: 0, payload });
 }
 
-/** What a server allows its client, as far as a volley depends on it (RFC 9113, 6.5.2). */
+/** The server settings that matter for a volley (RFC 9113, 6.5.2). */
 export interface PeerSettings {
-  /** Requests at once. */
+  /** Requests at the same time. */
   streams: number;
-  /** Bytes of one request's body before more are allowed. */
+  /** Bytes of one request's body before a WINDOW_UPDATE. */
   window: number;
 }
 
-/** Reads a server's SETTINGS; what it leaves out has the protocol's default. */
+/** Reads a server's SETTINGS. Missing ones have the protocol's defaults. */
 export function readSettings(payload: Buffer): PeerSettings {
   const settings = { streams: Infinity, window: 65_535 };
   for (let at = 0; at + 6 <= payload.length; at += 6) {
@@ -91,7 +91,7 @@ export function readSettings(payload: Buffer): PeerSettings {
   return settings;
 }
 
-/** Lets the server send as much as it likes; how much is kept is our own business. */
+/** Opens the window: the server may send any amount, and the client keeps what it needs. */
 export function windowFrame(): Buffer {
   const payload = Buffer.alloc(4);
   payload.writeUInt32BE(0x7fff0000);

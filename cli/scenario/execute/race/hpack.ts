@@ -1,11 +1,11 @@
 import { Buffer } from "node:buffer";
 
-/** `:status` values that have an index of their own (RFC 7541, appendix A). */
+/** The `:status` values of the static table (RFC 7541, appendix A). */
 const STATUSES = [200, 204, 206, 304, 400, 404, 500];
 const FIRST_STATUS = 8;
 const LAST_STATUS = FIRST_STATUS + STATUSES.length - 1;
 
-/** Huffman codes of the digits (RFC 7541, appendix B): a status is made of nothing else. */
+/** Huffman codes of the digits (RFC 7541, appendix B). A status consists of digits. */
 const DIGITS: Record<string, string> = {
   "00000": "0",
   "00001": "1",
@@ -19,7 +19,7 @@ const DIGITS: Record<string, string> = {
   "011111": "9",
 };
 
-/** Header fields as literals that no table remembers: every request gets the same bytes. */
+/** Header fields as literals without indexing, so that every request has the same bytes. */
 export function encodeHeaders(fields: [string, string][]): Buffer {
   return Buffer.concat(fields.flatMap(([name, value]) => [
     Buffer.from([0x00]),
@@ -28,10 +28,10 @@ export function encodeHeaders(fields: [string, string][]): Buffer {
   ]));
 }
 
-/** The status in a header block, which must come first (RFC 9113, 8.3); null when it does not. */
+/** The status, which must be the first field of a header block (RFC 9113, 8.3); else null. */
 export function decodeStatus(block: Buffer): number | null {
   let at = 0;
-  // Size updates of the dynamic table may stand before the first field.
+  // Size updates of the dynamic table may precede the first field.
   while (at < block.length && (block[at]! & 0xe0) === 0x20) at = integer(block, at, 5).next;
   const first = block[at];
   if (first === undefined) return null;

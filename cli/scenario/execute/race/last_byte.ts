@@ -1,28 +1,28 @@
 import { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
+import { setImmediate as nextTick, setTimeout as sleep } from "node:timers/promises";
+import { serialize } from "../http.ts";
 import type { Target } from "../target.ts";
 import { type Connected, openSocket } from "./connect.ts";
 import type { Outcome, Volley } from "./race.ts";
 import { Runner } from "./runner.ts";
-import { serialize } from "./serialize.ts";
 
-/** Servers that distrust slow heads give up after this; the settle time stays well below. */
+/** The settle time stays well below the time-outs of servers for slow heads. */
 const SETTLE_MS = { least: 20, most: 500 };
 
-/** How long a target may take to let all of the volley in and to read it up to its last bytes. */
+/** How long the target may take to accept all connections and to read all but the last bytes. */
 const PATIENCE_MS = 3_000;
 
 /**
- * So many bytes before the last one go out one at a time, right before the release: they wake a
- * target that sleeps. Else the first released byte wakes it, it takes the processor from us, and the
- * others leave a millisecond later (300 µs windows on Deno: 30 % found without, 90 % with).
+ * Sends this many bytes one at a time right before the release, to wake a sleeping target. Otherwise
+ * the first released byte wakes it, it takes the processor, and the other bytes leave a millisecond
+ * later (300 µs windows on Deno: 30 % found without, 90 % with).
  */
 const WAKING = 4;
 
 /**
- * Each request has its own open connection and all of its bytes but the last on the server's side;
- * then one synchronous loop sends the last bytes. Nothing else is sent meanwhile (it hangs some
- * servers).
+ * Gives each request a connection and sends all of its bytes but the last. Then one synchronous loop
+ * sends the last bytes. Sends nothing else meanwhile, because that hangs some servers.
  */
 export async function raceByLastByte(volley: Volley): Promise<Outcome> {
   const began = performance.now();
@@ -39,7 +39,7 @@ export async function raceByLastByte(volley: Volley): Promise<Outcome> {
   }
 }
 
-/** The name is resolved once: a name with several addresses would spread the volley. */
+/** Resolves the name once: several addresses would spread the volley over several machines. */
 async function openAll({ target, count, ...options }: Volley): Promise<(Connected | Error)[]> {
   const open = (to: Target, timeout_ms: number) =>
     openSocket(to, { ...options, timeout_ms, protocols: ["http/1.1"] });
@@ -61,8 +61,8 @@ async function fire(sockets: Socket[], volley: Volley, settle: number): Promise<
     Promise.all(sockets.map((socket) => written(socket, held))),
   );
   if (!areRead) return { unfit: "the target does not read one request before another is whole" };
-  await pause(Math.min(SETTLE_MS.most, Math.max(SETTLE_MS.least, settle)));
-  await new Promise((resolve) => setImmediate(resolve)); // what has come meanwhile is read first
+  await sleep(Math.min(SETTLE_MS.most, Math.max(SETTLE_MS.least, settle)));
+  await nextTick(); // Reads what arrived meanwhile.
   if (refuseHalves(runners)) {
     return { unfit: "the target gives up on requests whose last byte is late" };
   }
@@ -71,7 +71,7 @@ async function fire(sockets: Socket[], volley: Volley, settle: number): Promise<
   return { shots: runners.map((runner) => runner.shot(released)) };
 }
 
-/** When the last bytes began to leave. */
+/** Sends the last bytes. Returns the time of the first one. */
 function release(runners: Runner[], ending: Buffer): number {
   const waking = [...ending].map((byte) => Buffer.of(byte));
   const last = waking.pop()!;
@@ -84,7 +84,7 @@ function release(runners: Runner[], ending: Buffer): number {
   return released;
 }
 
-/** Only then is it sure that no request was taken as whole, and that another means may try. */
+/** True when the target refused and answered none, so that another strategy may try. */
 function refuseHalves(runners: Runner[]): boolean {
   const early = runners.map((runner) => runner.early());
   return early.includes("refused") && !early.includes("answered");
@@ -95,13 +95,9 @@ function written(socket: Socket, bytes: Buffer): Promise<void> {
 }
 
 async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
-  let timer: ReturnType<typeof setTimeout>;
-  const late = new Promise<boolean>((resolve) => timer = setTimeout(() => resolve(false), ms));
+  const cancel = new AbortController();
+  const late = sleep(ms, false, { signal: cancel.signal }).catch(() => false);
   const done = await Promise.race([work.then(() => true), late]);
-  clearTimeout(timer!);
+  cancel.abort();
   return done;
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

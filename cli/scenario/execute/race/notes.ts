@@ -1,7 +1,7 @@
 import type { HttpRequest } from "../http.ts";
 import type { Means, Shot } from "./race.ts";
 
-/** What the answers of a volley mean besides winning (2xx) and losing. */
+/** Notes on answers that are neither a clear win (2xx) nor a clear loss. */
 export function notesOf(shots: readonly Shot[]): string[] {
   const count = (test: (shot: Shot) => boolean) => shots.filter(test).length;
   const within = (low: number, high: number) =>
@@ -29,7 +29,7 @@ export function notesOf(shots: readonly Shot[]): string[] {
   return told.filter(([n]) => n > 0).map(([n, words]) => `${n} of ${shots.length} ${words}`);
 }
 
-/** What a volley of this kind cannot see, whatever came back. */
+/** What a volley of this kind cannot detect. */
 export function blindSpotsOf(strategy: Means, request: HttpRequest, overlap: boolean): string[] {
   const names = Object.keys(request.headers).map((name) => name.toLowerCase());
   const spots: [boolean, string][] = [
@@ -58,7 +58,7 @@ export function blindSpotsOf(strategy: Means, request: HttpRequest, overlap: boo
   return spots.filter(([applies]) => applies).map(([, words]) => words);
 }
 
-/** How many 2xx answers are the same, when there are several and all of them are. */
+/** The number of 2xx answers when there are several and all are the same; else 0. */
 function sameWinners(shots: readonly Shot[]): number {
   const winners = shots.filter(({ status }) => status !== null && status >= 200 && status < 300);
   const kinds = new Set(winners.map(({ status, fingerprint }) => `${status} ${fingerprint}`));

@@ -1,13 +1,13 @@
 import type { Shot } from "./race.ts";
 
-/** How many requests the target itself worked on at one moment. */
+/** How many requests the target processed at one moment. */
 export interface ServerOverlap {
-  /** The header that tells the time of each answer. */
+  /** The header with the processing time of each answer. */
   source: string;
   most_at_once: number;
 }
 
-/** How simultaneous a volley was, seen from here and, where it tells, from the target. */
+/** How simultaneous a volley was, measured here and, where it says so, by the target. */
 export function overlapOf(shots: readonly Shot[]): {
   overlap: boolean;
   in_flight: number;
@@ -22,7 +22,7 @@ export function overlapOf(shots: readonly Shot[]): {
   };
 }
 
-/** The way to the target is the same for all of them, so it drops out of the comparison. */
+/** The network delay is the same for all requests, so it cancels out. */
 function serverOverlapOf(shots: readonly Shot[]): ServerOverlap | null {
   for (const [source, microsOf] of CLOCKS) {
     const spans = shots.flatMap(({ headers, answered_us }): [number, number][] => {
@@ -35,7 +35,7 @@ function serverOverlapOf(shots: readonly Shot[]): ServerOverlap | null {
   return null;
 }
 
-/** Headers in which servers tell how long they worked on an answer, in microseconds. */
+/** Headers with the processing time of an answer, parsed to microseconds. */
 const CLOCKS: [string, (value: string) => number | null][] = [
   ["server-timing", (value) => {
     const longest = [...value.matchAll(/;\s*dur\s*=\s*"?(\d+(?:\.\d+)?)/gi)]
@@ -55,7 +55,7 @@ const CLOCKS: [string, (value: string) => number | null][] = [
 
 function mostAtOnce(spans: [number, number][]): number {
   const edges = spans.flatMap(([from, to]) => [[from, 1], [to, -1]] as const)
-    // One that ends where another begins is not in flight together with it.
+    // A request that ends when another begins does not overlap it.
     .sort(([a, step], [b, other]) => a - b || step - other);
   let now = 0;
   let most = 0;

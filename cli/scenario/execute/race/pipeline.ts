@@ -1,14 +1,14 @@
 import { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
+import { serialize } from "../http.ts";
 import { openSocket } from "./connect.ts";
 import type { Outcome, Shot, Volley } from "./race.ts";
 import { type RawAnswer, ResponseParser } from "./response_parser.ts";
 import { shotOf } from "./runner.ts";
-import { serialize } from "./serialize.ts";
 
 /**
- * All requests in one write on one HTTP/1.1 connection. Node works on them at the same time, most
- * other servers one by one: asked for, never chosen.
+ * Sends all requests in one write on one HTTP/1.1 connection. Node processes them concurrently, most
+ * other servers one by one, so `auto` never chooses this strategy.
  */
 export async function racePipelined(volley: Volley): Promise<Outcome> {
   const { target, request, count, timeout_ms } = volley;
@@ -25,7 +25,7 @@ export async function racePipelined(volley: Volley): Promise<Outcome> {
   return { shots: answers.shots(released, sent) };
 }
 
-/** More than this for one answer is not waited for. */
+/** A larger answer ends the volley. */
 const ANSWER_BYTES = 256 * 1024;
 
 /** The answers of one connection, in the order of the requests. */

@@ -7,55 +7,55 @@ import { blindSpotsOf, notesOf } from "./notes.ts";
 import { overlapOf, type ServerOverlap } from "./overlap.ts";
 import { racePipelined } from "./pipeline.ts";
 
-/** How the volley is released; `auto` climbs down the ladder from the best means on offer. */
+/** How a volley is released. `auto` tries the strategies of the ladder from the best down. */
 export const STRATEGIES = ["auto", "h2", "last-byte", "burst", "pipeline"] as const;
 export type Strategy = typeof STRATEGIES[number];
 export type Means = Exclude<Strategy, "auto">;
 
-/** One of the identical requests, as it went. */
+/** The result of one of the identical requests. */
 export interface RaceShot {
   status: number | null;
-  /** When its last byte was handed to the kernel, from the release on. */
+  /** When its last byte was written, counted from the release. */
   sent_us: number;
-  /** When the first byte of its answer came, from the release on; null when none came. */
+  /** When the first byte of its answer arrived, counted from the release; null without one. */
   answered_us: number | null;
-  /** Short hash of the body: which answers were the same. */
+  /** Short hash of the body. Equal answers have equal fingerprints. */
   fingerprint: string | null;
   error: string | null;
 }
 
-/** A shot with what only the judging needs of it. */
+/** A shot with the details that only the judging needs. */
 export interface Shot extends RaceShot {
   headers: [string, string][];
-  /** Interim (1xx) answers that came before the one that counts. */
+  /** Interim (1xx) statuses before the final one. */
   interim: number[];
 }
 
-/** One rung of the ladder: a means that was taken, or passed over, and why. */
+/** One rung of the ladder: a strategy that was taken or passed over, and why. */
 export interface Rung {
   strategy: Means;
   taken: boolean;
   why: string;
 }
 
-/** A volley, with the proof of how simultaneous it was. */
+/** A volley with the proof of its simultaneity. */
 export interface Race {
   strategy: Means;
   ladder: Rung[];
   shots: RaceShot[];
   /** Between the first and the last released byte. */
   spread_us: number;
-  /** Every request had been sent before the first answer came. */
+  /** Every request was sent before the first answer arrived. */
   overlap: boolean;
-  /** Most requests that were sent and not answered at one moment. */
+  /** The most requests in flight at one moment. */
   in_flight: number;
-  /** The same by the target's own clock, where it tells how long each answer took. */
+  /** The same by the target's own clock, where its answers say how long they took. */
   server_overlap: ServerOverlap | null;
-  /** The `Date` headers that came back, each once: they tell which of its clocks answered. */
+  /** The different `Date` headers of the answers. They show which clocks answered. */
   dates: string[];
-  /** What the answers mean besides winning and losing. */
+  /** Notes on answers that are neither a win nor a loss. */
   notes: string[];
-  /** What this volley could not have seen. */
+  /** What this volley cannot detect. */
   blind_spots: string[];
   error: string | null;
 }
@@ -66,18 +66,18 @@ export interface RaceOptions {
   race_strategy: Strategy;
 }
 
-/** Everything that a means needs to release one volley. */
+/** Everything that a strategy needs to release one volley. */
 export interface Volley {
   target: Target;
   request: HttpRequest;
   count: number;
   timeout_ms: number;
   insecure: boolean;
-  /** The means was named, not found by trying. */
+  /** The user named this strategy. */
   asked: boolean;
 }
 
-/** What a means made of the volley: shots, or why it does not fit and nothing whole was sent. */
+/** The shots of a volley, or why the strategy does not fit. Then no complete request was sent. */
 export type Outcome = { shots: Shot[]; error?: string } | { unfit: string };
 
 const MEANS: Record<Means, { release: (volley: Volley) => Promise<Outcome>; how: string }> = {
@@ -99,10 +99,10 @@ const MEANS: Record<Means, { release: (volley: Volley) => Promise<Outcome>; how:
   },
 };
 
-/** The best first; a request is sent whole by one of them only. */
+/** The best first. Only one strategy sends complete requests. */
 const LADDER: Means[] = ["h2", "last-byte", "burst"];
 
-/** Fires `count` identical requests at the same moment, by the best means the target offers. */
+/** Sends `count` identical requests at the same moment, by the best strategy that fits. */
 export async function raceRequests(
   target: Target,
   request: HttpRequest,

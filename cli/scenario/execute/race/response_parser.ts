@@ -1,23 +1,24 @@
 import { Buffer } from "node:buffer";
+import { hasNoBody } from "../http.ts";
 
-/** The answer to one raced request; `status` is null until the final head has come. */
+/** The answer to one raced request. `status` is null until the final head arrives. */
 export interface RawAnswer {
   status: number | null;
   headers: [string, string][];
   body: Buffer;
-  /** The whole of it has come. */
+  /** All of it has arrived. */
   complete: boolean;
   /** Statuses of the interim (1xx) answers before it. */
   interim: number[];
 }
 
-/** What is kept of one raced answer's body. */
+/** The most bytes of a body that are kept. */
 const BODY_BYTES = 256 * 1024;
 const HEAD_BYTES = 64 * 1024;
-/** So many interim answers are remembered. */
+/** The most interim statuses that are kept. */
 const INTERIM = 10;
 
-/** Reads one HTTP/1.1 answer from raw bytes, interim (1xx) answers skipped. */
+/** Parses one HTTP/1.1 answer from raw bytes and skips interim (1xx) answers. */
 export class ResponseParser {
   readonly #method: string;
   #bytes: Buffer = Buffer.alloc(0);
@@ -28,7 +29,7 @@ export class ResponseParser {
     this.#method = method;
   }
 
-  /** Takes more bytes. @throws Error when they are no HTTP/1.1 answer */
+  /** Adds bytes. @throws Error when they are not an HTTP/1.1 answer */
   push(chunk: Buffer): void {
     if (this.#bytes.length > BODY_BYTES) return;
     this.#bytes = Buffer.concat([this.#bytes, chunk]);
@@ -43,7 +44,7 @@ export class ResponseParser {
     }
   }
 
-  /** What has come so far; `closed` says that the peer has closed the connection. */
+  /** The answer so far. `closed`: the peer closed the connection. */
   answer(closed = false): RawAnswer {
     const interim = [...this.#interim];
     if (!this.#head) {
@@ -53,14 +54,15 @@ export class ResponseParser {
     return { ...this.#head, body, complete, interim };
   }
 
-  /** The bytes after a complete answer: the beginning of the next one on this connection. */
+  /** The bytes after a complete answer, where the next answer on the connection begins. */
   rest(): Buffer {
     return this.#head ? this.#bytes.subarray(this.#body(this.#head, false).end) : this.#bytes;
   }
 
   #body(head: { status: number; headers: [string, string][] }, closed: boolean): Body {
-    const none = this.#method === "HEAD" || head.status === 204 || head.status === 304;
-    if (none) return { body: Buffer.alloc(0), complete: true, end: 0 };
+    if (hasNoBody(this.#method, head.status)) {
+      return { body: Buffer.alloc(0), complete: true, end: 0 };
+    }
     const isChunked = /chunked/i.test(valueOf(head.headers, "transfer-encoding") ?? "");
     if (isChunked) return dechunk(this.#bytes);
     const length = valueOf(head.headers, "content-length");
@@ -70,7 +72,7 @@ export class ResponseParser {
   }
 }
 
-/** A body as far as it has come, and where it ends. */
+/** The body so far, and where it ends. */
 interface Body {
   body: Buffer;
   complete: boolean;
@@ -101,7 +103,7 @@ function dechunk(bytes: Buffer): Body {
     const size = parseInt(bytes.subarray(at, lineEnd).toString("latin1"), 16);
     if (!Number.isFinite(size)) break;
     if (size === 0) {
-      // Trailers may follow the last chunk, and an empty line does.
+      // Trailers may follow the last chunk; an empty line ends the body.
       const end = bytes.indexOf("\r\n\r\n", lineEnd) + 4;
       return { body: Buffer.concat(parts), complete: end > 3, end };
     }

@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import type { Shot } from "./race.ts";
 import { type RawAnswer, ResponseParser } from "./response_parser.ts";
 
-/** One connection of a volley, with one request on it. */
+/** One connection of a volley with one request. */
 export class Runner {
   readonly socket: Socket;
   readonly #parser: ResponseParser;
@@ -24,7 +24,7 @@ export class Runner {
     socket.on("close", () => this.#end(null));
   }
 
-  /** What came of the request before it was whole: an answer, a refusal to wait, or nothing. */
+  /** What happened before the request was complete: an answer, a refusal, or nothing. */
   early(): "answered" | "refused" | null {
     const status = this.#parser.answer().status;
     if (status !== null) return status === 408 ? "refused" : "answered";
@@ -62,7 +62,7 @@ export class Runner {
   }
 }
 
-/** A shot, its times counted from the release on. */
+/** A shot with times counted from the release. */
 export function shotOf(
   { status, headers, body, interim }: RawAnswer,
   at: { sent: number; answered: number | null; released: number; error: string | null },

@@ -1,14 +1,13 @@
-import { changes, documented, type Draft, draft, type Family, nameOf } from "../family.ts";
-import type { Credential, Operation } from "../operation.ts";
+import { changes, documented, type Family, nameOf, type Story } from "../family.ts";
+import type { Operation } from "../operation.ts";
 
-/** Who may call an operation: missing, broken and foreign credentials. */
+/** Who may call an operation: missing, broken and forged credentials. */
 export const ACCESS: Family[] = [
   {
     name: "auth_missing",
     depth: "light",
-    generate: (operation) =>
-      operation.security.length === 0 ? [] : [draft(operation, {
-        family: "auth_missing",
+    tell: (operation) =>
+      operation.security.length === 0 ? null : {
         title: `Calling ${nameOf(operation)} without logging in`,
         who: "Somebody who never logged in found the address in a browser's history.",
         steps: [`Send ${nameOf(operation)} without any credential`],
@@ -22,60 +21,49 @@ export const ACCESS: Family[] = [
         anonymous: true,
         request: { headers: { Authorization: null } },
         expected_status: documented(operation, 401, 403) ?? 401,
-      })],
+      },
   },
-  {
-    name: "auth_garbage",
-    depth: "light",
-    generate: (operation) => withForged(operation, forgedCredential),
-  },
-  {
-    name: "auth_scheme",
-    depth: "normal",
-    generate: (operation) => withForged(operation, brokenHeader),
-  },
-];
-
-/** One scenario with the first credential that a header carries. */
-function withForged(
-  operation: Operation,
-  tell: (operation: Operation, header: string, forged: string) => Draft,
-): Draft[] {
-  const carried = operation.security.find(({ header }) => header !== null) as
-    | Credential & { header: string }
-    | undefined;
-  return carried ? [tell(operation, carried.header, carried.forged)] : [];
-}
-
-function forgedCredential(operation: Operation, header: string, forged: string): Draft {
-  return draft(operation, {
-    family: "auth_garbage",
+  forged("auth_garbage", "light", (operation, header, credential) => ({
     title: `Calling ${nameOf(operation)} with a made-up credential`,
     who: "An attacker tries a credential that merely looks like one.",
-    steps: [`Send ${nameOf(operation)} with "${header}: ${forged}", which nobody issued`],
+    steps: [`Send ${nameOf(operation)} with "${header}: ${credential}", which nobody issued`],
     chaos: ["The credential has the right form and no meaning"],
     expected: "The credential is checked, not only looked for: the request is refused.",
     failures: ["Any credential opens the door", "The check of the credential crashes"],
     priority: "critical",
     anonymous: true,
-    request: { headers: { [header]: forged } },
+    request: { headers: { [header]: credential } },
     expected_status: documented(operation, 401, 403) ?? 401,
-  });
-}
+  })),
+  forged("auth_scheme", "normal", (operation, header, credential) => {
+    const scheme = credential.split(/[ =]/)[0]!;
+    return {
+      title: `Calling ${nameOf(operation)} with a broken ${header} header`,
+      who: "A client library sends the name of a scheme and forgets what belongs behind it.",
+      steps: [`Send ${nameOf(operation)} with "${header}: ${scheme}" and nothing behind it`],
+      chaos: ["The header is there, its value is not"],
+      expected: "The request is refused like one without a credential.",
+      failures: ["The parser of the header crashes"],
+      priority: "medium",
+      anonymous: true,
+      request: { headers: { [header]: scheme } },
+      expected_status: documented(operation, 401, 403),
+    };
+  }),
+];
 
-function brokenHeader(operation: Operation, header: string, forged: string): Draft {
-  const broken = forged.split(/[ =]/)[0]!;
-  return draft(operation, {
-    family: "auth_scheme",
-    title: `Calling ${nameOf(operation)} with a broken ${header} header`,
-    who: "A client library sends the name of a scheme and forgets what belongs behind it.",
-    steps: [`Send ${nameOf(operation)} with "${header}: ${broken}" and nothing behind it`],
-    chaos: ["The header is there, its value is not"],
-    expected: "The request is refused like one without a credential.",
-    failures: ["The parser of the header crashes"],
-    priority: "medium",
-    anonymous: true,
-    request: { headers: { [header]: broken } },
-    expected_status: documented(operation, 401, 403),
-  });
+/** A family for operations whose credential is in a header; tells about the first such header. */
+function forged(
+  name: string,
+  depth: Family["depth"],
+  tell: (operation: Operation, header: string, credential: string) => Story,
+): Family {
+  return {
+    name,
+    depth,
+    tell: (operation) => {
+      const carried = operation.security.find(({ header }) => header !== null);
+      return carried ? tell(operation, carried.header!, carried.forged) : null;
+    },
+  };
 }

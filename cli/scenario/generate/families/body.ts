@@ -1,5 +1,4 @@
-import { documented, type Draft, draft, type Family } from "../family.ts";
-import { nameOf, refuses, type Story } from "../family.ts";
+import { documented, type Family, nameOf, refuses, type Story } from "../family.ts";
 import { encodeBody, isJson, objectSample, type Operation } from "../operation.ts";
 import { typeOf } from "../sample.ts";
 
@@ -7,13 +6,13 @@ type BodyStory = Pick<Story, "title" | "who" | "chaos" | "expected" | "failures"
   body: string | null;
   headers?: Record<string, string | null>;
   step: string;
-  /** It breaks the document's own rules, so a correct service refuses it. */
+  /** The body breaks the documented rules, so a correct service refuses it. */
   refuse?: boolean;
-  /** Statuses that refuse it where the document names one of them. */
+  /** If the document names one of these statuses, a correct service refuses the body. */
   refused_with?: number[];
 };
 
-/** Bodies that are broken, empty, of the wrong type, too deep or too big. */
+/** Bodies that are broken, empty, of the wrong type, too deep or too large. */
 export const BODY: Family[] = [
   family("body_malformed", "light", (operation) => ({
     title: `Sending half a JSON document to ${nameOf(operation)}`,
@@ -132,25 +131,24 @@ function family(
   return {
     name,
     depth,
-    generate: (operation) => {
+    tell: (operation) => {
       const told = operation.body && isJson(operation) ? tell(operation) : null;
-      return told ? [bodyDraft(operation, name, told)] : [];
+      return told && bodyStory(operation, told);
     },
   };
 }
 
-/** A draft with another body; what a service answers is bound only where `refuse` says so. */
-export function bodyDraft(operation: Operation, family: string, told: BodyStory): Draft {
+/** A story with another body. Without `refuse` the service may accept or refuse it. */
+export function bodyStory(operation: Operation, told: BodyStory): Story {
   const { body, headers, step, refuse, refused_with = [], ...story } = told;
-  return draft(operation, {
+  return {
     ...story,
-    family,
     steps: [`Prepare ${nameOf(operation)}`, step],
     request: { body, headers },
     refused: refuse ? refuses(operation) : documented(operation, ...refused_with) !== undefined,
-    // Whatever a handler throws at, its own error must not reach whoever sent it.
+    // An internal error of the handler must not reach the client.
     forbidden: { traces: true },
-  });
+  };
 }
 
 function sampleText({ body }: Operation): string {

@@ -1,15 +1,15 @@
-import { type Draft, type Family, nameOf } from "../family.ts";
+import { type Family, nameOf, type Story } from "../family.ts";
 import { bodyFields, isJson, objectSample, type Operation, type Schema } from "../operation.ts";
 import { isFreeText, typeOf } from "../sample.ts";
-import { bodyDraft } from "./body.ts";
+import { bodyStory } from "./body.ts";
 
-/** At most so many fields of one body are told as scenarios of their own. */
+/** At most this many fields of one body get a scenario. */
 const MOST = 6;
 
 /** One field of a JSON body that is missing, of the wrong type, or at the limits of its type. */
 export const FIELDS: Family[] = [
-  { name: "field_missing", depth: "light", generate: missingFields },
-  { name: "field_type", depth: "normal", generate: wrongTypes },
+  { name: "field_missing", depth: "light", tell: missingFields },
+  { name: "field_type", depth: "normal", tell: wrongTypes },
   odd("field_huge", "normal", isNumber, {
     value: 1e20,
     words: "a number beyond 64 bits",
@@ -66,7 +66,7 @@ interface Odd {
   words: string;
   who: string;
   fails: string;
-  priority: Draft["priority"];
+  priority: Story["priority"];
 }
 
 function odd(
@@ -78,10 +78,10 @@ function odd(
   return {
     name,
     depth,
-    generate: (operation) =>
+    tell: (operation) =>
       fieldsOf(operation).filter(([, schema]) => fits(schema)).slice(0, MOST / 2)
         .map(([field, schema]) =>
-          bodyDraft(operation, name, {
+          bodyStory(operation, {
             title: `Sending ${one.words} as "${field}" to ${nameOf(operation)}`,
             who: one.who,
             step: `Send the usual body with ${one.words} as "${field}"`,
@@ -96,12 +96,12 @@ function odd(
   };
 }
 
-function missingFields(operation: Operation): Draft[] {
+function missingFields(operation: Operation): Story[] {
   if (!operation.body || !isJson(operation)) return [];
   const required = operation.body.schema.required;
   return (Array.isArray(required) ? required : []).slice(0, MOST).map((name) => {
     const { [String(name)]: _left, ...rest } = objectSample(operation);
-    return bodyDraft(operation, "field_missing", {
+    return bodyStory(operation, {
       title: `Leaving out "${name}" in ${nameOf(operation)}`,
       who: "An older version of the app does not know this field yet.",
       step: `Send the usual body without "${name}"`,
@@ -118,10 +118,10 @@ function missingFields(operation: Operation): Draft[] {
   });
 }
 
-function wrongTypes(operation: Operation): Draft[] {
+function wrongTypes(operation: Operation): Story[] {
   return fieldsOf(operation).slice(0, MOST).map(([name, schema]) => {
     const wrong = typeOf(schema) === "string" ? { nested: [1] } : "not a number";
-    return bodyDraft(operation, "field_type", {
+    return bodyStory(operation, {
       title: `Sending the wrong type for "${name}" to ${nameOf(operation)}`,
       who: "A spreadsheet export puts text where a number belongs, or the other way round.",
       step: `Send the usual body with ${JSON.stringify(wrong)} as "${name}"`,
@@ -143,7 +143,7 @@ function isNumber(schema: Schema): boolean {
   return ["integer", "number"].includes(typeOf(schema));
 }
 
-/** True where the document itself rules the value out. */
+/** True when the document excludes the value. */
 function breaksRules(value: unknown, schema: Schema): boolean {
   if (value === null) return typeof schema.type === "string" && schema.nullable !== true;
   if (typeof value !== "number") return false;

@@ -1,15 +1,14 @@
-import { changes, documented, draft, type Family, nameOf } from "../family.ts";
+import { changes, documented, type Family, nameOf } from "../family.ts";
 
-/** What HTTP itself allows: other verbs, odd headers, the plain good case. */
+/** The documented good case, other verbs and odd headers. */
 export const PROTOCOL: Family[] = [
   {
     name: "good_case",
     depth: "light",
-    generate: (operation) => {
+    tell: (operation) => {
       const open = operation.security.length === 0 && !operation.path.includes("{");
       const reads = ["GET", "HEAD"].includes(operation.method);
-      return [draft(operation, {
-        family: "good_case",
+      return {
         title: `Using ${nameOf(operation)} as documented`,
         who: `A user does what the documentation shows: ${operation.summary}.`,
         steps: [`Send ${nameOf(operation)} with the documented example`],
@@ -19,14 +18,13 @@ export const PROTOCOL: Family[] = [
         priority: "high",
         is_edge_case: false,
         expected_status: open && reads ? documented(operation, 200, 204, 206) : undefined,
-      })];
+      };
     },
   },
   {
     name: "method_unsupported",
     depth: "normal",
-    generate: (operation) => [draft(operation, {
-      family: "method_unsupported",
+    tell: (operation) => ({
       title: `Sending TRACE to ${operation.path}`,
       who: "A scanner tries every verb there is.",
       steps: [`Send TRACE ${operation.path}`],
@@ -38,14 +36,13 @@ export const PROTOCOL: Family[] = [
       ],
       priority: "low",
       request: { method: "TRACE", body: null, headers: { "Content-Type": null } },
-    })],
+    }),
   },
   {
     name: "header_range",
     depth: "aggressive",
-    generate: (operation) =>
-      operation.method !== "GET" ? [] : [draft(operation, {
-        family: "header_range",
+    tell: (operation) =>
+      operation.method !== "GET" ? null : {
         title: `Asking ${nameOf(operation)} for bytes that are not there`,
         who: "A download manager resumes a file that has become shorter.",
         steps: [`Send ${nameOf(operation)} with "Range: bytes=9-1, -0"`],
@@ -54,13 +51,12 @@ export const PROTOCOL: Family[] = [
         failures: ["The range's arithmetic goes below zero and crashes"],
         priority: "low",
         request: { headers: { Range: "bytes=9-1, -0" } },
-      })],
+      },
   },
   {
     name: "header_accept",
     depth: "aggressive",
-    generate: (operation) => [draft(operation, {
-      family: "header_accept",
+    tell: (operation) => ({
       title: `Asking ${nameOf(operation)} for a format that cannot be`,
       who: "An embedded device sends an Accept header that nobody tested.",
       steps: [`Send ${nameOf(operation)} with "Accept: ;q=NaN, */;q=2"`],
@@ -69,13 +65,12 @@ export const PROTOCOL: Family[] = [
       failures: ["Content negotiation throws"],
       priority: "low",
       request: { headers: { Accept: ";q=NaN, */;q=2" } },
-    })],
+    }),
   },
   {
     name: "header_cookie",
     depth: "aggressive",
-    generate: (operation) => [draft(operation, {
-      family: "header_cookie",
+    tell: (operation) => ({
       title: `Coming to ${nameOf(operation)} with a broken cookie`,
       who: "A returning user still has a cookie of a version that is long gone.",
       steps: [`Send ${nameOf(operation)} with a cookie that cannot be decoded`],
@@ -84,6 +79,6 @@ export const PROTOCOL: Family[] = [
       failures: ["Decoding the cookie throws on every page until it expires"],
       priority: changes(operation) ? "medium" : "low",
       request: { headers: { Cookie: "session=%E0%A4%A; =; __proto__=x" } },
-    })],
+    }),
   },
 ];

@@ -1,7 +1,7 @@
-import { draft, type Family, nameOf } from "../family.ts";
+import { type Family, nameOf } from "../family.ts";
 import type { Operation } from "../operation.ts";
 
-/** What moves money, or may happen once only. */
+/** Path words for what moves money or may happen only once. */
 const ONCE =
   /(^|[/_-])(pay|payments?|charges?|capture|refunds?|redeem|claim|transfers?|withdraw|withdrawals?|approve|checkout|purchase|reserve|vote|accept|confirm|activate|use|apply|enroll|register|signup)([/_-]|$)/i;
 
@@ -9,11 +9,10 @@ const ONCE =
 export const RACE: Family[] = [{
   name: "double_submit",
   depth: "light",
-  generate: (operation) => {
+  tell: (operation) => {
     const critical = ONCE.test(operation.path);
-    if (!mayRace(operation, critical)) return [];
-    return [draft(operation, {
-      family: "double_submit",
+    if (!mayRace(operation, critical)) return null;
+    return {
       title: `Sending ${nameOf(operation)} ten times at the same moment`,
       who:
         "A user presses the button again because nothing seems to happen; a proxy repeats the request too.",
@@ -27,13 +26,13 @@ export const RACE: Family[] = [{
       failures: ["It is done more than once", "A uniqueness error of the database becomes a 500"],
       priority: critical ? "critical" : "high",
       concurrency: 10,
-    })];
+    };
   },
 }];
 
 /**
- * Repeating must be wrong for a second success to be a bug: an idempotency key makes it right, and
- * PUT and DELETE promise that it is.
+ * True when a second success is a bug. PUT, DELETE and requests with an idempotency key may be
+ * repeated.
  */
 function mayRace(operation: Operation, critical: boolean): boolean {
   if (operation.method !== "POST") return false;

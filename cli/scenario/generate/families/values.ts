@@ -1,7 +1,6 @@
-import { documented, type Draft, draft, type Family, nameOf, refusalsOf } from "../family.ts";
-import type { Story } from "../family.ts";
+import { documented, type Family, nameOf, refusalsOf, type Story } from "../family.ts";
 import { fillPath, type Operation, type Parameter, plain, sampleRequest } from "../operation.ts";
-import { isObject } from "../references.ts";
+import { isObject } from "../../json.ts";
 import { typeOf } from "../sample.ts";
 
 interface Odd {
@@ -9,69 +8,46 @@ interface Odd {
   value: string;
   depth: Family["depth"];
   why: string;
-  priority: Draft["priority"];
+  priority: Story["priority"];
   forbidden?: Story["forbidden"];
 }
 
-/** Values at the limits of their type; one scenario for each parameter they fit. */
+/** Values at the limits of their type; one scenario for each parameter that they fit. */
 const NUMBERS: Odd[] = [
   odd("negative", "-1", "light", "a counter that went below zero", "medium"),
   odd("zero", "0", "normal", "a page size of nothing", "medium"),
   odd("huge", "99999999999999999999", "normal", "a number beyond 64 bits", "medium"),
   odd("not_a_number", "NaN", "normal", "a calculation that failed in the browser", "medium"),
 ];
+const PASSWD = { texts: ["root:x:0:0:", "root:*:0:0:"], traces: true };
+const QUOTE = "%27%20OR%20%271%27%3D%271";
+const TRAVERSAL = "..%2F".repeat(8) + "etc%2Fpasswd";
+const CRLF = "x%0D%0AX-Injected:%20yes";
+const SCRIPT = "%3Cscript%3Ealert(1)%3C%2Fscript%3E";
 const TEXTS: Odd[] = [
   odd("empty", "", "normal", "a search for nothing", "low"),
   odd("pattern", "%5B%28*%3F%2B%5C%25_", "normal", "the signs of a search pattern", "medium"),
   odd("nul", "%00", "normal", "a text with a NUL character", "medium"),
   odd("bidi", "%E2%80%AEtxt.exe", "aggressive", "text that is drawn from right to left", "low"),
-  {
-    ...odd(
-      "quote",
-      "%27%20OR%20%271%27%3D%271",
-      "normal",
-      "a quote that ends an SQL string",
-      "high",
-    ),
-    forbidden: { traces: true },
-  },
-  {
-    ...odd(
-      "traversal",
-      "..%2F".repeat(8) + "etc%2Fpasswd",
-      "normal",
-      "a path out of its folder",
-      "high",
-    ),
-    forbidden: { texts: ["root:x:0:0:", "root:*:0:0:"], traces: true },
-  },
-  {
-    ...odd("crlf", "x%0D%0AX-Injected:%20yes", "normal", "a line break that ends a header", "high"),
-    forbidden: { headers: ["X-Injected"] },
-  },
-  {
-    ...odd("markup", "%3Cscript%3Ealert(1)%3C%2Fscript%3E", "normal", "a piece of HTML", "high"),
-    forbidden: { markup: ["<script>alert(1)</script>"] },
-  },
+  odd("quote", QUOTE, "normal", "a quote that ends an SQL string", "high", { traces: true }),
+  odd("traversal", TRAVERSAL, "normal", "a path out of its folder", "high", PASSWD),
+  odd("crlf", CRLF, "normal", "a line break that ends a header", "high", {
+    headers: ["X-Injected"],
+  }),
+  odd("markup", SCRIPT, "normal", "a piece of HTML", "high", {
+    markup: ["<script>alert(1)</script>"],
+  }),
   odd("long", "x".repeat(4_000), "aggressive", "a text of 4,000 characters", "low"),
 ];
 
-/** Parameters at their limits: numbers, texts, dates, twice the same, broken encodings. */
+/** Parameters at their limits: numbers, texts, dates, duplicates, broken encodings. */
 export const VALUES: Family[] = [
   ...NUMBERS.map((one) => valueFamily("number", one, isNumber)),
   ...TEXTS.map((one) => valueFamily("text", one, (parameter) => !isNumber(parameter))),
-  {
-    name: "unknown_id",
-    depth: "light",
-    generate: (operation) => unknownId(operation),
-  },
-  {
-    name: "percent_broken",
-    depth: "light",
-    generate: (operation) => brokenEncoding(operation),
-  },
-  { name: "query_twice", depth: "normal", generate: twice },
-  { name: "date_limits", depth: "normal", generate: dates },
+  { name: "unknown_id", depth: "light", tell: unknownId },
+  { name: "percent_broken", depth: "light", tell: brokenEncoding },
+  { name: "query_twice", depth: "normal", tell: twice },
+  { name: "date_limits", depth: "normal", tell: dates },
 ];
 
 function odd(
@@ -79,28 +55,28 @@ function odd(
   value: string,
   depth: Family["depth"],
   why: string,
-  priority: Draft["priority"],
+  priority: Story["priority"],
+  forbidden?: Story["forbidden"],
 ): Odd {
-  return { name, value, depth, why, priority };
+  return { name, value, depth, why, priority, forbidden };
 }
 
 function valueFamily(kind: string, one: Odd, fits: (parameter: Parameter) => boolean): Family {
-  const name = `${kind}_${one.name}`;
-  const generate = (operation: Operation) =>
-    operation.parameters
-      .filter((parameter) =>
-        (parameter.in === "query" || parameter.in === "path") && fits(parameter)
-      )
-      // An empty path segment is another path, not another value.
-      .filter((parameter) => parameter.in === "query" || one.value !== "")
-      .slice(0, 4)
-      .map((parameter) => valueDraft(operation, name, one, parameter));
-  return { name, depth: one.depth, generate };
+  return {
+    name: `${kind}_${one.name}`,
+    depth: one.depth,
+    tell: (operation) =>
+      operation.parameters
+        .filter((parameter) => ["query", "path"].includes(parameter.in) && fits(parameter))
+        // An empty path segment is another path, not another value.
+        .filter((parameter) => parameter.in === "query" || one.value !== "")
+        .slice(0, 4)
+        .map((parameter) => valueStory(operation, one, parameter)),
+  };
 }
 
-function valueDraft(operation: Operation, family: string, one: Odd, parameter: Parameter): Draft {
-  return draft(operation, {
-    family,
+function valueStory(operation: Operation, one: Odd, parameter: Parameter): Story {
+  return {
     title: `Asking ${nameOf(operation)} with ${one.why} as ${parameter.name}`,
     who: "A user edits the address by hand, or a script fills it in unchecked.",
     steps: [`Send ${nameOf(operation)} with ${parameter.name}=${one.value.slice(0, 60)}`],
@@ -113,20 +89,19 @@ function valueDraft(operation: Operation, family: string, one: Odd, parameter: P
     priority: one.priority,
     forbidden: one.forbidden,
     request: { path: withValue(operation, parameter, one.value) },
-  });
+  };
 }
 
-function unknownId(operation: Operation): Draft[] {
+function unknownId(operation: Operation): Story | null {
   const last = operation.parameters.findLast((parameter) => parameter.in === "path");
-  if (!last) return [];
+  if (!last) return null;
   const value = isNumber(last) ? "2147483646" : unknownOf(last);
   const expected_status = operation.method === "GET" && operation.security.length === 0
     ? documented(operation, 404)
     : undefined;
   const refused = expected_status !== undefined &&
     refusalsOf(operation, last.schema, value).length > 0;
-  return [draft(operation, {
-    family: "unknown_id",
+  return {
     title: `Asking ${nameOf(operation)} for something that does not exist`,
     who: "A user opens a bookmark of something that was deleted since.",
     preconditions: [`Nothing has the ${last.name} ${value}`],
@@ -138,14 +113,13 @@ function unknownId(operation: Operation): Draft[] {
     request: { path: withValue(operation, last, value) },
     expected_status,
     refused,
-  })];
+  };
 }
 
-function brokenEncoding(operation: Operation): Draft[] {
+function brokenEncoding(operation: Operation): Story | null {
   const parameter = operation.parameters.find(({ in: where }) => where === "path");
-  if (!parameter) return [];
-  return [draft(operation, {
-    family: "percent_broken",
+  if (!parameter) return null;
+  return {
     title: `Asking ${nameOf(operation)} with a broken percent-encoding`,
     who: "A link was cut off in an e-mail, in the middle of an encoded character.",
     steps: [`Send ${nameOf(operation)} with %E0%A4%A as ${parameter.name}`],
@@ -154,18 +128,17 @@ function brokenEncoding(operation: Operation): Draft[] {
     failures: ["decodeURIComponent throws and the exception becomes a 500"],
     priority: "medium",
     request: { path: withValue(operation, parameter, "%E0%A4%A") },
-  })];
+  };
 }
 
-function twice(operation: Operation): Draft[] {
+function twice(operation: Operation): Story | null {
   const parameter = operation.parameters.find(({ in: where }) => where === "query");
-  if (!parameter) return [];
+  if (!parameter) return null;
   const { path } = sampleRequest(operation);
   const name = encodeURIComponent(parameter.name);
   const value = encodeURIComponent(plain(parameter.sample));
   const joined = `${path}${path.includes("?") ? "&" : "?"}${name}=${value}&${name}[]=${value}`;
-  return [draft(operation, {
-    family: "query_twice",
+  return {
     title: `Giving ${parameter.name} twice to ${nameOf(operation)}`,
     who: "A link was put together by two scripts, and each added its own filter.",
     steps: [`Send ${nameOf(operation)} with ${parameter.name} twice, once as an array`],
@@ -174,7 +147,7 @@ function twice(operation: Operation): Draft[] {
     failures: ["Calling a string method on an array becomes a 500"],
     priority: "medium",
     request: { path: joined },
-  })];
+  };
 }
 
 const DATES = [
@@ -184,27 +157,24 @@ const DATES = [
   ["a day that has not begun where the server is", "2026-01-31T00:30:00+14:00"],
 ];
 
-function dates(operation: Operation): Draft[] {
+function dates(operation: Operation): Story[] {
   const parameter = operation.parameters.find(({ in: where, schema }) =>
     where === "query" && /^date/.test(String(schema.format))
   );
   const field = dateField(operation);
   if (!parameter && !field) return [];
-  return DATES.map(([what, value]) =>
-    draft(operation, {
-      family: "date_limits",
-      title: `Sending ${what} to ${nameOf(operation)}`,
-      who: "A user picks a date that the calendar should not have offered.",
-      steps: [`Send ${nameOf(operation)} with ${value} as ${field ?? parameter!.name}`],
-      chaos: ["Calendars disagree about this date"],
-      expected: "The date is refused, or understood the same way everywhere.",
-      failures: ["The date silently becomes another one", "The date library throws"],
-      priority: "medium",
-      request: field
-        ? { body: JSON.stringify({ ...operation.body!.sample as object, [field]: value }) }
-        : { path: withValue(operation, parameter!, encodeURIComponent(value!)) },
-    })
-  );
+  return DATES.map(([what, value]) => ({
+    title: `Sending ${what} to ${nameOf(operation)}`,
+    who: "A user picks a date that the calendar should not have offered.",
+    steps: [`Send ${nameOf(operation)} with ${value} as ${field ?? parameter!.name}`],
+    chaos: ["Calendars disagree about this date"],
+    expected: "The date is refused, or understood the same way everywhere.",
+    failures: ["The date silently becomes another one", "The date library throws"],
+    priority: "medium",
+    request: field
+      ? { body: JSON.stringify({ ...operation.body!.sample as object, [field]: value }) }
+      : { path: withValue(operation, parameter!, encodeURIComponent(value!)) },
+  }));
 }
 
 function dateField({ body }: Operation): string | null {
@@ -215,7 +185,7 @@ function dateField({ body }: Operation): string | null {
   return found && isObject(body?.sample) ? found[0] : null;
 }
 
-/** The operation's sample path with one parameter's raw text in place of its sample. */
+/** The operation's sample path with raw text instead of one parameter's sample. */
 function withValue(operation: Operation, parameter: Parameter, value: string): string {
   if (parameter.in === "path") {
     const query = sampleRequest(operation).path.split("?")[1];

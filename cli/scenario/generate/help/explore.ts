@@ -1,6 +1,9 @@
-import { ToolError } from "../../errors.ts";
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { attempt, ToolError } from "../../errors.ts";
 import { type CommandOptions, type CommandRun, runCommand } from "../../execute/command.ts";
 import type { Depth } from "../family.ts";
+import { splitWords } from "../markdown_routes.ts";
 import { type CliHelp, readHelp } from "./read_help.ts";
 
 /** One command of a program, with its help. */
@@ -9,10 +12,10 @@ export interface CliPage extends CliHelp {
   argv: string[];
 }
 
-/** Who carries out what a help text is asked from. */
+/** How a program is run to ask for its help. */
 export type ProgramOptions = Pick<CommandOptions, "cwd" | "env" | "killGroup">;
 
-/** How far commands of commands are followed. */
+/** How many levels of subcommands are followed. */
 const LEVELS: Record<Depth, number> = { light: 0, normal: 1, aggressive: 2 };
 const PAGES = 80;
 const AT_ONCE = 4;
@@ -20,10 +23,33 @@ const TIMEOUT_MS = 5_000;
 const PLAIN = { PAGER: "cat", MANPAGER: "cat", GIT_PAGER: "cat", NO_COLOR: "1", COLUMNS: "160" };
 
 /**
- * The pages of a program: each command's `--help`, run without a shell, an input or a terminal.
+ * The pages for one `--from-help`: a program with optional words, whose help is asked, or
+ * `name=file` with a saved help text. @throws ToolError
+ */
+export async function pagesOf(
+  given: string,
+  depth: Depth,
+  options: ProgramOptions,
+): Promise<CliPage[]> {
+  const saved = /^([^\s=]+)=(.+)$/s.exec(given);
+  if (!saved) {
+    const program = splitWords(given);
+    if (program.length > 0) return await explore(program, depth, options);
+    throw new ToolError(`Cannot use --from-help "${given}": it names no program`);
+  }
+  const [, name = "", file = ""] = saved;
+  const path = resolve(options.cwd, file);
+  const text = attempt(`read "${path}"`, () => readFileSync(path, "utf8"));
+  const page = { argv: [name], ...readHelp(text) };
+  if (page.options.length + page.commands.length > 0) return [page];
+  throw new ToolError(`Cannot generate from ${file}: it names no option and no command`);
+}
+
+/**
+ * The pages of a program. Runs each command with `--help`, without a shell, an input or a terminal.
  * @throws ToolError when the program cannot be started or prints no help
  */
-export async function explore(
+async function explore(
   program: string[],
   depth: Depth,
   options: ProgramOptions,
@@ -40,16 +66,11 @@ export async function explore(
     const names = level.flatMap(({ argv, commands }) => commands.map((name) => [...argv, name]));
     const wanted = names.slice(0, PAGES - pages.length);
     const found = await inTurns(wanted, (argv) => pageOf(argv, options));
-    // A program that answers its own help to any word has no page for that word.
+    // Some programs answer an unknown word with their own help.
     level = found.filter((page) => page !== null).filter((page) => !isSame(page, first));
     pages.push(...level);
   }
   return pages;
-}
-
-/** The page of a help text that somebody has saved. */
-export function savedPage(name: string, text: string): CliPage {
-  return { argv: [name], ...readHelp(text) };
 }
 
 async function pageOf(argv: string[], options: ProgramOptions): Promise<CliPage | null> {
@@ -57,7 +78,7 @@ async function pageOf(argv: string[], options: ProgramOptions): Promise<CliPage 
     const env = { ...options.env, ...PLAIN };
     const run = await runCommand([...argv, flag], { ...options, env, timeout_ms: TIMEOUT_MS });
     if (run.error) throw new ToolError(`Cannot run "${argv.join(" ")}": it ${run.error}`);
-    // A program that waits for something would wait again.
+    // A program that hangs with --help also hangs with -h.
     if (run.timed_out) return null;
     const help = readHelp(textOf(run));
     if (help.options.length > 0 || help.commands.length > 0) return { argv, ...help };
@@ -65,7 +86,7 @@ async function pageOf(argv: string[], options: ProgramOptions): Promise<CliPage 
   return null;
 }
 
-/** Some print their help as if it were an error. */
+/** Some programs print their help to stderr. */
 function textOf({ stdout, stderr }: CommandRun): string {
   return stdout.trim() === "" ? stderr : stdout;
 }

@@ -1,22 +1,41 @@
 import type { CliPage } from "./explore.ts";
 import { OPTION_FAMILIES } from "./option_families.ts";
-import { type CliFamily, type CliStory, nameOf, ORDERLY, REFUSED } from "./story.ts";
+import { type CliFamily, nameOf, ORDERLY, REFUSED } from "./story.ts";
 
 const HUGE = "x".repeat(50_000);
 
-/** Every family of command lines. None of them means to do what the program is for. */
+/** Every family of command lines. None of them lets the program do its real work. */
 export const CLI_FAMILIES: readonly CliFamily[] = [
   {
     name: "cli_help",
     depth: "light",
-    tell: (page) => [helpStory(page, flagOf(page, /^--?h(elp)?$/) ?? "--help")],
+    tell: (page) => [{
+      title: `Asking ${nameOf(page)} for help`,
+      who: "Somebody uses the program for the first time.",
+      words: [flagOf(page, /^--?h(elp)?$/) ?? "--help"],
+      chaos: ["None: this is the case everything else is compared with"],
+      expected: "The help is printed and the program ends with 0.",
+      failures: ["The help ends with an error code, so that scripts take it for a failure"],
+      priority: "medium",
+      is_edge_case: false,
+      exec: { expected_exit: 0 },
+    }],
   },
   {
     name: "cli_version",
     depth: "light",
     tell: (page) => {
       const flag = flagOf(page, /^(--version|-V)$/);
-      return flag ? [versionStory(page, flag)] : [];
+      return flag === null ? [] : [{
+        title: `Asking ${nameOf(page)} for its version`,
+        who: "A script looks which version is installed.",
+        words: [flag],
+        chaos: ["There is no terminal and no input"],
+        expected: "The version is printed and the program ends with 0.",
+        failures: ["The program starts its work instead"],
+        priority: "medium",
+        exec: { expected_exit: 0 },
+      }];
     },
   },
   {
@@ -88,7 +107,7 @@ export const CLI_FAMILIES: readonly CliFamily[] = [
   ),
 ];
 
-/** An argument at its limits, for commands that take one and so do nothing without a good one. */
+/** An argument at its limits, for commands that need one and do nothing without a good one. */
 function argument(name: string, value: string, words: string, who: string): CliFamily {
   return {
     name,
@@ -104,33 +123,6 @@ function argument(name: string, value: string, words: string, who: string): CliF
         priority: "medium",
         exec: ORDERLY,
       }],
-  };
-}
-
-function helpStory(page: CliPage, flag: string): CliStory {
-  return {
-    title: `Asking ${nameOf(page)} for help`,
-    who: "Somebody uses the program for the first time.",
-    words: [flag],
-    chaos: ["None: this is the case everything else is compared with"],
-    expected: "The help is printed and the program ends with 0.",
-    failures: ["The help ends with an error code, so that scripts take it for a failure"],
-    priority: "medium",
-    is_edge_case: false,
-    exec: { expected_exit: 0 },
-  };
-}
-
-function versionStory(page: CliPage, flag: string): CliStory {
-  return {
-    title: `Asking ${nameOf(page)} for its version`,
-    who: "A script looks which version is installed.",
-    words: [flag],
-    chaos: ["There is no terminal and no input"],
-    expected: "The version is printed and the program ends with 0.",
-    failures: ["The program starts its work instead"],
-    priority: "medium",
-    exec: { expected_exit: 0 },
   };
 }
 

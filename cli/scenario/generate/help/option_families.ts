@@ -3,10 +3,10 @@ import type { CliPage } from "./explore.ts";
 import type { CliOption } from "./read_help.ts";
 import { type CliFamily, type CliStory, nameOf, ORDERLY, REFUSED } from "./story.ts";
 
-/** At most so many options of one command are told as scenarios of their own. */
+/** At most this many options of one command get a scenario. */
 const OPTIONS = 25;
 
-/** What can be wrong with each option of a command. */
+/** The families about the options of a command. */
 export const OPTION_FAMILIES: readonly CliFamily[] = [
   each(
     "cli_option_known",
@@ -70,7 +70,17 @@ export const OPTION_FAMILIES: readonly CliFamily[] = [
   {
     name: "cli_options_conflict",
     depth: "normal",
-    tell: (page) => conflicts(page).map((pair) => conflictStory(page, pair)),
+    tell: (page) =>
+      conflicts(page).map(([one, other]) => ({
+        title: `Giving ${nameOf(page)} both ${one} and ${other}`,
+        who: "An alias brings one option, and the user adds its opposite.",
+        words: [one, other, "--help"],
+        chaos: ["The two options contradict each other"],
+        expected: "The last one counts, or the program refuses; it never crashes.",
+        failures: ["Both are obeyed in part"],
+        priority: "low",
+        exec: ORDERLY,
+      })),
   },
 ];
 
@@ -85,7 +95,7 @@ interface OptionStory {
   exec: CliStory["exec"];
 }
 
-/** One scenario for each option that it fits. */
+/** A family with one scenario for each option that fits. */
 function each(
   name: string,
   depth: Depth,
@@ -111,22 +121,9 @@ function each(
   };
 }
 
-function conflictStory(page: CliPage, [one, other]: [string, string]): CliStory {
-  return {
-    title: `Giving ${nameOf(page)} both ${one} and ${other}`,
-    who: "An alias brings one option, and the user adds its opposite.",
-    words: [one, other, "--help"],
-    chaos: ["The two options contradict each other"],
-    expected: "The last one counts, or the program refuses; it never crashes.",
-    failures: ["Both are obeyed in part"],
-    priority: "low",
-    exec: ORDERLY,
-  };
-}
-
 const OPPOSITES = [["--quiet", "--verbose"], ["--silent", "--verbose"], ["--json", "--text"]];
 
-/** Options that mean the opposite of each other: `--x` and `--no-x`, `--quiet` and `--verbose`. */
+/** Pairs of opposite options: `--x` and `--no-x`, `--quiet` and `--verbose`. */
 function conflicts({ options }: CliPage): [string, string][] {
   const flags = new Set(
     options.filter(({ value }) => value === "none").flatMap((one) => one.flags),
@@ -138,7 +135,7 @@ function conflicts({ options }: CliPage): [string, string][] {
   return [...denied, ...known as [string, string][]].slice(0, 5);
 }
 
-/** Values of which a wrong one can be told: one of a list, or a number. */
+/** True for an option with a wrong value: it takes one of a list, or a number. */
 function takesSet({ flags, value, placeholder, choices }: CliOption): boolean {
   const number = /^(n|num|number|int|integer|count|port|size|ms|seconds|bytes)$/i;
   return value === "required" && !isSpecial(flags) &&

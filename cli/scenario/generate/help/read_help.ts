@@ -1,33 +1,33 @@
 /** One option as a help text shows it. */
 export interface CliOption {
-  /** `-o` and `--output`, the long one last. */
+  /** `-o` and `--output`, the longest last. */
   flags: string[];
   value: "none" | "optional" | "required";
-  /** What the value is called: `FILE`, `n`; empty without one. */
+  /** The name of the value: `FILE`, `n`; empty without a value. */
   placeholder: string;
-  /** The values that are allowed, where the text lists them. */
+  /** The allowed values, if the text lists them. */
   choices: string[];
 }
 
-/** What one help text says. */
+/** The content of one help text. */
 export interface CliHelp {
   options: CliOption[];
   commands: string[];
-  /** Names of the arguments that cannot be left out. */
+  /** The names of the required arguments. */
   required: string[];
 }
 
-/** Texts are read up to here; nobody reads more. */
+/** The most lines that are read. */
 const LINES = 2_000;
 const OPTION =
   /^\s{0,12}(-{1,2}[A-Za-z0-9?#][^\s,|]*(?:(?:,\s*|\s?\|\s?|\s\/\s|\s)\S+)*?)(?:\s{2,}(\S.*)|\s*)$/;
 const COMMAND = /^\s{1,8}([a-z][\w:-]*)(?:[|,]\s?[\w-]+)*((?:\s[[<(]\S+)*)(?:\s{2,}(\S.*)|\s*)$/;
 const HEADING = /^\s{0,4}([A-Za-z][\w '()/,-]*):\s*$/;
-/** Sections whose rows look like commands and are none. */
+/** Sections whose rows only look like commands. */
 const NO_COMMANDS =
   /option|argument|flag|example|usage|environment|variable|documentation|repository|exit|^see also/i;
 
-/** Reads what programs print for `--help`: commander, argparse, clap, cobra, GNU and their like. */
+/** Parses the help text of a program: commander, argparse, clap, cobra, GNU and similar ones. */
 export function readHelp(text: string): CliHelp {
   const lines = plainLines(text);
   const usages = usageLines(lines);
@@ -50,7 +50,7 @@ export function readHelp(text: string): CliHelp {
   };
 }
 
-/** A line of prose ends a section, except that git and apt head theirs with one. */
+/** A line of prose ends a section, except in git and apt, where it may begin one. */
 function sectionOf(line: string, section: string): string {
   return /commands?\b/i.test(line) ? "commands" : /^[a-z]/.test(line) ? line : section;
 }
@@ -61,7 +61,7 @@ function plainLines(text: string): string[] {
   return plain.split(/\r?\n/).slice(0, LINES).map((line) => line.slice(0, 400).trimEnd());
 }
 
-/** The usage, its indented continuation lines joined. */
+/** The usage lines, with indented continuation lines joined. */
 function usageLines(lines: string[]): string[] {
   const at = lines.findIndex((line) => /^\s*usage:?/i.test(line));
   if (at === -1) return [];
@@ -97,14 +97,14 @@ function optionOf(line: string, more: string): CliOption | null {
   };
 }
 
-/** The lines below an option that only go on describing it. */
+/** The lines below an option that continue its description. */
 function continuation(lines: string[], at: number): string {
   const rest = lines.slice(at + 1, at + 8);
   const end = rest.findIndex((line) => !/^\s{10,}\S/.test(line) || OPTION.test(line));
   return rest.slice(0, end === -1 ? rest.length : end).map((line) => line.trim()).join(" ");
 }
 
-/** `{a,b}`, `(choices: "a", "b")`, `[possible values: a, b]`, `(a | b)`, or nothing but `a, b, c`. */
+/** Reads `{a,b}`, `(choices: "a", "b")`, `[possible values: a, b]`, `(a | b)` or a bare `a, b, c`. */
 function choicesOf(value: string, description: string): string[] {
   const braced = /^\{([^}]+)\}$/.exec(value)?.[1];
   const told = /(?:choices|possible values|one of):?\s*([^)\]]+)/i.exec(description)?.[1] ??
@@ -134,7 +134,7 @@ function bracedCommands(lines: string[]): string[] {
   return row ? row.trim().slice(1, row.trim().indexOf("}")).split(",") : [];
 }
 
-/** What stands in the usage outside of every bracket: `<file>` and `FILE`, where there is one usage. */
+/** The `<file>` and `FILE` outside all brackets, if there is a single usage line. */
 function requiredOf(usages: string[]): string[] {
   if (usages.length !== 1) return [];
   let bare = usages[0]!;

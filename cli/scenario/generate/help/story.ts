@@ -2,23 +2,23 @@ import type { Exec } from "../../schema.ts";
 import type { Depth, Draft, Story } from "../family.ts";
 import type { CliPage } from "./explore.ts";
 
-/** What one scenario says of one command line; the rest follows from the page. */
+/** What a family says about one command line. The rest follows from the page. */
 export type CliStory =
   & Pick<Story, "title" | "who" | "chaos" | "expected" | "failures" | "priority" | "is_edge_case">
   & { words: string[]; exec: Pick<Exec, "expected_exit" | "expected_end"> };
 
-/** One way in which command lines break; answers none where it does not fit. */
+/** One way in which command lines break. `tell` returns nothing where it does not fit. */
 export interface CliFamily {
   name: string;
   depth: Depth;
   tell: (page: CliPage) => CliStory[];
 }
 
-/** What is expected where no help text tells the exit code. */
+/** The expected ends, because no help text tells the exit codes. */
 export const REFUSED: CliStory["exec"] = { expected_end: "refused" };
 export const ORDERLY: CliStory["exec"] = { expected_end: "orderly" };
 
-/** The scenarios of one page, of one family. */
+/** The drafts of one family for one page. */
 export function cliDrafts(page: CliPage, { name, tell }: CliFamily): Draft[] {
   return tell(page).map((story) => ({
     title: story.title,
@@ -42,7 +42,7 @@ export function cliDrafts(page: CliPage, { name, tell }: CliFamily): Draft[] {
   }));
 }
 
-/** The words of a page, as titles say them. */
+/** The words of a page, its name in titles. */
 export function nameOf({ argv }: CliPage): string {
   return argv.join(" ");
 }

@@ -6,7 +6,7 @@ import { made, on, pathOn, type Resource, tell } from "./resource.ts";
 
 const TWO_USERS = ["Two users, alice and bob, who share nothing (--as alice=… --as bob=…)"];
 
-/** What one user made, used by another: reading, changing, deleting, acting on it. */
+/** Another user reads, changes, deletes or acts on the record of the first. */
 export function foreignRecord(resource: Resource): Draft[] {
   const { read, update, remove, actions } = resource;
   if (!read || read.security.length === 0) return [];
@@ -39,10 +39,10 @@ export function foreignRecord(resource: Resource): Draft[] {
   );
 }
 
-/** What is forbidden may still be told to exist: 403 for one id and 404 for the next says which. */
+/** Different refusals (403, 404) tell a user which records of others exist. */
 export function existenceLeak(resource: Resource): Draft[] {
   const { read } = resource;
-  // A document that names 403 has decided to tell.
+  // A document that names 403 tells it on purpose.
   if (!read || read.security.length === 0 || read.statuses.includes(403)) return [];
   const unknown = unknownId(resource, read);
   if (unknown === null) return [];
@@ -78,7 +78,7 @@ function unknownId(resource: Resource, read: Operation): string | null {
   return allowed ?? (refusalsOf(read, schema, ids[0]!).length > 0 ? null : ids[0]!);
 }
 
-/** What stands below `/admin` is for administrators, whoever is logged in. */
+/** An ordinary user calls an operation below `/admin`. */
 export function adminOnly(operation: Operation): Draft[] {
   if (operation.security.length === 0 || !/\/admin(\/|$)/i.test(operation.path)) return [];
   const refused = operation.parameters.filter((one) => one.in === "path")
@@ -104,7 +104,7 @@ export function adminOnly(operation: Operation): Draft[] {
   })];
 }
 
-/** A list that shows what its reader may not read: tested only where reading it is refused. */
+/** A list shows a record that its reader may not read. */
 export function foreignList(resource: Resource): Draft[] {
   const { read, list } = resource;
   if (!list || !read || read.security.length === 0) return [];

@@ -4,13 +4,13 @@ import { bodyFields, isJson, objectSample, type Operation } from "../operation.t
 import { isFreeText } from "../sample.ts";
 import { freshBody, freshRequest, tell } from "./resource.ts";
 
-/** The header that carries an operation's idempotency key; null where it has none. */
+/** The header for an operation's idempotency key; null without one. */
 export function keyOf({ parameters }: Operation): string | null {
   return parameters.find((one) => one.in === "header" && /idempotency/i.test(one.name))?.name ??
     null;
 }
 
-/** One idempotency key for two requests: the second must be answered like the first. */
+/** One idempotency key for two equal requests, which must get equal answers. */
 export function sameKeyTwice(operation: Operation): Draft[] {
   const key = keyOf(operation);
   if (!key || operation.method !== "POST" || operation.path.includes("{")) return [];
@@ -34,8 +34,8 @@ export function sameKeyTwice(operation: Operation): Draft[] {
 }
 
 /**
- * One idempotency key for two different requests: the second must not be lost without a word. Some
- * services mean to answer it like the first; who documents 409 or 422 has a word for it.
+ * One idempotency key for two different requests. Some services answer the second like the first on
+ * purpose, so this is told only where 409 or 422 is documented.
  */
 export function sameKeyForTwo(operation: Operation): Draft[] {
   const key = keyOf(operation);
@@ -61,7 +61,7 @@ export function sameKeyForTwo(operation: Operation): Draft[] {
   }, {
     steps: [
       send("send it", "key-{{uniq}}", { setup: true, expect: ["2xx"] }),
-      // Where two requests are answered alike, the answers tell nothing.
+      // If different requests get equal answers, the comparison proves nothing.
       send("send another", "key-{{uniq}}-2", {
         body: other,
         setup: true,
@@ -76,7 +76,7 @@ export function sameKeyForTwo(operation: Operation): Draft[] {
   })];
 }
 
-/** One idempotency key ten times at once: whoever looks it up before it is stored does it ten times. */
+/** One idempotency key ten times at once. Only one request may take effect. */
 export function sameKeyAtOnce(operation: Operation): Draft[] {
   const key = keyOf(operation);
   if (!key || !isPlainPost(operation)) return [];
@@ -99,7 +99,7 @@ export function sameKeyAtOnce(operation: Operation): Draft[] {
     priority: "critical",
   }, {
     steps: [
-      // Answers that differ by themselves could not be compared.
+      // Answers that always differ cannot be compared.
       send("send it", 1, { setup: true, expect: ["2xx"] }),
       send("send it again", 1, { setup: true, expect: ["2xx"], same_as: "send it" }),
       ...[2, 3, 4].map((n) => send(`ten at once, key ${n}`, n, { race: 10, same_answer: true })),
@@ -111,7 +111,7 @@ function isPlainPost({ method, path }: Operation): boolean {
   return method === "POST" && !path.includes("{");
 }
 
-/** The usual body with one number or text changed, still within the document's rules. */
+/** The sample body with one number or text changed within the documented rules. */
 function changedBody(operation: Operation): string | null {
   if (!isJson(operation)) return null;
   const sample = objectSample(operation);

@@ -10,7 +10,7 @@ const CURSOR = /^(cursor|after|page_?token|next_?token|starting_after)$/i;
 const NEXT = "body:/next_cursor|body:/nextCursor|body:/next_page_token|body:/nextPageToken|" +
   "body:/cursor|body:/next|body:/meta/next_cursor|body:/paging/next";
 
-/** Two pages, and one page of the same length: nothing may be shown twice or left out. */
+/** Compares two short pages with one long page. */
 export function pagination(operation: Operation, operations: Operation[]): Draft[] {
   const sizes = sizesOf(operation);
   const second = sizes && secondPage(operation, sizes.half);
@@ -31,10 +31,10 @@ export function pagination(operation: Operation, operations: Operation[]): Draft
   }, { steps: [...twoRecords(operation, operations), ...pages(operation, sizes, second)] })];
 }
 
-/** So many records are asked for where a record is looked for in a list. */
+/** The page size for finding a record in a list. */
 const LOOKED_AT = 100;
 
-/** The path of a list as long as it may be: a new record is not always on its first page. */
+/** The path with the largest page size, because a new record may be beyond the first page. */
 export function longestList(operation: Operation, path: string): string {
   const limit = queryNamed(operation, LIMIT);
   if (!limit || limit.required) return path;
@@ -64,13 +64,13 @@ function pages(operation: Operation, { limit, half }: Sizes, second: Second): Pl
     { ...page("both", 2 * half), records: 2 * half },
     { ...page("the first", half), save: second.save },
     page("the second", half, second.query),
-    // A list that changes by itself could not be compared.
+    // A list that changes meanwhile cannot be compared.
     { ...page("both again", 2 * half), same_as: "both" },
     { ...page("both at last", 2 * half), setup: false, joins: ["the first", "the second"] },
   ];
 }
 
-/** Where the records can be made, two are, so that there is something to turn. */
+/** Makes two records if possible, so that there are two pages. */
 function twoRecords({ path }: Operation, operations: Operation[]): PlaybookStep[] {
   const create = operations.find((one) => one.method === "POST" && one.path === path);
   if (!create) return [];
@@ -90,7 +90,7 @@ function secondPage(operation: Operation, half: number): Second | null {
   const offset = queryNamed(operation, OFFSET);
   if (offset) return { query: [offset.name, String(half)] };
   const page = queryNamed(operation, PAGE);
-  // Whether the first page is 0 or 1 has to be documented to be known.
+  // The first page may be 0 or 1, so it must be documented.
   const first = page && (page.schema.default ?? page.schema.minimum);
   if (page && typeof first === "number") return { query: [page.name, String(first + 1)] };
   const cursor = queryNamed(operation, CURSOR);

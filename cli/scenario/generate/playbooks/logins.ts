@@ -6,7 +6,7 @@ const LOGIN = /\/(log-?in|sign-?in|sessions?|tokens?|auth|authenticate|session)\
 const TOKEN = "text:/token|text:/access_token|text:/accessToken|text:/jwt|text:/session_token|" +
   "text:/sessionToken|text:/data/token|text:/data/access_token";
 
-/** A token that was logged out and still opens the door. */
+/** Uses a token after its logout. */
 export function staleToken(operations: Operation[]): Draft[] {
   const login = operations.find(isLogin);
   const logout = login && operations.find(endsLogin);

@@ -3,12 +3,12 @@ import { type Draft, nameOf } from "../family.ts";
 import type { Operation } from "../operation.ts";
 import { made, makes, pathOn, type Resource, resourcesOf, tell } from "./resource.ts";
 
-/** A scenario may send 30 requests unless more are allowed; two of them may make the record. */
+/** The default budget is 30 requests, and making the record takes up to two. */
 const STEPS = 25;
 
 /**
- * The odd bodies of what is sent to one record, sent to a record that exists: alone, each of them
- * would only be told that there is no such record.
+ * Sends the odd bodies of the single-request families to a record that exists. Alone each of them
+ * would only get 404.
  */
 export function oddUpdates(operations: Operation[], drafts: readonly Draft[]): Draft[] {
   return resourcesOf(operations).flatMap((resource) =>
@@ -37,7 +37,7 @@ function oddBodies(resource: Resource, target: Operation, drafts: readonly Draft
   }, { steps: [...made(resource), ...steps] })];
 }
 
-/** Not those that are sent to see what breaks for good. */
+/** The families of odd bodies, without those that strain the target. */
 const ODD = /^(field_|body_(malformed|empty|null|array|number|string|content_type|charset))/;
 
 function stepOf(resource: Resource, { title, exec, operation }: Draft): PlaybookStep {

@@ -16,7 +16,7 @@ import {
   useAfterDelete,
 } from "./writes.ts";
 
-/** Scenarios of several requests, told as prose and carried out by their `playbook`. */
+/** Scenarios of several requests. Each has a `playbook` that runs without a model. */
 export function playbookDrafts(operations: Operation[]): Draft[] {
   return [
     ...resourcesOf(operations).flatMap((resource) => [

@@ -3,10 +3,10 @@ import type { Draft } from "../family.ts";
 import { type Operation, sampleRequest } from "../operation.ts";
 import { tell } from "./resource.ts";
 
-/** More requests than this are no visit of one user. */
+/** The most requests of a visit. */
 const REQUESTS = 25;
 
-/** What a browser recorded, sent twice over: back, refresh, and a tab that was left open. */
+/** Sends a recorded visit twice, as with back, refresh or an old tab. */
 export function replayedRecording(operations: Operation[]): Draft[] {
   const visit = operations.filter(({ recorded }) => recorded !== undefined)
     .sort((a, b) => a.recorded! - b.recorded!)

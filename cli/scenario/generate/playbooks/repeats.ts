@@ -13,7 +13,7 @@ import {
   uniqueFields,
 } from "./resource.ts";
 
-/** The same record made twice, where the document says that the second is a conflict. */
+/** Makes the same record twice, where the document names a conflict (409). */
 export function sameTwice(operation: Operation): Draft[] {
   const { method, path, statuses } = operation;
   const [field] = uniqueFields(operation);
@@ -37,7 +37,7 @@ export function sameTwice(operation: Operation): Draft[] {
   })];
 }
 
-/** PUT promises that doing it twice is doing it once. */
+/** Sends a PUT twice, which must have the effect of one. */
 export function putTwice(resource: Resource): Draft[] {
   const { read, update } = resource;
   if (!read || update?.method !== "PUT" || hasCondition(update)) return [];
@@ -62,7 +62,7 @@ export function putTwice(resource: Resource): Draft[] {
   })];
 }
 
-/** What may happen once to a record, ten times at once to a fresh one. */
+/** Sends an action that may happen once to a fresh record, ten times at once. */
 export function doubleAction(resource: Resource): Draft[] {
   return resource.actions.filter((action) => isOnce(action) && !keyOf(action)).map((action) =>
     tell(action, {
@@ -79,7 +79,7 @@ export function doubleAction(resource: Resource): Draft[] {
   );
 }
 
-/** One volley may miss a short window; each has a record of its own, whatever must be unique in it. */
+/** Three volleys on three records, because one volley may miss a short window. */
 function volleys(resource: Resource, action: Operation): PlaybookStep[] {
   return ["", " again", " at last"].flatMap((words, n) => [
     ...made(resource).map((step): PlaybookStep =>
@@ -89,7 +89,7 @@ function volleys(resource: Resource, action: Operation): PlaybookStep[] {
   ]);
 }
 
-/** Words for what happens to a record once in its life. */
+/** Path words for actions that happen once to a record. */
 const ONCE =
   /\/(pay|charge|capture|refund|redeem|claim|transfer|withdraw|approve|reject|checkout|purchase|book|reserve|accept|decline|confirm|activate|cancel|publish|close|finish|complete|submit|ship|use)$/i;
 
@@ -97,7 +97,7 @@ function isOnce({ path, statuses }: Operation): boolean {
   return statuses.includes(409) || ONCE.test(path);
 }
 
-/** An update that names the version it is about is no plain PUT. */
+/** True for a conditional update, which is not a plain PUT. */
 function hasCondition({ parameters }: Operation): boolean {
   return parameters.some(({ name }) => /^if-match$/i.test(name));
 }

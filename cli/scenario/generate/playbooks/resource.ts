@@ -9,25 +9,25 @@ export interface Resource {
   read: Operation | null;
   update: Operation | null;
   remove: Operation | null;
-  /** `POST /things/{id}/pay` and its like. */
+  /** Operations such as `POST /things/{id}/pay`. */
   actions: Operation[];
-  /** Name of the path parameter that holds the record's id. */
+  /** The path parameter for the record's id. */
   parameter: string;
-  /** What makes the record that this one belongs to, and the path parameter that holds its id. */
+  /** The operation that makes the parent record, and the path parameter for its id. */
   parent: { create: Operation; parameter: string } | null;
 }
 
-/** What of a resource the path of a request depends on. */
+/** The parts of a resource that a path depends on. */
 export type Place = Pick<Resource, "parameter" | "parent">;
 
-/** `POST /things` makes what `/things/{id}` reads: the producer and its consumers. */
+/** Finds resources: `POST /things` makes the records of `/things/{id}`. */
 export function resourcesOf(operations: Operation[]): Resource[] {
   const posts = operations.filter(({ method }) => method === "POST");
   const roots = posts.filter(({ path }) => !path.includes("{"));
   return [
     ...roots.flatMap((create) => resourceOf(create, null, operations)),
     ...posts.flatMap((create) => {
-      // One level: what `/things/{id}/parts` makes belongs to what `/things` makes.
+      // One level of nesting: `/things/{id}/parts` belongs to `/things`.
       const [, base, parameter = ""] = /^([^{}]+)\/\{([^{}]+)\}\/[^{}]+$/.exec(create.path) ?? [];
       const maker = roots.find(({ path }) => baseOf(path) === base);
       return maker ? resourceOf(create, { create: maker, parameter }, operations) : [];
@@ -65,11 +65,11 @@ function baseOf(path: string): string {
   return path.replace(/\/$/, "");
 }
 
-/** Fields that services like to keep unique, so that a second record needs another value. */
+/** Fields that services often keep unique. */
 const UNIQUE =
   /^(e?_?mail|email_?address|user_?name|login|handle|slug|code|sku|isbn|phone|nick_?name)$/i;
 
-/** The fields of a body whose values a service probably keeps unique. */
+/** The fields of a body that a service probably keeps unique. */
 export function uniqueFields(operation: Operation): string[] {
   return bodyFields(operation)
     .filter(([name, schema]) =>
@@ -78,7 +78,7 @@ export function uniqueFields(operation: Operation): string[] {
     .map(([name]) => name);
 }
 
-/** A request whose unique fields have values that no other run has used. */
+/** The sample request with new values for its unique fields. */
 export function freshRequest(operation: Operation) {
   const request = sampleRequest(operation);
   const fields = isJson(operation) ? uniqueFields(operation) : [];
@@ -91,15 +91,15 @@ export function freshRequest(operation: Operation) {
   return { ...request, body: JSON.stringify(body) };
 }
 
-/** A body for the n-th record of one playbook, whatever must be unique in it. */
+/** A body with unique values for the n-th record of one playbook. */
 export function freshBody(body: string | undefined, n: number): string | undefined {
   return body?.replaceAll("{{uniq}}", `{{uniq}}${n}`);
 }
 
-/** Where the id of a new record stands in the answer. */
+/** The places of a new record's id in the answer. */
 const ID = "body:/id|body:/data/id|body:/uuid|body:/_id|header:Location";
 
-/** Making a record, its id kept from the Location header or the usual members of the answer. */
+/** The steps that make a record, and its parent if it has one, and save the ids. */
 export function made(resource: Resource, { as }: { as?: string } = {}): PlaybookStep[] {
   const { create, parent } = resource;
   const how = { setup: true, expect: ["2xx" as const], ...(as === undefined ? {} : { as }) };
@@ -124,7 +124,7 @@ export function on(
   return { ...sampleRequest(operation), path: pathOn(place, operation), ...step };
 }
 
-/** An operation's path with the ids that were saved, or another record's, and samples for the rest. */
+/** An operation's path with the saved ids, or with `id`, and samples for the rest. */
 export function pathOn({ parameter, parent }: Place, operation: Operation, id = "{{id}}"): string {
   return sampleRequest(operation, {
     [parameter]: id,
@@ -132,13 +132,17 @@ export function pathOn({ parameter, parent }: Place, operation: Operation, id = 
   }).path;
 }
 
-/** The draft of one story that takes several requests. */
-export function tell(operation: Operation, story: Story, playbook: Playbook): Draft {
-  const { exec: _exec, ...rest } = draft(operation, story);
+/** The draft of one story of several requests. */
+export function tell(
+  operation: Operation,
+  { family, ...story }: Story & { family: string },
+  playbook: Playbook,
+): Draft {
+  const { exec: _exec, ...rest } = draft(operation, family, story);
   return { ...rest, playbook };
 }
 
-/** What has to be there before a record can be tested. */
+/** The precondition for a test of a record. */
 export function makes({ create }: Pick<Resource, "create">): string[] {
   return [`${nameOf(create)} makes a record`];
 }

@@ -3,7 +3,7 @@ import type { Operation } from "../operation.ts";
 import { sampleRequest } from "../operation.ts";
 import { made, makes, on, type Resource, tell } from "./resource.ts";
 
-/** What is done to a record that is not there any more must not look like success. */
+/** Changes a deleted record, which must fail. */
 export function unknownRecord(resource: Resource): Draft[] {
   const { read, update, remove } = resource;
   if (!remove || !update?.statuses.includes(404)) return [];
@@ -29,7 +29,7 @@ export function unknownRecord(resource: Resource): Draft[] {
 
 const UNLISTED = ["PUT", "PATCH", "POST", "DELETE"];
 
-/** A verb that no document names for a path must not do anything. */
+/** Sends a verb that the document does not name for a path. */
 export function unlistedMethods(operations: Operation[]): Draft[] {
   const paths = new Map<string, Operation>();
   for (const operation of operations) {
@@ -38,7 +38,7 @@ export function unlistedMethods(operations: Operation[]): Draft[] {
   const known = new Set(operations.map(nameOf));
   return [...paths.values()].flatMap((operation) => {
     const method = UNLISTED.find((verb) => !known.has(`${verb} ${operation.path}`));
-    // A verb that removes is not tried out on what somebody may need.
+    // DELETE could remove data that somebody needs.
     if (!method || method === "DELETE") return [];
     const request = sampleRequest({ ...operation, method, body: null });
     return [tell(operation, {

@@ -5,7 +5,7 @@ import { isFreeText, typeOf } from "../sample.ts";
 import { longestList } from "./lists.ts";
 import { made, makes, on, pathOn, type Resource, resourcesOf, tell } from "./resource.ts";
 
-/** What was deleted must be gone for every request. */
+/** Reads, lists and deletes a record after its deletion. */
 export function useAfterDelete(resource: Resource): Draft[] {
   const { read, remove, list } = resource;
   if (!read || !remove) return [];
@@ -35,7 +35,7 @@ export function useAfterDelete(resource: Resource): Draft[] {
   })];
 }
 
-/** A change that is refused leaves the record as it was: broken JSON, and one bad field. */
+/** A refused change (broken JSON, one bad field) must leave the record unchanged. */
 export function failedWrite(resource: Resource): Draft[] {
   const { read, update } = resource;
   if (!read || !update?.body || !isJson(update)) return [];
@@ -69,7 +69,7 @@ export function failedWrite(resource: Resource): Draft[] {
   })];
 }
 
-/** Two users change what they both read: the second must not undo the first unseen. */
+/** Two users change the same version of a record; the second change must be refused. */
 export function lostUpdate(resource: Resource): Draft[] {
   const { read, update } = resource;
   const condition = update?.parameters.find(({ name }) => /^if-match$/i.test(name))?.name;
@@ -103,7 +103,7 @@ export function lostUpdate(resource: Resource): Draft[] {
   })];
 }
 
-/** Fields that are never the caller's to set, where the document does not offer them. */
+/** Fields that a caller must not set unless the document offers them. */
 const PRIVILEGES = {
   role: "admin",
   roles: ["admin"],
@@ -122,7 +122,7 @@ function privilegesFor(operation: Operation): Record<string, unknown> {
   return Object.fromEntries(Object.entries(PRIVILEGES).filter(([name]) => !own.has(name)));
 }
 
-/** A change with fields added that no form offers, and a look at what became of them. */
+/** Adds privileged fields to a change and reads them back. */
 export function massAssignment(operation: Operation, operations: Operation[]): Draft[] {
   const { method, path } = operation;
   if (!["PUT", "PATCH"].includes(method) || !isJson(operation)) return [];
@@ -154,7 +154,7 @@ export function massAssignment(operation: Operation, operations: Operation[]): D
   })];
 }
 
-/** A record made with fields added that no form offers, beside one made without them. */
+/** Makes a record with privileged fields and compares it with one made without them. */
 export function privilegedCreate(resource: Resource): Draft[] {
   const { create, read } = resource;
   if (!read || !isJson(create) || typeOf(create.body!.schema) !== "object") return [];
@@ -184,7 +184,7 @@ export function privilegedCreate(resource: Resource): Draft[] {
   })];
 }
 
-/** Every field as it should be, changed, but the last of the wrong type; null with fewer than two. */
+/** A body with all text fields changed and the last field of a wrong type; null without two. */
 function halfBroken(update: Operation): string | null {
   const fields = bodyFields(update).filter(([, schema]) => typeof schema.type === "string");
   const [last, schema] = fields.at(-1) ?? [];

@@ -1,42 +1,40 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { visibleLine } from "../../../terminal/visible.ts";
-import { ToolError } from "../../errors.ts";
-import { mergeHeaders, withoutCredentials } from "../../execute/headers.ts";
-import { serialize } from "../../execute/race/serialize.ts";
-import type { Target } from "../../execute/target.ts";
-import type { Execution, Scenario } from "../../schema.ts";
-import type { RunResult } from "../../summary.ts";
-import { curlOf } from "../curl.ts";
-import { namesIn, shellWord, withoutValues, withPlaceholders } from "./placeholders.ts";
+import { visibleLine } from "../../terminal/visible.ts";
+import { attempt } from "../errors.ts";
+import { serialize } from "../execute/http.ts";
+import { isCredential, mergeHeaders, withoutCredentials } from "../execute/request.ts";
+import type { Target } from "../execute/target.ts";
+import type { Execution, Scenario } from "../schema.ts";
+import { failuresOf, type RunResult } from "../summary.ts";
+import { curlOf, quote } from "./curl.ts";
 import { raceScript } from "./race_script.ts";
 
-/** How a run was started, as far as repeating a part of it depends on that. */
+/** The parts of a run that a repetition needs. */
 export interface ReproRun {
   target: Target;
   headers: Record<string, string>;
   identities: ReadonlyMap<string, Record<string, string>>;
-  /** Any TLS certificate was accepted. */
+  /** Accept any TLS certificate. */
   insecure: boolean;
-  /** Flags that are handed on as they were. */
+  /** Flags to repeat unchanged. */
   flags: string[];
 }
 
 /**
- * Writes a folder for each failure that says what happened and repeats it: as a run of this tool, as
- * curl, as raw bytes and, for a race, as a script of its own. No credential of the run is written down.
- * @returns how many @throws ToolError when it cannot be written
+ * Writes a folder for each failure with what happened and how to repeat it: by this tool, by curl, as
+ * raw bytes and, for a race, by a script. Writes no credential of the run. Returns the number of
+ * failures. @throws ToolError
  */
 export function writeRepros(
   folder: string,
-  { scenarios, executions }: RunResult,
+  result: RunResult,
   run: ReproRun,
 ): number {
-  const byId = new Map(scenarios.map((scenario) => [scenario.scenario_id, scenario]));
-  const failures = executions.filter(({ status }) => status === "failed");
-  for (const execution of failures) {
-    const scenario = withPlaceholders(byId.get(execution.scenario_id)!);
-    write(join(folder, execution.scenario_id), filesOf(scenario, execution, run));
+  const failures = failuresOf(result);
+  for (const { scenario, execution } of failures) {
+    const files = filesOf(withPlaceholders(scenario), execution, run);
+    write(join(folder, execution.scenario_id), files);
   }
   return failures.length;
 }
@@ -66,7 +64,7 @@ function filesOf(
   return { ...files, "README.md": readme(scenario, execution, Object.keys(files)) };
 }
 
-/** What the run added, without values that nobody may read, below what the scenario says itself. */
+/** The headers that the run adds, without credentials, and those of the scenario over them. */
 function headersOf({ exec }: Scenario, { headers, identities }: ReproRun): Record<string, string> {
   const [first] = [...identities].map(([name, given]) => withoutValues(given, name));
   const added = withoutValues(headers);
@@ -75,29 +73,27 @@ function headersOf({ exec }: Scenario, { headers, identities }: ReproRun): Recor
 }
 
 function repeatScript(scenario: Scenario, run: ReproRun): string {
-  const headers = Object.entries(withoutValues(run.headers)).map((
-    [name, value],
-  ) => ["-H", `${name}: ${value}`]);
+  const headers = Object.entries(withoutValues(run.headers))
+    .map(([name, value]) => ["-H", `${name}: ${value}`]);
   const identities = [...run.identities].flatMap(([name, given]) =>
-    Object.entries(withoutValues(given, name)).map((
-      [header, value],
-    ) => ["--as", `${name}=${header}: ${value}`])
+    Object.entries(withoutValues(given, name))
+      .map(([header, value]) => ["--as", `${name}=${header}: ${value}`])
   );
   const words = [...headers, ...identities].flat();
   const names = namesIn(JSON.stringify(scenario.exec ?? {}), ...words);
   const secrets = names.flatMap((name) => ["--secret", name]);
   const given = [...run.flags, ...words, ...secrets].map(literal).join(" ");
   return `#!/bin/sh
-# ${
+# Repeats ${
     visibleLine(scenario.scenario_id)
-  } again: exits with 0 once it is mended. SCENARIO_TOOL names the tool.
+  }. Exits with 0 once it is fixed. SCENARIO_TOOL names the tool.
 ${needs(names)}here=$(CDPATH= cd "$(dirname "$0")" && pwd)
 exec \${SCENARIO_TOOL:-scenario-tool} run --scenarios "$here/scenario.json" \\
   --target "\${TARGET:-${run.target.url}}" ${given}
 `;
 }
 
-/** Placeholders reach the tool as they are: it fills them in itself. */
+/** Quotes a word literally, because the tool itself fills in the placeholders. */
 function literal(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
@@ -114,10 +110,10 @@ function needs(names: string[]): string {
 
 const PURPOSES: Record<string, string> = {
   "scenario.json": "the scenario alone",
-  "repeat.sh": "runs it again and judges it",
-  "curl.sh": "the request, by curl",
-  "request.http": "the bytes of the request; {{NAME}} stands for what is not written down",
-  "race.mjs": "the volley, by Node alone; exits with 1 while more than one request wins",
+  "repeat.sh": "repeats the scenario and judges it",
+  "curl.sh": "sends the request by curl",
+  "request.http": "the bytes of the request; {{NAME}} stands for a secret",
+  "race.mjs": "repeats the volley by Node alone; exits with 1 while more than one request wins",
 };
 
 function readme(scenario: Scenario, execution: Execution, files: string[]): string {
@@ -133,16 +129,54 @@ ${files.map((file) => `- \`${file}\`: ${PURPOSES[file]}`).join("\n")}
 }
 
 function write(folder: string, files: Record<string, string | Uint8Array>): void {
-  try {
+  attempt(`write the pack "${folder}"`, () => {
     mkdirSync(folder, { recursive: true });
     for (const [name, content] of Object.entries(files)) {
       const path = join(folder, name);
       writeFileSync(path, content);
       if (/\.(sh|mjs)$/.test(name)) chmodSync(path, 0o755);
     }
-  } catch (cause) {
-    throw new ToolError(`Cannot write the pack "${folder}": ${(cause as Error).message}`, {
-      cause,
-    });
-  }
+  });
+}
+
+/** `{{NAME}}`: a value that a pack does not contain. The user sets the variable `NAME`. */
+const PLACEHOLDER = /\{\{([A-Za-z_][A-Za-z0-9_]*)\}\}/g;
+
+/** The mark of a secret in a report. */
+const TAKEN_OUT = /\[secret ([A-Za-z0-9_]+)\]/g;
+
+/** The headers with placeholders instead of credentials and secrets. */
+function withoutValues(headers: Record<string, string>, owner = ""): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => {
+      const text = withPlaceholders(value);
+      const isOpen = isCredential(name) && namesIn(text).length === 0;
+      return [name, isOpen ? `{{${variableOf(owner, name)}}}` : text];
+    }),
+  );
+}
+
+/** The same value with `{{NAME}}` instead of each secret. */
+function withPlaceholders<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value).replaceAll(TAKEN_OUT, "{{$1}}"));
+}
+
+/** The names of all placeholders except `uniq`, without repetition, in order. */
+function namesIn(...texts: string[]): string[] {
+  const names = texts.flatMap((text) => [...text.matchAll(PLACEHOLDER)].map(([, name]) => name!));
+  return [...new Set(names)].filter((name) => name !== "uniq");
+}
+
+/** One shell word with variables instead of placeholders; `UNIQ` stands for `{{uniq}}`. */
+function shellWord(text: string): string {
+  // A split at a group makes every second part a name.
+  const words = text.split(PLACEHOLDER).map((part, n) =>
+    n % 2 === 1 ? `"$${part === "uniq" ? "UNIQ" : part}"` : part === "" ? "" : quote(part)
+  );
+  return words.join("") || "''";
+}
+
+function variableOf(owner: string, header: string): string {
+  return [owner, header].filter((part) => part !== "").join("_").replaceAll(/\W/g, "_")
+    .toUpperCase();
 }

@@ -1,8 +1,8 @@
-import type { Race } from "../../execute/race/race.ts";
-import { requestPath, type Target } from "../../execute/target.ts";
-import type { Exec, Execution } from "../../schema.ts";
+import type { Race } from "../execute/race/race.ts";
+import { requestPath, type Target } from "../execute/target.ts";
+import type { Exec, Execution } from "../schema.ts";
 
-/** A script for Node alone that releases the same volley and exits with 1 while the race is there. */
+/** A script for Node that repeats the volley. It exits with 1 while the race exists. */
 export function raceScript(
   exec: Exec,
   { evidence }: Execution,
@@ -23,7 +23,7 @@ export function raceScript(
     check: exec.check ? { ...exec.check, path: requestPath(target, exec.check.path) } : null,
   };
   return `#!/usr/bin/env node
-// Releases ${plan.count} identical requests at the same moment. Exits with 1 when more than one wins.
+// Sends ${plan.count} identical requests at the same moment. Exits with 1 when more than one wins.
 const plan = ${JSON.stringify(plan, null, 2)};
 ${SCRIPT}`;
 }
@@ -98,7 +98,7 @@ async function byLastByte(fill, headers) {
       socket.once("close", () => resolve(0));
     })
   );
-  // Byte by byte, so that the target is awake when the last ones come.
+  // Byte by byte, so that the target is awake when the last bytes arrive.
   for (const byte of bytes.subarray(-5)) {
     for (const socket of sockets) socket.write(Buffer.from([byte]));
   }
