@@ -20,6 +20,7 @@ import { hubApi } from "./projects/api.ts";
 import type { Project } from "./projects/project.ts";
 import type { AppEnv } from "./route.ts";
 import { sessionsApi } from "./sessions/api.ts";
+import { trialsApi } from "./trials/api.ts";
 import { workspacesApi } from "./workspaces/api.ts";
 
 /** The services that routes read from `c.var`. */
@@ -55,6 +56,7 @@ export function createApi() {
     .route("/api/hooks", hooksApi)
     .route("/api/hub", hubApi)
     .route("/api/policy", policyApi)
+    .route("/api/policy", trialsApi)
     .route("/api/sessions", sessionsApi)
     .route("/api/workspaces", workspacesApi)
     .route("/login", loginApi)
@@ -81,6 +83,7 @@ type Routes =
   | typeof hubApi
   | typeof policyApi
   | typeof sessionsApi
+  | typeof trialsApi
   | typeof workspacesApi
   | typeof loginApi
   | typeof healthApi;

@@ -4,7 +4,7 @@ import type { z } from "zod";
 import { type Client, unwrap } from "../../server/client.ts";
 import { parseConfig } from "../../server/config/load.ts";
 import { ProjectConfig } from "../../server/config/schema.ts";
-import type { PolicyReplayInput, PolicyReplayPage } from "../../server/policy/history/schema.ts";
+import type { PolicyReplayInput, PolicyReplayPage } from "../../server/trials/schema.ts";
 import { Policies } from "../../server/policy/schema.ts";
 import { openConnection, scopedClient } from "../daemon/connect.ts";
 import { CliError, EXIT } from "../errors.ts";

@@ -4,7 +4,7 @@ import type {
   ReplayedAction,
   RuleReplay,
   Unjudged,
-} from "../../server/policy/history/schema.ts";
+} from "../../server/trials/schema.ts";
 import type { Io } from "../io.ts";
 import { paint } from "../terminal/output.ts";
 import { visibleLine } from "../terminal/visible.ts";

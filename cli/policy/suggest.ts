@@ -1,6 +1,6 @@
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import { type Client, unwrap } from "../../server/client.ts";
-import type { PolicySuggestions } from "../../server/policy/history/schema.ts";
+import type { PolicySuggestions } from "../../server/trials/schema.ts";
 import type { Policies } from "../../server/policy/schema.ts";
 import { openConnection, scopedClient } from "../daemon/connect.ts";
 import { isConfirmed } from "../terminal/confirm.ts";

@@ -1,4 +1,3 @@
-import type { Asked } from "../actions/plan.ts";
 import type { Environment } from "../environment.ts";
 import type { Ledger } from "../db/ledger.ts";
 import {
@@ -14,6 +13,15 @@ import { findGrant, type GrantRow, listUsable } from "./store.ts";
 
 /** What a grant with a pattern lets an agent do. */
 type Access = NonNullable<Grant["access"]>;
+
+/** The part of a plan that a grant's access follows from. */
+interface Planned {
+  tool: string;
+  command: string | null;
+  accesses: readonly { access: "read" | "write" | "delete" }[];
+  /** Set for a call of a host's own tool. */
+  native?: unknown;
+}
 
 /** An action that a person would be asked about, as far as a grant looks at it. */
 export interface AskedAction {
@@ -38,7 +46,7 @@ const OWN_TOOLS: Record<string, Access> = {
 };
 
 /** The one thing that an action does, which a pattern can speak of; null where it is none or several. */
-export function accessOf({ tool, command, accesses, native }: Asked): Access | null {
+export function accessOf({ tool, command, accesses, native }: Planned): Access | null {
   if (command !== null) return accesses.length === 0 ? "run" : null;
   if (Object.hasOwn(OWN_TOOLS, tool)) return OWN_TOOLS[tool]!;
   const [first] = native ? accesses : [];

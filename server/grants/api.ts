@@ -6,7 +6,10 @@ import { Grant, GrantList, GrantPreview, GrantPreviewInput, GrantQuery } from ".
 
 interface GrantsServices {
   caller: Caller;
-  project: { grants: Grants };
+  project: {
+    grants: Grants;
+    previewGrants(input: GrantPreviewInput, caller: Caller): Promise<GrantPreview>;
+  };
 }
 
 /** `/api/grants`. */
@@ -24,7 +27,7 @@ export const grantsApi = new Hono<AppEnv<GrantsServices>>()
       GrantPreview,
     ),
     json(GrantPreviewInput),
-    async (c) => c.json(await c.var.project.grants.preview(c.req.valid("json"), c.var.caller)),
+    async (c) => c.json(await c.var.project.previewGrants(c.req.valid("json"), c.var.caller)),
   )
   .delete("/:id", describe("Revoke a remembered decision", Grant), async (c) => {
     return c.json(await c.var.project.grants.revoke(c.req.param("id"), c.var.caller));

@@ -1,19 +1,22 @@
 import { requireReviewer } from "../actions/record.ts";
-import type { ActionServices } from "../actions/services.ts";
 import type { Caller } from "../auth/schema.ts";
 import { DEFAULT_LIMIT, readCursor, toPage } from "../db/cursor.ts";
+import type { Ledger } from "../db/ledger.ts";
+import type { Environment } from "../environment.ts";
 import { GateError } from "../errors.ts";
-import type { PolicyTestInput, PolicyTestResult } from "../policy/schema.ts";
-import { consultGrants } from "./consult.ts";
-import { previewGrants } from "./preview.ts";
-import type { Grant, GrantList, GrantPreview, GrantPreviewInput, GrantQuery } from "./schema.ts";
+import type { Grant, GrantList, GrantQuery } from "./schema.ts";
 import { findGrant, type GrantRow, listGrants, publicGrant, revokeGrant } from "./store.ts";
 
-/** The remembered decisions of one project. They are made by approving, and used by submitting. */
-export class Grants {
-  readonly #services: ActionServices;
+interface GrantsServices {
+  ledger: Ledger;
+  environment: Environment;
+}
 
-  constructor(services: ActionServices) {
+/** The remembered approvals of one project. An approval creates one; a submitted action uses it. */
+export class Grants {
+  readonly #services: GrantsServices;
+
+  constructor(services: GrantsServices) {
     this.#services = services;
   }
 
@@ -26,12 +29,6 @@ export class Grants {
       limit,
     );
     return { items: items.map(publicGrant), next_cursor };
-  }
-
-  /** What could be remembered of a held action; saves nothing. */
-  async preview(input: GrantPreviewInput, caller: Caller): Promise<GrantPreview> {
-    requireReviewer(caller, "look at what can be remembered");
-    return await previewGrants(this.#services, input);
   }
 
   /** Ends a grant at once. @throws GateError `not_found`, and `conflict` when it is over already */
@@ -58,11 +55,6 @@ export class Grants {
     throw new GateError("conflict", `Cannot revoke grant "${id}": it is ${WORDS[now.state]}`, {
       fields: { state: now.state },
     });
-  }
-
-  /** What policy says, once remembered decisions are asked too; takes no use of any. */
-  async consult(input: PolicyTestInput, said: PolicyTestResult): Promise<PolicyTestResult> {
-    return await consultGrants(this.#services, input, said);
   }
 
   async #load(id: string): Promise<GrantRow> {

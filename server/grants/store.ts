@@ -1,5 +1,3 @@
-import type { Plan } from "../actions/plan.ts";
-import type { Action } from "../actions/schema.ts";
 import type { Ledger, Row, Statement, Value } from "../db/ledger.ts";
 import { jsonText } from "../db/texts.ts";
 import type { Grant, GrantQuery } from "./schema.ts";
@@ -141,34 +139,6 @@ export async function listGrants(
     ],
   );
   return rows.map(toGrantRow);
-}
-
-/** An earlier action, as far as it takes to say whether a grant would have allowed it. */
-export type PastAction =
-  & Pick<Action, "id" | "seq" | "session_id" | "agent" | "tool" | "path" | "command" | "cwd">
-  & Pick<Action, "digest" | "status" | "created_at">
-  & { plan: Plan };
-
-/** The actions of one kind (commands, files, one tool) among those numbers, newest first. */
-export async function listPast(
-  ledger: Ledger,
-  of: { tool: string; access: Grant["access"]; since: string; from: number; before: number },
-): Promise<PastAction[]> {
-  const kind = of.access === null ? { sql: "tool = ?", args: [of.tool] } : {
-    sql: `command IS ${of.access === "run" ? "NOT NULL" : "NULL AND path IS NOT NULL"}`,
-    args: [],
-  };
-  const rows = await ledger.all(
-    `SELECT id, seq, session_id, agent, tool, path, command, cwd, digest, status, created_at,
-      input AS plan FROM actions INDEXED BY actions_by_seq
-      WHERE project_id = ? AND seq >= ? AND seq < ? AND input IS NOT NULL
-        AND created_at >= ? AND ${kind.sql}
-      ORDER BY seq DESC`,
-    [ledger.project_id, of.from, of.before, of.since, ...kind.args],
-  );
-  return rows.map((row) =>
-    ({ ...row, plan: JSON.parse(String(row.plan)) }) as unknown as PastAction
-  );
 }
 
 /** The record as everybody may see it. */

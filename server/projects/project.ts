@@ -1,11 +1,14 @@
 import { join } from "node:path";
 import { Actions } from "../actions/actions.ts";
+import { requireReviewer } from "../actions/record.ts";
+import type { ActionServices } from "../actions/services.ts";
 import { DaySums } from "../analytics/day_sums.ts";
 import type { AnalyticsSummary } from "../analytics/schema.ts";
 import { summarize } from "../analytics/summarize.ts";
 import { Audit } from "../audit/audit.ts";
 import { redactEvent } from "../audit/redact.ts";
 import type { Signer } from "../audit/signer.ts";
+import type { Caller } from "../auth/schema.ts";
 import { Config } from "../config/config.ts";
 import type { Environment } from "../environment.ts";
 import type { Ledger } from "../db/ledger.ts";
@@ -13,9 +16,12 @@ import { openLedger } from "../db/open_ledger.ts";
 import type { Bus } from "../events/bus.ts";
 import type { Stream } from "../events/stream.ts";
 import { Grants } from "../grants/grants.ts";
+import type { GrantPreview, GrantPreviewInput } from "../grants/schema.ts";
 import type { PolicyTestInput, PolicyTestResult } from "../policy/schema.ts";
 import { SeenFiles } from "../runtime/file_image.ts";
 import { Sessions } from "../sessions/sessions.ts";
+import { consultGrants } from "../trials/consult.ts";
+import { previewGrants } from "../trials/preview.ts";
 import { countPending, isUnfinished } from "./store.ts";
 
 export interface ProjectOptions {
@@ -43,6 +49,7 @@ export class Project {
   /** Where the ledger that was here before is now, when it was damaged. */
   readonly moved_to: string | null;
   readonly #roots: string[];
+  readonly #services: ActionServices;
   readonly #now: () => number;
   #pending: { seq: number; count: number } | null = null;
   #summary: { state: string; summary: AnalyticsSummary } | null = null;
@@ -66,7 +73,7 @@ export class Project {
       },
     });
     this.sessions = new Sessions({ environment, ledger, roots });
-    const services = {
+    const services = this.#services = {
       ...{ project_id: id, roots, environment, ledger, bus },
       config: this.config,
       sessions: this.sessions,
@@ -105,9 +112,15 @@ export class Project {
     }
   }
 
-  /** What would be said of it, by policy or by a remembered decision; records nothing. */
+  /** The decision of policy, or of a grant that would apply. Records nothing. */
   async testPolicy(input: PolicyTestInput): Promise<PolicyTestResult> {
-    return await this.grants.consult(input, await this.config.test(input));
+    return await consultGrants(this.#services, input, await this.config.test(input));
+  }
+
+  /** The grants that an approval of a pending action could create. Saves nothing. */
+  async previewGrants(input: GrantPreviewInput, caller: Caller): Promise<GrantPreview> {
+    requireReviewer(caller, "look at what can be remembered");
+    return await previewGrants(this.#services, input);
   }
 
   /** What happened in the last days; worked out again only when something has happened since. */

@@ -83,7 +83,7 @@ export const LAYERS: Record<string, Layer> = {
   },
   "policy/ is pure: it imports schemas, errors, the records of hosts and the parser only": {
     of: POLICY,
-    except: /^server\/policy\/(api|hits|store|history\/\w+)\.ts$/,
+    except: /^server\/policy\/(api|store)\.ts$/,
     allows: ({ specifier, file }) =>
       file === null
         ? specifier === POLICY_PARSER || specifier === "zod"

@@ -6,7 +6,7 @@ import { GlobalConfig } from "../../server/config/schema.ts";
 import { DaemonStatus } from "../../server/global/schema.ts";
 import { Grant } from "../../server/grants/schema.ts";
 import { PolicyTestResult } from "../../server/policy/schema.ts";
-import { PolicySuggestions } from "../../server/policy/history/schema.ts";
+import { PolicySuggestions } from "../../server/trials/schema.ts";
 import { HubProject } from "../../server/projects/schema.ts";
 import { Session, SessionDiff, SessionRollbackResult } from "../../server/sessions/schema.ts";
 import { Workspace } from "../../server/workspaces/schema.ts";

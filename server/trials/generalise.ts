@@ -1,9 +1,9 @@
-import { BUILTINS } from "../shell/builtins.ts";
-import { isInterpreter } from "../shell/languages.ts";
-import { ROWS } from "../shell/rows.ts";
-import { SHELLS } from "../shell/grammar.ts";
-import { SPECIALS } from "../shell/specials.ts";
-import { SUBWRAPPERS, WRAPPERS } from "../shell/wrappers.ts";
+import { BUILTINS } from "../policy/shell/builtins.ts";
+import { isInterpreter } from "../policy/shell/languages.ts";
+import { ROWS } from "../policy/shell/rows.ts";
+import { SHELLS } from "../policy/shell/grammar.ts";
+import { SPECIALS } from "../policy/shell/specials.ts";
+import { SUBWRAPPERS, WRAPPERS } from "../policy/shell/wrappers.ts";
 
 /** A rule that might be written, before anything speaks for it. */
 export interface Draft {

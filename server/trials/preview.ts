@@ -6,10 +6,10 @@ import { loadAction, notPossible } from "../actions/record.ts";
 import { type ActionServices, timestamp } from "../actions/services.ts";
 import type { ActionRow } from "../actions/store.ts";
 import type { GrantPattern } from "../policy/grant.ts";
-import { accessOf, answers, compiledOf, type Meaning } from "./answering.ts";
-import { describeOffer, patternsFor } from "./offers.ts";
-import { checkRemember, type Rememberable } from "./remember.ts";
-import type { GrantOffer, GrantPreview, GrantPreviewInput } from "./schema.ts";
+import { accessOf, answers, compiledOf, type Meaning } from "../grants/answering.ts";
+import { describeOffer, patternsFor } from "../grants/offers.ts";
+import { checkRemember, type Rememberable } from "../grants/remember.ts";
+import type { GrantOffer, GrantPreview, GrantPreviewInput } from "../grants/schema.ts";
 import { listPast, type PastAction } from "./store.ts";
 
 const DAYS_MS = 30 * 86_400_000;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { GrantPreview } from "../../../server/grants/schema.ts";
-import { openStage, type Stage } from "./stage.ts";
+import { openStage, type Stage } from "../grants/stage.ts";
 
 const DAY = 86_400_000;
 
@@ -74,7 +74,7 @@ describe("what is offered", () => {
       "npm publish --tag next",
       "git commit -m 'a b'",
       "cp 'x y' z\\*",
-      "./run.sh -v a",
+      "../grants/run.sh -v a",
     ];
     for (const command of cases) {
       const stage = await openStage({ policies: { defaultEffect: "ask", allowedPaths: ["**"] } });

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { ActionStatus } from "../../actions/schema.ts";
-import { Effect, Policies, PolicyEntry, Rule } from "../schema.ts";
+import { ActionStatus } from "../actions/schema.ts";
+import { Effect, Policies, PolicyEntry, Rule } from "../policy/schema.ts";
 
 const since = z.iso.datetime().describe("only what was recorded since then");
 

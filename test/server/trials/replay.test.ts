@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { PolicyReplayPage } from "../../../../server/policy/history/schema.ts";
-import { createTestGate, type TestGate } from "../../../helpers.ts";
+import type { PolicyReplayPage } from "../../../server/trials/schema.ts";
+import { createTestGate, type TestGate } from "../../helpers.ts";
 
 const POLICIES = {
   defaultEffect: "ask" as const,
@@ -149,7 +149,7 @@ describe("POST /api/policy/replay", () => {
   });
 
   test.each([
-    [{ policies: { blockedPaths: ["a{{{"], allowedPaths: ["../x"] } }, 400],
+    [{ policies: { blockedPaths: ["a{{{"], allowedPaths: ["../policy/x"] } }, 400],
     [{ policies: { blockedCommands: [{ pattern: "rm", match: ["ls"] }] } }, 400],
     [{ since: "yesterday" }, 400],
     [{ cursor: "-1" }, 400],

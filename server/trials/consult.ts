@@ -10,7 +10,7 @@ import { GateError } from "../errors.ts";
 import { createQuestion } from "../policy/grant.ts";
 import type { PolicyTestInput, PolicyTestResult } from "../policy/schema.ts";
 import { toolOf } from "../policy/test_policy.ts";
-import { accessOf, decisionBy, findAnswering } from "./answering.ts";
+import { accessOf, decisionBy, findAnswering } from "../grants/answering.ts";
 
 /** What policy says of a question, once remembered decisions are asked too; takes no use of any. */
 export async function consultGrants(

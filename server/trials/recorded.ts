@@ -1,11 +1,11 @@
-import { judge } from "../../actions/judge.ts";
-import type { Asked, Plan } from "../../actions/plan.ts";
-import type { ActionRow } from "../../actions/store.ts";
-import { sha256 } from "../../db/chain.ts";
-import type { CompiledPolicy, Evaluation, Surroundings } from "../evaluate.ts";
-import { matchesName, type ToolRule } from "../tool_rules.ts";
+import { judge } from "../actions/judge.ts";
+import type { Asked, Plan } from "../actions/plan.ts";
+import type { ActionRow } from "../actions/store.ts";
+import { sha256 } from "../db/chain.ts";
+import type { CompiledPolicy, Evaluation, Surroundings } from "../policy/evaluate.ts";
+import { matchesName, type ToolRule } from "../policy/tool_rules.ts";
 import type { Unjudged } from "./schema.ts";
-import { toolOf } from "../../actions/tools.ts";
+import { toolOf } from "../actions/tools.ts";
 
 /** A policy with what it is asked about. */
 export interface Candidate {

@@ -1,14 +1,14 @@
-import { firstSince } from "../../actions/list/store.ts";
-import type { ActionRow } from "../../actions/store.ts";
-import type { Config } from "../../config/config.ts";
-import type { Ledger } from "../../db/ledger.ts";
-import type { Policies, PolicyEntry } from "../schema.ts";
+import { firstSince } from "../actions/list/store.ts";
+import type { ActionRow } from "../actions/store.ts";
+import type { Config } from "../config/config.ts";
+import type { Ledger } from "../db/ledger.ts";
+import type { Policies, PolicyEntry } from "../policy/schema.ts";
 import { type Draft, draftCommands, draftPaths } from "./generalise.ts";
 import { type Candidate, judgeAgain, UnjudgedCounts } from "./recorded.ts";
 import { forEachSlice } from "./replay.ts";
 import type { PolicySuggestion, PolicySuggestions } from "./schema.ts";
 import { listRecorded } from "./store.ts";
-import { toolOf } from "../../actions/tools.ts";
+import { toolOf } from "../actions/tools.ts";
 
 const PAGE = 500;
 /** Bounds on what one request looks at. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { draftCommands, draftPaths } from "../../../../server/policy/history/generalise.ts";
-import { PolicySuggestions } from "../../../../server/policy/history/schema.ts";
-import { createTestGate, type TestGate } from "../../../helpers.ts";
+import { draftCommands, draftPaths } from "../../../server/trials/generalise.ts";
+import { PolicySuggestions } from "../../../server/trials/schema.ts";
+import { createTestGate, type TestGate } from "../../helpers.ts";
 
 const SINCE = "2000-01-01T00:00:00.000Z";
 

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { firstSince } from "../../actions/list/store.ts";
-import type { ActionRow } from "../../actions/store.ts";
-import { readCursor, toPage } from "../../db/cursor.ts";
-import type { Ledger } from "../../db/ledger.ts";
-import type { Decision } from "../schema.ts";
+import { firstSince } from "../actions/list/store.ts";
+import type { ActionRow } from "../actions/store.ts";
+import { readCursor, toPage } from "../db/cursor.ts";
+import type { Ledger } from "../db/ledger.ts";
+import type { Decision } from "../policy/schema.ts";
 import { type Candidate, judgeAgain, UnjudgedCounts } from "./recorded.ts";
 import type { PolicyReplayPage, ReplayCounts, ReplayedAction, RuleReplay } from "./schema.ts";
 import { listRecorded } from "./store.ts";
