@@ -9,13 +9,14 @@ import { startOtherModel } from "./other_models.ts";
 import type { ScriptedCall } from "./scripted_model.ts";
 
 /** Hosts whose own tools are stopped by their hooks, offline against a scripted model. */
-describe.each(OTHER_HOSTS)("$id, enforced", ({ id, program, args, prepare, run, write }) => {
+describe.each(OTHER_HOSTS)("$id, enforced", (host) => {
+  const { id, program, args, prepare, run, write } = host;
   let world: World;
   let hooks: string;
 
   beforeAll(async () => {
     world = await createHostWorld();
-    for (const folder of [".codex", ".copilot", ".gemini"]) mkdirSync(join(world.home, folder));
+    mkdirSync(join(world.home, host.folder));
     await world.init({
       defaultEffect: "ask",
       allowedPaths: ["src/**"],
@@ -31,7 +32,7 @@ describe.each(OTHER_HOSTS)("$id, enforced", ({ id, program, args, prepare, run, 
 
   /** One session in which nothing but gate says no: the host itself is told to allow everything. */
   const session = async (calls: ScriptedCall[]) => {
-    const model = await startOtherModel(id, calls);
+    const model = await startOtherModel(host.protocol, calls);
     const env = prepare(world, model);
     const child = spawn(program, args, {
       cwd: world.project,

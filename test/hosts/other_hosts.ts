@@ -1,12 +1,16 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { World } from "../e2e/world.ts";
+import type { ModelProtocol } from "./other_models.ts";
 import type { ScriptedCall, ScriptedModel } from "./scripted_model.ts";
 
-/** How a host is run offline against a scripted model, and what its own tools are called. */
+/** How a host runs offline against a scripted model, and the names of its own tools. */
 export interface OtherHost {
-  id: "codex" | "gemini-cli" | "copilot-cli";
+  id: string;
   program: string;
+  /** The folder of its settings in the home. */
+  folder: string;
+  protocol: ModelProtocol;
   args: string[];
   prepare: (world: World, model: ScriptedModel) => Record<string, string>;
   run: (command: string) => ScriptedCall;
@@ -16,7 +20,9 @@ export interface OtherHost {
 export const OTHER_HOSTS: OtherHost[] = [{
   id: "codex",
   program: "codex",
-  // Trusting a hook is for a person to do, in a dialog: here it is taken as done.
+  folder: ".codex",
+  protocol: "responses",
+  // A person trusts a hook in a dialog; the flag stands for that.
   args: [
     ...["exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"],
     ...["--dangerously-bypass-hook-trust", "Do it."],
@@ -44,7 +50,9 @@ export const OTHER_HOSTS: OtherHost[] = [{
 }, {
   id: "gemini-cli",
   program: "gemini",
-  // Left to choose its model, it first asks another one, five times over two minutes.
+  folder: ".gemini",
+  protocol: "gemini",
+  // Without a model it first asks another one, five times over two minutes.
   args: ["--approval-mode", "yolo", "-m", "gemini-2.5-pro", "-p", "Do it."],
   prepare: (world, { url }) => {
     const folder = join(world.home, ".gemini");
@@ -61,6 +69,8 @@ export const OTHER_HOSTS: OtherHost[] = [{
 }, {
   id: "copilot-cli",
   program: "copilot",
+  folder: ".copilot",
+  protocol: "chat",
   args: ["--allow-all-tools", "--allow-all-paths", "-p", "Do it."],
   prepare: (_world, { url }) => ({
     COPILOT_OFFLINE: "true",

@@ -4,19 +4,24 @@ import type { ScriptedCall, ScriptedModel } from "./scripted_model.ts";
 
 type Json = Record<string, unknown>;
 
-/** How a host's model is spoken with: what it was told of its calls, and how the next one is said. */
+/** How a host speaks with its model. */
 interface Protocol {
+  /** The results of the calls so far, in a request. */
   told: (body: Json) => unknown[];
+  /** The events that make the next call, or end the session. */
   say: (call: ScriptedCall | undefined, nth: number) => Json[];
+  /** Events have names. */
   is_named: boolean;
 }
 
-/** A model for one of these hosts, that makes the same calls every time. */
+export type ModelProtocol = "responses" | "gemini" | "chat";
+
+/** Starts a model that makes the same calls every time. */
 export async function startOtherModel(
-  host: keyof typeof PROTOCOLS,
+  protocol: ModelProtocol,
   calls: ScriptedCall[],
 ): Promise<ScriptedModel> {
-  const { told, say, is_named } = PROTOCOLS[host];
+  const { told, say, is_named } = PROTOCOLS[protocol];
   const results: string[] = [];
   const server = createServer(async (request, response) => {
     const body = await bodyOf(request);
@@ -32,7 +37,7 @@ export async function startOtherModel(
     response.end(
       events.map((one) =>
         `${is_named ? `event: ${one.type}\n` : ""}data: ${JSON.stringify(one)}\n\n`
-      ).join("") + (host === "copilot-cli" ? "data: [DONE]\n\n" : ""),
+      ).join("") + (protocol === "chat" ? "data: [DONE]\n\n" : ""),
     );
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -41,9 +46,8 @@ export async function startOtherModel(
   return { url, results, tools: new Set(), close: () => void server.close() };
 }
 
-const PROTOCOLS: Record<"codex" | "gemini-cli" | "copilot-cli", Protocol> = {
-  // The Responses API.
-  codex: {
+const PROTOCOLS: Record<ModelProtocol, Protocol> = {
+  responses: {
     is_named: true,
     told: ({ input }) => listOf(input).filter(({ type }) => type === "function_call_output"),
     say: (call, nth) => {
@@ -64,7 +68,7 @@ const PROTOCOLS: Record<"codex" | "gemini-cli" | "copilot-cli", Protocol> = {
       ];
     },
   },
-  "gemini-cli": {
+  gemini: {
     is_named: false,
     told: ({ contents }) =>
       listOf(contents).flatMap(({ parts }) => listOf(parts)).filter((part) =>
@@ -79,8 +83,7 @@ const PROTOCOLS: Record<"codex" | "gemini-cli" | "copilot-cli", Protocol> = {
       return [{ candidates: [{ content, finishReason: "STOP", index: 0 }], usageMetadata }];
     },
   },
-  // Chat completions.
-  "copilot-cli": {
+  chat: {
     is_named: false,
     told: ({ messages }) => listOf(messages).filter(({ role }) => role === "tool"),
     say: (call, nth) => {

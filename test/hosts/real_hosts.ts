@@ -6,7 +6,7 @@ import { type Ended, must, until, type World } from "../e2e/world.ts";
 import { createHostWorld } from "./host_world.ts";
 import { startModel } from "./scripted_model.ts";
 
-/** The real programs of five hosts, in a home of their own, without network or key. */
+/** The real programs of the hosts, in a home of their own, without network or key. */
 describe("the hosts themselves", () => {
   let world: World;
 
