@@ -87,7 +87,7 @@ function read(raw: Record<string, unknown>, ours: OwnServer): HookCall | null {
     input: objectIn(raw, "tool_input"),
     key: null,
     server: serverOf(raw.mcp_context, ours),
-    outcome: isAfter ? outcomeOf(raw.tool_response) : null,
+    outcome: isAfter ? outcomeLikeGemini(raw.tool_response) : null,
   };
 }
 
@@ -109,7 +109,8 @@ function serverOf(context: unknown, { command, args }: OwnServer): McpServer | n
   return { tool, is_ours: context.server_name === "gate" && isStarted };
 }
 
-function outcomeOf(response: unknown): Outcome {
+/** The outcome in the result of a tool, also for hosts that took this format over. */
+export function outcomeLikeGemini(response: unknown): Outcome {
   const said = isObject(response) ? response : {};
   const output = textOf(said.llmContent) ?? textOrNull(said.returnDisplay);
   const exit_code = exitCodeIn(output, /^Exit Code: (-?\d+)$/m);

@@ -6,6 +6,7 @@ import { CURSOR } from "./cursor.ts";
 import { GEMINI_CLI } from "./gemini_cli.ts";
 import type { AgentHost, HookedHost, HostHooks } from "./host.ts";
 import { OPENCODE } from "./opencode.ts";
+import { QWEN_CODE } from "./qwen_code.ts";
 import { VSCODE } from "./vscode.ts";
 import { WINDSURF } from "./windsurf.ts";
 import { ZED } from "./zed.ts";
@@ -17,6 +18,7 @@ export const HOSTS: readonly AgentHost[] = [
   COPILOT_CLI,
   CODEX,
   GEMINI_CLI,
+  QWEN_CODE,
   OPENCODE,
   CURSOR,
   VSCODE,

@@ -67,6 +67,19 @@ export const OTHER_HOSTS: OtherHost[] = [{
   run: (command) => ({ name: "run_shell_command", input: { command } }),
   write: (path, content) => ({ name: "write_file", input: { file_path: path, content } }),
 }, {
+  id: "qwen-code",
+  program: "qwen",
+  folder: ".qwen",
+  protocol: "chat",
+  args: ["--auth-type", "openai", "--approval-mode", "yolo", "-p", "Do it."],
+  prepare: (_world, { url }) => ({
+    OPENAI_BASE_URL: `${url}/v1`,
+    OPENAI_MODEL: "mock-1",
+    OPENAI_API_KEY: "none",
+  }),
+  run: (command) => ({ name: "run_shell_command", input: { command, is_background: false } }),
+  write: (path, content) => ({ name: "write_file", input: { file_path: path, content } }),
+}, {
   id: "copilot-cli",
   program: "copilot",
   folder: ".copilot",

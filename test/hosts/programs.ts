@@ -22,6 +22,7 @@ const PROGRAMS = {
   codex: ["@openai/codex@0.169.0", `@openai/codex-${MACHINE}/vendor/${TRIPLES[MACHINE]}/bin/codex`],
   copilot: [`@github/copilot-${MACHINE}@1.0.102`, `@github/copilot-${MACHINE}/copilot`],
   gemini: ["@google/gemini-cli@0.61.0", ".bin/gemini"],
+  qwen: ["@qwen-code/qwen-code@0.24.4", ".bin/qwen"],
   opencode: [`opencode-${MACHINE}@1.18.33`, `opencode-${MACHINE}/bin/opencode`],
 } as const;
 

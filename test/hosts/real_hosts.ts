@@ -40,7 +40,7 @@ describe("the hosts themselves", () => {
 
   test("global-setup finds them by their programs and registers in each", async () => {
     const done = await setUp();
-    const found = ["claude-code", "copilot-cli", "codex", "gemini-cli", "opencode"];
+    const found = ["claude-code", "copilot-cli", "codex", "gemini-cli", "qwen-code", "opencode"];
     for (const host of found) expect(outcomes(done)).toMatchObject({ [host]: "added" });
     const claude = done.hosts.find(({ host }: { host: string }) => host === "claude-code");
     expect(claude).toMatchObject({ via: "claude" });
@@ -53,6 +53,7 @@ describe("the hosts themselves", () => {
     ["codex", /^gate +\/.*gate +mcp .*enabled/m],
     ["copilot", /gate \(local\)/],
     ["gemini", /✓ gate: .*gate mcp \(stdio\) - Connected/],
+    ["qwen", /✓.* gate: .*gate mcp \(stdio\) - Connected/],
     ["opencode", /✓ gate.*connected/],
   ];
 
@@ -80,6 +81,7 @@ describe("the hosts themselves", () => {
     must(await call("codex", ["mcp", "add", "mine", "--", "npx", "mine"]));
     must(await call("copilot", ["mcp", "add", "gate-demo", "--", ...old]));
     must(await call("gemini", ["mcp", "add", "-s", "user", "gate-demo", ...old.slice(0, 2)]));
+    must(await call("qwen", ["mcp", "add", "-s", "user", "gate-demo", ...old.slice(0, 2)]));
     must(await call("opencode", ["mcp", "add", "gate-demo", "--", ...old]));
     const { files } = await world.json(["cleanup-mcp", "--json"]);
     const removed = files.flatMap((one: { host: string; removed: unknown[] }) =>
@@ -87,7 +89,7 @@ describe("the hosts themselves", () => {
     );
     expect(removed.sort()).toEqual([
       ...["claude-code", "claude-code", "claude-code"],
-      ...["codex", "copilot-cli", "gemini-cli", "opencode"],
+      ...["codex", "copilot-cli", "gemini-cli", "opencode", "qwen-code"],
     ]);
     for (const [program, line] of LISTS) {
       const { stdout, stderr } = await call(program, ["mcp", "list"]);

@@ -66,8 +66,12 @@ test("--dry-run shows the same, writes nothing and exits 0", async () => {
 });
 
 test("the platforms of the config decide which files are made; what is there is kept up", async () => {
-  config({ id: "web", platforms: ["claude-code", "claude-desktop", "gemini-cli"] });
-  expect(await files()).toEqual({ "CLAUDE.md": "created", "GEMINI.md": "created" });
+  config({ id: "web", platforms: ["claude-code", "claude-desktop", "gemini-cli", "qwen-code"] });
+  expect(await files()).toEqual({
+    "CLAUDE.md": "created",
+    "GEMINI.md": "created",
+    "QWEN.md": "created",
+  });
   config({ id: "web", platforms: ["zed"] });
   mkdirSync(join(root, ".github"));
   write(".github/copilot-instructions.md", "Be kind.\n");
@@ -75,6 +79,7 @@ test("the platforms of the config decide which files are made; what is there is 
     "AGENTS.md": "created",
     "CLAUDE.md": "unchanged",
     "GEMINI.md": "unchanged",
+    "QWEN.md": "unchanged",
     ".github/copilot-instructions.md": "updated",
   });
   expect(read(".github/copilot-instructions.md")).toMatch(/^Be kind\.\n\n<!-- gate:begin/);

@@ -23,6 +23,7 @@ test("there is one for each platform id", () => {
     "copilot-cli",
     "codex",
     "gemini-cli",
+    "qwen-code",
     "opencode",
     "cursor",
     "vscode",
@@ -41,6 +42,7 @@ test.each(
     ["copilot-cli", "linux", [".copilot/mcp-config.json"]],
     ["codex", "win32", [".codex/config.toml"]],
     ["gemini-cli", "linux", [".gemini/settings.json"]],
+    ["qwen-code", "win32", [".qwen/settings.json"]],
     ["opencode", "darwin", [".config/opencode/opencode.jsonc"]],
     ["cursor", "win32", [".cursor/mcp.json"]],
     ["vscode", "darwin", [
@@ -68,12 +70,14 @@ test("what the environment says comes first", () => {
     CLAUDE_CONFIG_DIR: join(home, "c"),
     CODEX_HOME: join(home, "x"),
     COPILOT_HOME: join(home, "p"),
+    QWEN_HOME: join(home, "q"),
     XDG_CONFIG_HOME: join(home, "g"),
     APPDATA: join(home, "r"),
   };
   expect(filesOf("claude-code", "linux", env)).toEqual(["c/.claude.json"]);
   expect(filesOf("codex", "linux", env)).toEqual(["x/config.toml"]);
   expect(filesOf("copilot-cli", "linux", env)).toEqual(["p/mcp-config.json"]);
+  expect(filesOf("qwen-code", "linux", env)).toEqual(["q/settings.json"]);
   expect(filesOf("zed", "linux", env)).toEqual(["g/zed/settings.json"]);
   expect(filesOf("zed", "win32", env)).toEqual(["r/Zed/settings.json"]);
 });

@@ -160,7 +160,8 @@ describe("hostile input is a refusal, never a failure", () => {
     const home = homedir();
     const SETTINGS = [".claude.json", ".claude/settings.json", ".claude/settings.local.json"]
       .concat([".codex/config.toml", ".codex/hooks.json", ".copilot/hooks/gate.json"])
-      .concat([".copilot/mcp-config.json", ".cursor/hooks.json", ".gemini/settings.json"]);
+      .concat([".copilot/mcp-config.json", ".cursor/hooks.json", ".gemini/settings.json"])
+      .concat([".qwen/settings.json"]);
     try {
       for (const name of SETTINGS) {
         const file_path = join(home, name);
@@ -203,6 +204,7 @@ describe("hostile input is a refusal, never a failure", () => {
   const GUARDED = [
     ...[".claude/settings.json", ".claude/settings.local.json", ".codex/hooks.json"],
     ...[".github/hooks/gate.json", ".gemini/settings.json", ".cursor/hooks.json"],
+    ".qwen/settings.json",
     ...[".copilot/hooks/gate.json", ".devin/hooks.v1.json", ".mcp.json", "gate.config.json"],
   ];
   test.each(GUARDED)("%s is never written without a person", async (file_path) => {

@@ -40,6 +40,10 @@ const ROWS: [host: string, words: Json, error: string | null, more?: Json][] = [
   ["gemini-cli", { tool_response: { llmContent: [{ text: "a" }, { text: "b" }] } }, null, {
     output: { text: "a\nb" },
   }],
+  ["qwen-code", { hook_event_name: "PostToolUseFailure", error: "no shell" }, "no shell"],
+  ["qwen-code", { tool_response: { llmContent: [{ text: "a" }, { text: "b" }] } }, null, {
+    output: { text: "a\nb" },
+  }],
   ["cursor", { tool_output: '{"exitCode":4}' }, UNSAID, { exit_code: 4 }],
   ["cursor", { hook_event_name: "postToolUseFailure", failure_type: "timeout" }, "timeout"],
   ["cursor", { tool_output: "plain" }, null, { output: { text: "plain" } }],

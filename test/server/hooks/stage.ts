@@ -96,6 +96,20 @@ export const SPEAK: Record<string, Speaker> = {
     }),
     ...answering((reason) => ({ decision: "deny", reason })),
   },
+  "qwen-code": {
+    command: "run_shell_command",
+    write: ["write_file", (path, content) => ({ file_path: path, content })],
+    before: (tool, input, at) => likeClaude("PreToolUse", tool, input, at),
+    after: (tool, input, at) => ({
+      ...likeClaude("PostToolUse", tool, input, at),
+      tool_response: { llmContent: "said" },
+    }),
+    failed: (tool, input, at) => ({
+      ...likeClaude("PostToolUseFailure", tool, input, at),
+      error: "Command: echo no\nOutput: no\nExit Code: 3\nSignal: (none)",
+    }),
+    ...answering(denyLikeClaude),
+  },
   cursor: {
     command: "Shell",
     write: ["Write", (path, content) => ({ file_path: path, content })],

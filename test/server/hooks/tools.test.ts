@@ -48,6 +48,13 @@ describe("each host's tools are seen for what they do", () => {
     ["gemini-cli", "read_many_files", { include: ["secrets/*"] }],
     ["gemini-cli", "run_shell_command", { command: "echo x > .env" }],
     ["gemini-cli", "run_shell_command", { command: "echo x > a", dir_path: "secrets" }],
+    ["qwen-code", "write_file", { file_path: ".env", content: "x" }],
+    ["qwen-code", "edit", { file_path: ".env", old_string: "a", new_string: "b" }],
+    ["qwen-code", "notebook_edit", { notebook_path: "secrets/a.ipynb", new_source: "x" }],
+    ["qwen-code", "read_file", { file_path: ".env" }],
+    ["qwen-code", "grep_search", { pattern: "x", path: "secrets" }],
+    ["qwen-code", "run_shell_command", { command: "echo x > a", directory: "secrets" }],
+    ["qwen-code", "monitor", { command: "tail -f .env", description: "x" }],
     ["cursor", "Write", { file_path: ".env", content: "x" }],
     ["cursor", "Delete", { path: ".env" }],
     ["cursor", "StrReplace", { path: ".env", old_string: "a", new_string: "b" }],
@@ -140,6 +147,7 @@ describe("gate's own tools pass, and nothing else under their name", () => {
     ["gemini-cli", "mcp_gate_write_file", {}, {
       mcp_context: { server_name: "gate", tool_name: "write_file", ...own },
     }],
+    ["qwen-code", "mcp__gate__write_file", {}, {}],
     ["cursor", "write_file", {}, {
       hook_event_name: "beforeMCPExecution",
       command: [own.command, ...own.args].join(" "),
@@ -174,6 +182,8 @@ describe("gate's own tools pass, and nothing else under their name", () => {
     ["gemini-cli", "write_file", {
       mcp_context: { server_name: "x", tool_name: "write_file", ...own },
     }],
+    ["qwen-code", "write_file", {}],
+    ["qwen-code", "mcp__gate__exfiltrate", {}],
     ["cursor", "write_file", { hook_event_name: "beforeMCPExecution", command: "/tmp/gate mcp" }],
     ["cursor", "write_file", { hook_event_name: "beforeMCPExecution", url: "https://x" }],
   ];
