@@ -1,6 +1,6 @@
 /**
- * The gate as a library: start one inside your own program, talk to one that runs, check its
- * records, or ask the policy without a daemon.
+ * The gate as a library: start a gate inside your own program, call a running one, check its records,
+ * or evaluate the policy without a daemon.
  *
  * @example
  * ```ts

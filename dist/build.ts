@@ -1,4 +1,4 @@
-/** How the project ships: `deno run -A dist/build.ts ui node compile`, `compile:all`, `compile:<machine>`. */
+/** Builds what ships: `deno run -A dist/build.ts ui node compile`, `compile:all` or `compile:<machine>`. */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { copyFile, mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
@@ -81,18 +81,18 @@ async function compileFor(machine: Machine): Promise<string> {
   return outfile;
 }
 
-// Bun's compiler can only be called from a script that runs on Bun.
+/** Runs this file on Bun with `--target`, because only a script on Bun can call its compiler. */
 async function compile(
   machine: Machine,
-  made: { bun: string; library: string; outfile: string },
+  parts: { bun: string; library: string; outfile: string },
 ): Promise<void> {
   await mkdir(BIN, { recursive: true });
   const target: Target = {
     root: ROOT,
     entry: join(ROOT, "cli", "main.ts"),
-    outfile: made.outfile,
-    bun: { name: machine.bun.target, file: made.bun },
-    library: made.library,
+    outfile: parts.outfile,
+    bun: { name: machine.bun.target, file: parts.bun },
+    library: parts.library,
   };
   const args = [fileURLToPath(import.meta.url), "--target", JSON.stringify(target)];
   const { status, error } = spawnSync(installedBun(ROOT, currentMachine()), args, {
@@ -100,8 +100,8 @@ async function compile(
     cwd: ROOT,
   });
   if (status !== 0) throw error ?? new Error(`Cannot compile for "${machine.name}"`);
-  console.log(made.outfile.slice(ROOT.length));
-  if (machine.name.startsWith("darwin-")) await signForMac(machine, made.outfile);
+  console.log(parts.outfile.slice(ROOT.length));
+  if (machine.name.startsWith("darwin-")) await signForMac(machine, parts.outfile);
 }
 
 /** Bun signs what it compiles for arm64; for Intel it leaves the signature of Bun itself. */
@@ -121,7 +121,7 @@ async function compileHere(target: Target): Promise<void> {
   await buildExecutable(Bun.build, target);
 }
 
-// Windows wants a privilege for links, so it gets a copy.
+/** Makes a copy on Windows, where a link needs a privilege. */
 async function linkScenarioTool(suffix: string): Promise<void> {
   const link = join(BIN, `scenario-tool${suffix}`);
   await rm(link, { force: true });

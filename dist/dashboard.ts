@@ -6,9 +6,8 @@ import { buildEvidencePage } from "./evidence_page.ts";
 const LOCAL_REFERENCE = /(\s(?:src|href)=")(?:\.?\/)?([\w./-]+\.[a-z0-9]+)(")/g;
 
 /**
- * Builds the dashboard from `ui/index.html`: what the page names is bundled into `dist/ui/assets/`
- * under a name with its hash, and the page is written with those names. Beside it stands the page
- * of an audit bundle.
+ * Builds the dashboard and the page of an audit bundle into `dist/ui/`, and returns the names of the
+ * assets. Each file that `ui/index.html` names is bundled into `assets/` under a name with its hash.
  */
 export async function buildDashboard(root: string): Promise<string[]> {
   const source = join(root, "ui");
@@ -55,7 +54,7 @@ async function bundle(source: string, target: string, named: string[]) {
   return built;
 }
 
-// A copied file (an icon) is no entry point in esbuild's books, but has exactly one input.
+/** esbuild lists no entry point for a copied file such as an icon, but exactly one input. */
 function onlyInput(output: { inputs: Record<string, unknown> }): string | undefined {
   const inputs = Object.keys(output.inputs);
   return inputs.length === 1 ? inputs[0] : undefined;
@@ -64,7 +63,7 @@ function onlyInput(output: { inputs: Record<string, unknown> }): string | undefi
 function rewrite(page: string, built: ReadonlyMap<string, string>): string {
   return page.replaceAll(LOCAL_REFERENCE, (_, before: string, name: string, after: string) => {
     const url = built.get(name);
-    if (!url) throw new Error(`Cannot build the dashboard: nothing was built for "${name}"`);
+    if (!url) throw new Error(`Cannot build the dashboard: esbuild built no file for "${name}"`);
     return `${before}${url}${after}`;
   });
 }

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as esbuild from "esbuild";
 
-/** The page of a bundle, whole in one file; its place for the evidence is left empty. */
+/** The page of an audit bundle in one file, with an empty place for the evidence. */
 export async function buildEvidencePage(root: string): Promise<string> {
   const folder = join(root, "ui", "evidence");
   const page = await readFile(join(folder, "page.html"), "utf8");
@@ -12,7 +12,9 @@ export async function buildEvidencePage(root: string): Promise<string> {
     bundle(folder, "styles.css"),
   ]);
   if (/<!--|<\/(?:script|style)/i.test(script + style)) {
-    throw new Error("Cannot build the page of a bundle: its code would end its own element");
+    throw new Error(
+      "Cannot build the page of a bundle: its code contains text that ends its HTML element",
+    );
   }
   const policy = `default-src 'none'; script-src ${sourceOf(script)}; ` +
     `style-src ${sourceOf(style)}; base-uri 'none'; form-action 'none'`;
@@ -27,7 +29,7 @@ export async function buildEvidencePage(root: string): Promise<string> {
 function put(text: string, name: string, part: string): string {
   const [before, after, ...more] = text.split(name);
   if (after !== undefined && more.length === 0) return before + part + after;
-  throw new Error(`Cannot build the page of a bundle: it does not name ${name} once`);
+  throw new Error(`Cannot build the page of a bundle: it must contain ${name} exactly once`);
 }
 
 async function bundle(folder: string, entry: string): Promise<string> {

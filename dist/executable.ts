@@ -2,15 +2,15 @@ import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join, posix, sep } from "node:path";
 
-/** What one executable is made for, and of. */
+/** The parts of one executable. */
 export interface Target {
   /** The repository. */
   root: string;
-  /** The sources' entry. */
+  /** The entry file of the sources. */
   entry: string;
   /** Where the executable goes. */
   outfile: string;
-  /** Bun for the target machine; its name for the compiler comes with it. */
+  /** Bun for the target machine, and the compiler's name for that machine. */
   bun: { name: string; file: string };
   /** The database's native library for the target machine. */
   library: string;
@@ -31,7 +31,7 @@ export type BunBuild = (options: Record<string, unknown> & { plugins: Plugin[] }
   { success: boolean; logs: unknown[] }
 >;
 
-/** Builds one executable that holds everything it needs. Has to run on Bun, whose compiler it is. */
+/** Builds one self-contained executable. It must run on Bun, whose compiler it uses. */
 export async function buildExecutable(build: BunBuild, target: Target): Promise<void> {
   const result = await build({
     entrypoints: [target.entry],
@@ -46,7 +46,7 @@ export async function buildExecutable(build: BunBuild, target: Target): Promise<
       target: target.bun.name,
       executablePath: target.bun.file,
       outfile: target.outfile,
-      // Files of a folder the gate is started in must not change what the gate does.
+      // Files in the current folder must not change the gate.
       autoloadDotenv: false,
       autoloadBunfig: false,
       autoloadTsconfig: false,
@@ -72,14 +72,16 @@ function embed(target: Target, contents: string): Plugin {
   };
 }
 
-// libsql looks for its library by a name made at run time, which no bundler can follow.
+/** libsql computes the name of its library at run time, which no bundler can follow. */
 function withStaticLibrary(source: string, root: string): string {
   const loader = JSON.stringify(join(root, "server", "runtime", "native.ts"));
   const changed = source.replace(
     /function requireNative\(\) \{[^]*?\n\}/,
     `function requireNative() { return require(${loader}).loadNativeLibrary(); }`,
   );
-  if (changed === source) throw new Error("Cannot embed libsql: its loader has changed");
+  if (changed === source) {
+    throw new Error("Cannot embed libsql: its loader has changed; adapt this function to it");
+  }
   return changed;
 }
 
@@ -104,7 +106,9 @@ async function listAssets(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1));
-  if (!files.includes("index.html")) throw new Error(`Cannot embed "${folder}": build it first`);
+  if (!files.includes("index.html")) {
+    throw new Error(`Cannot embed "${folder}": it has no index.html; run "deno task build:ui"`);
+  }
   return files.sort();
 }
 

@@ -1,14 +1,14 @@
 #!/bin/sh
 # Installs the gate for this machine: sh install.sh <release> [folder]
 #
-#   <release>  where a release's files are: an https:// address or a folder such as dist/bin
-#   [folder]   where the executable goes, ~/.local/bin unless said
+#   <release>  the https:// address or the folder of a release, such as dist/bin
+#   [folder]   the folder for the executable; the default is ~/.local/bin
 #
-# The file is checked against the release's checksums.txt before it is put in place.
+# The file is checked against checksums.txt of the release before it is installed.
 set -eu
 
 main() {
-  release=${1:?"say where the release is: sh install.sh <release> [folder]"}
+  release=${1:?"name the release: sh install.sh <release> [folder]"}
   folder=${2:-"$HOME/.local/bin"}
   name="gate-$(machine)"
   work=$(mktemp -d)
@@ -18,7 +18,7 @@ main() {
   check "$work" "$name"
   mkdir -p "$folder"
   chmod 755 "$work/$name"
-  # A rename within the folder: whoever runs the old one keeps it, nobody sees half a file.
+  # Rename within the folder: running processes keep the old file, and no half file is visible.
   cp "$work/$name" "$folder/.gate.new"
   mv -f "$folder/.gate.new" "$folder/gate"
   ln -sf gate "$folder/scenario-tool"

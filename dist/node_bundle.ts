@@ -4,7 +4,7 @@ import * as esbuild from "esbuild";
 
 const EMBEDDED = "export const EMBEDDED = null; export const IS_BUNDLE = true;";
 
-/** Builds `dist/node/gate.mjs`: the same sources in one file, which Node can run. */
+/** Builds `dist/node/gate.mjs`, one file for Node, and returns its path. */
 export async function buildNodeBundle(root: string): Promise<string> {
   const outfile = join(root, "dist", "node", "gate.mjs");
   await esbuild.build({

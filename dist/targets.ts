@@ -6,13 +6,13 @@ import { createRequire } from "node:module";
 import { platform } from "node:os";
 import { dirname, join } from "node:path";
 
-/** One kind of machine we ship for. */
+/** A machine that we ship an executable for. */
 export interface Machine {
-  /** Ends the executable's name: `gate-<name>`. */
+  /** The end of the executable's name: `gate-<name>`. */
   name: string;
-  /** The npm package that holds Bun for it, and Bun's own name for it. */
+  /** The npm package with Bun for this machine, and Bun's name for the machine. */
   bun: { package: string; target: string };
-  /** The npm package that holds the database's native library for it. */
+  /** The npm package with the database's native library for this machine. */
   libsql: string;
 }
 
@@ -27,7 +27,7 @@ export const MACHINES: Machine[] = [
   machine("win32-x64.exe", "windows-x64", "win32-x64-msvc"),
 ];
 
-/** The machine this runs on, as it is named in MACHINES. @throws Error where we ship nothing */
+/** The entry of MACHINES for this machine. @throws Error when there is none */
 export function thisMachine(platform: string, arch: string, isMusl: boolean): Machine {
   const name = `${platform}-${arch}${isMusl ? "-musl" : ""}${platform === "win32" ? ".exe" : ""}`;
   const found = MACHINES.find((known) => known.name === name);
@@ -35,17 +35,17 @@ export function thisMachine(platform: string, arch: string, isMusl: boolean): Ma
   return found;
 }
 
-/** The file of Bun for that machine, out of the installed packages. */
+/** The path of Bun in the installed packages. */
 export function installedBun(root: string, { bun }: Machine): string {
   return join(installed(root, "bun", bun.package), bunFile(bun.package));
 }
 
-/** The database's library for that machine, out of the installed packages. */
+/** The path of the database's library in the installed packages. */
 export function installedLibrary(root: string, { libsql }: Machine): string {
   return join(installed(root, "libsql", libsql), "index.node");
 }
 
-/** Bun and the library for any machine, through npm, each checked against the lock file. */
+/** Fetches Bun and the library for any machine with npm, and checks both against the lock file. */
 export async function fetchMachine(root: string, machine: Machine) {
   const kept = join(root, "node_modules", ".cache", "gate");
   const bun = await fetchPackage(root, kept, machine.bun.package);
@@ -53,9 +53,9 @@ export async function fetchMachine(root: string, machine: Machine) {
   return { bun: join(bun, bunFile(machine.bun.package)), library: join(libsql, "index.node") };
 }
 
-// Install scripts do not run here, so the platform's package is looked up from the one that wants it.
-function installed(root: string, wantedBy: string, name: string): string {
-  const parent = realpathSync(join(root, "node_modules", wantedBy));
+/** Resolves a platform package from its dependent package, because no install script has linked it. */
+function installed(root: string, dependent: string, name: string): string {
+  const parent = realpathSync(join(root, "node_modules", dependent));
   return dirname(createRequire(join(parent, "package.json")).resolve(`${name}/package.json`));
 }
 
@@ -78,9 +78,9 @@ async function fetchPackage(root: string, kept: string, name: string): Promise<s
   return join(folder, "package");
 }
 
-function npmPack(wanted: string, folder: string): string {
+function npmPack(specifier: string, folder: string): string {
   const shell = platform() === "win32"; // npm is a script there
-  const args = ["pack", wanted, "--silent", "--pack-destination", folder];
+  const args = ["pack", specifier, "--silent", "--pack-destination", folder];
   const name = execFileSync("npm", args, { encoding: "utf8", shell }).trim().split("\n").at(-1)!;
   return join(folder, name);
 }
@@ -88,7 +88,9 @@ function npmPack(wanted: string, folder: string): string {
 async function verify(file: string, integrity: string): Promise<void> {
   const hash = createHash("sha512").update(await readFile(file)).digest("base64");
   if (`sha512-${hash}` === integrity) return;
-  throw new Error(`Cannot use "${file}": its hash is not the one in deno.lock`);
+  throw new Error(
+    `Cannot use "${file}": its hash differs from the one in deno.lock; delete it and build again`,
+  );
 }
 
 async function locked(root: string, name: string) {
@@ -96,7 +98,7 @@ async function locked(root: string, name: string) {
     npm: Record<string, { integrity: string }>;
   };
   const key = Object.keys(lock.npm).find((known) => known.startsWith(`${name}@`));
-  if (!key) throw new Error(`Cannot fetch "${name}": deno.lock does not know it`);
+  if (!key) throw new Error(`Cannot fetch "${name}": deno.lock does not contain it`);
   return { version: key.slice(name.length + 1), integrity: lock.npm[key]!.integrity };
 }
 

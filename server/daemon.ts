@@ -4,7 +4,7 @@ import type { ActionList } from "./actions/list/schema.ts";
 import type { AnalyticsSummary } from "./analytics/schema.ts";
 import { summarize } from "./analytics/summarize.ts";
 import type { Export } from "./audit/export.ts";
-import { beginOf, withoutWindow } from "./audit/window.ts";
+import { startOfWindow, withoutWindow } from "./audit/schema.ts";
 import { Signer } from "./audit/signer.ts";
 import { VERSION } from "./constants.ts";
 import type { Environment } from "./environment.ts";
@@ -159,7 +159,7 @@ export class Daemon {
   async summarize(window: string, workspace?: string): Promise<AnalyticsSummary> {
     const now = this.#environment.now();
     const set = await this.#projectsOf(workspace);
-    const projects = await set.listSince(beginOf(window, now).slice(0, 10));
+    const projects = await set.listSince(startOfWindow(window, now).slice(0, 10));
     return await summarize(projects.map(({ daySums }) => daySums), window, now);
   }
 

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from "node:fs";
+import { createReadStream, readFileSync, statSync } from "node:fs";
 import { z } from "zod";
 import { AuditExport } from "../../server/audit/schema.ts";
 import {
@@ -12,16 +12,15 @@ import { asEvent } from "../../server/evidence/chain.ts";
 import { Proof } from "../../server/evidence/schema.ts";
 import type { Evidence } from "../../server/evidence/verify.ts";
 import { CliError } from "../errors.ts";
-import { readLines } from "./lines.ts";
 
 const PAGE = 500;
 
-/** JSON in another form than ours has to be read at once. */
+/** JSON that another program has formatted must be read at once, so its size is limited. */
 const MOST_BYTES = 256 * 1024 * 1024;
 
 const JSON_HEAD = /^(\{"checkpoint":.*),"events":\[$/;
 
-/** A bundle or an export in JSON, to be checked. @throws CliError when it is neither */
+/** Opens a bundle or a JSON export. @throws CliError when it is neither */
 export async function openEvidence(path: string): Promise<Evidence> {
   const lines = readLines(path);
   const { value: first } = await lines.next();
@@ -44,7 +43,7 @@ async function openBundle(path: string, lines: AsyncGenerator<string>): Promise<
   return { ...proof, pages: inPages(bundleEvents(lines)), toLine: toBundleLine };
 }
 
-/** Leaving a loop over it does not end it: what follows is read by another one. */
+/** An iterator that stays open when a loop is left, so that another loop can continue. */
 function keepOpen(lines: AsyncGenerator<string>): AsyncIterator<string> {
   return { next: () => lines.next() };
 }
@@ -76,10 +75,12 @@ async function* inPages(lines: AsyncIterable<string>): AsyncGenerator<string[]> 
   yield page;
 }
 
-/** An export that another program has written anew: the same values, in another form. */
+/** Reads an export that another program has formatted again. */
 function readWhole(path: string): Evidence {
   const { size } = statSync(path);
-  if (size > MOST_BYTES) throw strange(path, "it is not as gate wrote it, and too large");
+  if (size > MOST_BYTES) {
+    throw strange(path, "another program has formatted it, and it is too large for that");
+  }
   const text = readFileSync(path, "utf8");
   const { events, ...proof } = parse(
     path,
@@ -108,7 +109,7 @@ function parse<T>(path: string, text: string, schema: Reader<T>): T {
   if (
     typeof value === "object" && value !== null && "events" in value && !("checkpoint" in value)
   ) {
-    throw strange(path, "an export of all projects proves nothing of any one of them");
+    throw strange(path, "an export of all projects contains no proof; export one project");
   }
   throw strange(path, "it is neither a bundle nor an export in JSON, or it is damaged");
 }
@@ -117,4 +118,21 @@ function strange(path: string, why: string): CliError {
   return new CliError(`Cannot check "${path}": ${why}`, {
     next: "gate audit export --bundle FILE --project <id>",
   });
+}
+
+/** The gate never writes a longer line. */
+const LONGEST = 16 * 1024 * 1024;
+
+/** The lines of a file of any size, in bounded memory. @throws CliError */
+async function* readLines(path: string): AsyncGenerator<string> {
+  let rest = "";
+  for await (const chunk of createReadStream(path, { encoding: "utf8" })) {
+    const lines = (rest + chunk).split("\n");
+    rest = lines.pop()!;
+    yield* lines;
+    if (rest.length > LONGEST) {
+      throw new CliError(`Cannot read "${path}": it has a line longer than the gate ever writes`);
+    }
+  }
+  if (rest !== "") yield rest;
 }

@@ -1,4 +1,4 @@
-import { beginOf } from "../audit/window.ts";
+import { startOfWindow } from "../audit/schema.ts";
 import { type Counts, dayBefore, type DaySpan, type DaySums } from "./day_sums.ts";
 import { Latencies } from "./latencies.ts";
 import type { AnalyticsSummary, Outcomes } from "./schema.ts";
@@ -19,7 +19,7 @@ export async function summarize(
   now: number,
 ): Promise<AnalyticsSummary> {
   const span: DaySpan = {
-    after: dayBefore(beginOf(window, now).slice(0, 10)),
+    after: dayBefore(startOfWindow(window, now).slice(0, 10)),
     open: new Date(now - SKEW_MS).toISOString().slice(0, 10),
   };
   const total = (kind: Kind) => sumOf(ledgers, kind, span);

@@ -2,24 +2,22 @@ import type { Environment } from "../environment.ts";
 import { insertCheckpoint } from "../db/chain.ts";
 import type { Ledger } from "../db/ledger.ts";
 import type { Head } from "../evidence/chain.ts";
-import { mustBeWhole, readBundlePage } from "./bundle.ts";
-import { type Export, exportChain } from "./export.ts";
-import type { AuditExportQuery } from "./schema.ts";
+import { type Export, exportChain, mustBeWhole, readBundlePage } from "./export.ts";
+import { type AuditExportQuery, withoutWindow } from "./schema.ts";
 import type { AuditVerification, Checkpoint } from "../evidence/schema.ts";
 import type { Signer } from "./signer.ts";
 import { findCheckpoint } from "./store.ts";
 import { verifyChain } from "./verify.ts";
-import { withoutWindow } from "./window.ts";
 
 export interface AuditServices {
   environment: Environment;
   ledger: Ledger;
   signer: Signer;
-  /** The newest head that was remembered outside the ledger. */
+  /** The newest head in the registry. */
   remembered: () => Promise<Head | null>;
 }
 
-/** Reads and proves the audit chain of one project. */
+/** Checks, signs and exports the audit chain of one project. */
 export class Audit {
   readonly #services: AuditServices;
   #exports = 0;
@@ -28,7 +26,7 @@ export class Audit {
     this.#services = services;
   }
 
-  /** Recomputes the whole chain and checks it against every head that was signed or remembered. */
+  /** Recomputes the whole chain and compares it with each signed head and with the registry's. */
   async verify(): Promise<AuditVerification> {
     const { ledger, signer, remembered } = this.#services;
     return await verifyChain(ledger, {
@@ -37,7 +35,7 @@ export class Audit {
     });
   }
 
-  /** The signed head of the chain; kept, unless the chain is still empty. */
+  /** The signed head of the chain, which is inserted unless the chain is empty. */
   async checkpoint(): Promise<Checkpoint> {
     const { ledger, signer, environment } = this.#services;
     const kept = await findCheckpoint(ledger, ledger.head.seq);
@@ -49,7 +47,7 @@ export class Audit {
     return checkpoint;
   }
 
-  /** The events up to now, piece by piece. @throws GateError */
+  /** The events up to now, in pieces. @throws GateError */
   async export({ format, ...query }: AuditExportQuery): Promise<Export> {
     const { ledger, environment } = this.#services;
     if (format === "bundle") mustBeWhole({ format, ...query });
@@ -60,12 +58,12 @@ export class Audit {
     return { format, pieces: this.held(pieces) };
   }
 
-  /** True while an export is read, however slowly. */
+  /** True while a client reads an export. */
   get isExporting(): boolean {
     return this.#exports > 0;
   }
 
-  /** The same pieces; the ledger stays open until they are over, or nobody wants more of them. */
+  /** The same pieces; the ledger stays open until they end or the client stops reading. */
   async *held<T>(pieces: AsyncGenerator<T>): AsyncGenerator<T> {
     this.#exports++;
     try {

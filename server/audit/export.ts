@@ -1,10 +1,18 @@
 import { setImmediate as pause } from "node:timers/promises";
 import type { Ledger } from "../db/ledger.ts";
-import { toJsonLine } from "../evidence/bundle.ts";
-import { writeBundle } from "./bundle.ts";
-import { CSV_HEADER, toCsvLine } from "./csv/lines.ts";
+import { GateError } from "../errors.ts";
+import {
+  CLOSE,
+  EVENTS_OPEN,
+  PLACE,
+  PROOF_OPEN,
+  toBundleLine,
+  toJsonLine,
+} from "../evidence/bundle.ts";
+import type { AuditEvent, Checkpoint, Proof } from "../evidence/schema.ts";
+import { readAsset } from "../runtime/assets.ts";
+import { CSV_HEADER, toCsvLine } from "./csv.ts";
 import type { AuditExportQuery } from "./schema.ts";
-import type { AuditEvent, Checkpoint } from "../evidence/schema.ts";
 import {
   type CsvPage,
   type EventFilter,
@@ -14,39 +22,39 @@ import {
   readCsvPage,
 } from "./store.ts";
 
-/** An export on its way: pieces of text, and what they are. */
+/** An export: its format and its content in pieces. */
 export interface Export {
   format: AuditExportQuery["format"];
   pieces: AsyncGenerator<string | Uint8Array>;
 }
 
-/** How it is written; a bundle brings the page along that shows and checks it. */
+/** The format; a bundle needs the page that shows and checks it. */
 export type Format = "json" | "csv" | { page: string };
 
 const PAGE = 200;
 const CSV_PAGE = 500;
 
-function beginOf({ from }: EventFilter): EventKey {
+function startOf({ from }: EventFilter): EventKey {
   return { at: from ?? "", seq: 0 };
 }
 
-/** The events that the filter lets through up to the chain's number `last`, page by page. */
+/** The events up to number `last` that match the filter, in pages. */
 export async function* readPages(
   ledger: Ledger,
   filter: EventFilter,
   { last, page = PAGE }: { last: number; page?: number },
 ): AsyncGenerator<AuditEvent[]> {
-  for (let after = beginOf(filter);;) {
+  for (let after = startOf(filter);;) {
     const events = await listFiltered(ledger, filter, { after, last, limit: page });
     yield events.filter((event) => event.seq <= last && isWanted(event, filter));
     if (events.length < page) return;
     after = events.at(-1)!;
-    // Reads of a file run on this thread: everybody else has a turn between two pages.
+    // Reads of a file are synchronous, so other requests run between two pages.
     await pause();
   }
 }
 
-/** A project's events in one format; but for CSV with what proves them. */
+/** A project's events in one format; JSON and bundles contain the proof too. */
 export async function* exportChain(
   ledger: Ledger,
   query: Omit<AuditExportQuery, "format">,
@@ -61,16 +69,16 @@ export async function* exportChain(
   else yield* writeBundle(pages, proof, format.page);
 }
 
-/** Written by the database, page by page. */
+/** CSV that the database writes, in pages. */
 async function* exportCsv(
   ledger: Ledger,
   filter: EventFilter,
   last: number,
 ): AsyncGenerator<string | Uint8Array> {
-  // First, and alone: whoever waits sees at once that it has begun.
+  // Alone and first, so that the client sees at once that the export has begun.
   yield CSV_HEADER;
-  await pause(); // else it would leave after the first page has been read
-  for (let after: EventKey | null = beginOf(filter); after !== null;) {
+  await pause(); // sends the header before the first page is read
+  for (let after: EventKey | null = startOf(filter); after !== null;) {
     const page = { after, last, limit: CSV_PAGE };
     const { text, end }: CsvPage = await readCsvPage(ledger, filter, page);
     if (text !== null) yield text;
@@ -84,14 +92,14 @@ async function* exportCsv(
   }
 }
 
-/** Lines under a header. */
+/** CSV lines after a header. */
 export async function* writeCsv(pages: AsyncIterable<AuditEvent[]>): AsyncGenerator<string> {
-  // First, and alone: whoever waits sees at once that it has begun.
+  // Alone and first, so that the client sees at once that the export has begun.
   yield CSV_HEADER;
   for await (const events of pages) yield events.map(toCsvLine).join("");
 }
 
-/** `{ …proof, events: […] }`, an event a line; the proof comes first, for whoever reads along. */
+/** `{ …proof, events: […] }` with one event on each line; the proof comes first for a streaming reader. */
 export async function* writeJson(
   pages: AsyncIterable<AuditEvent[]>,
   proof: Record<string, unknown>,
@@ -108,7 +116,45 @@ export async function* writeJson(
   yield "\n]}\n";
 }
 
-/** The export as the body of an answer: nothing is read ahead of the client. */
+/** The page of a bundle, without its events. @throws GateError `unavailable` */
+export async function readBundlePage(): Promise<string> {
+  const asset = await readAsset("/evidence.html");
+  if (asset) return new TextDecoder().decode(asset.bytes);
+  throw new GateError(
+    "unavailable",
+    "Cannot export a bundle: this gate was built without its page; export as JSON instead",
+  );
+}
+
+/** Refuses filters, because a part of a chain proves nothing. @throws GateError `invalid` */
+export function mustBeWhole(query: AuditExportQuery): void {
+  const { format: _format, project: _project, ...filters } = query;
+  const [given] = Object.entries(filters).find(([, value]) => value !== undefined) ?? [];
+  if (given === undefined) return;
+  const message = `Cannot export a bundle: it needs the whole log; remove "${given}"`;
+  throw new GateError("invalid", message);
+}
+
+/** The page with the proof and the events. */
+async function* writeBundle(
+  pages: AsyncIterable<AuditEvent[]>,
+  proof: Pick<Proof, "checkpoint" | "checkpoints">,
+  page: string,
+): AsyncGenerator<string> {
+  const [before, after] = page.split(PLACE);
+  const head: Proof = { format: "gate-audit-bundle", version: 1, ...proof };
+  yield `${before}\n${block(PROOF_OPEN, [head])}`;
+  for await (const events of pages) {
+    if (events.length > 0) yield block(EVENTS_OPEN, events);
+  }
+  yield after!;
+}
+
+function block(open: string, values: readonly unknown[]): string {
+  return `${[open, ...values.map(toBundleLine), CLOSE].join("\n")}\n`;
+}
+
+/** The export as the body of an answer; it reads no further than the client does. */
 export function toBody({ pieces }: Export): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   return new ReadableStream({
@@ -132,7 +178,7 @@ const KINDS: Record<AuditExportQuery["format"], { type: string; name: string }> 
   bundle: { type: "text/html; charset=utf-8", name: "gate-audit.html" },
 };
 
-/** The headers of an export; always the same name, so that nothing of a project gets into it. */
+/** The headers of an export. The file name is constant, so it reveals nothing of a project. */
 export function headersOf({ format }: Export): Record<string, string> {
   const { type, name } = KINDS[format];
   return {

@@ -1,9 +1,9 @@
 import type { NewEvent } from "../db/ledger.ts";
 
-/** What stands in the chain instead of a secret. */
+/** Replaces a secret in the chain. */
 const MASK = "[redacted]";
 
-/** Longer texts are cut: the chain tells what happened, the action row keeps it whole. */
+/** Longer texts are cut in the chain; the action row has the whole text. */
 const TEXT_LIMIT = 8_192;
 
 const SECRETS: [RegExp, string][] = [
@@ -23,7 +23,7 @@ const SECRETS: [RegExp, string][] = [
   ],
 ];
 
-/** Found in every text that one of the above could be found in: most texts are done with it. */
+/** Matches every text that contains a secret from the list. Most texts fail this one quick test. */
 const HINT =
   /-----BEGIN|AKIA|ASIA|gh[pousr]_|github_pat_|glpat-|xox|sk-|eyJ|bearer|basic|:\/\/|pass|pwd|secret|token|key/i;
 
@@ -42,7 +42,7 @@ export function redactText(text: string): string {
 }
 
 function clean(value: unknown): unknown {
-  // Through JSON once, so that what is hashed is exactly what is read back.
+  // Through JSON, so that the hashed value equals the value that is read back.
   return JSON.parse(JSON.stringify(value, (_key, item) => cleanItem(item)) ?? "null");
 }
 

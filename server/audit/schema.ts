@@ -11,11 +11,27 @@ export const Time = z.union([z.iso.datetime({ offset: true }), z.iso.date()], {
 export const Window = z.string().regex(/^[1-9][0-9]{0,3}d$/, "expected days, such as 7d")
   .refine((value) => parseInt(value) <= 3650, "expected at most 3650d");
 
+/** The moment at which a window of days begins. */
+export function startOfWindow(window: string, now: number): string {
+  const day_ms = 24 * 60 * 60 * 1000;
+  return new Date(now - parseInt(window) * day_ms).toISOString();
+}
+
+/** The query with its window as `from`; if it has both, the later time counts. */
+export function withoutWindow<T extends { window?: string; from?: string }>(
+  { window, ...query }: T,
+  now: number,
+) {
+  if (window === undefined) return query;
+  const start = startOfWindow(window, now);
+  return { ...query, from: query.from !== undefined && query.from > start ? query.from : start };
+}
+
 /** Query of `GET /api/audit/export`. */
 export const AuditExportQuery = z.object({
   project: z.string().optional(),
   format: z.enum(["json", "csv", "bundle"]).default("json")
-    .describe("bundle: a page that proves itself, of the whole log of one project"),
+    .describe("bundle: a page with the whole log of one project, which checks itself"),
   window: Window.optional(),
   from: Time.optional().describe("events of this time and later"),
   to: Time.optional().describe("events before this time"),
@@ -25,11 +41,11 @@ export const AuditExportQuery = z.object({
 });
 export type AuditExportQuery = z.infer<typeof AuditExportQuery>;
 
-/** `GET /api/audit/export` as JSON: events in order, and what proves them. */
+/** `GET /api/audit/export` as JSON: the events in order, and their proof. */
 export const AuditExport = z.object({
   events: z.array(AuditEvent),
   checkpoint: Checkpoint.describe("the signed head of the chain that the events belong to"),
-  checkpoints: z.array(Checkpoint).describe("every signed head that was kept"),
+  checkpoints: z.array(Checkpoint).describe("every signed head in the ledger"),
 });
 export type AuditExport = z.infer<typeof AuditExport>;
 

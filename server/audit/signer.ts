@@ -12,10 +12,10 @@ import type { Checkpoint } from "../evidence/schema.ts";
 
 type Unsigned = Pick<Checkpoint, "project_id" | "seq" | "hash" | "at">;
 
-/** Signs heads of chains with this machine's key (Ed25519). */
+/** Signs heads of chains with this machine's Ed25519 key. */
 export class Signer {
   readonly #key: KeyObject;
-  /** The public half, as base64 of its SPKI form. */
+  /** The public key as base64 of its SPKI form. */
   readonly public_key: string;
 
   private constructor(key: KeyObject) {
@@ -24,7 +24,7 @@ export class Signer {
       .toString("base64");
   }
 
-  /** Reads the key from `folder`, where it is made (0600) when there is none. */
+  /** Reads the key from `folder`, or creates it with mode 0600. */
   static open(folder: string): Signer {
     const path = join(folder, "checkpoints.pem");
     return new Signer(createPrivateKey(readKey(path) ?? makeKey(path)));
@@ -53,7 +53,7 @@ function makeKey(path: string): string {
   const temporary = `${path}.new`;
   rmSync(temporary, { force: true });
   writeFileSync(temporary, pem, { mode: 0o600, flag: "wx", flush: true });
-  // A link never replaces a key that somebody made meanwhile.
+  // A hard link never replaces a key that another process has just created.
   linkSync(temporary, path);
   rmSync(temporary);
   return pem;

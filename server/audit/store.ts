@@ -1,21 +1,21 @@
 import { toEvent } from "../db/chain.ts";
 import type { Ledger, Row, Value } from "../db/ledger.ts";
 import { GateError } from "../errors.ts";
-import { CSV_LINE, CSV_VALUES } from "./csv/store.ts";
+import { CSV_LINE, CSV_VALUES } from "./csv.ts";
 import type { AuditExportQuery } from "./schema.ts";
 import type { AuditEvent, Checkpoint } from "../evidence/schema.ts";
 
 const TEXTS = ["at", "session_id", "action_id", "type", "actor", "data", "prev_hash", "hash"];
 
 /**
- * The texts of a row come as the bytes of one JSON array: libSQL ends the whole process where a
- * text is no UTF-8, and bytes of their own for each cost far more memory.
+ * Reads the texts of a row as the bytes of one JSON array. libSQL ends the process for a text that is
+ * not UTF-8, and separate bytes for each text would need far more memory.
  */
 const STORED = `seq, CAST(json_array(${TEXTS.join(", ")}) AS BLOB) AS texts`;
 
 /**
- * At most `limit` rows after `place`, in the order in which they were written. They are read from
- * the table itself: an index holds copies of some columns, and they would be read instead.
+ * At most `limit` rows after `place`, in the order of writing. They come from the table itself, because
+ * an index contains copies of some columns that a check must not read.
  */
 export function listStored(ledger: Ledger, place: number, limit: number): Promise<Row[]> {
   return ledger.all(
@@ -25,7 +25,7 @@ export function listStored(ledger: Ledger, place: number, limit: number): Promis
   );
 }
 
-/** The row with its texts. @throws TypeError where one is no UTF-8 */
+/** The row with its texts decoded. @throws TypeError for a text that is not UTF-8 */
 export function decodeStored({ project_id }: Ledger, { seq = null, texts }: Row): Row {
   const text = UTF8.decode(texts as Uint8Array);
   const values = JSON.parse(text) as (string | null)[];
@@ -35,7 +35,7 @@ export function decodeStored({ project_id }: Ledger, { seq = null, texts }: Row)
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** @throws GateError `unavailable` where the event is damaged */
+/** @throws GateError `unavailable` when the event is damaged */
 function toSoundEvent(ledger: Ledger, row: Row): AuditEvent {
   try {
     return toEvent(decodeStored(ledger, row));
@@ -46,7 +46,7 @@ function toSoundEvent(ledger: Ledger, row: Row): AuditEvent {
   }
 }
 
-/** Everything the chain says of one action, oldest first. @throws GateError `unavailable` */
+/** The events of one action, oldest first. @throws GateError `unavailable` when one is damaged */
 export async function listOfAction(ledger: Ledger, action_id: string): Promise<AuditEvent[]> {
   const rows = await ledger.all(
     `SELECT ${STORED} FROM audit WHERE project_id = ? AND action_id = ? ORDER BY seq LIMIT 1000`,
@@ -55,7 +55,7 @@ export async function listOfAction(ledger: Ledger, action_id: string): Promise<A
   return rows.map((row) => toSoundEvent(ledger, row));
 }
 
-/** The events after `seq`, in order. @throws GateError `unavailable` where one is damaged */
+/** The events after `seq`, in order. @throws GateError `unavailable` when one is damaged */
 export async function listEvents(
   ledger: Ledger,
   seq: number,
@@ -86,16 +86,16 @@ export async function findCheckpoint(ledger: Ledger, seq: number): Promise<Check
   return (rows[0] ?? null) as unknown as Checkpoint | null;
 }
 
-/** Which events are wanted. */
+/** The filters of an export. */
 export type EventFilter = Pick<
   AuditExportQuery,
   "from" | "to" | "type" | "session_id" | "action_id"
 >;
 
-/** Where a page of events goes on. */
+/** The position after which a page begins. */
 export type EventKey = Pick<AuditEvent, "at" | "seq">;
 
-/** A part of a chain in order: after `after`, and up to `last` in the order of numbers. */
+/** A page of the chain: the events after `after` whose number is at most `last`. */
 export interface EventPage {
   after: EventKey;
   last: number;
@@ -103,15 +103,15 @@ export interface EventPage {
 }
 
 /**
- * At most `limit` events: by the most telling filter, in the order of its index, so that no page
- * reads more rows than it gives. The caller looks at the other filters.
+ * At most `limit` events by an index scan for the most selective filter, so that no page reads more
+ * rows than it returns. The caller applies the other filters.
  */
 export async function listFiltered(
   ledger: Ledger,
   filter: EventFilter,
   { after, last, limit }: EventPage,
 ): Promise<AuditEvent[]> {
-  const { where, args, order } = driverOf(filter, after, { last });
+  const { where, args, order } = scanOf(filter, after, { last });
   const rows = await ledger.all(
     `SELECT ${STORED} FROM audit WHERE project_id = ? AND ${where} ORDER BY ${order} LIMIT ?`,
     [ledger.project_id, ...args, limit],
@@ -119,28 +119,28 @@ export async function listFiltered(
   return rows.map((row) => toSoundEvent(ledger, row));
 }
 
-/** A page as CSV, and where it ends; nothing follows it when that is null. */
+/** A page as CSV. `end` is the position of its last event; null on the last page. */
 export interface CsvPage {
-  /** Null where a value holds what SQLite cannot write. */
+  /** Null when SQLite cannot write one of the values. */
   text: Uint8Array | null;
   end: EventKey | null;
 }
 
-/** The same page as lines of CSV, with every filter looked at: SQLite writes them far quicker. */
+/** The same page as CSV with every filter applied. SQLite writes it much faster than JavaScript. */
 export async function readCsvPage(
   ledger: Ledger,
   filter: EventFilter,
   { after, last, limit }: EventPage,
 ): Promise<CsvPage> {
-  const whole = driverOf(filter, after, { last });
+  const whole = scanOf(filter, after, { last });
   const [at] = await ledger.all(
     `SELECT at, seq FROM audit WHERE project_id = ? AND ${whole.where}
       ORDER BY ${whole.order} LIMIT 1 OFFSET ?`,
     [ledger.project_id, ...whole.args, limit - 1],
   );
   const end = at ? { at: String(at.at), seq: Number(at.seq) } : null;
-  const { where, args, order } = driverOf(filter, after, { last, end });
-  const { sql, args: filters } = othersOf(filter, last);
+  const { where, args, order } = scanOf(filter, after, { last, end });
+  const { sql, args: filters } = filtersOf(filter, last);
   const rows = await ledger.all(
     `SELECT CAST(group_concat(${CSV_LINE}, '') AS BLOB) AS text, total(odd) AS odd FROM
       (SELECT ${CSV_VALUES} FROM audit
@@ -152,7 +152,7 @@ export async function readCsvPage(
   return { text: text instanceof Uint8Array ? text : new Uint8Array(), end };
 }
 
-/** JSON that was damaged: read event by event, the export tells which it is. */
+/** Returns no rows for damaged JSON: the export then reads single events and names the damaged one. */
 function refuseUnlessMalformed(error: unknown): Row[] {
   if (/malformed JSON/.test(String((error as Error).message))) return [];
   throw error;
@@ -163,8 +163,8 @@ interface Condition {
   args: Value[];
 }
 
-/** Every filter, in each row; the sign keeps SQLite from choosing another index for them. */
-function othersOf(filter: EventFilter, last: number): Condition {
+/** All filters as conditions. The `+` prevents SQLite from choosing another index for them. */
+function filtersOf(filter: EventFilter, last: number): Condition {
   const parts: [sql: string, value: Value | undefined][] = [
     [" AND +seq <= ?", last],
     [" AND +at >= ?", filter.from],
@@ -177,8 +177,8 @@ function othersOf(filter: EventFilter, last: number): Condition {
   return { sql: given.map(([sql]) => sql).join(""), args: given.map(([, value]) => value!) };
 }
 
-/** The way along one index, up to `last` or to an event before it. */
-function driverOf(
+/** The condition and order of an index scan, up to `last` or to `end`. */
+function scanOf(
   filter: EventFilter,
   after: EventKey,
   { last, end = null }: { last: number; end?: EventKey | null },

@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { hashOf, toEvent } from "../db/chain.ts";
 import { isDamage } from "../db/database.ts";
 import type { Ledger, Row } from "../db/ledger.ts";
@@ -11,18 +12,18 @@ const PAGE = 200;
 
 export interface VerifyOptions {
   public_key: string;
-  /** The newest head that was remembered outside the ledger. */
+  /** The newest head in the registry. */
   remembered: Head | null;
 }
 
-/** Recomputes the whole chain from its content; yields between pages so that nobody waits. */
+/** Recomputes the whole chain from its content, and yields to the event loop between pages. */
 export async function verifyChain(
   ledger: Ledger,
   { public_key, remembered }: VerifyOptions,
 ): Promise<AuditVerification> {
   const { project_id } = ledger;
   const checkpoints = await listCheckpoints(ledger);
-  // Taken last: everything that was signed or remembered until now lies before it.
+  // Read last, so that every signed head and the registry's head come before it.
   const expected = ledger.head;
   const chain = new ChainCheck(project_id, [...checkpoints, ...remembered ? [remembered] : []]);
   await walkChain(ledger, chain, expected.seq);
@@ -39,7 +40,7 @@ export async function verifyChain(
   };
 }
 
-/** Follows the chain up to `last`: what is appended meanwhile belongs to the next check. */
+/** Checks the chain up to `last`; later events belong to the next check. */
 async function walkChain(ledger: Ledger, chain: ChainCheck, last: number): Promise<void> {
   for (let after = 0;;) {
     const rows = await readRows(ledger, after);
@@ -51,11 +52,11 @@ async function walkChain(ledger: Ledger, chain: ChainCheck, last: number): Promi
     }
     if (rows.length < PAGE) return;
     after = Number(rows.at(-1)!.place);
-    await new Promise((resolve) => setTimeout(resolve));
+    await setTimeout();
   }
 }
 
-/** Null where the file itself is broken. */
+/** Null when the database file is damaged. */
 async function readRows(ledger: Ledger, after: number): Promise<Row[] | null> {
   try {
     return await listStored(ledger, after, PAGE);
@@ -65,7 +66,7 @@ async function readRows(ledger: Ledger, after: number): Promise<Row[] | null> {
   }
 }
 
-/** The event of a row that stands as it was written, to the letter. */
+/** The event of a row; null when any byte of it was changed. */
 function eventOf(ledger: Ledger, stored: Row): AuditEvent | null {
   try {
     const row = decodeStored(ledger, stored);
@@ -73,7 +74,7 @@ function eventOf(ledger: Ledger, stored: Row): AuditEvent | null {
     const isAsWritten = canonical(event.actor) === row.actor && canonical(event.data) === row.data;
     return isAsWritten ? event : null;
   } catch {
-    // No text or no JSON any more: changed, like any other difference.
+    // Invalid UTF-8 or JSON is a change like any other.
     return null;
   }
 }
@@ -82,5 +83,5 @@ function checkRemembered(remembered: Head | null, { hashes }: ChainCheck): Probl
   if (!remembered || remembered.seq === 0) return null;
   const { seq, hash } = remembered;
   if (hashes.get(seq) === hash) return null;
-  return { seq, what: `event ${seq} is not the one that the registry remembers` };
+  return { seq, what: `event ${seq} differs from the one in the registry` };
 }

@@ -1,25 +1,25 @@
 import type { AuditEvent } from "./schema.ts";
 import { asEvent } from "./chain.ts";
 
-/** Where the evidence goes in the page that shows it. */
+/** The place of the evidence in the page. */
 export const PLACE = "<!--evidence-->";
 
-/** Each of these is a line of its own, as is each event: programs read a bundle by its lines. */
+/** Each of these, and each event, is a line of its own, because programs read a bundle by lines. */
 export const PROOF_OPEN = '<script type="application/json" data-gate="proof">';
 export const EVENTS_OPEN = '<script type="application/json" data-gate="events">';
 export const CLOSE = "</script>";
 
-/** JSON that is the same value, but cannot end the element that it stands in. */
+/** JSON that cannot end its `<script>` element. */
 export function toBundleLine(value: unknown): string {
   return JSON.stringify(value).replaceAll("<", "\\u003c");
 }
 
-/** A line of an export in JSON. */
+/** An event as a line of a JSON export. */
 export function toJsonLine(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** The event of a line; null unless the line is, to the letter, how `toLine` writes that event. */
+/** The event of a line; null unless `toLine` writes the event as exactly this line. */
 export function readLine(line: string, toLine: (event: AuditEvent) => string): AuditEvent | null {
   try {
     const event = asEvent(JSON.parse(line));

@@ -7,10 +7,10 @@ export interface Head {
   hash: string;
 }
 
-/** What the first event of every chain points back to. */
+/** The head before the first event of every chain. */
 export const GENESIS: Head = { seq: 0, hash: "0".repeat(64) };
 
-/** The fields of an event, in the order in which they are written, and what each may hold. */
+/** The fields of an event in the order of writing, with a test of their values. */
 const FIELDS: Record<keyof AuditEvent, (value: unknown) => boolean> = {
   seq: Number.isSafeInteger,
   at: isText,
@@ -31,13 +31,13 @@ export function canonical(value: unknown): string {
   return text;
 }
 
-/** What an event's hash is taken over: the RFC 8785 form of everything but the hash itself. */
+/** The text that is hashed: the RFC 8785 form of all fields except the hash. */
 export function hashedText(event: Omit<AuditEvent, "hash">): string {
   const { seq, at, project_id, session_id, action_id, type, actor, data, prev_hash } = event;
   return canonical({ seq, at, project_id, session_id, action_id, type, actor, data, prev_hash });
 }
 
-/** The value as an event with its fields in order; null where one is none or does not belong. */
+/** The value as an event with its fields in order; null when a field is missing, wrong or unknown. */
 export function asEvent(value: unknown): AuditEvent | null {
   const fields = Object.entries(FIELDS);
   if (!isRecord(value) || Object.keys(value).length !== fields.length) return null;

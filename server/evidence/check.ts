@@ -1,14 +1,14 @@
 import type { AuditEvent, AuditVerification, Checkpoint } from "./schema.ts";
 import { GENESIS, type Head } from "./chain.ts";
 
-/** The first thing that does not fit, by the number of its event. */
+/** The first fault of a chain, with the number of its event. */
 export type Problem = NonNullable<AuditVerification["problem"]>;
 
-/** Follows a chain event by event, and stops at the first one that does not fit. */
+/** Checks a chain event by event, up to the first fault. */
 export class ChainCheck {
   problem: Problem | null = null;
   head: Head = GENESIS;
-  /** The hashes that stand where somebody signed or remembered one. */
+  /** The hashes of the events for which a signed or known head exists. */
   readonly hashes = new Map<number, string>();
   readonly #marks: ReadonlySet<number>;
   readonly #project: string;
@@ -19,19 +19,19 @@ export class ChainCheck {
   }
 
   /**
-   * The next event with the hash that its content has, or null where no event as it was written
-   * stands; false when it does not fit.
+   * Adds the next event and the hash of its content; the event is null when it was changed. Returns
+   * false when it does not continue the chain.
    */
   add(event: AuditEvent | null, hash: string): boolean {
     const seq = this.head.seq + 1;
-    const what = this.#whatIsWrong(event, hash);
+    const what = this.#faultOf(event, hash);
     if (what !== null) this.problem = { seq, what };
     else this.head = { seq, hash };
     if (this.#marks.has(this.head.seq)) this.hashes.set(this.head.seq, this.head.hash);
     return what === null;
   }
 
-  #whatIsWrong(event: AuditEvent | null, hash: string): string | null {
+  #faultOf(event: AuditEvent | null, hash: string): string | null {
     const { seq: before } = this.head;
     const seq = before + 1;
     if (event === null) return `event ${seq} has been changed since it was written`;
@@ -42,7 +42,7 @@ export class ChainCheck {
   }
 }
 
-/** What is wrong with a chain that should end at `expected`. */
+/** The fault of a chain that does not end at `expected`; null when it does. */
 export function checkHead(head: Head, expected: Head): Problem | null {
   if (head.seq === expected.seq && head.hash === expected.hash) return null;
   return {
@@ -52,13 +52,13 @@ export function checkHead(head: Head, expected: Head): Problem | null {
 }
 
 export interface SignedBy {
-  /** The key that has to have signed them. */
+  /** The key that must have signed them. */
   public_key: string;
   /** Whether the key that a checkpoint names has signed it. */
   isSigned: (checkpoint: Checkpoint) => boolean | Promise<boolean>;
 }
 
-/** What is wrong with the first of the checkpoints that is not of that key and that chain. */
+/** The fault of the first checkpoint that has another key or another chain; null when there is none. */
 export async function checkCheckpoints(
   checkpoints: readonly Checkpoint[],
   chain: Pick<ChainCheck, "hashes">,

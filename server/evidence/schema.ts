@@ -79,21 +79,23 @@ export const AuditVerification = z.object({
 });
 export type AuditVerification = z.infer<typeof AuditVerification>;
 
-/** What proves the events of a bundle; stands before them. */
+/** The proof of a bundle's events, which precedes them. */
 export const Proof = z.object({
   format: z.literal("gate-audit-bundle"),
   version: z.literal(1),
   checkpoint: Checkpoint.describe("the signed head of the chain that the events belong to"),
-  checkpoints: z.array(Checkpoint).describe("every signed head that was kept"),
+  checkpoints: z.array(Checkpoint).describe("every signed head in the ledger"),
 });
 export type Proof = z.infer<typeof Proof>;
 
-/** What came of checking a bundle or an export, offline. */
+/** The result of an offline check of a bundle or an export. */
 export const EvidenceVerification = AuditVerification.extend({
   from: z.string().nullable().describe("the time of the first event"),
   to: z.string().nullable().describe("the time of the last event"),
   public_key: z.string().describe("the key that the file says signed it"),
   compared_with: z.array(z.enum(["key", "checkpoint"]))
-    .describe("what the reader knew from elsewhere; without any, the whole could be made up"),
+    .describe(
+      "what the reader had from another source; without any, the whole log could be forged",
+    ),
 });
 export type EvidenceVerification = z.infer<typeof EvidenceVerification>;

@@ -12,7 +12,7 @@ export function isSigned(checkpoint: Checkpoint): boolean {
       type: "spki",
     });
     const bytes = Buffer.from(signature, "base64");
-    // Base64 has several spellings of the same bytes: only the one that we write counts.
+    // Base64 can encode the same bytes in several ways; only the canonical one is accepted.
     if (bytes.toString("base64") !== signature) return false;
     return verify(null, Buffer.from(canonical(body)), key, bytes);
   } catch {

@@ -7,28 +7,28 @@ import { ChainCheck, checkCheckpoints, checkHead, type Problem, type SignedBy } 
 export interface Evidence {
   checkpoint: Checkpoint;
   checkpoints: readonly Checkpoint[];
-  /** The events in order, each a line, some at a time. */
+  /** The events in order, one line each, in pages. */
   pages: AsyncIterable<string[]>;
-  /** How an event is written in this file. */
+  /** Writes an event as a line of this file. */
   toLine: (event: AuditEvent) => string;
 }
 
-/** What the reader knows from elsewhere. */
+/** A key or a checkpoint that the reader has from another source. */
 export interface Known {
   public_key?: string;
   checkpoint?: Head & { project_id?: string };
 }
 
-/** What runtimes and browsers do each in their own way. */
+/** The cryptography, which differs between runtimes and browsers. */
 export interface Prover {
   /** Lowercase hex of the SHA-256 of a text. */
   sha256: (text: string) => string | Promise<string>;
   isSigned: SignedBy["isSigned"];
-  /** Hears of the events that fit, some at a time, in order. */
+  /** Receives the valid events in order, in pages. */
   hear?: (events: AuditEvent[]) => void;
 }
 
-/** Checks every event, every signature, and what the reader knows; needs nothing but the file. */
+/** Checks every event and signature of a file, and compares it with what the reader knows. */
 export async function verifyEvidence(
   evidence: Evidence,
   known: Known,
@@ -81,7 +81,7 @@ async function hashOf(event: AuditEvent | null, { sha256 }: Prover): Promise<str
   try {
     return await sha256(hashedText(event));
   } catch {
-    // Nested too deep for its canonical form: nothing that gate has written.
+    // Nested too deeply for a canonical form, so the gate did not write it.
     return "";
   }
 }
@@ -89,7 +89,10 @@ async function hashOf(event: AuditEvent | null, { sha256 }: Prover): Promise<str
 function checkProjects(checkpoints: readonly Checkpoint[], project_id: string): Problem | null {
   const stray = checkpoints.find((checkpoint) => checkpoint.project_id !== project_id);
   if (!stray) return null;
-  return { seq: stray.seq, what: `the checkpoint at event ${stray.seq} is of another project` };
+  return {
+    seq: stray.seq,
+    what: `the checkpoint at event ${stray.seq} belongs to another project`,
+  };
 }
 
 function checkKnown(
@@ -103,9 +106,9 @@ function checkKnown(
   if (checkpoint === undefined) return null;
   const { seq, hash, project_id = evidence.checkpoint.project_id } = checkpoint;
   if (project_id !== evidence.checkpoint.project_id) {
-    return { seq: null, what: `the checkpoint you gave is of project "${project_id}"` };
+    return { seq: null, what: `the checkpoint you gave belongs to project "${project_id}"` };
   }
   if (seq > head.seq) return checkHead(head, checkpoint);
   if (seq === 0 || hashes.get(seq) === hash) return null;
-  return { seq, what: `event ${seq} is not the one of the checkpoint you gave` };
+  return { seq, what: `event ${seq} differs from the checkpoint you gave` };
 }

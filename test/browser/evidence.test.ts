@@ -100,7 +100,7 @@ async function compare(page: Page, typed: string): Promise<string> {
 
 test("a bundle that nobody touched says so, from disk, offline", async () => {
   const { page, file, complaints } = await open(bundle);
-  expect(await verdictOf(page)).toMatch(/^Unchanged All \d+ events stand as they were signed/);
+  expect(await verdictOf(page)).toMatch(/^Unchanged All \d+ events are as they were signed/);
   expect(await verifyFile(file, {})).toMatchObject({ ok: true });
   expect(await page.title()).toBe("Audit log: test");
   expect(await page.locator(".counts tbody tr").allInnerTexts()).toEqual([
@@ -169,8 +169,8 @@ test.each<[string, (text: string) => string, RegExp]>([
 test("a known key or checkpoint tells a made-up log from the real one", async () => {
   const { page } = await open(bundle);
   const known = `${checkpoint.seq}:${checkpoint.hash}`;
-  expect(await compare(page, checkpoint.public_key)).toMatch(/^Unchanged .*fit the key/);
-  expect(await compare(page, known)).toMatch(/^Unchanged .*fit the checkpoint/);
+  expect(await compare(page, checkpoint.public_key)).toMatch(/^Unchanged .*match the key/);
+  expect(await compare(page, known)).toMatch(/^Unchanged .*match the checkpoint/);
   expect(await compare(page, JSON.stringify(checkpoint))).toMatch(/^Unchanged .*key and the check/);
   const other = await createTestGate();
   const theirs = await other.project.audit.checkpoint();

@@ -1,10 +1,9 @@
 import { computed, signal } from "@preact/signals";
 import type { EvidenceVerification } from "../../server/evidence/schema.ts";
 import { type Known, verifyEvidence } from "../../server/evidence/verify.ts";
-import { readKnown } from "./prover.ts";
-import { BROWSER } from "./prover.ts";
-import { type Content, evidenceOf } from "./read.ts";
 import { type Decider, Tally } from "./deciders.tsx";
+import { BROWSER, readKnown } from "./prover.ts";
+import { type Content, evidenceOf } from "./read.ts";
 
 /** The state of the check. */
 export type Verdict =
@@ -36,7 +35,7 @@ export async function check(content: Content, typed = ""): Promise<void> {
   verdict.value = { state: "checking", share: 0 };
   try {
     const known = typed.trim() === "" ? {} : await readKnown(typed);
-    if (known === null) throw new Error("what you gave is no key and no checkpoint");
+    if (known === null) throw new Error("your input is neither a key nor a checkpoint");
     verdict.value = await run(content, known);
   } catch (error) {
     verdict.value = { state: "failed", why: (error as Error).message };

@@ -24,8 +24,8 @@ function Page({ content }: { content: Content }) {
       {now.state === "done" && <Deciders deciders={now.deciders} />}
       <Events content={content} found={found.value} />
       <footer>
-        This page checks itself with the code that it brings along. Whoever made it could have
-        brought other code: <code>gate audit verify FILE</code> checks the same data with yours.
+        This page checks itself with its own code, which its author could have changed. To check the
+        same data with your own gate, run <code>gate audit verify FILE</code>.
       </footer>
     </main>
   );
@@ -70,7 +70,7 @@ function wordsOf(verdict: Verdict, count: number) {
     return {
       tone: "bad",
       headline: "Not proven",
-      detail: `It could not be checked: ${verdict.why}.`,
+      detail: `The check failed: ${verdict.why}.`,
     };
   }
   const { ok, problem, events, compared_with } = verdict.result;
@@ -78,10 +78,10 @@ function wordsOf(verdict: Verdict, count: number) {
     const where = problem?.seq == null ? "Broken" : `Broken at event ${problem.seq}`;
     return { tone: "bad", headline: where, detail: `${capital(problem?.what ?? "")}.` };
   }
-  const all = `All ${events.toLocaleString("en")} events stand as they were signed`;
+  const all = `All ${events.toLocaleString("en")} events are as they were signed`;
   const detail = compared_with.length > 0
-    ? `${all}, and they fit the ${compared_with.join(" and the ")} that you gave.`
-    : `${all}. Whether it was your gate that signed them, the key below tells.`;
+    ? `${all}, and they match the ${compared_with.join(" and the ")} that you gave.`
+    : `${all}. The public key below shows whether your gate signed them.`;
   return { tone: "good", headline: "Unchanged", detail };
 }
 
@@ -101,7 +101,7 @@ export function Compare({ content }: { content: Content }) {
       }}
     >
       <label for="known">
-        A key or a checkpoint that you have from elsewhere (<code>gate audit checkpoint</code>)
+        A key or a checkpoint from another source (<code>gate audit checkpoint</code>)
       </label>
       <div class="row">
         <input

@@ -40,7 +40,7 @@ function keyOf(public_key: string): Promise<CryptoKey> {
 function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
   const text = atob(base64);
   // Base64 can encode the same bytes in several ways; only the canonical one is accepted.
-  if (btoa(text) !== base64) throw new TypeError("not the usual base64");
+  if (btoa(text) !== base64) throw new TypeError("not canonical base64");
   return Uint8Array.from(text, (char) => char.charCodeAt(0));
 }
 

@@ -3,7 +3,7 @@ import type { Proof } from "../../server/evidence/schema.ts";
 import type { Evidence } from "../../server/evidence/verify.ts";
 
 /** Yields to the event loop after this many milliseconds. */
-const STILL_MS = 40;
+const YIELD_MS = 40;
 
 /** The data in the page: one line per event, and their proof. */
 export interface Content {
@@ -33,7 +33,7 @@ async function* pagesOf(lines: string[], hear: (share: number) => void) {
   let last = performance.now();
   for (let at = 0; at < lines.length; at += page) {
     yield lines.slice(at, at + page);
-    if (performance.now() - last < STILL_MS) continue;
+    if (performance.now() - last < YIELD_MS) continue;
     hear(at / lines.length);
     await new Promise((resolve) => setTimeout(resolve));
     last = performance.now();

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { CSV_HEADER, toCell, toCsvLine } from "../../../server/audit/csv/lines.ts";
+import { CSV_HEADER, toCell, toCsvLine } from "../../../server/audit/csv.ts";
 import { AuditExport, GlobalAuditExport } from "../../../server/audit/schema.ts";
 import type { AuditEvent } from "../../../server/evidence/schema.ts";
 import { isSigned } from "../../../server/evidence/signature.ts";
