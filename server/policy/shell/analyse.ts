@@ -61,7 +61,7 @@ function follow(source: string, call: Call, recorder: Recorder, setting: Setting
     recorder.doubt(`${UNREAD}${script.errors[0]!.message}`, call.text, call);
   }
   if (hasStrayOpener(source, script)) {
-    recorder.doubt("Quoted text may be run a second time", call.text, call);
+    recorder.doubt("Bash may run quoted text as code", call.text, call);
   }
   const runner = new TableRunner(recorder, setting.script ?? (() => null));
   runner.interpreter.script(script, call);

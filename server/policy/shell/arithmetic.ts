@@ -3,7 +3,7 @@ import type { Call } from "./call.ts";
 import { expandText } from "./expand.ts";
 import type { Interpreter } from "./interpreter.ts";
 
-/** Runs the substitutions of an expression; a variable's value may itself be evaluated. */
+/** Runs the substitutions in an arithmetic expression; bash also evaluates the values of variables. */
 export function runArithmetic(
   expression: ArithmeticExpression | undefined,
   call: Call,
@@ -28,7 +28,7 @@ function runPart(expression: ArithmeticExpression, call: Call, interpreter: Inte
   }
 }
 
-/** Names in arithmetic stand for their values, which are evaluated in turn. */
+/** Arithmetic replaces a name by its value and evaluates that value as well. */
 function runText(text: string, call: Call, { recorder }: Pick<Interpreter, "recorder">) {
   for (const [name] of text.matchAll(/[A-Za-z_]\w*/g)) {
     const variable = call.shell.variables.get(name);
@@ -36,7 +36,7 @@ function runText(text: string, call: Call, { recorder }: Pick<Interpreter, "reco
   }
 }
 
-/** Runs what stands in `[[ … ]]`. */
+/** Runs the substitutions in `[[ … ]]`. */
 export function runTest(expression: TestExpression, call: Call, interpreter: Interpreter): void {
   const context = interpreter.context(call);
   if (expression.type === "TestUnary") {

@@ -1,12 +1,12 @@
 import { ANY, isStatic, isWild } from "../holes.ts";
 import type { Call, Handler, Runner } from "./call.ts";
 import { checkVariable } from "./environment.ts";
-import { readOptions, spec, valuesOf } from "./options.ts";
+import { forNames, readOptions, spec, valuesOf } from "./options.ts";
 import { OUTPUTS } from "./outputs.ts";
 import { absolutePath } from "./state.ts";
 import { runFile } from "./scripts.ts";
 
-/** A command of the shell itself. `passive`: it does nothing that an allow rule must name. */
+/** A command of the shell itself. `passive`: no allow rule has to name it. */
 export interface Builtin {
   passive: boolean;
   run: Handler;
@@ -16,27 +16,14 @@ const nothing: Handler = () => "";
 const passive = (run: Handler): Builtin => ({ passive: true, run });
 const active = (run: Handler): Builtin => ({ passive: false, run });
 
-/** What the shell does by itself, one row each. */
+/** The builtins of the shell, one row each. */
 export const BUILTINS: Record<string, Builtin> = {
-  ":": passive(nothing),
-  true: passive(nothing),
-  false: passive(nothing),
-  exit: passive(nothing),
-  return: passive(nothing),
-  break: passive(nothing),
-  continue: passive(nothing),
-  wait: passive(nothing),
-  jobs: passive(nothing),
-  fg: passive(nothing),
-  bg: passive(nothing),
-  disown: passive(nothing),
-  umask: passive(nothing),
-  ulimit: passive(nothing),
+  ...forNames(
+    ": true false exit return break continue wait jobs fg bg disown umask ulimit hash times unalias",
+    passive(nothing),
+  ),
   shopt: passive(shopt),
   setopt: passive(shopt),
-  hash: passive(nothing),
-  times: passive(nothing),
-  unalias: passive(nothing),
   getopts: passive((argv, call) => assignAll([argv[2] ?? "opt"], call)),
   echo: passive(OUTPUTS.echo!),
   pwd: passive((_argv, { shell }) => `${shell.cwd}\n`),
@@ -47,11 +34,7 @@ export const BUILTINS: Record<string, Builtin> = {
   eval: active((argv, call, run) => run.code(afterDashes(argv).join(" "), call)),
   source: active(source),
   ".": active(source),
-  export: passive(declare),
-  declare: passive(declare),
-  typeset: passive(declare),
-  local: passive(declare),
-  readonly: passive(declare),
+  ...forNames("export declare typeset local readonly", passive(declare)),
   read: passive(read),
   mapfile: passive(mapfile),
   readarray: passive(mapfile),
@@ -75,7 +58,7 @@ export const BUILTINS: Record<string, Builtin> = {
   compgen: active(codeOption("-C= -F= -W=")),
 };
 
-/** `dotglob` and its like; once on, it counts as staying on. */
+/** `dotglob` and similar options; once on, they count as on. */
 function shopt(argv: readonly string[], { shell }: Call): string {
   shell.dotted ||= argv.slice(1).some((arg) => isWild(arg) || /^(dotglob|glob_?dots)$/i.test(arg));
   return "";
@@ -162,7 +145,7 @@ function read(argv: readonly string[], call: Call, run: Runner): string {
   return "";
 }
 
-/** The words of a line as `read` takes them apart. */
+/** Splits a line as `read` does. */
 function readFields(line: string, separators: string): string[] {
   if (separators === "") return [line];
   const between = [...separators].map((char) => char.replace(/[\\\]^-]/, "\\$&")).join("");
@@ -246,7 +229,7 @@ function assignAll(names: string[], { shell }: Call): string {
 
 function loads(option: string): Handler {
   return (argv, call, run) => {
-    if (argv.includes(option)) run.doubt("a builtin is loaded from a file", argv.join(" "), call);
+    if (argv.includes(option)) run.doubt("this loads a builtin from a file", argv.join(" "), call);
     return "";
   };
 }

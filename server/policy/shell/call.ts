@@ -1,41 +1,41 @@
 import type { Shell } from "./state.ts";
 import type { Effect } from "./unit.ts";
 
-/** One command as it is called: what it is given and where it stands. */
+/** The circumstances in which one command runs. */
 export interface Call {
   shell: Shell;
-  /** What it can read, with holes for what is not known. */
+  /** Its standard input; unknown parts are holes. */
   stdin: string;
-  /** The pipelines it stands in, with its place in each. */
+  /** The pipelines that contain it, with its stage in each. */
   pipes: readonly { pipeline: number; stage: number }[];
   depth: number;
-  /** It runs on another machine or in a container: its files are not ours. */
+  /** It runs on another machine or in a container, so its files do not count. */
   remote: boolean;
-  /** It is only supposed to run: a rule that matches it holds, and nothing else is asked of it. */
+  /** The text may not be code: a rule that matches it only asks, and its effects do not count. */
   supposed: boolean;
-  /** It stands in the project's own files (a task): only rules that certainly match are asked. */
+  /** It comes from a project task: only rules that certainly match apply. */
   task: boolean;
-  /** The part of the text it comes from. */
+  /** The part of the command that contains it. */
   text: string;
 }
 
-/** What the tables of programs may ask of the interpreter. */
+/** What a handler of a program may call. */
 export interface Runner {
-  /** Runs shell code; what it prints. Code that is not fully known is a doubt. */
+  /** Runs shell code and returns its output. Partly unknown code records a doubt. */
   code(text: string, call: Call): string;
-  /** Runs a program with its arguments; what it prints. */
+  /** Runs a program with its arguments and returns its output. */
   command(argv: readonly string[], call: Call): string;
-  /** Notes a program that would run, without looking into it. */
+  /** Records a program that runs, without following it. */
   note(argv: readonly string[], call: Call, passive?: boolean): void;
   touch(op: Effect["op"], path: string, call: Call, how?: Partial<Effect>): void;
   doubt(reason: string, text: string, call: Call): void;
-  /** Text that bash may evaluate a second time. */
+  /** Records text that bash may evaluate a second time. */
   reevaluate(text: string, call: Call): void;
-  /** What a file is known to hold. */
+  /** The content of a file, if it is known. */
   content(path: string, call: Call): string | null;
-  /** The text of a task of the project (`npm run build`). */
+  /** The text of a project task (`npm run build`), if it exists. */
   script(name: string, call: Call): string | null;
 }
 
-/** What a program does with its call; what it prints, `ANY` when nobody knows. */
+/** Records what a program does and returns its output, or `ANY` if the output is unknown. */
 export type Handler = (argv: readonly string[], call: Call, run: Runner) => string;

@@ -8,22 +8,22 @@ import { readSed, SED, sedParts } from "./sed.ts";
 export const runSed: Handler = (argv, call, run) => {
   const { scripts, files } = sedParts(argv);
   const parsed = readOptions(argv.slice(1), SED);
-  for (const script of scripts) judgeSed(script, call, run);
-  for (const path of valuesOf(parsed, "file")) judgeSed(read(path, call, run) ?? "", call, run);
+  for (const script of scripts) followSed(script, call, run);
+  for (const path of valuesOf(parsed, "file")) followSed(read(path, call, run) ?? "", call, run);
   for (const path of files) run.touch(has(parsed, "in-place") ? "write" : "read", path, call);
   return OUTPUTS.sed!(argv, call, run);
 };
 
-/** The text of a program's own script, where it is known. */
+/** The text of a program's script file, if it is known. */
 function read(path: string, call: Call, run: Runner): string | null {
   return path === "-" ? call.stdin : run.content(path, call);
 }
 
-function judgeSed(script: string, call: Call, run: Runner): void {
+function followSed(script: string, call: Call, run: Runner): void {
   const commands = readSed(script);
   if (commands === null) {
     if (isWild(script) && /\b[we]\b|^e|[;{}]|^[\uFDD0\uFDD1]+$/.test(script)) {
-      run.doubt("nobody can know what sed does here", show(script), call);
+      run.doubt("part of the sed script is unknown", show(script), call);
     }
     return;
   }
@@ -42,15 +42,15 @@ const AWK = spec(
   { posix: true },
 );
 
-/** `awk`: what it runs by `system` and pipes, and the files it prints into. */
+/** `awk`: commands that `system` and pipes run, and the files that it prints into. */
 export const runAwk: Handler = (argv, call, run) => {
   const parsed = readOptions(argv.slice(1), AWK);
   const given = valuesOf(parsed, "source");
   const fromFile = has(parsed, "file");
   const programs = given.length > 0 || fromFile ? given : parsed.operands.slice(0, 1);
   const files = given.length > 0 || fromFile ? parsed.operands : parsed.operands.slice(1);
-  for (const program of programs) judgeAwk(program, call, run);
-  for (const path of valuesOf(parsed, "file")) judgeAwk(read(path, call, run) ?? "", call, run);
+  for (const program of programs) followAwk(program, call, run);
+  for (const path of valuesOf(parsed, "file")) followAwk(read(path, call, run) ?? "", call, run);
   for (const path of valuesOf(parsed, "include")) {
     if (path === "inplace") { for (const file of files) run.touch("write", file, call); }
   }
@@ -58,13 +58,13 @@ export const runAwk: Handler = (argv, call, run) => {
   return ANY;
 };
 
-/** `print > name`: the file is computed. */
+/** `print > name`: a computed file. */
 const COMPUTED_TARGET = /\bprintf?\b(?:[^;}\n>()]|\([^()]*\)){0,300}>\s*[A-Za-z_$(]/;
 const AWK_STRINGS = /"((?:[^"\\]|\\.)*)"/g;
 
-function judgeAwk(program: string, call: Call, run: Runner): void {
+function followAwk(program: string, call: Call, run: Runner): void {
   if (isWild(program)) {
-    run.doubt("nobody can know what awk does here", show(program), call);
+    run.doubt("part of the awk program is unknown", show(program), call);
     return;
   }
   const bare = program.replace(
@@ -84,10 +84,10 @@ function judgeAwk(program: string, call: Call, run: Runner): void {
     run.code(text!.replace(/\\(["\\])/g, "$1"), supposed);
   }
   if (!COMPUTED_TARGET.test(noText) && isHarmlessPipe(bare)) return;
-  run.doubt("awk runs a command or writes where nobody can see", program, call);
+  run.doubt("awk runs a command or writes a computed file", program, call);
 }
 
-/** `… | "sort"`: a fixed filter that only reads. */
+/** Whether the program only pipes into fixed filters that read, such as `… | "sort"`. */
 function isHarmlessPipe(program: string): boolean {
   if (/\bsystem\s*\(|@load|getline/.test(program)) return false;
   const targets = [...program.matchAll(/\|&?\s*("[^"]*"|[^\s"]+)/g)].map((one) => one[1]!);
@@ -96,7 +96,7 @@ function isHarmlessPipe(program: string): boolean {
   );
 }
 
-/** `ed`, `ex`, `vi`: `!command` in what they are given. */
+/** Editors (`ed`, `ex`, `vi`): `!command` and writes in their input and options. */
 export const runEditor: Handler = (argv, call, run) => {
   const parsed = readOptions(
     argv.slice(1),
@@ -110,8 +110,8 @@ export const runEditor: Handler = (argv, call, run) => {
   ];
   for (const script of scripts) {
     if (isWild(script)) {
-      run.doubt("nobody can know what the editor is told", show(script).slice(0, 80), call);
-    } else judgeEditor(script, call, run);
+      run.doubt("part of the editor's input is unknown", show(script).slice(0, 80), call);
+    } else followEditor(script, call, run);
   }
   for (const path of parsed.operands) {
     if (!path.startsWith("+")) run.touch("write", path, call);
@@ -119,11 +119,11 @@ export const runEditor: Handler = (argv, call, run) => {
   return ANY;
 };
 
-/** Words with which an editor's own language runs a program or removes a file. */
+/** Words that run a program or remove a file in an editor's own language. */
 const RUNS =
   /\b(system|systemlist|shell-command|call-process|start-process|make-process|libcall|jobstart|job_start|term_start|termopen|os\.execute|io\.popen|subprocess|popen|delete-(file|directory))\b|^[\s:+]*ter(m(inal)?)?\b/;
 
-function judgeEditor(script: string, call: Call, run: Runner): void {
+function followEditor(script: string, call: Call, run: Runner): void {
   for (const line of script.split(/\n|\|/)) {
     const shell = /^[\s:+]*(?:[\d,.$%]*)\s*(?:r|w|e|E|silent|execute)?\s*!+\s*(.+)$/.exec(line);
     if (shell) {
@@ -142,8 +142,8 @@ function judgeEditor(script: string, call: Call, run: Runner): void {
 }
 
 /**
- * `psql -c '\! …'`, `sqlite3 '.shell …'`, `gdb -ex 'shell …'`: a shell behind another language, and
- * the files that it is told to write.
+ * Clients with a shell escape (`psql -c '\! …'`, `sqlite3 '.shell …'`): finds the shell commands and
+ * the output files in arguments and input.
  */
 export function runClient(escape: RegExp, output?: RegExp): Handler {
   return (argv, call, run) => {
@@ -159,7 +159,7 @@ export function runClient(escape: RegExp, output?: RegExp): Handler {
           supposed: true,
           stdin: "",
         });
-        run.doubt("the program runs a command of the shell", text.slice(0, 200), call);
+        run.doubt("the program runs a shell command", text.slice(0, 200), call);
       }
     }
     return ANY;

@@ -15,16 +15,17 @@ const COMMANDS = new Set(
 const LOADERS =
   /^(LD_PRELOAD|LD_AUDIT|LD_LIBRARY_PATH|DYLD_\w+|BASH_ENV|ENV|PERL5OPT|RUBYOPT|PYTHONSTARTUP|PYTHONINSPECT|GIT_CONFIG\w*|GIT_EXEC_PATH|GIT_TEMPLATE_DIR|GCONV_PATH|SHELLOPTS|BASHOPTS|BASH_FUNC_\w+|PS[0124]|HOSTALIASES|TAR_OPTIONS)$/;
 
-/** Variables that change which files are found: ordinary, but more than an allow rule answers for. */
+/** Variables that change which files programs find; an allow rule for a program does not cover them. */
 const INFLUENCES =
   /^(PATH|CDPATH|NODE_OPTIONS|NODE_PATH|PYTHONPATH|PERL5LIB|RUBYLIB|CLASSPATH|GIT_DIR|GIT_WORK_TREE|npm_config_\w+)$/;
 
-/** What setting a variable means besides its value. */
+/** Records the effects of setting a variable that other programs read. */
 export function checkVariable(name: string, value: string, call: Call, run: Runner): void {
   if (name === "GLOBIGNORE") call.shell.dotted = true;
   if (COMMANDS.has(name)) {
-    if (isWild(value)) run.doubt(`"${name}" decides what is run, and it is not known`, name, call);
-    else if (value !== "") run.code(value, { ...call, stdin: "" });
+    if (isWild(value)) {
+      run.doubt(`"${name}" names a program to run, and its value is unknown`, name, call);
+    } else if (value !== "") run.code(value, { ...call, stdin: "" });
   } else if (name === "LESS" || name === "MORE") {
     const code = /\+{1,2}[^!|]*[!|](.+)$/s.exec(value)?.[1];
     if (code !== undefined) run.code(code, { ...call, stdin: "" });

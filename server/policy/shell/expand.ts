@@ -26,18 +26,18 @@ import {
 } from "../holes.ts";
 import type { Shell } from "./state.ts";
 
-/** What expansion needs of whoever runs the script. */
+/** The state and the callbacks that expansion needs. */
 export interface Context {
   shell: Shell;
-  /** Counts work done; throws when it is too much. */
+  /** Counts work; throws beyond the bound. */
   spend: (work: number) => void;
-  /** Runs a substitution; what it prints. */
+  /** Runs a substitution and returns its output. */
   substitute: (script: ParsedScript) => string;
-  /** Runs a process substitution; the name of its pipe. */
+  /** Runs a process substitution and returns the name of its pipe. */
   connect: (script: ParsedScript, operator: "<" | ">") => string;
-  /** Runs what stands in an arithmetic expression. */
+  /** Runs the substitutions in an arithmetic expression. */
   arithmetic: (expression: ArithmeticExpression | undefined) => void;
-  /** Text that bash may evaluate a second time. */
+  /** Records text that bash may evaluate a second time. */
   reevaluate: (text: string) => void;
   doubt: (reason: string, text: string) => void;
 }
@@ -45,7 +45,7 @@ export interface Context {
 const MOST_ALTERNATIVES = 24;
 const MOST_TEXT = 16_384;
 
-/** The argument lists a word may become; there is always one. */
+/** The argument lists that a word may expand to, at least one. */
 export function expandWord(word: Word, context: Context): string[][] {
   payForReading(word, context);
   if (!word.parts && !needsCare(word.text)) return [[word.value]];
@@ -55,7 +55,7 @@ export function expandWord(word: Word, context: Context): string[][] {
   return distinct(expandParts(partsOf(word), false, context)).map(toFields);
 }
 
-/** The texts a word may become where no splitting happens: assignments, redirections, `case`. */
+/** The texts that a word may expand to without splitting: assignments, redirections, `case`. */
 export function expandText(word: Word, context: Context): string[] {
   payForReading(word, context);
   if (!word.parts && !needsCare(word.text)) return [word.value];
@@ -63,12 +63,12 @@ export function expandText(word: Word, context: Context): string[] {
   return distinct(texts);
 }
 
-/** The parser reads what is in a word only when it is looked at. */
+/** The parser parses the parts of a word lazily, so they cost work here. */
 function payForReading({ text }: Word, context: Context): void {
   if (text.length > 64 && /[$`{]/.test(text)) context.spend(text.length / 16);
 }
 
-/** The text of a here-document that is not quoted. */
+/** The texts that an unquoted here-document may expand to. */
 export function expandBody(parts: readonly WordPart[], context: Context): string[] {
   return distinct(expandParts(parts, true, context).map(unmark));
 }
@@ -87,7 +87,7 @@ function partsOf(word: Word): readonly WordPart[] {
   return [{ type: "Literal", pos, end, text, value }];
 }
 
-/** Splits at the marks; a part that was not quoted and is empty makes no word. */
+/** Splits at the marks; an empty unquoted part makes no word. */
 function toFields(text: string): string[] {
   return text.split(FIELD).filter((field) => field !== "").map((field) =>
     field.replaceAll(QUOTED, "")
@@ -100,7 +100,7 @@ function unmark(text: string): string {
 
 const MOST_BRACED = 64;
 
-/** Each word of a brace expansion, parsed again; null without braces, empty when too many. */
+/** The words of a brace expansion, parsed again; null without braces, empty for too many. */
 function expandBraces(word: Word, context: Context): Word[] | null {
   const done: Word[] = [];
   const queue = [word];
@@ -139,7 +139,7 @@ function product(words: Word[], context: Context): string[][] {
   return lists;
 }
 
-/** What a part costs, where it is not 2. */
+/** The cost of a part; 2 unless listed. */
 const COSTS: Partial<Record<WordPart["type"], number>> = { Literal: 1, ParameterExpansion: 8 };
 
 function expandParts(parts: readonly WordPart[], quoted: boolean, context: Context): string[] {
@@ -164,7 +164,7 @@ function expandPart(part: WordPart, quoted: boolean, first: boolean, context: Co
     case "SingleQuoted":
       return [QUOTED + part.value];
     case "AnsiCQuoted":
-      // Bash reads an open brace after \x in a way of its own.
+      // Bash gives \x{ a meaning of its own.
       return [QUOTED + (part.text.includes("\\x{") ? ANY : part.value)];
     case "DoubleQuoted":
     case "LocaleString":
@@ -189,8 +189,8 @@ function expandPart(part: WordPart, quoted: boolean, first: boolean, context: Co
     case "ProcessSubstitution":
       return [part.script ? context.connect(part.script, part.operator) : ANY];
     default:
-      // An extended glob or what is left of braces: whatever stands inside runs. Unlike a star, an
-      // extended glob finds names with a dot in front, and it need not find files.
+      // Substitutions inside an extended glob or the rest of braces run. Unlike a star, an extended
+      // glob also matches names with a leading dot, and may match no file.
       expandParts(part.parts ?? [], quoted, context);
       return [part.type === "ExtendedGlob" ? ANY : SPLIT];
   }
@@ -204,7 +204,7 @@ function substituted(script: ParsedScript | undefined, context: Context): string
   return script ? context.substitute(script).replace(/\n+$/, "") : ANY;
 }
 
-/** A sum of two numbers; of everything else only that it is a number. */
+/** Computes one operation on two numbers; any other result is an unknown number. */
 function compute(text: string): string {
   const sum = /^\$\(\(\s*(\d{1,9})\s*([-+*])\s*(\d{1,9})\s*\)\)$/.exec(text);
   if (!sum) return TAME;
@@ -212,14 +212,14 @@ function compute(text: string): string {
   return String(sum[2] === "+" ? a + b : sum[2] === "-" ? a - b : a * b);
 }
 
-/** A quoted part makes a word even of nothing, but `"$@"` without arguments makes none. */
+/** An empty quoted part makes a word, except `"$@"` without arguments. */
 function expandQuoted(parts: readonly WordPart[], context: Context): string[] {
   const texts = expandParts(parts, true, context);
   const list = parts.length === 1 && /^\$(@|\{@\}|\{\w+\[@\]\})$/.test(parts[0]!.text);
   return texts.map((text) => list && text === "" ? "" : QUOTED + text);
 }
 
-/** The values of `$name`, `$1`, `$@`; items of a list are parted by marks. */
+/** The values of `$name`, `$1`, `$@`; marks separate the items of a list. */
 function expandSimple(name: string, shell: Shell, quoted: boolean): string[] {
   if (name === "@" || name === "*") return [joinList(shell.positional, name, quoted)];
   if (name === "#") return [String(shell.positional.length)];
@@ -234,7 +234,7 @@ function joinList(items: readonly string[], how: string, quoted: boolean): strin
   return items.map((item) => quoted ? QUOTED + asOneWord(item) : item).join(FIELD);
 }
 
-/** What splitting and globbing make of an unquoted expansion. */
+/** Applies word splitting and globbing to an unquoted expansion. */
 function unquote(values: string[], quoted: boolean, shell: Shell): string[] {
   if (quoted) return values.map(asOneWord);
   const separators = shell.valuesOf("IFS");
@@ -263,7 +263,7 @@ function splitFields(value: string, separators: string): string {
   return value.replace(new RegExp(`[${escaped}]`, "g"), FIELD);
 }
 
-/** The values of `${…}`; items of a list are parted by marks. */
+/** The values of `${…}`; marks separate the items of a list. */
 function expandParameter(
   part: ParameterExpansionPart,
   quoted: boolean,
@@ -333,7 +333,7 @@ function withDefault(
   if (operator.endsWith("+")) return certain ? operand : nothing ? [""] : ["", ...operand];
   if (operator.endsWith("?") || certain) return values;
   if (isSet && !operator.startsWith(":") && values.every(isStatic)) {
-    // An empty one may have been unset.
+    // An empty value may mean that the name was unset.
     return values.includes("") ? [...values, ...operand] : values;
   }
   const either = nothing ? operand : [...values.filter((value) => value !== ""), ...operand];
@@ -341,15 +341,15 @@ function withDefault(
   return either;
 }
 
-/** `+(…)` and its like mean something else when `extglob` is on. */
+/** `+(…)` and similar patterns have another meaning under `extglob`. */
 const EXTENDED = /[?*+@!\uFDD4\uFDD5]\(/;
 
-/** What is left when the shape of a value is known but not its letters. */
+/** The hole for a changed value whose characters are unknown. */
 function vague(value: string): string {
   return isWild(value) ? ANY : DEEP;
 }
 
-/** `${x#p}` and its like, with the longest or shortest match tried by hand: values are short. */
+/** Removes a prefix or suffix (`${x#p}`); tries every length, because values are short. */
 function remove(value: string, operator: string, pattern: string): string {
   if (EXTENDED.test(pattern)) return ANY;
   const front = operator.startsWith("#");
@@ -428,8 +428,7 @@ function transform(value: string, kind: string, context: Context): string {
 }
 
 /**
- * The items that `${name[index]}` or `${@}` stands for, as texts with marks between words; null when
- * the name is no list.
+ * The texts of `${name[index]}` or `${@}`, with marks between items; null if the name is not a list.
  */
 function listOf(
   shell: Shell,
@@ -451,8 +450,7 @@ function listOf(
 const MOST_RESULTS = 64;
 
 /**
- * The words that a brace expansion stands for, as they would be typed; null when there are too many.
- * `text` is the braces alone.
+ * The words of a brace expansion as source text; null for too many. `text` is the braces alone.
  */
 function expandBraceText(text: string): string[] | null {
   const inner = text.slice(1, -1);
@@ -475,7 +473,7 @@ function expandRange(from: string, to: string, by: number): string[] | null {
   });
 }
 
-/** Splits at the commas that are in no quotes, no inner braces and no substitution. */
+/** Splits at commas outside quotes, inner braces and substitutions. */
 function splitCommas(inner: string): string[] {
   const parts: string[] = [];
   let [depth, start, quote] = [0, 0, ""];
@@ -494,14 +492,14 @@ function splitCommas(inner: string): string[] {
   return [...parts, inner.slice(start)];
 }
 
-/** The beginning of a word of a command, with the home that `~` means in it. */
+/** The start of a command's word with `~` expanded. */
 function tildeInWord(value: string, text: string, shell: Shell): string {
-  // Bash takes `of=~/x` for an assignment even among the arguments of a program.
+  // Bash treats `of=~/x` as an assignment even among the arguments of a program.
   const { length } = shell.plain ? "" : /^[A-Za-z_]\w*\+?=/.exec(text)?.[0] ?? "";
   return value.slice(0, length) + tilde(value.slice(length), text.slice(length), shell);
 }
 
-/** A value that is assigned, such as `~/a:~/b`, with the homes that `~` means in it. */
+/** An assigned value such as `~/a:~/b` with every `~` expanded. */
 export function homesIn(word: Word, shell: Shell): Word {
   if (!/(?:^|:)~/.test(word.text)) return word;
   const { type, pos, end, text, value } = word;
@@ -527,7 +525,7 @@ function tilde(value: string, text: string, shell: Shell): string {
   return (name === "~+" ? shell.cwd : ANY) + rest;
 }
 
-/** A word that the shell reads back as itself. */
+/** Quotes a word so that the shell reads it unchanged. */
 export function quote(word: string): string {
   return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

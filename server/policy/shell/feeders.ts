@@ -8,10 +8,10 @@ const XARGS = spec(
     "-t,--verbose -x,--exit -J= -R= -S= --process-slot-var= --show-limits",
 );
 
-/** How many of the commands that are made from a list are followed. */
+/** The most commands from one list that are followed. */
 const MOST_ITEMS = 32;
 
-/** `xargs`: the command with what is read behind it, or in the place it names. */
+/** `xargs`: runs the command with its input appended, or inserted at the placeholder. */
 export function runXargs(argv: readonly string[], call: Call, run: Runner): string {
   const { parsed, rest } = splitCommand(argv.slice(1), XARGS, 0);
   const [file] = valuesOf(parsed, "arg-file");
@@ -30,14 +30,14 @@ export function runXargs(argv: readonly string[], call: Call, run: Runner): stri
     return run.command([...words, ...items], inner);
   }
   const lines = isWild(text) ? [ANY] : split(text, between ?? "\n");
-  if (lines.length > MOST_ITEMS) run.doubt("it runs too many commands to follow", words[0]!, call);
+  if (lines.length > MOST_ITEMS) run.doubt("it runs too many commands to analyse", words[0]!, call);
   for (const line of lines.slice(0, MOST_ITEMS)) {
     run.command(words.map((word) => word.replaceAll(place, line.trim())), inner);
   }
   return ANY;
 }
 
-/** What stands between the items where blanks and quotes mean nothing; null where they do. */
+/** The separator of `-d` or `-0`; null if blanks separate items and quotes count. */
 function separatorOf(parsed: Parsed): string | null {
   const given = valuesOf(parsed, "delimiter").at(-1);
   if (given !== undefined) return given === "\\0" ? "\0" : given === "\\n" ? "\n" : given;
@@ -62,7 +62,7 @@ const FIND_VALUES = new Set(
     .split(" "),
 );
 
-/** `find`: what it deletes, writes and runs; what it prints are files below its folders. */
+/** `find`: deletes, writes and runs commands. Returns the names of files below its folders. */
 export function runFind(argv: readonly string[], call: Call, run: Runner): string {
   const args = argv.slice(1);
   const first = args.findIndex((arg) => /^[-(!]/.test(arg) && !/^-([HLPO]|D)/.test(arg));
@@ -105,7 +105,7 @@ const FD = spec(
     "-x,--exec -X,--exec-batch -C,--base-directory= --search-path=",
 );
 
-/** `fd`: like `find`, with `-x` and `-X` for what is run. */
+/** `fd`: as `find`, with `-x` and `-X` to run commands. */
 export function runFd(argv: readonly string[], call: Call, run: Runner): string {
   const at = argv.findIndex((arg) => /^(-x|-X|--exec|--exec-batch)$/.test(arg));
   const { operands } = readOptions(argv.slice(1, at < 0 ? undefined : at), FD);
@@ -127,7 +127,7 @@ const PARALLEL = spec(
     "--retries= --timeout= --delay= --dry-run --pipe --block= --tag --no-notice --will-cite -S,--sshlogin= --shuf",
 );
 
-/** GNU `parallel`: the command with each argument; without one, each argument is a command. */
+/** GNU `parallel`: runs the command with each argument; without a command, each argument is one. */
 export function runParallel(argv: readonly string[], call: Call, run: Runner): string {
   const { parsed, rest } = splitCommand(argv.slice(1), PARALLEL, 0);
   const [file] = valuesOf(parsed, "arg-file");
@@ -138,7 +138,7 @@ export function runParallel(argv: readonly string[], call: Call, run: Runner): s
   const fromFiles = at >= 0 && rest[at]!.startsWith("::::");
   const items = fromFiles ? [ANY] : given.filter((item) => !/^:::/.test(item));
   const plain = words.length > 0 && words.every((word) => /^([\w./:=@%+,-]+|\{\})$/.test(word));
-  if (items.length > MOST_ITEMS) run.doubt("it runs too many commands to follow", argv[0]!, call);
+  if (items.length > MOST_ITEMS) run.doubt("it runs too many commands to analyse", argv[0]!, call);
   for (const item of items.slice(0, MOST_ITEMS)) {
     if (plain) {
       const placed = words.map((word) => word === "{}" ? item : word);

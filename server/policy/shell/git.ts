@@ -11,7 +11,7 @@ import {
   valuesOf,
 } from "./options.ts";
 
-/** Git's own commands; any other word may be an alias, which can be anything. */
+/** Git's own commands; any other word may be an alias for any command. */
 const COMMANDS = new Set(
   ("add am annotate apply archive backfill bisect blame branch bugreport bundle cat-file check-attr " +
     "check-ignore check-mailmap check-ref-format checkout checkout-index cherry cherry-pick citool clean clone " +
@@ -30,7 +30,7 @@ const COMMANDS = new Set(
     .split(" "),
 );
 
-/** `git-push`, as git's own scripts and people of old call it: the command, or null. */
+/** The git command in a program name such as `git-push`; null for others. */
 export function dashedCommand(program: string): string | null {
   const name = program.startsWith("git-") ? program.slice(4) : "";
   return COMMANDS.has(name) ? name : null;
@@ -40,29 +40,29 @@ export function dashedCommand(program: string): string | null {
 const RUN_KEYS =
   /^(core\.(pager|editor|sshcommand|fsmonitor|askpass|gitproxy|alternaterefscommand)|sequence\.editor|diff\.external|pager\.\w+|gpg(\.\w+)?\.program|gpg\.ssh\.defaultkeycommand|credential(\..*)?\.helper|diff\..*\.(command|textconv)|merge\..*\.driver|filter\..*\.(clean|smudge|process)|(diff|merge)tool\..*\.cmd|browser\..*\.cmd|man\..*\.cmd|sendemail\.(smtpserver|sendmailcmd|tocmd|cccmd)|remote\..*\.(uploadpack|receivepack|proxy)|interactive\.difffilter|uploadpack\.packobjectshook|trailer\..*\.(command|cmd)|tar\..*\.command|submodule\..*\.update|hook\..*\.command)$/;
 
-/** Settings that point git at files it runs, or at other settings. */
+/** Settings that name files which git runs, or further settings. */
 const FILE_KEYS =
   /^(core\.(hookspath|attributesfile|worktree)|include\.path|includeif\..*\.path|init\.templatedir|protocol\.ext\.allow|protocol\.allow|core\.gitproxy)$/;
 
-/** `git`: settings and options that run programs, aliases, files it writes. */
+/** `git`: aliases, settings and options that run programs, and the files that it writes. */
 export const runGit: Handler = (argv, call, run) => {
   const { parsed, rest } = splitCommand(argv.slice(1), GRAMMARS.git!.options, 0);
   const inner = inFolder(parsed, call);
   const aliases = new Map<string, string>();
   for (const setting of valuesOf(parsed, "c")) readSetting(setting, aliases, inner, run);
   if (valuesOf(parsed, "exec-path").some((path) => path !== null)) {
-    run.doubt("git is told to run its programs from elsewhere", argv.join(" "), call);
+    run.doubt("--exec-path changes where git finds its programs", argv.join(" "), call);
   }
   const [name, ...args] = rest;
   if (name === undefined) return ANY;
   const alias = aliases.get(name);
   if (alias !== undefined) return runAlias(alias, args, inner, run);
   if (isWild(name)) {
-    run.doubt("nobody can know which git command is run", show(name), call);
+    run.doubt("the git command that runs is unknown", show(name), call);
     return ANY;
   }
   if (!COMMANDS.has(name)) {
-    run.doubt(`"git ${name}" is no command of git's own: it may be an alias`, name, call);
+    run.doubt(`"git ${name}" is not a git command: it may be an alias`, name, call);
     return ANY;
   }
   runOptions(name, args, inner, run);
@@ -81,17 +81,17 @@ function readSetting(setting: string, aliases: Map<string, string>, call: Call, 
   const at = setting.indexOf("=");
   const key = (at < 0 ? setting : setting.slice(0, at)).toLowerCase();
   const value = at < 0 ? "true" : setting.slice(at + 1);
-  if (isWild(key)) run.doubt("nobody can know which setting git is given", show(setting), call);
+  if (isWild(key)) run.doubt("the git setting is unknown", show(setting), call);
   else if (key.startsWith("alias.")) aliases.set(setting.slice(6, at < 0 ? undefined : at), value);
-  else judgeSetting(key, value, call, run);
+  else applySetting(key, value, call, run);
 }
 
-function judgeSetting(key: string, value: string, call: Call, run: Runner): void {
+function applySetting(key: string, value: string, call: Call, run: Runner): void {
   if (FILE_KEYS.test(key) && value !== "/dev/null" && value !== "") {
-    run.doubt(`git's setting "${key}" brings in what it runs`, show(value), call);
+    run.doubt(`the git setting "${key}" names files that git runs`, show(value), call);
   }
   if (/^remote\..*\.(push|mirror)$/.test(key)) {
-    run.doubt(`git's setting "${key}" decides what is pushed`, show(value), call);
+    run.doubt(`the git setting "${key}" decides what is pushed`, show(value), call);
   }
   if (!RUN_KEYS.test(key) || /^(true|false|)$/.test(value)) return;
   const helper = key.includes("credential") && !value.startsWith("!");
@@ -107,7 +107,7 @@ function runAlias(alias: string, args: string[], call: Call, run: Runner): strin
   );
 }
 
-/** Options of single commands whose value is shell code. */
+/** The options of commands that have an option with shell code. */
 const CODE_OPTIONS: Record<string, string> = {
   rebase: "-x,--exec= --onto= -s= -X= -C= -i --interactive",
   "ls-remote":
@@ -133,26 +133,10 @@ const CODE_OPTIONS: Record<string, string> = {
   mergetool: "-t,--tool= -y -g",
 };
 
-const CODE_NAMES = [
-  "exec",
-  "upload-pack",
-  "receive-pack",
-  "extcmd",
-  "open-files-in-pager",
-  "setup",
-  "env-filter",
-  "tree-filter",
-  "index-filter",
-  "parent-filter",
-  "msg-filter",
-  "commit-filter",
-  "tag-name-filter",
-  "smtp-server",
-  "sendmail-cmd",
-  "to-cmd",
-  "cc-cmd",
-  "header-cmd",
-];
+const CODE_NAMES = (
+  "exec upload-pack receive-pack extcmd open-files-in-pager setup env-filter tree-filter index-filter " +
+  "parent-filter msg-filter commit-filter tag-name-filter smtp-server sendmail-cmd to-cmd cc-cmd header-cmd"
+).split(" ");
 
 const CODE_GRAMMARS = new Map(Object.entries(CODE_OPTIONS).map(([name, row]) => [name, spec(row)]));
 const OUTPUT = spec("-o,--output= --output-directory= -O=");
@@ -187,10 +171,10 @@ function runClone(parsed: Parsed, call: Call, run: Runner): void {
   if (name !== undefined) run.touch("write", name, call);
 }
 
-/** A template brings hooks. */
+/** Doubts a template, because it may contain hooks. */
 function noteTemplate(parsed: Parsed, call: Call, run: Runner): void {
   for (const path of valuesOf(parsed, "template")) {
-    if (path !== "") run.doubt("a template brings hooks that git runs", show(path), call);
+    if (path !== "") run.doubt("the template may contain hooks that git runs", show(path), call);
   }
 }
 
@@ -212,11 +196,11 @@ function runSubcommand(name: string, args: string[], call: Call, run: Runner): v
   if (name === "for-each-repo") {
     run.command(["git", ...readOptions(args, spec("--config=", { posix: true })).operands], call);
   }
-  if (name === "hook" && verb === "run") run.doubt("a git hook is run", args.join(" "), call);
+  if (name === "hook" && verb === "run") run.doubt("this runs a git hook", args.join(" "), call);
   if (name === "config") runConfig(args, call, run);
   if (name === "init") runInit(readOptions(args, INIT), call, run);
   if (name === "apply" && args.includes("--unsafe-paths")) {
-    run.doubt("a patch may change any file", args.join(" "), call);
+    run.doubt("the patch may change any file", args.join(" "), call);
   }
   touchPaths(name, args, call, run);
   if (name === "worktree" && verb === "add") {
@@ -224,7 +208,6 @@ function runSubcommand(name: string, args: string[], call: Call, run: Runner): v
       readOptions(rest, spec("-b= -B= --reason= -f,--force -d,--detach --lock")).operands;
     if (folder !== undefined) run.touch("write", folder, call);
   }
-  if (name === "stash" || name === "notes") return;
   if (name === "filter-repo") run.doubt("git filter-repo runs callbacks", args.join(" "), call);
 }
 
@@ -234,10 +217,10 @@ const CONFIG = spec(
     "--show-scope --default= --rename-section --remove-section --includes --fixed-value --all --value=",
 );
 
-/** A value that is a program of the system by its bare name, with options. */
+/** A program by its bare name, with options. */
 const BARE_PROGRAM = /^[\w.-]+( --?[\w=.-]+)*$/;
 
-/** Setting a key that git runs later is as good as running it. */
+/** `git config`: a value that git runs later counts as run now. */
 function runConfig(args: string[], call: Call, run: Runner): void {
   const parsed = readOptions(args, CONFIG);
   const words = parsed.operands[0] === "set" ? parsed.operands.slice(1) : parsed.operands;
@@ -247,17 +230,17 @@ function runConfig(args: string[], call: Call, run: Runner): void {
   ) return;
   for (const path of valuesOf(parsed, "file")) run.touch("write", path, call);
   const lower = key.toLowerCase();
-  if (isWild(key)) run.doubt("nobody can know which setting git is given", show(key), call);
+  if (isWild(key)) run.doubt("the git setting is unknown", show(key), call);
   if (lower.startsWith("alias.")) runAlias(value, [], call, run);
   else {
-    judgeSetting(lower, value, call, run);
+    applySetting(lower, value, call, run);
     if (RUN_KEYS.test(lower) && !BARE_PROGRAM.test(value)) {
-      run.doubt("git is told to run something later", `${key} ${show(value)}`, call);
+      run.doubt("git runs this value later", `${key} ${show(value)}`, call);
     }
   }
 }
 
-/** What git prints where it matters: names without blanks, or files below the folder. */
+/** The output of git commands that print one harmless word or the names of files. */
 function printed(name: string, args: string[]): string {
   if (
     /^(rev-parse|describe|symbolic-ref|merge-base|name-rev|hash-object|write-tree|commit-tree|rev-list)$/
@@ -276,7 +259,7 @@ function printed(name: string, args: string[]): string {
   return ANY;
 }
 
-/** Commands of git's that put files back, remove or move them. */
+/** Git commands that restore, remove or move files. */
 const PATHS: Record<string, Spec> = {
   checkout: GRAMMARS.git!.subcommands!.checkout as Spec,
   restore: spec(
@@ -286,7 +269,7 @@ const PATHS: Record<string, Spec> = {
   mv: spec("-f,--force -k -n,--dry-run -v"),
 };
 
-/** Notes the files that a command of git's puts back, removes or moves. */
+/** Records the files that a git command restores, removes or moves. */
 function touchPaths(name: string, args: string[], call: Call, run: Runner): void {
   const grammar = Object.hasOwn(PATHS, name) ? PATHS[name] : undefined;
   if (!grammar) return;
@@ -307,6 +290,6 @@ function checkOut(args: string[], operands: string[], call: Call, run: Runner): 
   const dashes = args.indexOf("--");
   const certain = dashes < 0 ? operands.slice(1) : args.slice(dashes + 1);
   for (const path of certain) run.touch("write", path, call);
-  // The first may be a branch as well as a file.
+  // The first operand may be a branch or a file.
   if (dashes < 0 && operands[0]) run.touch("write", operands[0], call, { implied: true });
 }

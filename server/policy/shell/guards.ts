@@ -1,42 +1,42 @@
 import { forEachChild, type ParsedScript, type SyntaxNode } from "unbash";
 
-/** Bounds that are checked on the raw text, before anything is parsed. */
+/** Bounds on the raw text, checked before it is parsed. */
 const SHELL_LIMITS = {
   bytes: 65_536,
   commands: 200,
   nesting: 64,
   separators: 2_000,
   negations: 2_000,
-  /** Prose of 64 KiB has 13,000. */
+  /** Prose of 64 KiB has 13,000 words. */
   words: 16_000,
   openers: 500,
-  /** Of the tree: deeper, and looking through it could end the stack. */
+  /** Depth of the syntax tree; a deeper one may overflow the stack. */
   depth: 400,
   arithmetic: 4_000,
 } as const;
 
-/** Why a text is not even parsed; null when it may be. */
+/** Why gate refuses to parse a text; null if it may be parsed. */
 export function refuseText(source: string): string | null {
   if (source.length > SHELL_LIMITS.bytes) return "it is longer than 64 KiB";
-  if (UNREADABLE.test(source)) return "it has characters that stand for nothing";
-  if (/\$\\\n/.test(source)) return "a $ stands before a line continuation";
+  if (UNREADABLE.test(source)) return "it has Unicode noncharacters or lone surrogates";
+  if (/\$\\\n/.test(source)) return "a $ comes before a line continuation";
   return refuseSize(source);
 }
 
-/** A control character or an unusual blank: a person and bash may read different things. */
+/** Whether the text has a control character or an unusual blank, which a person may misread. */
 export function isStrange(source: string): boolean {
-  // A joiner between two pictures makes one picture of them, and nothing else.
+  // A joiner between two pictographs only joins them.
   return STRANGE.test(source) && STRANGE.test(source.replace(JOINED_PICTURE, "$1"));
 }
 
 const JOINED_PICTURE = /(\p{Extended_Pictographic}\uFE0F?)\u200D(?=\p{Extended_Pictographic})/gu;
 
-/** A backslash with nothing behind it: what bash makes of it depends on how it was given the text. */
+/** Whether the text ends in a backslash; its meaning depends on how bash receives the text. */
 export function endsOpen(source: string): boolean {
   return isEscaped(source, source.length);
 }
 
-/** The same for code that was found in a command: what is unknown in it is no reason. */
+/** As `refuseText` for code inside a command, which may contain holes. */
 export function refuseCode(source: string): string | null {
   return refuseText(source.replace(/[\uFDD0-\uFDD6]/g, "x"));
 }
@@ -57,7 +57,7 @@ const STRANGE =
 const UNREADABLE =
   /[\uFDD0-\uFDEF]|[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
 
-/** Counts separators and open brackets in the raw text: what decides how long parsing takes. */
+/** Counts separators, brackets and words, which determine the cost of parsing. */
 function measure(source: string) {
   let [separators, depth, nesting, negations, words] = [0, 0, 0, 0, 0];
   for (let at = 0; at < source.length; at++) {
@@ -71,21 +71,21 @@ function measure(source: string) {
   return { separators, nesting, negations, words };
 }
 
-/** What the guard needs to know of one tree. */
+/** The substitutions and the quoted stretches of one syntax tree. */
 interface Openers {
   source: string;
-  /** Where substitutions open and close. */
+  /** Positions where substitutions open and close. */
   known: Set<number>;
-  /** Stretches that are data by their quotes, in source order. */
+  /** Stretches that quotes make data, in source order. */
   data: { from: number; to: number }[];
-  /** Where the text of the tree's leaves ends, in source order. */
+  /** The leaves of the tree, in source order. */
   leaves: { from: number; to: number }[];
   inner: ParsedScript[];
 }
 
 /**
- * Whether a `$(` or backtick outside single quotes is no substitution in the tree: bash may evaluate
- * such text a second time (arithmetic, `[[ -v`), or the parser and bash disagree.
+ * Whether the tree lacks a substitution for some `$(` or backtick outside single quotes. Then bash may
+ * evaluate that text a second time (arithmetic, `[[ -v`), or the parser and bash disagree.
  */
 export function hasStrayOpener(source: string, script: ParsedScript): boolean {
   if (!/\$\(|`/.test(source)) return false;
@@ -102,7 +102,7 @@ export function hasStrayOpener(source: string, script: ParsedScript): boolean {
   return openers.inner.some((one) => hasStrayOpener(one.source ?? "", one));
 }
 
-/** A question that must be asked in source order. */
+/** Returns a lookup of positions in the stretches; positions must ascend. */
 function within(stretches: { from: number; to: number }[]) {
   const sorted = [...stretches].sort((a, b) => a.from - b.from);
   let [next, before, reach] = [0, 0, -1];
@@ -127,12 +127,12 @@ function isEscaped(source: string, at: number): boolean {
 }
 
 /**
- * `protects` is false where single quotes are ordinary characters: in double quotes, in arithmetic.
- * Returns false when the tree is too deep to be looked through.
+ * Collects the openers of a subtree. `protects` is false inside double quotes and arithmetic, where
+ * single quotes are ordinary characters. Returns false for a tree that is too deep.
  */
 function collect(node: SyntaxNode, openers: Openers, protects: boolean, depth: number): boolean {
   const { pos: from, end: to } = node;
-  // The parser reads an expression when it is looked at.
+  // The parser parses an expression lazily, on first access.
   const long = node.type.startsWith("Arithmetic") && to - from > SHELL_LIMITS.arithmetic;
   if (depth > SHELL_LIMITS.depth || long) return false;
   if (node.type === "CommandExpansion" || node.type === "ArithmeticCommandExpansion") {

@@ -4,11 +4,11 @@ import { cmd, deno, type Language, languageOf, node } from "./languages.ts";
 import { has, type Parsed, readOptions, valuesOf } from "./options.ts";
 import { baseName } from "./grammar.ts";
 
-/** Runs an interpreter: inline code is searched for commands, files are left open. */
+/** Runs an interpreter: searches inline code for commands; a script file counts as a read. */
 export const runInterpreter: Handler = (argv, call, run) => {
   const language = languageOf(baseName(argv[0]!))!;
   const parsed = readOptions(argumentsOf(argv, language), language.grammar);
-  if (has(parsed, "encodedcommand")) run.doubt("the code that is run is encoded", argv[0]!, call);
+  if (has(parsed, "encodedcommand")) run.doubt("the code that runs is encoded", argv[0]!, call);
   const inline = valuesOf(parsed, ...language.code);
   for (const code of inline) searchCode(code, language, call, run);
   if (language.edits !== undefined && has(parsed, language.edits)) {
@@ -20,7 +20,7 @@ export const runInterpreter: Handler = (argv, call, run) => {
   return runOperand(parsed, language, call, run);
 };
 
-/** PowerShell reads its options in any case. */
+/** The arguments; PowerShell accepts its options in any case. */
 function argumentsOf(argv: readonly string[], { shell_like = false }: Language): string[] {
   const args = argv.slice(1);
   return shell_like ? args.map((arg) => /^-\w+$/.test(arg) ? arg.toLowerCase() : arg) : args;
@@ -45,7 +45,7 @@ function runOperand(parsed: Parsed, language: Language, call: Call, run: Runner)
     run.note(["code", text], { ...call, supposed: true }, true);
     searchCode(text, language, call, run);
   } else if (file !== undefined) {
-    if (isWild(file)) run.doubt("nobody can know which file is run", show(file), call);
+    if (isWild(file)) run.doubt("the file that runs is unknown", show(file), call);
     run.touch("read", file, call, { implied: true });
     supposeCode(parsed.operands.slice(1), language, call, run);
   }
@@ -54,7 +54,7 @@ function runOperand(parsed: Parsed, language: Language, call: Call, run: Runner)
 
 const GIVEN = /^(?:-c|-e|-r|--command|--execute|--eval|--code)(?:=([\s\S]*))?$/;
 
-/** `manage.py shell -c code`: what a script is given may be code of its language. */
+/** `manage.py shell -c code`: the arguments of a script may be code of its language. */
 function supposeCode(
   words: readonly string[],
   language: Language,
@@ -68,7 +68,7 @@ function supposeCode(
   }
 }
 
-/** `rails runner code`, `mix run -e code`: code of a language behind a subcommand. */
+/** `rails runner code`, `mix run -e code`: searches the code after a subcommand. */
 export function runCodeOf(name: string, verbs: RegExp): Handler {
   return (argv, call, run) => {
     const at = argv.findIndex((arg, index) => index > 0 && !arg.startsWith("-"));
@@ -80,7 +80,7 @@ export function runCodeOf(name: string, verbs: RegExp): Handler {
   };
 }
 
-/** `cmd /c …`: the words behind it, as one line. */
+/** `cmd /c …`: searches the words after it as one line. */
 export const runCmd: Handler = (argv, call, run) => {
   const at = argv.findIndex((arg) => /^\/+[ckr]$/i.test(arg));
   const attached = /^\/+[ckr](.+)$/is.exec(argv[1] ?? "")?.[1];
@@ -93,12 +93,12 @@ export const runCmd: Handler = (argv, call, run) => {
   return ANY;
 };
 
-/** `deno eval`, `bun -e`: the same code behind a subcommand. */
+/** `deno eval`, `bun -e`: searches their code as Node's. */
 export const runDeno: Handler = (argv, call, run) => {
   const operands = argv.slice(1).filter((arg) => !/^-./.test(arg));
   if (operands.at(operands[0] === "run" ? 1 : 0) === "-") searchCode(call.stdin, node, call, run);
   if (operands.some((arg, at) => at < 2 && /^https?:/.test(arg)) && operands[0] === "run") {
-    run.doubt("code is fetched and run", argv.join(" "), call);
+    run.doubt("this downloads code and runs it", argv.join(" "), call);
   }
   if (argv[1] === "eval") {
     for (const code of readOptions(argv.slice(2), deno.grammar).operands) {
@@ -111,7 +111,7 @@ export const runDeno: Handler = (argv, call, run) => {
   return ANY;
 };
 
-/** `deno run npm:name …`: the program of a package. */
+/** `deno run npm:name …`: runs the program of a package. */
 function runPackage(argv: readonly string[], call: Call, run: Runner): void {
   const at = argv.findIndex((arg) => /^(npm|jsr):/.test(arg));
   const name = /^\w+:\/?(?:@[^/]+\/)?([^/@]+)/.exec(argv[at] ?? "")?.[1];
@@ -122,18 +122,18 @@ function runPackage(argv: readonly string[], call: Call, run: Runner): void {
 const STRINGS =
   /"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)'|`((?:[^`\\]|\\.)*)`|\b(?:qx|q|qq|%x)\s*[({[/|!]([^)}\]/|!]*)/g;
 
-/** Searches code for what it runs: its strings as commands; code that runs something is held. */
+/** Searches code for commands: its strings count as supposed commands, and calls that run programs ask. */
 export function searchCode(code: string, language: Language, call: Call, run: Runner): void {
   if (code === "") return;
   if (isWild(code)) {
-    run.doubt("nobody can know all of the code that is run", show(code).slice(0, 200), call);
+    run.doubt("part of the code that runs is unknown", show(code).slice(0, 200), call);
   }
   noteFiles(code, call, run);
   const supposed = { ...call, supposed: true, stdin: "", shell: call.shell.fork() };
   if (language.shell_like) run.code(code, supposed);
   for (const [, line] of language.escape ? code.matchAll(language.escape) : []) {
     run.code(line ?? "", supposed);
-    run.doubt("inline code runs a command of the shell", show(code).slice(0, 200), call);
+    run.doubt("the inline code runs a shell command", show(code).slice(0, 200), call);
   }
   if (!language.runs.test(code) && !language.hides.test(code)) return;
   const strings = [...code.matchAll(STRINGS)].map((one) =>
@@ -144,7 +144,7 @@ export function searchCode(code: string, language: Language, call: Call, run: Ru
   for (let at = 0; at < Math.min(strings.length, 40); at++) {
     if (/^[\w./-]+$/.test(strings[at]!)) run.command(strings.slice(at, at + 12), supposed);
   }
-  run.doubt("inline code runs programs", show(code).slice(0, 200), call);
+  run.doubt("the inline code runs programs", show(code).slice(0, 200), call);
 }
 
 const WRITES =
@@ -154,7 +154,7 @@ const DELETES =
 const CHANGES =
   /rmtree|unlink|os\.remove|os\.rename|rmSync|rmdir|writeFile|appendFile|truncate|File\.delete|FileUtils|Deno\.remove|shutil\.(?:rmtree|move|copy\w*|chown)|symlink|copyFile|renameSync/;
 
-/** The files that code names where it writes or deletes. */
+/** Records the files that code writes or deletes by name. */
 function noteFiles(code: string, call: Call, run: Runner): void {
   let named = false;
   for (const [whole, path, rest] of code.matchAll(WRITES)) {
@@ -172,6 +172,6 @@ function noteFiles(code: string, call: Call, run: Runner): void {
     run.touch("delete", path!, call);
   }
   if (!named && CHANGES.test(code)) {
-    run.doubt("inline code changes files", show(code).slice(0, 200), call);
+    run.doubt("the inline code changes files", show(code).slice(0, 200), call);
   }
 }

@@ -8,18 +8,18 @@ import { redirect } from "./redirect.ts";
 import { runSimple } from "./simple.ts";
 import type { FunctionBody } from "./state.ts";
 
-/** Runs parsed scripts on what is known, following every branch. */
+/** Runs parsed scripts on partly known values and follows every branch. */
 export class Interpreter {
   #pipelines = 0;
 
   constructor(readonly recorder: Recorder, readonly runner: Runner) {}
 
-  /** All statements in turn; what they print. */
+  /** Runs all statements in order and returns their output. */
   script(script: { commands: readonly Statement[] }, call: Call): string {
     return this.#statements(script.commands, call);
   }
 
-  /** A function's body, or any other group. */
+  /** Runs the body of a function or of another group. */
   body(body: FunctionBody, call: Call): string {
     return body.type === "CompoundList"
       ? this.#statements(body.commands, call)
@@ -39,7 +39,7 @@ export class Interpreter {
     return printed;
   }
 
-  /** In a shell of its own, of which only the files stay. */
+  /** Runs `body` in a subshell; only its files remain. */
   #apart(call: Call, body: (inner: Call) => string): string {
     const shell = call.shell.fork();
     const printed = body({ ...call, shell });
@@ -47,13 +47,13 @@ export class Interpreter {
     return printed;
   }
 
-  /** After a `cd` nobody has looked whether it worked: the old folder stays possible. */
+  /** A `cd` may have failed, so the old folder remains possible. */
   #unsureFolder({ shell }: Call): void {
     if (shell.previous !== null) shell.mayBeIn(shell.previous);
     shell.previous = null;
   }
 
-  /** Runs one node of the tree; what it prints. */
+  /** Runs one node of the tree and returns its output. */
   node(node: SyntaxNode, call: Call): string {
     this.recorder.spend(4);
     return this.recorder.descend(() => this.#node(node, call));
@@ -126,14 +126,9 @@ export class Interpreter {
         runArithmetic(node.expression, call, this);
         return "";
       default:
-        return this.#bare(node, call);
+        this.recorder.doubt(`the shell construct "${node.type}" is unknown`, call.text, call);
+        return ANY;
     }
-  }
-
-  /** A command of its own, as in `f() rm -rf x`; anything else is not understood. */
-  #bare(node: SyntaxNode, call: Call): string {
-    this.recorder.doubt(`nobody knows what "${node.type}" does here`, call.text, call);
-    return ANY;
   }
 
   #pipeline(commands: readonly SyntaxNode[], call: Call): string {
@@ -148,7 +143,7 @@ export class Interpreter {
     return stdin;
   }
 
-  /** The right side may run or not: what it changes is possible, not certain. */
+  /** The right side may or may not run, so its changes are possible, not certain. */
   #andOr(commands: readonly SyntaxNode[], operators: readonly string[], call: Call): string {
     let printed = this.node(commands[0]!, call);
     const before: string[] = [];
@@ -170,7 +165,7 @@ export class Interpreter {
     return printed;
   }
 
-  /** `cd x || exit`: after it the `cd` has worked. */
+  /** `cd x || exit`: the script continues only if the `cd` succeeded. */
   #orElse(command: SyntaxNode, left: string | null, call: Call): string {
     const branch = call.shell.fork();
     if (left !== null) branch.cwd = left;
@@ -201,7 +196,7 @@ export class Interpreter {
     return printed;
   }
 
-  /** Twice: what the body sets is seen by its own beginning. */
+  /** Runs the body twice if it sets variables, because its start then sees them. */
   #loop(call: Call, body: (call: Call) => string): string {
     const shell = call.shell.fork();
     const inner = { ...call, shell };
@@ -245,12 +240,12 @@ export class Interpreter {
     return capture(printed);
   }
 
-  /** Applies redirections: the new input, and what becomes of the output. */
+  /** Applies redirections: returns the new input and what captures the output. */
   redirect(redirects: readonly Redirection[], call: Call) {
     return redirect(redirects, call, this.context(call), this.recorder);
   }
 
-  /** What expansion needs here. */
+  /** The context of word expansion in this call. */
   context(call: Call): Context {
     return {
       shell: call.shell,
@@ -263,11 +258,11 @@ export class Interpreter {
     };
   }
 
-  /** A substitution runs in a shell of its own. */
+  /** Runs a substitution in a subshell and returns its output. */
   substitution(script: ParsedScript, call: Call): string {
     this.recorder.spend(8);
     if (script.errors?.length) {
-      this.recorder.doubt("a substitution cannot be read", call.text, call);
+      this.recorder.doubt("a substitution cannot be parsed", call.text, call);
     }
     return this.#apart({ ...call, pipes: [] }, (inner) => this.#statements(script.commands, inner));
   }
@@ -283,7 +278,7 @@ export class Interpreter {
   }
 }
 
-/** `cd x || exit`: what follows only runs when the left side worked. */
+/** Whether a command leaves the script or loop, as in `cd x || exit`. */
 function leaves(node: SyntaxNode): boolean {
   if (node.type === "BraceGroup") {
     const last = node.body.commands.at(-1)?.command;

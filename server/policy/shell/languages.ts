@@ -1,23 +1,23 @@
 import { type Spec, spec } from "./options.ts";
 
-/** An interpreter of another language: how it is given code, and what in that code runs programs. */
+/** An interpreter of another language: its options, and the calls in its code that run programs. */
 export interface Language {
   grammar: Spec;
   /** Options whose value is code. */
   code: string[];
   /** Calls that run a program. */
   runs: RegExp;
-  /** Other ways to reach such calls: code built from text. */
+  /** Calls that may hide the above, such as code built from text. */
   hides: RegExp;
-  /** The option with which its operands are changed in place. */
+  /** The option that edits the operands in place. */
   edits?: string;
-  /** The option with which a file is only looked at. */
+  /** The option that only checks a file. */
   checks?: string;
   /** Modules (`-m`) whose arguments are code. */
   modules?: RegExp;
-  /** Its code is much like a shell's: bare words are commands. */
+  /** Its code resembles a shell's: bare words are commands. */
   shell_like?: boolean;
-  /** Behind this it gives a line to a shell. */
+  /** Finds the text that it passes to a shell. */
   escape?: RegExp;
 }
 
@@ -27,9 +27,7 @@ const HIDES =
 const python: Language = {
   grammar: spec(
     "-c= -m= -W= -X= -B -d -E -h -i -I -O -OO -P -q -s -S -u -v -V -x --check-hash-based-pycs=",
-    {
-      posix: true,
-    },
+    { posix: true },
   ),
   code: ["c"],
   runs:
@@ -55,9 +53,7 @@ export const node: Language = {
 const perl: Language = {
   grammar: spec(
     "-e= -E= -M= -m= -I= -i=? -0=# -l=# -C=# -F= -a -c -d -n -p -s -S -t -T -u -U -v -w -W -X -h",
-    {
-      posix: true,
-    },
+    { posix: true },
   ),
   code: ["e", "E"],
   runs:
@@ -69,9 +65,7 @@ const perl: Language = {
 const ruby: Language = {
   grammar: spec(
     "-e= -r= -I= -C= -E= -F= -i=? -0=# -K= -T=# -W=# -x=? -a -c -d -h -l -n -p -s -S -v -w -y",
-    {
-      posix: true,
-    },
+    { posix: true },
   ),
   code: ["e"],
   runs: /\bsystem\b|\bexec\b|`|%x|\bspawn\b|popen|Open3|\bfork\b|Kernel|PTY/,
@@ -96,7 +90,7 @@ const lua: Language = {
   hides: /\bload(string)?\b|string\s*\.\s*char|\bdofile\b|\[\s*["']/,
 };
 
-/** A language of which only the usual words are known. */
+/** A language without patterns of its own; common words find its calls. */
 const other = (options: string, ...code: string[]): Language => ({
   grammar: spec(options, { posix: true }),
   code,
@@ -105,7 +99,7 @@ const other = (options: string, ...code: string[]): Language => ({
   hides: /\beval\b|base64|-enc/i,
 });
 
-/** Its options are words behind one dash, in any case and cut anywhere. */
+/** PowerShell's options have one dash, any case, and may be abbreviated. */
 const powershell: Language = {
   grammar: spec(
     "-c,-command= -e,-ec,-enc,-encodedcommand= -f,-file= -noprofile -noninteractive -nologo " +
@@ -119,7 +113,7 @@ const powershell: Language = {
   shell_like: true,
 };
 
-/** Windows' own shell: one line, read much like ours. */
+/** The Windows shell; its lines resemble a Unix shell's. */
 export const cmd: Language = {
   grammar: spec(""),
   code: [],
@@ -190,7 +184,7 @@ const LANGUAGES: Record<string, Language> = {
   powershell,
 };
 
-/** The language of an interpreter's name, versions and all. */
+/** The language of an interpreter by its name, with or without a version. */
 export function languageOf(name: string): Language | undefined {
   const plain = Object.hasOwn(LANGUAGES, name) ? name : name.replace(/[\d.]+$/, "");
   return Object.hasOwn(LANGUAGES, plain) ? LANGUAGES[plain] : undefined;

@@ -1,13 +1,13 @@
 import { ANY, isStatic, isWild, SPLIT } from "../holes.ts";
 
-/** How a program reads its options. Written as `-f,--force -e,--exclude= --color=? -0=#`. */
+/** The options of a program, compiled from `-f,--force -e,--exclude= --color=? -0=#`. */
 export interface Spec {
-  /** Every spelling, without dashes for long ones too, to the option's one name. */
+  /** Every spelling without dashes, with its option. */
   short: Map<string, Option>;
   long: Map<string, Option>;
-  /** Some of the short ones have two letters. */
+  /** Some short options have two letters. */
   pairs: boolean;
-  /** Long options with one dash (`find -delete`, `java -jar`): no clusters. */
+  /** Long options have one dash (`find -delete`, `java -jar`), so there are no clusters. */
   single: boolean;
   /** The first operand ends the options (wrappers, `sh`, `ssh`). */
   posix: boolean;
@@ -15,23 +15,23 @@ export interface Spec {
 
 export interface Option {
   name: string;
-  /** Digits stand right behind the letter, and other letters may follow them (`perl -0777pe`). */
+  /** `digits` follow the letter directly, and other letters may follow them (`perl -0777pe`). */
   value: "none" | "required" | "optional" | "digits";
 }
 
-/** A program's arguments, read. */
+/** A program's arguments, parsed. */
 export interface Parsed {
   options: { name: string; value: string | null }[];
   operands: string[];
-  /** Options as they were written, for rules that name one in full. */
+  /** Options as written, for rules that name one in full. */
   raw: Set<string>;
-  /** An argument that is not fully known could be any option. */
+  /** An unknown argument may be any option. */
   wild: boolean;
-  /** An unquoted unknown could be any number of operands. */
+  /** An unquoted unknown argument may be any number of operands. */
   open: boolean;
 }
 
-/** Compiles the written form of a table row. */
+/** Compiles the written form of a program's options. */
 export function spec(text: string, how: { single?: boolean; posix?: boolean } = {}): Spec {
   const made: Spec = {
     short: new Map(),
@@ -65,10 +65,10 @@ function addOption(made: Spec, row: string): void {
   }
 }
 
-/** A grammar for programs without a row: every letter and long option stands for itself. */
+/** The options of programs without a row: no option has aliases or takes a value. */
 export const GENERIC = spec("");
 
-/** Reads arguments the way the program would. */
+/** Parses arguments as the program would. */
 export function readOptions(args: readonly string[], grammar: Spec): Parsed {
   const parsed: Parsed = { options: [], operands: [], raw: new Set(), wild: false, open: false };
   const queue = [...args];
@@ -125,7 +125,7 @@ function readLong(arg: string, queue: string[], grammar: Spec, parsed: Parsed): 
   parsed.options.push({ name: option?.name ?? written, value });
 }
 
-/** An exact name, or the only one that begins so. */
+/** The option of that name, or the only one with that prefix. */
 function findLong(written: string, grammar: Spec): Option | undefined {
   const exact = grammar.long.get(written);
   if (exact || written === "" || !isStatic(written)) return exact;
@@ -143,7 +143,7 @@ function readCluster(letters: string, queue: string[], grammar: Spec, parsed: Pa
     const option = grammar.short.get(letter);
     at += letter.length - 1;
     if (!option || option.value === "none") {
-      // Said once or a thousand times, it is one option.
+      // A repeated letter is one option.
       parsed.options.push({ name: option?.name ?? letter, value: null });
       seen.add(letter);
       continue;
@@ -172,7 +172,7 @@ export function has(parsed: Parsed, ...names: string[]): boolean {
   return parsed.options.some((one) => names.includes(one.name));
 }
 
-/** The options and first operands of a program that runs another, and the command it is given. */
+/** Splits a wrapper's arguments: its options and first `skip` operands, and the command after them. */
 export function splitCommand(
   args: readonly string[],
   grammar: Spec,
@@ -193,4 +193,9 @@ export function splitCommand(
     }
   }
   return { parsed, rest: queue };
+}
+
+/** Table entries for several names with the same value. */
+export function forNames<T>(names: string, value: T): Record<string, T> {
+  return Object.fromEntries(names.split(" ").map((name) => [name, value]));
 }

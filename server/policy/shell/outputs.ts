@@ -3,7 +3,7 @@ import type { Call, Handler } from "./call.ts";
 import { has, readOptions, spec, valuesOf } from "./options.ts";
 import { sedText } from "./sed.ts";
 
-/** What programs print that only rework text: the road on which hidden code travels. */
+/** The output of programs that transform text; a command may hide code in such a pipeline. */
 export const OUTPUTS: Record<string, Handler> = {
   echo: (argv, call) => {
     const flags = argv.slice(1).findIndex((arg) => !/^-[neE]+$/.test(arg));
@@ -78,14 +78,14 @@ export const OUTPUTS: Record<string, Handler> = {
   which: (argv) => argv.slice(1).map((name) => `/${DEEP}/${name}\n`).join(""),
 };
 
-/** Settings that well-known programs print for `eval`. */
+/** The harmless settings that well-known programs print for `eval`. */
 const SHELL_SETUP = ":\n";
 
 const SORT = spec("-r,--reverse -u,--unique -k= -t= -o,--output= -S= -T=");
 const BASE64 = spec("-d,-D,--decode -i,--ignore-garbage -w,--wrap=");
 const XXD = spec("-r -p,-ps,-plain,-postscript -c= -g= -l= -s= -o= -u -b -e -i", { single: true });
 
-/** The files named, or else what is read. */
+/** The content of the named files, or else the input. */
 function inputs(
   argv: readonly string[],
   call: Call,
@@ -99,7 +99,7 @@ function inputs(
   );
 }
 
-/** `grep -l` prints names of the files it is given; otherwise some of the lines it reads. */
+/** `grep -l` prints file names; otherwise grep prints some of its input lines. */
 function searched(argv: readonly string[], call: Call): string {
   const flags = argv.slice(1).filter((arg) => /^-[a-zA-Z]+$/.test(arg)).join("");
   if (!/[lL]/.test(flags) && !argv.includes("--files-with-matches")) return passed(call.stdin);
@@ -107,7 +107,7 @@ function searched(argv: readonly string[], call: Call): string {
   return files.length > 0 && !/[rR]/.test(flags) ? `${files.join("\n")}\n` : `./${DEEP}\n`;
 }
 
-/** Some of the names that came in: none that were not there. */
+/** The output of a filter: some lines of its input, if those are names of files. */
 function passed(text: string): string {
   return isStatic(text) || isWild(text) ? ANY : text;
 }
@@ -220,7 +220,7 @@ const SIMPLE: Record<string, string> = {
   '"': '"',
 };
 
-/** What `echo -e`, `printf` and `tr` make of backslashes. */
+/** Replaces backslash escapes as `echo -e`, `printf` and `tr` do. */
 function unescape(text: string): string {
   if (!text.includes("\\")) return text;
   return text.replace(
@@ -235,7 +235,7 @@ function unescape(text: string): string {
 
 const DIRECTIVE = /%(%|[-+ 0#']*(?:\d+|\*)?(?:\.(?:\d+|\*)?)?([diouxXeEfFgGaAcsbqQ]|\([^)]*\)T))/g;
 
-/** `printf`: the format is used again until the arguments are used up. */
+/** `printf`: repeats the format until all arguments are used. */
 function formatPrintf(args: readonly string[]): string {
   const [format = "", ...values] = args;
   const takes = [...format.matchAll(DIRECTIVE)].filter((one) => one[1] !== "%").length;

@@ -8,7 +8,7 @@ import { none, type Row, row, ROWS } from "./rows.ts";
 import { absolutePath } from "./state.ts";
 import { runSubwrapper, SUBWRAPPERS } from "./wrappers.ts";
 
-/** Runs a program that has no handler of its own: by its row, or by what its arguments look like. */
+/** Runs a program without a handler: by its row, or by guessing from its arguments. */
 export function runProgram(name: string, argv: readonly string[], call: Call, run: Runner): string {
   const written = argv[0]!.includes("/") ? run.content(argv[0]!, call) : null;
   if (written !== null) {
@@ -35,7 +35,7 @@ function withArguments(call: Call, argv: readonly string[]) {
   return shell;
 }
 
-/** What a program's row says: the files it touches, the code it is given. */
+/** Records what a program's row describes: the files that it touches and the code that it runs. */
 export function runRow(row: Row, argv: readonly string[], call: Call, run: Runner): string {
   const parsed = readOptions(argv.slice(1), row.grammar);
   const op = has(parsed, ...row.looks) ? "read" : "write";
@@ -56,7 +56,7 @@ export function runRow(row: Row, argv: readonly string[], call: Call, run: Runne
   return ANY;
 }
 
-/** `tee x.sh`: the file then holds what it was given, behind what it held before. */
+/** `tee x.sh`: afterwards the file contains the input; with `--append` after its old content. */
 function keepInput(parsed: Parsed, { shell, stdin }: Call): void {
   for (const path of parsed.operands) {
     const full = absolutePath(path, shell.cwd);
@@ -65,7 +65,7 @@ function keepInput(parsed: Parsed, { shell, stdin }: Call): void {
   }
 }
 
-/** `curl -O` and `wget` name the file after the address: nobody knows what is in it. */
+/** `curl -O` and `wget` name the file after the address; its content is unknown. */
 function noteDownloads(parsed: Parsed, program: string, call: Call): void {
   if (!program.endsWith("wget") && !has(parsed, "remote-name")) return;
   for (const address of parsed.operands) {
@@ -100,7 +100,7 @@ function touchOperands(row: Row, parsed: Parsed, call: Call, run: Runner): void 
   }
 }
 
-/** `gzip -c`, `touch -c`, `zip -T`: only looks. */
+/** `gzip -c`, `touch -c`, `zip -T`: these options make the program read only. */
 function isReading(parsed: Parsed): boolean {
   return has(parsed, "stdout", "list", "l", "t");
 }
@@ -137,7 +137,7 @@ function touchCopies(
   }
 }
 
-/** Where a file may be afterwards: nobody has looked whether the target is a folder. */
+/** Notes a copy in both possible places, because the target may be a folder or a file. */
 function keepCopy(held: string | null, places: readonly string[], { shell }: Call): void {
   if (held === null) return;
   for (const place of places) shell.files.set(absolutePath(place, shell.cwd), held);
@@ -148,7 +148,7 @@ function isRemote(path: string): boolean {
   return /^[\w.@-]+:/.test(path) || /^\w+:\/\//.test(path);
 }
 
-/** `curl -d @file`, `-F file=@file`: contents that leave. */
+/** `curl -d @file`, `-F file=@file`: reads a file that an option's value names. */
 function touchNamed(parsed: Parsed, call: Call, run: Runner): void {
   for (const { value } of parsed.options) {
     const path = value === null ? undefined : /(?:^|=)[@<]([^@][^;]*)/.exec(value)?.[1];
@@ -160,8 +160,8 @@ const MOST_WORDS = 24;
 const PROGRAM = /^[A-Za-z_./~][\w./+~-]*$/;
 
 /**
- * A program without a row: words that would be a command under a rule hold it, so that no unknown
- * wrapper passes silently; names of files count as read.
+ * A program without a row may be an unknown wrapper. Its words count as a supposed command, so that a
+ * rule about that command asks; operands that look like files count as reads.
  */
 function suppose(argv: readonly string[], call: Call, run: Runner): void {
   const supposed: Call = { ...call, supposed: true, stdin: "", shell: call.shell };
@@ -181,18 +181,18 @@ function suppose(argv: readonly string[], call: Call, run: Runner): void {
   }
 }
 
-/** What programs call the option that names the file or folder they write. */
+/** Common names of the option for the output file or folder. */
 const OUTPUT =
   /^--?(?:o|out|output|out-?(?:file|dir|path|name)|output[-_]?(?:file|dir|directory|path|document|folder)|dest|dest[-_]?(?:dir|file|path)|destination|target|target[-_]dir(?:ectory)?|install[-_]dir|pack-destination|log-?file|report[-_]?(?:file|dir)|result[-_]?file|coverprofile|cpuprofile|memprofile|keyout)$/i;
 
-/** Programs whose last operand is what they write. */
+/** Programs whose last operand is their output file. */
 const LAST = new Set(["ffmpeg", "convert", "sox", "objcopy", "mksquashfs", "virtualenv"]);
 
 const MOST_OPTIONS = 40;
 
 /**
- * The files that a program without a row of its own most likely writes, by the names of its options:
- * nobody has read its manual, so a rule against one of them holds it, and no more.
+ * Guesses the output files of a program without a row from the names of its options. A rule that
+ * blocks a guessed file only asks.
  */
 function touchOutputs(
   name: string,
@@ -231,7 +231,7 @@ const away = row("move", CLOUD);
 const container = row("copy", "-a,--archive -L,--follow-link -q,--quiet");
 const pod = row("copy", "-n,--namespace= -c,--container= --context= --retries= --no-preserve=?");
 
-/** Subcommands that copy files between here and elsewhere, one row each. */
+/** Subcommands that copy files between this machine and another, one row each. */
 const COPIES: Record<string, Row> = {
   "docker cp": container,
   "docker container cp": container,
@@ -255,7 +255,7 @@ const COPIES: Record<string, Row> = {
 
 const COPYING = new Set(Object.keys(COPIES).map((key) => key.split(" ")[0]!));
 
-/** The row of a copying subcommand, and its arguments with the subcommand's words as the program. */
+/** The row of a copying subcommand, and its arguments without the words of the subcommand. */
 function copyingSubcommand(
   name: string,
   argv: readonly string[],

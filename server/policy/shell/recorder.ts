@@ -5,7 +5,7 @@ import { absolutePath } from "./state.ts";
 import { baseName } from "./grammar.ts";
 import type { CommandAnalysis, Effect } from "./unit.ts";
 
-/** Bounds on what is followed; beyond them a person decides. */
+/** Bounds of one analysis; beyond them a person decides. */
 export const RUN_LIMITS = {
   commands: 400,
   effects: 300,
@@ -16,10 +16,10 @@ export const RUN_LIMITS = {
   tree: 200,
 } as const;
 
-/** Thrown when a bound is passed; what has been found until then stays. */
+/** Thrown at a bound; the findings until then remain. */
 export class Overload extends Error {}
 
-/** Notes what is found while a script is followed. */
+/** Collects the result of one analysis and enforces its bounds. */
 export class Recorder {
   readonly found: CommandAnalysis = {
     units: [],
@@ -33,13 +33,13 @@ export class Recorder {
   #work = 0;
   #depth = 0;
 
-  /** Counts work done; a command that takes too much of it is not followed further. */
+  /** Counts work. @throws Overload beyond the bound */
   spend(work: number): void {
     this.#work += work;
-    if (this.#work > RUN_LIMITS.work) throw new Overload("it is too much to follow");
+    if (this.#work > RUN_LIMITS.work) throw new Overload("it needs too much analysis");
   }
 
-  /** Goes one level deeper; a tree that could end the stack is not followed further. */
+  /** Runs `inner` one level deeper. @throws Overload before the stack may overflow */
   descend<T>(inner: () => T): T {
     if (++this.#depth > RUN_LIMITS.tree) throw new Overload("it nests too deep");
     const done = inner();
@@ -47,14 +47,14 @@ export class Recorder {
     return done;
   }
 
-  /** Counts one more command; true when the bound is reached. */
+  /** Counts one command; true beyond the bound. */
   isFull(call: Call): boolean {
     if (++this.#commands <= RUN_LIMITS.commands) return false;
-    this.doubt("it runs too many commands to follow", call.text, { ...call, supposed: false });
+    this.doubt("it runs too many commands to analyse", call.text, { ...call, supposed: false });
     return true;
   }
 
-  /** A program that would run. */
+  /** Records a program that runs. */
   note(argv: readonly string[], call: Call, passive = false): void {
     const pipes = call.pipes.map(({ pipeline, stage }) => `${pipeline}.${stage}`).join();
     const key = `${call.supposed} ${argv.join("\0")} ${pipes}`;
@@ -72,7 +72,7 @@ export class Recorder {
     });
   }
 
-  /** A file that would be touched, in every folder the command may stand in. */
+  /** Records access to a file, in every possible current folder. */
   touch(op: Effect["op"], path: string, call: Call, how: Partial<Effect> = {}): void {
     if (call.remote || call.supposed || path === "") return;
     if (call.task) how = { ...how, implied: true };
@@ -90,10 +90,10 @@ export class Recorder {
       `${effect.op} ${effect.path} ${effect.uncertain} ${effect.implied} ${effect.guessed}`;
     if (!this.#isNew(key)) return;
     if (this.found.effects.length < RUN_LIMITS.effects) this.found.effects.push(effect);
-    else this.#doubt("it touches too many files to follow", show(effect.path));
+    else this.#doubt("it touches too many files to analyse", show(effect.path));
   }
 
-  /** A reason to ask a person, once. */
+  /** Records a reason to ask a person, once. */
   doubt(reason: string, text: string, call: Call): void {
     if (!call.supposed && !call.task) this.#doubt(reason, text);
   }
@@ -102,14 +102,14 @@ export class Recorder {
     if (this.#isNew(`doubt ${reason} ${text}`)) this.found.doubts.push({ reason, text });
   }
 
-  /** A part of the text whose value nobody can know. */
+  /** Records a part of the text whose value is unknown. */
   unresolved(text: string, call: Call): void {
     if (!call.supposed && !call.task) this.found.unresolved.push(show(asOneWord(text)));
   }
 
-  /** Text that bash evaluates once more: a substitution in it would run. */
+  /** Records text that bash evaluates a second time, because substitutions in it run. */
   reevaluate(text: string, call: Call): void {
-    if (/\$\(|`|\$\{/.test(text)) this.doubt("a text is evaluated a second time", text, call);
+    if (/\$\(|`|\$\{/.test(text)) this.doubt("bash evaluates this text a second time", text, call);
     else if (isWild(text) && /\[/.test(text)) this.unresolved(text, call);
   }
 

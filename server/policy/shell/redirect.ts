@@ -5,13 +5,13 @@ import { type Context, expandBody, expandText, expandWord } from "./expand.ts";
 import { absolutePath } from "./state.ts";
 import type { Recorder } from "./recorder.ts";
 
-/** What redirections do to a command: what it reads, and what becomes of what it prints. */
+/** The result of redirections: a command's new input, and a function that captures its output. */
 export interface Redirected {
   stdin: string | null;
   capture: (printed: string) => string;
 }
 
-/** Applies redirections in order; the files they open are noted. */
+/** Applies redirections in order and records the files that they open. */
 export function redirect(
   redirects: readonly Redirection[],
   call: Call,
@@ -40,7 +40,7 @@ function hereDoc(node: HereDoc, context: Context): string {
   return only(expandBody(node.body.parts, context));
 }
 
-/** One text where only one will do: several possible ones are not known. */
+/** The only possible text; several make it unknown. */
 function only(texts: string[]): string {
   return texts.length === 1 ? texts[0]! : ANY;
 }
@@ -72,7 +72,7 @@ function open(
   return { stdin: null, capture: isOutput(node) ? keep(full, appends, call) : null };
 }
 
-/** `2>&1`, `>&-`, `<&3`: no file is opened. */
+/** Whether the redirection opens no file: `2>&1`, `>&-`, `<&3`. */
 function isDuplicate(node: Redirect, paths: string[]): boolean {
   if (node.operator !== ">&" && node.operator !== "<&") return false;
   return paths.every((path) => /^(\d+-?|-)$/.test(path)) || node.descriptor !== undefined;
@@ -99,7 +99,7 @@ function readFrom(node: Redirect, paths: string[], call: Call): string | null {
   return call.shell.files.get(absolutePath(paths[0]!, call.shell.cwd)) ?? ANY;
 }
 
-/** What is printed into a file can be read, or run, later in the same script. */
+/** Remembers output in a file, because the same script may read or run it later. */
 function keep(path: string, appends: boolean, call: Call): (printed: string) => string {
   const { shell } = call;
   const before = appends ? shell.files.get(path) ?? ANY : "";

@@ -1,6 +1,6 @@
-import { type Spec, spec } from "./options.ts";
+import { forNames, type Spec, spec } from "./options.ts";
 
-/** What the operands of a program are to it. */
+/** How a program uses its operands. */
 export type Operands =
   | "none"
   | "reads"
@@ -9,30 +9,31 @@ export type Operands =
   | "copy"
   | "move"
   | "link"
-  /** The first is a pattern or a mode, the rest are read or changed. */
+  /** The first operand is a pattern (or mode); the program reads (or writes) the others. */
   | "pattern"
   | "mode";
 
-/** One program: its options, what its operands are, and which options name files or code. */
+/** The effects of one program: its options, its operands, and the options that name files or code. */
 export interface Row {
   grammar: Spec;
   operands: Operands;
+  /** Options whose value is a file to read. */
   reads: string[];
+  /** Options whose value is a file to write. */
   writes: string[];
-  deletes: string[];
   /** Options whose value is shell code. */
   code: string[];
-  /** Options without which the operands are only read. */
+  /** Options that make a `pattern` program write its operands. */
   onlyWith: string[];
-  /** What it reads is what the files then hold. */
+  /** The files then contain its input. */
   keeps: boolean;
-  /** What it writes is made from sources here, not brought from elsewhere. */
+  /** It builds its output from local sources, so the output is not unknown code. */
   builds: boolean;
-  /** Options with which the files it is told to write are only read. */
+  /** Options that make it only read the files in `writes`. */
   looks: string[];
 }
 
-/** One row of the tables: what the operands are, the options as in `spec`. */
+/** One row of the tables: the use of the operands, the options as in `spec`, the differences. */
 export function row(
   operands: Operands,
   options = "",
@@ -41,7 +42,6 @@ export function row(
   const none = {
     reads: [],
     writes: [],
-    deletes: [],
     code: [],
     onlyWith: [],
     looks: [],
@@ -51,7 +51,7 @@ export function row(
   return { ...none, ...how, operands, grammar: spec(options, { single }) };
 }
 
-/** A program that takes words as words. */
+/** A program that neither runs nor opens its operands. */
 export const none = row("none");
 const reads = row("reads");
 const copyOptions =
@@ -62,9 +62,7 @@ const hash = row("reads", "-a,--algorithm= -b -c,--check -t -w -q -l,--length= -
 const pager = row(
   "reads",
   "-b= -h= -j= -k= -o,--log-file= -O= -p,--pattern= -P= -t,--tag= -T= -x= -y= -z=",
-  {
-    writes: ["log-file"],
-  },
+  { writes: ["log-file"] },
 );
 const view = (options: string) => row("reads", options);
 const grep = row(
@@ -74,7 +72,7 @@ const grep = row(
   { reads: ["file", "exclude-from"] },
 );
 
-/** Programs that work on files, one row each; `none` says that operands are no files that matter. */
+/** Programs that work on files, one row each. */
 const FILE_ROWS: Record<string, Row> = {
   // Files
   cp: row("copy", copyOptions),
@@ -82,9 +80,7 @@ const FILE_ROWS: Record<string, Row> = {
   install: row(
     "copy",
     "-b -c -C -d,--directory -D -g,--group= -m,--mode= -o,--owner= -p -s -S= -t,--target-directory= -T -v --backup=? --strip-program=",
-    {
-      code: ["strip-program"],
-    },
+    { code: ["strip-program"] },
   ),
   mv: row("move", copyOptions),
   ln: row(
@@ -138,11 +134,7 @@ const FILE_ROWS: Record<string, Row> = {
   sort: row(
     "reads",
     "-b -d -f -g -i -M -h -n -R -r -V -c -m -s -u -z -o,--output= -T,--temporary-directory= -t= -k,--key= -S= --parallel= --batch-size= --files0-from= --compress-program= --random-source=",
-    {
-      writes: ["output"],
-      code: ["compress-program"],
-      reads: ["files0-from"],
-    },
+    { writes: ["output"], code: ["compress-program"], reads: ["files0-from"] },
   ),
   uniq: row("copy", "-c -d -D -f,--skip-fields= -i -s,--skip-chars= -u -w,--check-chars= -z"),
   cut: view("-b= -c= -d,--delimiter= -f,--fields= -s -n -z --complement --output-delimiter="),
@@ -169,25 +161,13 @@ const FILE_ROWS: Record<string, Row> = {
   stat: view("-c,--format= --printf= -f -L -t"),
   readlink: view("-f -e -m -n -q -s -v -z"),
   realpath: view("-e -m -L -P -q -s -z --relative-to= --relative-base="),
-  md5sum: hash,
-  sha1sum: hash,
-  sha256sum: hash,
-  sha512sum: hash,
-  shasum: hash,
-  cksum: hash,
-  b2sum: hash,
+  ...forNames("md5sum sha1sum sha256sum sha512sum shasum cksum b2sum", hash),
   grep,
-  egrep: grep,
-  fgrep: grep,
-  zgrep: grep,
-  ggrep: grep,
+  ...forNames("egrep fgrep zgrep ggrep", grep),
   rg: row(
     "pattern",
     "-e,--regexp= -f,--file= -A= -B= -C= -m= -g,--glob= --iglob= -t,--type= -T= --type-add= -r,--replace= -M= -j= --pre= --pre-glob= --sort= --color= --colors= --max-depth= -d= -E= --context-separator= --engine= --hostname-bin= --ignore-file= -n -i -l -c -o -q -v -w -x -F -P -S -s -u -z -a -U -L -H -I -N -p -0",
-    {
-      code: ["pre", "hostname-bin"],
-      reads: ["file"],
-    },
+    { code: ["pre", "hostname-bin"], reads: ["file"] },
   ),
   ag: row("pattern", "-A= -B= -C= -G= -m= --ignore= --depth= --pager= -p= -W=", {
     code: ["pager"],
@@ -196,9 +176,7 @@ const FILE_ROWS: Record<string, Row> = {
   jq: row(
     "pattern",
     "-f,--from-file= --arg= --argjson= --slurpfile= --rawfile= --indent= -L= --args --jsonargs -r -c -n -s -e -a -S -C -M -j -R --tab --seq --stream",
-    {
-      reads: ["from-file"],
-    },
+    { reads: ["from-file"] },
   ),
   yq: row("pattern", "-i,--inplace -o= -p= -I= -P -r -e -n -s= -f= -j -y --from-file=", {
     onlyWith: ["inplace"],
@@ -219,29 +197,23 @@ const sevenZip = row("none", "-o= -p= -t= -m= -x= -i= -w= -y -r -bd -so -si", { 
 const dump = row(
   "none",
   "-f,--file= -d,--dbname= -h= -p= -U= -t= -n= -F,--format= -j= -W -w -v -c -C -l -L=",
-  {
-    writes: ["file"],
-  },
+  { writes: ["file"] },
 );
 
 const gateRow = row(
   "none",
   "--bundle= --repro= --record= --report= --output= --command= --project=",
-  {
-    writes: ["bundle", "repro", "record"],
-  },
+  { writes: ["bundle", "repro", "record"] },
 );
 
-/** Programs that are known, one row each. */
+/** All known programs, one row each. */
 export const ROWS: Record<string, Row> = {
   ...FILE_ROWS,
   // Archives
   zip: row(
     "writes",
     "-T -TT,--unzip-command= -b= -d -e -f -i= -j -m -n= -O= -P= -q -r -R -s= -t= -tt= -u -v -x= -y -z -0 -1 -9 -@",
-    {
-      code: ["unzip-command"],
-    },
+    { code: ["unzip-command"] },
   ),
   unzip: row("reads", "-d= -o -n -q -l -t -v -j -x= -P= -a -u -p -Z -C", { writes: ["d"] }),
   gzip: row(
@@ -253,51 +225,35 @@ export const ROWS: Record<string, Row> = {
   bzip2: row("writes", "-c -d -f -k -q -s -t -v -z"),
   xz: row("writes", "-c -d -f -k -l -q -t -T= -v -z -S= -F= -0 -9 -e"),
   zstd: row("writes", "-c -d -f -k -l -o= -q -r -t -T= -v -D= --rm -19", { writes: ["o"] }),
-  "7z": sevenZip,
-  "7za": sevenZip,
-  "7zr": sevenZip,
-  "7zz": sevenZip,
+  ...forNames("7z 7za 7zr 7zz", sevenZip),
   ar: row("reads", "--output= -o", { writes: ["output"] }),
   unar: row("reads", "-o,-output-directory= -f -D -d -p= -e= -q", { writes: ["output-directory"] }),
   cpio: row(
     "none",
     "-i -o -p -d -m -u -v -t -F,--file= -D,--directory= -E= -H= -R= --rsh-command= -I= -O=",
-    {
-      code: ["rsh-command"],
-      writes: ["file", "directory"],
-    },
+    { code: ["rsh-command"], writes: ["file", "directory"] },
   ),
   patch: row(
     "writes",
     "-p= -i,--input= -o,--output= -d,--directory= -R -N -f -s -b -B= -D= -F= -r= -V= -z= --dry-run",
-    {
-      writes: ["output", "directory"],
-      reads: ["input"],
-    },
+    { writes: ["output", "directory"], reads: ["input"] },
   ),
   split: row(
     "copy",
     "-a= -b= -C= -d -e -l= -n= -t= -u -x --additional-suffix= --filter= --verbose",
-    {
-      code: ["filter"],
-    },
+    { code: ["filter"] },
   ),
   csplit: row("reads", "-b= -f,--prefix= -k -n= -q -s -z", { writes: ["prefix"] }),
   dd: none,
   rsync: row(
     "copy",
     "-e,--rsh= --rsync-path= -f,--filter= --exclude= --include= --exclude-from= --include-from= --files-from= --backup-dir= --suffix= --log-file= --partial-dir= -T,--temp-dir= --compare-dest= --copy-dest= --link-dest= --bwlimit= --port= --timeout= --max-size= --min-size= --chmod= --chown= --out-format= --password-file= --info= --debug= -M= -B= -a -v -q -c -r -R -b -u -l -L -k -K -H -p -E -A -X -o -g -D -t -U -O -J -S -n,--dry-run -W -x -y -C -F -s -h -P -i -z -0 -4 -6 -m --delete --progress",
-    {
-      code: ["rsh", "rsync-path"],
-      writes: ["log-file", "backup-dir", "partial-dir"],
-    },
+    { code: ["rsh", "rsync-path"], writes: ["log-file", "backup-dir", "partial-dir"] },
   ),
   scp: row(
     "copy",
     "-c= -D= -F= -i= -J= -l= -o= -P= -S= -X= -3 -4 -6 -A -B -C -O -p -q -R -r -s -T -v",
-    {
-      code: ["S"],
-    },
+    { code: ["S"] },
   ),
   sftp: row("none", "-b= -B= -c= -D= -F= -i= -J= -l= -o= -P= -R= -S= -s= -X=", {
     code: ["S", "D"],
@@ -350,16 +306,12 @@ export const ROWS: Record<string, Row> = {
   man: row(
     "none",
     "-P,--pager= -H,--html=? -B= --preprocessor= -T=? -C= -M= -S= -L= -m= -e= -E= -r= -R= -a -f -k -K -l -w -W -D -d -i -I -t -7 -Z -X=?",
-    {
-      code: ["pager", "html"],
-    },
+    { code: ["pager", "html"] },
   ),
   fzf: row(
     "none",
     "--preview= --bind= -q,--query= -f,--filter= -d,--delimiter= -n,--nth= --height= --prompt= --header= --history= --with-shell= -m -e -i -1 -0",
-    {
-      code: ["preview"],
-    },
+    { code: ["preview"] },
   ),
   "apt-get": row("none", "-o,--option= -c,--config-file= -t,--target-release= -y -q -f -m -d -s"),
   apt: row("none", "-o,--option= -c,--config-file= -t,--target-release= -y -q -f -m -d -s"),
@@ -382,9 +334,7 @@ export const ROWS: Record<string, Row> = {
   age: row("none", "-o,--output= -r,--recipient= -R= -i,--identity= -d,--decrypt -e -p -a", {
     writes: ["output"],
   }),
-  pg_dump: dump,
-  pg_dumpall: dump,
-  pg_restore: dump,
+  ...forNames("pg_dump pg_dumpall pg_restore", dump),
   mongodump: row("none", "-o,--out= -d,--db= -c,--collection= --uri= --archive=?", {
     writes: ["out"],
   }),
@@ -404,14 +354,10 @@ export const ROWS: Record<string, Row> = {
   cc: row("reads", "-o= -I= -L= -l= -D= -c -S -E -g", { writes: ["o"], builds: true }),
   "g++": row("reads", "-o= -I= -L= -l= -D= -c -S -E -g", { writes: ["o"], builds: true }),
   clang: row("reads", "-o= -I= -L= -l= -D= -c -S -E -g", { writes: ["o"], builds: true }),
-  esbuild: linter,
-  eslint: linter,
-  prettier: linter,
-  black: linter,
-  ruff: linter,
+  ...forNames("esbuild eslint prettier black ruff", linter),
 };
 
-/** Programs that are known to take words as words: nothing in their arguments is run. */
+/** Programs that neither run nor open their arguments. */
 const WORDS =
   "echo printf tr logger notify-send say wall write gh glab hub jira mail mutt sendmail figlet cowsay lolcat banner " +
   "date cal uname hostname whoami id groups who w uptime ps top htop free df lsof lsblk lscpu lsusb lspci dmesg " +

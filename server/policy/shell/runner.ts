@@ -14,7 +14,7 @@ import { SPECIALS } from "./specials.ts";
 import { runWrapper } from "./wrappers.ts";
 import { WRAPPERS } from "./wrappers.ts";
 
-/** Runs commands by the tables of programs. */
+/** Follows commands through functions, aliases, builtins and the tables of programs. */
 export class TableRunner implements Runner {
   readonly interpreter: Interpreter;
 
@@ -29,13 +29,13 @@ export class TableRunner implements Runner {
     const source = asOneWord(text);
     if (source.trim() === "") return "";
     if (call.depth >= RUN_LIMITS.depth) {
-      this.doubt("code runs code too many times over", source.slice(0, 80), call);
+      this.doubt("the code nests too deep to analyse", source.slice(0, 80), call);
       return ANY;
     }
     this.recorder.spend(10 + source.length / 32);
     if (isWild(source) || /[\uFDD4-\uFDD6]/.test(source)) {
       this.recorder.unresolved(source, call);
-      this.doubt("nobody can know all of the code that is run", show(source).slice(0, 200), call);
+      this.doubt("part of the code that runs is unknown", show(source).slice(0, 200), call);
     }
     const refused = refuseCode(source);
     if (refused) {
@@ -44,7 +44,7 @@ export class TableRunner implements Runner {
     }
     if (isStrange(source)) {
       this.doubt(
-        "code has a control character or an unusual blank",
+        "the code has a control character or an unusual blank",
         show(source).slice(0, 200),
         call,
       );
@@ -52,7 +52,7 @@ export class TableRunner implements Runner {
     const script = parse(source);
     if (script.errors?.length || endsOpen(source) || hasStrayOpener(source, script)) {
       this.doubt(
-        "code that is run cannot be read with certainty",
+        "the code that runs cannot be parsed reliably",
         show(source).slice(0, 200),
         call,
       );
@@ -65,13 +65,13 @@ export class TableRunner implements Runner {
     const [program] = argv;
     if (program === undefined || program === "" || this.recorder.isFull(call)) return "";
     if (call.depth > RUN_LIMITS.depth) {
-      this.doubt("commands call commands too many times over", program, call);
+      this.doubt("the commands nest too deep to analyse", program, call);
       return ANY;
     }
     if (!isStatic(program)) return this.#unknown(argv, call);
     this.recorder.spend(10 + argv.length / 4);
     if (argv.length > RUN_LIMITS.words) {
-      this.doubt("it has too many words to follow", program, call);
+      this.doubt("the command has too many words to analyse", program, call);
       return ANY;
     }
     const inner = { ...call, depth: call.depth + 1 };
@@ -99,10 +99,10 @@ export class TableRunner implements Runner {
     return runProgram(name, argv, call, this);
   }
 
-  /** The program itself is not known: it could be anything. */
+  /** The name of the program is unknown, so it may be any program. */
   #unknown(argv: readonly string[], call: Call): string {
     this.recorder.unresolved(argv[0]!, call);
-    this.doubt("nobody can know which program is run", show(argv[0]!), call);
+    this.doubt("the program that runs is unknown", show(argv[0]!), call);
     this.note(argv, call);
     return ANY;
   }
@@ -150,13 +150,13 @@ export class TableRunner implements Runner {
   }
 }
 
-/** What only starts the commands that it is given: those must be allowed, not this. */
+/** Whether the program only starts other commands; the policy must allow those, not this one. */
 function onlyStarts(name: string, argv: readonly string[]): boolean {
   if (name === "xargs") return true;
   return SHELLS.has(name) && argv.some((arg) => /^-[a-z]*c$/.test(arg));
 }
 
-/** A table's own row, never what every object inherits. */
+/** A row of the table itself, without inherited properties. */
 function own<T>(table: Record<string, T>, name: string): T | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined;
 }

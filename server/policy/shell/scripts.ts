@@ -2,16 +2,16 @@ import { ANY, isWild } from "../holes.ts";
 import type { Call, Runner } from "./call.ts";
 import { readOptions, spec, valuesOf } from "./options.ts";
 
-/** Runs a file as a script: its text, where it is known. A file that merely exists is left open. */
+/** Runs a file as a script if its content is known; otherwise records a read. */
 export function runFile(path: string, call: Call, run: Runner): string {
   if (isWild(path)) {
-    run.doubt("nobody can know which file is run", path, call);
+    run.doubt("the file that runs is unknown", path, call);
     return ANY;
   }
   const text = run.content(path, call);
   if (text !== null) return run.code(text, call);
   if (path.startsWith("/dev/") || path.startsWith("/proc/")) {
-    run.doubt("nobody can know what is run from there", path, call);
+    run.doubt("the code that runs from this file is unknown", path, call);
   }
   run.touch("read", path, call);
   return ANY;
@@ -23,7 +23,7 @@ const SHELL = spec(
   { posix: true },
 );
 
-/** `sh`, `bash` and their like: code from `-c`, from a file or from what they read. */
+/** Shells: run code from `-c`, from a file or from standard input. */
 export function runShell(argv: readonly string[], call: Call, run: Runner): string {
   const parsed = readOptions(plusOptions(argv.slice(1)), SHELL);
   const shell = call.shell.fork();
@@ -52,7 +52,7 @@ const PLAIN_SHELLS = /(^|\/)(sh|dash|ash)$/;
 
 function runCode(code: string, call: Call, run: Runner): string {
   if (call.shell.plain && code.includes("$'")) {
-    run.doubt("one shell reads $'…' as another text than the next", code.slice(0, 200), call);
+    run.doubt("shells disagree about the meaning of $'…'", code.slice(0, 200), call);
   }
   return run.code(code, call);
 }

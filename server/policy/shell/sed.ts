@@ -7,7 +7,7 @@ export const SED = spec(
     "--follow-symlinks",
 );
 
-/** One command of a sed script that matters: what it substitutes, runs or writes. */
+/** One command of a sed script. */
 export interface SedCommand {
   kind: "substitute" | "run" | "write" | "read" | "other";
   /** The pattern and text of `s`, or the argument of `e`, `r` and `w`. */
@@ -16,7 +16,7 @@ export interface SedCommand {
   flags: string;
 }
 
-/** The scripts given to sed, and the files it works on. */
+/** The scripts and the files in sed's arguments. */
 export function sedParts(argv: readonly string[]): { scripts: string[]; files: string[] } {
   const parsed = readOptions(argv.slice(1), SED);
   const given = valuesOf(parsed, "expression");
@@ -27,7 +27,7 @@ export function sedParts(argv: readonly string[]): { scripts: string[]; files: s
 
 const ADDRESS = /\s*(?:(?:\d+|\$|\/(?:\\.|[^/\\])*\/[IM]*|[,~+!{}\s])\s*)*/y;
 
-/** Reads a sed script far enough to know what it runs and writes; null when it cannot. */
+/** Parses a sed script into the commands that substitute, run or write; null if that fails. */
 export function readSed(script: string): SedCommand[] | null {
   if (!isStatic(script)) return null;
   const commands: SedCommand[] = [];
@@ -102,7 +102,7 @@ function readSubstitute(script: string, at: number, kind: string) {
   return { command, end: place + flags.length };
 }
 
-/** What sed prints, for scripts of plain substitutions. */
+/** The output of sed for a script of plain substitutions; `ANY` for others. */
 export function sedText(argv: readonly string[], stdin: string): string {
   const { scripts, files } = sedParts(argv);
   const quiet = readOptions(argv.slice(1), SED).options.length > 0;
@@ -118,7 +118,7 @@ export function sedText(argv: readonly string[], stdin: string): string {
   return text;
 }
 
-/** Only letters and the plainest patterns: a regular expression of the agent's is never run. */
+/** Applies literal patterns only: gate never runs an agent's regular expression. Null for others. */
 function substitute({ kind, pattern, text, flags }: SedCommand, input: string): string | null {
   if (kind !== "substitute" || !/^g?$/.test(flags)) return null;
   const plain = /^(\^?)([\w \-./:@,=]*)(\$?)$/.exec(pattern);

@@ -8,10 +8,10 @@ import type { Variable } from "./state.ts";
 import { homesIn } from "./expand.ts";
 
 const MOST_LISTS = 24;
-/** One more than are followed, so that it shows when there are too many. */
+/** One more than `RUN_LIMITS.words`, so that the runner notices the excess. */
 const MOST_WORDS = 1_001;
 
-/** Runs a simple command in every form that its words may take; what it prints. */
+/** Runs a simple command in every form that its words may expand to. Returns its output. */
 export function runSimple(node: Command, outer: Call, interpreter: Interpreter): string {
   const { runner } = interpreter;
   const call = { ...outer, text: sourceOf(node) };
@@ -33,7 +33,7 @@ export function runSimple(node: Command, outer: Call, interpreter: Interpreter):
   return capture(printed);
 }
 
-/** Several possible forms run side by side; afterwards any of them may have run. */
+/** Runs every possible form from the same state; afterwards any of them may have run. */
 function runAll(lists: string[][], call: Call, runner: Runner): string {
   if (lists.length === 1) return runner.command(lists[0]!, call);
   const start = call.shell.fork();
@@ -64,7 +64,7 @@ function merged(lists: string[][]): string {
     : "\uFDD1";
 }
 
-/** `declare a=1`: the assignment as the text the builtin is given. */
+/** `declare a=1`: the assignment as the text of the builtin's argument. */
 function argument(node: Assignment, context: Context): string {
   const name = node.index ? `${node.name}[${expandText(node.index, context)[0]}]` : node.name;
   if (node.value.type === "ArrayValue") {
@@ -106,7 +106,7 @@ function assign(node: Assignment, context: Context, call: Call, runner: Runner):
   shell.assign(node.name, old.flatMap((one) => values.map((value) => asOneWord(one + value))));
 }
 
-/** A variable set for one command only has its old value again. */
+/** Restores the variables that were set for one command only. */
 function restore(before: readonly (readonly [string, Variable | undefined])[], { shell }: Call) {
   for (const [name, variable] of before) {
     if (variable) shell.variables.set(name, variable);

@@ -5,7 +5,7 @@ import { runFd, runFind, runParallel, runXargs } from "./feeders.ts";
 import { runGit } from "./git.ts";
 import { runCmd, runCodeOf, runDeno, searchCode } from "./inline_code.ts";
 import { languageOf } from "./languages.ts";
-import { has, readOptions, spec, splitCommand, valuesOf } from "./options.ts";
+import { forNames, has, readOptions, spec, splitCommand, valuesOf } from "./options.ts";
 import { absolutePath } from "./state.ts";
 import { runShell } from "./scripts.ts";
 import { runProgram, runRow } from "./program.ts";
@@ -15,11 +15,11 @@ import { runWrapper } from "./wrappers.ts";
 import { WRAPPERS } from "./wrappers.ts";
 import { runCrontab, runLater, runMake, runNodeManager } from "./tasks.ts";
 
-/** Settings of ssh that run a command here. */
+/** Settings of ssh that run a local command. */
 const SSH_COMMAND = /^\s*(?:Proxy|Local|Remote|KnownHosts)Command\s*[= ]\s*(?!none$)([\s\S]+)$/i;
 const sshCommand = (setting: string) => SSH_COMMAND.exec(setting)?.[1];
 
-/** Settings of apt that run a command before or after its own work. */
+/** The command in a setting of apt that runs one before or after its work. */
 function aptCommand(setting: string): string | undefined {
   const at = setting.indexOf("=");
   const key = setting.slice(0, Math.max(at, 0));
@@ -50,7 +50,7 @@ const runPager: Handler = (argv, call, run) => {
   return copies(argv, call, run);
 };
 
-/** Our own: `--report junit=file`. */
+/** `gate` and `scenario-tool`: `--report junit=file` writes a file. */
 const runGate: Handler = (argv, call, run) => {
   for (const [at, arg] of argv.entries()) {
     const report = arg === "--report" ? argv[at + 1] : /^--report=(.*)$/s.exec(arg)?.[1];
@@ -73,27 +73,13 @@ const mysqlShell = runClient(
   /\boutfile\s+'([^']+)'|(?:^|;)\s*tee\s+(\S+)/gim,
 );
 const gdbShell = runClient(/^[ \t]*(?:platform\s+)?(?:shell|!|pipe\s+[^|]*\|)\s*([^\n]+)/gm);
-const editor = runEditor;
 
-/** Programs with a grammar of their own. */
+/** Programs with a handler, because a row cannot describe them. */
 export const SPECIALS: Record<string, Handler> = {
-  sh: runShell,
-  bash: runShell,
-  dash: runShell,
-  zsh: runShell,
-  ksh: runShell,
-  ksh93: runShell,
-  mksh: runShell,
-  ash: runShell,
-  rbash: runShell,
-  yash: runShell,
-  fish: runShell,
-  csh: runShell,
-  tcsh: runShell,
-  osh: runShell,
-  nu: runShell,
-  elvish: runShell,
-  xonsh: runShell,
+  ...forNames(
+    "sh bash dash zsh ksh ksh93 mksh ash rbash yash fish csh tcsh osh nu elvish xonsh",
+    runShell,
+  ),
   cmd: runCmd,
   nix: runNix,
   setarch: (argv, call, run) => {
@@ -124,9 +110,7 @@ export const SPECIALS: Record<string, Handler> = {
   hub: (argv, call, run) => run.command(["git", ...argv.slice(1)], call),
   make: runMake,
   gmake: runMake,
-  npm: runNodeManager,
-  pnpm: runNodeManager,
-  yarn: runNodeManager,
+  ...forNames("npm pnpm yarn", runNodeManager),
   bun: (argv, call, run) => {
     runDeno(argv, call, run);
     return runNodeManager(argv, call, run);
@@ -134,16 +118,8 @@ export const SPECIALS: Record<string, Handler> = {
   deno: runDeno,
   sed: runSed,
   gsed: runSed,
-  awk: runAwk,
-  gawk: runAwk,
-  mawk: runAwk,
-  nawk: runAwk,
-  ed: editor,
-  ex: editor,
-  vi: editor,
-  vim: editor,
-  nvim: editor,
-  emacs: editor,
+  ...forNames("awk gawk mawk nawk", runAwk),
+  ...forNames("ed ex vi vim nvim emacs", runEditor),
   psql: psqlShell,
   mysql: mysqlShell,
   mariadb: mysqlShell,
@@ -157,9 +133,7 @@ export const SPECIALS: Record<string, Handler> = {
   capsh: runCapsh,
   schtasks: runScheduled,
   "schtasks.exe": runScheduled,
-  tar: runTar,
-  gtar: runTar,
-  bsdtar: runTar,
+  ...forNames("tar gtar bsdtar", runTar),
   dd: runDd,
   socat: runSocat,
 };
@@ -167,7 +141,7 @@ export const SPECIALS: Record<string, Handler> = {
 const ARCHITECTURE =
   /^(x86_64|amd64|i[3-6]86|linux(32|64)|uname26|aarch64|arm\w*|ppc\w*|s390x?|mips\w*|riscv\w*|sparc\w*|alpha|ia64)$/;
 
-/** `nix run nixpkgs#name -- …`: the program has the package's name. */
+/** `nix run nixpkgs#name -- …`: supposes a program with the package's name. */
 function runNix(argv: readonly string[], call: Call, run: Runner): string {
   const at = argv.indexOf("run");
   const name = argv.slice(at + 1).find((arg) => !arg.startsWith("-"))?.split("#").at(-1);
@@ -184,7 +158,7 @@ function runNix(argv: readonly string[], call: Call, run: Runner): string {
 
 const CALLS = /\b(system|popen|exec[lv]\w*|posix_spawn\w*)\s*\(/;
 
-/** `gdb --args program …`, and `shell` in what it is told. */
+/** `gdb --args program …`, `shell` commands and Python code in its options. */
 function runDebugger(argv: readonly string[], call: Call, run: Runner): string {
   for (const [at, arg] of argv.entries()) {
     if (/^-?-(ex|eval-command|o|one-line)$/.test(argv[at - 1] ?? "") && CALLS.test(arg)) {
@@ -199,7 +173,7 @@ function runDebugger(argv: readonly string[], call: Call, run: Runner): string {
   return gdbShell(argv, call, run);
 }
 
-/** `capsh … -- …`: the rest is for a shell. */
+/** `capsh … -- …`: passes the rest to a shell. */
 function runCapsh(argv: readonly string[], call: Call, run: Runner): string {
   const at = argv.indexOf("--");
   return at < 0 ? ANY : runShell(["bash", ...argv.slice(at + 1)], call, run);
@@ -209,7 +183,7 @@ function runCapsh(argv: readonly string[], call: Call, run: Runner): string {
 function runScheduled(argv: readonly string[], call: Call, run: Runner): string {
   const at = argv.findIndex((arg) => /^[/-]tr$/i.test(arg));
   if (at < 0) return ANY;
-  run.doubt("a schedule is changed", argv.join(" "), call);
+  run.doubt("this changes a schedule", argv.join(" "), call);
   return run.code(argv[at + 1] ?? ANY, { ...call, stdin: "", shell: call.shell.fork() });
 }
 
@@ -236,7 +210,7 @@ function runTar(argv: readonly string[], call: Call, run: Runner): string {
   }
   for (const action of valuesOf(parsed, "checkpoint-action")) {
     if (action.startsWith("exec=")) run.code(action.slice(5), { ...call, stdin: "" });
-    else if (isWild(action)) run.doubt("nobody can know what tar runs", show(action), call);
+    else if (isWild(action)) run.doubt("the program that tar runs is unknown", show(action), call);
   }
   const extracts = has(parsed, "get");
   const [archive] = valuesOf(parsed, "file");
@@ -257,7 +231,7 @@ function runTar(argv: readonly string[], call: Call, run: Runner): string {
   return ANY;
 }
 
-/** `tar czf x.tgz`: the first word without a dash holds the options, their values follow. */
+/** `tar czf x.tgz`: the first word without a dash contains the options; their values follow. */
 function oldStyle(args: readonly string[]): string[] {
   const [first, ...rest] = args;
   if (first === undefined || !/^[A-Za-z]+$/.test(first)) return [...args];

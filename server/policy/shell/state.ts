@@ -1,7 +1,7 @@
 import type { CompoundCommand, CompoundList, Redirected } from "unbash";
 import { ANY, generalise, TAME } from "../holes.ts";
 
-/** What a variable may hold: the values that are possible here, or an array's items. */
+/** The possible values of a variable, or the items of an array. */
 export interface Variable {
   values: string[];
   items: string[] | null;
@@ -11,13 +11,13 @@ export type FunctionBody = CompoundCommand | Redirected | CompoundList;
 
 const MOST_VALUES = 24;
 
-/** Variables that every shell has, with a value that no rule needs to know. */
+/** Variables that every shell sets to one harmless word. */
 const TAME_NAMES = new Set(
   ("USER LOGNAME UID EUID PPID RANDOM SRANDOM SECONDS LINENO BASHPID HOSTNAME HOSTTYPE OSTYPE " +
     "MACHTYPE EPOCHSECONDS EPOCHREALTIME SHLVL COLUMNS LINES BASH_VERSION ? $ ! #").split(" "),
 );
 
-/** What a shell knows at one point of a script. */
+/** The state of a shell at one point of a script. */
 export class Shell {
   variables = new Map<string, Variable>();
   functions = new Map<string, FunctionBody>();
@@ -25,16 +25,17 @@ export class Shell {
   /** `$1` and what follows it. */
   positional: string[] = [];
   program = "bash";
-  /** It may be dash: `$'…'` is nothing special to it, and its `echo` reads backslashes. */
+  /** The shell may be dash: `$'…'` has no special meaning, and `echo` interprets backslashes. */
   plain = false;
-  /** Its globs find names with a dot in front as well. */
+  /** Globs also match names with a leading dot. */
   dotted = false;
-  /** Files that the script itself has written, with what is in them. */
+  /** The content of files that the script itself has written. */
   files = new Map<string, string>();
-  /** Folders it may be in instead, because nobody can see whether a `cd` succeeds. */
+  /** Other possible current folders, because a `cd` may fail. */
   otherFolders: string[] = [];
+  /** The stack of `pushd`. */
   folders: string[] = [];
-  /** Where it was before a `cd` of which nobody knows yet whether it worked. */
+  /** The folder before a `cd` that may have failed. */
   previous: string | null = null;
 
   constructor(public cwd: string, readonly home: string) {}
@@ -56,13 +57,7 @@ export class Shell {
     return copy;
   }
 
-  /** Takes over the state of a fork that has certainly run. */
-  become(other: Shell): void {
-    const { cwd, ...rest } = other;
-    Object.assign(this, rest, { cwd });
-  }
-
-  /** Adds what a branch may have changed to what holds if it was not taken. */
+  /** Merges the state after a branch with the state without it. */
   join(branch: Shell): void {
     for (const name of new Set([...this.variables.keys(), ...branch.variables.keys()])) {
       const [mine, other] = [this.variables.get(name), branch.variables.get(name)];
@@ -82,19 +77,19 @@ export class Shell {
     if (this.positional !== branch.positional) this.positional = branch.positional;
   }
 
-  /** A shell of its own has ended: only the files that it wrote stay. */
+  /** Keeps the files of an ended subshell; its other state is lost. */
   keepFiles(ended: Shell): void {
     for (const [path, text] of ended.files) this.files.set(path, text);
   }
 
-  /** Notes a folder it may be in as well. */
+  /** Adds a possible current folder. */
   mayBeIn(folder: string): void {
     if (folder !== this.cwd && !this.otherFolders.includes(folder)) {
       this.otherFolders = [...this.otherFolders, folder].slice(-4);
     }
   }
 
-  /** The values a name may have; an unset one has whatever the environment gives it. */
+  /** The possible values of a name; an unset one comes from the environment. */
   valuesOf(name: string): string[] {
     if (name === "PWD") return [this.cwd];
     const variable = this.variables.get(name);
@@ -102,7 +97,7 @@ export class Shell {
     return name === "HOME" ? [this.home] : unset(name).values;
   }
 
-  /** Sets a name; too many possible values become what they have in common. */
+  /** Sets a name; too many possible values become one hole. */
   assign(name: string, values: string[]): void {
     const distinct = [...new Set(values)];
     const kept = distinct.length > MOST_VALUES ? [generalise(distinct)] : distinct;
@@ -114,7 +109,7 @@ export class Shell {
   }
 }
 
-/** A file holds the one or the other: both are read as if they were run. */
+/** A file may have either content, so both count as its lines. */
 function eitherText(mine: string, other: string): string {
   if (mine === "" || other.startsWith(mine)) return other;
   return mine.length + other.length > MOST_TEXT ? ANY : `${mine}\n${other}`;
@@ -150,7 +145,7 @@ export function absolutePath(path: string, cwd: string): string {
   return `/${names.join("/")}`;
 }
 
-/** The path as seen from a folder: relative below it, absolute elsewhere. */
+/** The path relative to a folder; absolute outside it. */
 export function seenFrom(path: string, folder: string): string {
   if (path === folder) return ".";
   return path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : path;

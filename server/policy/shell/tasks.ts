@@ -15,13 +15,13 @@ const OWN_TASKS = new Set(["test", "start", "stop", "restart", "t", "tst"]);
 const RUN = new Set(["run", "run-script", "rum", "urn", "task"]);
 const EXEC = new Set(["exec", "x", "dlx"]);
 
-/** `npm`, `pnpm`, `yarn`, `bun`: tasks of the project by their text, `exec` as a wrapper. */
+/** `npm`, `pnpm`, `yarn`, `bun`: runs the text of project tasks; `exec` is a wrapper. */
 export const runNodeManager: Handler = (argv, call, run) => {
   const { parsed, rest } = splitCommand(argv.slice(1), NODE_OPTIONS, 0);
   const [verb, ...more] = rest;
   if (verb === undefined) return ANY;
   const options = splitCommand(more, NODE_OPTIONS, 0);
-  for (const value of scriptShells(argv)) toldToRun("script-shell", value, call, run);
+  for (const value of scriptShells(argv)) runSetting("script-shell", value, call, run);
   const elsewhere = has(parsed, "cwd", "workspace", "filter", "recursive");
   if (EXEC.has(verb)) {
     for (const code of valuesOf(options.parsed, "shell-mode")) {
@@ -37,7 +37,7 @@ export const runNodeManager: Handler = (argv, call, run) => {
   if (verb === "explore" && more.length > 1) return run.command(afterDashes(more.slice(1)), call);
   if (verb === "config" || verb === "set" || verb === "c") {
     const [, key = "", value = ""] = /^([\w-]+)(?:=(.*))?$/s.exec(settingOf(verb, more)) ?? [];
-    toldToRun(key, value, call, run);
+    runSetting(key, value, call, run);
     return ANY;
   }
   const task = RUN.has(verb)
@@ -50,7 +50,7 @@ export const runNodeManager: Handler = (argv, call, run) => {
   return runTask(task === "t" || task === "tst" ? "test" : task, afterDashes(given), call, run);
 };
 
-/** `--script-shell`, which may stand anywhere. */
+/** The values of `--script-shell`, at any position. */
 function scriptShells(argv: readonly string[]): string[] {
   const end = argv.indexOf("--");
   const options = end < 0 ? argv : argv.slice(0, end);
@@ -60,26 +60,26 @@ function scriptShells(argv: readonly string[]): string[] {
   });
 }
 
-/** What `npm config set key value` sets, as `key=value`. */
+/** The setting in `npm config set key value`, as `key=value`. */
 function settingOf(verb: string, words: readonly string[]): string {
   const given = verb === "set" ? words : words[0] === "set" ? words.slice(1) : [];
   const plain = given.filter((word) => !word.startsWith("-"));
   return plain[0]?.includes("=") ? plain[0] : plain.slice(0, 2).join("=");
 }
 
-/** Settings of package managers whose value they run. */
+/** Settings whose value the package manager runs. */
 const RUN_KEYS =
   /^(script-shell|scriptShell|shell|editor|git|node-options|init-module|viewer|browser|yarnPath|yarn-path)$/;
 
-function toldToRun(key: string, value: string, call: Call, run: Runner): void {
+function runSetting(key: string, value: string, call: Call, run: Runner): void {
   if (
     !RUN_KEYS.test(key) || /^(\/bin\/|\/usr\/bin\/)?(sh|bash|zsh)$|^(true|false|null|)$/.test(value)
   ) return;
   run.code(value, { ...call, supposed: true, stdin: "" });
-  run.doubt(`the setting "${key}" decides what is run`, `${key}=${show(value)}`, call);
+  run.doubt(`the setting "${key}" names a program to run`, `${key}=${show(value)}`, call);
 }
 
-/** `yarn build` and `pnpm build` run the task without saying `run`. */
+/** Whether the manager runs tasks without `run`, such as `yarn build`. */
 function bare(argv: readonly string[]): boolean {
   return /(^|\/)(yarn|pnpm|bun)$/.test(argv[0]!);
 }
@@ -91,7 +91,7 @@ function afterDashes(words: string[]): string[] {
 
 function runTask(name: string, args: string[], call: Call, run: Runner): string {
   if (isWild(name)) {
-    run.doubt("nobody can know which task is run", show(name), call);
+    run.doubt("the task that runs is unknown", show(name), call);
     return ANY;
   }
   for (const part of [`pre${name}`, name, `post${name}`]) {
@@ -108,7 +108,7 @@ const MAKE = spec(
     "-W,--what-if= -E,--eval= -O=? -B -d -e -h -i -k -L -n -p -q -r -R -s -S -t -v -w",
 );
 
-/** `make`: a makefile that is written here is read for its recipes. */
+/** `make`: runs the recipes of a makefile that the command itself writes. */
 export const runMake: Handler = (argv, call, run) => {
   const parsed = readOptions(argv.slice(1), MAKE);
   for (const path of valuesOf(parsed, "makefile")) {
@@ -119,7 +119,7 @@ export const runMake: Handler = (argv, call, run) => {
   for (const word of parsed.operands) {
     const [, name, value] = /^(\w+)\s*[:+?!]*=([\s\S]*)$/.exec(word) ?? [];
     if (name === "SHELL" || name === ".SHELLFLAGS" || value?.includes("$(shell")) {
-      run.doubt("make is told what to run", word, call);
+      run.doubt("the argument tells make what to run", word, call);
     }
     if (value && /\s/.test(value)) run.code(value, { ...call, supposed: true, stdin: "" });
   }
@@ -128,7 +128,7 @@ export const runMake: Handler = (argv, call, run) => {
 
 function readMakefile(text: string, call: Call, run: Runner): void {
   if (isWild(text)) {
-    run.doubt("nobody can know what the makefile says", show(text).slice(0, 80), call);
+    run.doubt("part of the makefile is unknown", show(text).slice(0, 80), call);
   }
   for (const line of text.split("\n")) {
     const recipe = /^\t[@+-]*(.*)$/.exec(line)?.[1] ?? /^[^\t#=]*:[^=;]*;(.*)$/.exec(line)?.[1];
@@ -144,7 +144,7 @@ function readMakefile(text: string, call: Call, run: Runner): void {
   }
 }
 
-/** `at`, `batch`: what they read is run later. */
+/** `at`, `batch`: run their input later. */
 export const runLater: Handler = (argv, call, run) => {
   const parsed = readOptions(argv.slice(1), spec("-f= -q= -t= -m -M -l -d -r -c -v -V -b"));
   if (has(parsed, "l", "d", "r", "c")) return "";
@@ -153,13 +153,13 @@ export const runLater: Handler = (argv, call, run) => {
   return run.code(text, { ...call, stdin: "", shell: call.shell.fork() });
 };
 
-/** `crontab`: the commands of the lines it is given. */
+/** `crontab`: runs the commands of its lines. */
 export const runCrontab: Handler = (argv, call, run) => {
   const parsed = readOptions(argv.slice(1), spec("-u= -l -r -e -i -s"));
   if (has(parsed, "l")) return ANY;
   const [file] = parsed.operands;
   const text = file === undefined || file === "-" ? call.stdin : run.content(file, call) ?? ANY;
-  run.doubt("a schedule is changed", argv.join(" "), call);
+  run.doubt("this changes a schedule", argv.join(" "), call);
   for (const line of isWild(text) ? [] : text.split("\n")) {
     const command = /^\s*(?:@\w+|(?:\S+\s+){4}\S+)\s+(.+)$/.exec(line)?.[1];
     if (command) run.code(command, { ...call, supposed: true, stdin: "" });

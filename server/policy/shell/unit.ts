@@ -1,49 +1,49 @@
 import type { Read } from "./grammar.ts";
 
-/** One program that would run, with its arguments; what is not known is a hole. */
+/** One program that runs, with its arguments; unknown parts are holes. */
 export interface Unit {
   argv: string[];
   read: Read;
-  /** The pipelines it stands in, with its place in each. */
+  /** The pipelines that contain it, with its stage in each. */
   pipes: readonly { pipeline: number; stage: number }[];
-  /** It only starts another unit, or does nothing by itself: an allow rule need not name it. */
+  /** It only starts another unit or does nothing, so no allow rule has to name it. */
   passive: boolean;
-  /** It stands in text that may or may not be run: a rule that matches holds it, no more. */
+  /** It comes from text that may not be code: a rule that matches it only asks. */
   supposed: boolean;
-  /** It stands in the script of a task, for which whatever starts the task answers. */
+  /** It comes from the script of a project task; the rule for the task covers it. */
   task: boolean;
-  /** The part of the text it was found in. */
+  /** The part of the command that contains it. */
   text: string;
 }
 
-/** A file that would be touched; the path is absolute where the folder is known. */
+/** Access to one file; the path is absolute if the folder is known. */
 export interface Effect {
   op: "read" | "write" | "delete";
   path: string;
-  /** The part of the text it was found in. */
+  /** The part of the command that contains it. */
   text: string;
-  /** Only under a condition that nobody can see from the text, such as a `cd` that fails. */
+  /** It happens only under a condition that the text does not show, such as a failing `cd`. */
   uncertain?: boolean;
-  /** Not written by name: a folder's entry that follows from another effect. */
+  /** The text does not name it; it follows from another effect, such as an entry of a folder. */
   implied?: boolean;
-  /** Only by the look of an argument: a rule that forbids it holds it, and no more. */
+  /** An argument only looks like this file: a rule that blocks it only asks. */
   guessed?: boolean;
 }
 
-/** Why a command is held although no rule speaks of it. */
+/** A reason to ask a person although no rule matches. */
 export interface Doubt {
   reason: string;
-  /** The part of the text that is meant, for a person to find it. */
+  /** The part of the command, so that a person finds it. */
   text: string;
 }
 
-/** What one command would run and touch. */
+/** The result of an analysis: what a command runs and touches. */
 export interface CommandAnalysis {
   units: Unit[];
   effects: Effect[];
   doubts: Doubt[];
-  /** Parts whose value nobody can know from the text. */
+  /** Parts whose value the text does not show. */
   unresolved: string[];
-  /** A part of it is started with `&`, and may outlive it. */
+  /** A part of it runs in the background (`&`) and may outlive it. */
   goes_on: boolean;
 }

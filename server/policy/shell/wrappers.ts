@@ -1,37 +1,38 @@
 import { ANY, isStatic } from "../holes.ts";
 import type { Call, Runner } from "./call.ts";
 import { checkVariable } from "./environment.ts";
-import { has, type Parsed, type Spec, spec, splitCommand, valuesOf } from "./options.ts";
+import { forNames, has, type Parsed, type Spec, spec, splitCommand, valuesOf } from "./options.ts";
 
-/** How a program that runs another is given it. */
+/** A program that runs another one: where its arguments contain that command. */
 export interface Wrapper {
   grammar: Spec;
-  /** Operands before the command: a time, a host, a container. */
+  /** The number of operands before the command: a time, a host, a container. */
   skip: number;
-  /** `NAME=value` before the command. */
+  /** `NAME=value` may come before the command. */
   assigns: boolean;
   /** Options whose value is shell code. */
   code: string[];
-  /** The words are joined and read by a shell. */
+  /** A shell runs the joined words. */
   joined: boolean;
-  /** Every operand is shell code by itself. */
+  /** Each operand is shell code. */
   each: boolean;
-  /** It runs elsewhere: its files are not ours. */
+  /** It runs on another machine or in a container, so its files do not count. */
   remote: boolean;
-  /** It adds nothing that a rule would have to allow. */
+  /** It only starts the command, so no allow rule has to name it. */
   passive: boolean;
-  /** Options with which nothing is run. */
+  /** Options that make it run nothing. */
   unless: string[];
-  /** Options whose value is the program (the rest are its arguments). */
+  /** Options whose value is the program; the operands are its arguments. */
   program: string[];
-  /** Options whose value is split into words of the command. */
+  /** Options whose value is split into the first words of the command. */
   splits: string[];
-  /** Without a command, what it reads is shell code. */
+  /** Without a command, its standard input is shell code. */
   reads: boolean;
-  /** Options with which the words are joined and read by a shell. */
+  /** Options that make a shell run the joined words. */
   shellWith: string[];
-  /** Options that change the folder. */
+  /** Options whose value is the folder to run in. */
   folder: string[];
+  /** Options whose value is an output file. */
   writes: string[];
 }
 
@@ -52,7 +53,7 @@ const PLAIN: Omit<Wrapper, "grammar"> = {
   writes: [],
 };
 
-/** One row of the table: the options as in `spec`, and what is different from a plain wrapper. */
+/** One row of the tables: the options as in `spec`, and the differences from a plain wrapper. */
 export function wrapper(
   options: string,
   how: Partial<Wrapper> & { posix?: boolean } = {},
@@ -60,7 +61,7 @@ export function wrapper(
   return { ...PLAIN, ...how, grammar: spec(options, { posix: how.posix }) };
 }
 
-/** Runs what a wrapper is given; what that prints. */
+/** Runs the command in a wrapper's arguments and returns its output. */
 export function runWrapper(
   row: Wrapper,
   args: readonly string[],
@@ -109,7 +110,7 @@ function commandOf(
   );
   const programs = valuesOf(parsed, ...row.program).flatMap((text) => text.split(/\s+/));
   const words = [...programs, ...split, ...rest];
-  // Whatever the name: env takes even "=1" for a variable, and runs what comes after it.
+  // env accepts any name, even that of "=1", and runs the words after it.
   while (row.assigns && words[0]?.includes("=")) {
     const [name, value] = cut(words.shift()!);
     checkVariable(name, value, call, run);
@@ -192,11 +193,9 @@ export const WRAPPERS: Record<string, Wrapper> = {
   exec: wrapper("-a= -c -l", { passive }),
   command: wrapper("-p -v -V", { passive, unless: ["v", "V"] }),
   builtin: wrapper("", { passive }),
-  noglob: passivePlain,
-  nocorrect: passivePlain,
+  ...forNames("noglob nocorrect nohup ts catchsegv eatmydata torsocks torify", passivePlain),
   time: wrapper("-p -f,--format= -o,--output= -a -v -q", { passive, writes: ["output"] }),
   gtime: wrapper("-p -f,--format= -o,--output= -a -v -q", { passive, writes: ["output"] }),
-  nohup: passivePlain,
   setsid: wrapper("-c,--ctty -f,--fork -w,--wait", { passive }),
   nice: wrapper("-n,--adjustment=", { passive }),
   ionice: wrapper("-c,--class= -n,--classdata= -p,--pid= -P= -u= -t,--ignore", { passive }),
@@ -222,15 +221,12 @@ export const WRAPPERS: Record<string, Wrapper> = {
   stdbuf: wrapper("-i,--input= -o,--output= -e,--error=", { passive }),
   unbuffer: wrapper("-p", { passive }),
   chronic: wrapper("-v -e", { passive }),
-  ts: passivePlain,
-  catchsegv: passivePlain,
   rlwrap: wrapper(
     "-a= -b= -c -C= -D= -e= -f= -H= -i -I -l= -m= -M= -n -N -o -O= -p= -P= -q= -r -s= -S= -t= -z=",
   ),
   faketime: wrapper("-f -m -p=", { skip: 1, passive }),
   fakeroot: wrapper("-l,--lib= --faked= -s= -i= -u,--unknown-is-real -b=", { passive }),
   fakechroot: wrapper("-l,--lib= -e= -c= -b=", { passive }),
-  eatmydata: passivePlain,
   "xvfb-run": wrapper("-a -e= -f= -n= -p= -s,--server-args= -w= -l", { passive }),
   "dbus-run-session": wrapper("--config-file= --dbus-daemon=", { passive }),
   caffeinate: wrapper("-d -i -m -s -u -t= -w=", { passive }),
@@ -267,17 +263,13 @@ export const WRAPPERS: Record<string, Wrapper> = {
   ),
   "systemd-inhibit": wrapper("--what= --who= --why= --mode=", { passive }),
   setarch: arch,
-  linux32: wrapper("-R -B -F -I -L -S -T -X -Z -3 -v", { passive }),
-  linux64: wrapper("-R -B -F -I -L -S -T -X -Z -3 -v", { passive }),
-  i386: wrapper("-R -B -F -I -L -S -T -X -Z -3 -v", { passive }),
-  x86_64: wrapper("-R -B -F -I -L -S -T -X -Z -3 -v", { passive }),
+  ...forNames(
+    "linux32 linux64 i386 x86_64",
+    wrapper("-R -B -F -I -L -S -T -X -Z -3 -v", { passive }),
+  ),
   flock: wrapper(
     "-s,--shared -x,--exclusive -u -n,--nonblock -w,--timeout= -o -E= -F -c,--command= -v",
-    {
-      skip: 1,
-      code: ["command"],
-      passive,
-    },
+    { skip: 1, code: ["command"], passive },
   ),
   lockf: wrapper("-k -n -s -t=", { skip: 1, passive }),
   busybox: plain,
@@ -293,9 +285,7 @@ export const WRAPPERS: Record<string, Wrapper> = {
   entr: wrapper("-a -c -d -n -p -r -s -x -z", { shellWith: ["s"] }),
   watchexec: wrapper(
     "-e,--exts= -w,--watch= -i,--ignore= -f,--filter= -r -c=? -n -N -p -q -s,--signal= -d,--debounce= --shell=",
-    {
-      joined,
-    },
+    { joined },
   ),
   nodemon: wrapper("-x,--exec= -e,--ext= -w,--watch= -i,--ignore= -d,--delay= -V -q -L", {
     code: ["exec"],
@@ -305,10 +295,7 @@ export const WRAPPERS: Record<string, Wrapper> = {
   concurrently: each,
   hyperfine: wrapper(
     "-w,--warmup= -r,--runs= -m= -M= -p,--prepare= -c,--cleanup= -s,--setup= -P= -L= -n= -S= --export-json= --export-markdown=",
-    {
-      each: true,
-      code: ["prepare", "cleanup", "setup"],
-    },
+    { each: true, code: ["prepare", "cleanup", "setup"] },
   ),
   "start-server-and-test": wrapper("", { each: true }),
   sem: wrapper("-j= --id= --fg --bg --wait", { joined }),
@@ -325,8 +312,6 @@ export const WRAPPERS: Record<string, Wrapper> = {
   rsh: wrapper("-l= -n", { skip: 1, joined, remote }),
   pdsh: wrapper("-w= -x= -l= -f= -R=", { joined, remote }),
   sshpass: wrapper("-p= -f= -d= -e -P= -v"),
-  torsocks: passivePlain,
-  torify: passivePlain,
   proxychains: wrapper("-q -f=", { passive }),
   proxychains4: wrapper("-q -f=", { passive }),
   wsl: wrapper("-d,--distribution= -u,--user= --cd= -e,--exec --system --shell-type=", { remote }),
@@ -353,7 +338,7 @@ export const WRAPPERS: Record<string, Wrapper> = {
   parallelssh: wrapper("-h= -H= -l= -p= -t= -i", { joined, remote }),
 };
 
-/** A program some of whose subcommands run another program. */
+/** A program with subcommands that run another program. */
 interface Group {
   options: Spec;
   rows: Record<string, Wrapper | Group>;
@@ -410,10 +395,7 @@ const kubectl = group(
     debug: kubeExec,
     run: wrapper(
       "--image= -i,--stdin -t,--tty --rm --restart= -n,--namespace= --env= -l= --command --attach",
-      {
-        skip: 1,
-        remote,
-      },
+      { skip: 1, remote },
     ),
   },
 );
@@ -448,13 +430,7 @@ export const SUBWRAPPERS: Record<string, Group> = {
     run: wrapper("-n,--name= -p,--prefix= --cwd= --no-capture-output --live-stream"),
   }),
   mamba: group("", { run: wrapper("-n,--name= -p,--prefix= --cwd=") }),
-  bundle: group("", { exec: run }),
-  stack: group("", { exec: run }),
-  cabal: group("", { exec: run }),
-  opam: group("", { exec: run }),
-  rbenv: group("", { exec: run }),
-  pyenv: group("", { exec: run }),
-  asdf: group("", { exec: run }),
+  ...forNames("bundle stack cabal opam rbenv pyenv asdf", group("", { exec: run })),
   mise: group("-C= -q", {
     exec: wrapper("-c,--command= -C=", { code: ["command"], skip: 9 }),
     x: any,
@@ -476,11 +452,7 @@ export const SUBWRAPPERS: Record<string, Group> = {
     compute: group("", {
       ssh: wrapper(
         "--command= --zone= --project= --tunnel-through-iap --internal-ip --ssh-flag= --container=",
-        {
-          skip: 9,
-          code: ["command"],
-          remote,
-        },
+        { skip: 9, code: ["command"], remote },
       ),
     }),
   }),
@@ -550,7 +522,7 @@ export const SUBWRAPPERS: Record<string, Group> = {
   }),
 };
 
-/** Runs what a subcommand is given; null when this one runs nothing. */
+/** Runs the command in a subcommand's arguments; null for a subcommand without a row. */
 export function runSubwrapper(
   argv: readonly string[],
   group: Group,
