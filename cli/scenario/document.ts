@@ -1,5 +1,11 @@
-import { findNodeAtLocation, type Node, parseTree, printParseErrorCode } from "jsonc-parser";
-import type { ParseError } from "jsonc-parser";
+import {
+  findNodeAtLocation,
+  getNodeValue,
+  type Node,
+  type ParseError,
+  parseTree,
+  printParseErrorCode,
+} from "jsonc-parser";
 import { z } from "zod";
 import { ToolError } from "./errors.ts";
 import { Scenario } from "./schema.ts";
@@ -55,7 +61,7 @@ function readList(tree: Node, list: Node, text: string): ReadDocument {
   (list.children ?? []).forEach((node, index) => {
     const at = (path: PropertyKey[], message: string) =>
       findings.push(findingAt(tree, text, [...base, index, ...path], message));
-    const read = Scenario.safeParse(valueOf(node));
+    const read = Scenario.safeParse(getNodeValue(node));
     if (!read.success) return read.error.issues.forEach((issue) => at(issue.path, wordsOf(issue)));
     const id = read.data.scenario_id;
     const first = seen.get(id);
@@ -123,16 +129,6 @@ function duplicateKeys(node: Node, text: string, pointer = ""): Finding[] {
     if (value) found.push(...duplicateKeys(value, text, here));
   });
   return found;
-}
-
-function valueOf(node: Node): unknown {
-  if (node.type === "array") return (node.children ?? []).map(valueOf);
-  if (node.type !== "object") return node.value;
-  const pairs = (node.children ?? []).map(({ children }) => [
-    String(children![0]!.value),
-    children![1] ? valueOf(children![1]) : null,
-  ]);
-  return Object.fromEntries(pairs);
 }
 
 function escapeToken(token: string): string {

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Verdict } from "../execute/verdict.ts";
+import { inconclusive, type Verdict } from "../execute/verdict.ts";
 import type { Scenario } from "../schema.ts";
 import { type LedgerEntry, Refusal, type RequestLedger } from "./ledger.ts";
 import { type Player, PlayerError, type ToolCall, type ToolResult } from "./player.ts";
-import { type SubmittedVerdict, type ToolName, TOOLS } from "./tools.ts";
+import { type Arguments, type SubmittedVerdict, type ToolName, TOOLS } from "./tools.ts";
 
 export interface Budget {
   max_turns: number;
@@ -71,16 +71,6 @@ async function useTool(
   }
 }
 
-interface Arguments {
-  method: string;
-  path: string;
-  headers?: Record<string, string>;
-  body?: string;
-  as?: string;
-  n: number;
-  ms: number;
-}
-
 async function act(
   name: Exclude<ToolName, "submit_verdict">,
   given: Arguments,
@@ -90,13 +80,8 @@ async function act(
   if (name === "wait") {
     return await sleep(given.ms, { waited: given.ms });
   }
-  const request = {
-    method: given.method,
-    path: given.path,
-    headers: given.headers ?? {},
-    body: given.body,
-  };
-  const as = given.as ?? null;
+  const { method, path, headers = {}, body, as = null } = given;
+  const request = { method, path, headers, body };
   const entry = name === "race"
     ? await ledger.race(request, given.n, as)
     : (await ledger.send(request, as)).entry;
@@ -113,9 +98,9 @@ function checkVerdict(
   entries: readonly LedgerEntry[],
 ): Verdict {
   const problem = problemOf(submitted, entries);
-  if (problem) return { status: "inconclusive", reason: `Not accepted: ${problem}` };
+  if (problem) return inconclusive(`Not accepted: ${problem}`);
   if (submitted.verdict === "inconclusive") {
-    return { status: "inconclusive", reason: submitted.reason || "The driver could not tell" };
+    return inconclusive(submitted.reason || "The driver could not tell");
   }
   const status = submitted.verdict === "pass" ? "passed" : "failed";
   return { status, reason: `${submitted.reason} (${submitted.evidence.join(", ")})` };
@@ -174,8 +159,4 @@ function spentOf(player: Player, budget: Budget, turn: number, deadline: number)
 
 function refuse(why: string): { content: string } {
   return { content: JSON.stringify({ error: why }) };
-}
-
-function inconclusive(reason: string): Verdict {
-  return { status: "inconclusive", reason };
 }

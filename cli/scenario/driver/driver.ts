@@ -2,7 +2,7 @@ import { accessSync, constants, statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Io } from "../../io.ts";
 import { ToolError } from "../errors.ts";
-import type { Verdict } from "../execute/verdict.ts";
+import { inconclusive, type Verdict } from "../execute/verdict.ts";
 import type { Scenario } from "../schema.ts";
 import { recordTrack } from "./cassette.ts";
 import { type Budget, drive } from "./drive.ts";
@@ -50,9 +50,7 @@ export class Driver {
       return { status: "skipped", reason: "Skipped: it has no exec and no playbook" };
     }
     const left = this.#options.max_run_tokens - this.#tokens;
-    if (left <= 0) {
-      return { status: "inconclusive", reason: "The budget is used up: the run's tokens" };
-    }
+    if (left <= 0) return inconclusive("The budget is used up: the run's tokens");
     const player = this.#create();
     const moves: ToolCall[][] = [];
     const budget = { ...this.#options, max_tokens: Math.min(left, this.#options.max_tokens) };

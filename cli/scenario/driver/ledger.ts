@@ -1,6 +1,6 @@
 import { mergeHeaders, withoutCredentials } from "../execute/request.ts";
 import { type Race, raceRequests, type Strategy } from "../execute/race/race.ts";
-import { type HttpExchange, type HttpRequest, sendRequest } from "../execute/http.ts";
+import { type HttpExchange, type HttpRequest, isSuccess, sendRequest } from "../execute/http.ts";
 import type { Target } from "../execute/target.ts";
 
 /** One request that the tool sent for a scenario. No other evidence counts. */
@@ -126,6 +126,6 @@ export class RequestLedger {
 }
 
 function winningAnswers({ shots }: Race): number {
-  const winners = shots.filter(({ status }) => status !== null && status >= 200 && status < 300);
+  const winners = shots.filter(({ status }) => isSuccess(status));
   return new Set(winners.map(({ fingerprint }) => fingerprint)).size;
 }

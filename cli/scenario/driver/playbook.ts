@@ -1,6 +1,6 @@
-import type { HttpExchange } from "../execute/http.ts";
+import { type HttpExchange, isSuccess } from "../execute/http.ts";
 import { leakOf } from "../execute/leaks.ts";
-import type { Verdict } from "../execute/verdict.ts";
+import { failed, inconclusive, passed, type Verdict } from "../execute/verdict.ts";
 import { valueAt } from "../json.ts";
 import type { Scenario } from "../schema.ts";
 import { changedMember, identityOf, recordsOf, saysTheSame } from "./compare.ts";
@@ -30,7 +30,7 @@ export async function runPlaybook(scenario: Scenario, ledger: RequestLedger): Pr
 }
 
 function wentWell(steps: number): Verdict {
-  return { status: "passed", reason: `All ${steps} steps went as in a correct system` };
+  return passed(`All ${steps} steps went as in a correct system`);
 }
 
 interface Run {
@@ -112,7 +112,7 @@ function judgeStep(
 /** A volley fails when more than one of its requests wins. */
 function judgeVolley(step: PlaybookStep, entry: LedgerEntry): Verdict | null {
   const statuses = entry.statuses!;
-  const winners = statuses.filter((status) => status !== null && status >= 200 && status < 300);
+  const winners = statuses.filter(isSuccess);
   const what = `"${step.name}" (${entry.id})`;
   const answers = entry.race?.winning_answers ?? 0;
   if (step.same_answer ? answers > 1 : winners.length > 1) {
@@ -127,14 +127,6 @@ function judgeVolley(step: PlaybookStep, entry: LedgerEntry): Verdict | null {
 /** A failed setup step says nothing about the target, so it is inconclusive. */
 function answer(step: PlaybookStep, reason: string): Verdict {
   return step.setup ? inconclusive(`Could not be set up: ${reason}`) : failed(reason);
-}
-
-function inconclusive(reason: string): Verdict {
-  return { status: "inconclusive", reason };
-}
-
-function failed(reason: string): Verdict {
-  return { status: "failed", reason };
 }
 
 function expects({ expect = [] }: PlaybookStep, status: number): boolean {

@@ -43,6 +43,8 @@ export const TOOLS = {
 } as const;
 
 export type ToolName = keyof typeof TOOLS;
+/** The arguments of every tool but `submit_verdict`, together. */
+export type Arguments = z.infer<typeof TOOLS.race.input> & z.infer<typeof TOOLS.wait.input>;
 export type SubmittedVerdict = z.infer<typeof TOOLS.submit_verdict.input>;
 
 /** The tools as model APIs expect them: name, description and JSON Schema. */

@@ -1,6 +1,6 @@
 import type { Execution, Scenario } from "../schema.ts";
 import type { ExecuteOptions } from "./execute.ts";
-import { type HttpExchange, type HttpRequest, REFUSED, sendRequest } from "./http.ts";
+import { type HttpExchange, type HttpRequest, isSuccess, REFUSED, sendRequest } from "./http.ts";
 import { isReading } from "./lane.ts";
 import { requestOf } from "./request.ts";
 
@@ -63,9 +63,9 @@ export class Canary {
 
   /** Learns only from a GET that passed with a complete 2xx answer. */
   #learn({ exec, ...scenario }: Scenario, execution: Execution): void {
-    const { status = null, error = null } = responseOf(execution);
+    const { status, error = null } = responseOf(execution);
     const isWhole = execution.status === "passed" && error === null;
-    if (exec?.method !== "GET" || !isWhole || !isGood(status)) return;
+    if (exec?.method !== "GET" || !isWhole || !isSuccess(status)) return;
     const isLoggedIn = exec.presumes?.includes("login") ?? false;
     if (isLoggedIn ? this.#models[0]?.isLoggedIn : this.#models.length >= MODELS) return;
     const request = requestOf({ ...scenario, exec }, this.#options);
@@ -78,7 +78,7 @@ export class Canary {
     while (!this.#brokenBy && this.#models[0]?.isProven === false) {
       const model = this.#models[0];
       const { status, error } = await this.#send(model);
-      model.isProven = error === null && isGood(status);
+      model.isProven = error === null && isSuccess(status);
       if (!model.isProven) this.#forget(model);
     }
   }
@@ -154,8 +154,4 @@ function responseOf({ evidence }: Execution): Partial<Pick<HttpExchange, "status
 
 function fails({ status, error }: HttpExchange): boolean {
   return error !== null || status! >= 500;
-}
-
-function isGood(status: number | null): boolean {
-  return status !== null && status >= 200 && status < 300;
 }

@@ -4,7 +4,7 @@ import { delimiter, join, resolve } from "node:path";
 import type { Exec } from "../schema.ts";
 import { type CommandOptions, type CommandRun, judgeCommand, runCommand } from "./command.ts";
 import { showsStackTrace } from "./leaks.ts";
-import type { Verdict } from "./verdict.ts";
+import { failed, passed, type Verdict } from "./verdict.ts";
 
 /** The result of a command line under one condition. */
 export interface ChaosRun {
@@ -78,13 +78,11 @@ function outcomeOf({ exit_code, signal }: CommandRun): string {
 }
 
 function verdictOf(runs: ChaosRun[]): Verdict {
-  const failed = runs.filter(({ status }) => status === "failed");
+  const failures = runs.filter(({ status }) => status === "failed");
   const tried = runs.filter(({ status }) => status !== "skipped").length;
-  if (failed.length > 0) {
-    return { status: "failed", reason: failed.map(({ reason }) => reason).join("; ") };
-  }
+  if (failures.length > 0) return failed(failures.map(({ reason }) => reason).join("; "));
   const skipped = runs.length > tried ? `, ${runs.length - tried} not available here` : "";
-  return { status: "passed", reason: `and so under ${tried} conditions of chaos${skipped}` };
+  return passed(`and so under ${tried} conditions of chaos${skipped}`);
 }
 
 /** Replaces the program by its absolute path, so that neither PATH nor cwd matters. */

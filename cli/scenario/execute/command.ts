@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Exec } from "../schema.ts";
 import { showsStackTrace } from "./leaks.ts";
-import type { Verdict } from "./verdict.ts";
+import { failed, passed, type Verdict } from "./verdict.ts";
 
 /** The result of a command line. */
 export interface CommandRun {
@@ -82,28 +82,26 @@ export function judgeCommand(exec: Exec, run: CommandRun, timeout_ms: number): V
   const verdict = judgeExit(exec, run, timeout_ms);
   const shown = exec.forbidden?.traces && showsStackTrace(`${run.stdout}\n${run.stderr}`);
   return verdict.status === "passed" && shown
-    ? { status: "failed", reason: `${verdict.reason}, but a stack trace is shown` }
+    ? failed(`${verdict.reason}, but a stack trace is shown`)
     : verdict;
 }
 
 function judgeExit(exec: Exec, run: CommandRun, timeout_ms: number): Verdict {
-  if (run.error) return { status: "failed", reason: `The command ${run.error}` };
-  if (run.timed_out) {
-    return { status: "failed", reason: `The command did not end within ${timeout_ms} ms` };
-  }
-  if (run.signal) return { status: "failed", reason: `The command died of ${run.signal}` };
+  if (run.error) return failed(`The command ${run.error}`);
+  if (run.timed_out) return failed(`The command did not end within ${timeout_ms} ms`);
+  if (run.signal) return failed(`The command died of ${run.signal}`);
   const code = run.exit_code ?? 0;
   if (exec.expected_end && exec.expected_exit === undefined) {
     const words = exec.expected_end === "refused" ? "an error code" : "an end without a crash";
     const isFine = !CRASHES.has(code) && (code > 0 || exec.expected_end === "orderly");
     return isFine
-      ? { status: "passed", reason: `Exited with ${code}` }
-      : { status: "failed", reason: `Exited with ${code} instead of ${words}` };
+      ? passed(`Exited with ${code}`)
+      : failed(`Exited with ${code} instead of ${words}`);
   }
   const expected = exec.expected_exit ?? 0;
   return code === expected
-    ? { status: "passed", reason: `Exited with ${expected} as expected` }
-    : { status: "failed", reason: `Exited with ${code} instead of ${expected}` };
+    ? passed(`Exited with ${expected} as expected`)
+    : failed(`Exited with ${code} instead of ${expected}`);
 }
 
 class Capture {

@@ -1,7 +1,7 @@
 import type { Execution, Scenario, SetupRequest } from "../schema.ts";
 import { wilson } from "../summary.ts";
 import { type CommandOptions, judgeCommand, runCommand } from "./command.ts";
-import { type HttpExchange, type HttpRequest, sendRequest } from "./http.ts";
+import { type HttpExchange, type HttpRequest, isSuccess, sendRequest } from "./http.ts";
 import { type Race, raceRequests, type Strategy } from "./race/race.ts";
 import { createReader, type ReadBack, readBack, withReadBack } from "./read_back.ts";
 import {
@@ -12,7 +12,7 @@ import {
   type RequestOptions,
 } from "./request.ts";
 import type { Target } from "./target.ts";
-import { judgeExchange, judgeRace, type Verdict } from "./verdict.ts";
+import { inconclusive, judgeExchange, judgeRace, type Verdict } from "./verdict.ts";
 import { semanticsWarnings } from "./warnings.ts";
 
 /** What an execution needs besides its scenario. */
@@ -29,22 +29,23 @@ export interface ExecuteOptions extends RequestOptions {
 }
 
 /** Runs the `exec` of a scenario once. Never throws. */
-export async function executeScenario(
-  scenario: Scenario,
-  options: ExecuteOptions,
+export function executeScenario(scenario: Scenario, options: ExecuteOptions): Promise<Execution> {
+  return timed(scenario, () => runExec(scenario, options));
+}
+
+/** The execution of a scenario, with the time that `run` takes. */
+export async function timed(
+  { scenario_id }: Scenario,
+  run: () => Promise<Ran>,
 ): Promise<Execution> {
   const started = performance.now();
-  const { verdict, evidence } = await runExec(scenario, options);
-  return {
-    scenario_id: scenario.scenario_id,
-    ...verdict,
-    evidence,
-    duration_ms: Math.round(performance.now() - started),
-  };
+  const { verdict, evidence } = await run();
+  const duration_ms = Math.round(performance.now() - started);
+  return { scenario_id, ...verdict, evidence, duration_ms };
 }
 
 /** The verdict on a request or a command line, and what it rests on. */
-type Ran = { verdict: Verdict; evidence: Record<string, unknown> };
+export type Ran = { verdict: Verdict; evidence: Record<string, unknown> };
 
 async function runExec(scenario: Scenario, options: ExecuteOptions): Promise<Ran> {
   const exec = scenario.exec!;
@@ -68,7 +69,7 @@ async function runOnce(
   const uniq = options.uniq();
   const ready = (request: RequestDraft) => prepareRequest(request, options, { uniq });
   const obstacle = await setUp(setup.map(ready), setup, options);
-  if (obstacle) return { verdict: { status: "inconclusive", reason: obstacle }, evidence: {} };
+  if (obstacle) return { verdict: inconclusive(obstacle), evidence: {} };
   const read = createReader(options.target, ready, options);
   const before = check?.changes_by === undefined ? null : await read(check);
   const request = requestOf(scenario, options, uniq);
@@ -87,7 +88,7 @@ async function setUp(
   for (const [n, request] of requests.entries()) {
     const { status, error } = await sendRequest(options.target, request, options);
     const expected = setup[n]!.expected_status || 0;
-    const right = expected === 0 ? status! >= 200 && status! < 300 : status === expected;
+    const right = expected === 0 ? isSuccess(status) : status === expected;
     if (error === null && right) continue;
     const why = error ?? `answered ${status}`;
     return `Could not be set up: ${request.method} ${request.path} ${why}`;
@@ -207,5 +208,5 @@ function hasWinner({ evidence }: Ran): boolean {
 }
 
 function winnersOf({ shots }: Race): number {
-  return shots.filter(({ status }) => status !== null && status >= 200 && status < 300).length;
+  return shots.filter(({ status }) => isSuccess(status)).length;
 }

@@ -168,6 +168,11 @@ function collect(
   message.on("close", () => end(message.complete ? null : "the answer was cut off"));
 }
 
+/** True for a 2xx. */
+export function isSuccess(status: number | null | undefined): boolean {
+  return typeof status === "number" && status >= 200 && status < 300;
+}
+
 /** True for an answer that ends with its head, whatever its headers say (RFC 9112, 6.3). */
 export function hasNoBody(method: string, status: number | null): boolean {
   return method === "HEAD" || status === 204 || status === 304;

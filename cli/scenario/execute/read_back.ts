@@ -1,6 +1,6 @@
 import { valueAt } from "../json.ts";
 import type { Check } from "../schema.ts";
-import { type HttpExchange, type HttpRequest, sendRequest } from "./http.ts";
+import { type HttpExchange, type HttpRequest, isSuccess, sendRequest } from "./http.ts";
 import type { RequestDraft } from "./request.ts";
 import type { Target } from "./target.ts";
 import type { Verdict } from "./verdict.ts";
@@ -79,7 +79,7 @@ function readingOf(check: Check, { status, error, body }: HttpExchange): Reading
   if (error !== null) return { unreadable: error };
   const expected = check.expected_status || 0;
   if (expected > 0 && status !== expected) return { wrong: `answered ${status}, not ${expected}` };
-  if (expected === 0 && !(status! >= 200 && status! < 300)) {
+  if (expected === 0 && !isSuccess(status)) {
     return { unreadable: `GET ${check.path} answered ${status}` };
   }
   if (check.pointer === undefined && check.equals === undefined && !isNumeric(check)) {

@@ -1,14 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Execution, Scenario } from "../schema.ts";
 import { Canary } from "./canary.ts";
-import { type ExecuteOptions, executeScenario } from "./execute.ts";
+import { type ExecuteOptions, executeScenario, type Ran, timed } from "./execute.ts";
 import { isReading, laneOf, LANES } from "./lane.ts";
 import { CLI_TARGET } from "./target.ts";
-import type { Verdict } from "./verdict.ts";
 
 /** Runs scenarios without an `exec`. */
 export interface ProseDriver {
-  run: (scenario: Scenario) => Promise<{ verdict: Verdict; evidence: Record<string, unknown> }>;
+  run: (scenario: Scenario) => Promise<Ran>;
 }
 
 export interface ScheduleOptions extends ExecuteOptions {
@@ -69,7 +68,7 @@ async function runOne(
     async () =>
       scenario.exec
         ? await confirmFailure(scenario, await executeScenario(scenario, options), options)
-        : await driveScenario(scenario, options.driver!),
+        : await timed(scenario, () => options.driver!.run(scenario)),
   );
 }
 
@@ -113,16 +112,10 @@ async function confirmFailure(
   };
 }
 
-async function driveScenario(scenario: Scenario, driver: ProseDriver): Promise<Execution> {
-  const started = performance.now();
-  const { verdict, evidence } = await driver.run(scenario);
-  const duration_ms = Math.round(performance.now() - started);
-  return { scenario_id: scenario.scenario_id, ...verdict, evidence, duration_ms };
-}
-
 function skipped(scenario: Scenario, why: string): Execution {
+  const { scenario_id } = scenario;
   return {
-    scenario_id: scenario.scenario_id,
+    scenario_id,
     status: "skipped",
     reason: `Skipped: ${why}`,
     evidence: {},

@@ -1,5 +1,5 @@
 import type { Exec, ExecutionStatus } from "../schema.ts";
-import type { HttpExchange } from "./http.ts";
+import { type HttpExchange, isSuccess } from "./http.ts";
 import { leakOf } from "./leaks.ts";
 import type { Race } from "./race/race.ts";
 
@@ -18,7 +18,7 @@ export function judgeExchange(exec: Exec, exchange: HttpExchange): Verdict {
 
 function judgeStatus(exec: Exec, exchange: HttpExchange): Verdict {
   if (exchange.error?.startsWith("cannot be sent")) {
-    return { status: "inconclusive", reason: `The request ${exchange.error}` };
+    return inconclusive(`The request ${exchange.error}`);
   }
   if (exchange.error !== null) return failed(`No good answer: ${exchange.error}`);
   const status = exchange.status!;
@@ -37,7 +37,7 @@ function judgeStatus(exec: Exec, exchange: HttpExchange): Verdict {
   const missing = missingFor(exec, status);
   return missing === null
     ? failed(`Answered ${status} instead of ${expected}`)
-    : { status: "inconclusive", reason: beforeThat(status, missing) };
+    : unread(status, missing);
 }
 
 /** Statuses that a service sends before it looks at the request. */
@@ -50,17 +50,15 @@ const UNREAD: Record<number, string> = {
 /** Services choose different 4xx to refuse. Only accepting or crashing is wrong. */
 function judgeRefusal(exec: Exec, status: number): Verdict {
   const missing = missingFor(exec, status) ?? UNREAD[status];
-  if (missing !== undefined) {
-    return { status: "inconclusive", reason: beforeThat(status, missing) };
-  }
+  if (missing !== undefined) return unread(status, missing);
   if (status >= 500) return failed(`Answered ${status}: the server failed`);
   return status >= 400
     ? passed(`Refused with ${status}`)
     : failed(`Answered ${status} instead of refusing it`);
 }
 
-function beforeThat(status: number, missing: string): string {
-  return `Answered ${status} before it looked at the request: ${missing}`;
+function unread(status: number, missing: string): Verdict {
+  return inconclusive(`Answered ${status} before it looked at the request: ${missing}`);
 }
 
 /** The presumption of the scenario that the target does not meet; null when it meets all. */
@@ -77,9 +75,7 @@ function missingFor({ presumes = [] }: Exec, status: number): string | null {
  */
 export function judgeRace(race: Race): Verdict {
   const count = race.shots.length;
-  const winners = race.shots.filter(({ status }) =>
-    status !== null && status >= 200 && status < 300
-  );
+  const winners = race.shots.filter(({ status }) => isSuccess(status));
   if (race.error) return failed(`The race could not be run: ${race.error}`);
   if (winners.length > 1) {
     return failed(`${winners.length} of ${count} identical requests won with a 2xx: race`);
@@ -100,10 +96,14 @@ function whyNone({ shots }: Race): string {
   return refused ? "; none was authorised" : "";
 }
 
-function passed(reason: string): Verdict {
+export function passed(reason: string): Verdict {
   return { status: "passed", reason };
 }
 
-function failed(reason: string): Verdict {
+export function failed(reason: string): Verdict {
   return { status: "failed", reason };
+}
+
+export function inconclusive(reason: string): Verdict {
+  return { status: "inconclusive", reason };
 }

@@ -60,10 +60,12 @@ interface Read {
 function readJson(text: string, name: string): Read {
   const value: unknown = attempt(`read ${name}`, () => JSON.parse(text));
   const tree = parseTree(text);
-  const starts = lineStarts(text);
+  const counter = new LineCounter();
+  counter.addNewLine(0);
+  for (const { index } of text.matchAll(/\n/g)) counter.addNewLine(index + 1);
   const lineOf = (path: string[]) => {
     const node = tree && findNodeAtLocation(tree, path);
-    return node ? lineAt(starts, node.offset) : null;
+    return node ? counter.linePos(node.offset).line : null;
   };
   return { value, lineOf };
 }
@@ -80,21 +82,4 @@ function readYaml(text: string, name: string): Read {
   // The limit refuses aliases that multiply (a YAML bomb).
   const value = attempt(`read ${name}`, () => document.toJS({ maxAliasCount: 100 }));
   return { value, lineOf };
-}
-
-function lineStarts(text: string): number[] {
-  const starts = [0];
-  for (let i = text.indexOf("\n"); i !== -1; i = text.indexOf("\n", i + 1)) starts.push(i + 1);
-  return starts;
-}
-
-function lineAt(starts: number[], offset: number): number {
-  let low = 0;
-  let high = starts.length - 1;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (starts[middle]! <= offset) low = middle;
-    else high = middle - 1;
-  }
-  return low + 1;
 }

@@ -1,5 +1,5 @@
 import { BEARER, type Operation } from "./operation.ts";
-import { areaOf, queryParameter, recordedBody } from "./recorded.ts";
+import { recordedBody, recordedOperation } from "./recorded.ts";
 import { isObject } from "../json.ts";
 
 /** Headers with credentials, which must not get from a recording into a test. */
@@ -31,18 +31,15 @@ function operationOf(entry: Record<string, unknown>): Operation | null {
   if (!url || !/^https?:$/.test(url.protocol)) return null;
   const headers = pairs(request.headers);
   const response = isObject(entry.response) ? Number(entry.response.status) : 0;
-  return {
+  return recordedOperation({
     method: String(request.method ?? "GET").toUpperCase(),
     path: url.pathname,
     summary: `a recorded ${request.method} ${url.pathname}`,
-    area: areaOf(url.pathname),
-    parameters: pairs(request.queryString).map(([name, value]) => queryParameter(name, value)),
+    query: pairs(request.queryString),
     body: bodyOf(request.postData),
     statuses: response >= 100 && response <= 599 ? [response] : [],
     security: headers.some(([name]) => CREDENTIALS.test(name)) ? [BEARER] : [],
-    source: null,
-    line: null,
-  };
+  });
 }
 
 function bodyOf(post: unknown): Operation["body"] {

@@ -1,5 +1,5 @@
 import { BEARER, type Operation } from "./operation.ts";
-import { areaOf, pathParameters, queryParameter, recordedBody } from "./recorded.ts";
+import { recordedBody, recordedOperation } from "./recorded.ts";
 
 const METHOD = /^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS)$/;
 const LINES = 100_000;
@@ -73,21 +73,8 @@ function curlOf(line: string): Operation | null {
 function operationOf(method: string, url: string, summary?: string): Operation {
   const [given = "/", query = ""] = url.split("#")[0]!.split("?");
   const path = given.replaceAll(/\/:([A-Za-z_]\w*)/g, "/{$1}").replaceAll(/<([^<>/]+)>/g, "{$1}");
-  return {
-    method,
-    path,
-    summary: summary ?? `${method} ${path}`,
-    area: areaOf(path),
-    parameters: [
-      ...pathParameters(path),
-      ...[...new URLSearchParams(query)].map(([name, value]) => queryParameter(name, value)),
-    ],
-    body: null,
-    statuses: [],
-    security: [],
-    source: null,
-    line: null,
-  };
+  const known = { method, path, query: new URLSearchParams(query) };
+  return recordedOperation(summary === undefined ? known : { ...known, summary });
 }
 
 /** Splits simple commands into words as a shell does. */

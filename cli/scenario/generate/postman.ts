@@ -1,5 +1,5 @@
 import { BEARER, type Operation } from "./operation.ts";
-import { areaOf, pathParameters, queryParameter, recordedBody } from "./recorded.ts";
+import { recordedBody, recordedOperation } from "./recorded.ts";
 import { isObject } from "../json.ts";
 
 const DEPTH = 20;
@@ -45,21 +45,15 @@ function operationOf(item: Record<string, unknown>, context: Context): Operation
   const request = item.request as Record<string, unknown>;
   const [path = "/", query = ""] = pathOf(request.url, context.variables).split("?");
   const secured = isObject(request.auth) ? request.auth.type !== "noauth" : context.secured;
-  return {
+  return recordedOperation({
     method: String(request.method ?? "GET").toUpperCase(),
     path,
     summary: String(item.name ?? `${request.method} ${path}`),
-    area: context.area ?? areaOf(path),
-    parameters: [
-      ...pathParameters(path),
-      ...[...new URLSearchParams(query)].map(([name, value]) => queryParameter(name, value)),
-    ],
+    ...(context.area === null ? {} : { area: context.area }),
+    query: new URLSearchParams(query),
     body: bodyOf(request.body, context.variables),
-    statuses: [],
     security: secured ? [BEARER] : [],
-    source: null,
-    line: null,
-  };
+  });
 }
 
 /** The path of a URL whose host may be a variable. `:name` becomes `{name}`. */

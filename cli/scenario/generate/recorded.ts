@@ -1,8 +1,31 @@
 import type { Operation, Parameter, Schema } from "./operation.ts";
 import { isObject } from "../json.ts";
 
+/** An operation that a recording or a text shows, of which little else is known. */
+export function recordedOperation(
+  { query = [], ...given }: Pick<Operation, "method" | "path"> & Partial<Operation> & {
+    query?: Iterable<[string, string]>;
+  },
+): Operation {
+  const { method, path } = given;
+  return {
+    summary: `${method} ${path}`,
+    area: areaOf(path),
+    parameters: [
+      ...pathParameters(path),
+      ...[...query].map(([name, value]) => queryParameter(name, value)),
+    ],
+    body: null,
+    statuses: [],
+    security: [],
+    source: null,
+    line: null,
+    ...given,
+  };
+}
+
 /** A query parameter with its recorded value as the sample. */
-export function queryParameter(name: string, value: string): Parameter {
+function queryParameter(name: string, value: string): Parameter {
   const type = /^-?\d+$/.test(value) ? "integer" : "string";
   return { name, in: "query", required: true, schema: { type }, sample: value };
 }
@@ -38,7 +61,7 @@ function typeName(value: unknown): string {
 }
 
 /** The `{name}` parts of a path as string parameters. */
-export function pathParameters(path: string): Parameter[] {
+function pathParameters(path: string): Parameter[] {
   return [...path.matchAll(/\{([^{}]+)\}/g)].map(([, name]) => ({
     name: name!,
     in: "path",

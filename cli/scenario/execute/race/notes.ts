@@ -1,4 +1,4 @@
-import type { HttpRequest } from "../http.ts";
+import { type HttpRequest, isSuccess } from "../http.ts";
 import type { Means, Shot } from "./race.ts";
 
 /** Notes on answers that are neither a clear win (2xx) nor a clear loss. */
@@ -60,7 +60,7 @@ export function blindSpotsOf(strategy: Means, request: HttpRequest, overlap: boo
 
 /** The number of 2xx answers when there are several and all are the same; else 0. */
 function sameWinners(shots: readonly Shot[]): number {
-  const winners = shots.filter(({ status }) => status !== null && status >= 200 && status < 300);
+  const winners = shots.filter(({ status }) => isSuccess(status));
   const kinds = new Set(winners.map(({ status, fingerprint }) => `${status} ${fingerprint}`));
   return winners.length > 1 && kinds.size === 1 ? winners.length : 0;
 }

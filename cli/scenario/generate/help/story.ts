@@ -1,5 +1,6 @@
 import type { Exec } from "../../schema.ts";
 import type { Depth, Draft, Story } from "../family.ts";
+import { recordedOperation } from "../recorded.ts";
 import type { CliPage } from "./explore.ts";
 
 /** What a family says about one command line. The rest follows from the page. */
@@ -38,7 +39,7 @@ export function cliDrafts(page: CliPage, { name, tell }: CliFamily): Draft[] {
       forbidden: { traces: true },
     },
     family: name,
-    operation: operationOf(page),
+    operation: recordedOperation({ method: "run", path: nameOf(page) }),
   }));
 }
 
@@ -50,19 +51,4 @@ export function nameOf({ argv }: CliPage): string {
 function shown(word: string): string {
   const short = word.length > 60 ? `${word.slice(0, 20)}… (${word.length} characters)` : word;
   return /^[\w./:@=+,-]+$/.test(short) ? short : JSON.stringify(short);
-}
-
-function operationOf({ argv }: CliPage): Draft["operation"] {
-  return {
-    method: "run",
-    path: argv.join(" "),
-    summary: argv.join(" "),
-    area: argv[0]!,
-    parameters: [],
-    body: null,
-    statuses: [],
-    security: [],
-    source: null,
-    line: null,
-  };
 }

@@ -26,14 +26,8 @@ export function foreignRecord(resource: Resource): Draft[] {
       identities: ["alice", "bob"],
       steps: [
         ...made(resource, { as: "alice" }),
-        {
-          ...on(resource, read, { name: "alice reads it", setup: true, expect: ["2xx"] }),
-          as: "alice",
-        },
-        {
-          ...on(resource, operation, { name: "bob tries", expect: [401, 403, 404, 405] }),
-          as: "bob",
-        },
+        on(resource, read, { name: "alice reads it", setup: true, expect: ["2xx"], as: "alice" }),
+        on(resource, operation, { name: "bob tries", expect: [401, 403, 404, 405], as: "bob" }),
       ],
     })
   );
@@ -60,12 +54,13 @@ export function existenceLeak(resource: Resource): Draft[] {
     identities: ["alice", "bob"],
     steps: [
       ...made(resource, { as: "alice" }),
-      { ...on(resource, read, { name: "bob asks", setup: true, expect: ["4xx"] }), as: "bob" },
-      {
-        ...on(resource, read, { name: "bob asks for nothing", status_as: "bob asks" }),
+      on(resource, read, { name: "bob asks", setup: true, expect: ["4xx"], as: "bob" }),
+      on(resource, read, {
+        name: "bob asks for nothing",
+        status_as: "bob asks",
         path: pathOn(resource, read, unknown),
         as: "bob",
-      },
+      }),
     ],
   })];
 }
@@ -83,6 +78,7 @@ export function adminOnly(operation: Operation): Draft[] {
   if (operation.security.length === 0 || !/\/admin(\/|$)/i.test(operation.path)) return [];
   const refused = operation.parameters.filter((one) => one.in === "path")
     .flatMap(({ schema, sample }) => refusalsOf(operation, schema, plain(sample)));
+  const expect = [401, 403, 404, ...refused];
   return [tell(operation, {
     family: "admin_only",
     title: `Calling ${nameOf(operation)} as an ordinary user`,
@@ -95,12 +91,7 @@ export function adminOnly(operation: Operation): Draft[] {
     priority: "critical",
   }, {
     identities: ["bob"],
-    steps: [{
-      ...sampleRequest(operation),
-      name: "bob tries",
-      as: "bob",
-      expect: [401, 403, 404, ...refused],
-    }],
+    steps: [{ ...sampleRequest(operation), name: "bob tries", as: "bob", expect }],
   })];
 }
 
@@ -122,15 +113,19 @@ export function foreignList(resource: Resource): Draft[] {
     identities: ["alice", "bob"],
     steps: [
       ...made(resource, { as: "alice" }),
-      {
-        ...on(resource, read, { name: "bob may not read it", setup: true, expect: [403, 404] }),
+      on(resource, read, {
+        name: "bob may not read it",
+        setup: true,
+        expect: [403, 404],
         as: "bob",
-      },
-      {
-        ...on(resource, list, { name: "bob lists", expect: ["2xx", "4xx"], hides: "{{id}}" }),
+      }),
+      on(resource, list, {
+        name: "bob lists",
+        expect: ["2xx", "4xx"],
+        hides: "{{id}}",
         path: longestList(list, pathOn(resource, list)),
         as: "bob",
-      },
+      }),
     ],
   })];
 }

@@ -16,6 +16,7 @@ export function staleToken(operations: Operation[]): Draft[] {
   if (!login || !logout || !read) return [];
   const headers = { Authorization: "Bearer {{token}}" };
   const as = "nobody";
+  const setup = { setup: true, expect: ["2xx" as const] };
   const step = (operation: Operation) => {
     const request = sampleRequest(operation);
     return { ...request, headers: { ...request.headers, ...headers }, as };
@@ -32,15 +33,8 @@ export function staleToken(operations: Operation[]): Draft[] {
     priority: "critical",
   }, {
     steps: [
-      {
-        ...sampleRequest(login),
-        name: "log in",
-        as,
-        setup: true,
-        expect: ["2xx"],
-        save: { token: TOKEN },
-      },
-      { ...step(read), name: "use the token", setup: true, expect: ["2xx"] },
+      { ...sampleRequest(login), name: "log in", as, ...setup, save: { token: TOKEN } },
+      { ...step(read), name: "use the token", ...setup },
       { ...step(logout), name: "log out", setup: true, expect: ["2xx", "3xx"] },
       { ...step(read), name: "use it again", expect: [401, 403] },
     ],

@@ -9,10 +9,12 @@ import { made, makes, on, pathOn, type Resource, resourcesOf, tell } from "./res
 export function useAfterDelete(resource: Resource): Draft[] {
   const { read, remove, list } = resource;
   if (!read || !remove) return [];
-  const listed = list && {
-    ...on(resource, list, { name: "list them", expect: ["2xx"], hides: "{{id}}" }),
+  const listed = list && on(resource, list, {
+    name: "list them",
+    expect: ["2xx"],
+    hides: "{{id}}",
     path: longestList(list, pathOn(resource, list)),
-  };
+  });
   return [tell(remove, {
     family: "use_after_delete",
     title: `Reading what ${nameOf(remove)} has deleted`,
