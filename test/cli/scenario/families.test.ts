@@ -14,7 +14,12 @@ const id = [{ name: "id", in: "path", required: true, schema: { type: "integer" 
 type Respond = (line: string, who: string, seen: string[]) => number | [number, object];
 
 /** Runs one family of a document against a server of a few lines, as alice and bob. */
-async function verdict(document: object, family: string, respond: Respond): Promise<string> {
+async function verdict(
+  document: object,
+  family: string,
+  respond: Respond,
+  depth = "normal",
+): Promise<string> {
   const seen: string[] = [];
   const { url } = await serve((request, response) => {
     const line = `${request.method} ${request.url}`;
@@ -27,8 +32,8 @@ async function verdict(document: object, family: string, respond: Respond): Prom
   });
   const { stdout } = await tool(
     folder({ "spec.json": document }),
-    ...["run", "--target", url, "--spec", "spec.json", "--output", "json", "--as"],
-    ...["alice=Authorization: Bearer alice", "--as", "bob=Authorization: Bearer bob"],
+    ...["run", "--target", url, "--spec", "spec.json", "--depth", depth, "--output", "json"],
+    ...["--as", "alice=Authorization: Bearer alice", "--as", "bob=Authorization: Bearer bob"],
   );
   const { scenarios, executions } = JSON.parse(stdout);
   const at = scenarios.findIndex((one: { family: string }) => one.family === family);
