@@ -1,9 +1,8 @@
 import { homedir, platform } from "node:os";
 import { join } from "node:path";
 import { Credentials } from "./auth/credentials.ts";
-import { PageKeys } from "./auth/page_keys.ts";
-import { LoginCodes } from "./auth/login.ts";
-import { openTokens } from "./auth/tokens.ts";
+import { LoginCodes, PageKeys } from "./auth/login.ts";
+import { openTokens, readOwners } from "./auth/tokens.ts";
 import { createApp } from "./app.ts";
 import { DEFAULT_PORT } from "./constants.ts";
 import type { Environment } from "./environment.ts";
@@ -80,7 +79,10 @@ async function openGate(
   const keys = new PageKeys(environment);
   const tokens = await openTokens(home);
   await keys.load();
-  const credentials = new Credentials(tokens, keys, { open: auth === "none" });
+  const credentials = new Credentials(tokens, keys, {
+    open: auth === "none",
+    owners: readOwners(home),
+  });
   const daemon = await Daemon.open(environment, { port, project: project ?? null });
   await prepare?.(daemon);
   const readers = new EventReaders({ bus: daemon.bus, stream: daemon.stream, log });

@@ -4,8 +4,7 @@ import { dirname, join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import type { AuditEvent } from "../server/evidence/schema.ts";
 import { listEvents } from "../server/audit/store.ts";
-import { LoginCodes } from "../server/auth/login.ts";
-import { PageKeys } from "../server/auth/page_keys.ts";
+import { LoginCodes, PageKeys } from "../server/auth/login.ts";
 import type { Caller, Scope } from "../server/auth/schema.ts";
 import type { Environment } from "../server/environment.ts";
 import { Daemon } from "../server/daemon.ts";
@@ -69,7 +68,7 @@ export interface TestGate {
 
 /** A caller of that scope, as the guard would establish it. */
 export function testCaller(scope: Scope = "agent", id: string = scope): Caller {
-  return { scope, id, via: "token" };
+  return { scope, id, member_id: scope === "agent" ? null : id, via: "token" };
 }
 
 /** Makes a gate with one registered project; it is closed and removed when the test ends. */

@@ -1,11 +1,12 @@
 import { Hono } from "hono";
-import type { Logins } from "./login.ts";
 import { GateError } from "../errors.ts";
 import { type AppEnv, describe } from "../route.ts";
 import { WorkspaceId } from "../workspaces/schema.ts";
-import { LoginCode } from "./schema.ts";
+import type { Logins } from "./login.ts";
+import { type Caller, LoginCode } from "./schema.ts";
 
 interface AuthServices {
+  caller: Caller;
   logins: Logins;
 }
 
@@ -14,18 +15,20 @@ export const authApi = new Hono<AppEnv<AuthServices>>()
   .post(
     "/login-code",
     describe("A code that logs one browser in, once, within a minute", LoginCode, 201),
-    (c) => c.json(c.var.logins.codes.create(), 201),
+    // The guard admits only reviewers here, and each of them is a person.
+    (c) => c.json(c.var.logins.codes.create(c.var.caller.member_id!), 201),
   );
 
-/** `/login`: trades a code for a page key, which travels in the fragment and so in no log. */
+/** `/login`: exchanges a code for a page key. The fragment carries the key, so no log records it. */
 export const loginApi = new Hono<AppEnv<AuthServices>>()
   .get("/", describe("Log a browser in"), async (c) => {
     const code = c.req.query("code");
     if (code === undefined || c.req.method === "HEAD") {
       return c.html(page("Log in", 'In a terminal, run "gate dashboard".'));
     }
+    let member_id: string;
     try {
-      c.var.logins.codes.use(code);
+      member_id = c.var.logins.codes.use(code);
     } catch (error) {
       if (!(error instanceof GateError)) throw error;
       const status = error.code === "rate_limited" ? 429 : 401;
@@ -33,7 +36,9 @@ export const loginApi = new Hono<AppEnv<AuthServices>>()
     }
     const { data: workspace } = WorkspaceId.safeParse(c.req.query("workspace"));
     const target = workspace ? `/?workspace=${workspace}` : "/";
-    return c.body(null, 303, { location: `${target}#key=${await c.var.logins.keys.create()}` });
+    return c.body(null, 303, {
+      location: `${target}#key=${await c.var.logins.keys.create(member_id)}`,
+    });
   });
 
 function page(title: string, text: string): string {

@@ -1,28 +1,41 @@
 import { GateError } from "../errors.ts";
 import type { RawRequest } from "../runtime/serve.ts";
-import { digestOf, isSame } from "./digest.ts";
-import type { PageKeys } from "./page_keys.ts";
-import type { Caller, Scope } from "./schema.ts";
-import type { Tokens } from "./tokens.ts";
+import type { PageKeys } from "./login.ts";
+import { type Caller, type Scope, SOLE_MEMBER } from "./schema.ts";
+import { digestOf, isSame } from "./secrets.ts";
+import { type Owners, SOLE_OWNERS, type Tokens } from "./tokens.ts";
 
 const BEARER = /^Bearer ([\w.~+/=-]{1,512})$/;
 
-/** Tells who is calling from what a request carries. */
+interface Options {
+  /** Accepts requests without a credential (`--auth none`). */
+  open?: boolean;
+  owners?: Owners;
+}
+
+/** Identifies the caller of a request by its credential. */
 export class Credentials {
-  readonly #digests: [scope: Scope, digest: Uint8Array][];
+  readonly #tokens: { scope: Scope; digest: Uint8Array }[];
+  readonly #owners: Owners;
   readonly #page_keys: PageKeys;
   readonly #open: boolean;
 
-  constructor(tokens: Tokens, page_keys: PageKeys, options: { open?: boolean } = {}) {
-    this.#digests = Object.entries(tokens).map((entry) => [entry[0] as Scope, digestOf(entry[1])]);
+  constructor(tokens: Tokens, page_keys: PageKeys, options: Options = {}) {
+    this.#tokens = Object.entries(tokens).map(([scope, token]) => ({
+      scope: scope as Scope,
+      digest: digestOf(token),
+    }));
     this.#page_keys = page_keys;
+    this.#owners = options.owners ?? SOLE_OWNERS;
     this.#open = options.open ?? false;
   }
 
-  /** The caller that exactly one good credential names. @throws GateError `unauthorized` */
+  /** The caller. A request must carry exactly one valid credential. @throws GateError `unauthorized` */
   identify(headers: RawRequest["headers"]): Caller {
     const given = headers.filter(([name]) => name === "authorization" || name === "x-gate-key");
-    if (given.length === 0 && this.#open) return { scope: "reviewer", id: "anyone", via: "none" };
+    if (given.length === 0 && this.#open) {
+      return { scope: "reviewer", id: "anyone", member_id: SOLE_MEMBER, via: "none" };
+    }
     if (given.length !== 1) throw unauthorized(given.length === 0 ? "none came" : "two came");
     const [name, value] = given[0]!;
     const caller = name === "x-gate-key" ? this.#byKey(value) : this.#byToken(value);
@@ -34,12 +47,18 @@ export class Credentials {
     const token = BEARER.exec(header)?.[1];
     if (!token) return null;
     const digest = digestOf(token);
-    const found = this.#digests.filter((entry) => isSame(entry[1], digest))[0];
-    return found ? { scope: found[0], id: found[0], via: "token" } : null;
+    // Compares every token, so that the time reveals nothing.
+    const [found] = this.#tokens.filter((known) => isSame(known.digest, digest));
+    if (!found) return null;
+    const { scope } = found;
+    const member_id = this.#owners[scope];
+    return { scope, id: scope === "reviewer" ? member_id! : scope, member_id, via: "token" };
   }
 
   #byKey(key: string): Caller | null {
-    return this.#page_keys.has(key) ? { scope: "reviewer", id: "reviewer", via: "page" } : null;
+    const member_id = this.#page_keys.memberOf(key);
+    if (member_id === null) return null;
+    return { scope: "reviewer", id: member_id, member_id, via: "page" };
   }
 }
 

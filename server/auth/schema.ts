@@ -1,15 +1,20 @@
 import { z } from "zod";
 
-/** What a credential may do: agent submits, viewer reads, reviewer does everything. */
+/** What a credential may do: an agent submits, a viewer reads, a reviewer does everything. */
 export const Scope = z.enum(["agent", "viewer", "reviewer"]);
 export type Scope = z.infer<typeof Scope>;
 
-/** Who is calling, as the guard established it. */
+/** The id of the only person while there is no team. */
+export const SOLE_MEMBER = "reviewer";
+
+/** The sender of a request, as the guard identified it. */
 export interface Caller {
   scope: Scope;
-  /** The name that stands in `decided_by` and in the audit rows. */
+  /** The name in `decided_by` and in audit events. */
   id: string;
-  /** How the credential came: a token file, the dashboard's page key, or `--auth none`. */
+  /** The person behind a reviewer's or viewer's credential; null for an agent. */
+  member_id: string | null;
+  /** The kind of credential: a token file, the dashboard's page key, or none (`--auth none`). */
   via: "token" | "page" | "none";
 }
 

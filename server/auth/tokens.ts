@@ -1,25 +1,40 @@
 import { constants } from "node:fs";
 import { mkdir, open } from "node:fs/promises";
-import { join } from "node:path";
 import { GateError } from "../errors.ts";
-import { createSecret } from "./digest.ts";
-import { Scope } from "./schema.ts";
+import { tokensIn } from "../runtime/token_text.ts";
+import { Scope, SOLE_MEMBER } from "./schema.ts";
+import { createSecret } from "./secrets.ts";
 import { readTokenFile, tokenPath } from "./token_file.ts";
 
 /** One secret for each scope. */
 export type Tokens = Record<Scope, string>;
 
+/** The person that each token belongs to; null for the agents' token. */
+export type Owners = Record<Scope, string | null>;
+
+/** The owners while there is no team. */
+export const SOLE_OWNERS: Owners = { agent: null, viewer: SOLE_MEMBER, reviewer: SOLE_MEMBER };
+
 const { O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_WRONLY } = constants;
 
-/** The machine's tokens; what is missing is made. @throws GateError when others could read one */
+/** The machine's tokens. Creates missing ones. @throws GateError when other users can read one */
 export async function openTokens(home: string): Promise<Tokens> {
-  await mkdir(join(home, "tokens"), { recursive: true, mode: 0o700 });
+  await mkdir(tokensIn(home), { recursive: true, mode: 0o700 });
   const tokens: Partial<Tokens> = {};
   for (const scope of Scope.options) {
     await createToken(tokenPath(home, scope));
     tokens[scope] = await readToken(home, scope);
   }
   return tokens as Tokens;
+}
+
+/** The owners that the token files name. */
+export function readOwners(home: string): Owners {
+  const ownerOf = (scope: Scope) => {
+    const found = readTokenFile(home, scope);
+    return "token" in found && found.member_id || SOLE_MEMBER;
+  };
+  return { agent: null, viewer: ownerOf("viewer"), reviewer: ownerOf("reviewer") };
 }
 
 /** The token of a scope, for a client on this machine. @throws GateError */

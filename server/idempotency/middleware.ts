@@ -13,7 +13,7 @@ export const idempotent = createMiddleware<Env>(async (c, next) => {
   if (key === undefined || c.req.method !== "POST" || !c.env.caller) return await next();
   const url = new URL(c.req.url);
   const request = {
-    scope: c.env.caller.scope,
+    scope: c.env.caller.member_id ?? c.env.caller.scope,
     key,
     method: c.req.method,
     path: url.pathname + url.search,

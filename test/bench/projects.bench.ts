@@ -10,7 +10,7 @@ import { compare, quantile, report } from "./figures.ts";
 const PROJECTS = 1_000;
 const HOLDING = 200;
 const ROUNDS = 100;
-const CALLER = { scope: "agent", id: "bench", via: "token" } as const;
+const CALLER = { scope: "agent", id: "bench", member_id: null, via: "token" } as const;
 const PATHS = ["/api/global/approvals/pending", "/api/hub/projects", "/api/daemon/status"];
 
 /** A thousand registered projects, of which every fifth holds something. */

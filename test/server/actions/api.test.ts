@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Action } from "../../../server/actions/schema.ts";
 import type { Scope } from "../../../server/auth/schema.ts";
-import { createTestGate, type TestGate } from "../../helpers.ts";
+import { createTestGate, testCaller, type TestGate } from "../../helpers.ts";
 
 const policies = { defaultEffect: "allow" as const, askPaths: ["held/**"], blockedPaths: [".env"] };
 
@@ -50,7 +50,7 @@ test.each<[string, unknown, number, Record<string, unknown>, string[]]>([
   ["an unknown session", { ...RUN, session_id: "x" }, 404, { code: "not_found" }, []],
 ])("POST /api/actions: %s", async (_name, body, status, expected, types) => {
   const gate = await createTestGate({ policies });
-  await gate.project.sessions.resolve(undefined, { scope: "agent", id: "agent", via: "token" });
+  await gate.project.sessions.resolve(undefined, testCaller());
   const answer = await ask(gate, "POST", "", body, "agent");
   expect(answer).toMatchObject({ status, body: expected });
   const heard = answer.events.filter((event) => event.startsWith("actions "));

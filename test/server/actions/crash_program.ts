@@ -6,8 +6,13 @@ import { Daemon } from "../../../server/daemon.ts";
 // Opens a daemon of its own on the given folders, does one thing and dies at the given step of it,
 // like a daemon that was killed there; says which action it was about before it begins.
 const [home, root, what, at] = process.argv.slice(2) as [string, string, string, string];
-const agent: Caller = { scope: "agent", id: "agent", via: "token" };
-const reviewer: Caller = { scope: "reviewer", id: "reviewer", via: "token" };
+const agent: Caller = { scope: "agent", id: "agent", member_id: null, via: "token" };
+const reviewer: Caller = {
+  scope: "reviewer",
+  id: "reviewer",
+  member_id: "reviewer",
+  via: "token",
+};
 
 let steps = 0;
 let isArmed = false;

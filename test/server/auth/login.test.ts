@@ -2,9 +2,10 @@ import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { LoginCodes } from "../../../server/auth/login.ts";
-import { PageKeys } from "../../../server/auth/page_keys.ts";
-import { openTokens, readToken } from "../../../server/auth/tokens.ts";
+import { Credentials } from "../../../server/auth/credentials.ts";
+import { LoginCodes, PageKeys } from "../../../server/auth/login.ts";
+import { hexDigestOf } from "../../../server/auth/secrets.ts";
+import { openTokens, readOwners, readToken } from "../../../server/auth/tokens.ts";
 
 let home: string;
 let time = 0;
@@ -50,32 +51,32 @@ test("a token that is a link, or damaged, is refused", async () => {
 
 test("a page key is good for twelve hours, over a restart too, and kept as a digest", async () => {
   const keys = new PageKeys(environment());
-  const key = await keys.create();
+  const key = await keys.create("ada");
   const again = new PageKeys(environment());
   await again.load();
   expect(await readFile(join(home, "tokens", "page_keys.json"), "utf8")).not.toContain(key);
-  expect(again.has(key)).toBe(true);
-  expect(again.has(key.toLowerCase())).toBe(false);
-  expect(again.has(`${key}x`)).toBe(false);
+  expect(again.memberOf(key)).toBe("ada");
+  expect(again.memberOf(key.toLowerCase())).toBe(null);
+  expect(again.memberOf(`${key}x`)).toBe(null);
   time += 12 * 3_600_000;
-  expect(again.has(key)).toBe(false);
+  expect(again.memberOf(key)).toBe(null);
 });
 
 test("damaged page keys only mean logging in again", async () => {
   const keys = new PageKeys(environment());
-  const key = await keys.create();
+  const key = await keys.create("ada");
   await writeFile(join(home, "tokens", "page_keys.json"), "{");
   const again = new PageKeys(environment());
   await again.load();
-  expect(again.has(key)).toBe(false);
+  expect(again.memberOf(key)).toBe(null);
 });
 
 test("a code works once and for a minute", () => {
   const codes = new LoginCodes(environment());
-  const { code } = codes.create();
-  codes.use(code);
+  const { code } = codes.create("ada");
+  expect(codes.use(code)).toBe("ada");
   expect(() => codes.use(code)).toThrow(/used already/);
-  const late = codes.create().code;
+  const late = codes.create("ada").code;
   time += 60_000;
   expect(() => codes.use(late)).toThrow(/too old/);
 });
@@ -93,15 +94,44 @@ test("five wrong codes bring a pause, which keeps nobody out who has a right one
     ...Array(5).fill("unauthorized"),
     "rate_limited",
   ]);
-  codes.use(codes.create().code);
+  codes.use(codes.create("ada").code);
   time += 60_001;
   expect(guess()).toBe("unauthorized");
 });
 
 test("codes that nobody uses do not pile up", () => {
   const codes = new LoginCodes(environment());
-  const first = codes.create().code;
-  const later = Array.from({ length: 32 }, () => codes.create().code);
+  const first = codes.create("ada").code;
+  const later = Array.from({ length: 32 }, () => codes.create("ada").code);
   expect(() => codes.use(first)).toThrow();
   codes.use(later[0]!);
+});
+
+test("a credential names its person: the sole one, or the one in its file", async () => {
+  const tokens = await openTokens(home);
+  const keys = new PageKeys(environment());
+  const bearer = (token: string): [string, string][] => [["authorization", `Bearer ${token}`]];
+  const sole = new Credentials(tokens, keys, { owners: readOwners(home) });
+  expect(sole.identify(bearer(tokens.agent))).toMatchObject({ id: "agent", member_id: null });
+  expect(sole.identify(bearer(tokens.viewer))).toMatchObject({
+    id: "viewer",
+    member_id: "reviewer",
+  });
+  const reviewer = { scope: "reviewer", id: "reviewer", member_id: "reviewer" };
+  expect(sole.identify(bearer(tokens.reviewer))).toEqual({ ...reviewer, via: "token" });
+  await writeFile(join(home, "tokens", "reviewer"), `${tokens.reviewer} ada\n`);
+  expect(await openTokens(home)).toEqual(tokens);
+  const team = new Credentials(tokens, keys, { owners: readOwners(home) });
+  expect(team.identify(bearer(tokens.reviewer))).toMatchObject({ id: "ada", member_id: "ada" });
+  const key = await keys.create("grace");
+  expect(team.identify([["x-gate-key", key]])).toMatchObject({ id: "grace", via: "page" });
+});
+
+test("page keys of an older version belong to the sole person", async () => {
+  const key = "k".repeat(43);
+  const stored = [{ digest: hexDigestOf(key), expires_at: time + 1 }];
+  await writeFile(join(home, "tokens", "page_keys.json"), JSON.stringify(stored));
+  const keys = new PageKeys(environment());
+  await keys.load();
+  expect(keys.memberOf(key)).toBe("reviewer");
 });

@@ -29,7 +29,7 @@ const open = () =>
     },
     environment: { home: join(base, "home"), now: () => 0, id: () => "id", log: () => {} },
   });
-const REVIEWER = { scope: "reviewer", id: "ada", via: "token" } as const;
+const REVIEWER = { scope: "reviewer", id: "ada", member_id: "ada", via: "token" } as const;
 const effect = async (config: Config, path: string) =>
   (await config.test({ path, action: "write" })).effect;
 
@@ -150,7 +150,7 @@ describe("Config", () => {
     expect(await answer("npx rimraf dist")).toBe("ask");
   });
 
-  const CALLER = { scope: "reviewer", id: "anna", via: "token" } as const;
+  const CALLER = { scope: "reviewer", id: "anna", member_id: "anna", via: "token" } as const;
   const change = (if_match: string | null = null) => ({ caller: CALLER, if_match });
 
   test("updatePolicies() keeps comments and unknown keys and holds when it answers", async () => {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Credentials } from "../../../server/auth/credentials.ts";
-import { PageKeys } from "../../../server/auth/page_keys.ts";
+import { PageKeys } from "../../../server/auth/login.ts";
 import { openTokens, type Tokens } from "../../../server/auth/tokens.ts";
 import { createGuard } from "../../../server/guard.ts";
 import { problemResponse, secure } from "../../../server/guard/response.ts";

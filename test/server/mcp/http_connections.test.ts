@@ -6,7 +6,7 @@ import { until } from "./agent.ts";
 import { FakeDaemon } from "./fake_daemon.ts";
 import { callTool, connectClient, StreamableHTTPClientTransport } from "./sdk_client.ts";
 
-const AGENT: Caller = { scope: "agent", id: "agent", via: "token" };
+const AGENT: Caller = { scope: "agent", id: "agent", member_id: null, via: "token" };
 
 /** The connections over a daemon in memory, and the SDK's client connected to them. */
 async function open(query = "") {

@@ -1,0 +1,21 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+
+/** A new secret of that many bits, safe in an address and in a header. */
+export function createSecret(bits: 128 | 256): string {
+  return randomBytes(bits / 8).toString("base64url");
+}
+
+/** The SHA-256 of a secret. The gate stores and compares it in place of the secret. */
+export function digestOf(secret: string): Uint8Array {
+  return createHash("sha256").update(secret).digest();
+}
+
+/** The digest in hexadecimal: a key for maps. An attacker cannot choose a digest. */
+export function hexDigestOf(secret: string): string {
+  return createHash("sha256").update(secret).digest("hex");
+}
+
+/** Compares two digests in constant time. */
+export function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && timingSafeEqual(a, b);
+}
