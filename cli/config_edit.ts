@@ -17,7 +17,7 @@ export function readConfig(text: string, file: string): Record<string, unknown> 
     const before = text.slice(0, first.offset).split("\n");
     const at = `line ${before.length}, column ${before.at(-1)!.length + 1}`;
     throw new CliError(`Cannot read "${file}": ${sayParseError(first)} at ${at}`, {
-      next: `mend ${file}, then the same command`,
+      next: `correct ${file}, then the same command`,
     });
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {

@@ -12,11 +12,11 @@ import {
 import { machineOf } from "../hosts/machine.ts";
 import { SERVER_NAME } from "../hosts/ours.ts";
 import { redactedDiff } from "../hosts/redacted_diff.ts";
-import { rootsOfDaemon } from "../hosts/roots.ts";
 import type { Io } from "../io.ts";
 import { paint, print, printJson, say } from "../terminal/output.ts";
 import { placeOf } from "../place.ts";
 import { findRoot } from "../project.ts";
+import { askDaemon } from "../service/take_over.ts";
 import { visibleLine } from "../terminal/visible.ts";
 
 interface CleanupOptions {
@@ -24,7 +24,7 @@ interface CleanupOptions {
   json?: boolean;
 }
 
-/** What `gate cleanup-mcp --json` says of one config file. */
+/** One config file in the answer of `gate cleanup-mcp --json`. */
 interface Line {
   host: string;
   file: string;
@@ -48,15 +48,16 @@ export function createCommand(io: Io) {
 
 async function cleanUpAll(io: Io, { dryRun = false, json }: CleanupOptions): Promise<void> {
   const machine = machineOf(io);
-  const registered = await rootsOfDaemon(io);
-  const roots = [findRoot(io), ...registered ?? [], ...projectsOfHosts(machine)];
+  const daemon = await askDaemon(io);
+  const registered = daemon?.projects.flatMap(({ roots }) => roots) ?? [];
+  const roots = [findRoot(io), ...registered, ...projectsOfHosts(machine)];
   const lines: Line[] = [];
   for (const candidate of findCandidates(machine, roots.filter((root) => root !== null))) {
     lines.push(await lineOf(io, candidate, dryRun));
   }
   if (json) {
-    printJson(io, { dry_run: dryRun, looked_at_projects: registered !== null, files: lines });
-  } else show(io, lines, dryRun, registered !== null);
+    printJson(io, { dry_run: dryRun, looked_at_projects: daemon !== null, files: lines });
+  } else show(io, lines, dryRun, daemon !== null);
   if (lines.some(({ problem }) => problem)) throw new Exit(EXIT.failed);
 }
 

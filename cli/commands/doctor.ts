@@ -1,7 +1,7 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import { VERSION } from "../../server/constants.ts";
 import { runChecks } from "../doctor/checks.ts";
-import { examine } from "../doctor/patient.ts";
+import { gatherContext } from "../doctor/context.ts";
 import type { DoctorReport, Finding } from "../doctor/schema.ts";
 import { EXIT, Exit } from "../errors.ts";
 import { examples } from "../help.ts";
@@ -21,7 +21,11 @@ export function createCommand(io: Io) {
     .addHelpText("after", HELP)
     .action(async ({ prove, json, checkDatabases: isChild }) => {
       if (isChild) return await printFaults(io);
-      const findings = await withSpinner(io, "Looking", async () => runChecks(await examine(io)));
+      const findings = await withSpinner(
+        io,
+        "Looking",
+        async () => runChecks(await gatherContext(io)),
+      );
       if (prove) findings.push(...await proveAll(io));
       const ok = findings.every(({ level }) => level !== "problem");
       const report: DoctorReport = { ok, version: VERSION, findings };
@@ -33,7 +37,7 @@ export function createCommand(io: Io) {
 
 async function proveAll(io: Io): Promise<Finding[]> {
   const { prove } = await import("../doctor/prove.ts");
-  return await prove(await examine(io), (line) => say(io, line));
+  return await prove(await gatherContext(io), (line) => say(io, line));
 }
 
 /** What the process of its own answers that reads the databases. */

@@ -3,10 +3,10 @@ import { HOOKED_HOSTS } from "../../server/hosts/hosts.ts";
 import { CliError, EXIT } from "../errors.ts";
 import type { Io } from "../io.ts";
 
-/** `gate hook <host>`, for whoever asks how it is used: hosts get their answers from `hook/`. */
+/** The help of `gate hook <host>`. Without loading commander, `cli/hook/` answers the hosts. */
 export function createCommand(_io: Io) {
   return new Command("hook")
-    .description("Answer one hook of an agent's host: its JSON on stdin, the answer on stdout.")
+    .description("Answer one hook of an agent host: its JSON on stdin, the answer on stdout.")
     .addArgument(
       new Argument("<host>", "whose hook it is").choices(HOOKED_HOSTS.map(({ id }) => id)),
     )
@@ -20,9 +20,9 @@ export function createCommand(_io: Io) {
 }
 
 const HELP = `
-gate global-setup --enforce writes this into the hosts' settings. Allowed: exit 0 and {}. Refused, or
-anything that goes wrong: exit 0 and the host's own JSON with the reason; exit 2 with the reason on
-stderr where not even that can be written.
+gate global-setup --enforce writes this command into the hosts' settings. It prints {} for an allowed
+call, and the host's own JSON with the reason for a refusal or any error, both with exit 0. When it
+cannot print JSON, it prints the reason on stderr and ends with exit 2.
 
 Example:
   echo \'{"hook_event_name":"PreToolUse","session_id":"s","cwd":"/my/project",

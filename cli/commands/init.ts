@@ -1,10 +1,14 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import { realpathSync } from "node:fs";
 import { basename, join } from "node:path";
+import { readToken } from "../../server/auth/tokens.ts";
+import { createClient, unwrap } from "../../server/client.ts";
 import { HOSTS, PLATFORMS } from "../../server/hosts/hosts.ts";
 import { madeUpId } from "../../server/projects/identity.ts";
 import { backUp, readText, writeText } from "../config_file.ts";
 import { lineDiff, readConfig } from "../config_edit.ts";
+import { findDaemon } from "../daemon/find.ts";
+import { leaveRoot } from "../daemon/waiting_roots.ts";
 import { CliError, EXIT, Exit } from "../errors.ts";
 import { enforceHosts, type HookReport, showReports } from "../hosts/enforce_report.ts";
 import { machineOf } from "../hosts/machine.ts";
@@ -12,7 +16,6 @@ import { launchOf } from "../hosts/ours.ts";
 import { type Answers, askAnswers, askToWrite } from "../init/answers.ts";
 import { PROJECT_ID, TEMPLATES } from "../init/choices.ts";
 import { type Plan, planConfig } from "../init/plan.ts";
-import { registerRoot } from "../init/register.ts";
 import { type Io, isInteractive } from "../io.ts";
 import { paint, print, printJson, say } from "../terminal/output.ts";
 import { userHome } from "../home.ts";
@@ -117,7 +120,7 @@ function showDone(io: Io, { backup, hooks, id, dry_run }: Done): void {
   say(io, "\n  gate dashboard   and give your agents the MCP server:  gate global-setup");
 }
 
-/** The hooks of the hosts that work here: those of the config, else those in use on this machine. */
+/** Changes the hooks of the hosts in the config, or of the hosts in use on this machine. */
 async function enforceHere(
   io: Io,
   { after }: Plan,
@@ -138,6 +141,18 @@ async function enforceHere(
 
 function isNamed(outcome: HookReport["outcome"], named: unknown[]): boolean {
   return named.length > 0 || !["no_hooks", "not_installed", "unchanged"].includes(outcome);
+}
+
+/** Registers a project with the running daemon. Null when none runs: the next start registers it. */
+async function registerRoot(io: Io, root: string): Promise<string | null> {
+  const { home } = placeOf(io);
+  const found = await findDaemon(placeOf(io));
+  if (!found) {
+    leaveRoot(home, root);
+    return null;
+  }
+  const client = createClient({ ...found, token: await readToken(home, "reviewer") });
+  return (await unwrap(client.api.hub.projects.$post({ json: { root } }))).id;
 }
 
 function refuseFolder(io: Io): void {

@@ -14,7 +14,7 @@ import {
   stateOf,
   writeService,
 } from "../service/service.ts";
-import { showOutput } from "../service/show_journal.ts";
+import { showOutput } from "../service/call.ts";
 import { askDaemon, endRunning, waitForDaemon } from "../service/take_over.ts";
 import { withSpinner } from "../terminal/spinner.ts";
 

@@ -4,16 +4,16 @@ import { checkHome, checkSecrets } from "./home.ts";
 import { checkHooks } from "./hooks.ts";
 import { checkHosts, checkOldEntries } from "./hosts.ts";
 import { checkLedgers } from "./ledgers.ts";
-import { Findings, type Patient } from "./patient.ts";
+import { type CheckContext, Findings } from "./context.ts";
 import type { Finding } from "./schema.ts";
 import { checkService } from "./service.ts";
 import { checkClock, checkDisk } from "./system.ts";
 
-/** One thing that is looked at; it says at least one line, and starts and changes nothing. */
+/** One check. It reports at least one line, and starts and changes nothing. */
 export interface Check {
   /** The first word of its lines. */
   name: string;
-  run: (patient: Patient, found: Findings) => void | Promise<void>;
+  run: (context: CheckContext, found: Findings) => void | Promise<void>;
 }
 
 /** Every check, in the order of the report. */
@@ -34,13 +34,13 @@ export const CHECKS: readonly Check[] = [
   { name: "instructions", run: checkInstructions },
 ];
 
-/** What all of them find; a check that fails itself is a problem, and the others go on. */
-export async function runChecks(patient: Patient): Promise<Finding[]> {
+/** Runs all checks. A check that throws is a problem, and the others go on. */
+export async function runChecks(context: CheckContext): Promise<Finding[]> {
   const all: Finding[] = [];
   for (const { name, run } of CHECKS) {
     const found = new Findings(name);
     try {
-      await run(patient, found);
+      await run(context, found);
     } catch (error) {
       found.fail(`it could not be checked: ${(error as Error).message}`);
     }

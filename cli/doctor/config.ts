@@ -6,10 +6,10 @@ import { GlobalConfig, ProjectConfig } from "../../server/config/schema.ts";
 import { compilePolicy } from "../../server/policy/evaluate.ts";
 import { instructionFiles, planInstructions } from "../hosts/instructions.ts";
 import { CONFIG_FILE } from "../project.ts";
-import type { Findings, Patient } from "./patient.ts";
+import type { CheckContext, Findings } from "./context.ts";
 
-/** The rules: a config that cannot be read denies everything. */
-export function checkConfigs({ place, roots }: Patient, found: Findings): void {
+/** Checks the configs. A config that cannot be read denies everything. */
+export function checkConfigs({ place, roots }: CheckContext, found: Findings): void {
   const path = join(place.home, "config.json");
   const { value: global, error } = loadConfig(path, GlobalConfig);
   if (error) found.fail(error, "gate global-config edit");
@@ -25,7 +25,7 @@ export function checkConfigs({ place, roots }: Patient, found: Findings): void {
 function checkProject(root: string, global: GlobalConfig | null, found: Findings): boolean {
   const path = join(root, CONFIG_FILE);
   const { value, text, error, unknown } = loadConfig(path, ProjectConfig);
-  const fix = `mend ${path}`;
+  const fix = `correct ${path}`;
   if (error) found.fail(`${error}: everything is denied there`, fix);
   else if (value === null || text === "") {
     found.fail(`${path} is gone: everything is denied there`, `cd "${root}" && gate init`);
@@ -39,7 +39,7 @@ function checkProject(root: string, global: GlobalConfig | null, found: Findings
   return !error && value !== null && !wrong;
 }
 
-/** What only shows when the rules are put together: an example that a rule fails. */
+/** The error that only the combined rules show, such as an example that its rule fails; or null. */
 function wrongRule(global: GlobalConfig | null, project: ProjectConfig): string | null {
   try {
     const both = { global: global?.policies ?? null, project: project.policies ?? null };
@@ -50,14 +50,14 @@ function wrongRule(global: GlobalConfig | null, project: ProjectConfig): string 
   }
 }
 
-/** A project whose config is broken or gone has been told of already. */
+/** False for a config that is broken or missing: checkConfigs() reports it. */
 function hasReadableConfig(root: string): boolean {
   const { value, error } = loadConfig(join(root, CONFIG_FILE), ProjectConfig);
   return value !== null && error === null;
 }
 
-/** What agents are told in the projects. */
-export function checkInstructions({ roots }: Patient, found: Findings): void {
+/** Checks the instructions for agents in the projects. */
+export function checkInstructions({ roots }: CheckContext, found: Findings): void {
   const outdated: string[] = [];
   const missing: string[] = [];
   for (const root of roots.filter(hasReadableConfig)) {
@@ -74,7 +74,7 @@ export function checkInstructions({ roots }: Patient, found: Findings): void {
   const fix = roots.length > 1
     ? "gate update-instructions --all"
     : "gate update-instructions, in the project";
-  found.warnAll(outdated, "without today's word on the gate", fix);
-  found.warnAll(missing, "agents are not told of the gate in", fix);
+  found.warnAll(outdated, "instructions are outdated in", fix);
+  found.warnAll(missing, "instructions are missing in", fix);
   if (found.list.length === 0) found.ok(roots.length > 0 ? "up to date" : "no project");
 }

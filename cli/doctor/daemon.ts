@@ -3,16 +3,16 @@ import { VERSION } from "../../server/constants.ts";
 import { findListener } from "../../server/runtime/processes.ts";
 import { findDaemon } from "../daemon/find.ts";
 import { isOlder } from "../daemon/older.ts";
-import type { Findings, Patient } from "./patient.ts";
+import type { CheckContext, Findings } from "./context.ts";
 
-/** The daemon: it need not run, but one that runs must be well and of this version. */
-export async function checkDaemon(patient: Patient, found: Findings): Promise<void> {
-  const { daemon, refusal, place } = patient;
+/** Checks the daemon. It need not run, but a running daemon must be healthy. */
+export async function checkDaemon(context: CheckContext, found: Findings): Promise<void> {
+  const { daemon, refusal, place } = context;
   if (refusal !== null) {
     const runs = await findDaemon(place) !== null;
     return found.fail(refusal, runs ? "gate daemon restart" : "gate daemon logs");
   }
-  if (daemon === null) return found.ok("it does not run; whatever needs it starts it");
+  if (daemon === null) return found.ok("it does not run; a command that needs it starts it");
   found.ok(`it runs: pid ${daemon.pid}, port ${daemon.port}`);
   for (const problem of daemon.problems) found.fail(problem, fixOf(problem));
   const lost = daemon.projects.filter(({ reachable }) => !reachable);
@@ -25,14 +25,14 @@ function forget(id: string): string {
   return `gate project remove ${id}`;
 }
 
-/** A damaged file is kept for a person: once it has been looked at, it can go. */
+/** The fix for a problem. A person inspects a damaged file that the daemon kept, and moves it. */
 function fixOf(problem: string): string {
   const kept = /kept(?:, a new one was begun)?: (.+)$/.exec(problem)?.[1];
   return kept ? `look at it, then mv "${kept}" somewhere else` : "gate daemon logs";
 }
 
-/** The program that was called and the one that serves are of one version. */
-export function checkVersions({ daemon }: Patient, found: Findings): void {
+/** Checks that this program and the daemon have the same version. */
+export function checkVersions({ daemon }: CheckContext, found: Findings): void {
   if (daemon === null || daemon.version === VERSION) return found.ok(`gate ${VERSION}`);
   const older = isOlder(daemon.version, VERSION);
   found.warn(
@@ -41,8 +41,8 @@ export function checkVersions({ daemon }: Patient, found: Findings): void {
   );
 }
 
-/** The port is the daemon's, or free for it. */
-export async function checkPort({ daemon, place }: Patient, found: Findings): Promise<void> {
+/** Checks that the port is the daemon's, or free. */
+export async function checkPort({ daemon, place }: CheckContext, found: Findings): Promise<void> {
   const { port } = place;
   if (daemon !== null) return found.ok(`${daemon.port} is the daemon's`);
   const holder = findListener(port);
@@ -51,11 +51,11 @@ export async function checkPort({ daemon, place }: Patient, found: Findings): Pr
   found.fail(`${port} is taken by ${who}`, "stop that program, then gate daemon start");
 }
 
-const PATIENCE_MS = 1_000;
+const CONNECT_TIMEOUT_MS = 1_000;
 
 function answers(port: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect({ port, host: "127.0.0.1", timeout: PATIENCE_MS });
+    const socket = connect({ port, host: "127.0.0.1", timeout: CONNECT_TIMEOUT_MS });
     const end = (answered: boolean) => {
       socket.destroy();
       resolve(answered);

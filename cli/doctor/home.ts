@@ -2,14 +2,14 @@ import { accessSync, constants, existsSync, lstatSync, readdirSync, statSync } f
 import { platform, userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import { reasonOf } from "../errors.ts";
-import type { Findings, Patient } from "./patient.ts";
+import type { CheckContext, Findings } from "./context.ts";
 
-/** The data folder: there, ours, and nobody else's business. */
-export function checkHome({ place: { home } }: Patient, found: Findings): void {
+/** Checks that the data folder exists, belongs to this user and is private. */
+export function checkHome({ place: { home } }: CheckContext, found: Findings): void {
   const stats = statSync(home, { throwIfNoEntry: false });
   if (!stats) {
     checkWritable(nearestFolder(home), found);
-    if (found.list.length === 0) found.ok(`${home} is made at the first start`);
+    if (found.list.length === 0) found.ok(`${home} is created at the first start`);
     return;
   }
   if (!stats.isDirectory()) {
@@ -21,7 +21,7 @@ export function checkHome({ place: { home } }: Patient, found: Findings): void {
   if (found.list.length === 0) found.ok(`${home} is yours alone`);
 }
 
-/** The folder itself, or what there is of the way to it. */
+/** The path itself, or its nearest existing parent. */
 export function nearestFolder(path: string): string {
   let folder = path;
   while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);
@@ -50,8 +50,8 @@ function checkFolder(folder: string, found: Findings): void {
   else if (mode & 0o055) found.warn(`others may look into ${folder}`, `chmod 700 "${folder}"`);
 }
 
-/** Tokens and keys: whoever can read them can decide. */
-export function checkSecrets({ place: { home } }: Patient, found: Findings): void {
+/** Checks that only this user can read tokens and keys, because a reader could approve actions. */
+export function checkSecrets({ place: { home } }: CheckContext, found: Findings): void {
   const files = ["tokens", "keys"].map((name) => join(home, name))
     .filter((folder) => existsSync(folder))
     .flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)));
@@ -63,5 +63,5 @@ export function checkSecrets({ place: { home } }: Patient, found: Findings): voi
     }
   }
   if (found.list.length > 0) return;
-  found.ok(files.length > 0 ? "nobody else can read them" : "made at the first start");
+  found.ok(files.length > 0 ? "nobody else can read them" : "created at the first start");
 }

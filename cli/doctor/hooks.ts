@@ -6,7 +6,7 @@ import { CliError } from "../errors.ts";
 import { type Enforcing, isInUse, planEnforcing } from "../hosts/enforce.ts";
 import { hookLines } from "../hosts/hook_plan.ts";
 import { launchOf } from "../hosts/ours.ts";
-import type { Findings, Patient } from "./patient.ts";
+import type { CheckContext, Findings } from "./context.ts";
 
 /** A host that asks gate before its own tools, and the command line of its hook. */
 export interface InstalledHook {
@@ -15,21 +15,21 @@ export interface InstalledHook {
 }
 
 /** Checks the hooks before the hosts' own tools, for this user and in the projects. */
-export function checkHooks(patient: Patient, found: Findings): void {
+export function checkHooks(context: CheckContext, found: Findings): void {
   for (const host of HOOKED_HOSTS) {
-    if (isInUse(host, patient.machine)) {
-      attempt(host, found, () => checkOfUser(patient, found, host));
+    if (isInUse(host, context.machine)) {
+      attempt(host, found, () => checkOfUser(context, found, host));
     }
-    for (const root of patient.roots) {
+    for (const root of context.roots) {
       if (!existsSync(join(root, host.hooks.settings.project_file))) continue;
-      attempt(host, found, () => checkOfProject(patient, found, { host, root }));
+      attempt(host, found, () => checkOfProject(context, found, { host, root }));
     }
   }
   if (found.list.length === 0) found.ok("no host is here that gate could stand before");
 }
 
-function checkOfUser(patient: Patient, found: Findings, host: HookedHost): void {
-  const { file, outcome } = planEnforcing(host, enforcing(patient, null));
+function checkOfUser(context: CheckContext, found: Findings, host: HookedHost): void {
+  const { file, outcome } = planEnforcing(host, enforcing(context, null));
   const fix = `gate global-setup --enforce --host ${host.id}`;
   if (outcome === "unchanged") found.ok(`${host.name} asks before its own tools`);
   else if (hookLines(host, file).length > 0) {
@@ -38,11 +38,11 @@ function checkOfUser(patient: Patient, found: Findings, host: HookedHost): void 
 }
 
 function checkOfProject(
-  patient: Patient,
+  context: CheckContext,
   found: Findings,
   { host, root }: { host: HookedHost; root: string },
 ): void {
-  const { file, outcome } = planEnforcing(host, enforcing(patient, root));
+  const { file, outcome } = planEnforcing(host, enforcing(context, root));
   if (hookLines(host, file).length === 0) return;
   const fix = `cd "${root}" && gate init --yes --enforce`;
   if (outcome === "unchanged") found.ok(`${host.name} asks before its own tools in ${root}`);
@@ -60,10 +60,10 @@ function attempt(host: HookedHost, found: Findings, check: () => void): void {
 }
 
 /** The hooks in the hosts' files for this user. */
-export function installedHooks(patient: Patient): InstalledHook[] {
+export function installedHooks(context: CheckContext): InstalledHook[] {
   return HOOKED_HOSTS.flatMap((host) => {
     try {
-      const { file } = planEnforcing(host, enforcing(patient, null));
+      const { file } = planEnforcing(host, enforcing(context, null));
       const [line] = hookLines(host, file);
       return line === undefined ? [] : [{ host, line }];
     } catch {
@@ -72,7 +72,7 @@ export function installedHooks(patient: Patient): InstalledHook[] {
   });
 }
 
-function enforcing({ machine, place }: Patient, root: string | null): Enforcing {
+function enforcing({ machine, place }: CheckContext, root: string | null): Enforcing {
   const launch = launchOf(machine, place);
   return { machine, launch, home: place.home, root, install: true };
 }

@@ -10,16 +10,16 @@ import { EDITORS, filesInUse } from "../hosts/hosts.ts";
 import { findProgram } from "../hosts/machine.ts";
 import { launchOf, SERVER_NAME, wordsOf } from "../hosts/ours.ts";
 import { planRegistration } from "../hosts/register.ts";
-import type { Findings, Patient } from "./patient.ts";
+import type { CheckContext, Findings } from "./context.ts";
 
-/** The entries of the agent hosts that are on this machine. */
-export function checkHosts(patient: Patient, found: Findings): void {
+/** Checks the entries of the agent hosts on this machine. */
+export function checkHosts(context: CheckContext, found: Findings): void {
   const files = HOSTS.flatMap((host) =>
-    filesInUse(host, patient.machine).map((path) => ({ host, path }))
+    filesInUse(host, context.machine).map((path) => ({ host, path }))
   );
   for (const { host, path } of files) {
     try {
-      checkEntry(patient, found, host, path);
+      checkEntry(context, found, host, path);
     } catch (error) {
       const next = error instanceof CliError ? error.next : null;
       found.fail(`${host.name}: ${(error as Error).message}`, next ?? setUp(host));
@@ -28,24 +28,27 @@ export function checkHosts(patient: Patient, found: Findings): void {
   if (files.length === 0) found.warn("no agent host was found", "gate global-setup --host <id>");
 }
 
-function checkEntry(patient: Patient, found: Findings, host: AgentHost, path: string): void {
-  const { machine, place } = patient;
-  const lost = lostProgram(patient, knownEntry(host, path));
+function checkEntry(context: CheckContext, found: Findings, host: AgentHost, path: string): void {
+  const { machine, place } = context;
+  const lost = lostProgram(context, knownEntry(host, path));
   const { outcome } = planRegistration(host, path, launchOf(machine, place));
   if (lost !== null) found.fail(`${host.name} starts ${lost}, which is not there`, setUp(host));
-  else if (outcome === "added") found.warn(`${host.name} does not know gate`, setUp(host));
+  else if (outcome === "added") found.warn(`${host.name} has no entry for gate`, setUp(host));
   else if (outcome === "updated") {
-    found.warn(`${host.name} starts gate otherwise than this gate would: ${path}`, setUp(host));
+    found.warn(
+      `${host.name} starts gate with another command or environment: ${path}`,
+      setUp(host),
+    );
   } else found.ok(`${host.name} starts this gate`);
 }
 
-/** The entry of the host's file as it is now. @throws CliError where it cannot be read */
+/** The current entry in a host's file. @throws CliError when the file cannot be read */
 export function knownEntry(host: AgentHost, path: string): unknown {
   const text = existsSync(path) ? openConfig(path).text ?? "" : "";
   return valueAt(EDITORS[host.mcp.format].read(text, path), [host.mcp.key, SERVER_NAME]);
 }
 
-function lostProgram({ machine }: Patient, entry: unknown): string | null {
+function lostProgram({ machine }: CheckContext, entry: unknown): string | null {
   const [program] = wordsOf(entry);
   if (program === undefined) return null;
   if (!isAbsolute(program)) return findProgram(machine, program) === null ? program : null;
@@ -57,13 +60,13 @@ function lostProgram({ machine }: Patient, entry: unknown): string | null {
   }
 }
 
-/** Entries that served a single project each. */
-export function checkOldEntries({ machine, roots }: Patient, found: Findings): void {
+/** Checks for old entries, which serve a single project each. */
+export function checkOldEntries({ machine, roots }: CheckContext, found: Findings): void {
   const names = findCandidates(machine, roots).flatMap((candidate) => {
     try {
       return planCleanup(candidate).removed.map(({ name }) => `${name} of ${candidate.host.name}`);
     } catch {
-      return []; // a file that cannot be read has been told already
+      return []; // checkHosts() reports the file
     }
   });
   found.warnAll(names, "entries of single projects", "gate cleanup-mcp");

@@ -3,12 +3,12 @@ import { existsSync } from "node:fs";
 import { z } from "zod";
 import { selfCommand } from "../../server/runtime/self.ts";
 import { readLines } from "../terminal/input.ts";
-import type { Findings, Patient } from "./patient.ts";
+import type { CheckContext, Findings } from "./context.ts";
 
 const Checked = z.object({ path: z.string(), fault: z.string().nullable() });
 
-/** Every database, from end to end, in a process of its own. */
-export async function checkLedgers({ io, place }: Patient, found: Findings): Promise<void> {
+/** Checks every database completely, in a separate process. */
+export async function checkLedgers({ io, place }: CheckContext, found: Findings): Promise<void> {
   if (!existsSync(place.home)) return found.ok("there is none yet");
   const { command, args } = selfCommand();
   const child = spawn(command, [...args, "doctor", "--check-databases"], {

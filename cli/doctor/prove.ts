@@ -18,14 +18,14 @@ import type { Io } from "../io.ts";
 import { CONFIG_FILE } from "../project.ts";
 import { installedHooks } from "./hooks.ts";
 import { knownEntry } from "./hosts.ts";
-import { Findings, type Patient } from "./patient.ts";
+import { type CheckContext, Findings } from "./context.ts";
 import { proveHook, withdraw } from "./prove_hook.ts";
 import type { Finding } from "./schema.ts";
 
 const PROOF = "proof";
 const TIMEOUT_MS = 60_000;
 
-/** An entry as a host's file has it. */
+/** An entry in a host's file. */
 interface Entry {
   host: AgentHost;
   path: string;
@@ -34,25 +34,26 @@ interface Entry {
 }
 
 /**
- * Starts each registered entry as its host would, has it read the project's config, and looks that
- * up in the ledger: what is found there went through the gate.
+ * Starts each registered entry as its host would and has it read the project's config. The ledger
+ * then shows whether the call went through this gate.
  */
-export async function prove(patient: Patient, say: (line: string) => void): Promise<Finding[]> {
+export async function prove(
+  context: CheckContext,
+  say: (line: string) => void,
+): Promise<Finding[]> {
   const found = new Findings(PROOF);
-  const root = patient.roots.find((one) => existsSync(join(one, CONFIG_FILE)));
-  const entries = installedEntries(patient);
-  if (root === undefined) found.fail("there is no project to try it in", "gate init");
+  const root = context.roots.find((one) => existsSync(join(one, CONFIG_FILE)));
+  const entries = installedEntries(context);
+  if (root === undefined) found.fail("no project exists for the test", "gate init");
   else if (entries.length === 0) found.fail("no host has an entry of gate", "gate global-setup");
   else {
-    say(`Each entry is started as its host would, and with it the daemon; in ${root} it reads`);
-    say(
-      `${CONFIG_FILE} once. Each hook is asked about a command that does nothing, and is not run.`,
-    );
-    say("All of that stays in the ledger; nothing else is touched.");
-    const { io } = patient;
+    say(`Starts the daemon and each entry as its host would. Each entry reads ${CONFIG_FILE} in`);
+    say(`${root}. Each hook is asked about a command that does nothing; gate does not run it.`);
+    say("The ledger keeps these actions. Nothing else changes.");
+    const { io } = context;
     const proofs = [
       ...entries.map((entry) => (found: Findings) => proveEntry(io, entry, { root, found })),
-      ...installedHooks(patient).map((hook) => (found: Findings) =>
+      ...installedHooks(context).map((hook) => (found: Findings) =>
         proveHook(io, hook, { root, found })
       ),
     ];
@@ -66,8 +67,8 @@ export async function prove(patient: Patient, say: (line: string) => void): Prom
   return found.list;
 }
 
-/** What the hosts would start, by their own files. */
-function installedEntries({ machine }: Patient): Entry[] {
+/** The entries in the hosts' files. */
+function installedEntries({ machine }: CheckContext): Entry[] {
   return HOSTS.flatMap((host) => filesInUse(host, machine).map((path) => ({ host, path })))
     .flatMap(({ host, path }): Entry[] => {
       try {
@@ -76,7 +77,7 @@ function installedEntries({ machine }: Patient): Entry[] {
         const env = (entry as Record<string, unknown>)[host.mcp.entry.env_key ?? "env"];
         return [{ host, path, words: wordsOf(entry), env: isRecord(env) ? textsOf(env) : {} }];
       } catch {
-        return []; // a file that cannot be read is told by the checks
+        return []; // checkHosts() reports the file
       }
     });
 }
@@ -92,14 +93,14 @@ async function proveEntry(
     const id = await sendCanary(io, entry, { root, name });
     const action = await findInLedger(io, id, name);
     if (action === null) {
-      found.fail(`${entry.host.name} works, but another gate than this one answered it`, again);
+      found.fail(`${entry.host.name} works, but another gate answered`, again);
     } else found.ok(`${entry.host.name}: seen in the ledger as ${id} (${action})`);
   } catch (error) {
     found.fail(`${entry.host.name} cannot use gate: ${(error as Error).message}`, again);
   }
 }
 
-/** Calls a tool as an agent of that host would; answers the id of what was recorded. */
+/** Calls a tool as an agent of that host would. Returns the id of the action. */
 async function sendCanary(
   io: Io,
   { words, env }: Entry,
@@ -126,7 +127,7 @@ async function sendCanary(
   }
 }
 
-/** Where the canary stands in this home's ledger; null when it is not there. */
+/** The status of the canary in this home's ledger; null when it is missing. */
 async function findInLedger(io: Io, id: string, agent: string): Promise<string | null> {
   const connection = await openConnection(io, { scope: "viewer", start: false });
   const { items } = await unwrap(

@@ -5,12 +5,12 @@ import { unwrap } from "../../server/client.ts";
 import { openConnection, scopedClient } from "../daemon/connect.ts";
 import type { Io } from "../io.ts";
 import type { InstalledHook } from "./hooks.ts";
-import type { Findings } from "./patient.ts";
+import type { Findings } from "./context.ts";
 
 const TIMEOUT_MS = 60_000;
 const PAUSE_MS = 100;
 
-/** Asks a hook as its host would about a command that nobody runs, and looks for it in the ledger. */
+/** Sends a hook a command that nobody runs, as its host would, and looks for it in the ledger. */
 export async function proveHook(
   io: Io,
   { host, line }: InstalledHook,
@@ -25,9 +25,9 @@ export async function proveHook(
     const { code, stderr } = await asked;
     if (action === null) {
       const why = stderr.trim().split("\n")[0] || `it ended with ${code}`;
-      return found.fail(`${host.name}'s hook is not seen in the ledger: ${why}`, again);
+      return found.fail(`${host.name}'s hook left no action in the ledger: ${why}`, again);
     }
-    // Its host would say what came of it; else it would stay open.
+    // The host reports the outcome; without the report the action would stay open.
     if (action.status === "approved") await ask(io, line, inputs.after);
     const how = action.status === "pending" ? "held, and withdrawn" : action.status;
     found.ok(`${host.name}'s hook: seen in the ledger as ${action.id} (${how})`);
@@ -41,7 +41,7 @@ interface Asked {
   stderr: string;
 }
 
-/** Starts the hook's command line in a shell, as hosts do. */
+/** Runs the hook's command line in a shell, as hosts do. */
 function ask(io: Io, line: string, input: object): Promise<Asked> {
   return new Promise((resolve, reject) => {
     const child = spawn(line, {
@@ -54,13 +54,13 @@ function ask(io: Io, line: string, input: object): Promise<Asked> {
     child.stderr.on("data", (chunk) => stderr = (stderr + chunk).slice(0, 4_096));
     child.on("error", reject);
     child.on("close", (code) => resolve({ code, stderr }));
-    // It may have ended without reading.
+    // The hook may end without reading its input.
     child.stdin.on("error", () => {});
     child.stdin.end(JSON.stringify(input));
   });
 }
 
-/** The canary in the ledger; one that is held is withdrawn, so that the hook has its answer. */
+/** Waits for the canary in the ledger. A held canary is cancelled, so that the hook gets an answer. */
 async function findCommand(
   io: Io,
   { agent, id, asked }: { agent: string; id: string; asked: Promise<Asked> },

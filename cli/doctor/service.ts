@@ -1,8 +1,8 @@
 import { findService, type Service, stateOf } from "../service/service.ts";
-import type { Findings, Patient } from "./patient.ts";
+import type { CheckContext, Findings } from "./context.ts";
 
-/** The service, where somebody has installed it. */
-export async function checkService({ io }: Patient, found: Findings): Promise<void> {
+/** Checks the service, if it is installed. */
+export async function checkService({ io }: CheckContext, found: Findings): Promise<void> {
   let service: Service;
   try {
     service = findService(io);

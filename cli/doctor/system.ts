@@ -1,18 +1,18 @@
 import { statfsSync, statSync } from "node:fs";
 import { logPath } from "../daemon/log_file.ts";
 import { nearestFolder } from "./home.ts";
-import type { Findings, Patient } from "./patient.ts";
+import type { CheckContext, Findings } from "./context.ts";
 
 const MIB = 1024 * 1024;
 
-/** Room for the ledgers, on a disk of this machine. */
-export function checkDisk({ place: { home } }: Patient, found: Findings): void {
+/** Checks the free space for the ledgers, and that their disk is local. */
+export function checkDisk({ place: { home } }: CheckContext, found: Findings): void {
   const folder = nearestFolder(home);
   const { bavail, bsize, type } = statfsSync(folder);
   const free = Number(bavail) * Number(bsize) / MIB;
   const said = free < 1024 ? `${Math.floor(free)} MiB` : `${(free / 1024).toFixed(1)} GiB`;
   const fix = `make room on the disk of ${folder}`;
-  if (free < 100) found.fail(`only ${said} are free: what agents do can soon not be recorded`, fix);
+  if (free < 100) found.fail(`only ${said} are free: gate soon cannot record actions`, fix);
   else if (free < 1024) found.warn(`only ${said} are free`, fix);
   else found.ok(`${said} are free`);
   const network = NETWORK[Number(type)];
@@ -23,7 +23,7 @@ export function checkDisk({ place: { home } }: Patient, found: Findings): void {
   );
 }
 
-/** What Linux calls the file systems of other machines, on which SQLite's log cannot be shared. */
+/** Linux magic numbers of network file systems, which cannot share SQLite's write-ahead log. */
 const NETWORK: Record<number, string> = {
   0x6969: "NFS",
   0x517b: "SMB",
@@ -34,8 +34,8 @@ const NETWORK: Record<number, string> = {
 
 const TOLERANCE_MS = 60_000;
 
-/** The clock: nothing recorded may lie in the future. */
-export function checkClock({ daemon, place, now }: Patient, found: Findings): void {
+/** Checks the clock: no recorded time may be in the future. */
+export function checkClock({ daemon, place, now }: CheckContext, found: Findings): void {
   const log = statSync(logPath(place.home), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const recorded = (daemon?.projects ?? []).map(({ last_activity_at }) => last_activity_at)
     .concat(daemon?.started_at ?? null)
@@ -43,7 +43,7 @@ export function checkClock({ daemon, place, now }: Patient, found: Findings): vo
   const latest = Math.max(log, ...recorded);
   const said = new Date(now).toISOString();
   const fix = "set this machine's clock, then gate daemon restart";
-  if (now < Date.UTC(2026, 0)) found.fail(`it says ${said}, which is long over`, fix);
+  if (now < Date.UTC(2026, 0)) found.fail(`it says ${said}, which is years ago`, fix);
   else if (latest > now + TOLERANCE_MS) {
     const recordedAt = new Date(latest).toISOString();
     found.fail(`it says ${said}, but something was recorded at ${recordedAt}`, fix);

@@ -5,18 +5,18 @@ import type { Early } from "../daemon/early.ts";
 import type { Io } from "../io.ts";
 import type { Deadlines } from "./deadlines.ts";
 
-/** What a hook has of the outside; nothing that takes time to make. */
+/** The outside world of a hook. Nothing here takes time to create. */
 export interface HookIo extends Pick<Io, "env" | "cwd" | "pid"> {
-  /** All of the standard input. */
+  /** Reads the whole standard input. */
   input: () => Promise<string>;
-  /** What is under way already, for the first question. */
+  /** The connection that the start of the program opened, for the first request. */
   early?: Early | null;
   deadlines: Deadlines;
 }
 
 /**
- * Answers one hook of a host: a line of JSON in the host's own shape. Whatever goes wrong before a tool runs
- * is a refusal, also that nobody answers: hosts go on when a hook does not end in time.
+ * Answers one hook with a line of JSON in the host's own shape. Before a tool runs, any error or
+ * time-out is a refusal: a host runs the tool when its hook does not end in time.
  */
 export async function answerHook(host: string, io: HookIo): Promise<string> {
   const hooks = hooksOf(host)!;
@@ -33,7 +33,7 @@ export async function answerHook(host: string, io: HookIo): Promise<string> {
     const answer = askUntil(host, text, hooks, asking);
     return await withDeadline(answer, until - Date.now(), "nobody answers");
   } catch (error) {
-    // What has happened already nobody can refuse any more.
+    // The tool ran already, so a refusal has no effect.
     if (isAfter) return JSON.stringify(GO_ON);
     const why = error instanceof Error ? error.message : String(error);
     return JSON.stringify(hooks.deny(`Blocked by gate: ${why}`));
@@ -43,11 +43,11 @@ export async function answerHook(host: string, io: HookIo): Promise<string> {
 interface Asking {
   io: HookIo;
   until: number;
-  /** Start the daemon where none runs. */
+  /** Start the daemon when none runs. */
   start: boolean;
 }
 
-/** Asks again while a person has not decided: each question is short, so a daemon that hangs shows. */
+/** Repeats the request while the action is held. Each is short, so that a hanging daemon shows. */
 async function askUntil(
   host: string,
   body: string,
@@ -60,7 +60,7 @@ async function askUntil(
     const wait_ms = Math.max(0, Math.min(slice, left - margin));
     const answer = await askOnce(host, body, { ...asking, wait_ms, early }).catch((error) => error);
     if (answer instanceof Error) {
-      // A daemon may be replaced while its hooks wait; one that stays away is a refusal.
+      // A daemon may restart while its hooks wait; one that stays away is a refusal.
       const isSilent = answer instanceof SilentError;
       if (isSilent || ++lost > MOST_LOST || left < 2 * margin) throw answer;
       await new Promise((resolve) => setTimeout(resolve, lost * PAUSE_MS));
@@ -109,7 +109,7 @@ function outputOf({ status, body }: WireAnswer): Record<string, unknown> {
   throw new Error(`the daemon cannot judge it: ${detail}`);
 }
 
-/** Nothing but "go on" or a refusal is passed on, whoever has answered. */
+/** The output, if it has the shape of "go on" or of a refusal. @throws Error otherwise */
 function checked(output: Record<string, unknown>, hooks: HostHooks): Record<string, unknown> {
   const shape = Object.keys(output).sort().join();
   const known = [GO_ON, hooks.deny("")].map((one) => Object.keys(one).sort().join());

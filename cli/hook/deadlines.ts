@@ -1,14 +1,14 @@
-/** How long `gate hook` takes its time, in milliseconds. */
+/** The time limits of `gate hook`, in milliseconds. */
 export interface Deadlines {
-  /** When it refuses by itself: a host that has to stop waiting lets the tool run. */
+  /** After this time it refuses: a host that stops waiting would run the tool. */
   refuse: number;
-  /** A report is worth no longer wait: the daemon can see in the files what was done. */
+  /** For a report after a tool, because the daemon can also read the outcome from the files. */
   report: number;
-  /** How long one question waits for a person. */
+  /** How long one request waits for a person. */
   slice: number;
-  /** How long a daemon may take beyond that: one that hangs must show. */
+  /** How much longer a daemon may take to answer, so that a hanging daemon shows. */
   answer: number;
-  /** How long before the deadline the last answer has to be there. */
+  /** The last answer must arrive this long before the deadline. */
   margin: number;
 }
 

@@ -1,9 +1,9 @@
 import { IS_QUICK, readInputQuickly } from "../../server/runtime/quick_files.ts";
 
-/** Longer than any file that a tool writes in one call; the daemon takes no more either. */
+/** Longer than any file that a tool writes in one call. The daemon has the same limit. */
 const MAX_INPUT = 16 * 1024 * 1024;
 
-/** All of the standard input as text. @throws Error when it is too long or no UTF-8 */
+/** Reads the whole standard input as text. @throws Error when it is too long or no UTF-8 */
 export async function readInput(): Promise<string> {
   const { pieces, length } = IS_QUICK
     ? await readInputQuickly(MAX_INPUT)

@@ -3,7 +3,7 @@ import { read } from "node:fs";
 const PIECE = 64 * 1024;
 const STDIN = 0;
 
-/** The standard input up to its end; what is beyond `most` bytes is read and dropped, but counted. */
+/** Reads the standard input to its end. Bytes beyond `most` are counted and dropped. */
 export async function readPieces(
   most: number,
 ): Promise<{ pieces: Uint8Array[]; length: number }> {
@@ -13,7 +13,7 @@ export async function readPieces(
     const piece = await readPiece();
     if (piece.length === 0) return { pieces, length };
     length += piece.length;
-    // Read to its end all the same: a host that is still writing must not be cut off.
+    // Reading goes on, because a host that still writes must not fail.
     if (length <= most) pieces.push(piece);
   }
 }
@@ -23,7 +23,7 @@ function readPiece(): Promise<Uint8Array> {
     const buffer = new Uint8Array(PIECE);
     const again = () =>
       read(STDIN, buffer, 0, PIECE, null, (error, length) => {
-        // Some hosts hand over a pipe that does not block.
+        // Some hosts pass a pipe that does not block.
         if (error?.code === "EAGAIN") return void setTimeout(again, 1);
         if (error && error.code !== "EOF") return reject(error);
         resolve(buffer.subarray(0, error ? 0 : length));

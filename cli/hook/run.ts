@@ -5,11 +5,11 @@ import { answerHook } from "./answer.ts";
 import { DEADLINES } from "./deadlines.ts";
 import { readInput } from "./input.ts";
 
-/** What every host reads as "blocked"; the reason is on stderr. */
+/** The exit code that every host reads as "blocked", with the reason on stderr. */
 const BLOCKED = 2;
 const USAGE = 64;
 
-/** Answers one hook and says how the process ends. */
+/** Answers one hook. Returns the exit code. */
 export async function runHook(
   host: string,
   io: Pick<Io, "env" | "cwd" | "pid"> & { early: Early | null },
@@ -19,7 +19,7 @@ export async function runHook(
     return USAGE;
   }
   try {
-    // Waits until it is written, and loads nothing that would take longer.
+    // console.log waits for the write and loads nothing more.
     console.log(await answerHook(host, { ...io, input: readInput, deadlines: DEADLINES }));
     return 0;
   } catch (error) {

@@ -5,7 +5,7 @@ import { explain } from "../errors.ts";
 import { placeOf } from "../place.ts";
 import type { Io } from "../io.ts";
 
-/** Asks the daemon by any way there is, and starts it where none runs. @throws Error */
+/** Sends the request to the daemon, and starts the daemon when none runs. @throws Error */
 export async function askStarting(
   { target, body, timeout_ms }: { target: string; body: string; timeout_ms: number },
   io: Pick<Io, "env" | "cwd" | "pid">,

@@ -4,7 +4,7 @@ import { OWN_VARIABLES } from "./ours.ts";
 
 const HIDDEN = "***";
 
-/** A unified diff of a config file without what may be secret in it. */
+/** A unified diff of a config file with possible secrets hidden. */
 export function redactedDiff(path: string, before: string | null, after: string): string[] {
   const old = before === null ? "/dev/null" : path;
   const lines = [redact(before ?? ""), redact(after)];
@@ -24,7 +24,7 @@ const SECRET_VALUE = new RegExp(
 const PAIR = new RegExp(String.raw`((["']?)([\w.-]+)\2\s*[:=]\s*)(${STRING})`, "g");
 const SECRET_TABLE = /^\s*\[[^\]\n]*(?:env|headers)["']?\s*\]/;
 
-/** Hides values of environments and headers, of keys named like secrets, and words like keys. */
+/** Hides values of environments and headers, values of keys named like secrets, and API keys. */
 function redact(text: string): string {
   const blocks = hideBlocks(text.replaceAll("\r\n", "\n"));
   let isSecret = false;
@@ -55,7 +55,7 @@ function hideBlocks(text: string): string {
   return shown + text.slice(at);
 }
 
-/** Where the brace closes that was opened just before; braces in strings do not count. */
+/** The offset of the brace that closes a block; braces in strings do not count. */
 function endOfBlock(text: string, begin: number): number {
   const token = new RegExp(`${STRING}|[{}]`, "g");
   token.lastIndex = begin;

@@ -4,7 +4,7 @@ import { EXIT, Exit } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { PROJECT_ID, type Template, TEMPLATES } from "./choices.ts";
 
-/** What `gate init` has to know. */
+/** The answers that `gate init` needs. */
 export interface Answers {
   id: string;
   template: Template | null;
@@ -12,7 +12,7 @@ export interface Answers {
   platforms: string[];
 }
 
-/** Asks a person, each question already answered as it stands. Ends the command when they stop. */
+/** Asks a person, with the known answers as defaults. Ends the command when they cancel. */
 export async function askAnswers(io: Io, known: Answers): Promise<Answers> {
   const id = answered(io, await askId(io, known));
   const template = answered(io, await askTemplate(io, known));

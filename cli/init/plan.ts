@@ -3,7 +3,7 @@ import { policyTemplate } from "../../server/policy/templates.ts";
 import { editConfig, formatConfig, readConfig, type Wanted } from "../config_edit.ts";
 import type { Answers } from "./answers.ts";
 
-/** What `gate init` would make of a config file. */
+/** The change of `gate init` to a config file. */
 export interface Plan {
   before: string | null;
   after: string;
@@ -11,7 +11,7 @@ export interface Plan {
 
 const CONFIG_VERSION = "2";
 
-/** The file with what is asked for in it; the same answers again change nothing. */
+/** Plans the config file for these answers. The same answers again change nothing. */
 export function planConfig(before: string | null, file: string, answers: Answers): Plan {
   const current = before === null ? {} : readConfig(before, file);
   const wanted: Wanted[] = [];
@@ -39,7 +39,7 @@ function build(wanted: Wanted[]): unknown {
   return readConfig(editConfig("{}", wanted), "");
 }
 
-/** Lists only grow, and keep what stands in them; everything else becomes the template's. */
+/** Lists keep their entries and get those of the template; the template replaces other values. */
 function merge(known: unknown, template: unknown): unknown {
   if (!Array.isArray(known) || !Array.isArray(template)) return template;
   const patterns = new Set(known.map(patternOf));

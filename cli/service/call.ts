@@ -1,7 +1,11 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { CliError } from "../errors.ts";
 import type { Io } from "../io.ts";
+import { readLines } from "../terminal/input.ts";
+import { print } from "../terminal/output.ts";
+import { visibleLine } from "../terminal/visible.ts";
 
-/** What a program of the system answered; a code of null means that it could not be started. */
+/** The answer of a system program. A `code` of null means that it did not start. */
 export interface Called {
   code: number | null;
   stdout: string;
@@ -10,7 +14,7 @@ export interface Called {
 
 const TIMEOUT_MS = 60_000;
 
-/** Calls a program of the system, in English. */
+/** Calls a system program with English output. */
 export function call(env: Io["env"], program: string, args: string[]): Promise<Called> {
   const options = { env: { ...env, LC_ALL: "C" }, timeout: TIMEOUT_MS, encoding: "utf8" as const };
   return new Promise((resolve) => {
@@ -20,4 +24,30 @@ export function call(env: Io["env"], program: string, args: string[]): Promise<C
     });
     child.stdin?.end();
   });
+}
+
+/** Prints the output of a system program until it ends or a signal comes. @throws CliError */
+export async function showOutput(io: Io, command: string[]): Promise<void> {
+  const [program, ...args] = command;
+  const child = spawn(program!, args, {
+    env: io.env as NodeJS.ProcessEnv,
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  let stopped = false;
+  const forget = io.onSignal(() => {
+    stopped = true;
+    child.kill();
+  });
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", resolve);
+  });
+  try {
+    for await (const line of readLines(child.stdout)) print(io, visibleLine(line));
+    const code = await ended;
+    if (code === 0 || stopped) return;
+    throw new CliError(`${program} ended with ${code}`, { next: "gate daemon logs" });
+  } finally {
+    forget();
+  }
 }

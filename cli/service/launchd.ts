@@ -16,9 +16,9 @@ export function createLaunchd(machine: Machine): ServiceManager {
   const state = async () => stateOf(await launchctl("print", target));
   const end = async () => {
     await launchctl("bootout", target);
-    // It answers before the program has ended, and takes nothing of that name until then.
+    // bootout returns early, and launchd accepts no program of that name until the old one ended.
     for (let n = 0; (await state()).enabled; n++) {
-      if (n === TRIES) throw new CliError(`launchd does not end ${target}`);
+      if (n === TRIES) throw new CliError(`Cannot stop ${target}: launchd does not end it`);
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }
   };
@@ -39,7 +39,7 @@ export function createLaunchd(machine: Machine): ServiceManager {
     },
     deactivate: end,
     forget: () => Promise.resolve(),
-    // What the daemon writes stands in its own log file.
+    // The daemon has its own log file.
     journal: () => Promise.resolve(null),
   };
 }

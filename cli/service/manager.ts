@@ -1,4 +1,4 @@
-/** What has to be started at login, and where its own things are. */
+/** The program to start at login. */
 export interface Program {
   command: string;
   args: string[];
@@ -7,9 +7,9 @@ export interface Program {
   home: string;
 }
 
-/** How the service is, as its manager says. */
+/** The state that the manager reports. */
 export interface ServiceState {
-  /** It is started at login. */
+  /** The manager starts it at login. */
   enabled: boolean;
   running: boolean;
   pid: number | null;
@@ -17,28 +17,28 @@ export interface ServiceState {
   says: string;
 }
 
-/** Why a service cannot be kept here, and what to do instead. */
+/** Why a service cannot be installed here, and the next step instead. */
 export interface Obstacle {
   why: string;
   next: string;
 }
 
-/** What starts programs at login: systemd on Linux, launchd on macOS. */
+/** A program that starts others at login: systemd on Linux, launchd on macOS. */
 export interface ServiceManager {
   name: "systemd" | "launchd";
-  /** The file in which the service is written down. */
+  /** The file that defines the service. */
   file: string;
   render(program: Program): string;
-  /** Null where services of this user can be kept. */
+  /** Null when this user can have services. */
   obstacle(): Promise<Obstacle | null>;
   state(): Promise<ServiceState>;
-  /** Starts what the file says, now and at each login. @throws CliError */
+  /** Starts the service now and at each login. @throws CliError */
   activate(): Promise<void>;
-  /** Ends it, now and for good. @throws CliError */
+  /** Stops the service and its start at login. @throws CliError */
   deactivate(): Promise<void>;
-  /** Called when the file has gone. */
+  /** Called after the file was removed. */
   forget(): Promise<void>;
-  /** The command that shows what the service wrote, where the manager keeps that. */
+  /** The command that shows the log of the service; null when the manager keeps none. */
   journal(options: JournalOptions): Promise<string[] | null>;
 }
 
@@ -48,5 +48,5 @@ export interface JournalOptions {
   json: boolean;
 }
 
-/** The first line of what we write: whatever lacks it was written by somebody else. */
+/** The mark in files that gate wrote. gate changes no other file. */
 export const MARK = "Written by `gate service install`; changes in here are lost.";

@@ -10,28 +10,28 @@ import { createLaunchd } from "./launchd.ts";
 import { MARK, type Program, type ServiceManager, type ServiceState } from "./manager.ts";
 import { createSystemd } from "./systemd.ts";
 
-/** The service of this user: what is written down, and what should be. */
+/** The service of this user: its file as it is and as it should be. */
 export interface Service {
   manager: ServiceManager;
-  /** The file as this program would write it. */
+  /** The content that this program would write. */
   wanted: string;
-  /** The file as it is; null where there is none. */
+  /** The current content; null for a missing file. */
   found: string | null;
 }
 
-/** The service as it is and as it should be. @throws CliError where there can be none */
+/** Finds the service. @throws CliError on a system without a known manager */
 export function findService(io: Io, machine: Machine = machineOf(io)): Service {
   const manager = managerOf(machine);
   return { manager, wanted: manager.render(programOf(io)), found: openConfig(manager.file).text };
 }
 
-/** What an installation did. */
+/** The result of an installation. */
 export interface Installed {
   outcome: "created" | "updated" | "unchanged";
   backup: string | null;
 }
 
-/** Writes the file, the old one kept. @throws CliError where it is not ours */
+/** Writes the file and keeps a backup. @throws CliError for a file that gate did not write */
 export async function writeService(io: Io, { manager, wanted }: Service): Promise<Installed> {
   const file = openConfig(manager.file);
   if (file.text === wanted) return { outcome: "unchanged", backup: null };
@@ -41,7 +41,7 @@ export async function writeService(io: Io, { manager, wanted }: Service): Promis
   return { outcome: file.text === null ? "created" : "updated", backup };
 }
 
-/** Ends the service and removes its file; false when there was none. @throws CliError */
+/** Stops the service and removes its file. Returns false when there was none. @throws CliError */
 export async function removeService(io: Io, { manager, found }: Service): Promise<boolean> {
   refuseForeign(manager.file, found);
   const { enabled, running } = await manager.state();
@@ -56,15 +56,15 @@ export async function removeService(io: Io, { manager, found }: Service): Promis
   return true;
 }
 
-/** @throws CliError, saying what to do, where services of this user cannot be kept now */
+/** @throws CliError with the next step when this user cannot have services now */
 export async function requireManager({ manager }: Service): Promise<void> {
   const obstacle = await manager.obstacle();
   if (obstacle) {
-    throw new CliError(`Cannot keep a service: ${obstacle.why}`, { next: obstacle.next });
+    throw new CliError(`Cannot install a service: ${obstacle.why}`, { next: obstacle.next });
   }
 }
 
-/** How the service is; what cannot be asked is not running. */
+/** The state of the service. Without a manager to ask it is not running. */
 export async function stateOf({ manager }: Service): Promise<ServiceState> {
   const obstacle = await manager.obstacle();
   if (!obstacle) return await manager.state();
@@ -80,9 +80,12 @@ function programOf(io: Io): Program {
 function managerOf(machine: Machine): ServiceManager {
   if (machine.os === "linux") return createSystemd(machine);
   if (machine.os === "darwin") return createLaunchd(machine);
-  throw new CliError("Cannot keep a service on Windows: gate knows launchd and systemd", {
-    next: "put a shortcut to gate daemon start into the folder that Win+R shell:startup opens",
-  });
+  throw new CliError(
+    "Cannot install a service on Windows: gate supports only launchd and systemd",
+    {
+      next: "put a shortcut to gate daemon start into the folder that Win+R shell:startup opens",
+    },
+  );
 }
 
 function refuseForeign(path: string, text: string | null): void {

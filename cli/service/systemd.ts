@@ -14,13 +14,13 @@ import {
 
 const UNIT = "gate.service";
 
-/** A systemd of this user. */
+/** The systemd of this user. */
 export function createSystemd(machine: Machine): ServiceManager {
   const systemctl = (...args: string[]) => call(machine.env, "systemctl", ["--user", ...args]);
   const must = async (...args: string[]) => {
     const { code, stderr } = await systemctl(...args);
     if (code === 0) return;
-    const why = stderr.trim().split("\n")[0] || "it did not say why";
+    const why = stderr.trim().split("\n")[0] || "no reason given";
     throw new CliError(`systemctl --user ${args.join(" ")} failed: ${why}`, {
       next: "gate service logs",
     });
@@ -36,7 +36,7 @@ export function createSystemd(machine: Machine): ServiceManager {
     async activate() {
       await must("daemon-reload");
       await must("enable", UNIT);
-      // A crash loop of the past must not keep it from starting.
+      // After a crash loop systemd would refuse to start the unit.
       await systemctl("reset-failed", UNIT);
       await must("restart", UNIT);
     },
@@ -50,9 +50,9 @@ export function createSystemd(machine: Machine): ServiceManager {
 }
 
 /**
- * Not `Type=notify`, and so no watchdog: no runtime can send to a datagram socket. Not ProtectHome,
- * PrivateTmp, RestrictNamespaces or MemoryDenyWriteExecute: projects are written, agents use /tmp
- * and bwrap, and a JIT needs to write what it runs.
+ * The unit has no `Type=notify` and no watchdog, because no runtime can send to a datagram socket.
+ * It has no ProtectHome, PrivateTmp, RestrictNamespaces or MemoryDenyWriteExecute: the daemon writes
+ * projects, agents use /tmp and bwrap, and a JIT compiler writes executable memory.
  */
 function render({ command, args, env }: Program): string {
   const variables = Object.entries(env).map(([name, value]) =>
@@ -84,15 +84,15 @@ WantedBy=default.target
 `;
 }
 
-/** Our own log lines go to the journal, too. */
+/** The start line. `--print-log` copies the log to the journal. */
 function startOf(command: string, args: string[]): string {
   const rest = [...args, "daemon", "run", "--print-log"].map(quoteArgument).join(" ");
-  // systemd takes no program whose name holds one of these; a shell does.
+  // systemd refuses a program path with these characters, so a shell starts it.
   if (!/["'\\$]/.test(command)) return `${quote(command)} ${rest}`;
   return `/bin/sh -c "exec \\"$$0\\" \\"$$@\\"" ${quoteArgument(command)} ${rest}`;
 }
 
-/** Variables are put into arguments, not into the program's name or into `Environment=`. */
+/** Escapes `$`, which systemd expands in arguments but not in the program or in `Environment=`. */
 function quoteArgument(text: string): string {
   return quote(text).replaceAll("$", "$$$$");
 }
@@ -110,7 +110,7 @@ function obstacleOf(
   answered: { code: number | null; stderr: string },
 ): Obstacle | null {
   if (answered.code === 0) return null;
-  const next = "gate daemon start, from whatever starts programs at your login";
+  const next = "run gate daemon start from a program that starts at your login";
   if (answered.code === null && findProgram(machine, "systemctl") === null) {
     return { why: "this Linux has no systemd", next };
   }

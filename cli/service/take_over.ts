@@ -13,17 +13,17 @@ import { isOwnServer } from "../project_server/own_server.ts";
 const DEADLINE_MS = 30_000;
 const PAUSE_MS = 50;
 
-/** Ends the daemon that runs, so that the service can be it; what it does is finished first. */
+/** Stops the running daemon after its current work, so that the service can start its own. */
 export async function endRunning(io: Io): Promise<void> {
   const place = placeOf(io);
   const running = await askDaemon(io);
   if (running === null) return;
   if (isOwnServer(place.home, running.pid)) return await giveWay(io, place, running.pid);
-  say(io, `Ending the running daemon (pid ${running.pid}): the service takes its place.`);
+  say(io, `Stopping the running daemon (pid ${running.pid}): the service replaces it.`);
   await stopDaemon(place, running.pid);
 }
 
-/** The daemon's word on itself, or null when none answers. */
+/** The status of the daemon, or null when none answers. */
 export async function askDaemon(io: Io): Promise<DaemonStatus | null> {
   const place = placeOf(io);
   const reached = await findDaemon(place);
@@ -32,7 +32,7 @@ export async function askDaemon(io: Io): Promise<DaemonStatus | null> {
   return await unwrap(client.api.daemon.status.$get());
 }
 
-/** The daemon that the service has started. @throws CliError when none comes up */
+/** Waits for the daemon of the service. @throws CliError when none answers in time */
 export async function waitForDaemon(io: Io): Promise<DaemonStatus> {
   for (const deadline = Date.now() + DEADLINE_MS; Date.now() < deadline;) {
     const status = await askDaemon(io).catch(() => null);

@@ -24,7 +24,7 @@ export const hooksApi = new Hono<AppEnv<HookServices>>()
         query: c.req.valid("query"),
         caller: c.var.caller,
       });
-      // Whoever can wait longer than one request asks again.
+      // A client that can wait longer sends the same hook again.
       if (held !== null) c.header("Gate-Held", held);
       return c.json(output);
     },

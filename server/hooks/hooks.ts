@@ -1,6 +1,7 @@
 import { isAbsolute } from "node:path";
 import { type NativeCall, recordedName } from "../actions/native/call.ts";
 import type { Action } from "../actions/schema.ts";
+import { TOOL_NAMES, TOOLS } from "../actions/tools.ts";
 import type { Caller } from "../auth/schema.ts";
 import { sha256 } from "../db/chain.ts";
 import type { Daemon } from "../daemon.ts";
@@ -11,20 +12,18 @@ import { hooksOf } from "../hosts/hosts.ts";
 import type { Project } from "../projects/project.ts";
 import { selfCommand } from "../runtime/self.ts";
 import type { Session } from "../sessions/schema.ts";
-import { OWN_TOOLS } from "./own_tools.ts";
-import { outsideText } from "./outside.ts";
+import { refusalOutside } from "./outside.ts";
 import { findPlace } from "./place.ts";
 import type { HookInput, HookQuery } from "./schema.ts";
-import { heldText, refusalText } from "./texts.ts";
 import { usesOf } from "./uses.ts";
 
-/** What a host is answered, and the action that a person has not decided on yet. */
+/** The answer to a host. */
 export interface HookAnswer {
   output: Record<string, unknown>;
+  /** The id of the action when it is still held. */
   held: string | null;
 }
 
-/** What a hook works with. */
 export interface HookContext {
   daemon: Daemon;
   host: string;
@@ -34,8 +33,19 @@ export interface HookContext {
 
 const WAIT_MS = 20_000;
 
+/** The tools of gate's own MCP server. Policy evaluates them when the server executes them. */
+export const OWN_TOOLS: ReadonlySet<string> = new Set([
+  ...TOOL_NAMES.filter((name) => !TOOLS[name].undoes),
+  "scenario_run",
+  "await_action",
+  "get_action",
+  "rollback_action",
+  "policy_check",
+  "project_info",
+]);
+
 /**
- * Answers one hook of a host in its own shape: what is no clear "go on" is a refusal.
+ * Answers one hook of a host in the host's own shape. Any error is a refusal.
  * @throws GateError `not_found` for a host without hooks
  */
 export async function answerHook(input: HookInput, context: HookContext): Promise<HookAnswer> {
@@ -46,10 +56,10 @@ export async function answerHook(input: HookInput, context: HookContext): Promis
   try {
     return await answer(input, hooks, context);
   } catch (error) {
-    const isTold = error instanceof GateError && error.code !== "internal";
-    if (!isTold) context.daemon.log("error", "Cannot answer a hook", { error: String(error) });
-    const why = isTold ? error.message : "the gate could not judge it";
-    return { output: hooks.deny(`Blocked by gate: ${why}`), held: null };
+    const isPublic = error instanceof GateError && error.code !== "internal";
+    if (!isPublic) context.daemon.log("error", "Cannot answer a hook", { error: String(error) });
+    const cause = isPublic ? error.message : "the gate could not judge it";
+    return { output: hooks.deny(`Blocked by gate: ${cause}`), held: null };
   }
 }
 
@@ -59,16 +69,16 @@ async function answer(
   context: HookContext,
 ): Promise<HookAnswer> {
   const goOn = { output: GO_ON, held: null };
-  const call = understood(() => hooks.read(input, ownServer()), "Cannot read the hook's input");
+  const call = parsed(() => hooks.read(input, ownServer()), "Cannot read the hook's input");
   if (call === null || isOwnTool(call)) return goOn;
   if (!isAbsolute(call.cwd) || call.cwd.includes("\0")) {
     throw new GateError("invalid", 'Its "cwd" is no absolute path');
   }
-  const native = understood(() => toNative(call, hooks, context.host), `"${call.tool}"`);
+  const native = parsed(() => toNative(call, hooks, context.host), `"${call.tool}"`);
   const place = await findPlace(context.daemon, native, context.query.project_dir);
   if (!place) {
-    const why = outsideText(context.daemon, native);
-    return why === null ? goOn : { output: hooks.deny(why), held: null };
+    const refusal = refusalOutside(context.daemon, native);
+    return refusal === null ? goOn : { output: hooks.deny(refusal), held: null };
   }
   const session = await joinSession(place, call, context);
   if (call.event === "after") {
@@ -89,7 +99,31 @@ function toAnswer(action: Action, hooks: HostHooks): HookAnswer {
   return { output: hooks.deny(refusalText(action)), held: null };
 }
 
-/** What gate's own server does passes the same check there: nobody is asked twice. */
+/** The text for an agent whose call is held. */
+function heldText({ id, decision: { reason } }: Action): string {
+  return `Held by gate (action ${id}): ${reason}. A person has to decide; nothing was done. ` +
+    "Ask again with exactly the same call: once it is approved it goes through, one time.";
+}
+
+/** The text for an agent whose call is refused: the rule, the reason and the alternative. */
+function refusalText(action: Action): string {
+  const { id, status, reason, decision, error } = action;
+  const { rule, alternative } = decision;
+  if (status === "rejected") {
+    return `Rejected by a person (action ${id})${
+      reason ? `: ${reason}` : ""
+    }. Do not try it again.`;
+  }
+  if (status === "blocked") {
+    const where = rule ? ` (rule "${rule.pattern}" in ${rule.list})` : "";
+    const instead = alternative ? ` Instead: ${alternative}` : "";
+    return `Blocked by gate: ${decision.reason}${where}.${instead} (action ${id})`;
+  }
+  if (status === "expired") return `Nobody decided in time on action ${id}: ${decision.reason}`;
+  return `Blocked by gate: action ${id} is ${status}${error ? `: ${error}` : ""}`;
+}
+
+/** Our MCP server submits its own calls, so the hook lets them pass: a person decides once. */
 function isOwnTool({ server }: HookCall): boolean {
   return server !== null && server.is_ours !== false && OWN_TOOLS.has(server.tool);
 }
@@ -109,7 +143,7 @@ function toNative(call: HookCall, hooks: HostHooks, host: string): NativeCall {
   return { host, tool, input, cwd, uses, key: cut(key), is_quiet: kind === "quiet" };
 }
 
-/** The session that this host calls so; it is opened when it is first heard of. */
+/** The session with the host's id; its first call opens it. */
 async function joinSession(
   { project, root, rule }: { project: Project; root: string; rule: string },
   { session }: HookCall,
@@ -142,8 +176,8 @@ function cut(key: string | null): string | null {
   return key === null || key.length > 200 ? null : key.replaceAll("\0", "").toWellFormed();
 }
 
-/** A host's input is hostile: what cannot be understood is refused, with the reason. */
-function understood<T>(read: () => T, what: string): T {
+/** Turns an error of the parser into a refusal with its cause: a host's input is hostile. */
+function parsed<T>(read: () => T, what: string): T {
   try {
     return read();
   } catch (error) {

@@ -13,10 +13,10 @@ import { resolvePath } from "../runtime/real_path.ts";
 type Command = Extract<Use, { is: "command" }>;
 
 /**
- * Why a call may not be made that is about no project: the gate's own data and daemon are off
- * limits everywhere, and so is switching it off. Null where it is none of the gate's business.
+ * The refusal of a call that belongs to no project, or null. Outside of projects gate protects
+ * only its own data, its daemon and the settings in which hosts ask gate.
  */
-export function outsideText(daemon: Daemon, { uses, cwd }: NativeCall): string | null {
+export function refusalOutside(daemon: Daemon, { uses, cwd }: NativeCall): string | null {
   for (const use of uses) {
     const { decision, matched, asks } = use.is === "command"
       ? evaluateCommand(use, daemon)
@@ -24,15 +24,15 @@ export function outsideText(daemon: Daemon, { uses, cwd }: NativeCall): string |
     const isOff = matched.some(({ list }) => OFF_LIMITS.has(list)) ||
       asks.some(({ reason }) => reason.startsWith(UNREAD));
     if (isOff) return `Blocked by gate: ${decision.reason}`;
-    const why = changesOf(use, cwd).map((change) => whyNotChange(change, daemon)).find((one) =>
-      one !== null
-    );
-    if (why !== undefined) return `Blocked by gate: ${why}`;
+    for (const change of changesOf(use, cwd)) {
+      const cause = protectionOf(change, daemon);
+      if (cause !== null) return `Blocked by gate: ${cause}`;
+    }
   }
   return null;
 }
 
-/** What is about the gate itself, or may be: nobody could tell. */
+/** The lists of rules that protect gate, and of rules that could not be evaluated. */
 const OFF_LIMITS = new Set(["self-protection", "evaluation"]);
 
 const reason = "An agent host's settings: they say that it asks the gate, so a person changes them";
@@ -49,11 +49,12 @@ function compile(patterns: readonly string[]) {
 /** One file or folder that a call changes. */
 export interface Change {
   op: "write" | "delete";
-  /** Absolute; of a command it may have a glob in it. */
+  /** Absolute. The path of a command may hold a glob. */
   path: string;
 }
 
-function whyNotChange({ op, path }: Change, daemon: Daemon): string | null {
+/** The reason why nobody may make this change, or null. */
+function protectionOf({ op, path }: Change, daemon: Daemon): string | null {
   const isOfHome = op === "delete" && dirname(path) === homedir();
   for (const policy of isOfHome ? [SETTINGS, FOLDERS] : [SETTINGS]) {
     const { matched } = evaluatePath(path, op, daemon, policy);
@@ -67,7 +68,7 @@ function whyNotChange({ op, path }: Change, daemon: Daemon): string | null {
   return holds === undefined ? null : `"${holds}" is off limits: it holds what the gate works with`;
 }
 
-/** What a command changes: also below a folder that it copies into, and what a glob may find. */
+/** The changes of a command, with files below a folder that it copies into and matches of a glob. */
 function changesBy({ command, cwd }: Command): Change[] {
   return analyse(command, { cwd, user_home: homedir() }).effects.flatMap(({ op, path }) =>
     op === "read" || !isNamed(path) ? [] : [{ op, path }]
@@ -83,12 +84,12 @@ function changesIn(use: Exclude<Use, Command>, cwd: string): Change[] {
   return changes;
 }
 
-/** What a use writes, deletes or moves away. */
+/** The changes that a use makes. A move deletes its source. */
 export function changesOf(use: Use, cwd: string): Change[] {
   return use.is === "command" ? changesBy(use) : changesIn(use, cwd);
 }
 
-/** The files that a command writes or deletes, as far as it names them; absolute. */
+/** The absolute paths that a command names and then writes or deletes. */
 export function changedBy(use: Command, daemon: Daemon): string[] {
   const { analysis } = evaluateCommand(use, daemon);
   const named = [...analysis?.writes ?? [], ...analysis?.deletes ?? []];

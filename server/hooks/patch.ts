@@ -1,6 +1,6 @@
 import type { Use } from "../actions/native/call.ts";
 
-/** One file of a patch, with the lines that say what becomes of it. */
+/** One file of a patch, with the lines that change it. */
 interface Section {
   op: "Add" | "Update" | "Delete";
   path: string;
@@ -11,8 +11,8 @@ interface Section {
 const MARK = /^\*\*\* (Add File|Update File|Delete File|Move to): (.*)$/;
 
 /**
- * What a patch in the format of Codex does. Each line that any reader could take for the name of a
- * file counts as one, so nothing is written that was not judged. @throws Error where there is none
+ * The uses of a patch in the format of Codex. Each line that any reader could take for a file name
+ * counts as one, so policy evaluates every file that is written. @throws Error without a file
  */
 export function patchUses(patch: string): Use[] {
   const sections = sectionsOf(patch);
@@ -49,10 +49,10 @@ function added(body: string[]): string | null {
   return lines.map((line) => `${line.slice(1)}\n`).join("");
 }
 
-/** More lines than this are not compared for one file of a patch. */
+/** The most line comparisons for one file of a patch. */
 const MAX_COMPARED = 5_000_000;
 
-/** The text with every hunk put in; null where one is not found as it stands. */
+/** The text with every hunk applied; null when a hunk does not match. */
 function updated(old: string | null, body: string[]): string | null {
   if (old === null) return null;
   const lines = new Lines(old.replace(/\n$/, "").split("\n"));
@@ -67,7 +67,7 @@ function updated(old: string | null, body: string[]): string | null {
   return `${[...made, lines.takeRest()].flat().join("\n")}\n`;
 }
 
-/** The lines of a file, read once from the first to the last. */
+/** The lines of a file, consumed in order. */
 class Lines {
   readonly #lines: string[];
   #at = 0;
@@ -77,7 +77,7 @@ class Lines {
     this.#lines = lines;
   }
 
-  /** The lines before the wanted ones, which are read too; null where they do not follow. */
+  /** Consumes the wanted lines and returns the lines before them; null when they do not follow. */
   takeBefore(context: string, wanted: string[]): string[] | null {
     const begin = this.#at;
     if (context !== "") {

@@ -9,7 +9,7 @@ import type { Project } from "../projects/project.ts";
 import { resolvePath } from "../runtime/real_path.ts";
 import { changedBy, changesOf } from "./outside.ts";
 
-/** The project of a call, and the rule that said so. */
+/** The project of a call, and the rule that found it. */
 export interface Place {
   project: Project;
   root: string;
@@ -17,8 +17,8 @@ export interface Place {
 }
 
 /**
- * The project that a call belongs to: where its session was opened, else where it works, else the
- * one whose files it is about. Null where it is about none that the gate knows.
+ * Finds the project of a call by the folder of its session, else by its working folder, else by the
+ * files that it names. Null when no registered project matches.
  */
 export async function findPlace(
   daemon: Daemon,
@@ -30,23 +30,23 @@ export async function findPlace(
     register: (root: string) => daemon.registerProject(root),
   };
   const none = { workspaces: [], roots: [], home: homedir() };
-  const hints = { ...none, cwd: standing(call.cwd), claude_project_dir: project_dir };
+  const hints = { ...none, cwd: nearestFolder(call.cwd), claude_project_dir: project_dir };
   const found = await detectProject(hints, registry);
   if (!("reason" in found)) return await open(daemon, found);
-  // What only an agent names picks among the registered projects, and registers none.
+  // A path that only the agent names may pick a registered project, but registers none.
   const about = pathsOf(call, daemon);
-  const gone = goneIn(call);
+  const deleted = deletedBy(call);
   for (const { id, roots } of about.length > 0 ? await registry.list() : []) {
     const root = roots.find((one) =>
-      about.some((path) => isInside(path, one)) || gone.some((path) => isInside(one, path))
+      about.some((path) => isInside(path, one)) || deleted.some((path) => isInside(one, path))
     );
     if (root) return await open(daemon, { project_id: id, root, rule: "path" });
   }
   return null;
 }
 
-/** The folder, or what is left of the way to it: whoever deletes the folder it works in stays here. */
-function standing(folder: string): string {
+/** The nearest existing parent, so that an agent that deletes its folder stays in its project. */
+function nearestFolder(folder: string): string {
   let at = folder;
   while (!existsSync(at) && dirname(at) !== at) at = dirname(at);
   return at;
@@ -57,7 +57,7 @@ async function open(daemon: Daemon, found: { project_id: string; root: string; r
   return { project: await daemon.project(project_id), root, rule };
 }
 
-/** The files that a call is about, where they really are: of a command, those that it changes. */
+/** The real paths that a call uses; for a command, the paths that it changes. */
 function pathsOf({ uses, cwd }: NativeCall, daemon: Daemon): string[] {
   const paths = uses.flatMap((use) =>
     use.is === "command" ? [use.cwd, ...changedBy(use, daemon)] : [absolute(use.path, cwd)]
@@ -65,10 +65,10 @@ function pathsOf({ uses, cwd }: NativeCall, daemon: Daemon): string[] {
   return realPaths(paths);
 }
 
-/** What a call deletes or moves away, with all that is in it: a project, too. */
-function goneIn({ uses, cwd }: NativeCall): string[] {
-  const gone = uses.flatMap((use) => changesOf(use, cwd)).filter(({ op }) => op === "delete");
-  return realPaths(gone.map(({ path }) => path));
+/** The real paths that a call deletes or moves away; a project may be inside. */
+function deletedBy({ uses, cwd }: NativeCall): string[] {
+  const deleted = uses.flatMap((use) => changesOf(use, cwd)).filter(({ op }) => op === "delete");
+  return realPaths(deleted.map(({ path }) => path));
 }
 
 function realPaths(paths: string[]): string[] {
@@ -76,7 +76,7 @@ function realPaths(paths: string[]): string[] {
     try {
       return [resolvePath(path).real];
     } catch {
-      return []; // nobody can say where that is: judged by its letters, where it is judged
+      return []; // policy then evaluates the path as it is written
     }
   });
 }

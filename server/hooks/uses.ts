@@ -1,9 +1,9 @@
+import { MAX_IN_MEMORY } from "../actions/draft.ts";
 import type { Use } from "../actions/native/call.ts";
-import { textOrNull, type ToolKind } from "../hosts/hook_input.ts";
-import { editUses } from "./edit_input.ts";
+import { isObject, textOrNull, type ToolKind } from "../hosts/hook_input.ts";
 import { patchUses } from "./patch.ts";
 
-/** Every name that a host has for a file: whichever it looks at, it has been judged. */
+/** The keys under which hosts name a file. Policy evaluates all, whichever the host reads. */
 const PATHS = [
   "file_path",
   "path",
@@ -19,13 +19,13 @@ const LISTS = ["paths", "include", "file_paths"];
 const CONTENTS = ["content", "contents", "file_text"];
 const WORKING_FOLDERS = ["cwd", "workdir", "working_directory", "dir_path", "directory"];
 
-/** Where a call is made, and what its host calls the folder of a command. */
+/** The working folder of a call, and the keys by which its host names the folder of a command. */
 interface Around {
   cwd: string;
   folder_keys: readonly string[];
 }
 
-/** What a tool of that kind does with that input. @throws Error where nobody could tell */
+/** The uses of a tool of that kind with that input. @throws Error for an unclear input */
 export function usesOf(kind: ToolKind, input: Record<string, unknown>, around: Around): Use[] {
   switch (kind) {
     case "command":
@@ -60,12 +60,12 @@ function commandUses(input: Record<string, unknown>, { cwd, folder_keys }: Aroun
   const stray = WORKING_FOLDERS.find((name) =>
     textOrNull(input[name]) && !folder_keys.includes(name)
   );
-  // A host that passes it over would run the command elsewhere than where it was judged.
+  // The host would ignore the key and run the command in another folder than policy evaluated.
   if (stray !== undefined) throw new Error(`its "${stray}" is no folder that its host knows`);
   const folders = textsIn(input, WORKING_FOLDERS);
   if (folders.length > 1) throw new Error("it names two folders to run in");
   const use: Use = { is: "command", command: line, cwd: joined(cwd, folders[0]) };
-  // Codex carries out a patch in a command by itself: no program of that name ever runs.
+  // Codex applies a patch in a command itself, without a program of that name.
   const patch = /^[ \t]*\*\*\* Begin Patch\s*$[^]*/m.exec(line)?.[0];
   const isPatch = patch !== undefined && /\bapply_?patch\b/.test(line);
   return isPatch ? [use, ...patchUses(patch)] : [use];
@@ -77,13 +77,64 @@ function writeUses(input: Record<string, unknown>): Use[] {
   return pathsIn(input).map((path) => ({ is: "write", path, from: path, make: () => content }));
 }
 
+/** One replacement of text. */
+interface Edit {
+  old: string;
+  new: string;
+  all: boolean;
+}
+
+/** The most characters that gate searches for the edits of one call. */
+const MAX_READ = 64 * 1024 * 1024;
+
+/** The write of an edit. The new text is known when each old text occurs once. */
+function editUses(path: string, input: Record<string, unknown>): Use[] {
+  const given = Array.isArray(input.edits) ? input.edits : [input];
+  const edits = given.map(editOf);
+  return [{ is: "write", path, from: path, make: (text) => textAfter(text, edits) }];
+}
+
+/** The text after all edits; null when only the host knows it, or when the search is too long. */
+function textAfter(text: string | null, edits: readonly (Edit | null)[]): string | null {
+  let now = text;
+  let read = 0;
+  for (const [i, edit] of edits.entries()) {
+    read += now?.length ?? 0;
+    if (edit === null || read > MAX_READ) return null;
+    now = applied(now, edit, i === 0);
+    if (now === null) return null;
+  }
+  return now;
+}
+
+function editOf(given: unknown): Edit | null {
+  if (!isObject(given)) return null;
+  const old = given.old_string ?? given.old_str ?? given.oldText;
+  const now = given.new_string ?? given.new_str ?? given.newText;
+  if (typeof old !== "string" || typeof now !== "string") return null;
+  const count = given.expected_replacements;
+  const all = given.replace_all === true || (typeof count === "number" && count > 1);
+  return { old, new: now, all };
+}
+
+/** The text after one edit; null when the host may apply it differently. */
+function applied(text: string | null, edit: Edit, isFirst: boolean): string | null {
+  if (edit.old === "") return text === null && isFirst ? edit.new : null;
+  if (text === null) return null;
+  const parts = text.split(edit.old);
+  const times = parts.length - 1;
+  if (times === 0 || (times > 1 && !edit.all)) return null;
+  const length = text.length + times * (edit.new.length - edit.old.length);
+  return length > MAX_IN_MEMORY ? null : parts.join(edit.new);
+}
+
 function readUses(input: Record<string, unknown>, isSearch: boolean): Use[] {
   const named = [...textsIn(input, PATHS), ...textsIn(input, FOLDERS), ...listsIn(input)];
   const paths = named.length > 0 ? named : isSearch ? ["."] : [];
   if (paths.length === 0) throw new Error("it does not say which file");
   const filters = isSearch ? textsIn(input, ["glob", "include"]) : [];
   const inside = paths.flatMap((path) => filters.map((name) => `${path}/${name}`));
-  // What looks like a pattern is judged by its letters too: `app/[id]/page.tsx` is a file's name.
+  // A path may look like a pattern: `app/[id]/page.tsx` is the name of a file.
   return [...paths, ...inside].map((path) => ({ is: "read", path }));
 }
 

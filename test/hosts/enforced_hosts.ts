@@ -25,7 +25,7 @@ describe("Claude Code, enforced", () => {
 
   afterAll(() => world.close());
 
-  /** One session in which nothing but gate says no: the host itself is told to allow everything. */
+  /** Runs one session. The host allows everything, so only gate refuses. */
   const session = async (calls: ScriptedCall[], during?: () => Promise<unknown>) => {
     const model = await startModel(calls);
     const child = spawn("claude", ["-p", "Do it.", "--permission-mode", "bypassPermissions"], {

@@ -8,7 +8,7 @@ import { OTHER_HOSTS } from "./other_hosts.ts";
 import { startOtherModel } from "./other_models.ts";
 import type { ScriptedCall } from "./scripted_model.ts";
 
-/** Hosts whose own tools are stopped by their hooks, offline against a scripted model. */
+/** Hosts with gate before their own tools, offline against a scripted model. */
 describe.each(OTHER_HOSTS)("$id, enforced", (host) => {
   const { id, program, args, prepare, run, write } = host;
   let world: World;
@@ -30,7 +30,7 @@ describe.each(OTHER_HOSTS)("$id, enforced", (host) => {
   });
   afterAll(() => world.close());
 
-  /** One session in which nothing but gate says no: the host itself is told to allow everything. */
+  /** Runs one session. The host allows everything, so only gate refuses. */
   const session = async (calls: ScriptedCall[]) => {
     const model = await startOtherModel(host.protocol, calls);
     const env = prepare(world, model);
@@ -59,7 +59,7 @@ describe.each(OTHER_HOSTS)("$id, enforced", (host) => {
     expect(["made", "secrets/key.txt", "src/new.txt"].map(isThere)).toEqual([false, false, true]);
     const { items } = (await world.api("GET", "/api/actions")).body;
     expect(items).toMatchObject([
-      // A patch in a command Codex carries out by itself, and need not report: the file tells.
+      // Codex applies a patch in a command itself and may not report it; the file shows it.
       { agent: id, status: "approved", path: "src/new.txt", reversible: true },
       { agent: id, status: "approved", execution: "succeeded", command: "echo allowed" },
       { agent: id, status: "blocked", path: "secrets/key.txt" },

@@ -13,7 +13,7 @@ const TRIPLES: Record<string, string> = {
   "darwin-arm64": "aarch64-apple-darwin",
 };
 
-/** The programs by their names, where their packages keep them: no install script is run. */
+/** The package of each program, and its path there. No install script runs. */
 const PROGRAMS = {
   claude: [
     `@anthropic-ai/claude-code-${MACHINE}@2.1.328`,
@@ -26,7 +26,7 @@ const PROGRAMS = {
   opencode: [`opencode-${MACHINE}@1.18.33`, `opencode-${MACHINE}/bin/opencode`],
 } as const;
 
-/** Fetches the programs once, before any test: two of them would fetch into the same folder. */
+/** Fetches the programs once, before all tests, because they share the folder. */
 export function setup(): void {
   const wanted = JSON.stringify(PROGRAMS);
   const mark = join(FOLDER, "installed.json");
@@ -39,7 +39,7 @@ export function setup(): void {
   writeFileSync(mark, wanted);
 }
 
-/** Links the programs into a folder that can stand on PATH. */
+/** Links the programs into a folder for PATH. */
 export function linkPrograms(bin: string): void {
   mkdirSync(bin, { recursive: true });
   for (const [name, [, path]] of Object.entries(PROGRAMS)) {
@@ -48,7 +48,7 @@ export function linkPrograms(bin: string): void {
   }
 }
 
-/** A PATH with those programs, Node for those that need it, and what every system has. */
+/** A PATH with those programs, Node and the folders of the system. */
 export function pathWith(bin: string): string {
   const node = execFileSync("sh", ["-c", "command -v node"]).toString().trim();
   return [bin, dirname(node), "/usr/bin", "/bin"].join(":");

@@ -1,17 +1,17 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 
-/** One call of a tool that the model makes; then it says that it is done. */
+/** One tool call of the model. */
 export interface ScriptedCall {
   name: string;
   input: Record<string, unknown>;
 }
 
-/** A model that makes the same calls every time, and keeps what it is told of them. */
+/** A model that makes the same calls every time, and records their results. */
 export interface ScriptedModel {
   url: string;
-  /** What came back for each call, as text. */
+  /** The result of each call, as text. */
   results: string[];
-  /** The names of the tools it was offered. */
+  /** The names of the tools that it was offered. */
   tools: Set<string>;
   close(): void;
 }
@@ -25,7 +25,7 @@ export async function startModel(calls: ScriptedCall[]): Promise<ScriptedModel> 
     for (const { name } of body.tools ?? []) tools.add(name);
     const told = toldIn(body);
     if (told.length > results.length) results.splice(0, results.length, ...told);
-    // Requests without tools are for titles and the like.
+    // Requests without tools ask for titles.
     const call = body.tools?.length ? calls[told.length] : undefined;
     const block = call
       ? { type: "tool_use", id: `toolu_${told.length}`, name: call.name, input: {} }

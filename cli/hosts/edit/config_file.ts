@@ -15,13 +15,13 @@ import { applyChange } from "../../../server/runtime/files.ts";
 import { openHome } from "../../../server/runtime/home.ts";
 import { CliError } from "../../errors.ts";
 
-/** A file as it was read: what is there, and what must still be there when it is replaced. */
+/** The content of a file when gate read it; gate replaces the file only while its hash is the same. */
 export interface ConfigFile {
-  /** As a person knows it. */
+  /** The path that a person knows. */
   path: string;
-  /** Behind every link. */
+  /** The path after all symbolic links. */
   real: string;
-  /** Without its byte order mark; null where there is no file. */
+  /** Without the byte order mark; null for a missing file. */
   text: string | null;
   has_bom: boolean;
   sha256: string | null;
@@ -30,7 +30,7 @@ export interface ConfigFile {
 const MAX_BYTES = 64 * 1024 * 1024;
 const BOM = "\uFEFF";
 
-/** Reads a file that may not exist yet, through links. @throws CliError */
+/** Reads a file through symbolic links; it may be missing. @throws CliError */
 export function openConfig(path: string): ConfigFile {
   const real = realPath(path);
   const stats = statSync(real, { throwIfNoEntry: false });
@@ -50,7 +50,7 @@ function unreadable(path: string, why: string, fix: string): CliError {
   return new CliError(`Cannot read "${path}": ${why}`, { next: `${fix}, then the same command` });
 }
 
-/** Reads a project's file, but none that a link of the project leads to elsewhere. @throws CliError */
+/** Reads a file of a project. @throws CliError when a link leads out of the project */
 export function openInProject(root: string, path: string): ConfigFile {
   const file = openConfig(join(root, path));
   if (file.real.startsWith(realFolder(root) + sep)) return file;
@@ -58,15 +58,14 @@ export function openInProject(root: string, path: string): ConfigFile {
 }
 
 /**
- * Replaces a file at one stroke if it is still the one that was read, after a copy of it was kept.
- * Links, mode and byte order mark stay. Returns where the copy is.
- * @throws CliError for a read-only file, GateError `conflict` when it has changed meanwhile
+ * Backs up a file and replaces it atomically. Links, mode and byte order mark stay. Returns the path
+ * of the backup. @throws CliError for a read-only file, GateError `conflict` when it has changed
  */
 export async function saveConfig(
   file: ConfigFile,
   text: string,
   backups: Backups,
-  mode = 0o600, // such files may come to hold secrets
+  mode = 0o600, // such files may hold secrets later
 ): Promise<string | null> {
   refuseReadOnly(file);
   const backup = file.sha256 === null ? null : backUp(file, backups);
@@ -88,7 +87,7 @@ export async function saveConfig(
 
 const TRIES = 3;
 
-/** Does it again when the file has changed between reading and replacing: hosts write it as well. */
+/** Retries when the file changed between the read and the write, because hosts write it too. */
 export async function retryOnConflict<T>(attempt: () => Promise<T>): Promise<T> {
   for (let n = 1;; n++) {
     try {
@@ -99,13 +98,13 @@ export async function retryOnConflict<T>(attempt: () => Promise<T>): Promise<T> 
   }
 }
 
-/** Where copies go: under the gate's home, marked with whose file it was. */
+/** The gate's home, which keeps the backups, and a label for their names. */
 export interface Backups {
   home: string;
   label: string;
 }
 
-/** Keeps a copy of a file, under a name of its own. Returns where. */
+/** Copies a file to a unique name. Returns the path of the copy. */
 export function backUp({ real, path }: ConfigFile, { home, label }: Backups): string {
   openHome(home);
   const folder = join(home, "backups");
@@ -123,7 +122,7 @@ export function backUp({ real, path }: ConfigFile, { home, label }: Backups): st
   }
 }
 
-/** @throws CliError when the file's owner has taken the right to write away */
+/** @throws CliError when the file is read-only for its owner */
 export function refuseReadOnly({ path, real, sha256 }: ConfigFile): void {
   if (sha256 === null || statSync(real).mode & 0o200) return;
   throw new CliError(`Cannot change "${path}": it is read-only`, { next: `chmod u+w "${real}"` });
@@ -131,7 +130,7 @@ export function refuseReadOnly({ path, real, sha256 }: ConfigFile): void {
 
 const MAX_LINKS = 40;
 
-/** The path behind every link, also where the last one points to nothing yet. */
+/** The path after all symbolic links; the target of the last link may be missing. */
 function realPath(path: string): string {
   let at = resolve(path);
   for (let links = 0; links < MAX_LINKS; links++) {

@@ -4,7 +4,7 @@ import { isRecord } from "./text_editor.ts";
 const COMMA = 5;
 const END = 17;
 
-/** A place in a document, and what shall be put there. */
+/** A value to insert at the end of an object or a list. */
 export interface Insertion {
   root: Node;
   object: Node;
@@ -23,7 +23,7 @@ export function insertProperty(text: string, { root, object, key, value }: Inser
   const at = begin + tail.trimEnd().length;
   const comma = last ? findComma(text, begin, close) : null;
   const missing = last && comma === null ? "," : "";
-  // Whoever ends a list with a comma goes on doing so.
+  // A list that ends with a comma keeps one at its end.
   const trailing = comma === null ? "" : ",";
   if (!isSpread(text, object, style)) {
     const name = key === null ? "" : `${JSON.stringify(key)}:${style.space}`;
@@ -82,7 +82,7 @@ export function removeProperty(text: string, object: Node, property: Node): stri
 interface Style {
   eol: string;
   unit: string;
-  /** What stands after a colon or a comma on one line. */
+  /** The space after a colon or a comma on one line. */
   space: string;
   isOneLine: boolean;
 }
@@ -101,7 +101,7 @@ function styleOf(text: string, root: Node): Style {
   };
 }
 
-/** Whether an object has, or shall have, each property on a line of its own. */
+/** Whether an object has each property on its own line, or gets them so. */
 function isSpread(text: string, object: Node, style: Style): boolean {
   const first = object.children?.[0];
   const last = object.children?.at(-1);
@@ -132,7 +132,7 @@ function indentOfLine(text: string, offset: number): string {
   return /^[ \t]*/.exec(text.slice(start, offset))![0];
 }
 
-/** The offset of the first comma in that part that is no part of a comment. */
+/** The offset of the first comma in this range outside of comments, or null. */
 function findComma(text: string, from: number, to: number): number | null {
   const scanner = createScanner(text.slice(from, to));
   for (let kind = scanner.scan(); kind !== END; kind = scanner.scan()) {
@@ -141,7 +141,7 @@ function findComma(text: string, from: number, to: number): number | null {
   return null;
 }
 
-/** The range, grown to whole lines where nothing else stands on them, else by the blanks around. */
+/** The range, grown to its whole lines when they hold nothing else, otherwise by its blanks. */
 function wholeLine(text: string, from: number, to: number): [number, number] {
   const start = text.lastIndexOf("\n", from - 1) + 1;
   const newline = text.indexOf("\n", to);
@@ -153,7 +153,7 @@ function wholeLine(text: string, from: number, to: number): [number, number] {
   return [from - /[ \t]*$/.exec(text.slice(start, from))![0].length, to];
 }
 
-/** What has become empty is written `{}` or `[]`, unless a comment stands in it. */
+/** Writes an empty object or list as `{}` or `[]`, unless it holds a comment. */
 function collapse(text: string, open: number): string {
   const blanks = /^\s*(?=[\]}])/.exec(text.slice(open + 1));
   return blanks ? text.slice(0, open + 1) + text.slice(open + 1 + blanks[0].length) : text;

@@ -4,13 +4,13 @@ import { CliError } from "../../errors.ts";
 import { insertProperty, removeProperty, replaceValue } from "./json_splice.ts";
 import { type Change, isElement, lineOf, type TextEditor } from "./text_editor.ts";
 
-/** JSON as its inventor has it: a comment or a comma too many is a fault. */
+/** Strict JSON: a comment or a trailing comma is an error. */
 export const JSON_TEXT = jsonEditor({ comments: false, trailing_commas: false });
 
-/** JSON that may hold comments and trailing commas. */
+/** JSON with comments and trailing commas. */
 export const JSONC_TEXT = jsonEditor({ comments: true, trailing_commas: true });
 
-/** JSON that may hold comments, but no comma too many. */
+/** JSON with comments, but without trailing commas. */
 export const COMMENTED_JSON_TEXT = jsonEditor({ comments: true, trailing_commas: false });
 
 interface Dialect {
@@ -35,7 +35,7 @@ function jsonEditor(dialect: Dialect): TextEditor {
   };
 }
 
-/** The document's object; undefined where there is nothing but blanks and comments. */
+/** The object of the document; undefined when it holds only blanks and comments. */
 function parseRoot(text: string, file: string, dialect: Dialect): Node | undefined {
   if (text.trim() === "") return undefined;
   const errors: ParseError[] = [];
@@ -53,7 +53,7 @@ function parseRoot(text: string, file: string, dialect: Dialect): Node | undefin
   return root;
 }
 
-// The tree's parser lets some things pass that the hosts' own parsers refuse.
+// The parser of the tree accepts some texts that the hosts' own parsers refuse.
 function refuseLaxJson(text: string, file: string): void {
   try {
     JSON.parse(text);
@@ -64,7 +64,7 @@ function refuseLaxJson(text: string, file: string): void {
 
 function broken(file: string, why: string): CliError {
   return new CliError(`Cannot read "${file}": ${why}`, {
-    next: `mend ${file}, then the same command`,
+    next: `correct ${file}, then the same command`,
   });
 }
 
@@ -82,7 +82,7 @@ function changeTree(text: string, root: Node, { path, value }: Change, file: str
     const found = propertiesNamed(object, key);
     if (found.length > 1) {
       throw new CliError(`Cannot edit "${file}": it has "${key}" twice in one object`, {
-        next: `mend ${file}, then the same command`,
+        next: `correct ${file}, then the same command`,
       });
     }
     const [property] = found;
@@ -105,7 +105,7 @@ function changeTree(text: string, root: Node, { path, value }: Change, file: str
   return text;
 }
 
-/** `-` stands for the element after the last one; another one can only be taken out. */
+/** `-` appends an element; the index of an element can only remove it. */
 function changeList(
   text: string,
   { root, list, key, value }: { root: Node; list: Node; key: string; value: unknown },
@@ -117,7 +117,7 @@ function changeList(
 
 function noObject(file: string, path: readonly string[]): CliError {
   return new CliError(`Cannot edit "${file}": ${path.join(".")} is no object`, {
-    next: `mend ${file}, then the same command`,
+    next: `correct ${file}, then the same command`,
   });
 }
 

@@ -1,26 +1,25 @@
 import { CliError } from "../../errors.ts";
 
 /**
- * One value of a document; `undefined` takes it away. In a list of JSON a key is the number of the
- * element, or `-` for one more at the end.
+ * A new value at a path of a document; `undefined` removes the path. In a JSON list a key is the
+ * index of an element, or `-` to append one.
  */
 export interface Change {
   path: readonly string[];
   value: unknown;
 }
 
-/** Edits documents of one format and leaves every byte that is not meant as it is. */
+/** Edits documents of one format and keeps every other byte. */
 export interface TextEditor {
-  /** What the document says. @throws CliError with the line of the first fault */
+  /** Parses the document. @throws CliError with the line of the first error */
   read(text: string, file: string): Record<string, unknown>;
-  /** @throws CliError when the document is written in a way that cannot be edited safely */
+  /** @throws CliError when the style of the document cannot be edited safely */
   change(text: string, change: Change, file: string): string;
 }
 
 /**
- * The document with those changes. What comes out is read again and compared with what was meant,
- * so a way of writing that the editor does not understand is an error and never a damaged file.
- * @throws CliError
+ * The document with those changes. The result is parsed and compared with the intended document, so
+ * a style that the editor does not know is an error and never damages a file. @throws CliError
  */
 export function editText(
   editor: TextEditor,
@@ -28,19 +27,19 @@ export function editText(
   changes: readonly Change[],
   file: string,
 ): string {
-  let meant = editor.read(text, file);
+  let intended = editor.read(text, file);
   let after = text;
   for (const change of changes) {
     after = editor.change(after, change, file);
-    meant = withChange(meant, change.path, change.value) as Record<string, unknown>;
+    intended = withChange(intended, change.path, change.value) as Record<string, unknown>;
   }
-  let got: unknown;
+  let result: unknown;
   try {
-    got = editor.read(after, file);
+    result = editor.read(after, file);
   } catch {
-    got = undefined;
+    result = undefined;
   }
-  if (canonical(got) === canonical(meant)) return after;
+  if (canonical(result) === canonical(intended)) return after;
   throw new CliError(`Cannot edit "${file}": it is written in a way that gate cannot edit safely`, {
     next: `change it by hand, or with the host's own command`,
   });
@@ -58,7 +57,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Where a text has an offset, for people. */
+/** The line and column of an offset, for people. */
 export function lineOf(text: string, offset: number): string {
   const before = text.slice(0, offset).split("\n");
   return `line ${before.length}, column ${before.at(-1)!.length + 1}`;
@@ -78,7 +77,7 @@ function withChange(value: unknown, [key, ...rest]: readonly string[], to: unkno
   return Object.fromEntries(inner === undefined ? entries : [...entries, [key, inner]]);
 }
 
-/** Whether a key stands for an element of a list. */
+/** Whether a key is an index of a list. */
 export function isElement(key: string): boolean {
   return /^(-|\d{1,9})$/.test(key);
 }
@@ -90,8 +89,8 @@ function withElement(list: unknown[], key: string, rest: string[], to: unknown):
 }
 
 /**
- * Two values that differ in nothing but the order of keys look the same; so do an empty table and
- * none, since TOML has no way to write the first where tables have headers.
+ * A text that is the same for documents that differ only in the order of keys or in empty tables:
+ * TOML with table headers cannot write an empty table.
  */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_, inner) => {

@@ -6,7 +6,7 @@ export interface TomlPair {
   value_end: number;
 }
 
-/** A table with its own pairs; the first one, without a header, is the document's top. */
+/** A table with its own pairs; the first table has no header and is the top of the document. */
 export interface TomlTable {
   path: string[];
   is_array: boolean;
@@ -15,7 +15,7 @@ export interface TomlTable {
   pairs: TomlPair[];
 }
 
-/** Where everything stands in a document that a TOML parser has found good. */
+/** The offsets of all tables and pairs in a valid TOML document. */
 export function scanToml(text: string): TomlTable[] {
   const tables: TomlTable[] = [
     { path: [], is_array: false, start: 0, header_end: 0, pairs: [] },
@@ -35,7 +35,7 @@ export function scanToml(text: string): TomlTable[] {
   return tables;
 }
 
-/** Where the line of an offset ends, its line break not counted. */
+/** The end of the line of an offset, before its line break. */
 export function endOfLine(text: string, at: number): number {
   const newline = text.indexOf("\n", at);
   if (newline < 0) return text.length;
@@ -113,7 +113,7 @@ function endOfString(text: string, start: number): number {
     if (quote === '"' && text[at] === "\\") at++;
     else if (text.startsWith(mark, at)) {
       let end = at + mark.length;
-      // Up to two quotes may stand directly before those that close.
+      // The string may end with up to two quotes before the closing ones.
       while (mark.length === 3 && text[end] === quote) end++;
       return end;
     }

@@ -3,7 +3,7 @@ import { CliError } from "../../errors.ts";
 import { type Change, isRecord, type TextEditor, valueAt } from "./text_editor.ts";
 import { endOfLine, scanToml, type TomlPair, type TomlTable } from "./toml_scan.ts";
 
-/** TOML, edited in the text of the tables that are meant alone. */
+/** TOML, edited only in the text of the changed tables. */
 export const TOML_TEXT: TextEditor = { read, change };
 
 function read(text: string, file: string): Record<string, unknown> {
@@ -14,7 +14,7 @@ function read(text: string, file: string): Record<string, unknown> {
       ? `${error.message.split("\n")[0]} at line ${error.line}, column ${error.column}`
       : (error as Error).message;
     throw new CliError(`Cannot read "${file}": ${why}`, {
-      next: `mend ${file}, then the same command`,
+      next: `correct ${file}, then the same command`,
     });
   }
 }
@@ -62,7 +62,7 @@ function startsWith(path: readonly string[], start: readonly string[]): boolean 
   return start.every((key, i) => path[i] === key);
 }
 
-/** A table at the end of the document, where it takes nothing over from another one. */
+/** Appends a table at the end of the document, where no other table claims its pairs. */
 function appendTable(text: string, path: readonly string[], value: object): string {
   const eol = eolOf(text);
   const lines = [`[${path.map(renderKey).join(".")}]`];
@@ -70,7 +70,7 @@ function appendTable(text: string, path: readonly string[], value: object): stri
     if (inner !== undefined) lines.push(`${renderKey(key)} = ${render(inner)}`);
   }
   if (text.trim() === "") return `${text}${lines.join(eol)}${eol}`;
-  // A file without a line break at its end still has none afterwards.
+  // A file without a final line break stays so.
   const isEnded = text.endsWith("\n");
   return `${text}${isEnded ? "" : eol}${eol}${lines.join(eol)}${isEnded ? eol : ""}`;
 }
@@ -86,7 +86,7 @@ function insertPair(text: string, table: TomlTable, key: string, value: unknown)
   return text.slice(0, at) + eol + indent + line + text.slice(at);
 }
 
-/** Takes tables and pairs at and below a path away; comments between them stay. */
+/** Removes the tables and pairs at and below a path; comments between them stay. */
 function remove(text: string, tables: TomlTable[], path: readonly string[]): string {
   const ranges: [number, number][] = [];
   for (const table of tables) {
@@ -99,7 +99,7 @@ function remove(text: string, tables: TomlTable[], path: readonly string[]): str
   return ranges.reverse().reduce((rest, range) => cutLines(rest, range), text);
 }
 
-/** The text without one key of a table that is written on one line; null where there is none. */
+/** The text without one key of an inline table; null when there is no such table. */
 function removeInline(text: string, tables: TomlTable[], path: readonly string[]): string | null {
   const inline = findPair(tables, path.slice(0, -1));
   if (!inline) return null;
@@ -112,7 +112,7 @@ function removeInline(text: string, tables: TomlTable[], path: readonly string[]
 function cutLines(text: string, [from, to]: [number, number]): string {
   const start = text.lastIndexOf("\n", from - 1) + 1;
   const stop = endOfLine(text, to);
-  // A comment behind the value belongs to a person: it stays, on a line of its own.
+  // A comment after the value stays, on its own line.
   const comment = text.slice(to, stop).trim();
   if (comment) return text.slice(0, from) + comment + text.slice(stop);
   const newline = text.indexOf("\n", stop);

@@ -14,11 +14,11 @@ import type { Finding } from "../../../cli/doctor/schema.ts";
 import { type GatedProject, openGatedProject } from "../gated_project.ts";
 import { snapshot } from "../hosts/stage.ts";
 import { createTerminal, type TestTerminal } from "../terminal.ts";
-import { diagnose, keep } from "./diagnose.ts";
+import { diagnose, save } from "./diagnose.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
-/** What a check has to say of one fault. */
+/** The expected finding for one fault. */
 type Said = [check: string, level: Finding["level"], message: RegExp, fix: RegExp];
 
 describe("on a machine on which nothing was done yet", () => {
@@ -38,8 +38,8 @@ describe("on a machine on which nothing was done yet", () => {
     const server = createServer();
     const port = Number(terminal.env.GATE_PORT);
     await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
-    const { ill } = await diagnose(terminal);
-    const said = ill.find(({ check }) => check === "port");
+    const { problems } = await diagnose(terminal);
+    const said = problems.find(({ check }) => check === "port");
     expect(said).toMatchObject({ level: "problem", fix: expect.stringContaining("stop that") });
     expect(server.listening).toBe(true);
     await new Promise((resolve) => server.close(resolve));
@@ -52,7 +52,7 @@ describe("on a machine on which nothing was done yet", () => {
     writeFileSync(join(logs, "daemon.log"), "");
     const later = new Date(Date.now() + 3_600_000);
     utimesSync(join(logs, "daemon.log"), later, later);
-    expect((await diagnose(terminal)).ill).toContainEqual(
+    expect((await diagnose(terminal)).problems).toContainEqual(
       expect.objectContaining({ check: "clock", level: "problem" }),
     );
   });
@@ -61,7 +61,7 @@ describe("on a machine on which nothing was done yet", () => {
 describe("in a project behind a daemon", () => {
   let gated: GatedProject;
   let home: string;
-  let well: () => void;
+  let restore: () => void;
   beforeAll(async () => {
     gated = await openGatedProject();
     home = join(gated.terminal.folder, ".gate");
@@ -71,7 +71,7 @@ describe("in a project behind a daemon", () => {
     const tokens = ["agent", "viewer", "reviewer"].map((name) => join(home, "tokens", name));
     const agents = join(gated.folder, "AGENTS.md");
     const mcp = join(gated.folder, ".mcp.json");
-    well = keep([
+    restore = save([
       home,
       ...tokens,
       join(home, "config.json"),
@@ -82,7 +82,7 @@ describe("in a project behind a daemon", () => {
       mcp,
     ]);
   });
-  afterEach(() => well());
+  afterEach(() => restore());
   afterAll(() => gated.close());
 
   const cursor = () => join(gated.terminal.folder, ".cursor", "mcp.json");
@@ -90,18 +90,18 @@ describe("in a project behind a daemon", () => {
   const config = () => join(gated.folder, "gate.config.json");
 
   test("all is well, and a person reads that", async () => {
-    expect((await diagnose(gated.terminal)).ill).toEqual([]);
+    expect((await diagnose(gated.terminal)).problems).toEqual([]);
     const { stdout } = await gated.good("doctor");
     expect(stdout).toContain("Cursor starts this gate");
     expect(stdout).toContain("Everything is as it should be.");
   });
 
-  // Each fault is planted in a gate that is well; the line that tells it is the only new one.
+  // Each fault is planted in a healthy gate, and adds exactly this finding.
   const FAULTS: [what: string, plant: () => void, said: Said][] = [
     [
       "a config that is broken",
       () => writeFileSync(config(), '{\n "id": "web", ]'),
-      ["config", "problem", /gate\.config\.json:2:\d+: not valid JSON/, /^mend /],
+      ["config", "problem", /gate\.config\.json:2:\d+: not valid JSON/, /^correct /],
     ],
     [
       "a rule whose example fails",
@@ -113,7 +113,7 @@ describe("in a project behind a daemon", () => {
             policies: { blockedPaths: [{ pattern: ".env", match: ["src/a.ts"] }] },
           }),
         ),
-      ["config", "problem", /src\/a\.ts/, /^mend /],
+      ["config", "problem", /src\/a\.ts/, /^correct /],
     ],
     [
       "a global config that is broken",
@@ -137,7 +137,7 @@ describe("in a project behind a daemon", () => {
     [
       "a host without an entry",
       () => writeFileSync(cursor(), "{}"),
-      ["hosts", "warning", /Cursor does not know gate/, /^gate global-setup --host cursor$/],
+      ["hosts", "warning", /Cursor has no entry for gate/, /^gate global-setup --host cursor$/],
     ],
     [
       "a host's file that is broken",
@@ -197,8 +197,8 @@ describe("in a project behind a daemon", () => {
     "%s is told, with what mends it",
     async (_what, plant, [check, level, message, fix]) => {
       plant();
-      const { ill } = await diagnose(gated.terminal);
-      expect(ill).toEqual([{
+      const { problems } = await diagnose(gated.terminal);
+      expect(problems).toEqual([{
         check,
         level,
         message: expect.stringMatching(message),
@@ -215,8 +215,8 @@ describe("in a project behind a daemon", () => {
     bytes.fill(0xff, 8192, 40960);
     writeFileSync(ledger, bytes);
     const names = readdirSync(join(home, "projects", "web"));
-    const { ill } = await diagnose(gated.terminal);
-    const told = ill.filter(({ check }) => check === "ledgers");
+    const { problems } = await diagnose(gated.terminal);
+    const told = problems.filter(({ check }) => check === "ledgers");
     expect(told).toMatchObject([{ level: "problem", message: expect.stringContaining(ledger) }]);
     expect(readdirSync(join(home, "projects", "web")).sort()).toEqual(names.sort());
     await gated.good("daemon", "start");

@@ -2,12 +2,12 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { CONFIG, type GatedProject, openGatedProject } from "../gated_project.ts";
-import { diagnose, keep } from "./diagnose.ts";
+import { diagnose, save } from "./diagnose.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
 let gated: GatedProject;
-let well: () => void;
+let restore: () => void;
 const cursor = () => join(gated.terminal.folder, ".cursor", "mcp.json");
 const hooks = () => join(gated.terminal.folder, ".cursor", "hooks.json");
 const config = () => join(gated.folder, "gate.config.json");
@@ -16,9 +16,9 @@ beforeAll(async () => {
   gated = await openGatedProject();
   mkdirSync(join(gated.terminal.folder, ".cursor"));
   await gated.good("global-setup", "--host", "cursor", "--enforce");
-  well = keep([cursor(), hooks(), config()]);
+  restore = save([cursor(), hooks(), config()]);
 });
-afterEach(() => well());
+afterEach(() => restore());
 afterAll(() => gated.close());
 
 test("--prove has each entry act, and finds that in the ledger", async () => {
@@ -75,7 +75,7 @@ test("--prove tells of an entry that does not work", async () => {
   expect(hooked.findings).toContainEqual({
     check: "proof",
     level: "problem",
-    message: "Cursor's hook is not seen in the ledger: it ended with 3",
+    message: "Cursor's hook left no action in the ledger: it ended with 3",
     fix: "gate global-setup --enforce --host cursor",
   });
 });

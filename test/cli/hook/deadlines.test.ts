@@ -7,7 +7,7 @@ import { createHookStage, heldAnswer, http, type Say } from "./stage.ts";
 /** The moment before a host stops waiting. */
 const LAST_MS = HOOK_TIMEOUT_S * 1000 - 1;
 
-/** With the deadlines that ship, on a clock that stands still at the last moment. */
+/** Uses the real deadlines, with a clock that stops at the last moment. */
 describe.each(Object.keys(SPEAK))("%s: it refuses before its host stops waiting", (host) => {
   const { before, command } = SPEAK[host]!;
   let stage: ReturnType<typeof createHookStage>;

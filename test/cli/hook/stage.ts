@@ -5,14 +5,14 @@ import { join } from "node:path";
 import { answerHook, type HookIo } from "../../../cli/hook/answer.ts";
 import { SPEAK } from "../../server/hooks/stage.ts";
 
-/** Deadlines that a test can wait for. */
+/** Deadlines short enough for a test. */
 export const SHORT = { refuse: 1_500, report: 300, slice: 200, answer: 300, margin: 100 };
 export const TOKEN = "a".repeat(43);
 
-/** What a daemon says when it is asked for the nth time; null says nothing. */
+/** The answer of a daemon to its nth request; null for no answer. */
 export type Say = (request: string, nth: number, socket: Socket) => string | null;
 
-/** A home with a token, and a daemon in it that says whatever a test wants. */
+/** A home with a token, and a daemon whose answers the test gives. */
 export function createHookStage() {
   const home = mkdtempSync(join(tmpdir(), "gate-hook-"));
   const asked: string[] = [];
@@ -58,7 +58,7 @@ export function http(body: string, { status = 200, headers = "" } = {}): string 
   }\r\n${headers}\r\n${body}`;
 }
 
-/** What the daemon answers for a call that waits for a person. */
+/** The answer of the daemon for a held call. */
 export function heldAnswer(host: string): string {
   const body = JSON.stringify(SPEAK[host]!.deny("Held by gate"));
   return http(body, { headers: "Gate-Held: 01a1\r\n" });

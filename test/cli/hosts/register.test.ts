@@ -28,7 +28,7 @@ const setUp = async () => {
 };
 
 describe("with Claude Code's own program on PATH", () => {
-  /** Puts a program there that keeps what it is called with and then runs a script. */
+  /** Writes a program that records its arguments and then runs a script. */
   const install = (script: string) => {
     const bin = join(stage.folder, "bin");
     mkdirSync(bin, { recursive: true });

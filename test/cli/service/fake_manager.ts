@@ -2,8 +2,8 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * A `systemctl` and a `journalctl` that keep one service as the real ones do: what the unit says is
- * really started. There is no systemd in a container that runs tests.
+ * A `systemctl` and a `journalctl` for one service. They really start the program of the unit. A
+ * container that runs tests has no systemd.
  */
 export function installFakeSystemd(folder: string): { bin: string; calls: () => string[] } {
   const bin = join(folder, "fake-bin");

@@ -22,7 +22,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const calls = () => readFileSync(join(folder, "calls"), "utf8").trim().split("\n");
 
-/** Loads and unloads as the real one does: an unloading takes until it has been asked for twice. */
+/** Loads and unloads like the real one: an unload ends only after the second request for the state. */
 const LAUNCHCTL = `#!/bin/bash
 echo "$*" >> STATE/calls
 case "$1 $2" in

@@ -14,7 +14,7 @@ const machine = (os: Machine["os"]): Machine => ({ os, home: "/home/ana", env: {
 const systemd = createSystemd(machine("linux"));
 const launchd = createLaunchd(machine("darwin"));
 
-/** Names of folders that people have, and some that they hardly have. */
+/** Common and unusual names of folders. */
 const NAMES = [
   "gate",
   "my gate",
@@ -98,7 +98,7 @@ test("the unit is hardened where a gate can be, and starts again only after a fa
     LockPersonality: ["yes"],
     RestrictAddressFamilies: ["AF_UNIX AF_INET AF_INET6"],
   });
-  // Each of these would keep a gate from its work: see the unit's comment in the source.
+  // Each of these would break the daemon: the comment at render() gives the reasons.
   for (const key of ["MemoryDenyWriteExecute", "ProtectHome", "PrivateTmp", "WatchdogSec"]) {
     expect(Service).not.toHaveProperty(key);
   }

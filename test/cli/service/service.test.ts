@@ -32,7 +32,7 @@ async function good(...args: string[]): Promise<Ended> {
   return ended;
 }
 
-/** The daemon answers a moment before it writes that down. */
+/** Waits, because the daemon answers a moment before it writes its log line. */
 function startedIsLogged(...args: string[]): Promise<boolean> {
   return until(
     "the log says so",
@@ -48,7 +48,7 @@ test("on Windows there is none, and what to do instead is said", () => {
   const machine = { os: "win32", home: terminal.folder, env: terminal.env } as const;
   expect(() => findService(io, machine)).toThrow(
     expect.objectContaining({
-      message: "Cannot keep a service on Windows: gate knows launchd and systemd",
+      message: "Cannot install a service on Windows: gate supports only launchd and systemd",
       next: expect.stringContaining("gate daemon start"),
     }),
   );
@@ -81,7 +81,7 @@ describe.skipIf(platform() !== "linux")("gate service, with systemd", () => {
       daemon_pid: installed.pid,
       says: "active (running)",
     });
-    // The daemon's own lines are in the journal, too.
+    // The journal also holds the daemon's own lines.
     await startedIsLogged();
     const following = terminal.run(["service", "logs", "--follow"]);
     await until("the journal is there", () => terminal.printed().includes('"message":"started"'));
@@ -98,7 +98,7 @@ describe.skipIf(platform() !== "linux")("gate service, with systemd", () => {
     await good("daemon", "start");
     const { pid } = await json("daemon", "status", "--json");
     const { stderr } = await good("service", "install");
-    expect(stderr).toContain(`Ending the running daemon (pid ${pid})`);
+    expect(stderr).toContain(`Stopping the running daemon (pid ${pid})`);
     const now = await json("daemon", "status", "--json");
     expect(now.pid).not.toBe(pid);
     expect(await json("service", "status", "--json")).toMatchObject({ daemon_pid: now.pid });

@@ -34,7 +34,7 @@ describe.each(HOSTS)("%s", (host) => {
 
   test("a command that policy allows goes on, and what came of it is recorded", async () => {
     const { gate, before, after, actions } = await open();
-    // It waits for nobody, however long it might.
+    // The answer comes at once, although the request allows a long wait.
     const wait = "wait_ms=300000";
     expect(await before(speak.command, { command: "echo hi" }, "k-1", wait)).toMatchObject({
       status: 200,
@@ -114,7 +114,7 @@ describe.each(HOSTS)("%s", (host) => {
     const { id } = (await actions())[0]!;
     await gate.project.actions.approve(id, {}, reviewer);
     const reasons = (await Promise.all(asked)).map(({ output }) => speak.reason(output));
-    // Whoever comes after the approval was used asks anew.
+    // A call after the approval was used needs a new approval.
     const gone = reasons.filter((reason) => reason === undefined);
     expect(gone).toHaveLength(1);
     const told = reasons.filter((reason) => reason !== undefined).join();

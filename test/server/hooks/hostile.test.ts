@@ -85,13 +85,13 @@ describe("hostile input is a refusal, never a failure", () => {
       ...SPEAK["claude-code"]!.before(tool, input, { cwd: elsewhere, key: "k" }),
     });
     try {
-      // Where the session was opened counts, and no folder outside of it.
+      // The folder of the session decides, not a folder outside of it.
       const dir = `wait_ms=0&project_dir=${encodeURIComponent(gate.root)}`;
       expect(await raw(at("Write", { file_path: "x", content: "" }), dir)).toMatch(/outside/);
-      // What it is about counts where nothing is known of the folder.
+      // In an unknown folder the paths of the call decide.
       const about = at("Write", { file_path: join(gate.root, ".git/hooks/pre-commit") });
       expect(await raw(about)).toBe("held");
-      // And what is none of the gate's business is left to the host.
+      // The host decides on any other call.
       expect(await raw(at("Write", { file_path: "x", content: "" }))).toBe("allow");
       const own = at("Write", { file_path: join(gate.home, "config.json"), content: "" });
       expect(await raw(own)).toMatch(/^Blocked by gate/);
@@ -131,11 +131,11 @@ describe("hostile input is a refusal, never a failure", () => {
       [`cd ${root} && rm secret`, /^Blocked/],
       [`rm ${linked}/secret`, /^Blocked/],
       [`sed -i s/a/b/ ${root}/secret`, /^Blocked/],
-      // The project goes with the folder that it is in.
+      // Moving the parent folder moves the project too.
       [`rm -rf ${dirname(root)}`, /^Blocked.*outside the project/],
       [`mv ${root} ${elsewhere}/moved`, /^Blocked|held/],
       [`rm ${root}/free`, "allow"],
-      // What only looks, and what touches other files, is the host's business.
+      // The host decides on calls that only read or that touch other files.
       [`cat ${root}/held`, "allow"],
       [`cp ${root}/held ${elsewhere}/copy`, "allow"],
       [`rm -rf ${elsewhere}/secret`, "allow"],
@@ -172,7 +172,7 @@ describe("hostile input is a refusal, never a failure", () => {
         expect(await raw(at("Read", { file_path })), name).toBe("allow");
         expect(await raw(at("Bash", { command: `cat ~/${name}` })), name).toBe("allow");
       }
-      // The whole folder, what a glob finds in it, and what is copied into it by its own name.
+      // The whole folder, the matches of a glob, and a copy into it under its own name.
       for (
         const command of [
           ...["rm -rf ~/.claude", "mv ~/.codex ~/elsewhere", "cd ~ && rm -rf .cursor"],
@@ -190,7 +190,7 @@ describe("hostile input is a refusal, never a failure", () => {
       ) {
         expect(await raw(at("Bash", { command })), command).toBe("allow");
       }
-      // What else they keep there, and the settings of a folder that is no project, is theirs.
+      // Other files there, and settings in a folder without a project, stay free.
       for (
         const path of [join(home, ".claude/plans/a.md"), join(elsewhere, ".claude/settings.json")]
       ) {

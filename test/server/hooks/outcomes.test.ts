@@ -6,7 +6,7 @@ type Json = Record<string, unknown>;
 const POLICIES = { defaultEffect: "ask" as const, allowedCommands: ["echo"] };
 const UNSAID = "Its host says that it failed";
 
-/** Asks before a command, reports this of it, and gives what the ledger has then. */
+/** Submits a command, reports this outcome, and returns the action from the ledger. */
 async function reported(host: string, report: (key: { cwd: string; key: string }) => Json) {
   const { gate, post, actions } = await openHooks(host, { policies: POLICIES });
   const { command, before } = SPEAK[host]!;
@@ -17,7 +17,7 @@ async function reported(host: string, report: (key: { cwd: string; key: string }
   return await gate.project.actions.detail(id);
 }
 
-// Codex tells of no failure.
+// Codex reports no failure.
 const TELLING = Object.keys(SPEAK).filter((host) => SPEAK[host]!.failed !== null);
 
 test.each(TELLING)("%s: a failure is one, with its exit code", async (host) => {

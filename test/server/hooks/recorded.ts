@@ -5,7 +5,7 @@ import { SPEAK } from "./stage.ts";
 type Json = Record<string, unknown>;
 type State = { id: string; tool: string; status: string; execution: string };
 
-// Codex took this over.
+// Codex took this format over.
 const LIKE_CLAUDE = [
   "SessionStart: passed over",
   "UserPromptSubmit: passed over",
@@ -33,8 +33,8 @@ const COPILOT = [
 ];
 
 /**
- * What each line has to come to where `echo` is allowed and nothing else is named: `default` is what
- * meets the default, `passed over` moves nothing in the ledger.
+ * The expected result of each line when policy allows `echo` and names nothing else. The default
+ * effect applies to a line with `default`; `passed over` changes nothing in the ledger.
  */
 export const RECORDED: Record<string, string[]> = {
   "claude-code": [
@@ -61,7 +61,7 @@ export const RECORDED: Record<string, string[]> = {
     "toolResult gate-roots: passed over",
     ...COPILOT,
   ],
-  // Its server of our name was started by somebody else.
+  // Somebody else started its server with our name.
   "gemini-cli": [
     "SessionStart: passed over",
     "BeforeAgent: passed over",
@@ -111,13 +111,13 @@ export const RECORDED: Record<string, string[]> = {
 };
 
 interface Playing {
-  /** Where the recorded folders are now. */
+  /** The folder that replaces the recorded folders. */
   root: string;
   ask: (line: Json) => Promise<Json>;
   actions: () => Promise<State[]>;
 }
 
-/** Asks each line of a recorded session, and says what was answered and what the ledger took down. */
+/** Sends each line of a recorded session. Returns the answers and the changes of the ledger. */
 export async function playRecorded(host: string, { root, ask, actions }: Playing) {
   const said: string[] = [];
   for (const line of linesOf(host, root)) {
@@ -140,7 +140,7 @@ function stateOf({ id, status, execution }: State): string {
   return [id, status, execution].join();
 }
 
-/** Copilot CLI names no event: its lines are known by what only they have. */
+/** Copilot CLI names no event, so a key that only this event has names the line. */
 function nameOf(line: Json): string {
   const unnamed = ["toolResult", "toolName", "prompt", "source", "reason"];
   const event = line.hook_event_name ?? line.hookName ?? unnamed.find((key) => key in line);

@@ -4,7 +4,7 @@ import { createTestGate, type TestGateOptions } from "../../helpers.ts";
 
 type Json = Record<string, unknown>;
 
-/** A gate that is asked by the hooks of a host, each answer with what it left in the ledger. */
+/** A gate that answers the hooks of a host, with access to its ledger. */
 export async function openHooks(host: string, options: TestGateOptions = {}) {
   const gate = await createTestGate(options);
   const post = async (input: unknown, query = "wait_ms=0") => {
@@ -21,7 +21,7 @@ export const BLOCKED_ENV = {
   blockedPaths: [".env", "secrets/**"],
 };
 
-/** Asks as that host would, and says what came of it: `allow`, `held`, or the reason against it. */
+/** Sends a call as that host would. Returns `allow`, `held` or the reason of the refusal. */
 export async function openAsk(host: string, policies: Json = BLOCKED_ENV) {
   const { gate, post, actions } = await openHooks(host, { policies });
   const raw = async (input: unknown, query?: string) => {
@@ -35,7 +35,7 @@ export async function openAsk(host: string, policies: Json = BLOCKED_ENV) {
   return { gate, actions, ask, raw };
 }
 
-/** One call in the words of each host. */
+/** One call in the format of each host. */
 export const SPEAK: Record<string, Speaker> = {
   "claude-code": {
     command: "Bash",
@@ -138,9 +138,9 @@ export interface Speaker {
   before: (tool: string, input: Json, at: At) => Json;
   after: (tool: string, input: Json, at: At) => Json;
   failed: ((tool: string, input: Json, at: At) => Json) | null;
-  /** A refusal as the host reads it. */
+  /** A refusal in the format of the host. */
   deny: (text: string) => Json;
-  /** What a refusal says; undefined for "go on". @throws Error for what the host could not read */
+  /** The reason of a refusal; undefined for "go on". @throws Error for any other answer */
   reason: (output: Json) => string | undefined;
 }
 

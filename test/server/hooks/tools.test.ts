@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { OWN_TOOLS } from "../../../server/hooks/own_tools.ts";
+import { OWN_TOOLS } from "../../../server/hooks/hooks.ts";
 import { TOOLS } from "../../../server/mcp/tools.ts";
 import { selfCommand } from "../../../server/runtime/self.ts";
 import { testCaller } from "../../helpers.ts";

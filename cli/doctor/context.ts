@@ -6,21 +6,21 @@ import { findRoot } from "../project.ts";
 import { askDaemon } from "../service/take_over.ts";
 import type { Finding } from "./schema.ts";
 
-/** What the checks look at; nothing of it is started or changed by them. */
-export interface Patient {
+/** The state that the checks read. They start and change nothing. */
+export interface CheckContext {
   io: Io;
   place: Place;
   machine: Machine;
-  /** The daemon's word on itself; null when none answers. */
+  /** The status that the daemon reports; null when none answers. */
   daemon: DaemonStatus | null;
-  /** Why a daemon that runs would not speak to us. */
+  /** The error of a running daemon that refuses to answer. */
   refusal: string | null;
-  /** The folders of every project that is known, this one's first. */
+  /** The folders of all known projects, the current one first. */
   roots: string[];
   now: number;
 }
 
-export async function examine(io: Io): Promise<Patient> {
+export async function gatherContext(io: Io): Promise<CheckContext> {
   let daemon: DaemonStatus | null = null;
   let refusal: string | null = null;
   try {
@@ -35,7 +35,7 @@ export async function examine(io: Io): Promise<Patient> {
   return { io, place: placeOf(io), machine: machineOf(io), daemon, refusal, roots, now };
 }
 
-/** The findings of one check, each said in a line. */
+/** The findings of one check, one line each. */
 export class Findings {
   readonly list: Finding[] = [];
   readonly #check: string;
@@ -56,7 +56,7 @@ export class Findings {
     this.#add("problem", message, fix);
   }
 
-  /** One line for many things of a kind: the first ones by name, the others by number. */
+  /** Adds one line for many things: names the first ones and counts the others. */
   warnAll(things: readonly string[], what: string, fix: string): void {
     if (things.length === 0) return;
     const shown = things.slice(0, MOST_NAMED).join(", ");
