@@ -31,7 +31,7 @@ test("--prove has each entry act, and finds that in the ledger", async () => {
     { level: "ok", message: expect.stringMatching(/^Cursor's hook: seen .*\(approved\)$/) },
   ]);
   expect(ok).toBe(true);
-  expect(stderr).toContain("Each entry is started as its host would");
+  expect(stderr).toContain("Starts the daemon and each entry as its host would");
   const [asked] = await gated.json("log", "--json", "--agent", "cursor");
   expect(asked).toMatchObject({ command: expect.stringMatching(/^true gate-doctor-/) });
   expect(asked).toMatchObject({ status: "approved", execution: "succeeded" });
