@@ -138,7 +138,7 @@ async function execute(
     const driver = options.driver ?? (options.as.size > 0 ? "playbook" : null);
     const executions = await executeAll(scenarios, {
       ...scheduled,
-      driver: driver ? await openDriver(driver, scheduled, options, { io, secrets }) : null,
+      driver: driver ? await driverOf(driver, scheduled, options, { io, secrets }) : null,
       cli: { cwd: io.cwd, env: io.env, killGroup: io.killGroup },
       fill: (text) => secrets.fill(text),
       onResult,
@@ -151,29 +151,23 @@ async function execute(
 }
 
 /** Loads the driver modules only when a driver is asked for. */
-async function openDriver(
-  name: string,
+async function driverOf(
+  driver: string,
   scheduled: Scheduled,
-  options: RunOptions,
+  { record, as: identities, maxRequests, maxTurns, maxTokens }: RunOptions,
   { io, secrets }: Pick<Around, "io" | "secrets">,
 ): Promise<ProseDriver> {
-  const { Driver } = await import("../driver/driver.ts");
+  const { openDriver } = await import("../driver/driver.ts");
   const ledger = {
     ...scheduled,
-    identities: options.as,
+    identities,
     fill: (text: string) => secrets.fill(text),
     redact: (text: string) => secrets.redact(text),
-    max_requests: options.maxRequests,
+    max_requests: maxRequests,
   };
-  return await Driver.open({
-    driver: name,
-    record: options.record,
-    ledger,
-    max_turns: options.maxTurns,
-    max_tokens: options.maxTokens,
-    max_run_tokens: options.maxTokens,
-    timeout_ms: DRIVER_MS,
-  }, io);
+  const tokens = { max_tokens: maxTokens, max_run_tokens: maxTokens };
+  const budget = { max_turns: maxTurns, ...tokens, timeout_ms: DRIVER_MS };
+  return await openDriver({ driver, record, ledger, ...budget }, io);
 }
 
 type Scheduled = Omit<ScheduleOptions, "cli" | "fill" | "onResult" | "signal" | "driver">;

@@ -32,8 +32,6 @@ export class CassettePlayer implements Player {
   next(_results: ToolResult[]): Promise<ToolCall[]> {
     return Promise.resolve(this.#moves.shift() ?? []);
   }
-
-  end(): void {}
 }
 
 /** Reads a cassette. @throws ToolError naming the broken line */

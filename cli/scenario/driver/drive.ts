@@ -47,7 +47,7 @@ export async function drive(
     if (error instanceof PlayerError) return inconclusive(`The driver failed: ${error.message}`);
     throw error;
   } finally {
-    player.end();
+    player.end?.();
   }
 }
 

@@ -2,6 +2,7 @@ import { accessSync, constants, statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Io } from "../../io.ts";
 import { ToolError } from "../errors.ts";
+import type { ProseDriver } from "../execute/schedule.ts";
 import { inconclusive, type Verdict } from "../execute/verdict.ts";
 import type { Scenario } from "../schema.ts";
 import { recordTrack } from "./cassette.ts";
@@ -19,47 +20,31 @@ export interface DriverOptions extends Budget {
   max_run_tokens: number;
 }
 
-/** Runs scenarios that no single request can express. */
-export class Driver {
-  readonly #options: DriverOptions;
-  readonly #io: Io;
-  readonly #create: (() => Player) | null;
-  #tokens = 0;
-
-  private constructor(options: DriverOptions, io: Io, create: (() => Player) | null) {
-    this.#options = options;
-    this.#io = io;
-    this.#create = create;
-  }
-
-  /** Opens a driver by its name. @throws ToolError when it is unknown or has no key */
-  static async open(options: DriverOptions, io: Io): Promise<Driver> {
-    return new Driver(options, io, await playerOf(options.driver, io));
-  }
-
-  /** Runs one scenario. Returns the verdict with all requests sent for it. */
-  async run(scenario: Scenario): Promise<{ verdict: Verdict; evidence: Record<string, unknown> }> {
-    const ledger = new RequestLedger(this.#options.ledger);
-    const verdict = await this.#verdict(scenario, ledger);
-    return { verdict, evidence: { driver: this.#options.driver, ledger: ledger.entries } };
-  }
-
-  async #verdict(scenario: Scenario, ledger: RequestLedger): Promise<Verdict> {
+/** Opens a driver by its name. @throws ToolError when it is unknown or has no key */
+export async function openDriver(options: DriverOptions, io: Io): Promise<ProseDriver> {
+  const create = await playerOf(options.driver, io);
+  let tokens = 0;
+  const judge = async (scenario: Scenario, ledger: RequestLedger): Promise<Verdict> => {
     if (hasPlaybook(scenario)) return await runPlaybook(scenario, ledger);
-    if (!this.#create) {
-      return { status: "skipped", reason: "Skipped: it has no exec and no playbook" };
-    }
-    const left = this.#options.max_run_tokens - this.#tokens;
+    if (!create) return { status: "skipped", reason: "Skipped: it has no exec and no playbook" };
+    const left = options.max_run_tokens - tokens;
     if (left <= 0) return inconclusive("The budget is used up: the run's tokens");
-    const player = this.#create();
+    const player = create();
     const moves: ToolCall[][] = [];
-    const budget = { ...this.#options, max_tokens: Math.min(left, this.#options.max_tokens) };
+    const budget = { ...options, max_tokens: Math.min(left, options.max_tokens) };
     const verdict = await drive(scenario, player, ledger, budget, (calls) => moves.push(calls));
-    this.#tokens += player.tokens;
-    const { record } = this.#options;
-    if (record) recordTrack(resolve(this.#io.cwd, record), scenario.scenario_id, moves);
+    tokens += player.tokens;
+    const { record } = options;
+    if (record) recordTrack(resolve(io.cwd, record), scenario.scenario_id, moves);
     return verdict;
-  }
+  };
+  return {
+    run: async (scenario) => {
+      const ledger = new RequestLedger(options.ledger);
+      const verdict = await judge(scenario, ledger);
+      return { verdict, evidence: { driver: options.driver, ledger: ledger.entries } };
+    },
+  };
 }
 
 /** The APIs of models: where each one is, and the variables with its address and key. */

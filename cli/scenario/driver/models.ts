@@ -122,8 +122,6 @@ export class ModelPlayer implements Player {
     return this.#ask();
   }
 
-  end(): void {}
-
   async #ask(): Promise<ToolCall[]> {
     const { path, headers, request, read } = this.#dialect;
     const { model, base_url, key } = this.#options;

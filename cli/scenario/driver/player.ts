@@ -26,7 +26,8 @@ export interface Player {
   next(results: ToolResult[]): Promise<ToolCall[]>;
   /** Tokens used so far; 0 for players without a model. */
   tokens: number;
-  end(): void;
+  /** Called once, after the last move. */
+  end?(): void;
 }
 
 /** Parses the arguments of a tool call. Returns null for anything but a JSON object. */

@@ -1,7 +1,7 @@
 import type { Execution, Scenario, SetupRequest } from "../schema.ts";
 import { wilson } from "../summary.ts";
 import { type CommandOptions, judgeCommand, runCommand } from "./command.ts";
-import { type HttpExchange, type HttpRequest, isSuccess, sendRequest } from "./http.ts";
+import { type HttpRequest, isSuccess, sendRequest } from "./http.ts";
 import { type Race, raceRequests, type Strategy } from "./race/race.ts";
 import { createReader, type ReadBack, readBack, withReadBack } from "./read_back.ts";
 import {
@@ -102,11 +102,13 @@ async function runHttp(
   options: ExecuteOptions,
 ): Promise<Ran> {
   const exchange = await sendRequest(options.target, request, options);
+  const { sent_path, status, headers, body_bytes, error } = exchange;
+  const body = exchange.body.slice(0, 2_000);
   return {
     verdict: judgeExchange(exec!, exchange),
     evidence: {
-      request: { method: exec!.method, path: exchange.sent_path },
-      response: responseOf(exchange),
+      request: { method: exec!.method, path: sent_path },
+      response: { status, headers: Object.fromEntries(headers), body, body_bytes, error },
       warnings: semanticsWarnings(exec!, exchange),
     },
   };
@@ -133,16 +135,6 @@ async function runCli({ exec }: Scenario, options: ExecuteOptions): Promise<Ran>
     ? under.verdict.reason
     : `${verdict.reason}, ${under.verdict.reason}`;
   return { verdict: { ...under.verdict, reason }, evidence: { ...evidence, chaos: under.runs } };
-}
-
-function responseOf({ status, headers, body, body_bytes, error }: HttpExchange) {
-  return {
-    status,
-    headers: Object.fromEntries(headers),
-    body: body.slice(0, 2_000),
-    body_bytes,
-    error,
-  };
 }
 
 /** One volley of several, as evidence. */

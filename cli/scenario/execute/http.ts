@@ -51,7 +51,8 @@ export function sendRequest(
   const started = performance.now();
   const sent_path = requestPath(target, given.path);
   return new Promise((resolve) => {
-    const answer: HttpExchange = emptyExchange(sent_path);
+    const nothing = { status: null, headers: [], body: "", body_bytes: 0 };
+    const answer: HttpExchange = { sent_path, ...nothing, error: null, duration_ms: 0 };
     const finish = (error: string | null) => {
       clearTimeout(timer);
       resolve({ ...answer, error, duration_ms: Math.round(performance.now() - started) });
@@ -193,18 +194,8 @@ function bytesAfterHead(
 
 function takeHead(message: IncomingMessage, answer: HttpExchange): void {
   answer.status = message.statusCode ?? null;
-  answer.headers = pairs(message.rawHeaders);
-}
-
-function pairs(raw: string[]): [string, string][] {
-  const found: [string, string][] = [];
-  for (let i = 0; i + 1 < raw.length; i += 2) found.push([raw[i]!, raw[i + 1]!]);
-  return found;
-}
-
-function emptyExchange(sent_path: string): HttpExchange {
-  const nothing = { status: null, headers: [], body: "", body_bytes: 0 };
-  return { sent_path, ...nothing, error: null, duration_ms: 0 };
+  const raw = message.rawHeaders;
+  for (let i = 0; i + 1 < raw.length; i += 2) answer.headers.push([raw[i]!, raw[i + 1]!]);
 }
 
 function transportError(error: NodeJS.ErrnoException): string {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { valueAt } from "../json.ts";
 import type { Check } from "../schema.ts";
 import { type HttpExchange, type HttpRequest, isSuccess, sendRequest } from "./http.ts";
@@ -102,7 +103,9 @@ function mistakeOf(check: Check, before: unknown, after: unknown): string | null
   const what = pointer || "the answer";
   const is = countOf(after);
   const by = is - countOf(before);
-  const isEqual = typeof equals === "number" ? is === equals : sameJson(equals, after);
+  const isEqual = typeof equals === "number"
+    ? is === equals
+    : equals !== undefined && isDeepStrictEqual(JSON.parse(JSON.stringify(equals)), after);
   const shown = JSON.stringify(brief(after));
   if (equals !== undefined && !isEqual) return `${what} is ${shown}, not ${JSON.stringify(equals)}`;
   if (isNumeric(check) && Number.isNaN(is)) return `${what} is ${shown}, which is no number`;
@@ -120,17 +123,6 @@ function countOf(value: unknown): number {
   if (Array.isArray(value)) return value.length;
   if (typeof value === "string" && /^-?\d+(\.\d+)?$/.test(value)) return Number(value);
   return typeof value === "number" ? value : NaN;
-}
-
-function sameJson(one: unknown, other: unknown): boolean {
-  return JSON.stringify(sorted(one)) === JSON.stringify(sorted(other));
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== "object" || value === null) return value;
-  const pairs = Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1);
-  return Object.fromEntries(pairs.map(([key, one]) => [key, sorted(one)]));
 }
 
 function valueIn(reading: Reading | null): unknown {
