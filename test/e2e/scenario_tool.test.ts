@@ -87,7 +87,7 @@ describe("10 MB of scenarios", () => {
     expect(new TextEncoder().encode(stdout).length).toBeGreaterThan(10_000_000);
     const { scenarios } = JSON.parse(stdout);
     expect([scenarios.length, scenarios.at(-1).scenario_id]).toEqual([COUNT, "TS-5999"]);
-    const note = "Nothing was executed: there is no --target, only the form was checked";
+    const note = "Nothing was executed: there is no --target, so only the form was checked";
     expect(stderr).toBe(`${note}\ncode 0\n`);
   });
 
