@@ -1,231 +1,125 @@
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import type { Io } from "./io.ts";
 
-/** One command: what the help of `gate` says of it, and how to load the rest. */
+/** One command: its line in `gate --help`, and how to load it. */
 export interface CommandEntry {
   name: string;
   summary: string;
   group: string;
-  load: () => Promise<{ createCommand: (io: Io, tree: Tree) => CommandUnknownOpts }>;
+  load: Load;
 }
 
-/** The program with those commands loaded, for commands that tell of the others. */
-export type Tree = (isMeant: (name: string) => boolean) => Promise<CommandUnknownOpts>;
+type Load = () => Promise<{ createCommand: (io: Io, tree: Tree) => CommandUnknownOpts }>;
 
-/** The group of what programs call and no person types. */
+/** Creates the program with those commands loaded, for commands that describe the others. */
+export type Tree = (isCalled: (name: string) => boolean) => Promise<CommandUnknownOpts>;
+
+/** The group of commands that only programs call; the help leaves them out. */
 export const HIDDEN = "Hidden:";
 
-const SET_UP = "Set up:";
-const RUN = "The gate itself:";
-const AGENTS = "For agents:";
-const DECIDE = "Decide:";
-const LOOK = "Look:";
-const HELP = "Help:";
+const GROUPS: Record<string, Record<string, [summary: string, load: Load]>> = {
+  "Set up:": {
+    demo: [
+      "Show a hold, an approval, a block and a rollback in a minute",
+      () => import("./commands/demo.ts"),
+    ],
+    init: ["Put the project in this folder behind the gate", () => import("./commands/init.ts")],
+    "global-setup": [
+      "Register gate in the agent hosts of this machine",
+      () => import("./commands/global_setup.ts"),
+    ],
+    "cleanup-mcp": [
+      "Remove old per-project entries from the agent hosts",
+      () => import("./commands/cleanup_mcp.ts"),
+    ],
+    "update-instructions": [
+      "Describe gate in the project's instruction files for agents",
+      () => import("./commands/update_instructions.ts"),
+    ],
+    "global-config": [
+      "Create, show or edit the rules for every project",
+      () => import("./commands/global_config.ts"),
+    ],
+    project: ["List or remove projects", () => import("./commands/project.ts")],
+    workspace: ["Group projects to view them together", () => import("./commands/workspace.ts")],
+  },
+  "Run:": {
+    daemon: ["Start, stop or inspect the daemon", () => import("./commands/daemon.ts")],
+    service: ["Start the daemon at login", () => import("./commands/service.ts")],
+    start: [
+      "Serve only this folder's project, on a port of its own",
+      () => import("./commands/start.ts"),
+    ],
+    status: [
+      "Show the daemon, this folder's project and the held actions",
+      () => import("./commands/status.ts"),
+    ],
+    doctor: ["Diagnose problems and suggest fixes", () => import("./commands/doctor.ts")],
+    dashboard: [
+      "Open the dashboard in a browser, logged in",
+      () => import("./commands/dashboard.ts"),
+    ],
+    token: ["Print the access token of a scope", () => import("./commands/token.ts")],
+    prompt: [
+      "Print the number of held actions, for a shell prompt",
+      () => import("./commands/prompt.ts"),
+    ],
+  },
+  "For agents:": {
+    mcp: [
+      "Serve MCP on standard input and output (started by agent hosts)",
+      () => import("./commands/mcp.ts"),
+    ],
+    hook: ["Answer one hook call (started by agent hosts)", () => import("./commands/hook.ts")],
+  },
+  "Decide:": {
+    pending: [
+      "List the actions that wait for your approval",
+      () => import("./commands/pending.ts"),
+    ],
+    show: ["Show one action in full", () => import("./commands/show.ts")],
+    approve: ["Approve a held action", () => import("./commands/approve.ts")],
+    reject: ["Reject a held action, with a reason", () => import("./commands/reject.ts")],
+    grant: ["List or revoke remembered approvals", () => import("./commands/grant.ts")],
+    rollback: [
+      "Undo an action: restore the files it changed",
+      () => import("./commands/rollback.ts"),
+    ],
+    watch: ["Approve or reject actions as they are held", () => import("./commands/watch.ts")],
+  },
+  "Inspect:": {
+    log: ["List the actions of agents and their results", () => import("./commands/log.ts")],
+    session: [
+      "List, compare or undo the sessions of agents",
+      () => import("./commands/session.ts"),
+    ],
+    policy: ["Ask what the rules say", () => import("./commands/policy.ts")],
+    audit: ["Verify or export the tamper-evident audit log", () => import("./commands/audit.ts")],
+    api: ["Send one request to the HTTP API", () => import("./commands/api.ts")],
+  },
+  "Help:": {
+    completion: [
+      "Print a script that makes a shell complete gate's commands",
+      () => import("./commands/completion.ts"),
+    ],
+    man: ["Print the manual page", () => import("./commands/man.ts")],
+  },
+  [HIDDEN]: {
+    complete: [
+      "Print completions for a command line (called by shells)",
+      () => import("./commands/complete.ts"),
+    ],
+  },
+  "Test:": {
+    scenario: [
+      "Generate and run adversarial tests against a server or command",
+      () => import("./commands/scenario.ts"),
+    ],
+  },
+};
 
 /** Every command, in the order of the help. */
-export const COMMANDS: readonly CommandEntry[] = [
-  {
-    name: "demo",
-    summary: "See a hold, an approval, a block and a rollback in a minute",
-    group: SET_UP,
-    load: () => import("./commands/demo.ts"),
-  },
-  {
-    name: "init",
-    summary: "Put the project in this folder behind the gate",
-    group: SET_UP,
-    load: () => import("./commands/init.ts"),
-  },
-  {
-    name: "global-setup",
-    summary: "Register gate in the agent hosts of this machine",
-    group: SET_UP,
-    load: () => import("./commands/global_setup.ts"),
-  },
-  {
-    name: "cleanup-mcp",
-    summary: "Remove the agent hosts' old entries of single projects",
-    group: SET_UP,
-    load: () => import("./commands/cleanup_mcp.ts"),
-  },
-  {
-    name: "update-instructions",
-    summary: "Tell agents of the gate in the project's instruction files",
-    group: SET_UP,
-    load: () => import("./commands/update_instructions.ts"),
-  },
-  {
-    name: "global-config",
-    summary: "Rules for every project of this machine",
-    group: SET_UP,
-    load: () => import("./commands/global_config.ts"),
-  },
-  {
-    name: "project",
-    summary: "The projects this machine's gate knows",
-    group: SET_UP,
-    load: () => import("./commands/project.ts"),
-  },
-  {
-    name: "workspace",
-    summary: "Named sets of projects, to look at together",
-    group: SET_UP,
-    load: () => import("./commands/workspace.ts"),
-  },
-  {
-    name: "daemon",
-    summary: "The one server of this machine",
-    group: RUN,
-    load: () => import("./commands/daemon.ts"),
-  },
-  {
-    name: "service",
-    summary: "Start the daemon at login",
-    group: RUN,
-    load: () => import("./commands/service.ts"),
-  },
-  {
-    name: "start",
-    summary: "Serve this folder's project alone, on its own port",
-    group: RUN,
-    load: () => import("./commands/start.ts"),
-  },
-  {
-    name: "status",
-    summary: "The daemon, this folder's project and what waits",
-    group: RUN,
-    load: () => import("./commands/status.ts"),
-  },
-  {
-    name: "doctor",
-    summary: "What is not as it should be, and what mends it",
-    group: RUN,
-    load: () => import("./commands/doctor.ts"),
-  },
-  {
-    name: "dashboard",
-    summary: "Open the dashboard, logged in",
-    group: RUN,
-    load: () => import("./commands/dashboard.ts"),
-  },
-  {
-    name: "token",
-    summary: "Print the credential of a scope",
-    group: RUN,
-    load: () => import("./commands/token.ts"),
-  },
-  {
-    name: "prompt",
-    summary: "How many actions wait, for a shell prompt",
-    group: RUN,
-    load: () => import("./commands/prompt.ts"),
-  },
-  {
-    name: "mcp",
-    summary: "Serve MCP on standard input and output; agents' hosts start this",
-    group: AGENTS,
-    load: () => import("./commands/mcp.ts"),
-  },
-  {
-    name: "hook",
-    summary: "Answer one hook of an agent's host; hosts start this",
-    group: AGENTS,
-    load: () => import("./commands/hook.ts"),
-  },
-  {
-    name: "pending",
-    summary: "List what waits for you",
-    group: DECIDE,
-    load: () => import("./commands/pending.ts"),
-  },
-  {
-    name: "show",
-    summary: "Show one action, whole",
-    group: DECIDE,
-    load: () => import("./commands/show.ts"),
-  },
-  {
-    name: "approve",
-    summary: "Let it happen",
-    group: DECIDE,
-    load: () => import("./commands/approve.ts"),
-  },
-  {
-    name: "reject",
-    summary: "Refuse it, with a reason",
-    group: DECIDE,
-    load: () => import("./commands/reject.ts"),
-  },
-  {
-    name: "grant",
-    summary: "Decisions that are remembered, and their end",
-    group: DECIDE,
-    load: () => import("./commands/grant.ts"),
-  },
-  {
-    name: "rollback",
-    summary: "Put back what was there before",
-    group: DECIDE,
-    load: () => import("./commands/rollback.ts"),
-  },
-  {
-    name: "watch",
-    summary: "Decide on things as they come",
-    group: DECIDE,
-    load: () => import("./commands/watch.ts"),
-  },
-  {
-    name: "log",
-    summary: "What agents asked for and what came of it",
-    group: LOOK,
-    load: () => import("./commands/log.ts"),
-  },
-  {
-    name: "session",
-    summary: "What one connection of an agent did, and its undoing",
-    group: LOOK,
-    load: () => import("./commands/session.ts"),
-  },
-  {
-    name: "policy",
-    summary: "Ask what the rules say",
-    group: LOOK,
-    load: () => import("./commands/policy.ts"),
-  },
-  {
-    name: "audit",
-    summary: "Check or export the tamper-evident log",
-    group: LOOK,
-    load: () => import("./commands/audit.ts"),
-  },
-  {
-    name: "api",
-    summary: "One request to the HTTP API",
-    group: LOOK,
-    load: () => import("./commands/api.ts"),
-  },
-  {
-    name: "completion",
-    summary: "Make the shell complete gate's commands",
-    group: HELP,
-    load: () => import("./commands/completion.ts"),
-  },
-  {
-    name: "man",
-    summary: "The manual page, for man",
-    group: HELP,
-    load: () => import("./commands/man.ts"),
-  },
-  {
-    name: "complete",
-    summary: "What completes a command line; the shell's completion asks this",
-    group: HIDDEN,
-    load: () => import("./commands/complete.ts"),
-  },
-  {
-    name: "scenario",
-    summary: "Adversarial test scenarios, and what a target makes of them",
-    group: "Test:",
-    load: () => import("./commands/scenario.ts"),
-  },
-];
+export const COMMANDS: readonly CommandEntry[] = Object.entries(GROUPS).flatMap(
+  ([group, commands]) =>
+    Object.entries(commands).map(([name, [summary, load]]) => ({ name, summary, group, load })),
+);

@@ -5,10 +5,10 @@ import { GateError } from "../server/errors.ts";
 import type { Io } from "./io.ts";
 import { visibleText } from "./terminal/visible.ts";
 
-/** Exit codes; 2 is left to the scenario tool's critical failures. */
+/** Exit codes; 2 belongs to the scenario tool: a critical failure. */
 export const EXIT = { ok: 0, failed: 1, usage: 64 } as const;
 
-/** Ends a command with a message for the person and the command to type next. */
+/** Ends a command with a message and the next command to type. */
 export class CliError extends Error {
   readonly next: string | null;
   readonly exit: number;
@@ -21,7 +21,7 @@ export class CliError extends Error {
   }
 }
 
-/** Ends a command that has already said everything. */
+/** Ends a command that has already printed its message. */
 export class Exit extends Error {
   readonly exit: number;
 
@@ -32,7 +32,7 @@ export class Exit extends Error {
   }
 }
 
-/** Says on stderr what went wrong and what to type next; returns the exit code. */
+/** Prints an error and the next command to stderr; returns the exit code. */
 export function reportError(error: unknown, io: Io): number {
   if (error instanceof Exit) return error.exit;
   const { message, next } = explain(error);
@@ -41,7 +41,7 @@ export function reportError(error: unknown, io: Io): number {
   return error instanceof CliError ? error.exit : EXIT.failed;
 }
 
-/** What went wrong and what to type next, in words. */
+/** The message of any error, and the next command to type if there is one. */
 export function explain(error: unknown): { message: string; next: string | null } {
   if (error instanceof CliError) return { message: error.message, next: error.next };
   if (error instanceof ProblemError) {
@@ -53,28 +53,30 @@ export function explain(error: unknown): { message: string; next: string | null 
   }
   const { code, path, message } = error as NodeJS.ErrnoException;
   if (code && LOST.has(code)) {
-    return { message: "The daemon ended before it had answered", next: "gate daemon status" };
+    return {
+      message: "Cannot get an answer: the daemon ended during the request",
+      next: "gate daemon status",
+    };
   }
   const fix = FIXES[code ?? ""] ?? null;
   if (code && path) return { message: `Cannot use "${path}": ${reasonOf(error)}`, next: fix };
-  if (fix) return { message: `Cannot go on: ${reasonOf(error)}`, next: fix };
+  if (fix) return { message: `Cannot continue: ${reasonOf(error)}`, next: fix };
   return { message: `Unexpected failure: ${message ?? error}`, next: "gate daemon logs" };
 }
 
 const LOST = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE"]);
 
-/** What the system means by its codes. */
 const REASONS: Record<string, string> = {
   EACCES: "permission denied",
-  EEXIST: "something else is there",
+  EEXIST: "it already exists",
   EISDIR: "it is a folder",
-  ELOOP: "its links lead in a circle",
+  ELOOP: "its symbolic links form a loop",
   EMFILE: "too many files are open",
   ENAMETOOLONG: "the name is too long",
   ENOENT: "it does not exist",
   ENOSPC: "the disk is full",
   ENOTDIR: "a part of its path is not a folder",
-  EPERM: "it is not permitted",
+  EPERM: "the operation is not permitted",
   EROFS: "the file system is read-only",
 };
 
@@ -83,20 +85,20 @@ const FIXES: Record<string, string> = {
   EMFILE: "ulimit -n 4096, then the same command",
 };
 
-/** Why the system refused a file, in words. */
+/** Why the operating system refused a file. */
 export function reasonOf(error: unknown): string {
   const { code = "", path, message } = error as NodeJS.ErrnoException;
-  // What is to be written need not exist: the folder it goes into has to.
+  // A file to be written need not exist, so its missing folder is the cause.
   if (code === "ENOENT" && path && !existsSync(dirname(path))) return "its folder does not exist";
   return REASONS[code] ?? message;
 }
 
-/** What to type next, of the very action; none where the message has said it already. */
+/** The next command to type, with the action's id; null if the message already names one. */
 function nextStep(code: string, message: string): string | null {
   if (/\bgate [a-z]|; (?:run|move it away|make room|make it|set GATE_HOME|check)\b/.test(message)) {
     return null;
   }
-  if (OF_THINGS.has(code)) {
+  if (OF_RECORDS.has(code)) {
     const kind = /\b(action|grant|session) "/.exec(message)?.[1];
     if (kind !== "action") return kind ? `gate ${kind} list` : null;
   }
@@ -104,15 +106,15 @@ function nextStep(code: string, message: string): string | null {
   return NEXT_STEPS[code]?.replace("<id>", id ?? "<id>") ?? null;
 }
 
-// Where to look depends on what the message names: an action, a grant, a session, or none of them.
-const OF_THINGS = new Set(["not_found", "conflict"]);
+// For these codes the next step depends on the record that the message names.
+const OF_RECORDS = new Set(["not_found", "conflict"]);
 
 const NEXT_STEPS: Record<string, string> = {
   project_required: "gate project list, then the same command with --project <id>",
   unauthorized: "gate daemon restart",
   not_found: "gate log",
   conflict: "gate show <id>",
-  digest_mismatch: "gate show <id>, then decide on what it shows now",
+  digest_mismatch: "gate show <id>, then approve or reject what it shows now",
   unavailable: "gate daemon status",
   internal: "gate daemon logs",
 };

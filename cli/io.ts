@@ -1,6 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 
-/** A stream that people may be looking at. */
+/** An output stream that may be a terminal. */
 export interface Terminal extends Writable {
   isTTY?: boolean;
   columns?: number;
@@ -8,7 +8,7 @@ export interface Terminal extends Writable {
 
 export type Signal = "SIGINT" | "SIGTERM" | "SIGHUP";
 
-/** Everything a command takes from outside itself, so that tests can hand in their own. */
+/** Everything that a command takes from its process, so that tests can replace it. */
 export interface Io {
   env: Record<string, string | undefined>;
   cwd: string;
@@ -16,15 +16,15 @@ export interface Io {
   stdin: Readable & { isTTY?: boolean };
   stdout: Terminal;
   stderr: Terminal;
-  /** Hears signals instead of dying of them, until the returned function is called. */
+  /** Handles signals that would end the process, until the returned function is called. */
   onSignal: (handler: (signal: Signal) => void) => () => void;
-  /** Hears of a fault that nothing caught; the process ends with code 1 (scenario tool: 3). */
+  /** Calls `handler` for an uncaught error; the process then ends with 1 (scenario tool: 3). */
   onFault: (handler: (error: unknown) => void) => void;
-  /** Ends a whole process group at once; one that is gone already is no error. */
+  /** Kills a process group with SIGKILL; does nothing if the group has ended. */
   killGroup: (pid: number) => void;
 }
 
-/** True when a person sits at both ends: only then may a command ask questions. */
+/** Whether a person can answer: input and output are terminals and this is not CI. */
 export function isInteractive(io: Io): boolean {
   return io.stdin.isTTY === true && io.stdout.isTTY === true && !io.env.CI;
 }

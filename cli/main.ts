@@ -1,16 +1,16 @@
 import { VERSION } from "../server/constants.ts";
 import type { Io, Signal } from "./io.ts";
 
-/** The one that every runtime has at hand: importing it by name takes longer. */
+/** The global object: importing `node:process` makes the start slower. */
 const { process } = globalThis;
 
-/** The entry: hands arguments, environment and streams on. `--version` loads nothing more. */
+/** Passes arguments, environment and streams to the program; `--version` loads nothing else. */
 async function main(argv: string[]): Promise<void> {
-  // Without node:path, which every start would wait for.
+  // A pattern instead of node:path, which would slow down every start.
   const isTool = /(?:^|[\\/])scenario-tool[^\\/]*$/.test(process.argv0);
   const called = isTool ? "scenario-tool" : "gate";
   if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-V")) {
-    console.log(`${called} ${VERSION}`); // touching process.stdout would double the time of the start
+    console.log(`${called} ${VERSION}`); // opening process.stdout would double the start time
     return;
   }
   if (called === "scenario-tool") {
@@ -18,30 +18,30 @@ async function main(argv: string[]): Promise<void> {
     return leave(await scenario.main(argv, { ...processIo(), version: VERSION }));
   }
   if (argv.length === 1 && argv[0] === "prompt") {
-    // A shell waits for this before each line: no parser of arguments is loaded.
+    // A shell waits for this before each prompt, so the argument parser is not loaded.
     const { beginEarly } = await import("./daemon/early.ts");
     const early = beginEarly(process.env, "viewer");
     const { promptText } = await import("./daemon/prompt.ts");
     const text = await promptText({ env: { ...process.env }, cwd: workingFolder(), early });
-    if (text) console.log(text.trimEnd()); // cheaper than process.stdout, which a shell waits for
+    if (text) console.log(text.trimEnd()); // faster than opening process.stdout
     return process.exit(0);
   }
   if (argv.length === 2 && argv[0] === "hook" && !argv[1]!.startsWith("-")) {
-    // A host waits for this before each tool: nothing is loaded that it can do without.
+    // A host waits for this before each tool call, so only what it needs is loaded.
     const { beginEarly } = await import("./daemon/early.ts");
     const early = beginEarly(process.env, "agent");
     const { runHook } = await import("./hook/run.ts");
     const io = { env: { ...process.env }, cwd: workingFolder(), pid: process.pid, early };
     return process.exit(await runHook(argv[1]!, io));
   }
-  const { run } = await import("./run.ts");
+  const { run } = await import("./program.ts");
   leave(await run(argv, processIo()));
 }
 
 function processIo(): Io {
-  // Whoever reads us may close early (`gate log | head`): that is no failure.
+  // A reader may close the pipe early (`gate log | head`): that is no failure.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    // A command that listens for this itself has something to put in order first.
+    // A command with a handler of its own cleans up and ends the process itself.
     if (process.stdout.listenerCount("error") > 1) return;
     process.exit(error.code === "EPIPE" ? 0 : 1);
   });
@@ -62,7 +62,7 @@ function killGroup(pid: number): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // It has ended by itself.
+    // The group has already ended.
   }
 }
 
@@ -70,15 +70,15 @@ function workingFolder(): string {
   try {
     return process.cwd();
   } catch {
-    return "/"; // deleted under our feet; no project ever is at the root
+    return "/"; // the folder was deleted; "/" never belongs to a project
   }
 }
 
-/** The scenario tool has a code of its own: with 1, a scenario has failed. */
+/** The scenario tool exits with 3: its exit code 1 means that a scenario failed. */
 const FAULT =
   /(?:^|[\\/])scenario-tool[^\\/]*$/.test(process.argv0) || process.argv[2] === "scenario" ? 3 : 1;
 
-/** A fault that nothing caught ends the process; a person is told in words, never by a stack. */
+/** An uncaught error ends the process with a message and no stack trace. */
 function hearFaults(): Io["onFault"] {
   const handlers = new Set<(error: unknown) => void>();
   for (const kind of ["uncaughtException", "unhandledRejection"] as const) {
@@ -100,8 +100,8 @@ function onSignal(handler: (signal: Signal) => void): () => void {
 }
 
 /**
- * Ends the process once both streams have taken what was written. Bun calls back a write of nothing
- * before earlier ones are out; only the end of a stream comes after all of it.
+ * Ends the process after both streams are flushed. It ends the streams, because Bun calls back an
+ * empty write before earlier writes are flushed.
  */
 function leave(code: number): void {
   process.exitCode = code;

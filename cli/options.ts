@@ -1,16 +1,24 @@
 import { InvalidArgumentError } from "@commander-js/extra-typings";
 import type { ZodType } from "zod";
 
+/** The end of a help text: one example a line. */
+export function examples(...lines: string[]): string {
+  return `\nExamples:\n${lines.map((line) => `  ${line}\n`).join("")}`;
+}
+
+/** What every option that takes an action's id says about it. */
+export const ACTION_ID = "the action's id, or the first digits of it if no other action has them";
+
 const UNITS: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
-/** Reads a length of time such as `90s`, `15m`, `1h` or `7d`; in seconds. */
+/** Parses a duration such as `90s`, `15m`, `1h` or `7d` into seconds. */
 export function parseSpan(text: string): number {
   const [, amount, unit] = /^([1-9]\d{0,7})([smhd])$/.exec(text) ?? [];
   if (amount !== undefined) return Number(amount) * UNITS[unit!]!;
   throw new InvalidArgumentError("It takes a length of time such as 90s, 15m, 1h or 7d.");
 }
 
-/** Reads a whole number of that range from the command line. */
+/** A parser for whole numbers from `least` to `most`. */
 export function countBetween(least: number, most: number): (text: string) => number {
   return (text) => {
     const value = Number(text);
@@ -19,11 +27,11 @@ export function countBetween(least: number, most: number): (text: string) => num
   };
 }
 
-/** Reads what a schema of the API takes, and refuses in its words what it does not. */
+/** A parser that accepts what a schema of the API accepts, and otherwise reports its message. */
 export function matching(schema: ZodType): (text: string) => string {
   return (text) => {
     const { error } = schema.safeParse(text);
     if (!error) return text;
-    throw new InvalidArgumentError(`It is refused: ${error.issues[0]!.message}.`);
+    throw new InvalidArgumentError(`It is not valid: ${error.issues[0]!.message}.`);
   };
 }

@@ -1,16 +1,32 @@
-import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
+import { Command, CommanderError, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { VERSION } from "../server/constants.ts";
 import { COMMANDS, HIDDEN, type Tree } from "./commands.ts";
+import { EXIT, reportError } from "./errors.ts";
 import type { Io } from "./io.ts";
 import { visibleText } from "./terminal/visible.ts";
 
-/** The whole tree by name, but only the commands that are meant are loaded. */
+/** Runs one command line and returns its exit code; never throws, never ends the process. */
+export async function run(argv: string[], io: Io): Promise<number> {
+  try {
+    const called = argv.find((word) => !word.startsWith("-") && word !== "help");
+    const program = await createProgram(io, (name) => name === called);
+    await program.parseAsync(argv.length === 0 ? ["help"] : argv, { from: "user" });
+    return EXIT.ok;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    return reportError(error, io);
+  }
+}
+
+/** The tree of all commands by name; only the modules of `isCalled` commands are loaded. */
 export async function createProgram(
   io: Io,
-  isMeant: (name: string) => boolean,
+  isCalled: (name: string) => boolean,
 ): Promise<CommandUnknownOpts> {
   const program = new Command("gate")
-    .description("Stands between AI agents and your machine: checks, holds, records, rolls back.")
+    .description(
+      "Stand between AI agents and your machine: check, hold, record and roll back their actions.",
+    )
     .version(`gate ${VERSION}`, "-V, --version", "print the version")
     .enablePositionalOptions()
     .exitOverride()
@@ -27,7 +43,7 @@ export async function createProgram(
     .addHelpText("after", EXAMPLES);
   const tree: Tree = (isWanted) => createProgram(io, isWanted);
   for (const { name, summary, group, load } of COMMANDS) {
-    const command = isMeant(name)
+    const command = isCalled(name)
       ? (await load()).createCommand(io, tree)
       : new Command(name).description(summary);
     const hidden = { hidden: group === HIDDEN };
@@ -36,7 +52,7 @@ export async function createProgram(
   return program;
 }
 
-/** Commander hands its settings down only to commands that it made itself. */
+/** Commander passes its settings on only to commands that it created itself. */
 function adopt(
   command: CommandUnknownOpts,
   parent: CommandUnknownOpts,
@@ -49,15 +65,18 @@ function adopt(
 }
 
 function helpCommand() {
-  const command = new Command("help").description("What a command takes").helpGroup("Help:");
+  const command = new Command("help").description("Show how a command is used").helpGroup("Help:");
   command.argument("[command]");
   return command;
 }
 
 const EXAMPLES = `
+An agent's action is allowed, denied or held by the policy of its project. A held action waits until
+a person approves or rejects it.
+
 Examples:
-  gate demo                 see a hold, an approval, a block and a rollback in a minute
+  gate demo                 show a hold, an approval, a block and a rollback in a minute
   gate init                 put the project in this folder behind the gate
   gate daemon start         start the daemon, then:  gate dashboard
-  gate pending              what waits for you, then:  gate approve <id>
+  gate pending              list the held actions, then:  gate approve <id>
 `;

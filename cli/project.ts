@@ -9,7 +9,7 @@ import { userHome } from "./home.ts";
 /** The name of a project's config file. */
 export const CONFIG_FILE = "gate.config.json";
 
-/** The nearest folder upwards that holds a `gate.config.json`; never the home folder or `/`. */
+/** The nearest parent folder with a `gate.config.json`; the home folder and `/` do not count. */
 export function findRoot(io: Pick<Io, "env" | "cwd">): string | null {
   const home = userHome(io);
   for (let folder = io.cwd;; folder = dirname(folder)) {
@@ -18,7 +18,7 @@ export function findRoot(io: Pick<Io, "env" | "cwd">): string | null {
   }
 }
 
-/** The project a command is about: the one named, else the one of the working directory. */
+/** The id of the named project, or else of the working directory's. @throws CliError */
 export async function chooseProject(
   io: Pick<Io, "env" | "cwd">,
   client: Client,
@@ -30,12 +30,22 @@ export async function chooseProject(
   const { items } = await unwrap(client.api.hub.projects.$get());
   if (items.length === 1) return items[0]!.id;
   if (items.length === 0) {
-    throw new CliError("No project is registered and this folder belongs to none", {
-      next: "gate init",
-    });
+    throw noProject("no project is registered");
   }
   const ids = items.map((project) => project.id).join(", ");
-  throw new CliError(`This folder belongs to no project; registered are ${ids}`, {
+  const why = `this folder belongs to no project, and these are registered: ${ids}`;
+  throw new CliError(`Cannot choose a project: ${why}`, {
     next: "the same command with --project <id>",
   });
+}
+
+/** The root of the working directory's project. @throws CliError if there is none */
+export function requireProjectRoot(io: Pick<Io, "env" | "cwd">): string {
+  const root = findRoot(io);
+  if (root) return root;
+  throw noProject(`no ${CONFIG_FILE} in this folder or above`);
+}
+
+function noProject(why: string): CliError {
+  return new CliError(`Cannot find a project: ${why}`, { next: "gate init" });
 }

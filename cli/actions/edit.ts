@@ -4,18 +4,18 @@ import { CliError } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { toolOf } from "../../server/actions/tools.ts";
 
-/** What is to be done in place of what the agent had asked for. */
+/** The reviewer's content or command that replaces the agent's. */
 export type Edit = { content: string } | { command: string };
 
-/** What is done with an edit, and how the command is given again where that fails. */
+/** How an edit is used, and the command that tries again after a failure. */
 export interface EditUse<T> extends Pick<Editing<T>, "draft" | "again"> {
-  /** Given null where the person left it as it was. */
+  /** Receives null if the reviewer changed nothing. */
   use: (edit: Edit | null) => Promise<T>;
 }
 
 /**
- * Opens what an agent asked for in the person's editor, and uses what they leave.
- * @throws CliError where it is no text, is emptied, or the editor fails: nothing is decided then
+ * Opens the text or command of an action in the reviewer's editor, and uses the edited result.
+ * @throws CliError if it is not text, is emptied, or the editor fails; the action stays held
  */
 export async function editProposed<T>(
   io: Io,
@@ -33,10 +33,10 @@ export async function editProposed<T>(
   });
 }
 
-/** Editors end a last line that had no end, and some take away an end that is there. */
+/** Ignores a difference in the last newline, because editors add or remove it. */
 function editOf(detail: ActionDetail, proposed: string, left: string): Edit | null {
   if (left.trim() === "") {
-    const why = "the text was emptied, so nothing was decided";
+    const why = "the edited text is empty; the action is still held";
     throw new CliError(`Cannot approve action "${detail.id}": ${why}`, { next: rejecting(detail) });
   }
   if (detail.command === null) {
@@ -54,15 +54,15 @@ function proposedIn(detail: ActionDetail): string {
   const { id, status, tool, command, input, base, after } = detail;
   if (status !== "pending") throw new CliError(`Cannot edit action "${id}": it is ${status}`);
   if (input !== null) {
-    throw refuse(detail, "its host carries out its own input");
+    throw refuse(detail, "its host executes its own input");
   }
   const { edits } = toolOf(tool);
   if (edits === "command") return command!;
   if (edits === null) {
-    throw refuse(detail, `a ${tool} has neither a text nor a command`);
+    throw refuse(detail, `${tool} has neither a text nor a command`);
   }
   const text = base?.rebased?.text ?? after?.text ?? null;
-  if (text === null) throw refuse(detail, "what it writes is no text, or too large to be edited");
+  if (text === null) throw refuse(detail, "its content is not text, or is too large to edit");
   return text;
 }
 
@@ -74,7 +74,7 @@ function rejecting({ id }: ActionDetail): string {
   return `gate reject ${id} --reason 'what to do instead'`;
 }
 
-/** Its ending tells an editor the language; the rest of a name is the agent's to choose. */
+/** Only the ending of the agent's file name is used: it tells the editor the language. */
 function fileName(path: string | null): string {
   return `proposed${/\.[A-Za-z0-9]{1,12}$/.exec(path ?? "")?.[0] ?? ".txt"}`;
 }

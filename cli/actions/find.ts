@@ -5,12 +5,12 @@ import { CliError, EXIT } from "../errors.ts";
 const FULL_ID = 36;
 const PAGES = 40;
 
-/** Reads what was typed as the beginning of an action's id. @throws CliError */
+/** Checks the typed beginning of an action's id. @throws CliError */
 export function parseIdPrefix(typed: string): string {
   return readIdPrefix(typed, "an action id", "gate pending");
 }
 
-/** Reads what was typed as the beginning of an id; `next` lists those there are. @throws CliError */
+/** Checks the typed beginning of an id; `next` is the command that lists ids. @throws CliError */
 export function readIdPrefix(typed: string, what: string, next: string): string {
   const prefix = typed.toLowerCase();
   if (/^[0-9a-f-]{4,36}$/.test(prefix)) return prefix;
@@ -21,8 +21,8 @@ export function readIdPrefix(typed: string, what: string, next: string): string 
 }
 
 /**
- * The action whose id starts so: among what is held first, else among all of every project.
- * @throws CliError when none does, or more than one
+ * The action whose id starts with `prefix`: searches the held actions first, then all actions.
+ * @throws CliError if no action or more than one matches
  */
 export async function findAction(client: Client, prefix: string): Promise<Action> {
   const held = await unwrap(client.api.global.approvals.pending.$get({ query: {} }));
@@ -30,7 +30,7 @@ export async function findAction(client: Client, prefix: string): Promise<Action
     notFound(prefix);
 }
 
-/** Newest first, until the ids are older than the prefix can be. */
+/** Searches from the newest action to ids that are older than the prefix. */
 async function search(client: Client, prefix: string): Promise<Action[]> {
   const found: Action[] = [];
   let cursor: string | undefined;
@@ -41,7 +41,7 @@ async function search(client: Client, prefix: string): Promise<Action[]> {
     found.push(...items.filter((action) => action.id.startsWith(prefix)));
     if (prefix.length === FULL_ID && found.length === 1) break;
     const oldest = items.at(-1)?.id.slice(0, prefix.length);
-    // Ids begin with the time, so a page that has passed the prefix ends the search.
+    // Ids begin with their time, so no later page can match.
     if (!next_cursor || (oldest && oldest < prefix)) break;
     cursor = next_cursor;
   }
@@ -52,13 +52,14 @@ function pick(actions: Action[], prefix: string): Action | null {
   const matching = actions.filter((action) => action.id.startsWith(prefix));
   if (matching.length > 1) {
     const ids = matching.slice(0, 5).map((action) => `\n  ${action.id}`).join("");
-    throw new CliError(`"${prefix}" is the beginning of ${matching.length} actions:${ids}`, {
-      next: "the same command with more of the id",
+    const why = `${matching.length} ids begin with it:${ids}`;
+    throw new CliError(`Cannot choose an action by "${prefix}": ${why}`, {
+      next: "the same command with more digits of the id",
     });
   }
   return matching[0] ?? null;
 }
 
 function notFound(prefix: string): never {
-  throw new CliError(`No action's id begins with "${prefix}"`, { next: "gate log" });
+  throw new CliError(`Cannot find an action: no id begins with "${prefix}"`, { next: "gate log" });
 }

@@ -1,18 +1,21 @@
-import { ProblemError } from "../../server/client.ts";
+import type { Action } from "../../server/actions/schema.ts";
+import { ProblemError, unwrap } from "../../server/client.ts";
+import { type Connection, scopedClient } from "../daemon/connect.ts";
 import { paintLine } from "./diff.ts";
+import { summarize } from "./view.ts";
 import { CliError } from "../errors.ts";
 import type { Io } from "../io.ts";
-import { say } from "../terminal/output.ts";
+import { count, say } from "../terminal/output.ts";
 
-/** More lines of what has changed since are left to the dashboard. */
+/** The limit for diff lines; the dashboard shows all of them. */
 const MOST_LINES = 120;
 
 /**
- * A refused rollback in the words of the command line: the API names a field of its body, and holds
- * what has changed since, which is shown first.
- * @param command what was typed, without its options
+ * Prints the later changes that block a rollback, and returns its error with the option
+ * `--on-conflict` in place of the API's field. Returns every other error unchanged.
+ * @param command the typed command, without its options
  */
-export function asTyped(io: Io, error: unknown, command: string): unknown {
+export function rollbackError(io: Io, error: unknown, command: string): unknown {
   if (!(error instanceof ProblemError)) return error;
   const { detail, diff, conflicts } = error.problem;
   const ways = /on_conflict ("\w+"(?: or "\w+")?)/.exec(detail)?.[1]?.replaceAll('"', "");
@@ -33,4 +36,40 @@ function showDiffs(io: Io, diffs: unknown[]): void {
   const more = left > 0 ? [`… ${left} more lines`] : [];
   const shown = lines.slice(0, MOST_LINES).map((line) => paintLine(io, line));
   say(io, [...shown, ...more].join("\n"));
+}
+
+/** The limit for requests; further rollbacks show only the id of the action that they undo. */
+const MOST = 25;
+
+/** Descriptions of the rollbacks of more than one file, by their ids. */
+export async function describeRollbacks(
+  connection: Connection,
+  actions: readonly Action[],
+): Promise<Map<string, string>> {
+  const unnamed = actions.filter(({ rollback_of, path }) => rollback_of !== null && path === null);
+  const listed = new Map(actions.map((action) => [action.id, action]));
+  const described = unnamed.slice(0, MOST).map(async (action) =>
+    [
+      action.id,
+      // A rollback that cannot be read must not prevent the list.
+      await describeRollback(connection, action, listed).catch(() => summarize(action)),
+    ] as const
+  );
+  return new Map(await Promise.all(described));
+}
+
+/** The undone action is usually in `listed`; only the number of files needs a request. */
+async function describeRollback(
+  connection: Connection,
+  action: Action,
+  listed: ReadonlyMap<string, Action>,
+): Promise<string> {
+  const { ":id": one } = scopedClient(connection, action.project_id).api.actions;
+  const detailOf = (id: string) => unwrap(one.$get({ param: { id } }));
+  const [{ changes }, undone] = await Promise.all([
+    detailOf(action.id),
+    listed.get(action.rollback_of!) ?? detailOf(action.rollback_of!),
+  ]);
+  const files = changes.length > 0 ? count(changes.length, "file") : "folders";
+  return `${files} of ${summarize(undone)}`;
 }

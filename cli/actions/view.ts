@@ -1,53 +1,53 @@
 import type { Action, ActionDetail } from "../../server/actions/schema.ts";
-import { contentParts, diffParts, type Part } from "./diff.ts";
-import { conflictMark, conflictParts } from "./conflicts.ts";
+import { conflictMark, conflictParts, contentParts, diffParts, type Part } from "./diff.ts";
+
 import type { Io } from "../io.ts";
 import { ago, columnWidths, paint, table } from "../terminal/output.ts";
 import { visibleLine, visibleText } from "../terminal/visible.ts";
 import { displayWidth, fit } from "../terminal/width.ts";
 import { toolOf } from "../../server/actions/tools.ts";
 
-/** What an action does, on one line that is safe to print. */
+/** An action's command, path or purpose, on one line that is safe to print. */
 export function summarize(
   { tool, path, command, rollback_of }: Pick<Action, "tool" | "path" | "command" | "rollback_of">,
 ): string {
-  const what = rollback_of === null ? tool : `what action ${rollback_of} did`;
-  return visibleLine(command ?? path ?? what);
+  const purpose = rollback_of === null ? tool : `the rollback of action ${rollback_of}`;
+  return visibleLine(command ?? path ?? purpose);
 }
 
 /**
- * Actions as a table: id, age, status, agent, tool and what it does.
- * @param said what is known to be done by some of them, by their ids
+ * Actions as a table: id, age, status, agent, tool and summary.
+ * @param described better summaries for some of them, by their ids
  */
 export function actionTable(
   io: Io,
   actions: Action[],
-  { now, said }: { now: number; said: ReadonlyMap<string, string> },
+  { now, described }: { now: number; described: ReadonlyMap<string, string> },
 ): string {
   const columns = io.stdout.columns ?? Infinity;
   const length = columns === Infinity ? FULL_ID : sharedLength(actions.map(({ id }) => id));
   const heads = actions.map((action) => [
     action.id.slice(0, length),
     ago(action.created_at, now).padStart(4),
-    paintStanding(io, action),
+    paintStatus(io, action),
     fit(visibleLine(action.agent), 16),
     fit(visibleLine(action.tool), 20),
   ]);
   const left = columns - columnWidths(heads).reduce((sum, width) => sum + width + 2, 0);
   return table(actions.map((action, i) => {
     const mark = conflictMark(action);
-    const what = said.get(action.id) ?? summarize(action);
-    return [...heads[i]!, fit(what, Math.max(LEAST, left - displayWidth(mark))) + mark];
+    const summary = described.get(action.id) ?? summarize(action);
+    return [...heads[i]!, fit(summary, Math.max(MIN_SUMMARY, left - displayWidth(mark))) + mark];
   }));
 }
 
 const FULL_ID = 36;
-/** The millisecond that an action was asked in: no other is typed by accident. */
+/** The part of an id that holds its time in milliseconds. */
 const SHORT_ID = 13;
-/** Less than this of what an action does says nothing: the line is rather broken. */
-const LEAST = 16;
+/** A summary keeps this width even if the line then wraps. */
+const MIN_SUMMARY = 16;
 
-/** How much of the ids a person needs to type to mean one of them; a program gets them whole. */
+/** The number of digits that tell these ids apart. */
 function sharedLength(ids: string[]): number {
   for (let length = SHORT_ID; length < FULL_ID; length++) {
     if (new Set(ids.map((id) => id.slice(0, length))).size === new Set(ids).size) return length;
@@ -55,28 +55,28 @@ function sharedLength(ids: string[]): number {
   return FULL_ID;
 }
 
-function paintStanding(io: Io, action: Action): string {
-  const word = standing(action);
+function paintStatus(io: Io, action: Action): string {
+  const word = statusOf(action);
   if (action.status === "pending") return paint(io, "yellow", word);
   const isBad = /^(?:blocked|rejected)$/.test(action.status) || action.execution === "failed";
   return isBad ? paint(io, "red", word) : word;
 }
 
-/** Where an action stands, in a word: decided, and what came of it. */
-export function standing(action: Pick<Action, "status" | "execution">): string {
+/** The status of an action, and of its execution if it was approved. */
+export function statusOf(action: Pick<Action, "status" | "execution">): string {
   if (action.status !== "approved") return action.status;
   return action.execution === "none" ? "approved" : `approved, ${action.execution}`;
 }
 
-/** Everything a person needs to decide on an action, and what came of it. */
+/** Everything that a person needs to review an action, and its results. */
 export function actionCard(io: Io, action: ActionDetail, now: number): string {
   const rule = action.decision.rule;
   const facts: [string, string | null][] = [
     ["id", action.id],
-    ["status", standing(action) + (waitsForAgent(action) ? RUNS_LATER : "")],
+    ["status", statusOf(action) + (waitsForAgent(action) ? RUNS_LATER : "")],
     ["project", `${action.project_id}  ${action.root}`],
     ["agent", action.agent],
-    ["asked", when(action.created_at, now)],
+    ["submitted", when(action.created_at, now)],
     ["tool", action.tool],
     ["path", action.path],
     ["to", targetOf(action)],
@@ -99,12 +99,12 @@ export function actionCard(io: Io, action: ActionDetail, now: number): string {
     ["digest", action.digest],
   ];
   const rows = facts.filter(([, value]) => value !== null)
-    .map(([name, value]) => [paint(io, "dim", name.padEnd(10)), hanging(visibleText(value!))]);
+    .map(([name, value]) => [paint(io, "dim", name.padEnd(10)), indented(visibleText(value!))]);
   return [rows.map((row) => row.join("  ")).join("\n"), ...sections(io, action)].join("\n\n");
 }
 
-/** No line of a value can pass for a fact of its own. */
-function hanging(text: string): string {
+/** Indents the further lines of a value, so that they cannot look like facts of their own. */
+function indented(text: string): string {
   return text.replaceAll("\n", `\n${" ".repeat(12)}`);
 }
 
@@ -112,13 +112,13 @@ function factor({ weight, why, name }: ActionDetail["risk"]["factors"][number]):
   return `${weight > 0 ? "+" : ""}${weight}`.padEnd(5) + (why || name);
 }
 
-/** Where a moved file goes. */
+/** The new path of a moved file. */
 function targetOf({ tool, path, changes }: ActionDetail): string | null {
   if (toolOf(tool).shows !== "two_paths") return null;
   return changes.find((change) => change.path !== path)?.path ?? null;
 }
 
-/** An approved command is run by the agent's own process, once that asks for the answer. */
+/** Whether a command is approved but not run yet: the agent's process runs it. */
 export function waitsForAgent(
   action: Pick<Action, "status" | "execution" | "command">,
 ): boolean {
@@ -132,7 +132,7 @@ function undoable({ reversible, reversibility }: ActionDetail): string {
   return `${UNDOABLE[reversibility.level]}: ${reversibility.why}`;
 }
 
-const RUNS_LATER = ", not run yet: the agent runs it when it comes for the answer";
+const RUNS_LATER = ", not run yet: the agent runs it when it asks for the result";
 
 function when(at: string, now: number): string {
   return `${at}  (${ago(at, now)} ago)`;
@@ -140,7 +140,7 @@ function when(at: string, now: number): string {
 
 function whenDue(at: string | null, now: number): string | null {
   if (at === null) return null;
-  // What is left of a time to come is how long ago now is, seen from there.
+  // The time from now until `at` equals the age of now, seen from `at`.
   return `${at}  (in ${ago(new Date(now).toISOString(), Date.parse(at))})`;
 }
 
@@ -165,13 +165,13 @@ function parts(io: Io, action: ActionDetail): Part[] {
     list(hasRun ? "ran" : "would run", analysis?.commands.map((argv) => argv.join(" "))),
     list(hasRun ? "could write" : "would write", analysis?.writes),
     list(hasRun ? "could delete" : "would delete", analysis?.deletes),
-    list("cannot be told", analysis?.unresolved),
-    list("changed", namesFiles(action) ? action.changes.map(changeLine) : []),
+    list("cannot be determined", analysis?.unresolved),
+    list("changed", listsFiles(action) ? action.changes.map(changeLine) : []),
   ];
 }
 
-/** The one file of a write is named above; what a host changes is shown file by file. */
-function namesFiles({ command, changes, files }: ActionDetail): boolean {
+/** Whether to list the files: the facts name a single file, and a host's changes have parts. */
+function listsFiles({ command, changes, files }: ActionDetail): boolean {
   return command !== null || (changes.length > 1 && files === null);
 }
 
@@ -181,10 +181,10 @@ function changeLine({ path, before_sha256, after_sha256 }: ActionDetail["changes
 }
 
 function proposedParts(io: Io, { proposed, after }: ActionDetail): Part[] {
-  const asked = proposed?.command ?? proposed?.content;
-  if (!asked) return [];
+  const original = proposed?.command ?? proposed?.content;
+  if (!original) return [];
   if (proposed?.content && after?.text) {
-    return diffParts(io, "what the reviewer changed", proposed.content, after.text);
+    return diffParts(io, "the reviewer's changes", proposed.content, after.text);
   }
-  return [{ title: "the agent had asked for", text: visibleText(asked) }];
+  return [{ title: "the agent's original input", text: visibleText(original) }];
 }

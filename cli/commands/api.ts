@@ -11,15 +11,15 @@ import { visibleLine, visibleText } from "../terminal/visible.ts";
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
-/** `gate api <METHOD> <path>`: one request to the daemon, with the credential attached. */
+/** `gate api <METHOD> <path>`: one request to the daemon, with an access token. */
 export function createCommand(io: Io) {
   return new Command("api")
-    .description("Send one request to the daemon's HTTP API, with the credential attached.")
+    .description("Send one request to the daemon's HTTP API, with the access token added.")
     .argument("<method>", "GET, HEAD, POST, PUT, PATCH or DELETE")
     .argument("<path>", "such as /api/actions?limit=5")
     .option("-d, --data <json>", "the body: JSON, @file or - for standard input")
-    .option("-i, --include", "print the status and the headers as well")
-    .option("--scope <scope>", "agent, viewer or reviewer", "reviewer")
+    .option("-i, --include", "also print the status and the headers")
+    .option("--scope <scope>", "whose token to use: agent, viewer or reviewer", "reviewer")
     .addHelpText("after", HELP)
     .action(async (method, path, options) => {
       const answer = await send(io, checkMethod(method), checkPath(path), options);
@@ -37,7 +37,9 @@ async function send(
 ): Promise<Response> {
   const scope = Scope.safeParse(options.scope);
   if (!scope.success) {
-    throw new CliError(`Cannot use scope "${options.scope}": it is agent, viewer or reviewer`, {
+    const why = "it must be agent, viewer or reviewer";
+    throw new CliError(`Cannot use scope "${options.scope}": ${why}`, {
+      next: "gate api --help",
       exit: EXIT.usage,
     });
   }
@@ -45,21 +47,21 @@ async function send(
   const { url, fetch, token } = await openConnection(io, { scope: scope.data });
   const headers: Record<string, string> = { authorization: `Bearer ${token}` };
   if (method !== "GET" && method !== "HEAD") headers["content-type"] = "application/json";
-  const ask = (target: string) => fetch(`${url}${target}`, { method, headers, body });
-  const answer = await ask(path);
+  const request = (target: string) => fetch(`${url}${target}`, { method, headers, body });
+  const answer = await request(path);
   const project = answer.status === 400 ? await projectHere(io, answer.clone()) : null;
   if (project === null) return answer;
-  return await ask(
+  return await request(
     `${path}${path.includes("?") ? "&" : "?"}project=${encodeURIComponent(project)}`,
   );
 }
 
-/** Where several projects are known and none is named, the folder's is meant; nothing was done yet. */
+/** If the API refuses because no project is named: the id of this folder's project, or null. */
 async function projectHere(io: Io, answer: Response): Promise<string | null> {
-  const asked = ProjectRequired.safeParse(await answer.json().catch(() => null));
-  const root = asked.success ? findRoot(io) : null;
-  if (!asked.success || root === null) return null;
-  return asked.data.projects.find(({ roots }) => roots.includes(root))?.id ?? null;
+  const { data } = ProjectRequired.safeParse(await answer.json().catch(() => null));
+  const root = data ? findRoot(io) : null;
+  if (!data || root === null) return null;
+  return data.projects.find(({ roots }) => roots.includes(root))?.id ?? null;
 }
 
 const ProjectRequired = z.object({
@@ -70,18 +72,16 @@ const ProjectRequired = z.object({
 function checkMethod(given: string): string {
   const method = given.toUpperCase();
   if (METHODS.includes(method)) return method;
-  throw new CliError(`Cannot send "${given}": it is no method of the API`, {
-    next: "gate api GET /api/daemon/status",
-    exit: EXIT.usage,
-  });
+  throw misused(`Cannot send "${given}": it is not a method of the API`);
 }
 
 function checkPath(given: string): string {
   if (given.startsWith("/") && !given.startsWith("//")) return given;
-  throw new CliError(`Cannot send to "${given}": a path of the API begins with one "/"`, {
-    next: "gate api GET /api/daemon/status",
-    exit: EXIT.usage,
-  });
+  throw misused(`Cannot send to "${given}": a path of the API begins with one "/"`);
+}
+
+function misused(message: string): CliError {
+  return new CliError(message, { next: "gate api GET /api/daemon/status", exit: EXIT.usage });
 }
 
 function printHead(io: Io, answer: Response): void {
@@ -90,7 +90,7 @@ function printHead(io: Io, answer: Response): void {
   print(io);
 }
 
-/** As it comes, so that an event stream can be followed; on a terminal nothing in it can act. */
+/** Prints the body while it arrives, so that event streams work; safe to print on a terminal. */
 async function printBody(io: Io, answer: Response): Promise<void> {
   const isJson = answer.headers.get("content-type")?.includes("json") === true;
   if (isJson && io.stdout.isTTY) return printJson(io, await answer.json());
@@ -105,7 +105,7 @@ async function printBody(io: Io, answer: Response): Promise<void> {
 }
 
 const HELP = `
-Exit 1 when the answer is an error. Without ?project=, the project of this folder is meant.
+Exits with 1 if the answer is an error. A path without ?project= uses the project of this folder.
 
 Examples:
   gate api GET '/api/actions?status=blocked'

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import type { Action, ActionDetail } from "../../server/actions/schema.ts";
 import { ProblemError, unwrap } from "../../server/client.ts";
 import { findAction, parseIdPrefix } from "../actions/find.ts";
-import { standing, summarize, waitsForAgent } from "../actions/view.ts";
+import { statusOf, summarize, waitsForAgent } from "../actions/view.ts";
 import { openConnection, scopedClient } from "../daemon/connect.ts";
 import { type Edit, editProposed } from "../actions/edit.ts";
 import { CliError, EXIT, Exit } from "../errors.ts";
@@ -11,30 +11,31 @@ import { chooseRemember, type RememberOptions } from "../actions/remember.ts";
 import { quoted } from "../hosts/hook_plan.ts";
 import type { Io } from "../io.ts";
 import { paint, print, printJson, say } from "../terminal/output.ts";
-import { countBetween, parseSpan } from "../options.ts";
+import { ACTION_ID, countBetween, parseSpan } from "../options.ts";
 import { visibleLine } from "../terminal/visible.ts";
 
-/** `gate approve <id>`: lets a held action happen. */
+/** `gate approve <id>`: approves a held action. */
 export function createCommand(io: Io) {
   return new Command("approve")
-    .description("Approve what is held: it happens at once.")
-    .argument("<id>", "its id, or a beginning of it that no other action shares", parseIdPrefix)
-    .option("--reason <text>", "kept in the audit log")
-    .option("--digest <sha256>", "approve only if it still is what this digest names")
+    .description("Approve a held action. It is executed at once.")
+    .argument("<id>", ACTION_ID, parseIdPrefix)
+    .option("--reason <text>", "a note for the audit log")
+    .option("--digest <sha256>", "approve only if the action still has this digest")
     .addOption(
-      new Option("--remember [scope]", "allow the same again without asking, for a while")
+      new Option("--remember [scope]", "also allow the same action without asking, for a while")
         .choices(["session", "project"] as const).preset("session" as const),
     )
-    .option("--ttl <time>", "how long it is remembered, 1h unless said", parseSpan)
-    .option("--max-uses <count>", "how often, 10 unless said", countBetween(1, 10_000))
-    .option("--pattern <pattern>", "a path or command pattern, not only exactly this")
-    .option("-y, --yes", "remember without asking once more")
-    .option("--rebase", "where its file has changed since: on top of what stands there now")
-    .option("-e, --edit", "open the text or command in $VISUAL or $EDITOR, approve what is left")
+    .option("--ttl <time>", "with --remember: for how long (default: 1h)", parseSpan)
     .option(
-      "--draft <file>",
-      "with --edit: go on in this file, such as one kept when it was refused",
+      "--max-uses <count>",
+      "with --remember: how many times (default: 10)",
+      countBetween(1, 10_000),
     )
+    .option("--pattern <pattern>", "with --remember: all paths or commands that match this pattern")
+    .option("-y, --yes", "with --remember: do not ask for confirmation")
+    .option("--rebase", "if the file has changed since: apply the change to the current content")
+    .option("-e, --edit", "edit the text or command in $VISUAL or $EDITOR, then approve the result")
+    .option("--draft <file>", "with --edit: edit this file, such as one kept by a failed edit")
     .option("--json", "print JSON")
     .addHelpText("after", HELP)
     .action((id, options) => approve(io, id, options));
@@ -82,14 +83,13 @@ async function approve(io: Io, prefix: string, options: ApproveOptions): Promise
 
 function checkTogether({ edit, draft, rebase, remember }: ApproveOptions): void {
   if (edit && remember) throw misused(NOT_BOTH);
-  if (draft !== undefined && !edit) throw misused("Give --draft together with --edit");
+  if (draft !== undefined && !edit) throw misused("Cannot use --draft without --edit");
   if (draft !== undefined && rebase) throw misused(STALE_DRAFT);
 }
 
-const NOT_BOTH =
-  "Give either --edit or --remember: what a person has changed is approved this once";
-const STALE_DRAFT = "Give either --draft or --rebase: " +
-  "a draft knows nothing of what others have made of the file since";
+const NOT_BOTH = "Cannot use --edit with --remember: an edited action is approved only once";
+const STALE_DRAFT =
+  "Cannot use --draft with --rebase: the draft does not contain the later changes of the file";
 
 function misused(message: string): CliError {
   return new CliError(message, { next: "gate approve --help", exit: EXIT.usage });
@@ -97,8 +97,8 @@ function misused(message: string): CliError {
 
 function baseOf({ id, base }: ActionDetail): { base_sha256: string | null } {
   if (base) return { base_sha256: base.now_sha256 };
-  const why = `Cannot approve action "${id}" on another base: its file has not changed since`;
-  throw new CliError(why, { next: `gate approve ${id}` });
+  const why = "its file has not changed since the action was held";
+  throw new CliError(`Cannot rebase action "${id}": ${why}`, { next: `gate approve ${id}` });
 }
 
 async function editOn<T>(
@@ -109,13 +109,13 @@ async function editOn<T>(
 ): Promise<T> {
   const { id, base } = detail;
   if (base?.rebased === null) {
-    const why = "it does not fit what others have made of its file since";
-    throw new CliError(`Cannot edit action "${id}" on what stands there now: ${why}`, {
-      next: `gate dashboard shows both; or gate reject ${id} --reason 'read the file again'`,
+    const why = "its change conflicts with the current content of the file";
+    throw new CliError(`Cannot rebase action "${id}": ${why}`, {
+      next: `gate dashboard, to merge both; or gate reject ${id} --reason 'read the file again'`,
     });
   }
   if (base && !rebase) {
-    throw new CliError(`Cannot edit action "${id}": its file has changed since it was asked`, {
+    throw new CliError(`Cannot edit action "${id}": its file has changed since it was held`, {
       next: `gate show ${id}, then gate approve ${id} --edit --rebase`,
     });
   }
@@ -125,11 +125,11 @@ async function editOn<T>(
     again: (file, error) => {
       const { current_status = "pending", now_sha256 } = fieldsOf(error);
       if (current_status !== "pending") return `gate show ${id}`;
-      const said = reason === undefined ? "" : ` --reason ${quoted(reason)}`;
+      const again = reason === undefined ? "" : ` --reason ${quoted(reason)}`;
       const isMoved = rebase || now_sha256 !== undefined;
       return `gate approve ${id} --edit${
         isMoved ? " --rebase" : ` --draft ${quoted(file)}`
-      }${said}`;
+      }${again}`;
     },
   });
 }
@@ -145,19 +145,21 @@ interface How {
 
 function showApproved(io: Io, action: Action, { is_edited, is_remembered }: How): void {
   const isFailed = action.execution === "failed";
-  const said = isFailed ? "approved, but carrying it out failed" : standing(action);
+  const status = isFailed ? "approved, but the execution failed" : statusOf(action);
   const mark = isFailed ? paint(io, "red", "✗") : paint(io, "green", "✓");
-  print(io, `${mark} ${said}${is_edited ? ", edited" : ""}: ${summarize(action)}`);
+  print(io, `${mark} ${status}${is_edited ? ", edited" : ""}: ${summarize(action)}`);
   if (action.error !== null) say(io, `  ${visibleLine(action.error)}`);
-  if (waitsForAgent(action)) say(io, "  the agent runs it when it comes for the answer");
+  if (waitsForAgent(action)) say(io, "  the agent runs it when it asks for the result");
   if (is_remembered) say(io, "  remembered; gate grant list shows it, gate grant revoke ends it");
 }
 
 const HELP = `
-What is remembered is shown first, with what it would have allowed in the last 30 days. An edit
-passes the policy like what was asked; a text that is left as it was is approved as it is, and one
-that is emptied decides nothing. What was typed is kept in a file where it is refused. Exit 1 also
-where it was approved and could not be carried out.
+--remember creates a grant. It first shows what the grant would have allowed in the last 30 days.
+
+--edit checks the edited result against the policy. An unchanged text is approved as it is. An empty
+text leaves the action held. If the edit is refused, your text is kept in a file.
+
+Exits with 1 if the approval or the execution fails.
 
 Examples:
   gate approve 0199a1b2

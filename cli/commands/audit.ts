@@ -1,26 +1,29 @@
 import { Command, Option } from "@commander-js/extra-typings";
-import { Time, Window } from "../../server/audit/schema.ts";
+import { createWriteStream } from "node:fs";
+import { Readable, Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { ReadableStream as WebStream } from "node:stream/web";
+import { type AuditExportQuery, Time, Window } from "../../server/audit/schema.ts";
 import {
   AuditType,
   type AuditVerification,
   type EvidenceVerification,
 } from "../../server/evidence/schema.ts";
 import { unwrap } from "../../server/client.ts";
-import { exportAudit } from "../audit_export.ts";
 import { openConnection, scopedClient } from "../daemon/connect.ts";
 import { CliError, EXIT, Exit } from "../errors.ts";
 import { verifyFile } from "../evidence/verify.ts";
-import { examples } from "../help.ts";
+import { examples } from "../options.ts";
 import type { Io } from "../io.ts";
 import { count, paint, print, printJson } from "../terminal/output.ts";
 import { matching } from "../options.ts";
 import { chooseProject } from "../project.ts";
-import { withSpinner } from "../terminal/spinner.ts";
-import { visibleLine } from "../terminal/visible.ts";
+import { withSpinner } from "../terminal/prompts.ts";
+import { visibleLine, visibleText } from "../terminal/visible.ts";
 
 /** `gate audit`: the tamper-evident log. */
 export function createCommand(io: Io) {
-  const audit = new Command("audit").description("The audit log.")
+  const audit = new Command("audit").description("Verify or export the audit log.")
     .addHelpText("after", examples("gate audit verify", "gate audit export --format csv"));
   audit.addCommand(verifyCommand(io));
   audit.addCommand(exportCommand(io));
@@ -30,15 +33,18 @@ export function createCommand(io: Io) {
 
 function verifyCommand(io: Io) {
   return new Command("verify")
-    .description("Check the chain of every event and the signed checkpoints; exit 1 if broken.")
-    .argument("[file]", "a bundle or an export in JSON, checked here without any daemon")
-    .option("--project <id>", "of this project only; otherwise of all")
-    .option("--key <key>", "the public key that has to have signed the file, or a file of it")
-    .option("--checkpoint <checkpoint>", "one that the file has to hold: <number>:<hash> or a file")
+    .description("Verify the hash chain and the signed checkpoints; exit 1 if they are broken.")
+    .argument("[file]", "a bundle or a JSON export to verify, without the daemon")
+    .option("--project <id>", "verify only this project (default: all projects)")
+    .option("--key <key>", "require that this public key signed the file; a key or a key file")
+    .option(
+      "--checkpoint <checkpoint>",
+      "require that the file contains this checkpoint: <number>:<hash> or a file",
+    )
     .option("--json", "print JSON")
     .addHelpText("after", VERIFY_HELP)
     .action(async (file, { project, key, checkpoint, json }) => {
-      const results = await withSpinner(io, "Checking every event", async () => {
+      const results = await withSpinner(io, "Verifying the audit log", async () => {
         if (file === undefined) return await verifyLedgers(io, project, { key, checkpoint });
         return [await verifyFile(file, { key, checkpoint })];
       });
@@ -50,18 +56,21 @@ function verifyCommand(io: Io) {
 
 function exportCommand(io: Io) {
   return new Command("export")
-    .description("Write the audit log as JSON or CSV; of all projects in the order of time.")
-    .option("--project <id>", "of this project only, with what proves it")
-    .option("--bundle <file>", "the whole log of one project as a page that proves itself offline")
+    .description("Export the audit log of all projects, in order of time, as JSON or CSV.")
+    .option("--project <id>", "export only this project, with hashes and signatures")
+    .option("--bundle <file>", "write the log of one project as a web page that verifies itself")
     .addOption(
-      new Option("--format <format>", "of the file").choices(["json", "csv"] as const)
+      new Option("--format <format>", "the format of the export").choices(["json", "csv"] as const)
         .conflicts("bundle"),
     )
-    .option("--window <days>", "the last days, such as 7d", matching(Window))
-    .option("--from <time>", "of this time and later", matching(Time))
-    .option("--to <time>", "before this time", matching(Time))
-    .addOption(new Option("--type <type>", "of this type").choices(AuditType.options))
-    .addOption(new Option("-o, --output <file>", "write to this file").conflicts("bundle"))
+    .option("--window <days>", "only the last days, such as 7d", matching(Window))
+    .option("--from <time>", "only events at this time or later", matching(Time))
+    .option("--to <time>", "only events before this time", matching(Time))
+    .addOption(new Option("--type <type>", "only events of this type").choices(AuditType.options))
+    .addOption(
+      new Option("-o, --output <file>", "write to this file (default: standard output)")
+        .conflicts("bundle"),
+    )
     .addHelpText("after", EXPORT_HELP)
     .action(async ({ bundle, project, output, ...query }) => {
       if (bundle === undefined) return await exportAudit(io, query, { project, output });
@@ -74,11 +83,9 @@ function exportCommand(io: Io) {
 
 function checkpointCommand(io: Io) {
   return new Command("checkpoint")
-    .description(
-      "Print the signed head of the log. Keep it elsewhere: nothing before it can change.",
-    )
-    .option("--project <id>", "of this project; otherwise of the one of this folder")
-    .option("--json", "print JSON, as gate audit verify --checkpoint reads it from a file")
+    .description("Print a signed checkpoint: the newest event's number and hash.")
+    .option("--project <id>", "the project (default: the project of this folder)")
+    .option("--json", "print JSON, which gate audit verify --checkpoint reads from a file")
     .addHelpText("after", CHECKPOINT_HELP)
     .action(async ({ project, json }) => {
       const connection = await openConnection(io, { scope: "reviewer" });
@@ -93,8 +100,8 @@ function checkpointCommand(io: Io) {
 }
 
 const VERIFY_HELP = `
-A file that was made up as a whole fits in itself: compare it with a key or a checkpoint that you
-have from elsewhere (gate audit checkpoint).
+A forged file can be consistent in itself. Compare the file with a key or a checkpoint that you
+stored elsewhere (gate audit checkpoint).
 
 Examples:
   gate audit verify
@@ -111,6 +118,9 @@ Examples:
 `;
 
 const CHECKPOINT_HELP = `
+Store the checkpoint on another machine. With it, gate audit verify detects a later change of any
+event before it.
+
 Examples:
   gate audit checkpoint
   gate audit checkpoint --project web --json > checkpoint.json
@@ -123,7 +133,7 @@ async function verifyLedgers(
 ): Promise<AuditVerification[]> {
   const stray = Object.entries(known).find(([, value]) => value !== undefined)?.[0];
   if (stray) {
-    throw new CliError(`Cannot use --${stray} without a file`, {
+    throw new CliError(`Cannot use --${stray}: it needs a file to verify`, {
       next: `gate audit verify FILE --${stray} …`,
       exit: EXIT.usage,
     });
@@ -133,7 +143,9 @@ async function verifyLedgers(
     connection.client.api.hub.projects.$get(),
   )).items.map(({ id }) => id);
   if (ids.length === 0) {
-    throw new CliError("Cannot verify: no project is registered", { next: "gate init" });
+    throw new CliError("Cannot verify the audit log: no project is registered", {
+      next: "gate init",
+    });
   }
   const results: AuditVerification[] = [];
   for (const id of ids) {
@@ -157,6 +169,53 @@ function describe(io: Io, result: AuditVerification | EvidenceVerification): str
 
 function comparisonOf({ compared_with, public_key }: EvidenceVerification): string {
   return compared_with.length > 0
-    ? `  it fits the ${compared_with.join(" and the ")} that you gave`
-    : `  signed with ${visibleLine(public_key)}; is that the key of this gate? See --key`;
+    ? `  it matches the ${compared_with.join(" and the ")} that you gave`
+    : `  signed with ${visibleLine(public_key)}; check with --key that this is your gate's key`;
+}
+
+/** The filters of an export, as the API accepts them. */
+type ExportFilters = Partial<
+  Pick<AuditExportQuery, "format" | "window" | "from" | "to" | "type">
+>;
+
+/** Writes the audit log to a file or to standard output while it arrives. @throws ProblemError */
+async function exportAudit(
+  io: Io,
+  query: ExportFilters,
+  { project, output }: { project?: string; output?: string },
+): Promise<void> {
+  const connection = await openConnection(io, { scope: "viewer" });
+  const answer = project
+    ? await scopedClient(connection, project).api.audit.export.$get({ query })
+    : await connection.client.api.global.audit.export.$get({ query: acrossProjects(query) });
+  if (!answer.ok || !answer.body) return await unwrap(Promise.resolve(answer as never));
+  const text = Readable.fromWeb(answer.body as WebStream<Uint8Array>);
+  if (output !== undefined) {
+    return await pipeline(text, createWriteStream(output, { mode: 0o600 }));
+  }
+  // Agents' text must not control a terminal; a file or pipe gets the exact bytes.
+  if (io.stdout.isTTY) await pipeline(text, visibly(), io.stdout, { end: false });
+  else await pipeline(text, io.stdout, { end: false });
+}
+
+/** The same filters without the format "bundle", which only one project has. */
+function acrossProjects({ format, ...query }: ExportFilters) {
+  return { ...query, format: format === "csv" ? format : "json" as const };
+}
+
+function visibly(): Transform {
+  const decoder = new TextDecoder();
+  let held = "";
+  return new Transform({
+    transform(chunk, _encoding, done) {
+      const text = held + decoder.decode(chunk, { stream: true });
+      // A line of CSV ends with "\r\n": only a "\r" elsewhere becomes visible.
+      held = text.endsWith("\r") ? "\r" : "";
+      const whole = held ? text.slice(0, -1) : text;
+      done(null, visibleText(whole.replaceAll("\r\n", "\n")));
+    },
+    flush(done) {
+      done(null, visibleText(held));
+    },
+  });
 }

@@ -24,7 +24,7 @@ interface CleanupOptions {
   json?: boolean;
 }
 
-/** One config file in the answer of `gate cleanup-mcp --json`. */
+/** One config file in the output of `gate cleanup-mcp --json`. */
 interface Line {
   host: string;
   file: string;
@@ -36,11 +36,11 @@ interface Line {
   next?: string | null;
 }
 
-/** `gate cleanup-mcp`: removes the entries that served a single project. */
+/** `gate cleanup-mcp`: removes the MCP entries that serve a single project. */
 export function createCommand(io: Io) {
   return new Command("cleanup-mcp")
-    .description("Remove the agent hosts' old entries that served a single project each.")
-    .option("--dry-run", "show what would be removed and write nothing")
+    .description("Remove old MCP entries, one per project, from the agent hosts' settings.")
+    .option("--dry-run", "show the entries to remove and change nothing")
     .option("--json", "print JSON")
     .addHelpText("after", HELP)
     .action(async (options) => await cleanUpAll(io, options));
@@ -97,10 +97,10 @@ function show(io: Io, lines: Line[], dryRun: boolean, knowsProjects: boolean): v
   const count = lines.reduce((sum, { removed }) => sum + removed.length, 0);
   if (count === 0) print(io, "No old entry was found.");
   if (!knowsProjects) {
-    say(io, "The daemon does not run: projects that only it knows were not looked at.");
+    say(io, "The daemon does not run, so the projects that only it knows were not searched.");
   }
   if (count > 0 && !lines.some(({ kept }) => kept.some(({ name }) => name === SERVER_NAME))) {
-    say(io, "No host has the entry for all projects yet: gate global-setup");
+    say(io, "No host has the entry for all projects yet. Add it: gate global-setup");
   }
   if (dryRun) say(io, "Nothing was written (--dry-run).");
 }
@@ -110,9 +110,9 @@ function nameOf({ name, project }: Server): string {
 }
 
 const HELP = `
-Removed is what is provably ours: an entry called gate-<project> that starts gate. The entry for all
-projects, called gate, and every other server stay. Looked at are the files of all agent hosts, also
-in the projects that the daemon or Claude Code knows. The old files are kept under the gate's home.
+It removes only entries that are named gate-<project> and start gate. The entry for all projects,
+named gate, and all other servers stay. It searches the files of all agent hosts, and those in the
+projects that the daemon or Claude Code knows. It keeps a backup of each file in gate's data folder.
 
 Examples:
   gate cleanup-mcp --dry-run

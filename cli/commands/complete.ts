@@ -2,26 +2,26 @@ import { Argument, Command } from "@commander-js/extra-typings";
 import type { Tree } from "../commands.ts";
 import { type Candidate, complete } from "../completion/candidates.ts";
 import { FILES, SHELLS } from "../completion/scripts.ts";
-import { askDaemonFor } from "../completion/values.ts";
-import { examples } from "../help.ts";
+import { valuesOf } from "../completion/values.ts";
+import { examples } from "../options.ts";
 import type { Io } from "../io.ts";
 import { print } from "../terminal/output.ts";
 import { visibleLine } from "../terminal/visible.ts";
 
-/** `gate complete`: what the completion of a shell asks at each press of the key. */
+/** `gate complete`: the completions for a command line, for the scripts of `gate completion`. */
 export function createCommand(io: Io, tree: Tree) {
   return new Command("complete")
-    .description("Print what completes a command line, a line each; shells ask this.")
-    .addArgument(new Argument("<shell>", "who asks").choices(SHELLS))
-    .argument("[words...]", "what stands before the cursor, without gate itself")
-    .option("--current <word>", "the word that is being typed", "")
+    .description("Print the completions for a command line, one a line; shell scripts call this.")
+    .addArgument(new Argument("<shell>", "the shell that calls").choices(SHELLS))
+    .argument("[words...]", "the words before the cursor, without gate itself")
+    .option("--current <word>", "the word at the cursor", "")
     .addHelpText("after", examples("gate complete bash --current=app --"))
     .action(async (shell, given, { current: typed }) => {
       const { words, current, cut } = shell === "bash" ? joined(given, typed) : asIs(given, typed);
-      const meant = words.find((word) => !word.startsWith("-") && word !== "help");
-      const program = await tree((name) => name === meant);
-      const ask = (name: string) => askDaemonFor(io, name);
-      const { candidates, files } = await complete(program, { words, current }, ask);
+      const called = words.find((word) => !word.startsWith("-") && word !== "help");
+      const program = await tree((name) => name === called);
+      const listValues = (name: string) => valuesOf(io, name);
+      const { candidates, files } = await complete(program, { words, current }, listValues);
       for (const candidate of candidates) print(io, lineOf(candidate, cut));
       if (files) print(io, FILES);
     });
@@ -30,7 +30,7 @@ export function createCommand(io: Io, tree: Tree) {
 interface Typed {
   words: string[];
   current: string;
-  /** How much of a value the shell takes for a word before it. */
+  /** The number of leading characters that the shell treats as a separate, earlier word. */
   cut: number;
 }
 
@@ -38,7 +38,7 @@ function asIs(words: string[], current: string): Typed {
   return { words, current, cut: 0 };
 }
 
-/** bash takes the `=` of `--name=value` for a word of its own. */
+/** Joins `--name=value` again: bash passes the `=` as a word of its own. */
 function joined(given: string[], typed: string): Typed {
   const words: string[] = [];
   for (const word of [...given, typed]) {
@@ -48,7 +48,7 @@ function joined(given: string[], typed: string): Typed {
     if (belongs) words[words.length - 1] = before + word;
     else words.push(word);
   }
-  // Nothing has been typed after the "=" yet.
+  // The cursor is directly after the "=".
   if (typed === "" && words.at(-2)?.startsWith("--") && words.at(-2)?.endsWith("=")) words.pop();
   const current = words.pop() ?? "";
   const at = current.startsWith("--") ? current.indexOf("=") : -1;

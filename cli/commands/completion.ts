@@ -1,19 +1,19 @@
 import { Argument, Command } from "@commander-js/extra-typings";
 import { SCRIPTS, SHELLS } from "../completion/scripts.ts";
-import { examples } from "../help.ts";
+import { examples } from "../options.ts";
 import type { Io } from "../io.ts";
 
-/** `gate completion <shell>`: what a shell reads to complete our command lines. */
+/** `gate completion <shell>`: the script that makes a shell complete gate's command lines. */
 export function createCommand(io: Io) {
   return new Command("completion")
-    .description("Print what a shell has to read to complete gate's commands, options and ids.")
-    .addArgument(new Argument("<shell>", "which one").choices(SHELLS))
+    .description("Print a script that makes a shell complete gate's commands, options and ids.")
+    .addArgument(new Argument("<shell>", "the shell").choices(SHELLS))
     .addHelpText("after", HELP)
     .action((shell) => void io.stdout.write(SCRIPTS[shell]));
 }
 
 const HELP = `
-Ids of what waits, of projects and of workspaces come from the daemon, if it runs.
+If the daemon runs, it completes the ids of held actions, projects, workspaces and grants too.
 ${
   examples(
     'eval "$(gate completion bash)"                              in ~/.bashrc',

@@ -2,7 +2,7 @@ import { Command, Option } from "@commander-js/extra-typings";
 import { unwrap } from "../../server/client.ts";
 import { connect } from "../daemon/connect.ts";
 import { showLog } from "../daemon/show_log.ts";
-import { examples } from "../help.ts";
+import { examples } from "../options.ts";
 import { showDaemonStatus } from "../daemon/show_status.ts";
 import { startDaemon } from "../daemon/start.ts";
 import { stopDaemon } from "../daemon/stop.ts";
@@ -10,16 +10,19 @@ import type { Io } from "../io.ts";
 import { print, printJson } from "../terminal/output.ts";
 import { countBetween } from "../options.ts";
 import { placeOf } from "../place.ts";
-import { withSpinner } from "../terminal/spinner.ts";
+import { withSpinner } from "../terminal/prompts.ts";
 
 /** `gate daemon`: the one server of this machine. */
 export function createCommand(io: Io) {
   const daemon = new Command("daemon")
-    .description("The one server of this machine, on port 47000.")
+    .description(
+      "Start, stop or inspect the daemon: the server on port 47000 that checks, holds and records " +
+        "the actions of all agents on this machine.",
+    )
     .addHelpText("after", HELP);
   addStart(daemon, io);
   daemon.command("stop")
-    .description("Stop it; what is being done is finished first.")
+    .description("Stop the daemon after it has finished the work in progress.")
     .option("--json", "print JSON")
     .addHelpText("after", examples("gate daemon stop"))
     .action(async ({ json }) => {
@@ -28,7 +31,7 @@ export function createCommand(io: Io) {
       else print(io, stopped ? "Stopped." : "The daemon is not running.");
     });
   daemon.command("restart")
-    .description("Stop it and start it again.")
+    .description("Stop the daemon and start it again.")
     .addOption(authOption())
     .option("--json", "print JSON")
     .addHelpText("after", examples("gate daemon restart"))
@@ -38,10 +41,10 @@ export function createCommand(io: Io) {
     });
   addStatus(daemon, io);
   daemon.command("logs")
-    .description("Show what it wrote down.")
-    .option("-f, --follow", "go on as it grows")
-    .option("-n, --lines <count>", "how many lines to begin with", countBetween(0, 100_000), 100)
-    .option("--json", "print the JSON lines as they are")
+    .description("Show the daemon's log.")
+    .option("-f, --follow", "keep printing new lines until Ctrl-C")
+    .option("-n, --lines <count>", "show this many lines", countBetween(0, 100_000), 100)
+    .option("--json", "print the JSON lines unchanged")
     .addHelpText("after", examples("gate daemon logs -n 20", "gate daemon logs -f --json"))
     .action(async (options) => await showLog(io, options));
   return daemon;
@@ -49,17 +52,17 @@ export function createCommand(io: Io) {
 
 function addStart(daemon: Command, io: Io): void {
   daemon.command("start")
-    .description("Start it in the background; fine when it runs already.")
-    .option("--foreground", "stay, and print the dashboard's login link")
+    .description("Start the daemon in the background; does nothing if it already runs.")
+    .option("--foreground", "run it in this terminal and print a login link to the dashboard")
     .addOption(authOption())
-    .option("--json", "print JSON, when it is started in the background")
+    .option("--json", "print JSON; not with --foreground")
     .addHelpText("after", examples("gate daemon start", "gate daemon start --foreground"))
     .action(async ({ foreground, auth, json }) => {
       await startDaemon(io, { auth, foreground: foreground ?? false, json: json ?? false });
     });
   daemon.command("run", { hidden: true })
     .addOption(authOption())
-    .option("--print-log", "write the log to standard error, too")
+    .option("--print-log", "also write the log to standard error")
     .action(async ({ auth, printLog }) => {
       const { runDaemon } = await import("../daemon/foreground.ts");
       await runDaemon(io, { auth, detached: true, print_log: printLog ?? false });
@@ -68,7 +71,7 @@ function addStart(daemon: Command, io: Io): void {
 
 function addStatus(daemon: Command, io: Io): void {
   daemon.command("status")
-    .description("Show how it is and which projects it serves; exit 1 when it does not run.")
+    .description("Show the daemon's state and its projects; exit 1 if it does not run.")
     .option("--json", "print JSON")
     .addHelpText("after", examples("gate daemon status", "gate daemon status --json"))
     .action(async ({ json }) => {
@@ -80,13 +83,13 @@ function addStatus(daemon: Command, io: Io): void {
 }
 
 function authOption() {
-  return new Option("--auth <how>", "none: ask for no credential, in throw-away runs only")
+  return new Option("--auth <how>", "whether requests need a token; none is for short tests only")
     .choices(["token", "none"] as const).default("token" as const);
 }
 
 const HELP = `
 Examples:
   gate daemon start                start it in the background
-  gate daemon start --foreground   watch it; Ctrl-C ends it
+  gate daemon start --foreground   run it in this terminal; Ctrl-C stops it
   gate daemon logs -f              follow its log
 `;

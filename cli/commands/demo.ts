@@ -1,4 +1,5 @@
 import { Command } from "@commander-js/extra-typings";
+import { setTimeout as sleep } from "node:timers/promises";
 import { SCENES } from "../demo/script.ts";
 import { Stage } from "../demo/stage.ts";
 import { CliError } from "../errors.ts";
@@ -8,16 +9,18 @@ import { visibleText } from "../terminal/visible.ts";
 
 const PACE_MS = 1_500;
 
-/** `gate demo`: a scripted agent in a project of its own, so that a newcomer sees the gate work. */
+/** `gate demo`: a scripted agent in a temporary project, to show gate at work. */
 export function createCommand(io: Io) {
   return new Command("demo")
-    .description("See a hold, an approval, a block and a rollback: a scripted agent, nothing kept.")
-    .option("--json", "print what happened as JSON")
+    .description("Show a hold, an approval, a block and a rollback, with a scripted agent.")
+    .option("--json", "print JSON")
     .addHelpText("after", HELP)
     .action(async ({ json }) => {
       const started = Date.now();
       const interrupted = hearInterrupt(io);
-      if (!json) print(io, "A real agent's client, a real daemon, a temporary project.");
+      if (!json) {
+        print(io, "This demo uses a real MCP client, a real daemon and a temporary project.");
+      }
       const stage = await Stage.open(io);
       try {
         const played = await Promise.race([play(io, stage, json ?? false), interrupted]);
@@ -44,28 +47,28 @@ async function play(io: Io, stage: Stage, quiet: boolean) {
   return played;
 }
 
-/** Fails with the first signal: Ctrl-C ends the demo, but not before it has cleaned up. */
+/** Rejects at the first signal, so that Ctrl-C ends the demo and its clean-up still runs. */
 function hearInterrupt(io: Io): Promise<never> {
   const interrupted = new Promise<never>((_resolve, reject) => {
-    io.onSignal(() => reject(new CliError("The demo was interrupted")));
+    io.onSignal(() => reject(new CliError("Cannot finish the demo: it was interrupted")));
   });
-  // It may come while nobody waits for it yet.
+  // A signal may come before the demo waits for it.
   interrupted.catch(() => {});
   return interrupted;
 }
 
 function finish(io: Io, elapsed_ms: number): void {
-  print(io, `\nAll of it really happened, in ${(elapsed_ms / 1000).toFixed(1)} s.`);
-  print(io, "Next:  gate init   in a project of yours.");
+  print(io, `\nThe demo took ${(elapsed_ms / 1000).toFixed(1)} s and removed its files.`);
+  print(io, "Next: run gate init in a project of yours.");
 }
 
-/** Time to read, for a person only. */
+/** Gives a person at the terminal time to read. */
 async function pause(io: Io): Promise<void> {
-  if (isInteractive(io)) await new Promise((resolve) => setTimeout(resolve, PACE_MS));
+  if (isInteractive(io)) await sleep(PACE_MS);
 }
 
 const HELP = `
-It uses a temporary folder and a free port, touches nothing of yours and cleans up after itself.
+It uses a temporary folder and a free port. It does not touch your files and removes its own.
 
 Examples:
   gate demo

@@ -4,18 +4,21 @@ import { runChecks } from "../doctor/checks.ts";
 import { gatherContext } from "../doctor/context.ts";
 import type { DoctorReport, Finding } from "../doctor/schema.ts";
 import { EXIT, Exit } from "../errors.ts";
-import { examples } from "../help.ts";
+import { examples } from "../options.ts";
 import type { Io } from "../io.ts";
 import { count, paint, print, printJson, say } from "../terminal/output.ts";
 import { placeOf } from "../place.ts";
-import { withSpinner } from "../terminal/spinner.ts";
+import { withSpinner } from "../terminal/prompts.ts";
 import { visibleLine } from "../terminal/visible.ts";
 
-/** `gate doctor`: what is not as it should be on this machine, and what mends it. */
+/** `gate doctor`: diagnoses problems on this machine and suggests fixes. */
 export function createCommand(io: Io) {
   return new Command("doctor")
-    .description("Look for what is not as it should be, and name the command that mends it.")
-    .option("--prove", "have each registered entry act once, and find that in the ledger")
+    .description("Diagnose problems and suggest the command that fixes each.")
+    .option(
+      "--prove",
+      "also start each registered entry once and look for its action in the ledger",
+    )
     .option("--json", "print JSON")
     .addOption(new Option("--check-databases").hideHelp())
     .addHelpText("after", HELP)
@@ -23,7 +26,7 @@ export function createCommand(io: Io) {
       if (isChild) return await printFaults(io);
       const findings = await withSpinner(
         io,
-        "Looking",
+        "Running the checks",
         async () => runChecks(await gatherContext(io)),
       );
       if (prove) findings.push(...await proveAll(io));
@@ -40,9 +43,9 @@ async function proveAll(io: Io): Promise<Finding[]> {
   return await prove(await gatherContext(io), (line) => say(io, line));
 }
 
-/** What the process of its own answers that reads the databases. */
+/** The work of the child process that reads the databases. */
 async function printFaults(io: Io): Promise<void> {
-  // What reads databases needs a home that can be written: the other checks do not.
+  // Loaded only here: reading databases needs a writable home, the other checks do not.
   const { checkDatabases } = await import("../../server/integrity.ts");
   for (const checked of checkDatabases(placeOf(io).home)) print(io, JSON.stringify(checked));
 }
@@ -63,14 +66,14 @@ function show(io: Io, { findings }: DoctorReport): void {
   const problems = among("problem");
   const warnings = among("warning");
   print(io);
-  if (problems + warnings === 0) print(io, "Everything is as it should be.");
+  if (problems + warnings === 0) print(io, "No problems were found.");
   else print(io, `${count(problems, "problem")}, ${count(warnings, "warning")}.`);
 }
 
 const HELP = `
-It starts and changes nothing, but a second process of its own that reads the databases. With
---prove it starts what the agent hosts would start, and the daemon with it. Exit 1 when something is
-a problem; warnings alone are none.
+It changes nothing. It reads the databases in a separate process. With --prove it starts what the
+agent hosts would start, including the daemon. Exits with 1 if there is a problem, but not for
+warnings.
 ${
   examples(
     "gate doctor",

@@ -4,25 +4,24 @@ import { GlobalConfig } from "../../server/config/schema.ts";
 import { compilePolicy } from "../../server/policy/evaluate.ts";
 import { globalTemplate } from "../../server/policy/templates.ts";
 import { openHome } from "../../server/runtime/home.ts";
-import { formatConfig, readConfig } from "../config_edit.ts";
-import { backUp, readText, writeText } from "../config_file.ts";
+import { backUp, formatConfig, readConfig, readText, writeText } from "../config_file.ts";
 import { editText } from "../terminal/editor.ts";
 import { CliError } from "../errors.ts";
-import { examples } from "../help.ts";
 import { quoted } from "../hosts/hook_plan.ts";
+import { examples } from "../options.ts";
 import type { Io } from "../io.ts";
 import { print, printJson } from "../terminal/output.ts";
 import { placeOf } from "../place.ts";
 import { visibleText } from "../terminal/visible.ts";
 
-/** `gate global-config`: the rules that hold for every project of this machine. */
+/** `gate global-config`: the rules for every project of this machine. */
 export function createCommand(io: Io) {
   const config = new Command("global-config")
-    .description("The rules that hold for every project of this machine.")
+    .description("Create, show or edit the rules that apply to every project of this machine.")
     .addHelpText("after", examples("gate global-config init", "gate global-config edit"));
   config.command("init")
-    .description("Create the file with rules to start from; one that is there stays.")
-    .option("--dry-run", "show what would be written")
+    .description("Create the file with default rules; does not change an existing file.")
+    .option("--dry-run", "show the file and write nothing")
     .option("--json", "print JSON")
     .addHelpText("after", examples("gate global-config init --dry-run", "gate global-config init"))
     .action(({ dryRun, json }) => init(io, dryRun ?? false, json ?? false));
@@ -36,8 +35,8 @@ export function createCommand(io: Io) {
       else print(io, visibleText(text.trimEnd()));
     });
   config.command("edit")
-    .description("Open it in $VISUAL or $EDITOR; it is checked before it takes effect.")
-    .option("--draft <file>", "go on in this file, such as one that was kept when it was refused")
+    .description("Edit the file in $VISUAL or $EDITOR; it is validated before it is saved.")
+    .option("--draft <file>", "edit this file instead, such as one kept by a failed edit")
     .addHelpText("after", examples("EDITOR=vi gate global-config edit"))
     .action(async ({ draft }) => await edit(io, draft));
   return config;
@@ -52,9 +51,9 @@ function init(io: Io, dry_run: boolean, json: boolean): void {
     writeText(file, text, 0o600);
   }
   if (json) printJson(io, { dry_run, file, outcome: isThere ? "unchanged" : "created" });
-  else if (isThere) print(io, `${file} is there already.`);
+  else if (isThere) print(io, `${file} already exists.`);
   else if (dry_run) print(io, `Would create ${file}:\n${text.trimEnd()}`);
-  else print(io, `Created ${file}; gate global-config edit changes it.`);
+  else print(io, `Created ${file}. Edit it: gate global-config edit`);
 }
 
 async function edit(io: Io, draft: string | undefined): Promise<void> {
@@ -72,21 +71,20 @@ function change(io: Io, before: string, after: string): void {
   if (after === before) return print(io, "Nothing was changed.");
   check(after, path);
   if (readText(path) !== before) {
-    throw new CliError(`Cannot write ${path}: somebody else has changed it meanwhile`);
+    throw new CliError(`Cannot write "${path}": another program changed it during the edit`);
   }
-  print(io, `Kept the old one: ${backUp(path, placeOf(io).home)}`);
+  print(io, `Backup of the old file: ${backUp(path, placeOf(io).home)}`);
   writeText(path, after, 0o600);
-  print(io, "Changed; it is in force from now on.");
+  print(io, "Saved. The new rules apply at once.");
 }
 
-/** @throws CliError or GateError with what is wrong in it */
+/** @throws CliError or GateError for an invalid config or rule */
 function check(text: string, path: string): void {
   const parsed = GlobalConfig.safeParse(readConfig(text, path));
   if (!parsed.success) {
     const issue = parsed.error.issues[0]!;
-    throw new CliError(
-      `Cannot use this: "${issue.path.join(".")}": ${issue.message}. Nothing was changed`,
-    );
+    const why = `"${issue.path.join(".")}": ${issue.message}; nothing changed`;
+    throw new CliError(`Cannot save the config: ${why}`);
   }
   compilePolicy({ global: parsed.data.policies ?? null, project: null, override_global: false });
 }
@@ -94,7 +92,9 @@ function check(text: string, path: string): void {
 function require(io: Io): string {
   const text = readText(pathOf(io));
   if (text !== null) return text;
-  throw new CliError(`There is no ${pathOf(io)} yet`, { next: "gate global-config init" });
+  throw new CliError(`Cannot read "${pathOf(io)}": it does not exist yet`, {
+    next: "gate global-config init",
+  });
 }
 
 function pathOf(io: Io): string {

@@ -23,13 +23,13 @@ interface SetupOptions {
   host: string[];
   dryRun?: boolean;
   json?: boolean;
-  /** True puts the hooks in, false takes them out; otherwise they are left as they are. */
+  /** True installs the hooks, false removes them, undefined leaves them unchanged. */
   enforce?: boolean;
-  /** Takes the entry and the hooks out again. */
+  /** Whether to remove the entry and the hooks. */
   remove?: boolean;
 }
 
-/** What `gate global-setup --json` says of one config file. */
+/** One config file in the output of `gate global-setup --json`. */
 interface Line {
   host: string;
   outcome: Registered["outcome"] | "not_installed" | "failed";
@@ -41,26 +41,28 @@ interface Line {
   next?: string | null;
 }
 
-/** `gate global-setup`: registers the one MCP entry for every project in the agent hosts. */
+/** `gate global-setup`: registers one MCP entry for all projects in the agent hosts. */
 export function createCommand(io: Io) {
   return new Command("global-setup")
-    .description("Register gate's one MCP server in the agent hosts of this machine.")
+    .description("Register gate's MCP server in the agent hosts of this machine.")
     .addOption(
-      new Option("--host <id...>", "only these hosts, installed or not").choices(PLATFORMS)
+      new Option("--host <id...>", "only these hosts, even if they are not installed").choices(
+        PLATFORMS,
+      )
         .default([] as string[]),
     )
-    .option("--enforce", "also put gate before the hosts' own tools, by their hooks")
+    .option("--enforce", "also check the hosts' own tools, with the hosts' hooks")
+    .option("--no-enforce", "remove those hooks")
     .addOption(
       new Option("--remove", "remove gate's entry and its hooks from the agent hosts").conflicts(
         "enforce",
       ),
     )
-    .option("--no-enforce", "take those hooks out again")
-    .option("--dry-run", "show what would change and write nothing")
+    .option("--dry-run", "show the changes and write nothing")
     .option("--json", "print JSON")
     .addHelpText("after", HELP)
     .action(async (options, command) => {
-      // Without either option nothing is said of hooks; commander would say "enforce".
+      // If neither option is given, commander sets "enforce" to true: ignore that default.
       const isSaid = command.getOptionValueSource("enforce") === "cli";
       const { enforce, ...rest } = options;
       const hooks = rest.remove ? { enforce: false } : isSaid ? { enforce } : {};
@@ -92,7 +94,7 @@ async function setUp(io: Io, options: SetupOptions): Promise<void> {
   if (all.some(({ outcome }) => outcome === "failed")) throw new Exit(EXIT.failed);
 }
 
-/** Null where nothing was said of hooks. */
+/** The changes of the hooks; null if neither --enforce nor --no-enforce is given. */
 async function setUpHooks(
   io: Io,
   hosts: readonly AgentHost[],
@@ -184,16 +186,16 @@ const DID = {
 const WOULD = { ...DID, added: "would add", updated: "would update", removed: "would remove" };
 
 const HELP = `
-One entry serves every project: which one is meant is found when a tool is called. Comments, order
-and everything else in the hosts' files stay; the old file is kept under the gate's home. Hosts that
-are not installed are named and left alone, unless --host asks for them.
+One entry serves all projects: gate finds the project at each tool call. Comments, order and all
+other settings in the hosts' files stay. gate keeps a backup of each file in its data folder. Hosts
+that are not installed are listed and not changed, unless you name them with --host.
 
-With --enforce the hosts that have hooks also ask gate before they use a tool of their own, or of
-another MCP server: ${HOOKED_HOSTS.map(({ name }) => name).join(", ")}.
+With --enforce, hosts that have hooks also ask gate before each call of their own tools and of other
+MCP servers' tools: ${HOOKED_HOSTS.map(({ name }) => name).join(", ")}.
 
 Examples:
   gate global-setup --enforce
-  gate global-setup --dry-run              shows every change and makes none
+  gate global-setup --dry-run
   gate global-setup
   gate global-setup --host claude-code --host codex
   gate global-setup --remove

@@ -4,27 +4,27 @@ import type { Grant } from "../../server/grants/schema.ts";
 import { readIdPrefix } from "../actions/find.ts";
 import { openConnection, scopedClient } from "../daemon/connect.ts";
 import { CliError } from "../errors.ts";
-import { examples } from "../help.ts";
+import { examples } from "../options.ts";
 import type { Io } from "../io.ts";
 import { ago, paint, print, printJson, table } from "../terminal/output.ts";
 import { countBetween } from "../options.ts";
 import { chooseProject } from "../project.ts";
 import { visibleLine } from "../terminal/visible.ts";
 
-/** `gate grant`: the decisions that are remembered, and their end. */
+/** `gate grant`: lists and revokes remembered approvals. */
 export function createCommand(io: Io) {
   const grant = new Command("grant").description(
-    "Decisions that are remembered: gate approve --remember makes them.",
+    "List or revoke grants: approvals that gate approve --remember keeps for a while.",
   );
   grant.command("list")
-    .description("List what is allowed by a remembered decision, newest first.")
-    .option("-n, --limit <count>", "how many, at most 500", countBetween(1, 500), 50)
+    .description("List the grants, newest first.")
+    .option("-n, --limit <count>", "list this many, at most 500", countBetween(1, 500), 50)
     .addOption(
-      new Option("--state <state>", "those that are so, or all")
+      new Option("--state <state>", "only grants in this state; live: it can still be used")
         .choices(["live", "used_up", "expired", "revoked", "all"] as const)
         .default("live" as const),
     )
-    .option("--project <id>", "of this project; otherwise of the one of this folder")
+    .option("--project <id>", "the project (default: the project of this folder)")
     .option("--json", "print JSON")
     .addHelpText("after", examples("gate grant list", "gate grant list --state all"))
     .action(async ({ limit, state, project, json }) => {
@@ -32,12 +32,16 @@ export function createCommand(io: Io) {
       const query = { limit: String(limit), ...state !== "all" && { state } };
       const { items } = await unwrap(client.api.grants.$get({ query }));
       if (json) printJson(io, items);
-      else print(io, items.length > 0 ? grantTable(items) : nothing(state));
+      else print(io, items.length > 0 ? grantTable(items) : noGrant(state));
     });
   grant.command("revoke")
-    .description("End a grant at once: what it would have allowed is asked about again.")
-    .argument("<id>", "its id, or a beginning of it that no other live grant shares", parseGrantId)
-    .option("--project <id>", "of this project; otherwise of the one of this folder")
+    .description("Revoke a grant at once: the actions that it allowed are held again.")
+    .argument(
+      "<id>",
+      "the grant's id, or the first digits of it if no other live grant has them",
+      parseGrantId,
+    )
+    .option("--project <id>", "the project (default: the project of this folder)")
     .option("--json", "print JSON")
     .addHelpText("after", examples("gate grant revoke 0199a1b2"))
     .action(async (prefix, { project, json }) => {
@@ -59,17 +63,17 @@ async function clientOf(io: Io, project: string | undefined): Promise<Client> {
   return scopedClient(connection, await chooseProject(io, connection.client, project));
 }
 
-/** A whole id is taken as it is; the daemon says what is wrong with it. */
+/** Completes the beginning of an id; the daemon validates a complete id. */
 async function findId(client: Client, prefix: string): Promise<string> {
   if (prefix.length === 36) return prefix;
   const query = { limit: "500", state: "live" as const };
   const { items } = await unwrap(client.api.grants.$get({ query }));
   const found = items.filter(({ id }) => id.startsWith(prefix));
   if (found.length === 1) return found[0]!.id;
-  const what = found.length === 0
-    ? "No live grant's id begins"
-    : `${found.length} live grants begin`;
-  throw new CliError(`${what} with "${prefix}"`, { next: "gate grant list" });
+  const why = found.length === 0
+    ? `no live grant's id begins with "${prefix}"`
+    : `the ids of ${found.length} live grants begin with "${prefix}"`;
+  throw new CliError(`Cannot find the grant: ${why}`, { next: "gate grant list" });
 }
 
 function grantTable(grants: Grant[]): string {
@@ -85,15 +89,15 @@ function grantTable(grants: Grant[]): string {
   ]));
 }
 
-/** What it allows, on one line that is safe to print. */
+/** The actions that a grant allows, on one line that is safe to print. */
 function describe({ pattern, access, command, path, tool }: Grant): string {
   if (pattern !== null) return visibleLine(`${access} ${pattern}`);
   return `exactly ${visibleLine(command ?? `${tool} ${path ?? ""}`)}`;
 }
 
-function nothing(state: string): string {
+function noGrant(state: string): string {
   return state === "live"
-    ? "Nothing is remembered: gate approve <id> --remember does that."
+    ? "There is no live grant. Create one: gate approve <id> --remember"
     : "There is no such grant.";
 }
 

@@ -6,13 +6,13 @@ import type { Io } from "../io.ts";
 /** The help of `gate hook <host>`. Without loading commander, `cli/hook/` answers the hosts. */
 export function createCommand(_io: Io) {
   return new Command("hook")
-    .description("Answer one hook of an agent host: its JSON on stdin, the answer on stdout.")
+    .description("Answer one hook call of an agent host: JSON on stdin, the answer on stdout.")
     .addArgument(
-      new Argument("<host>", "whose hook it is").choices(HOOKED_HOSTS.map(({ id }) => id)),
+      new Argument("<host>", "the agent host that calls").choices(HOOKED_HOSTS.map(({ id }) => id)),
     )
     .addHelpText("after", HELP)
     .action((host) => {
-      throw new CliError(`Cannot answer: "gate hook ${host}" takes no more arguments`, {
+      throw new CliError(`Cannot answer the hook: "gate hook ${host}" takes no further arguments`, {
         exit: EXIT.usage,
         next: "gate hook --help",
       });
@@ -20,9 +20,9 @@ export function createCommand(_io: Io) {
 }
 
 const HELP = `
-gate global-setup --enforce writes this command into the hosts' settings. It prints {} for an allowed
-call, and the host's own JSON with the reason for a refusal or any error, both with exit 0. When it
-cannot print JSON, it prints the reason on stderr and ends with exit 2.
+gate global-setup --enforce adds this command to the hosts' settings. If the tool call is allowed, it
+prints {} and exits with 0. If the call is refused or an error occurs, it prints the host's own JSON
+with the reason and exits with 0. If it cannot print, it exits with 2 and writes the reason to stderr.
 
 Example:
   echo \'{"hook_event_name":"PreToolUse","session_id":"s","cwd":"/my/project",

@@ -5,8 +5,7 @@ import { readToken } from "../../server/auth/tokens.ts";
 import { createClient, unwrap } from "../../server/client.ts";
 import { HOSTS, PLATFORMS } from "../../server/hosts/hosts.ts";
 import { madeUpId } from "../../server/projects/identity.ts";
-import { backUp, readText, writeText } from "../config_file.ts";
-import { lineDiff, readConfig } from "../config_edit.ts";
+import { backUp, lineDiff, readConfig, readText, writeText } from "../config_file.ts";
 import { findDaemon } from "../daemon/find.ts";
 import { leaveRoot } from "../daemon/waiting_roots.ts";
 import { CliError, EXIT, Exit } from "../errors.ts";
@@ -31,32 +30,32 @@ interface InitOptions {
   extendGlobal?: boolean;
   dryRun?: boolean;
   json?: boolean;
-  /** True puts the hooks into the project's own files, false takes them out. */
+  /** True installs the hooks in the project's own files, false removes them. */
   enforce?: boolean;
 }
 
 /** `gate init`: puts the project of this folder behind the gate. */
 export function createCommand(io: Io) {
   return new Command("init")
-    .description("Put the project in this folder behind the gate: writes gate.config.json.")
-    .option("-y, --yes", "ask nothing")
+    .description("Put the project in this folder behind the gate: write gate.config.json.")
+    .option("-y, --yes", "ask no questions; use the options and defaults")
     .addOption(
-      new Option("--platform <platform>", "an agent that works here; may be given several times")
+      new Option("--platform <platform>", "an agent host that is used here; repeat it for several")
         .choices(PLATFORMS).argParser(collectPlatform).default([] as string[]),
     )
-    .option("--id <project_id>", "the project's name; otherwise made of the folder's")
+    .option("--id <project_id>", "the project's id (default: made from the folder's name)")
     .addOption(
-      new Option("--policy-template <template>", "the rules to start from, balanced unless said")
+      new Option("--policy-template <template>", "the rules to start with (default: balanced)")
         .choices(TEMPLATES.map(({ name }) => name)),
     )
-    .option("--extend-global", "inherit the rules of this machine")
-    .option("--enforce", "also put gate before the agents' own tools here, by their hosts' hooks")
-    .option("--no-enforce", "take those hooks out again")
-    .option("--dry-run", "show what would change and write nothing")
-    .option("--json", "print JSON; it asks nothing, so --yes or --dry-run is needed, too")
+    .option("--extend-global", "also apply the machine's rules (gate global-config)")
+    .option("--enforce", "also check the agents' own tools in this project, with the hosts' hooks")
+    .option("--no-enforce", "remove those hooks")
+    .option("--dry-run", "show the changes and write nothing")
+    .option("--json", "print JSON; needs --yes or --dry-run")
     .addHelpText("after", HELP)
     .action(async (options, command) => {
-      // Without either option nothing is said of hooks; commander would say "enforce".
+      // If neither option is given, commander sets "enforce" to true: ignore that default.
       const isSaid = command.getOptionValueSource("enforce") === "cli";
       const { enforce, ...rest } = options;
       await init(io, { ...rest, ...(isSaid ? { enforce } : {}) } as InitOptions);
@@ -70,7 +69,7 @@ async function init(io: Io, options: InitOptions): Promise<void> {
   const known = knownAnswers(io, before, options);
   const asks = !options.yes && !options.json && isInteractive(io);
   if (!options.yes && !asks && !options.dryRun) {
-    throw new CliError("Cannot ask: this is no terminal", {
+    throw new CliError("Cannot ask questions: the input is not a terminal", {
       next: "gate init --yes",
       exit: EXIT.usage,
     });
@@ -81,7 +80,7 @@ async function init(io: Io, options: InitOptions): Promise<void> {
   if (!options.json) showPlan(io, file, plan);
   if (options.policyTemplate && before !== null && !options.json) say(io, ONLY_GROWS);
   if (isNew && asks && !options.dryRun && !await askToWrite(io, `Write ${CONFIG_FILE}?`)) {
-    return say(io, "Nothing was changed.");
+    return say(io, "Nothing changed.");
   }
   const done = options.dryRun ? { backup: null } : write(io, file, plan);
   const hooks = await enforceHere(io, plan, options);
@@ -108,16 +107,19 @@ interface Done {
 }
 
 function showDone(io: Io, { backup, hooks, id, dry_run }: Done): void {
-  if (backup !== null) print(io, `Kept the old one: ${backup}`);
+  if (backup !== null) print(io, `Backup of the old file: ${backup}`);
   if (hooks !== null) showReports(io, hooks, dry_run);
   if (dry_run) return say(io, "Nothing was written (--dry-run).");
   print(
     io,
     id === null
-      ? "Registered when the daemon starts: gate daemon start"
+      ? "The project is registered when the daemon starts: gate daemon start"
       : `Registered as ${visibleLine(id)}.`,
   );
-  say(io, "\n  gate dashboard   and give your agents the MCP server:  gate global-setup");
+  say(
+    io,
+    "\n  Next: gate global-setup registers gate in your agents; gate dashboard opens the dashboard",
+  );
 }
 
 /** Changes the hooks of the hosts in the config, or of the hosts in use on this machine. */
@@ -157,7 +159,8 @@ async function registerRoot(io: Io, root: string): Promise<string | null> {
 
 function refuseFolder(io: Io): void {
   if (io.cwd !== userHome(io) && io.cwd !== "/") return;
-  throw new CliError(`Cannot put "${io.cwd}" behind the gate: a project is a folder of its own`, {
+  const why = "a project needs a folder of its own";
+  throw new CliError(`Cannot put "${io.cwd}" behind the gate: ${why}`, {
     next: "cd <project>, then gate init",
   });
 }
@@ -165,7 +168,7 @@ function refuseFolder(io: Io): void {
 function knownAnswers(io: Io, before: string | null, options: InitOptions): Answers {
   const current = before === null ? {} : readConfig(before, CONFIG_FILE);
   const root = realpathSync(io.cwd);
-  // The very id that the daemon made up as long as the config had none: the ledger stays.
+  // The daemon's own rule for a project without an id, so that the project keeps its ledger.
   const made = () => madeUpId(root, basename(root));
   const id = options.id ?? (typeof current.id === "string" ? current.id : made());
   if (!PROJECT_ID.test(id)) {
@@ -193,19 +196,20 @@ function showPlan(io: Io, file: string, { before, after }: Plan): void {
 
 function collectPlatform(given: string, before: string[]): string[] {
   if (PLATFORMS.includes(given)) return [...before, given];
-  throw new CliError(`Cannot set up "${given}": known are ${PLATFORMS.join(", ")}`, {
+  throw new CliError(`Cannot set up "${given}": known platforms are ${PLATFORMS.join(", ")}`, {
     exit: EXIT.usage,
   });
 }
 
 const ONLY_GROWS =
-  "! What the config allowed before it still allows: a template only adds to its lists.";
+  "! The template only adds rules: the config still allows everything that it allowed before.";
 
 const HELP = `
-What is there stays: comments, the order and keys it does not know. The old file is kept.
+An existing gate.config.json keeps its comments, its order and its unknown keys. gate keeps a backup
+of it in its data folder.
 
 Examples:
-  gate init                                              asks
+  gate init
   gate init --yes --platform claude-code --id web
   gate init --yes --policy-template strict --extend-global
   gate init --yes --platform claude-code --enforce

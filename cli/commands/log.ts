@@ -8,27 +8,31 @@ import { listenToEvents } from "../daemon/events.ts";
 import type { Io } from "../io.ts";
 import { print, printJson } from "../terminal/output.ts";
 import { countBetween, matching } from "../options.ts";
-import { describeRollbacks } from "../actions/rollback_words.ts";
+import { describeRollbacks } from "../actions/rollback.ts";
 import { visibleJson } from "../terminal/visible.ts";
 
-/** `gate log`: what agents did and what came of it. */
+/** `gate log`: the actions of agents and their results. */
 export function createCommand(io: Io) {
   return new Command("log")
-    .description("List what agents asked for and what came of it, newest first.")
-    .argument("[words...]", "that stand in its path, command or reasons")
-    .option("-n, --limit <count>", "how many, at most 500", countBetween(1, 500), 20)
-    .option("-f, --follow", "go on as more comes, oldest first")
-    .option("--project <id>", "of this project only")
-    .addOption(new Option("--status <status>", "of this status").choices(ActionStatus.options))
-    .addOption(new Option("--execution <state>", "that got so far").choices(Execution.options))
-    .addOption(new Option("--risk <level>", "of this risk").choices(Risk.shape.level.options))
-    .option("--agent <name>", "of this agent")
-    .option("--tool <name>", "of this tool")
-    .option("--session <id>", "of this session")
-    .option("--path <path>", "of this path")
-    .option("--by <name>", "decided by this reviewer, or by policy")
-    .option("--from <time>", "asked for at this time or later", matching(Time))
-    .option("--to <time>", "asked for before this time", matching(Time))
+    .description("List the actions of agents and their results, newest first.")
+    .argument("[words...]", "only actions whose path, command or reason contains these words")
+    .option("-n, --limit <count>", "list this many, at most 500", countBetween(1, 500), 20)
+    .option("-f, --follow", "list the oldest first and keep printing new actions until Ctrl-C")
+    .option("--project <id>", "only this project (default: all projects)")
+    .addOption(new Option("--status <status>", "only this status").choices(ActionStatus.options))
+    .addOption(
+      new Option("--execution <state>", "only this state of execution").choices(Execution.options),
+    )
+    .addOption(
+      new Option("--risk <level>", "only this level of risk").choices(Risk.shape.level.options),
+    )
+    .option("--agent <name>", "only this agent")
+    .option("--tool <name>", "only this tool, such as write_file")
+    .option("--session <id>", "only this session")
+    .option("--path <path>", "only this path")
+    .option("--by <name>", "only actions that this reviewer decided, or policy")
+    .option("--from <time>", "only actions submitted at this time or later", matching(Time))
+    .option("--to <time>", "only actions submitted before this time", matching(Time))
     .option("--json", "print JSON; with --follow one object a line")
     .addHelpText("after", HELP)
     .action(async (words, { limit, json, follow, session, by, ...filters }) => {
@@ -40,16 +44,16 @@ export function createCommand(io: Io) {
       const items = await listActions(connection, { ...query, limit: String(limit) });
       if (json) return printJson(io, items);
       if (items.length > 0) await printTable(io, connection, items);
-      else print(io, "Nothing has happened yet.");
+      else print(io, "There are no such actions.");
     });
 }
 
 async function printTable(io: Io, connection: Connection, items: Action[]): Promise<void> {
-  const said = await describeRollbacks(connection, items);
-  print(io, actionTable(io, items, { now: Date.now(), said }));
+  const described = await describeRollbacks(connection, items);
+  print(io, actionTable(io, items, { now: Date.now(), described }));
 }
 
-/** Each action once, when it is submitted; ends with the daemon or at a signal. */
+/** Prints each action once, when it is submitted; ends when the daemon ends, or at a signal. */
 async function followLog(
   io: Io,
   connection: Connection,
@@ -66,7 +70,7 @@ async function followLog(
   };
   try {
     const events = listenToEvents(connection, ["actions"], stop.signal)[Symbol.asyncIterator]();
-    // Asked for before the first look: nothing can fall between the two.
+    // Listen before the first request, so that no action is missed between the two.
     let next = events.next();
     let shown = (await listActions(connection, { ...query, limit: String(limit) })).reverse();
     await show(shown);
@@ -84,7 +88,7 @@ async function followLog(
   }
 }
 
-/** Those with a later id, oldest first; ids grow with time. */
+/** The actions with a later id, oldest first; ids grow with time. */
 async function listSince(
   connection: Connection,
   query: Record<string, string>,

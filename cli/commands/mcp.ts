@@ -6,18 +6,18 @@ import { openConnection } from "../daemon/connect.ts";
 import type { Io } from "../io.ts";
 import { userHome } from "../home.ts";
 
-/** `gate mcp`: the MCP server that an agent's host starts. */
+/** `gate mcp`: the MCP server that an agent host starts. */
 export function createCommand(io: Io) {
   return new Command("mcp")
-    .description("Serve MCP on standard input and output; agents' hosts start this.")
-    .option("--project <id>", "serve this project only, as entries of the old shape do")
+    .description("Serve MCP on standard input and output. Agent hosts start this command.")
+    .option("--project <id>", "serve only this project, for old per-project entries")
     .addHelpText("after", HELP)
     .action(async ({ project }) => await serve(io, project));
 }
 
 async function serve(io: Io, project: string | undefined): Promise<void> {
   const stop = new AbortController();
-  const unhear = io.onSignal(() => stop.abort());
+  const forget = io.onSignal(() => stop.abort());
   try {
     await serveStdio({
       connect: () => openConnection(io, { scope: "agent" }),
@@ -35,14 +35,14 @@ async function serve(io: Io, project: string | undefined): Promise<void> {
       log: (message) => io.stderr.write(`gate mcp: ${message}\n`),
     });
   } finally {
-    unhear();
+    forget();
   }
 }
 
 const HELP = `
-The project is found when a tool is called: from the call's own argument, the host's workspace or
-root, CLAUDE_PROJECT_DIR, or the folder it was started in.
+gate finds the project at each tool call: from the call's own argument, the host's workspace or root,
+CLAUDE_PROJECT_DIR, or the folder in which the host started it.
 
-Example, as a host's configuration has it:
+Example of a host's configuration:
   { "mcpServers": { "gate": { "command": "gate", "args": ["mcp"] } } }
 `;

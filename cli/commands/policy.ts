@@ -5,7 +5,7 @@ import { type Client, ProblemError, unwrap } from "../../server/client.ts";
 import { PolicyTestInput, type PolicyTestResult } from "../../server/policy/schema.ts";
 import { openConnection, scopedClient } from "../daemon/connect.ts";
 import { CliError, EXIT, Exit } from "../errors.ts";
-import { examples } from "../help.ts";
+import { examples } from "../options.ts";
 import { readLines, readNamed } from "../terminal/input.ts";
 import type { Io } from "../io.ts";
 import { paint, print, printJson } from "../terminal/output.ts";

@@ -2,28 +2,28 @@ import { Command } from "@commander-js/extra-typings";
 import { unwrap } from "../../server/client.ts";
 import { setOverrideTrust } from "../../server/config/trust.ts";
 import { connect } from "../daemon/connect.ts";
-import { examples } from "../help.ts";
+import { examples } from "../options.ts";
 import type { Io } from "../io.ts";
 import { placeOf } from "../place.ts";
 import { print, printJson, table } from "../terminal/output.ts";
 import { visibleLine } from "../terminal/visible.ts";
 
-/** `gate project`: the projects this machine's gate knows. */
+/** `gate project`: the registered projects. */
 export function createCommand(io: Io) {
-  const project = new Command("project").description("The projects this machine's gate knows.")
+  const project = new Command("project").description("List or change the registered projects.")
     .addHelpText("after", examples("gate project list", "gate project remove old-app"));
   project.command("list")
-    .description("List them with what waits in each.")
+    .description("List the projects, with the number of held actions.")
     .option("--json", "print JSON")
     .addHelpText("after", examples("gate project list", "gate project list --json"))
     .action(async ({ json }) => {
       const client = await connect(io, { scope: "viewer" });
       const { items } = await unwrap(client.api.hub.projects.$get());
       if (json) return printJson(io, items);
-      if (items.length === 0) return print(io, "No project is registered: gate init");
+      if (items.length === 0) return print(io, "No project is registered. Register one: gate init");
       const rows = items.map(({ id, pending_count, roots }) => [
         visibleLine(id),
-        `${pending_count} waiting`,
+        `${pending_count} held`,
         roots.map(visibleLine).join(", "),
       ]);
       print(io, table(rows));
@@ -34,36 +34,37 @@ export function createCommand(io: Io) {
 
 function addChanging(project: Command, io: Io): void {
   project.command("remove")
-    .description("Forget a project; its ledger and its files stay where they are.")
-    .argument("<id>", "as gate project list shows it")
+    .description("Remove a project from the list; its ledger and its files stay.")
+    .argument("<id>", PROJECT_ID)
     .option("--json", "print JSON")
     .addHelpText("after", examples("gate project remove old-app"))
     .action(async (id, { json }) => {
       const client = await connect(io, { scope: "reviewer" });
       const removed = await unwrap(client.api.hub.projects[":id"].$delete({ param: { id } }));
       if (json) printJson(io, removed);
-      else print(io, `Forgot ${visibleLine(id)}; gate init in its folder brings it back.`);
+      else print(io, `Removed ${visibleLine(id)}. To add it again, run gate init in its folder.`);
     });
   project.command("trust-override")
-    .description("Let the project's overrideGlobal replace this machine's rules.")
-    .argument("<id>", "as gate project list shows it")
-    .option("--revoke", "trust it no longer")
+    .description("Allow a project's overrideGlobal setting to replace the machine's rules.")
+    .argument("<id>", PROJECT_ID)
+    .option("--revoke", "stop allowing it")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       examples("gate project trust-override web", "gate project trust-override web --revoke"),
     )
     .action((id, { revoke, json }) => {
-      const said = trustOverride(io, id, !revoke);
+      setOverrideTrust(placeOf(io).home, id, !revoke);
+      const shown = visibleLine(id);
       if (json) printJson(io, { id, trusted: !revoke });
-      else print(io, said);
+      else if (revoke) print(io, `The machine's rules apply to ${shown} again.`);
+      else {
+        print(
+          io,
+          `The override of ${shown} is trusted. To stop that, add --revoke to the command.`,
+        );
+      }
     });
 }
 
-function trustOverride(io: Io, id: string, trusted: boolean): string {
-  setOverrideTrust(placeOf(io).home, id, trusted);
-  const shown = visibleLine(id);
-  return trusted
-    ? `The override of ${shown} is trusted; to end that: gate project trust-override ${shown} --revoke`
-    : `This machine's rules hold for ${shown} again.`;
-}
+const PROJECT_ID = "the project's id, from gate project list";

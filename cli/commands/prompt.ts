@@ -3,10 +3,10 @@ import type { Io } from "../io.ts";
 import { printJson } from "../terminal/output.ts";
 import { countPending, promptText } from "../daemon/prompt.ts";
 
-/** `gate prompt`: how many actions wait, for a shell prompt; quiet when none do. */
+/** `gate prompt`: the number of held actions, for a shell prompt. */
 export function createCommand(io: Io) {
   return new Command("prompt")
-    .description("Print how many actions wait, for a shell prompt; nothing when none do.")
+    .description("Print the number of held actions for a shell prompt, or nothing if it is zero.")
     .option("--json", "print JSON")
     .addHelpText("after", HELP)
     .action(async ({ json }) => {
@@ -17,7 +17,7 @@ export function createCommand(io: Io) {
 }
 
 const HELP = `
-It never starts the daemon and always exits 0.
+It never starts the daemon and always exits with 0.
 
 Examples:
   PS1='$(gate prompt) \\$ '

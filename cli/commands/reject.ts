@@ -4,16 +4,17 @@ import { findAction, parseIdPrefix } from "../actions/find.ts";
 import { summarize } from "../actions/view.ts";
 import { connect } from "../daemon/connect.ts";
 import type { Io } from "../io.ts";
+import { ACTION_ID, examples } from "../options.ts";
 import { paint, print, printJson } from "../terminal/output.ts";
 
-/** `gate reject <id> --reason`: refuses a held action; the agent is told why. */
+/** `gate reject <id> --reason`: rejects a held action and gives the agent the reason. */
 export function createCommand(io: Io) {
   return new Command("reject")
-    .description("Reject what is held; the agent is told the reason.")
-    .argument("<id>", "its id, or a beginning of it that no other action shares", parseIdPrefix)
-    .requiredOption("--reason <text>", "what the agent should do instead")
+    .description("Reject a held action. The agent sees the reason.")
+    .argument("<id>", ACTION_ID, parseIdPrefix)
+    .requiredOption("--reason <text>", "why, and what the agent should do instead")
     .option("--json", "print JSON")
-    .addHelpText("after", "\nExamples:\n  gate reject 0199a1b2 --reason 'use the staging file'\n")
+    .addHelpText("after", examples("gate reject 0199a1b2 --reason 'use the staging file'"))
     .action(async (id, { reason, json }) => {
       const client = await connect(io, { scope: "reviewer" });
       const found = await findAction(client, id);

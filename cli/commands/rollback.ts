@@ -5,21 +5,22 @@ import { findAction, parseIdPrefix } from "../actions/find.ts";
 import { summarize } from "../actions/view.ts";
 import { openConnection, scopedClient } from "../daemon/connect.ts";
 import type { Io } from "../io.ts";
+import { ACTION_ID } from "../options.ts";
 import { paint, print, printJson } from "../terminal/output.ts";
-import { asTyped } from "../actions/rollback.ts";
+import { rollbackError } from "../actions/rollback.ts";
 import { visibleLine } from "../terminal/visible.ts";
 
-/** `gate rollback <id>`: puts back what was there before. */
+/** `gate rollback <id>`: restores the files that an action changed. */
 export function createCommand(io: Io) {
   return new Command("rollback")
-    .description("Undo an action: put back what was there before it.")
-    .argument("<id>", "its id, or a beginning of it that no other action shares", parseIdPrefix)
-    .option("--dry-run", "show what would change and touch nothing")
+    .description("Undo an action: restore the files that it changed.")
+    .argument("<id>", ACTION_ID, parseIdPrefix)
+    .option("--dry-run", "show the changes and write nothing")
     .addOption(
-      new Option("--on-conflict <how>", "when the file has changed since")
+      new Option("--on-conflict <how>", "what to do if a file has changed since the action")
         .choices(["abort", "merge", "force"] as const).default("abort" as const),
     )
-    .option("--reason <text>", "kept in the audit log")
+    .option("--reason <text>", "a note for the audit log")
     .option("--json", "print JSON")
     .addHelpText("after", HELP)
     .action(async (id, { dryRun, onConflict, reason, json }) => {
@@ -31,7 +32,7 @@ export function createCommand(io: Io) {
         scopedClient(connection, found.project_id).api.actions[":id"].rollback
           .$post({ param: { id: found.id }, json: body }),
       ).catch((error) => {
-        throw asTyped(io, error, `gate rollback ${found.id}`);
+        throw rollbackError(io, error, `gate rollback ${found.id}`);
       });
       if (json) printJson(io, result);
       else print(io, describeRollback(io, result));
@@ -54,9 +55,10 @@ function shortHash(hash: string | null): string {
 }
 
 const HELP = `
-A file that has changed since is a conflict: nothing is touched unless you say how.
-  merge   three-way: keeps later changes elsewhere in the file
-  force   restores the old content; the current one is kept in the ledger first
+A file that has changed since the action is a conflict:
+  abort   changes nothing and shows the conflict
+  merge   merges three-way: keeps later changes elsewhere in the file
+  force   restores the old content; the ledger keeps the current content
 
 Examples:
   gate rollback 0199a1b2 --dry-run

@@ -3,11 +3,11 @@ import { VERSION } from "../../server/constants.ts";
 import { Exit } from "../errors.ts";
 import type { Io } from "../io.ts";
 
-/** `gate scenario …`: the scenario tool, as when it is called by its own name. */
+/** `gate scenario …`: the scenario tool, the same as `scenario-tool …`. */
 export function createCommand(io: Io): CommandUnknownOpts {
-  return new PassedOn("scenario")
+  return new PassThrough("scenario")
     .description(
-      "Adversarial test scenarios, as scenario-tool makes and runs them: gate scenario --help.",
+      "Generate and run adversarial tests against a server or a command: gate scenario --help.",
     )
     .argument("[args...]")
     .allowUnknownOption()
@@ -18,8 +18,8 @@ export function createCommand(io: Io): CommandUnknownOpts {
     });
 }
 
-/** Help and usage errors are the tool's own, exit codes included. */
-class PassedOn extends Command {
+/** Leaves help, usage errors and exit codes to the scenario tool. */
+class PassThrough extends Command {
   override copyInheritedSettings(parent: CommandUnknownOpts): this {
     return super.copyInheritedSettings(parent).helpOption(false);
   }

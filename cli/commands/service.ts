@@ -1,7 +1,7 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import { showLog } from "../daemon/show_log.ts";
 import { CliError, EXIT, Exit } from "../errors.ts";
-import { examples } from "../help.ts";
+import { examples } from "../options.ts";
 import type { Io } from "../io.ts";
 import { paint, print, printJson, say } from "../terminal/output.ts";
 import { countBetween } from "../options.ts";
@@ -16,28 +16,28 @@ import {
 } from "../service/service.ts";
 import { showOutput } from "../service/call.ts";
 import { askDaemon, endRunning, waitForDaemon } from "../service/take_over.ts";
-import { withSpinner } from "../terminal/spinner.ts";
+import { withSpinner } from "../terminal/prompts.ts";
 
-/** `gate service`: the daemon, started at login by launchd or systemd. */
+/** `gate service`: installs the daemon as a service of launchd or systemd. */
 export function createCommand(io: Io) {
   const service = new Command("service")
-    .description("Start the daemon at login: by systemd on Linux, by launchd on macOS.")
+    .description("Start the daemon at login, with systemd on Linux or launchd on macOS.")
     .addHelpText("after", HELP);
   addInstall(service, io);
   service.command("remove")
-    .description("End the service and start it at login no more.")
+    .description("Stop the service and do not start it at login any more.")
     .option("--json", "print JSON")
     .addHelpText("after", examples("gate service remove"))
     .action(async ({ json }) => await remove(io, json ?? false));
   service.command("status")
-    .description("Show whether it is installed, up to date and running; exit 1 when it is not.")
+    .description("Show whether the service is installed, current and running; exit 1 if not.")
     .option("--json", "print JSON")
     .addHelpText("after", examples("gate service status", "gate service status --json"))
     .action(async ({ json }) => await showStatus(io, json ?? false));
   service.command("logs")
-    .description("Show what it wrote: the journal where systemd keeps it, else the daemon's log.")
-    .option("-f, --follow", "go on as it grows")
-    .option("-n, --lines <count>", "how many lines to begin with", countBetween(0, 100_000), 100)
+    .description("Show the service's output: systemd's journal, or else the daemon's log.")
+    .option("-f, --follow", "keep printing new lines until Ctrl-C")
+    .option("-n, --lines <count>", "show this many lines", countBetween(0, 100_000), 100)
     .option("--json", "print JSON lines")
     .addHelpText("after", examples("gate service logs -n 20", "gate service logs -f"))
     .action(async ({ lines, follow = false, json = false }) => {
@@ -57,14 +57,12 @@ interface InstallOptions {
 
 function addInstall(service: Command, io: Io): void {
   service.command("install")
-    .description(
-      "Start the daemon now and at each login; again after an upgrade brings it up to date.",
-    )
+    .description("Start the daemon now and at each login. Run it again after an upgrade of gate.")
     .addOption(
-      new Option("--auth <how>", "a service always asks for a credential")
+      new Option("--auth <how>", "only token is allowed: a service always requires a token")
         .choices(["token", "none"] as const).default("token" as const),
     )
-    .option("--dry-run", "print the file that would be written, and do nothing")
+    .option("--dry-run", "print the service file and change nothing")
     .option("--json", "print JSON")
     .addHelpText("after", examples("gate service install --dry-run", "gate service install"))
     .action(async (options) => await install(io, options));
@@ -72,7 +70,7 @@ function addInstall(service: Command, io: Io): void {
 
 async function install(io: Io, { auth, dryRun, json }: InstallOptions): Promise<void> {
   if (auth === "none") {
-    throw new CliError("Cannot install a service that asks for no credential", {
+    throw new CliError("Cannot install a service with --auth none: it must require a token", {
       next: "gate service install",
       exit: EXIT.usage,
     });
@@ -82,7 +80,7 @@ async function install(io: Io, { auth, dryRun, json }: InstallOptions): Promise<
   if (dryRun) {
     if (json) return printJson(io, { dry_run: true, manager: name, file, text: wanted });
     print(io, wanted.trimEnd());
-    return say(io, `This would be ${file}. Nothing was written (--dry-run).`);
+    return say(io, `This is the content of ${file}. Nothing was written (--dry-run).`);
   }
   await requireManager(service);
   const done = await writeService(io, service);
@@ -90,16 +88,16 @@ async function install(io: Io, { auth, dryRun, json }: InstallOptions): Promise<
   if (json) return printJson(io, { dry_run: false, manager: name, file, ...done, pid });
   print(io, `${done.outcome}: ${file}`);
   if (done.backup) print(io, paint(io, "dim", `backup: ${done.backup}`));
-  print(io, `The daemon runs (pid ${pid}), and starts at each login.`);
+  print(io, `The daemon runs (pid ${pid}) and starts at each login.`);
 }
 
-/** Starts the service, unless it is the daemon already and nothing has changed. */
+/** Starts the service, unless the daemon already runs as an unchanged service; returns the pid. */
 async function bringUp(io: Io, { manager }: Service, { outcome }: Installed): Promise<number> {
   const state = await manager.state();
   const running = await askDaemon(io);
-  const isIt = running !== null && state.enabled && state.pid === running.pid;
-  if (isIt && outcome === "unchanged") return running.pid;
-  if (!isIt) await endRunning(io);
+  const isService = running !== null && state.enabled && state.pid === running.pid;
+  if (isService && outcome === "unchanged") return running.pid;
+  if (!isService) await endRunning(io);
   return await withSpinner(io, "Starting the service", async () => {
     await manager.activate();
     return (await waitForDaemon(io)).pid;
@@ -113,8 +111,8 @@ async function remove(io: Io, json: boolean): Promise<void> {
   const outcome = removed ? "removed" : "absent";
   if (json) return printJson(io, { outcome, file: service.manager.file });
   if (!removed) return print(io, "No service is installed.");
-  print(io, `Removed ${service.manager.file}; the daemon has ended.`);
-  say(io, "  gate daemon start starts it without a service");
+  print(io, `Removed ${service.manager.file}; the daemon has stopped.`);
+  say(io, "  gate daemon start starts the daemon without a service");
 }
 
 async function showStatus(io: Io, json: boolean): Promise<void> {
@@ -132,11 +130,13 @@ async function showStatus(io: Io, json: boolean): Promise<void> {
   } else {
     const word = installed ? current ? "installed" : "installed, outdated" : "not installed";
     print(io, `${word}: ${file}`);
-    print(io, `${name} says: ${state.says}`);
+    print(io, `${name} reports: ${state.says}`);
     if (!installed) say(io, "  try: gate service install");
-    else if (!current) say(io, "  it differs from what this gate writes: gate service install");
+    else if (!current) {
+      say(io, "  another version of gate wrote it; update it: gate service install");
+    }
     if (daemon && !isDaemon) {
-      say(io, `The daemon (pid ${daemon.pid}) runs outside of the service.`);
+      say(io, `The daemon (pid ${daemon.pid}) runs outside the service.`);
     }
   }
   if (!installed || !state.running) throw new Exit(EXIT.failed);
@@ -144,9 +144,9 @@ async function showStatus(io: Io, json: boolean): Promise<void> {
 
 const HELP = `
 Examples:
-  gate service install --dry-run      shows the unit and changes nothing
+  gate service install --dry-run
   gate service install
   gate service logs -f
 
-On Linux it runs while you are logged in; loginctl enable-linger keeps it from boot on.
+On Linux the service runs while you are logged in. With loginctl enable-linger it runs from boot on.
 `;

@@ -2,29 +2,30 @@ import { Command, Option } from "@commander-js/extra-typings";
 import { type Client, unwrap } from "../../server/client.ts";
 import type { Session, SessionDiff, SessionRollbackResult } from "../../server/sessions/schema.ts";
 import { openConnection, scopedClient } from "../daemon/connect.ts";
-import { examples } from "../help.ts";
+import { examples } from "../options.ts";
 import type { Io } from "../io.ts";
 import { ago, count, paint, print, printJson, table } from "../terminal/output.ts";
 import { countBetween } from "../options.ts";
 import { chooseProject } from "../project.ts";
-import { asTyped } from "../actions/rollback.ts";
+import { rollbackError } from "../actions/rollback.ts";
 import { visibleLine, visibleText } from "../terminal/visible.ts";
 import { fit } from "../terminal/width.ts";
 
-/** `gate session`: what one connection of an agent did, and its undoing as a whole. */
+/** `gate session`: the sessions of agents, their changes, and their rollback as a whole. */
 export function createCommand(io: Io) {
-  const session = new Command("session").description("What agents did, connection by connection.")
+  const session = new Command("session")
+    .description("List, compare or undo sessions. A session is one connection of an agent.")
     .addHelpText("after", examples("gate session list", "gate session diff 0199a1b2-…"));
   const add = (name: string, description: string) =>
     session.command(name).description(description)
       .addHelpText("after", examples(`gate session ${name}${name === "list" ? "" : " 0199a1b2-…"}`))
-      .option("--project <id>", "of this project; otherwise of the one of this folder")
+      .option("--project <id>", "the project (default: the project of this folder)")
       .option("--json", "print JSON");
   add("list", "List sessions, newest first.")
-    .option("-n, --limit <count>", "how many, at most 500", countBetween(1, 500), 20)
-    .option("--agent <name>", "of this agent")
-    .option("--host <platform>", "in this host, such as codex")
-    .option("--client <name>", "of this client, as it names itself")
+    .option("-n, --limit <count>", "list this many, at most 500", countBetween(1, 500), 20)
+    .option("--agent <name>", "only this agent")
+    .option("--host <platform>", "only this agent host, such as codex")
+    .option("--client <name>", "only this MCP client, by its own name")
     .action(async ({ project, json, limit, ...filters }) => {
       const client = await clientOf(io, project);
       const query = { limit: String(limit), ...filters };
@@ -32,7 +33,7 @@ export function createCommand(io: Io) {
       if (json) printJson(io, items);
       else print(io, items.length ? sessionTable(items) : "There is no session yet.");
     });
-  add("show", "Show one session.").argument("<id>", "its id").action(
+  add("show", "Show one session.").argument("<id>", SESSION_ID).action(
     async (id, { project, json }) => {
       const client = await clientOf(io, project);
       const found = await unwrap(client.api.sessions[":id"].$get({ param: { id } }));
@@ -40,7 +41,7 @@ export function createCommand(io: Io) {
       else print(io, sessionTable([found]));
     },
   );
-  add("diff", "Show what a session did to the files.").argument("<id>", "its id").action(
+  add("diff", "Show how a session changed the files.").argument("<id>", SESSION_ID).action(
     async (id, { project, json }) => {
       const client = await clientOf(io, project);
       const diff = await unwrap(client.api.sessions[":id"].diff.$get({ param: { id } }));
@@ -54,28 +55,28 @@ export function createCommand(io: Io) {
 
 function rollbackCommand(io: Io) {
   return new Command("rollback")
-    .description("Undo a session, newest first, all or nothing.")
-    .argument("<id>", "the session's id")
-    .option("--only <action...>", "these actions of it only")
-    .option("--dry-run", "show what would change and touch nothing")
+    .description("Undo all actions of a session, the newest first, or none of them.")
+    .argument("<id>", SESSION_ID)
+    .option("--only <action...>", "undo only these actions")
+    .option("--dry-run", "show the changes and write nothing")
     .addOption(
-      new Option("--on-conflict <how>", "when a file has changed since")
+      new Option("--on-conflict <how>", "what to do if a file has changed since the action")
         .choices(["abort", "merge", "force"] as const).default("abort" as const),
     )
-    .option("--reason <text>", "kept in the audit log")
-    .option("--project <id>", "of this project; otherwise of the one of this folder")
+    .option("--reason <text>", "a note for the audit log")
+    .option("--project <id>", "the project (default: the project of this folder)")
     .option("--json", "print JSON")
     .addHelpText("after", HELP)
     .action(async (id, { only, dryRun, onConflict, reason, project, json }) => {
       const { api } = await clientOf(io, project);
       const body = { on_conflict: onConflict, dry_run: dryRun ?? false, ...reason && { reason } };
       const one = api.sessions[":id"];
-      const asked = only
+      const answer = only
         ? one["rollback-partial"].$post({ param: { id }, json: { ...body, action_ids: only } })
         : one.rollback.$post({ param: { id }, json: body });
       const chosen = only ? ` --only ${only.join(" ")}` : "";
-      const result = await unwrap<SessionRollbackResult>(asked).catch((error) => {
-        throw asTyped(io, error, `gate session rollback ${id}${chosen}`);
+      const result = await unwrap<SessionRollbackResult>(answer).catch((error) => {
+        throw rollbackError(io, error, `gate session rollback ${id}${chosen}`);
       });
       if (json) printJson(io, result);
       else print(io, describeRollback(io, result));
@@ -94,13 +95,13 @@ function sessionTable(sessions: Session[]): string {
     session.ended_at === null ? "open" : "ended",
     fit(visibleLine(session.agent), 16),
     fit(visibleLine(session.host), 16),
-    `${count(session.action_count, "action")}, ${session.pending_count} waiting`,
+    `${count(session.action_count, "action")}, ${session.pending_count} held`,
     session.rollback_state === "none" ? "" : `rolled back: ${session.rollback_state}`,
   ]));
 }
 
 function describeDiff({ files }: SessionDiff): string {
-  if (files.length === 0) return "The files are as they were before the session.";
+  if (files.length === 0) return "The session changed no file.";
   return files.map(({ path, renamed_from, change, patch, omitted, after }) => {
     const from = renamed_from === null ? "" : ` from ${visibleLine(renamed_from)}`;
     const why = omitted === null
@@ -121,14 +122,20 @@ function describeRollback(io: Io, { dry_run, actions, skipped }: SessionRollback
       }`
     ),
     ...skipped.map(({ action_id, why }) =>
-      `${paint(io, "yellow", "!")} ${action_id}  left: ${visibleLine(why)}`
+      `${paint(io, "yellow", "!")} ${action_id}  not undone: ${visibleLine(why)}`
     ),
   ].join("\n");
 }
 
+const SESSION_ID = "the session's id, from gate session list";
+
 const HELP = `
-Everything is checked before anything is touched. The undoing can be undone: each action that it
-made can be rolled back too.
+gate checks all actions before it changes a file. You can undo the rollback: each of its actions can
+be rolled back too.
+
+  --on-conflict abort   changes nothing and shows the conflict
+  --on-conflict merge   merges three-way: keeps later changes elsewhere in the file
+  --on-conflict force   restores the old content; the ledger keeps the current content
 
 Examples:
   gate session list

@@ -5,15 +5,16 @@ import { findAction, parseIdPrefix } from "../actions/find.ts";
 import { actionCard } from "../actions/view.ts";
 import { openConnection, scopedClient } from "../daemon/connect.ts";
 import type { Io } from "../io.ts";
+import { ACTION_ID, examples } from "../options.ts";
 import { print, printJson, say } from "../terminal/output.ts";
 
-/** `gate show <id>`: one action, whole. */
+/** `gate show <id>`: one action in full. */
 export function createCommand(io: Io) {
   return new Command("show")
-    .description("Show one action with everything needed to decide on it.")
-    .argument("<id>", "its id, or a beginning of it that no other action shares", parseIdPrefix)
+    .description("Show one action in full: its input, its changes, its rule and its risk.")
+    .argument("<id>", ACTION_ID, parseIdPrefix)
     .option("--json", "print JSON")
-    .addHelpText("after", "\nExamples:\n  gate show 0199a1b2\n  gate show 0199a1b2 --json\n")
+    .addHelpText("after", examples("gate show 0199a1b2", "gate show 0199a1b2 --json"))
     .action(async (id, { json }) => {
       const connection = await openConnection(io, { scope: "viewer" });
       const found = await findAction(connection.client, id);
@@ -21,16 +22,16 @@ export function createCommand(io: Io) {
       const detail = await unwrap(client.api.actions[":id"].$get({ param: { id: found.id } }));
       if (json) return printJson(io, detail);
       print(io, actionCard(io, detail, Date.now()));
-      if (detail.status === "pending") say(io, `\n${waysOn(detail).join("\n")}`);
+      if (detail.status === "pending") say(io, `\n${nextCommands(detail).join("\n")}`);
     });
 }
 
-/** What can be typed next; nothing that is known to be refused. */
-function waysOn({ id, obstacle, base }: ActionDetail): string[] {
-  const rejecting = `  gate reject ${id} --reason '…'`;
-  if (obstacle !== null) return [rejecting];
-  const approving = `  gate approve ${id}`;
-  if (!base) return [approving, rejecting];
-  if (base.rebased) return [`${approving} --rebase`, rejecting];
-  return ["  gate dashboard", rejecting]; // an edit has to see both
+/** The next commands to type, without those that would be refused. */
+function nextCommands({ id, obstacle, base }: ActionDetail): string[] {
+  const reject = `  gate reject ${id} --reason '…'`;
+  if (obstacle !== null) return [reject];
+  const approve = `  gate approve ${id}`;
+  if (!base) return [approve, reject];
+  if (base.rebased) return [`${approve} --rebase`, reject];
+  return ["  gate dashboard", reject]; // merging needs both texts side by side
 }

@@ -1,24 +1,20 @@
 import { Command } from "@commander-js/extra-typings";
-import { CliError } from "../errors.ts";
+
 import type { Io } from "../io.ts";
-import { findRoot } from "../project.ts";
+import { requireProjectRoot } from "../project.ts";
 import { serveProject } from "../project_server/run.ts";
 
-/** `gate start`: the server of one project, as before there was a daemon. */
+/** `gate start`: a server for one project, on its own port. */
 export function createCommand(io: Io) {
   return new Command("start")
-    .description("Serve the project of this folder alone, on a port of its own (47001 and up).")
+    .description("Serve only the project of this folder, on a port of its own (47001 and up).")
     .addHelpText("after", HELP)
-    .action(async () => {
-      const root = findRoot(io);
-      if (root) return await serveProject(io, root);
-      throw new CliError("This folder belongs to no project", { next: "gate init" });
-    });
+    .action(async () => await serveProject(io, requireProjectRoot(io)));
 }
 
 const HELP = `
-The port stays the project's. Where the daemon runs, requests are handed to it.
-One daemon for all projects is the usual way: gate daemon start
+A project always gets the same port. If the daemon runs, this server forwards requests to it.
+Usually one daemon serves all projects: gate daemon start
 
 Examples:
   cd my-project && gate start

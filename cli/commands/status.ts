@@ -1,21 +1,21 @@
 import { sep } from "node:path";
 import { Command } from "@commander-js/extra-typings";
-import { unwrap } from "../../server/client.ts";
+import { ProblemError, unwrap } from "../../server/client.ts";
 import type { DaemonStatus } from "../../server/global/schema.ts";
-import { openConnection } from "../daemon/connect.ts";
+import { type Connection, openConnection, scopedClient } from "../daemon/connect.ts";
 import { showDaemonStatus } from "../daemon/show_status.ts";
 import type { Io } from "../io.ts";
-import { paint, print, printJson } from "../terminal/output.ts";
+import { count, paint, print, printJson } from "../terminal/output.ts";
 import { findRoot } from "../project.ts";
-import { askHealth, type ProjectHealth } from "../project_health.ts";
+import { examples } from "../options.ts";
 import { visibleLine } from "../terminal/visible.ts";
 
-/** `gate status`: the daemon, the project of this folder, and what waits. */
+/** `gate status`: the daemon, the project of this folder, and the held actions. */
 export function createCommand(io: Io) {
   return new Command("status")
-    .description("Show the daemon, the project of this folder and what waits.")
+    .description("Show the daemon, the project of this folder and the number of held actions.")
     .option("--json", "print JSON")
-    .addHelpText("after", "\nExamples:\n  gate status\n  gate status --json | jq .pending\n")
+    .addHelpText("after", examples("gate status", "gate status --json | jq .pending"))
     .action(async ({ json }) => {
       const connection = await openConnection(io, { scope: "viewer", start: false });
       const daemon = await unwrap(connection.client.api.daemon.status.$get());
@@ -28,17 +28,31 @@ export function createCommand(io: Io) {
       print(io);
       print(io, describeHere(io, root, project));
       if (health) showHealth(io, health);
-      print(
-        io,
-        pending ? paint(io, "yellow", `${pending} waiting: gate pending`) : "Nothing waits.",
-      );
+      const waiting = `${count(pending, "held action")}: gate pending`;
+      print(io, pending ? paint(io, "yellow", waiting) : "No action is held.");
     });
 }
 
-/** A registered project that the folder lies in: its config may have been lost. */
+/** The root of a registered project that contains the folder, even if its config is missing. */
 function findRegistered(cwd: string, { projects }: DaemonStatus): string | null {
   const roots = projects.flatMap((project) => project.roots);
   return roots.find((root) => cwd === root || cwd.startsWith(root + sep)) ?? null;
+}
+
+/** The state of a project's rules: an error while all actions are denied, and warnings. */
+interface ProjectHealth {
+  error: string | null;
+  warnings: string[];
+}
+
+async function askHealth(connection: Connection, id: string): Promise<ProjectHealth> {
+  try {
+    const { error, warnings } = await unwrap(scopedClient(connection, id).api.config.$get());
+    return { error, warnings };
+  } catch (error) {
+    if (!(error instanceof ProblemError)) throw error;
+    return { error: error.problem.detail, warnings: [] };
+  }
 }
 
 function showHealth(io: Io, { error, warnings }: ProjectHealth): void {
@@ -51,7 +65,7 @@ function describeHere(
   root: string | null,
   project: DaemonStatus["projects"][number] | undefined,
 ): string {
-  if (!root) return "This folder belongs to no project: gate init";
-  if (!project) return `${visibleLine(root)} is not registered yet: gate init`;
+  if (!root) return "This folder belongs to no project. Create one: gate init";
+  if (!project) return `${visibleLine(root)} is not registered yet. Register it: gate init`;
   return `This folder belongs to ${paint(io, "bold", visibleLine(project.id))}`;
 }

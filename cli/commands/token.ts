@@ -6,12 +6,14 @@ import type { Io } from "../io.ts";
 import { print } from "../terminal/output.ts";
 import { placeOf } from "../place.ts";
 
-/** `gate token`: prints one credential and nothing else. */
+/** `gate token`: prints one access token and nothing else. */
 export function createCommand(io: Io) {
   return new Command("token")
-    .description("Print the credential of a scope, and nothing else.")
+    .description("Print the access token of a scope, for requests to the HTTP API.")
     .addOption(
-      new Option("--scope <scope>", "what it may do").choices(Scope.options).default("reviewer"),
+      new Option("--scope <scope>", "what the token allows").choices(Scope.options).default(
+        "reviewer",
+      ),
     )
     .addHelpText("after", HELP)
     .action(async ({ scope }) => {
@@ -22,7 +24,10 @@ export function createCommand(io: Io) {
 }
 
 const HELP = `
-Scopes: agent submits and waits; viewer reads; reviewer does everything.
+Scopes:
+  agent      submit actions and wait for their results
+  viewer     read
+  reviewer   everything, including approving and rejecting
 
 Examples:
   curl -H "Authorization: Bearer $(gate token --scope viewer)" http://127.0.0.1:47000/api/actions

@@ -13,7 +13,7 @@ import { redactedDiff } from "../hosts/redacted_diff.ts";
 import type { Io } from "../io.ts";
 import { print, printJson, say } from "../terminal/output.ts";
 import { placeOf } from "../place.ts";
-import { findRoot } from "../project.ts";
+import { requireProjectRoot } from "../project.ts";
 import { visibleLine } from "../terminal/visible.ts";
 
 interface UpdateOptions {
@@ -23,7 +23,7 @@ interface UpdateOptions {
   json?: boolean;
 }
 
-/** One file in the answer of `gate update-instructions --json`. */
+/** One file in the output of `gate update-instructions --json`. */
 interface Line {
   root: string;
   file: string | null;
@@ -34,37 +34,33 @@ interface Line {
   next?: string | null;
 }
 
-/** `gate update-instructions`: tells agents of the gate, in the files that they read. */
+/** `gate update-instructions`: describes gate in the instruction files that agents read. */
 export function createCommand(io: Io) {
   return new Command("update-instructions")
-    .description("Keep a block about the gate in the project's instruction files for agents.")
-    .option("--all", "in all registered projects")
-    .option("--check", "change nothing; exit 1 and show the difference where one is outdated")
-    .option("--dry-run", "show what would change and write nothing")
+    .description(
+      "Add or update a section about gate in the project's instruction files for agents.",
+    )
+    .option("--all", "update all registered projects")
+    .option("--check", "change nothing; show the difference and exit 1 if a file is outdated")
+    .option("--dry-run", "show the changes and write nothing")
     .option("--json", "print JSON")
     .addHelpText("after", HELP)
     .action(async (options) => await update(io, options));
 }
 
 async function update(io: Io, options: UpdateOptions): Promise<void> {
-  const isLook = Boolean(options.check || options.dryRun);
+  const isPreview = Boolean(options.check || options.dryRun);
   const lines: Line[] = [];
-  for (const root of options.all ? await allRoots(io) : [requireProject(io)]) {
-    lines.push(...await updateRoot(io, root, isLook));
+  for (const root of options.all ? await allRoots(io) : [requireProjectRoot(io)]) {
+    lines.push(...await updateRoot(io, root, isPreview));
   }
   if (options.json) printJson(io, { check: Boolean(options.check), files: lines });
-  else show(io, lines, isLook);
+  else show(io, lines, isPreview);
   const isOutdated = lines.some(({ outcome }) => outcome === "created" || outcome === "updated");
-  if (options.check && isOutdated) say(io, "Outdated: gate update-instructions");
+  if (options.check && isOutdated) say(io, "Outdated. Update: gate update-instructions");
   else if (options.dryRun) say(io, "Nothing was written (--dry-run).");
   const failed = lines.some(({ outcome }) => outcome === "failed");
   if (failed || (options.check && isOutdated)) throw new Exit(EXIT.failed);
-}
-
-function requireProject(io: Io): string {
-  const root = findRoot(io);
-  if (root) return root;
-  throw new CliError("This folder belongs to no project", { next: "gate init" });
 }
 
 async function allRoots(io: Io): Promise<string[]> {
@@ -73,7 +69,7 @@ async function allRoots(io: Io): Promise<string[]> {
   return items.flatMap(({ roots }) => roots);
 }
 
-async function updateRoot(io: Io, root: string, isLook: boolean): Promise<Line[]> {
+async function updateRoot(io: Io, root: string, isPreview: boolean): Promise<Line[]> {
   let files: string[];
   try {
     requireRoot(root);
@@ -86,10 +82,10 @@ async function updateRoot(io: Io, root: string, isLook: boolean): Promise<Line[]
   for (const path of files) {
     try {
       const plan = planInstructions(root, path);
-      // One file may have several names: a link of CLAUDE.md to AGENTS.md is usual.
+      // CLAUDE.md is often a link to AGENTS.md: each real file is updated once.
       if (seen.has(plan.file.real)) continue;
       seen.add(plan.file.real);
-      lines.push(await lineOf(io, { root, plan, isLook }));
+      lines.push(await lineOf(io, { root, plan, isPreview }));
     } catch (error) {
       lines.push(failure(root, path, error));
     }
@@ -99,11 +95,11 @@ async function updateRoot(io: Io, root: string, isLook: boolean): Promise<Line[]
 
 async function lineOf(
   io: Io,
-  { root, plan, isLook }: { root: string; plan: Instructions; isLook: boolean },
+  { root, plan, isPreview }: { root: string; plan: Instructions; isPreview: boolean },
 ): Promise<Line> {
   const { path: file, outcome } = plan;
   if (outcome === "unchanged") return { root, file, outcome };
-  if (isLook) {
+  if (isPreview) {
     const diff = redactedDiff(file, plan.file.text, plan.after).join("\n");
     return { root, file, outcome, diff };
   }
@@ -116,21 +112,21 @@ function failure(root: string, file: string | null, error: unknown): Line {
   return { root, file, outcome: "failed", problem: (error as Error).message, next };
 }
 
-function show(io: Io, lines: Line[], isLook: boolean): void {
+function show(io: Io, lines: Line[], isPreview: boolean): void {
   for (const { root, file, outcome, diff, problem, next, backup } of lines) {
     if (problem) {
       say(io, `gate: ${visibleLine(problem)}`);
       if (next) say(io, `  try: ${visibleLine(next)}`);
       continue;
     }
-    const word = isLook ? LOOKS[outcome] : outcome;
+    const word = isPreview ? PREVIEW_WORDS[outcome] : outcome;
     print(io, `${word.padEnd(10)}  ${visibleLine(`${root}/${file}`)}`);
     if (backup) print(io, `            backup: ${backup}`);
     if (diff) print(io, diff);
   }
 }
 
-const LOOKS = {
+const PREVIEW_WORDS = {
   created: "missing",
   updated: "outdated",
   unchanged: "unchanged",
@@ -138,12 +134,12 @@ const LOOKS = {
 };
 
 const HELP = `
-The block is between two marks; gate changes nothing outside of them. It goes into AGENTS.md, or
-into the files of the platforms that gate.config.json names (gate init --platform), and into the
-files of other agents that exist already, such as CLAUDE.md.
+The section stands between two marker lines; all other text stays unchanged. It goes into AGENTS.md,
+or into the files of the platforms in gate.config.json (gate init --platform). It also goes into
+existing instruction files of other agents, such as CLAUDE.md.
 
 Examples:
   gate update-instructions
   gate update-instructions --all
-  gate update-instructions --check        in CI: exit 1 when it is outdated
+  gate update-instructions --check        in CI: exit 1 if a file is outdated
 `;

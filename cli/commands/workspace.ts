@@ -4,18 +4,17 @@ import { resolve } from "node:path";
 import { type Client, unwrap } from "../../server/client.ts";
 import { type Workspace, WorkspaceId } from "../../server/workspaces/schema.ts";
 import { connect } from "../daemon/connect.ts";
-import { createLoginLink } from "../daemon/login_link.ts";
+import { createLoginLink, showLink } from "../daemon/dashboard_link.ts";
 import { CliError, EXIT } from "../errors.ts";
-import { examples } from "../help.ts";
+import { examples } from "../options.ts";
 import type { Io } from "../io.ts";
-import { showLink } from "../terminal/open_browser.ts";
 import { print, printJson, say, table } from "../terminal/output.ts";
 import { visibleLine } from "../terminal/visible.ts";
 
-/** `gate workspace`: named sets of projects. */
+/** `gate workspace`: named groups of projects. */
 export function createCommand(io: Io) {
   const workspace = new Command("workspace")
-    .description("Named sets of projects, to look at together.")
+    .description("Group projects in workspaces to view them together.")
     .addHelpText("after", HELP);
   addChanging(workspace, io);
   addRemoving(workspace, io);
@@ -26,9 +25,9 @@ export function createCommand(io: Io) {
 
 function addChanging(workspace: Command, io: Io): void {
   workspace.command("create")
-    .description("Create a workspace without projects.")
-    .argument("<name>", "what people call it")
-    .requiredOption("--id <id>", "what commands and addresses call it", checkId)
+    .description("Create an empty workspace.")
+    .argument("<name>", "its display name")
+    .requiredOption("--id <id>", "its id in commands and web addresses", checkId)
     .option("--json", "print JSON")
     .addHelpText("after", examples('gate workspace create "Web shop" --id shop'))
     .action(async (name, { id, json }) => {
@@ -38,8 +37,8 @@ function addChanging(workspace: Command, io: Io): void {
       print(io, `Created ${id}; next: gate workspace add-project ${id} <path>`);
     });
   workspace.command("add-project")
-    .description("Add the project of a folder; it is registered if it was not.")
-    .argument("<id>", "of the workspace")
+    .description("Add the project of a folder to a workspace; registers the project if needed.")
+    .argument("<id>", WORKSPACE_ID)
     .argument("<path>", "a folder with a gate.config.json")
     .option("--json", "print JSON")
     .addHelpText("after", examples("gate workspace add-project shop ~/code/shop-api"))
@@ -54,9 +53,9 @@ function addChanging(workspace: Command, io: Io): void {
 
 function addRemoving(workspace: Command, io: Io): void {
   workspace.command("remove-project")
-    .description("Take a project out of a workspace; the project itself stays.")
-    .argument("<id>", "of the workspace")
-    .argument("<project>", "its id or its folder")
+    .description("Remove a project from a workspace; the project itself stays registered.")
+    .argument("<id>", WORKSPACE_ID)
+    .argument("<project>", "the project's id or folder")
     .option("--json", "print JSON")
     .addHelpText("after", examples("gate workspace remove-project shop shop-api"))
     .action(async (id, named, { json }) => {
@@ -68,15 +67,15 @@ function addRemoving(workspace: Command, io: Io): void {
       showChanged(io, await unwrap(one.projects[":project_id"].$delete({ param })), json);
     });
   workspace.command("remove")
-    .description("Forget a workspace; its projects stay.")
-    .argument("<id>", "of the workspace")
+    .description("Remove a workspace; its projects stay registered.")
+    .argument("<id>", WORKSPACE_ID)
     .option("--json", "print JSON")
     .addHelpText("after", examples("gate workspace remove shop"))
     .action(async (id, { json }) => {
       const { api } = await connect(io, { scope: "reviewer" });
       const removed = await unwrap(api.workspaces[":id"].$delete({ param: { id } }));
       if (json) printJson(io, removed);
-      else print(io, `Forgot ${visibleLine(id)}; its projects are still registered.`);
+      else print(io, `Removed ${visibleLine(id)}; its projects are still registered.`);
     });
 }
 
@@ -90,13 +89,16 @@ function addLooking(workspace: Command, io: Io): void {
       const { items } = await unwrap(api.workspaces.$get());
       if (json) return printJson(io, items);
       if (items.length === 0) {
-        return print(io, 'There is none yet: gate workspace create "<name>" --id <id>');
+        return print(
+          io,
+          'There is no workspace. Create one: gate workspace create "<name>" --id <id>',
+        );
       }
       print(io, table(items.map((one) => [one.id, visibleLine(one.name), projectsOf(one)])));
     });
   workspace.command("show")
-    .description("Show one workspace, with what waits in its projects.")
-    .argument("<id>", "of the workspace")
+    .description("Show one workspace, with the held actions of its projects.")
+    .argument("<id>", WORKSPACE_ID)
     .option("--json", "print JSON")
     .addHelpText("after", examples("gate workspace show shop"))
     .action(async (id, { json }) => {
@@ -108,7 +110,7 @@ function addLooking(workspace: Command, io: Io): void {
       print(io, `${found.id}: ${visibleLine(found.name)}, ${projectsOf(found)}`);
       const rows = projects.map(({ id, pending_count, roots }) => [
         `  ${visibleLine(id)}`,
-        `${pending_count} waiting`,
+        `${pending_count} held`,
         roots.map(visibleLine).join(", "),
       ]);
       if (rows.length > 0) print(io, table(rows));
@@ -117,9 +119,9 @@ function addLooking(workspace: Command, io: Io): void {
 
 function addStart(workspace: Command, io: Io): void {
   workspace.command("start")
-    .description("Start the daemon if it does not run, and open the dashboard on the workspace.")
-    .argument("<id>", "of the workspace")
-    .option("--no-open", "only print the link; it works once, for a minute")
+    .description("Open the dashboard on a workspace; starts the daemon if it does not run.")
+    .argument("<id>", WORKSPACE_ID)
+    .option("--no-open", "only print the login link; it works once, within a minute")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
@@ -144,14 +146,14 @@ function checkId(given: string): string {
   );
 }
 
-/** The project of a folder, which may have gone already. */
+/** The id of the project in a folder; the folder need not exist any more. */
 async function idOf(io: Io, client: Client, named: string): Promise<string> {
   const path = resolve(io.cwd, named);
   let root = path;
   try {
     root = realpathSync(path);
   } catch {
-    // What is not there any more is known by the name it had.
+    // A deleted folder is compared by its path as typed.
   }
   const { items } = await unwrap(client.api.hub.projects.$get());
   return items.find(({ roots }) => roots.includes(root))?.id ?? named;
@@ -165,6 +167,8 @@ function showChanged(io: Io, workspace: Workspace, json: true | undefined): void
 function projectsOf({ project_ids }: Workspace): string {
   return project_ids.length === 0 ? "no project yet" : project_ids.map(visibleLine).join(", ");
 }
+
+const WORKSPACE_ID = "the workspace's id, from gate workspace list";
 
 const HELP = `
 Examples:

@@ -1,36 +1,36 @@
 import type { CommandUnknownOpts, Option } from "@commander-js/extra-typings";
 
-/** One way to go on with a word. */
+/** One possible completion of a word. */
 export interface Candidate {
   value: string;
   description: string;
 }
 
-/** What may stand where the cursor is. */
+/** The possible completions at the cursor. */
 export interface Completion {
   candidates: Candidate[];
-  /** Names of files fit as well. */
+  /** Whether file names are possible too. */
   files: boolean;
 }
 
-/** What can be known of a value only when it is asked for: ids of what waits, of projects, …  */
-export type Ask = (name: string) => Promise<Candidate[] | null>;
+/** Lists the values of an option or argument, such as ids; null if it does not know the name. */
+export type ListValues = (name: string) => Promise<Candidate[] | null>;
 
 /**
- * What fits after `words`, as far as `current` has been typed; commands and options by the tree,
- * values by their choices, else by `ask`.
+ * The completions after `words` that begin with `current`. Commands and options come from the tree,
+ * values from their choices or from `listValues`.
  */
 export async function complete(
   program: CommandUnknownOpts,
   { words, current }: { words: readonly string[]; current: string },
-  ask: Ask,
+  listValues: ListValues,
 ): Promise<Completion> {
   const at = follow(program, words);
   const [flag, typed] = splitValue(current);
   const named = typed === null ? null : findOption(at.command, flag);
   const option = at.option ?? named;
   if (option) {
-    const found = await valuesOf(option.argChoices, `--${option.name()}`, ask);
+    const found = await valuesOf(option.argChoices, `--${option.name()}`, listValues);
     const prefix = at.option ? "" : `${flag}=`;
     const values = found.candidates.map((one) => ({ ...one, value: prefix + one.value }));
     return { ...found, candidates: startingWith(values, current) };
@@ -39,21 +39,21 @@ export async function complete(
     return { candidates: startingWith(optionsOf(at.command), current), files: false };
   }
   const found = at.isLiteral || at.count > 0 || at.command.commands.length === 0
-    ? await argumentsOf(at, ask)
+    ? await argumentsOf(at, listValues)
     : { candidates: commandsOf(at.command), files: false };
   return { ...found, candidates: startingWith(found.candidates, current) };
 }
 
-/** Where a command line has come to. */
+/** The position that a command line has reached in the tree. */
 interface Place {
   command: CommandUnknownOpts;
   /** The command's names, without that of the program. */
   path: string[];
-  /** The option that waits for its value. */
+  /** The option whose value comes next. */
   option: Option | null;
-  /** How many arguments there are already. */
+  /** The number of arguments before the cursor. */
   count: number;
-  /** After `--` nothing is an option any more. */
+  /** Whether `--` came before: no later word is an option. */
   isLiteral: boolean;
 }
 
@@ -74,7 +74,7 @@ function follow(program: CommandUnknownOpts, words: readonly string[]): Place {
   return at;
 }
 
-/** `--name=value` in its two parts; of anything else the second is null. */
+/** Splits `--name=value`; the value is null for any other word. */
 function splitValue(word: string): [flag: string, value: string | null] {
   const at = word.startsWith("--") ? word.indexOf("=") : -1;
   return at < 0 ? [word, null] : [word.slice(0, at), word.slice(at + 1)];
@@ -97,23 +97,23 @@ function optionsOf(command: CommandUnknownOpts): Candidate[] {
   );
 }
 
-function argumentsOf(at: Place, ask: Ask): Promise<Completion> {
+function argumentsOf(at: Place, listValues: ListValues): Promise<Completion> {
   const { registeredArguments } = at.command;
   const last = registeredArguments.at(-1);
   const argument = registeredArguments[at.count] ?? (last?.variadic ? last : undefined);
   if (!argument) return Promise.resolve({ candidates: [], files: false });
-  return valuesOf(argument.argChoices, [...at.path, argument.name()].join(" "), ask);
+  return valuesOf(argument.argChoices, [...at.path, argument.name()].join(" "), listValues);
 }
 
 async function valuesOf(
   choices: readonly string[] | undefined,
   name: string,
-  ask: Ask,
+  listValues: ListValues,
 ): Promise<Completion> {
   if (choices) {
     return { candidates: choices.map((value) => ({ value, description: "" })), files: false };
   }
-  const known = await ask(name);
+  const known = await listValues(name);
   return { candidates: known ?? [], files: known === null };
 }
 

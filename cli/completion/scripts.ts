@@ -1,13 +1,13 @@
-/** The shells that can be taught to complete our command lines. */
+/** The shells with a completion script. */
 export const SHELLS = ["bash", "zsh", "fish", "powershell"] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** Stands in an answer where names of files fit as well. */
+/** The line of an answer that means: complete file names too. */
 export const FILES = ":files";
 
 /**
- * What a shell has to read to complete `gate`. Each asks `gate complete` for lines of a value, a tab
- * and a description; always the `gate` on PATH, never the one that is being typed.
+ * The completion script of each shell. It calls `gate complete`, which prints a value, a tab and a
+ * description per line. It always calls the `gate` on PATH, never the typed program.
  */
 export const SCRIPTS: Record<Shell, string> = {
   bash: `# Completion of gate for bash:  eval "$(gate completion bash)"  in ~/.bashrc

@@ -7,7 +7,7 @@ import type { Candidate } from "./candidates.ts";
 
 type Source = (connection: Connection) => Promise<Candidate[]>;
 
-/** Which values are asked of the daemon, by the option or by the command with its argument. */
+/** The requests for values, by the option, or by the command with its argument. */
 const SOURCES: Record<string, Source> = {
   "--project": listProjects,
   "--workspace": listWorkspaces,
@@ -28,13 +28,13 @@ const SOURCES: Record<string, Source> = {
 const MOST = 50;
 const MOST_PROJECTS = 10;
 
-/** The values of that name as the daemon knows them; none when it does not run, null for others. */
-export async function askDaemonFor(io: Io, name: string): Promise<Candidate[] | null> {
+/** The known values of an option or argument; [] without a daemon, null for any other name. */
+export async function valuesOf(io: Io, name: string): Promise<Candidate[] | null> {
   const source = SOURCES[name];
   if (!source) return null;
   try {
     const found = await source(await openConnection(io, { scope: "viewer", start: false }));
-    // What goes into a command line is nothing but an id, whoever made it up.
+    // Only ids go into a command line, so that a value cannot inject shell code.
     return found.filter(({ value }) => /^[A-Za-z0-9][\w.-]*$/.test(value))
       .map(({ value, description }) => ({ value, description: visibleLine(description) }));
   } catch {

@@ -2,16 +2,16 @@ import type { Scope } from "../../server/auth/schema.ts";
 import { readToken } from "../../server/auth/tokens.ts";
 import { type Client, createClient } from "../../server/client.ts";
 import { launchDaemon } from "./launch.ts";
-import { findOlder } from "./older.ts";
+
 import { CliError } from "../errors.ts";
-import { findDaemon, type Reached } from "./find.ts";
+import { findDaemon, findOlder, type Reached } from "./find.ts";
 import type { Io } from "../io.ts";
 import { placeOf } from "../place.ts";
 
-/** What a client needs of the outside to find its daemon. */
+/** The parts of `Io` that a client needs to find its daemon. */
 export type Surroundings = Pick<Io, "env" | "cwd" | "pid">;
 
-/** A credentialed way to the daemon: the typed client, and the parts for a raw request. */
+/** An authorized connection to the daemon: the typed client, and what a raw request needs. */
 export interface Connection extends Reached {
   client: Client;
   token: string;
@@ -19,16 +19,16 @@ export interface Connection extends Reached {
 
 export interface ConnectOptions {
   scope: Scope;
-  /** Start a daemon when none runs; otherwise that is an error. */
+  /** Whether to start a daemon if none runs (the default); false throws instead. */
   start?: boolean;
 }
 
-/** The typed client of this machine's daemon. @throws CliError when it cannot be reached */
+/** The typed client of this machine's daemon. @throws CliError if the daemon cannot be reached */
 export async function connect(around: Surroundings, options: ConnectOptions): Promise<Client> {
   return (await openConnection(around, options)).client;
 }
 
-/** As `connect`, with what a raw or streamed request needs. */
+/** As `connect`, with what a raw or streamed request needs. @throws CliError */
 export async function openConnection(
   around: Surroundings,
   { scope, start = true }: ConnectOptions,
@@ -39,8 +39,8 @@ export async function openConnection(
 }
 
 /**
- * The running daemon, started detached if none runs; one of an older release is replaced.
- * @throws CliError: the gate fails closed
+ * Returns the running daemon; starts one in the background if none runs, and replaces one of an
+ * older release. @throws CliError if the daemon does not start
  */
 export async function ensureDaemon(around: Surroundings, args: string[] = []): Promise<Reached> {
   const place = placeOf(around);
@@ -55,7 +55,7 @@ export async function ensureDaemon(around: Surroundings, args: string[] = []): P
   return await find() ?? await launchDaemon({ place, around, find, clear, args });
 }
 
-/** The same connection for the calls that mean one project. */
+/** A client whose requests are about one project. */
 export function scopedClient({ url, fetch, token }: Connection, project: string): Client {
   return createClient({ url, fetch, token, project });
 }
@@ -63,5 +63,5 @@ export function scopedClient({ url, fetch, token }: Connection, project: string)
 async function requireDaemon(around: Surroundings): Promise<Reached> {
   const found = await findDaemon(placeOf(around));
   if (found) return found;
-  throw new CliError("The daemon is not running", { next: "gate daemon start" });
+  throw new CliError("Cannot reach the daemon: it is not running", { next: "gate daemon start" });
 }

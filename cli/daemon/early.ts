@@ -2,7 +2,7 @@ import { type TokenFile, tokensIn } from "../../server/runtime/token_text.ts";
 import { IS_QUICK, readTokenQuickly } from "../../server/runtime/quick_files.ts";
 import { dial, type Dialled, socketIn } from "../../server/runtime/wire.ts";
 
-/** What is under way before anything else is loaded. */
+/** A connection and a token that load while the other modules load. */
 export interface Early {
   socket: string;
   wire: Dialled;
@@ -10,8 +10,8 @@ export interface Early {
 }
 
 /**
- * Begins to connect to the daemon, and to read the token of a scope, where the environment alone
- * tells where they are; null where it takes more to find out.
+ * Starts to connect to the daemon and to read the token of a scope. Returns null if the environment
+ * variables alone do not tell where both are.
  */
 export function beginEarly(
   env: Record<string, string | undefined>,

@@ -1,15 +1,16 @@
+import { VERSION } from "../../server/constants.ts";
 import { isSameProcess } from "../../server/runtime/processes.ts";
 import { createSocketFetch, type Fetch } from "../../server/runtime/socket_fetch.ts";
 import { socketPath } from "../home.ts";
 import { type Place, readDaemonFile } from "../place.ts";
 
-/** A daemon that answers, and how to speak with it. */
+/** A daemon that answers: its address, and a `fetch` that reaches it. */
 export interface Reached {
   url: string;
   fetch: Fetch;
 }
 
-/** The daemon that answers now, or null; never starts one. */
+/** The running daemon, or null; never starts one. */
 export async function findDaemon(place: Place): Promise<Reached | null> {
   const path = socketPath(place.home);
   const url = `http://127.0.0.1:${place.port}`;
@@ -17,9 +18,9 @@ export async function findDaemon(place: Place): Promise<Reached | null> {
     const overSocket = { url, fetch: createSocketFetch(path) };
     if (await isHealthy(overSocket)) return overSocket;
   }
-  const said = readDaemonFile(place.home);
-  // A port proves nothing: it is only trusted while the process that wrote the file lives.
-  if (!said || said.port !== place.port || !isSameProcess(said)) return null;
+  const noted = readDaemonFile(place.home);
+  // Any program can listen on a port. Trust it only while the process in daemon.json is alive.
+  if (!noted || noted.port !== place.port || !isSameProcess(noted)) return null;
   const overPort = { url, fetch: createSocketFetch(null) };
   return await isHealthy(overPort) ? overPort : null;
 }
@@ -36,4 +37,18 @@ async function isHealthy({ url, fetch }: Reached): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+/** The running daemon if its release is older than this program; otherwise null. */
+export function findOlder(place: Place): { pid: number; version: string } | null {
+  const noted = readDaemonFile(place.home);
+  return noted && isOlder(noted.version, VERSION) && isSameProcess(noted) ? noted : null;
+}
+
+/** Compares two releases by their three numbers; ignores pre-release and build parts. */
+export function isOlder(version: string, than: string): boolean {
+  const numbers = (text: string) => text.split(/[.+-]/, 3).map((part) => Number(part) || 0);
+  const [first, second] = [numbers(version), numbers(than)];
+  const differs = [0, 1, 2].find((at) => (first[at] ?? 0) !== (second[at] ?? 0));
+  return differs !== undefined && (first[differs] ?? 0) < (second[differs] ?? 0);
 }

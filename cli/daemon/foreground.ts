@@ -14,19 +14,19 @@ import type { Io, Signal } from "../io.ts";
 import { print, say } from "../terminal/output.ts";
 import { type Place, placeOf } from "../place.ts";
 import { createLog, LogFile, logPath } from "./log_file.ts";
-import { createLoginLink } from "./login_link.ts";
+import { createLoginLink } from "./dashboard_link.ts";
 import { visibleJson } from "../terminal/visible.ts";
 import { registerWaiting } from "./waiting_roots.ts";
 
 export interface ForegroundOptions {
   auth: "token" | "none";
-  /** Started by another process of ours: nobody reads what it prints. */
+  /** Whether another gate process started it in the background: nobody reads its output. */
   detached: boolean;
-  /** Writes each line of the log to standard error, too: for whoever keeps that. */
+  /** Whether to write each line of the log to standard error as well. */
   print_log?: boolean;
 }
 
-/** Is the daemon until a signal ends it. Ends at once, and well, when one runs already. */
+/** Runs the daemon in this process until a signal; returns at once if a daemon already runs. */
 export async function runDaemon(io: Io, options: ForegroundOptions): Promise<void> {
   const place = placeOf(io);
   openHome(place.home);
@@ -42,7 +42,7 @@ export async function runDaemon(io: Io, options: ForegroundOptions): Promise<voi
   if (!gate) return announceOther(io, options);
   log("info", "started", { version: VERSION, pid: io.pid, port: gate.port });
   const ended = untilEnded(io, options, file);
-  const watch = setInterval(() => existsSync(place.home) || ended.end(), HOME_LOOK_MS);
+  const watch = setInterval(() => existsSync(place.home) || ended.end(), HOME_CHECK_MS);
   if (!options.detached) await announce(io, gate, options);
   await ended.first;
   clearInterval(watch);
@@ -51,10 +51,10 @@ export async function runDaemon(io: Io, options: ForegroundOptions): Promise<voi
   log("info", "stopped");
 }
 
-/** A daemon whose home has been deleted can be told nothing any more: it ends by itself. */
-const HOME_LOOK_MS = 2_000;
+/** The daemon checks this often for its home: it ends when the folder has been deleted. */
+const HOME_CHECK_MS = 2_000;
 
-/** The gate, or null when another daemon of this home has it. @throws CliError */
+/** The started gate, or null if another daemon of this home runs. @throws CliError */
 async function open(
   environment: Environment,
   place: Place,
@@ -67,39 +67,49 @@ async function open(
     if (await findDaemon(place)) return null;
     environment.log("error", "cannot start", { error: (error as Error).message });
     if (!(error instanceof PortTakenError)) throw error;
-    const holder = findListener(place.port);
-    const who = holder ? `process ${holder.pid}: ${holder.command}` : "another user's program";
-    throw new CliError(`Port ${place.port} is taken by ${who}. It was left alone`, {
-      next: "stop that program, then gate daemon start",
-    });
+    throw portTaken(place.port, "gate daemon start");
   }
+}
+
+/** The error for a port in use, with the process that uses it if it can be found. */
+export function portTaken(port: number, next: string): CliError {
+  const holder = findListener(port);
+  const who = holder ? `process ${holder.pid} (${holder.command})` : "another user's program";
+  return new CliError(`Cannot listen on port ${port}: ${who} uses it`, {
+    next: `stop that program, then ${next}`,
+  });
 }
 
 async function announce(io: Io, gate: Gate, { auth }: ForegroundOptions): Promise<void> {
   print(io, `gate ${VERSION} serves http://localhost:${gate.port}`);
-  if (auth === "none") say(io, "WARNING: it asks for no credential: anybody here may decide.");
+  if (auth === "none") {
+    say(
+      io,
+      "WARNING: no access token is required: every user of this machine can approve actions.",
+    );
+  }
   const link = await createLoginLink(await connect(io, { scope: "reviewer", start: false }));
   print(io, `Dashboard: ${link}`);
   print(
     io,
-    "The link works once, for a minute; gate dashboard makes another. Ctrl-C ends the gate.",
+    "The link works once, within a minute; gate dashboard prints another. Ctrl-C stops gate.",
   );
 }
 
 async function announceOther(io: Io, { detached }: ForegroundOptions): Promise<void> {
-  print(io, "The daemon is already running.");
+  print(io, "The daemon already runs.");
   if (detached) return;
   const link = await createLoginLink(await connect(io, { scope: "reviewer", start: false }));
   print(io, `Dashboard: ${link}`);
 }
 
-/** The first signal asks to end, a second one to end at once. */
+/** Two promises: the first signal ends the daemon, a second one ends it without waiting. */
 function untilEnded(io: Io, options: ForegroundOptions, file: LogFile) {
   let heard = 0;
   let resolveFirst = () => {};
   let resolveSecond = () => {};
   io.onSignal((signal: Signal) => {
-    // Without a terminal a hang-up cannot mean that the terminal has gone.
+    // A background daemon has no terminal, so SIGHUP means: reopen the log after its rotation.
     if (signal === "SIGHUP" && options.detached) return file.reopen();
     if (++heard === 1) resolveFirst();
     else resolveSecond();

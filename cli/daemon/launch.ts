@@ -1,21 +1,31 @@
 import { spawn } from "node:child_process";
-import { closeSync, openSync, readFileSync, rmSync, statfsSync } from "node:fs";
+import {
+  closeSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { openHome } from "../../server/runtime/home.ts";
+import { identify, isSameProcess, type ProcessIdentity } from "../../server/runtime/processes.ts";
 import { selfCommand } from "../../server/runtime/self.ts";
+import { readSmallFile } from "../../server/runtime/small_file.ts";
 import { CliError } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { type Place, readDaemonFile } from "../place.ts";
-import { releaseTurn, takeTurn } from "./turn.ts";
 
 export interface Launching<T> {
   place: Place;
   around: Pick<Io, "env" | "pid">;
-  /** Answers as soon as a daemon of this version or a newer one can be reached. */
+  /** Finds a daemon of this version or a newer one; null if none answers yet. */
   find: () => Promise<T | null>;
-  /** Ends an older daemon; nobody else starts one meanwhile. */
+  /** Stops an older daemon. It runs while no other process may start one. */
   clear: () => Promise<unknown>;
-  /** Further arguments of `gate daemon run`. */
+  /** More arguments for `gate daemon run`. */
   args: string[];
 }
 
@@ -24,8 +34,8 @@ const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 200;
 
 /**
- * Starts a daemon that outlives this process and waits until it answers. Of many callers at once
- * one starts it and the others wait for it. @throws CliError with what the daemon said
+ * Starts a daemon in the background and waits until it answers. If several processes call this at
+ * once, one of them starts the daemon. @throws CliError with the daemon's own message
  */
 export async function launchDaemon<T>(launching: Launching<T>): Promise<T> {
   const { place, around, find, clear } = launching;
@@ -43,7 +53,7 @@ export async function launchDaemon<T>(launching: Launching<T>): Promise<T> {
         await clear();
         child = startChild(launching);
       }
-      await rest(Math.min(pause, LONGEST_PAUSE_MS));
+      await sleep(Math.min(pause, LONGEST_PAUSE_MS));
     }
     throw notStarted(place, child?.failure() ?? null);
   } finally {
@@ -52,12 +62,8 @@ export async function launchDaemon<T>(launching: Launching<T>): Promise<T> {
   }
 }
 
-function rest(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
 interface Child {
-  /** What the process said before it ended badly; null while it runs or if it ended well. */
+  /** The output of a process that failed; null while it runs or if it ended with 0. */
   failure(): string | null;
   forget(): void;
 }
@@ -79,18 +85,18 @@ function startChild({ place, around, args }: Launching<unknown>): Child {
   child.unref();
   closeSync(fd);
   return {
-    failure: () => ended ? readFileSync(output, "utf8").trim() || silence(place.home) : null,
+    failure: () => ended ? readFileSync(output, "utf8").trim() || causeOfSilence(place.home) : null,
     forget: () => rmSync(output, { force: true }),
   };
 }
 
-const LITTLE_ROOM = 64 * 1024 * 1024;
+const LITTLE_SPACE = 64 * 1024 * 1024;
 
-/** On a full disk not even its last words can be kept. */
-function silence(home: string): string {
+/** The cause of a failure without output: a full disk cannot keep the output. */
+function causeOfSilence(home: string): string {
   const { bavail, bsize } = statfsSync(home);
-  if (bavail * bsize > LITTLE_ROOM) {
-    return "it said nothing\n  try: gate daemon start --foreground";
+  if (bavail * bsize > LITTLE_SPACE) {
+    return "it ended without a message\n  try: gate daemon start --foreground";
   }
   const free = Math.floor(bavail * bsize / 1024);
   return `only ${free} KiB are free on the disk of "${home}"; make room and try again`;
@@ -98,7 +104,7 @@ function silence(home: string): string {
 
 function notStarted(place: Place, failure: string | null): CliError {
   if (failure) {
-    return new CliError(`Cannot start the daemon: ${failure.replace(/^gate: /, "")}`);
+    return new CliError(`Cannot start the daemon: ${failure.replace(/^gate: (?:Cannot )?/, "")}`);
   }
   const pid = readDaemonFile(place.home)?.pid;
   const which = pid ? ` (last known pid ${pid})` : "";
@@ -106,4 +112,40 @@ function notStarted(place: Place, failure: string | null): CliError {
     `Cannot start the daemon: it did not answer within ${DEADLINE_MS / 1000} s${which}`,
     { next: "gate daemon logs" },
   );
+}
+
+const MAX_BYTES = 4 * 1024;
+
+/**
+ * Takes the turn to start the daemon; false while another live process has it. This only avoids
+ * unneeded processes: the daemon's own lock ensures that a home has one daemon.
+ */
+function takeTurn(home: string, pid: number): boolean {
+  const path = turnPath(home);
+  const me = JSON.stringify(identify(pid) ?? { pid, start_time: "" });
+  try {
+    writeFileSync(path, me, { flag: "wx", mode: 0o600 });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    if (!isHeld(path)) rmSync(path, { force: true });
+    return false;
+  }
+}
+
+function releaseTurn(home: string): void {
+  rmSync(turnPath(home), { force: true });
+}
+
+function isHeld(path: string): boolean {
+  try {
+    return isSameProcess(JSON.parse(readSmallFile(path, MAX_BYTES)) as ProcessIdentity);
+  } catch (error) {
+    // The file is new and its writer has not written to it yet.
+    return error instanceof SyntaxError && Date.now() - statSync(path).mtimeMs < 2_000;
+  }
+}
+
+function turnPath(home: string): string {
+  return join(home, "run", "starting.json");
 }

@@ -9,17 +9,17 @@ export interface LogLimits {
 
 const LIMITS: LogLimits = { bytes: 10 * 1024 * 1024, files: 5 };
 
-/** Where the daemon of a home writes what happens to it. */
+/** The path of the daemon's log. */
 export function logPath(home: string): string {
   return join(home, "logs", "daemon.log");
 }
 
-/** The name of a log that was moved aside; the lower the number, the newer it is. */
+/** The path of a rotated log; 1 is the newest. */
 export function rotatedPath(path: string, number: number): string {
   return `${path}.${number}`;
 }
 
-/** A log of JSON lines, 0600, moved aside when it is full; the oldest is dropped. */
+/** A log of JSON lines with mode 0600, rotated when it is full; the oldest file is deleted. */
 export class LogFile {
   readonly #path: string;
   readonly #limits: LogLimits;
@@ -34,7 +34,7 @@ export class LogFile {
     this.#size = fstatSync(this.#fd).size;
   }
 
-  /** Appends one line; a log that cannot be written never stops the daemon. */
+  /** Appends one line; never throws. */
   write(record: Record<string, unknown>): void {
     const line = Buffer.from(`${JSON.stringify(record)}\n`);
     try {
@@ -42,11 +42,11 @@ export class LogFile {
       writeSync(this.#fd, line);
       this.#size += line.length;
     } catch {
-      // A full disk: the daemon's work is worth more than its log.
+      // The disk may be full: the daemon continues without its log.
     }
   }
 
-  /** Opens the file again, for a program that has moved it. */
+  /** Opens the file again after another program has moved it. */
   reopen(): void {
     closeSync(this.#fd);
     this.#fd = openSync(this.#path, "a", 0o600);
@@ -70,7 +70,7 @@ export class LogFile {
   }
 }
 
-/** The `log` of an environment that writes there. */
+/** A `log` function for an environment that writes to this file. */
 export function createLog(file: LogFile, now: () => number): Environment["log"] {
   return (level, message, fields = {}) =>
     file.write({ at: new Date(now()).toISOString(), level, message, ...fields });

@@ -3,30 +3,29 @@ import type { Early } from "./early.ts";
 import type { Io } from "../io.ts";
 
 interface PromptIo extends Pick<Io, "env" | "cwd"> {
-  /** What is under way already. */
   early?: Early | null;
 }
 
 const DEADLINE_MS = 1_000;
 const COUNT = "/api/global/approvals/count";
 
-/** What a shell prompt shows of the actions that wait; empty when none do. */
+/** The text for a shell prompt, such as `gate:2`; empty if no action is held. */
 export async function promptText(io: PromptIo): Promise<string> {
   const count = await countPending(io);
   return count ? `gate:${count}\n` : "";
 }
 
-/** The number of held actions, or null when no daemon runs; never starts one, never fails. */
+/** The number of held actions, or null if no daemon runs; never starts a daemon, never throws. */
 export async function countPending(io: PromptIo): Promise<number | null> {
   try {
     const { early } = io;
     const { socket, found } = early
       ? { socket: early.socket, found: await early.token }
-      : (await import("../way.ts")).findWay(io, "viewer");
+      : (await import("./socket_and_token.ts")).findSocketAndToken(io, "viewer");
     if (!("token" in found)) return null;
     const { status, body } = socket === null
       ? await askPort(io, found.token)
-      // Over the socket one question is enough: nobody but our daemon can answer there.
+      // Only the daemon can answer on its socket, so the health check is not needed.
       : await ask(
         { socket, method: "GET", target: COUNT, ...found, timeout_ms: DEADLINE_MS },
         early?.wire,

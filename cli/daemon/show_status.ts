@@ -3,7 +3,7 @@ import type { Io } from "../io.ts";
 import { ago, paint, print, table } from "../terminal/output.ts";
 import { visibleLine } from "../terminal/visible.ts";
 
-/** Prints how the daemon is and which projects it serves. */
+/** Prints the daemon's state and its projects. */
 export function showDaemonStatus(io: Io, status: DaemonStatus): void {
   const now = Date.now();
   const health = status.healthy ? paint(io, "green", "healthy") : paint(io, "red", "not healthy");
@@ -14,7 +14,7 @@ export function showDaemonStatus(io: Io, status: DaemonStatus): void {
   );
   for (const problem of status.problems) print(io, paint(io, "red", `! ${visibleLine(problem)}`));
   if (status.projects.length === 0) {
-    print(io, "No project is registered: gate init");
+    print(io, "No project is registered. Register one: gate init");
     return;
   }
   print(io);

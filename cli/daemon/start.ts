@@ -1,16 +1,17 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { readToken } from "../../server/auth/tokens.ts";
 import { createClient, unwrap } from "../../server/client.ts";
 import { VERSION } from "../../server/constants.ts";
 import type { DaemonStatus } from "../../server/global/schema.ts";
 import { ensureDaemon } from "./connect.ts";
 import { CliError } from "../errors.ts";
-import { findDaemon, type Reached } from "./find.ts";
+import { findDaemon, isOlder, type Reached } from "./find.ts";
 import type { Io } from "../io.ts";
 import { print, printJson, say } from "../terminal/output.ts";
 import { type Place, placeOf } from "../place.ts";
 import { askToGiveWay, isOwnServer } from "../project_server/own_server.ts";
-import { withSpinner } from "../terminal/spinner.ts";
-import { isOlder } from "./older.ts";
+import { withSpinner } from "../terminal/prompts.ts";
+
 import { stopDaemon } from "./stop.ts";
 
 export interface StartDaemonOptions {
@@ -19,45 +20,46 @@ export interface StartDaemonOptions {
   json?: boolean;
 }
 
-/** Sees to it that a daemon of this version or a newer one runs. */
+/** Starts a daemon unless one of this version or a newer one runs; replaces an older one. */
 export async function startDaemon(io: Io, options: StartDaemonOptions): Promise<void> {
   const place = placeOf(io);
   const running = await findDaemon(place);
   let status = running && await statusOf(io, running);
   if (status && isOwnServer(place.home, status.pid)) {
-    // A project's own server (gate start) holds the ledgers: it leaves them to the daemon.
+    // The server of `gate start` owns the ledger: it has to hand it over to the daemon.
     await giveWay(io, place, status.pid);
     status = null;
   }
   const isOld = status !== null && isOlder(status.version, VERSION);
-  if (isOld) say(io, `Replacing the running daemon ${status!.version} by ${VERSION}.`);
+  if (isOld) say(io, `Replacing the running daemon ${status!.version} with ${VERSION}.`);
   else if (status && !options.foreground) return report(io, status, options, false);
   if (options.foreground) {
-    // Another start may have replaced it meanwhile: the new one stays.
+    // Another process may have replaced it: only the old daemon is stopped.
     if (isOld) await stopDaemon(place, status!.pid);
     const { runDaemon } = await import("./foreground.ts");
     return await runDaemon(io, { auth: options.auth, detached: false });
   }
   const started = await withSpinner(
     io,
-    isOld ? "Waiting for the older daemon to end" : "Starting the daemon",
+    isOld ? "Waiting for the older daemon to stop" : "Starting the daemon",
     () => ensureDaemon(io, ["--auth", options.auth]),
   );
   report(io, await statusOf(io, started), options, true);
 }
 
-/** Has the server of `gate start` hand its ledger over. @throws CliError when it does not */
+/** Makes the server of `gate start` hand over its ledger. @throws CliError if it does not */
 export async function giveWay(io: Io, place: Place, pid: number): Promise<void> {
   askToGiveWay(place.home);
   const deadline = Date.now() + GIVE_WAY_MS;
-  await withSpinner(io, "Waiting for gate start to hand its ledger over", async () => {
+  await withSpinner(io, "Waiting for gate start to hand over its ledger", async () => {
     while (isOwnServer(place.home, pid)) {
       if (Date.now() > deadline) {
-        throw new CliError("The server of gate start does not hand its ledger over", {
-          next: "end it with Ctrl-C, then gate daemon start",
+        const why = `the server of gate start (pid ${pid}) does not hand over its ledger`;
+        throw new CliError(`Cannot start the daemon: ${why}`, {
+          next: "stop that server with Ctrl-C, then gate daemon start",
         });
       }
-      await new Promise((resolve) => setTimeout(resolve, 25));
+      await sleep(25);
     }
   });
 }
@@ -78,5 +80,5 @@ function report(
   const url = `http://localhost:${port}`;
   if (json) return printJson(io, { started, version, port, pid, url });
   print(io, `gate ${version} ${started ? "runs" : "already runs"}: ${url} (pid ${pid})`);
-  say(io, "  gate dashboard opens it; gate daemon stop ends it");
+  say(io, "  gate dashboard opens the dashboard; gate daemon stop stops the daemon");
 }

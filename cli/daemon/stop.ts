@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { readToken } from "../../server/auth/tokens.ts";
 import { createClient, unwrap } from "../../server/client.ts";
 import {
@@ -15,36 +16,37 @@ const DRAIN_MS = 15_000;
 const POLL_MS = 25;
 
 /**
- * Stops the daemon of a home and waits until it has gone; false when none ran. Only a process that
- * proved to be that daemon is signalled: a pid in a file proves nothing. @throws CliError
- * @param only leaves every daemon but this one alone
+ * Stops the daemon of a home and waits until its process ends; false if none runs. It signals only
+ * a process that is proved to be that daemon, because a pid in a file may be reused.
+ * @param only stops the daemon only if it has this pid
+ * @throws CliError if the daemon does not end in time
  */
 export async function stopDaemon(place: Place, only?: number): Promise<boolean> {
-  const daemon = await whoAnswers(place) ?? whoHangs(place);
+  const daemon = await answeringDaemon(place) ?? hangingDaemon(place);
   if (!daemon || (only !== undefined && daemon.pid !== only)) return false;
   if (!signalProcess(daemon, "SIGTERM")) return false;
   const deadline = Date.now() + DRAIN_MS;
   while (Date.now() < deadline) {
     if (!isSameProcess(daemon)) return true;
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    await sleep(POLL_MS);
   }
   throw new CliError(
-    `The daemon (pid ${daemon.pid}) has not ended within ${DRAIN_MS / 1000} s`,
-    { next: `kill -9 ${daemon.pid}, if it is to lose what it is doing` },
+    `Cannot stop the daemon (pid ${daemon.pid}): it did not end within ${DRAIN_MS / 1000} s`,
+    { next: `kill -9 ${daemon.pid}, which interrupts the work in progress` },
   );
 }
 
-/** The process that answers as the daemon of this home, by its own word over the trusted way. */
-async function whoAnswers(place: Place): Promise<ProcessIdentity | null> {
+/** The process of a daemon that answers over its socket or its verified port. */
+async function answeringDaemon(place: Place): Promise<ProcessIdentity | null> {
   const reached = await findDaemon(place);
   if (!reached) return null;
   const client = createClient({ ...reached, token: await readToken(place.home, "reviewer") });
   return identify((await unwrap(client.api.daemon.status.$get())).pid);
 }
 
-/** A daemon that does not answer: it must be the process of the file and hold the port. */
-function whoHangs(place: Place): ProcessIdentity | null {
-  const said = readDaemonFile(place.home);
-  if (!said || !isSameProcess(said)) return null;
-  return findListener(said.port)?.pid === said.pid ? said : null;
+/** The process of a daemon that hangs: the process in `daemon.json`, if it listens on the port. */
+function hangingDaemon(place: Place): ProcessIdentity | null {
+  const noted = readDaemonFile(place.home);
+  if (!noted || !isSameProcess(noted)) return null;
+  return findListener(noted.port)?.pid === noted.pid ? noted : null;
 }

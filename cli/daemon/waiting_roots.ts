@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Environment } from "../../server/environment.ts";
 import type { Daemon } from "../../server/daemon.ts";
 
-/** Leaves a word for the next daemon to register the project of this folder. */
+/** Leaves a note for the next daemon to register the project of this folder. */
 export function leaveRoot(home: string, root: string): void {
   const folder = waitingFolder(home);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -12,7 +12,7 @@ export function leaveRoot(home: string, root: string): void {
   writeFileSync(join(folder, name), JSON.stringify({ root }), { mode: 0o600 });
 }
 
-/** Registers the folders that were left while no daemon ran. */
+/** Registers the folders that were noted while no daemon ran. */
 export async function registerWaiting(
   daemon: Pick<Daemon, "registerProject">,
   home: string,

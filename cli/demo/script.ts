@@ -1,10 +1,11 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Action } from "../../server/actions/schema.ts";
 import { unwrap } from "../../server/client.ts";
 import { scopedClient } from "../daemon/connect.ts";
 import { CliError } from "../errors.ts";
 import type { Stage, ToolAnswer } from "./stage.ts";
 
-/** One scene: what is about to happen, and the lines that say what did. */
+/** One scene: its title, and a function that plays it and returns the lines that report it. */
 export interface Scene {
   title: string;
   play: (stage: Stage) => Promise<string[]>;
@@ -15,21 +16,21 @@ const BEFORE = "hello from a person\n";
 const AFTER = "hello from an agent\n";
 const HELD = "README.md";
 
-/** What the demo shows, in order; each scene looks at the disk and the ledger itself. */
+/** The scenes in order; each one verifies its effect on the disk and in the ledger. */
 export const SCENES: readonly Scene[] = [
   { title: "The agent writes src/hello.txt, which the policy allows", play: allowed },
   { title: "It writes .env, which the policy blocks", play: blocked },
-  { title: "It writes README.md, which nobody spoke of: held for you", play: held },
-  { title: "It runs a command that prints too much", play: capped },
-  { title: "You roll the first write back", play: rolledBack },
-  { title: "The audit log is checked, event by event", play: verified },
+  { title: "It writes README.md, which no rule covers, so a person must approve it", play: held },
+  { title: "It runs a command with a long output", play: capped },
+  { title: "You roll back the first write", play: rolledBack },
+  { title: "You verify the audit log", play: verified },
 ];
 
 async function allowed(stage: Stage): Promise<string[]> {
   stage.write(HELLO, BEFORE);
   const answer = await stage.call("write_file", { path: HELLO, content: AFTER });
   check(answer.facts.status === "approved" && stage.read(HELLO) === AFTER, "the write", answer);
-  return ["allowed by policy, on disk"];
+  return ["allowed by the policy and written to disk"];
 }
 
 async function blocked(stage: Stage): Promise<string[]> {
@@ -39,8 +40,8 @@ async function blocked(stage: Stage): Promise<string[]> {
   check(isBlocked && stage.read(".env") === null, "the block", answer);
   return [
     `blocked by the ${rule?.source} rule "${rule?.pattern}"`,
-    `the agent is told why: ${answer.facts.reason}`,
-    `and what to do instead: ${answer.facts.alternative}`,
+    `the agent learns the reason: ${answer.facts.reason}`,
+    `and the alternative: ${answer.facts.alternative}`,
   ];
 }
 
@@ -58,9 +59,9 @@ async function held(stage: Stage): Promise<string[]> {
   check(isDone && stage.read(HELD) === "# Demo\n", "the approval", answer);
   return [
     `held: gate show ${action.id}`,
-    "nothing is on disk while it waits",
+    "the file does not exist while the action is held",
     `approved: gate approve ${action.id}`,
-    "on disk, and the waiting agent has its answer",
+    "the file is written, and the waiting agent gets its result",
   ];
 }
 
@@ -70,7 +71,9 @@ async function capped(stage: Stage): Promise<string[]> {
   const isCapped = answer.facts.truncated === true && output.length < 5000;
   check(isCapped && answer.facts.exit_code === 0, "the capped command", answer);
   check(output.includes("1\n2\n3") && output.includes("5000"), "head and tail", answer);
-  return [`exit 0; of 23,893 bytes the agent gets ${output.length}: head, tail and a note`];
+  return [
+    `exit 0; the agent gets ${output.length} of 23,893 bytes: the beginning, the end and a note`,
+  ];
 }
 
 async function rolledBack(stage: Stage): Promise<string[]> {
@@ -84,14 +87,14 @@ async function rolledBack(stage: Stage): Promise<string[]> {
     client.api.actions[":id"].rollback.$post({ param: { id: write!.id }, json: {} }),
   );
   check(result.outcome === "restored" && stage.read(HELLO) === BEFORE, "the rollback", null);
-  return [`gate rollback ${write!.id}`, "the bytes from before are back"];
+  return [`gate rollback ${write!.id}`, "the file has its old content again"];
 }
 
 async function verified(stage: Stage): Promise<string[]> {
   const client = scopedClient(stage.reviewer, "demo");
   const result = await unwrap(client.api.audit.verify.$get());
   check(result.ok && result.events > 8, "the audit log", null);
-  return [`gate audit verify: ${result.events} events, the chain holds`];
+  return [`gate audit verify: ${result.events} events, the hash chain is intact`];
 }
 
 const HOLD_DEADLINE_MS = 15_000;
@@ -102,13 +105,15 @@ async function waitForHeld(stage: Stage): Promise<Action> {
     const { client } = stage.reviewer;
     const { items } = await unwrap(client.api.global.approvals.pending.$get({ query: {} }));
     if (items[0]) return items[0];
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await sleep(20);
   }
-  throw new CliError("The demo failed: the write was not held");
+  throw new CliError("Cannot finish the demo: the write was not held");
 }
 
-function check(really: boolean, what: string, answer: ToolAnswer | null): void {
-  if (really) return;
-  const told = answer ? `: ${JSON.stringify(answer.facts).slice(0, 500)}` : "";
-  throw new CliError(`The demo failed at ${what}${told}`, { next: "gate demo --json" });
+function check(isGood: boolean, step: string, answer: ToolAnswer | null): void {
+  if (isGood) return;
+  const facts = answer ? `: ${JSON.stringify(answer.facts).slice(0, 500)}` : "";
+  throw new CliError(`Cannot finish the demo: ${step} failed${facts}`, {
+    next: "gate demo --json",
+  });
 }

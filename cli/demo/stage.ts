@@ -1,15 +1,21 @@
+// The SDK's types resolve only for some of its paths, hence the hints.
+// @ts-types="@modelcontextprotocol/sdk/client"
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+// @ts-types="@modelcontextprotocol/sdk/client/stdio"
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { VERSION } from "../../server/constants.ts";
+import { selfCommand } from "../../server/runtime/self.ts";
 import { type Connection, openConnection } from "../daemon/connect.ts";
 import { stopDaemon } from "../daemon/stop.ts";
 import type { Io } from "../io.ts";
 import { placeOf } from "../place.ts";
 import { CONFIG_FILE } from "../project.ts";
-import { type Agent, connectAgent } from "./agent.ts";
 
-/** What a tool of the gate answered. */
+/** The result of an MCP tool call. */
 export interface ToolAnswer {
   refused: boolean;
   facts: Record<string, unknown>;
@@ -28,15 +34,15 @@ const POLICIES = {
   maxBashOutputBytes: 600,
 };
 
-/** A project, a home, a port and an agent of their own; nothing of it is left afterwards. */
+/** A temporary project with its own daemon and agent; `close` removes all of it. */
 export class Stage {
   readonly project: string;
   readonly reviewer: Connection;
   readonly #folder: string;
   readonly #io: Io;
-  readonly #agent: Agent;
+  readonly #agent: Client;
 
-  private constructor(folder: string, io: Io, reviewer: Connection, agent: Agent) {
+  private constructor(folder: string, io: Io, reviewer: Connection, agent: Client) {
     this.#folder = folder;
     this.#io = io;
     this.#agent = agent;
@@ -44,7 +50,7 @@ export class Stage {
     this.reviewer = reviewer;
   }
 
-  /** Starts a real daemon and a real MCP client on `gate mcp`. */
+  /** Starts a daemon, and an MCP client that starts `gate mcp` as an agent host does. */
   static async open(outside: Io): Promise<Stage> {
     const folder = mkdtempSync(join(tmpdir(), "gate-demo-"));
     const project = join(folder, "project");
@@ -66,7 +72,7 @@ export class Stage {
     }
   }
 
-  /** Lets the agent call a tool. */
+  /** Calls an MCP tool as the agent. */
   async call(name: string, args: Record<string, unknown>): Promise<ToolAnswer> {
     const answer = await this.#agent.callTool({ name, arguments: args }, undefined, {
       timeout: 60_000,
@@ -77,7 +83,7 @@ export class Stage {
     };
   }
 
-  /** A file of the project as it is on disk; null when it is absent. */
+  /** The text of a project file on disk; null if it does not exist. */
   read(path: string): string | null {
     try {
       return readFileSync(join(this.project, path), "utf8");
@@ -86,7 +92,7 @@ export class Stage {
     }
   }
 
-  /** Puts a file there before the agent comes. */
+  /** Writes a project file, past the gate. */
   write(path: string, text: string): void {
     mkdirSync(dirname(join(this.project, path)), { recursive: true });
     writeFileSync(join(this.project, path), text);
@@ -103,7 +109,7 @@ async function clear(io: Io, folder: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }
 
-/** A port that nobody has at this moment. */
+/** A port that is free at this moment. */
 function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
@@ -113,4 +119,24 @@ function freePort(): Promise<number> {
       server.close(() => resolve(port));
     });
   });
+}
+
+/** Starts `gate mcp` in the working directory of `io` and connects an MCP client to it. */
+async function connectAgent(io: Pick<Io, "env" | "cwd">): Promise<Client> {
+  const { command, args } = selfCommand();
+  const transport = new StdioClientTransport({
+    command,
+    args: [...args, "mcp"],
+    cwd: io.cwd,
+    env: definedOnly(io.env),
+    stderr: "ignore",
+  });
+  const agent = new Client({ name: "demo-agent", version: VERSION });
+  await agent.connect(transport);
+  return agent;
+}
+
+function definedOnly(env: Io["env"]): Record<string, string> {
+  const entries = Object.entries(env).filter((entry): entry is [string, string] => !!entry[1]);
+  return Object.fromEntries(entries);
 }

@@ -1,8 +1,7 @@
 import { connect } from "node:net";
 import { VERSION } from "../../server/constants.ts";
 import { findListener } from "../../server/runtime/processes.ts";
-import { findDaemon } from "../daemon/find.ts";
-import { isOlder } from "../daemon/older.ts";
+import { findDaemon, isOlder } from "../daemon/find.ts";
 import type { CheckContext, Findings } from "./context.ts";
 
 /** Checks the daemon. It need not run, but a running daemon must be healthy. */

@@ -83,7 +83,7 @@ async function askOnce(
 ): Promise<WireAnswer> {
   const { socket, found } = early
     ? { socket: early.socket, found: await early.token }
-    : (await import("../way.ts")).findWay(io, "agent");
+    : (await import("../daemon/socket_and_token.ts")).findSocketAndToken(io, "agent");
   const dir = projectDirIn(io.env);
   const where = dir ? `&project_dir=${encodeURIComponent(dir)}` : "";
   const target = `/api/hooks/${host}?wait_ms=${wait_ms}${where}`;

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { COMMON_INSTRUCTIONS } from "../../server/hosts/host.ts";
 import { HOSTS } from "../../server/hosts/hosts.ts";
-import { readConfig } from "../config_edit.ts";
+import { readConfig } from "../config_file.ts";
 import { readText } from "../config_file.ts";
 import { CliError } from "../errors.ts";
 import { PROJECT_ID } from "../init/choices.ts";

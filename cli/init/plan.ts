@@ -1,6 +1,6 @@
 import type { Policies } from "../../server/policy/schema.ts";
 import { policyTemplate } from "../../server/policy/templates.ts";
-import { editConfig, formatConfig, readConfig, type Wanted } from "../config_edit.ts";
+import { editConfig, formatConfig, readConfig, type Wanted } from "../config_file.ts";
 import type { Answers } from "./answers.ts";
 
 /** The change of `gate init` to a config file. */

@@ -3,12 +3,12 @@ import { type Client, unwrap } from "../../server/client.ts";
 import type { PolicySuggestions } from "../../server/trials/schema.ts";
 import type { Policies } from "../../server/policy/schema.ts";
 import { openConnection, scopedClient } from "../daemon/connect.ts";
-import { isConfirmed } from "../terminal/confirm.ts";
+import { isConfirmed } from "../terminal/prompts.ts";
 import { CliError, EXIT, Exit } from "../errors.ts";
 import { type Io, isInteractive } from "../io.ts";
 import { count, paint, print, printJson, say } from "../terminal/output.ts";
 import { chooseProject } from "../project.ts";
-import { withSpinner } from "../terminal/spinner.ts";
+import { withSpinner } from "../terminal/prompts.ts";
 import { visibleJson, visibleLine } from "../terminal/visible.ts";
 import { readSince } from "./since.ts";
 

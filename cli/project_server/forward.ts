@@ -12,7 +12,7 @@ export interface ForwardOptions {
   reached: Reached;
 }
 
-/** Serves a project's port by handing every request to the daemon. @throws PortTakenError */
+/** Serves a project's port and forwards every request to the daemon. @throws PortTakenError */
 export function serveForwarding(options: ForwardOptions): Promise<Listening> {
   return serve({
     port: options.port,
@@ -29,8 +29,8 @@ export function serveForwarding(options: ForwardOptions): Promise<Listening> {
 }
 
 /**
- * The daemon cannot see where a request over its socket came from, so what depends on this port is
- * checked here; credential, scope and everything else are the daemon's to check.
+ * Checks host and origin here, because the daemon does not see this port; the daemon checks the
+ * credential, the scope and everything else.
  */
 async function forward(raw: RawRequest, options: ForwardOptions): Promise<Response> {
   checkHost(raw.headers, options.port);
@@ -54,7 +54,7 @@ function address(target: ReturnType<typeof parseTarget>, options: ForwardOptions
   return `${url}${target.query ? "&" : "?"}project=${encodeURIComponent(options.project)}`;
 }
 
-const OWN_TO_A_CONNECTION = new Set([
+const HOP_BY_HOP = new Set([
   "connection",
   "content-length",
   "expect",
@@ -69,13 +69,17 @@ const OWN_TO_A_CONNECTION = new Set([
 
 function passed(headers: [string, string][]): [string, string][] {
   return headers.filter(([name]) =>
-    !OWN_TO_A_CONNECTION.has(name) && !name.startsWith("sec-fetch-") && !name.startsWith("proxy-")
+    !HOP_BY_HOP.has(name) && !name.startsWith("sec-fetch-") && !name.startsWith("proxy-")
   );
 }
 
 function toGateError(error: unknown): GateError {
   if (error instanceof GateError) return error;
-  return new GateError("unavailable", "Cannot answer: the daemon has gone; gate daemon start", {
-    cause: error,
-  });
+  return new GateError(
+    "unavailable",
+    "Cannot reach the daemon: it has ended; run gate daemon start",
+    {
+      cause: error,
+    },
+  );
 }

@@ -7,7 +7,7 @@ import {
   signalProcess,
 } from "../../server/runtime/processes.ts";
 
-/** Notes that this process, a project's own server, holds the home. */
+/** Records that this process is a project's own server and owns the home. */
 export function writeOwnServer(home: string, pid: number): void {
   writeFileSync(pathOf(home), JSON.stringify(identify(pid)), { mode: 0o600 });
 }
@@ -16,13 +16,13 @@ export function removeOwnServer(home: string): void {
   rmSync(pathOf(home), { force: true });
 }
 
-/** Whether the process that answers is a project's own server and no daemon. */
+/** Whether the process with this pid is a project's own server, not a daemon. */
 export function isOwnServer(home: string, pid: number): boolean {
   const noted = readOwnServer(home);
   return noted?.pid === pid && isSameProcess(noted);
 }
 
-/** Asks a project's own server to leave the ledgers to a daemon; it forwards to it from then on. */
+/** Signals a project's own server to hand over the ledger; it then forwards to the daemon. */
 export function askToGiveWay(home: string): boolean {
   const noted = readOwnServer(home);
   return noted !== null && signalProcess(noted, "SIGHUP");

@@ -1,13 +1,18 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { v7 } from "uuid";
 import { createClient, unwrap } from "../../server/client.ts";
+import { FIRST_PROJECT_PORT } from "../../server/constants.ts";
 import type { Environment } from "../../server/environment.ts";
 import { readToken } from "../../server/auth/tokens.ts";
 import { identifyProject } from "../../server/projects/identity.ts";
 import { openHome } from "../../server/runtime/home.ts";
-import { findListener } from "../../server/runtime/processes.ts";
+
 import { PortTakenError } from "../../server/runtime/serve.ts";
 import { startGate } from "../../server/start.ts";
 import { findDaemon, type Reached } from "../daemon/find.ts";
+import { portTaken } from "../daemon/foreground.ts";
 import { createLog, LogFile, logPath } from "../daemon/log_file.ts";
 import { CliError } from "../errors.ts";
 import type { Io, Signal } from "../io.ts";
@@ -16,7 +21,6 @@ import { type Place, placeOf } from "../place.ts";
 import { visibleLine } from "../terminal/visible.ts";
 import { serveForwarding } from "./forward.ts";
 import { removeOwnServer, writeOwnServer } from "./own_server.ts";
-import { portOfProject } from "./ports.ts";
 
 interface Serving {
   io: Io;
@@ -27,8 +31,8 @@ interface Serving {
 }
 
 /**
- * Serves one project on its own port until a signal: through the daemon where one runs, else by
- * itself; when a daemon starts later, the ledger is left to it.
+ * Serves one project on its own port until a signal. It forwards requests to the daemon if one runs;
+ * otherwise it owns the ledger itself, and hands it over when a daemon starts.
  */
 export async function serveProject(io: Io, folder: string): Promise<void> {
   const place = placeOf(io);
@@ -42,11 +46,7 @@ export async function serveProject(io: Io, folder: string): Promise<void> {
     }
   } catch (error) {
     if (!(error instanceof PortTakenError)) throw error;
-    const holder = findListener(serving.port);
-    const who = holder ? `process ${holder.pid}: ${holder.command}` : "another user's program";
-    throw new CliError(`Port ${serving.port} of this project is taken by ${who}`, {
-      next: "stop that program, then gate start",
-    });
+    throw portTaken(serving.port, "gate start");
   }
 }
 
@@ -83,7 +83,7 @@ async function waitForDaemon({ place }: Serving): Promise<Reached | null> {
   while (Date.now() < deadline) {
     const reached = await findDaemon(place);
     if (reached) return reached;
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await sleep(50);
   }
   return null;
 }
@@ -94,7 +94,7 @@ async function announce(serving: Serving, reached: Reached, how: string): Promis
   const client = createClient({ ...reached, token: await readToken(place.home, "reviewer") });
   const { path } = await unwrap(client.api.auth["login-code"].$post());
   print(io, `Dashboard: http://localhost:${port}${path}`);
-  say(io, "The link works once, for a minute. Ctrl-C ends this server.");
+  say(io, "The link works once, within a minute. Ctrl-C stops this server.");
 }
 
 function nextSignal(io: Io): Promise<Signal> {
@@ -104,4 +104,38 @@ function nextSignal(io: Io): Promise<Signal> {
       resolve(signal);
     });
   });
+}
+
+const LAST_PORT = 48_000;
+
+/**
+ * The port of a project's own server, from 47001 up; a project always gets the same one. Each port
+ * has one file, created exclusively, so that two projects cannot get the same port.
+ */
+export function portOfProject(home: string, id: string): number {
+  const folder = join(home, "ports");
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const taken = new Map(readdirSync(folder).map((port) => [readOwner(join(folder, port)), port]));
+  const known = taken.get(id);
+  if (known) return Number(known);
+  for (let port = FIRST_PROJECT_PORT; port <= LAST_PORT; port++) {
+    if (claim(join(folder, String(port)), id)) return port;
+  }
+  throw new CliError(`Cannot choose a port: ${folder} assigns all ports up to ${LAST_PORT}`, {
+    next: `delete the files of projects that no longer exist in ${folder}`,
+  });
+}
+
+function claim(path: string, id: string): boolean {
+  try {
+    writeFileSync(path, id, { flag: "wx", mode: 0o600 });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+function readOwner(path: string): string {
+  return readFileSync(path, "utf8");
 }

@@ -5,21 +5,21 @@ import { join } from "node:path";
 import { CliError, explain } from "../errors.ts";
 import type { Io } from "../io.ts";
 
-/** How a text is edited, and what becomes of it. */
+/** How a text is edited and used. */
 export interface Editing<T> {
-  /** What the file is called, for the editor to know its kind. */
+  /** The name of the temporary file; its ending tells the editor the language. */
   name: string;
-  /** A file of the person's own, such as one that was kept, to go on in; it is left where it is. */
+  /** An existing file to edit instead of a temporary one; it is never deleted. */
   draft?: string;
-  /** Does something with the text as it was left. */
+  /** Uses the edited text. */
   use: (left: string) => T | Promise<T>;
-  /** The command to type next where `use` throws. */
+  /** The command to type next if `use` throws. */
   again: (file: string, error: unknown) => string;
 }
 
 /**
- * Lets a person change a text in their editor, and uses it as they left it. Where that fails, the
- * file with what they typed is kept. @throws CliError where there is no editor, or it fails
+ * Lets a person edit a text in their editor, and uses the result. If that fails, the edited file is
+ * kept. @throws CliError if no editor is set or it fails
  */
 export async function editText<T>(io: Io, text: string, editing: Editing<T>): Promise<T> {
   const editor = editorOf(io);
@@ -38,7 +38,7 @@ export async function editText<T>(io: Io, text: string, editing: Editing<T>): Pr
   }
 }
 
-/** What a person typed was of no use, and is kept. */
+/** The edited text could not be used; its file is kept. */
 class KeptError extends CliError {}
 
 async function editIn<T>(
@@ -52,15 +52,15 @@ async function editIn<T>(
     await runEditor(editor, file);
     return await use(decode(readFileSync(file), editor));
   } catch (error) {
-    if (!isTyped(file, text)) throw error;
+    if (!isEdited(file, text)) throw error;
     const { message } = explain(error);
     const next = again(file, error);
-    throw new KeptError(`${message}\n  what you typed is kept in ${file}`, { next });
+    throw new KeptError(`${message}\n  your text is kept in ${file}`, { next });
   }
 }
 
-/** Whether there is anything in the file that would be missed. */
-function isTyped(file: string, text: string): boolean {
+/** Whether the file holds text that the person changed. */
+function isEdited(file: string, text: string): boolean {
   const left = readFileSync(file);
   return left.toString().trim() !== "" && !left.equals(new TextEncoder().encode(text));
 }
@@ -73,7 +73,7 @@ function editorOf(io: Io): string {
   });
 }
 
-// An editor may be given with arguments (`code --wait`), which only a shell takes apart.
+// The shell splits an editor that is set with arguments (`code --wait`).
 function runEditor(editor: string, file: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn("/bin/sh", ["-c", `${editor} "$1"`, "sh", file], { stdio: "inherit" });
@@ -81,7 +81,7 @@ function runEditor(editor: string, file: string): Promise<void> {
     child.on("exit", (code, signal) => {
       if (code === 0) return resolve();
       const how = signal === null ? `ended with code ${code}` : `was ended by ${signal}`;
-      reject(new CliError(`The editor "${editor}" ${how}: nothing was changed`));
+      reject(new CliError(`Cannot use the edit: the editor "${editor}" ${how}; nothing changed`));
     });
   });
 }
@@ -90,6 +90,7 @@ function decode(bytes: Uint8Array, editor: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw new CliError(`The editor "${editor}" left no UTF-8 text: nothing was changed`);
+    const why = `the editor "${editor}" saved text that is not UTF-8; nothing changed`;
+    throw new CliError(`Cannot use the edit: ${why}`);
   }
 }

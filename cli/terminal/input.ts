@@ -1,12 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { CliError, reasonOf } from "../errors.ts";
 import type { Io } from "../io.ts";
 
 const LONGEST_LINE = 16 * 1024 * 1024;
 
-/** The lines of a stream, without holding more than one of them. */
+/** The lines of a stream; keeps at most one line in memory. @throws CliError over 16 MiB a line */
 export async function* readLines(stream: Readable): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = "";
@@ -18,31 +19,23 @@ export async function* readLines(stream: Readable): AsyncGenerator<string> {
     rest = lines.pop()!;
     yield* lines;
     if (rest.length > LONGEST_LINE) {
-      throw new CliError("Cannot read standard input: a line is over 16 MiB");
+      throw new CliError("Cannot read standard input: a line is longer than 16 MiB");
     }
   }
   if (rest !== "") yield rest;
 }
 
-/** What `-d` means, as curl has it: the text itself, `@file`, or `-` for standard input. */
+/** The value of a `-d` option, as in curl: the text itself, `@file`, or `-` for standard input. */
 export async function readData(io: Io, given: string): Promise<string> {
-  if (given === "-" || given === "@-") return await readAll(io.stdin);
+  if (given === "-" || given === "@-") return await text(io.stdin);
   return given.startsWith("@") ? await readNamed(io, given.slice(1)) : given;
 }
 
-/** The text of a file that a person has named. @throws CliError saying why it cannot be read */
+/** The text of a file that the user named. @throws CliError with the cause */
 export async function readNamed(io: Io, file: string, next?: string): Promise<string> {
   try {
     return await readFile(resolve(io.cwd, file), "utf8");
   } catch (cause) {
     throw new CliError(`Cannot read "${file}": ${reasonOf(cause)}`, next ? { next } : {});
   }
-}
-
-async function readAll(stream: Readable): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of stream) {
-    chunks.push(typeof chunk === "string" ? new TextEncoder().encode(chunk) : chunk as Uint8Array);
-  }
-  return new TextDecoder().decode(Buffer.concat(chunks));
 }

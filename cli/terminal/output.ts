@@ -10,17 +10,17 @@ export function print(io: Io, line = ""): void {
   io.stdout.write(`${line}\n`);
 }
 
-/** Writes one line to stderr, where what is not data belongs. */
+/** Writes one line to stderr, for messages that are not data. */
 export function say(io: Io, line: string): void {
   io.stderr.write(`${line}\n`);
 }
 
-/** Writes a value as JSON: indented for people, one line when piped. */
+/** Writes a value as JSON: indented on a terminal, on one line otherwise. */
 export function printJson(io: Io, value: unknown): void {
   print(io, visibleJson(value, io.stdout.isTTY ? 2 : 0));
 }
 
-/** Colours text, on a terminal that wants colours only. */
+/** Colours text if the output is a terminal with colours and `NO_COLOR` is not set. */
 export function paint(io: Io, style: Style, text: string): string {
   return wantsColour(io) ? styleText(style, text, { validateStream: false } as object) : text;
 }
@@ -30,7 +30,7 @@ function wantsColour(io: Io): boolean {
   return io.stdout.isTTY === true && io.env.TERM !== "dumb";
 }
 
-/** Columns padded to the widest cell; no line ends in blanks. */
+/** Rows as text, each column as wide as its widest cell; no line ends with spaces. */
 export function table(rows: string[][]): string {
   const widths = columnWidths(rows);
   return rows.map((row) =>
@@ -38,7 +38,7 @@ export function table(rows: string[][]): string {
   ).join("\n");
 }
 
-/** How wide each column of a table is. */
+/** The width of each column of a table. */
 export function columnWidths(rows: string[][]): number[] {
   const widths: number[] = [];
   for (const row of rows) {
@@ -47,12 +47,12 @@ export function columnWidths(rows: string[][]): number[] {
   return widths;
 }
 
-/** `1 file`, `2 files`. */
+/** A count with its noun: `1 file`, `2 files`. */
 export function count(n: number, noun: string): string {
   return `${n} ${noun}${n === 1 ? "" : "s"}`;
 }
 
-/** How long ago, in the largest unit that fits: `4s`, `12m`, `3h`, `9d`. */
+/** The time since `at` in its largest whole unit: `4s`, `12m`, `3h`, `9d`. */
 export function ago(at: string, now: number): string {
   const seconds = Math.max(0, Math.round((now - Date.parse(at)) / 1000));
   if (seconds < 60) return `${seconds}s`;

@@ -1,14 +1,14 @@
-/** Code points that a terminal would act on, hide or draw out of order. */
+/** Code points that a terminal interprets, hides or draws out of order. */
 const UNSAFE =
   // deno-lint-ignore no-control-regex
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\u{e0000}-\u{e0fff}]/gu;
 
-/** Blanks that look like a space and are none. */
+/** Characters that look like a space but are another character. */
 const ODD_SPACE = /[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/gu;
 
 const LONG_BLANK = / {80,}|(?:\n[ \t]*){20,}/gu;
 
-/** Text of an agent, safe to print: nothing in it can move the cursor, hide or reorder. */
+/** Text that is safe to print: it cannot move the cursor, hide or reorder characters. */
 export function visibleText(text: string): string {
   return text
     .replace(LONG_BLANK, (blank) => `[${blank.length} blanks]${blank.includes("\n") ? "\n" : ""}`)
@@ -16,12 +16,12 @@ export function visibleText(text: string): string {
     .replace(ODD_SPACE, (char) => `[U+${hex(char)}]`);
 }
 
-/** The same on one line: newlines and tabs are shown as well. */
+/** As `visibleText`, on one line: newlines and tabs become visible symbols. */
 export function visibleLine(text: string): string {
   return visibleText(text.replaceAll("\n", "⏎").replaceAll("\t", "⇥"));
 }
 
-/** JSON that is the same value, but safe to print: what a terminal would act on is `\\uXXXX`. */
+/** JSON that is safe to print: characters that a terminal interprets become `\\uXXXX`. */
 export function visibleJson(value: unknown, indent: number): string {
   return JSON.stringify(value, null, indent).replace(UNSAFE, (found) => {
     if (found === "\n" || found === "\r") return found;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { editConfig, formatConfig, lineDiff, readConfig } from "../../cli/config_edit.ts";
+import { editConfig, formatConfig, lineDiff, readConfig } from "../../cli/config_file.ts";
 
 const COMMENTED = `{
   // who we are

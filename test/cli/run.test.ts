@@ -26,12 +26,12 @@ describe("wrong usage ends with 64, a hint and nothing on stdout", () => {
     [["log", "-n", "0"], "whole number from 1 to 500"],
     [["log", "-n", "1e2"], "whole number from 1 to 500"],
     [["log", "--status", "maybe"], "Allowed choices are pending"],
-    [["api", "FETCH", "/api/actions"], "it is no method of the API"],
+    [["api", "FETCH", "/api/actions"], "it is not a method of the API"],
     [["api", "GET", "api/actions"], 'a path of the API begins with one "/"'],
     [["api", "GET", "//evil"], 'a path of the API begins with one "/"'],
-    [["api", "GET", "/x", "--scope", "root"], "it is agent, viewer or reviewer"],
-    [["init"], "Cannot ask: this is no terminal"],
-    [["init", "--yes", "--platform", "emacs"], "known are claude-desktop"],
+    [["api", "GET", "/x", "--scope", "root"], "it must be agent, viewer or reviewer"],
+    [["init"], "Cannot ask questions: the input is not a terminal"],
+    [["init", "--yes", "--platform", "emacs"], "known platforms are claude-desktop"],
     [["init", "--yes", "--policy-template", "lax"], "Allowed choices are strict"],
     [["init", "--yes", "--id", "../up"], 'Cannot use the id "../up"'],
     [["init", "--yes", "--id", ""], 'Cannot use the id ""'],
@@ -78,9 +78,9 @@ test("a data folder that is a file: what mends it is said once", async () => {
 
 describe("without a daemon", () => {
   test.each([
-    [["status"], "The daemon is not running\n  try: gate daemon start"],
-    [["daemon", "status"], "The daemon is not running\n  try: gate daemon start"],
-    [["start"], "This folder belongs to no project\n  try: gate init"],
+    [["status"], "Cannot reach the daemon: it is not running\n  try: gate daemon start"],
+    [["daemon", "status"], "Cannot reach the daemon: it is not running\n  try: gate daemon start"],
+    [["start"], "no gate.config.json in this folder or above\n  try: gate init"],
     [["global-config", "show"], "try: gate global-config init"],
     [["global-config", "edit"], "try: gate global-config init"],
   ])("gate %j fails with the next step", async (args, hint) => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { PassThrough } from "node:stream";
 import type { Io, Signal } from "../../cli/io.ts";
-import { run } from "../../cli/run.ts";
+import { run } from "../../cli/program.ts";
 import { denoFolder } from "../deno_folder.ts";
 import { freePort } from "../e2e/world.ts";
 

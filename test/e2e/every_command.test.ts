@@ -84,7 +84,7 @@ const STEPS: Step[] = [
   { line: "update-instructions --check --json" },
   { line: "doctor --json" },
   { line: "service install --dry-run --json" },
-  { line: "service install --auth none", code: 64, error: "asks for no credential" },
+  { line: "service install --auth none", code: 64, error: "it must require a token" },
   { line: "service status --json", code: 1 },
   { line: "service logs -n 1 --json" },
   { line: "service remove --json" },
@@ -98,7 +98,11 @@ const STEPS: Step[] = [
   { line: "demo --json" },
   { line: "daemon stop --json" },
   { line: "daemon stop --json" },
-  { line: "status --json", code: 1, error: "The daemon is not running\n  try: gate daemon start" },
+  {
+    line: "status --json",
+    code: 1,
+    error: "Cannot reach the daemon: it is not running\n  try: gate daemon start",
+  },
   { line: "prompt --json" },
 ];
 

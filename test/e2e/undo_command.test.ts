@@ -52,7 +52,7 @@ describe.sequential(`agents and their commands, on ${SUBJECT}`, () => {
     });
     expect(must(await world.run(["pending"])).stdout.match(/! also/g)).toHaveLength(2);
     const { stdout } = must(await world.run(["show", first.data.action_id]));
-    expect(stdout).toContain("another session holds a change of this file too");
+    expect(stdout).toContain("another session also has a held change of this file");
     expect(stdout).toContain("+by claude");
     for (const { data } of [first, second]) {
       must(await world.run(["reject", data.action_id, "--reason", "enough"]));

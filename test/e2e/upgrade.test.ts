@@ -41,7 +41,7 @@ describe("an upgrade of the running daemon, by the executable", () => {
     await until("some is written", () => existsSync(join(world.project, "src/9.txt")));
     world.use(SUBJECTS.executable);
     const { stderr } = must(await world.run(["daemon", "start"]));
-    expect(stderr).toContain(`Replacing the running daemon ${OLDER_VERSION} by ${VERSION}.`);
+    expect(stderr).toContain(`Replacing the running daemon ${OLDER_VERSION} with ${VERSION}.`);
     expect((await status()).version).toBe(VERSION);
 
     for (const { id } of pending) await decide(world, id, "approve");

@@ -61,7 +61,7 @@ test.each([
 
 /** What a refusal names: the file that is kept and the command to go on with. */
 function keptIn({ stderr }: { stderr: string }): { file: string; next: string } {
-  const [, file, next] = /\n {2}what you typed is kept in (.*)\n {2}try: (.*)\n$/.exec(stderr) ??
+  const [, file, next] = /\n {2}your text is kept in (.*)\n {2}try: (.*)\n$/.exec(stderr) ??
     [];
   expect(next, stderr).toBeDefined();
   return { file: file!, next: next! };
@@ -112,10 +112,10 @@ test("an editor that fails leaves what was typed, and an unchanged file is not k
 });
 
 test.each([
-  [": >", /the text was emptied, so nothing was decided\n {2}try: gate reject/],
-  ["false", /The editor "false" ended with code 1/],
+  [": >", /the edited text is empty; the action is still held\n {2}try: gate reject/],
+  ["false", /the editor "false" ended with code 1/],
   ["kill -9 $$ #", /was ended by SIGKILL/],
-  ["printf '\\377' >", /left no UTF-8 text/],
+  ["printf '\\377' >", /saved text that is not UTF-8/],
 ])("with `%s` as the editor nothing is decided", async (editor, said) => {
   const { id } = await gated.write("undecided.txt", "x\n");
   const ended = await edit(id, editor);
@@ -163,7 +163,7 @@ test("where the two do not fit, no editor could show what others would lose", as
     const ended = await edit(id, editor, "--rebase");
     expect(ended).toMatchObject({ code: 1, stdout: "" });
     expect(ended.stderr).toMatch(
-      /does not fit what others have made of its file.*\n {2}try: gate dashboard/,
+      /its change conflicts with the current content of the file.*\n {2}try: gate dashboard/,
     );
   }
   expect(gated.onDisk("unfit.txt")).toBe("eins\ntwo\n");
@@ -189,5 +189,5 @@ test("--edit and --remember do not go together", async () => {
   const { id } = await gated.write("both.txt", "x\n");
   const ended = await edit(id, "true", "--remember");
   expect(ended).toMatchObject({ code: 64, stdout: "" });
-  expect(ended.stderr).toContain("either --edit or --remember");
+  expect(ended.stderr).toContain("Cannot use --edit with --remember");
 });

@@ -12,7 +12,7 @@ beforeAll(async () => void (gated = await openGatedProject()));
 afterAll(() => gated.close());
 
 test("pending, show, approve: what is held happens once it is approved", async () => {
-  expect((await gated.good("pending")).stdout).toBe("Nothing is waiting.\n");
+  expect((await gated.good("pending")).stdout).toBe("No action is held.\n");
   expect((await gated.good("prompt")).stdout).toBe("");
   const held = await gated.write("held.txt", "now\n");
   expect(held.status).toBe("pending");
@@ -20,10 +20,12 @@ test("pending, show, approve: what is held happens once it is approved", async (
   expect(await gated.json("pending", "--json", "--project", "web")).toHaveLength(1);
   const other = await gated.terminal.run(["pending", "--project", "other"]);
   expect(other).toMatchObject({ code: 1, stdout: "" });
-  expect(other.stderr).toContain('Cannot find project "other"\n  try: gate project list');
+  expect(other.stderr).toContain(
+    'Cannot find project "other": it is not registered\n  try: gate project list',
+  );
   expect((await gated.good("pending")).stdout).toContain(`${held.id}`);
   expect((await gated.good("prompt")).stdout).toBe("gate:1\n");
-  expect((await gated.good("status")).stdout).toContain("1 waiting: gate pending");
+  expect((await gated.good("status")).stdout).toContain("1 held action: gate pending");
   const shown = (await gated.good("show", held.id)).stdout;
   for (const fact of ["held.txt", "pending", "web", held.digest, "now"]) {
     expect(shown).toContain(fact);
@@ -67,7 +69,7 @@ test("an id may be given by a beginning that only it has", async () => {
   expect((await gated.json("show", first!.id.slice(0, own + 1), "--json")).status).toBe("rejected");
   const none = await gated.terminal.run(["show", "ffffffff"]);
   expect(none).toMatchObject({ code: 1 });
-  expect(none.stderr).toContain(`No action's id begins with "ffffffff"\n  try: gate log`);
+  expect(none.stderr).toContain(`no id begins with "ffffffff"\n  try: gate log`);
 });
 
 test.each([[[]], [["--json"]]])("what is approved and fails is no success %j", async (more) => {
@@ -77,7 +79,7 @@ test.each([[[]], [["--json"]]])("what is approved and fails is no success %j", a
   if (more.length > 0) {
     return expect(JSON.parse(stdout)).toMatchObject({ status: "approved", execution: "failed" });
   }
-  expect(stdout).toBe("✗ approved, but carrying it out failed: absent.txt\n");
+  expect(stdout).toBe("✗ approved, but the execution failed: absent.txt\n");
   expect(stderr).toContain('Cannot read "absent.txt": there is no such file');
 });
 

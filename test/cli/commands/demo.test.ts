@@ -22,15 +22,15 @@ test("demo shows a write, a block, a hold, an approval, a capped command and a r
   const { stdout } = must(await world.run(["demo"]));
   for (
     const line of [
-      "allowed by policy, on disk",
+      "allowed by the policy and written to disk",
       'blocked by the project rule ".env"',
       "held: gate show ",
       "approved: gate approve ",
-      "on disk, and the waiting agent has its answer",
-      "exit 0; of 23,893 bytes the agent gets ",
-      "the bytes from before are back",
-      "events, the chain holds",
-      "All of it really happened",
+      "the file is written, and the waiting agent gets its result",
+      "of 23,893 bytes: the beginning, the end and a note",
+      "the file has its old content again",
+      "events, the hash chain is intact",
+      "removed its files",
     ]
   ) expect(stdout).toContain(line);
   expect(left()).toEqual([]);

@@ -14,7 +14,7 @@ const list = (...more: string[]): Promise<Grant[]> =>
   gated.json("grant", "list", "--json", ...more);
 
 test("nothing is remembered until it is asked for", async () => {
-  expect((await gated.good("grant", "list")).stdout).toContain("Nothing is remembered");
+  expect((await gated.good("grant", "list")).stdout).toContain("There is no live grant");
   const { id } = await run("npm run once");
   await gated.good("approve", id);
   expect(await list()).toEqual([]);
@@ -23,7 +23,7 @@ test("nothing is remembered until it is asked for", async () => {
 test("approve --remember shows what it means first, and allows it again", async () => {
   const first = await run("npm run build");
   const { stdout, stderr } = await gated.good("approve", first.id, "--remember");
-  expect(stderr).toContain("What can be remembered, and what it would have allowed in 30 days");
+  expect(stderr).toContain("Each shows what it would have allowed in the last 30 days");
   expect(stderr).toContain("→ exactly this");
   expect(stderr).toContain("--pattern 'npm run *'");
   expect(stderr).toContain("1 in 30 days");
@@ -75,12 +75,18 @@ test("with scope, time, uses and a pattern; revoked by the beginning of its id",
 test("a person at the terminal is asked, and no is what a mere return means", async () => {
   const { id } = await run("npm run asked");
   const no = gated.terminal.run(["approve", id, "--remember"], { person: true });
-  await until("it asks", () => gated.terminal.printed().includes("Approve, and allow it 10 more"));
+  await until(
+    "it asks",
+    () => gated.terminal.printed().includes("Approve, and allow the same 10 more"),
+  );
   gated.terminal.type("\r");
   expect(await no).toMatchObject({ code: 1 });
   expect(await gated.json("show", id, "--json")).toMatchObject({ status: "pending" });
   const yes = gated.terminal.run(["approve", id, "--remember"], { person: true });
-  await until("it asks", () => gated.terminal.printed().includes("Approve, and allow it 10 more"));
+  await until(
+    "it asks",
+    () => gated.terminal.printed().includes("Approve, and allow the same 10 more"),
+  );
   gated.terminal.type("y");
   expect(await yes).toMatchObject({ code: 0 });
   expect(await gated.json("show", id, "--json")).toMatchObject({ status: "approved" });
@@ -91,7 +97,7 @@ test("what a session that has ended asked for is remembered for the project, or 
   await gated.good("api", "POST", `/api/sessions/${session_id}/end`, "-d", "{}");
   const refused = await gated.terminal.run(["approve", id, "--remember"], { person: true });
   expect(refused).toMatchObject({ code: 1, stdout: "" });
-  expect(refused.stderr).toContain("that has ended, so nothing could use it");
+  expect(refused.stderr).toContain("the session has ended");
   expect(refused.stderr).toContain(`try: gate approve ${id} --remember project`);
   expect(await gated.json("show", id, "--json")).toMatchObject({ status: "pending" });
   await gated.good("approve", id, "--remember", "project");
@@ -99,8 +105,8 @@ test("what a session that has ended asked for is remembered for the project, or 
 
 describe("wrong usage", () => {
   test.each([
-    [["approve", "ID", "--pattern", "x"], 64, "add --remember"],
-    [["approve", "ID", "--ttl", "1h"], 64, "add --remember"],
+    [["approve", "ID", "--pattern", "x"], 64, "without --remember"],
+    [["approve", "ID", "--ttl", "1h"], 64, "without --remember"],
     [["approve", "ID", "--remember", "--ttl", "soon"], 64, "such as 90s"],
     [["approve", "ID", "--remember", "--ttl", "0h"], 64, "such as 90s"],
     [["approve", "ID", "--remember", "--max-uses", "0"], 64, "from 1 to 10000"],
@@ -110,7 +116,7 @@ describe("wrong usage", () => {
     [["approve", "ID", "--remember", "--ttl", "91d"], 1, "/remember/ttl_seconds"],
     [["grant", "revoke", "zz"], 64, "4 to 36 hex digits"],
     [["grant", "revoke", "01990000-0000-7000-8000-000000000000"], 1, "try: gate grant list"],
-    [["grant", "revoke", "ffffffff"], 1, "No live grant's id begins"],
+    [["grant", "revoke", "ffffffff"], 1, "no live grant's id begins"],
     [["grant", "list", "--state", "dead"], 64, "Allowed choices"],
   ])("%j", async (args, code, said) => {
     const { id } = await gated.write("held.md", "x");

@@ -83,10 +83,10 @@ test("init keeps comments, unknown keys, the mode, and a copy of the old file", 
 test("init refuses the home folder and a config that is no plain file", async () => {
   const home = await terminal.run(["init", "--yes"], { cwd: terminal.folder });
   expect(home).toMatchObject({ code: 1, stdout: "" });
-  expect(home.stderr).toContain("a project is a folder of its own");
+  expect(home.stderr).toContain("a project needs a folder of its own");
   writeFileSync(join(terminal.folder, "elsewhere.json"), "{}");
   symlinkSync(join(terminal.folder, "elsewhere.json"), file);
-  expect((await terminal.run(["init", "--yes"])).stderr).toContain("it is no plain file");
+  expect((await terminal.run(["init", "--yes"])).stderr).toContain("it is not a regular file");
   expect(readFileSync(join(terminal.folder, "elsewhere.json"), "utf8")).toBe("{}");
 });
 
@@ -103,7 +103,7 @@ test("global-config init, show and edit", async () => {
     version: "1",
     policies: { maxBashOutputBytes: 65536 },
   });
-  expect((await terminal.run(["global-config", "init"])).stdout).toContain("is there already");
+  expect((await terminal.run(["global-config", "init"])).stdout).toContain("already exists");
   const shown = await terminal.run(["global-config", "show", "--json"]);
   expect(JSON.parse(shown.stdout)).toEqual(JSON.parse(written));
 
@@ -115,14 +115,17 @@ test("global-config init, show and edit", async () => {
   const broken = await edit("sed -i.bak 's/{/[/'");
   expect(broken).toMatchObject({ code: 1 });
   expect(broken.stderr).toMatch(/Cannot read .*line \d+/);
-  expect((await edit("sed -i.bak 's/\"\\.env\"/7/'")).stderr).toContain("Nothing was changed");
-  expect((await edit("false")).stderr).toContain("nothing was changed");
+  expect((await edit("sed -i.bak 's/\"\\.env\"/7/'")).stderr).toContain("nothing changed");
+  expect((await edit("false")).stderr).toContain("nothing changed");
   expect(readFileSync(path, "utf8")).toBe(written);
   expect(await edit("sed -i.bak 's/65536/1024/'")).toMatchObject({ code: 0 });
   expect(readFileSync(path, "utf8")).toBe(written.replace("65536", "1024"));
   // Somebody else was quicker: theirs stays, and what was typed is kept.
   const raced = await edit(`sed -i.bak 's/1024/4096/' '${path}'; sed -i.bak 's/1024/512/'`);
-  expect(raced).toMatchObject({ code: 1, stderr: expect.stringContaining("somebody else") });
+  expect(raced).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("another program changed it"),
+  });
   expect(readFileSync(path, "utf8")).toBe(written.replace("65536", "4096"));
 });
 
@@ -134,7 +137,7 @@ test("what global-config refuses is kept, and can be gone on with", async () => 
     return terminal.run(["global-config", "edit", ...more]);
   };
   const { stderr } = await edit("sed -i.bak 's/65536/-1/'");
-  const [, kept] = /what you typed is kept in (.*)\n {2}try: gate global-config edit --draft \1\n/
+  const [, kept] = /your text is kept in (.*)\n {2}try: gate global-config edit --draft \1\n/
     .exec(stderr)!;
   expect(readFileSync(path, "utf8")).toContain("65536");
   expect(await edit("sed -i.bak 's/-1/2048/'", "--draft", kept!)).toMatchObject({ code: 0 });
@@ -144,7 +147,7 @@ test("what global-config refuses is kept, and can be gone on with", async () => 
 test("init registers with the next daemon when none runs", async () => {
   mkdirSync(join(terminal.folder, ".gate"), { mode: 0o700 });
   const { stdout } = await init("--yes", "--id", "web");
-  expect(stdout).toContain("Registered when the daemon starts");
+  expect(stdout).toContain("is registered when the daemon starts");
   const { stdout: list } = await terminal.run(["project", "list", "--json"]);
   expect(JSON.parse(list)).toMatchObject([{
     id: "web",

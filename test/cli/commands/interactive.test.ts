@@ -90,15 +90,15 @@ test("watch lets a person decide on one after the other", async () => {
     ids.push(JSON.parse(stdout).id);
   }
   const watching = terminal.run(["watch"], { person: true });
-  await answer("What shall become of it?", UP + UP + ENTER);
+  await answer("Approve this action?", UP + UP + ENTER);
   await seen("✓ approved");
   await seen(ids[1]!);
-  await answer("What shall become of it?", UP + ENTER);
-  await answer("Why? The agent is told.", `elsewhere${ENTER}`);
+  await answer("Approve this action?", UP + ENTER);
+  await answer("Why? The agent sees the reason.", `elsewhere${ENTER}`);
   await seen("✓ rejected");
   await seen(ids[2]!);
-  await answer("What shall become of it?", UP + UP + ENTER);
-  await seen("✗ approved, but carrying it out failed: Cannot read");
+  await answer("Approve this action?", UP + UP + ENTER);
+  await seen("✗ approved, but the execution failed: Cannot read");
   terminal.signal("SIGINT");
   expect(await watching).toMatchObject({ code: 0 });
   const show = async (id: string) =>

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { openConnection } from "../../../cli/daemon/connect.ts";
-import { describeRollbacks } from "../../../cli/actions/rollback_words.ts";
+import { describeRollbacks } from "../../../cli/actions/rollback.ts";
 import { unwrap } from "../../../server/client.ts";
 import { until } from "../../e2e/world.ts";
 import { type GatedProject, openGatedProject } from "../gated_project.ts";
@@ -22,7 +22,7 @@ test("a session is listed, compared, and rolled back as a whole or in part", asy
   for (const [name, count] of [["--host", 0], ["--client", 0], ["--limit", 1]] as const) {
     expect(await gated.json("session", "list", "--json", name, "7")).toHaveLength(count);
   }
-  expect((await gated.good("session", "show", id)).stdout).toContain("2 actions, 0 waiting");
+  expect((await gated.good("session", "show", id)).stdout).toContain("2 actions, 0 held");
   expect((await gated.good("session", "diff", id)).stdout).toContain("created: src/a.ts\n");
   const planned = await gated.good("session", "rollback", id, "--dry-run");
   expect(planned.stdout).toContain("2 actions would be undone");
@@ -32,7 +32,7 @@ test("a session is listed, compared, and rolled back as a whole or in part", asy
   expect(await gated.json("session", "rollback", id, "--json"))
     .toMatchObject({ rollback_state: "full" });
   expect(gated.onDisk("src/b.ts")).toBeNull();
-  expect((await gated.good("session", "diff", id)).stdout).toContain("as they were before");
+  expect((await gated.good("session", "diff", id)).stdout).toContain("The session changed no file");
   expect(await gated.terminal.run(["session", "show", "none"])).toMatchObject({ code: 1 });
 });
 
@@ -69,7 +69,7 @@ test("the rollback of many files says how many, and of what", async () => {
   expect(shown).toMatch(/── changed ─+\n\+ r\d\.txt\n\+ r\d\.txt/);
   const { rollback: again } = await gated.json("rollback", rollback.id, "--json");
   expect((await gated.good("log", "-n", "1")).stdout)
-    .toContain(`2 files of what action ${id} did`);
+    .toContain(`2 files of the rollback of action ${id}`);
   expect((await gated.json("show", again.id, "--json")).rollback_of).toBe(rollback.id);
 });
 

@@ -20,7 +20,7 @@ async function seen(...args: string[]): Promise<string[]> {
 test("one action of a session is not said to be several", async () => {
   await gated.write("docs/a.md", "a\n");
   const lines = await seen("session", "list");
-  expect(lines.join("\n")).toContain("1 action, 1 waiting");
+  expect(lines.join("\n")).toContain("1 action, 1 held");
   expect(lines.join("\n")).not.toMatch(/1 actions| $/m);
 });
 

@@ -15,10 +15,10 @@ test("what changes of a file that is there, when it was asked and what to type",
   writeFileSync(join(gated.folder, "long.txt"), `${LINES.join("\n")}\n`);
   const held = await gated.write("long.txt", `${LINES.with(20, "changed").join("\n")}\n`);
   const shown = await gated.good("show", held.id);
-  expect(shown.stdout).toContain("── what changes ─");
+  expect(shown.stdout).toContain("── changes ─");
   expect(shown.stdout).toContain("-line 20\n+changed\n");
   expect(shown.stdout).not.toContain("line 10");
-  expect(shown.stdout).toMatch(/asked +\d{4}-\S+ {2}\(\d+s ago\)/);
+  expect(shown.stdout).toMatch(/submitted +\d{4}-\S+ {2}\(\d+s ago\)/);
   expect(shown.stderr).toContain(`gate approve ${held.id}`);
   await gated.good("approve", held.id);
   const done = await gated.good("show", held.id);
@@ -42,7 +42,7 @@ test("what a reviewer changed is told apart from what the agent had asked for", 
   const edit = JSON.stringify({ content: "better\nkept\n" });
   await gated.json("api", "POST", `/api/actions/${held.id}/approve-with-edit`, "-d", edit);
   const { stdout } = await gated.good("show", held.id);
-  expect(stdout).toContain("── what the reviewer changed ─");
+  expect(stdout).toContain("── the reviewer's changes ─");
   expect(stdout).toContain("-asked\n+better\n kept");
 });
 
@@ -50,7 +50,7 @@ test("an approved command that no agent has come for is said to wait for one", a
   const held = await gated.submit("run_command", { command: "make all" });
   expect((await gated.good("show", held.id)).stdout).toMatch(/── would run ─+\nmake all/);
   const approved = await gated.good("approve", held.id);
-  expect(approved.stderr).toContain("the agent runs it when it comes for the answer");
+  expect(approved.stderr).toContain("the agent runs it when it asks for the result");
   expect((await gated.good("show", held.id)).stdout).toContain("approved, not run yet");
 });
 
@@ -72,8 +72,8 @@ test("another session at the file, and a base that has changed", async () => {
   expect(stderr).toContain("its file has not changed since");
   writeFileSync(join(gated.folder, "both.txt"), lines.replace("five", "FIVE"));
   const shown = await gated.good("show", held.id);
-  expect(shown.stdout).toMatch(/── the file has changed since ─[^]*-five\n\+FIVE/);
-  expect(shown.stdout).toMatch(/── would be written now ─[^]*-one\n\+ONE/);
+  expect(shown.stdout).toMatch(/── the file has changed since then ─[^]*-five\n\+FIVE/);
+  expect(shown.stdout).toMatch(/── an approval with --rebase writes ─[^]*-one\n\+ONE/);
   expect((await gated.terminal.run(["approve", held.id])).stderr).toContain(
     "gate approve --rebase",
   );
@@ -98,7 +98,7 @@ test("of what can only be rejected nothing else is proposed", async () => {
   rmSync(path);
   expect(await ways(removed)).toEqual([reject]);
   expect((await gated.good("show", removed.id)).stdout)
-    .toMatch(/── an approval would be refused ─*\nCannot carry the action out: "only.txt" is gone/);
+    .toMatch(/── it cannot be approved ─*\nCannot carry the action out: "only.txt" is gone/);
   writeFileSync(path, "eins\n");
   expect(await ways(write)).toEqual(["gate dashboard", reject]);
   for (const { id } of [write, edited, removed]) await gated.good("reject", id, "--reason", "no");
@@ -111,12 +111,12 @@ test("what a host's own tools write is shown file by file, and as asked where it
   const both = await use("codex", "apply_patch", { command: [...patch, ...more].join("\n") });
   const { stdout } = await gated.good("show", both);
   expect(stdout).toMatch(/── after: new\/host\.txt ─+\nfirst\n/);
-  expect(stdout).toMatch(/── what changes: host\.txt ─+\n[^]*-one\n\+ONE\n/);
+  expect(stdout).toMatch(/── changes: host\.txt ─+\n[^]*-one\n\+ONE\n/);
   expect(stdout).not.toContain("── input");
   const edit = { file_path: "host.txt", old_string: "two", new_string: "TWO" };
   const unknown = await gated.good("show", await use("claude-code", "Edit", edit));
   expect(unknown.stdout).toMatch(/── input ─+\n\{[^]*"old_string": "two"/);
-  expect(unknown.stdout).not.toContain("what changes");
+  expect(unknown.stdout).not.toContain("── changes");
 });
 
 async function use(host: string, tool_name: string, tool_input: unknown): Promise<string> {

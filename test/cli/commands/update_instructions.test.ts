@@ -40,7 +40,7 @@ test("--check exits 1 with a difference when it is missing or outdated, and writ
   expect(await update("--check")).toMatchObject({
     code: 1,
     stdout: expect.stringContaining("+## Working behind the gate"),
-    stderr: "Outdated: gate update-instructions\n",
+    stderr: "Outdated. Update: gate update-instructions\n",
   });
   expect(snapshot(terminal.folder)).toEqual(before);
   await update();

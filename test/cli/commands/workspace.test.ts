@@ -26,7 +26,7 @@ test("a set of projects is made, filled by folder, shown and opened in the dashb
   expect(await gated.json("workspace", "list", "--json"))
     .toMatchObject([{ id: "shop", name: "Web shop", project_ids: ["web", "api"] }]);
   expect((await gated.good("workspace", "show", "shop")).stdout)
-    .toMatch(/^shop: Web shop, web, api\n {2}api {2}0 waiting/);
+    .toMatch(/^shop: Web shop, web, api\n {2}api {2}0 held/);
   const started = await gated.good("workspace", "start", "shop", "--no-open");
   const link = started.stdout.trim();
   expect(link).toMatch(/^http:\/\/localhost:\d+\/login\?code=[\w-]+&workspace=shop$/);

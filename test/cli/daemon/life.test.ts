@@ -97,7 +97,7 @@ test("a stranger on the port is named and left alone", async () => {
     for (const args of [["daemon", "start"], ["daemon", "start", "--foreground"], ["pending"]]) {
       const { code, stdout, stderr } = await world.run(args);
       expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-      expect(stderr).toContain(`Port ${world.port} is taken by process ${process.pid}: `);
+      expect(stderr).toContain(`listen on port ${world.port}: process ${process.pid} (`);
       expect(stderr).toContain("try: stop that program, then gate daemon start");
     }
     expect(await (await fetch(`http://127.0.0.1:${world.port}/`)).text()).toBe("mine");
@@ -135,7 +135,7 @@ test("in the foreground it prints a login link that works once; Ctrl-C ends it w
   expect((await open()).status).toBe(303);
   expect((await open()).status).toBe(401);
   const again = await world.run(["daemon", "start", "--foreground"]);
-  expect(must(again).stdout).toContain("already running");
+  expect(must(again).stdout).toContain("already runs");
   process.kill(daemon.pid!, "SIGINT");
   expect(await once(daemon, "exit")).toEqual([0, null]);
 });

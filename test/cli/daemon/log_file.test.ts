@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { LogFollower } from "../../../cli/daemon/follow_log.ts";
+import { LogFollower } from "../../../cli/daemon/show_log.ts";
 import { LogFile } from "../../../cli/daemon/log_file.ts";
 
 let folder: string;

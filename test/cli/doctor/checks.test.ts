@@ -93,7 +93,7 @@ describe("in a project behind a daemon", () => {
     expect((await diagnose(gated.terminal)).problems).toEqual([]);
     const { stdout } = await gated.good("doctor");
     expect(stdout).toContain("Cursor starts this gate");
-    expect(stdout).toContain("Everything is as it should be.");
+    expect(stdout).toContain("No problems were found.");
   });
 
   // Each fault is planted in a healthy gate, and adds exactly this finding.

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { portOfProject } from "../../../cli/project_server/ports.ts";
+import { portOfProject } from "../../../cli/project_server/run.ts";
 
 let home: string;
 beforeEach(() => void (home = mkdtempSync(join(tmpdir(), "gate-ports-"))));

@@ -147,7 +147,7 @@ describe.skipIf(platform() !== "linux")("gate service, with systemd", () => {
   test("a service without credentials is refused", async () => {
     const refused = await terminal.run(["service", "install", "--auth", "none"]);
     expect(refused).toMatchObject({ code: 64, stdout: "" });
-    expect(refused.stderr).toContain("asks for no credential");
+    expect(refused.stderr).toContain("it must require a token");
     expect(existsSync(unit)).toBe(false);
   });
 
