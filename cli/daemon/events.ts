@@ -1,7 +1,8 @@
+import { createParser } from "eventsource-parser";
 import { StreamEvent, type Topic } from "../../server/events/schema.ts";
 import type { Connection } from "./connect.ts";
 
-/** The daemon's events of those topics, until it ends the stream or `signal` does. */
+/** The daemon's events of these topics, until the daemon ends the stream or `signal` aborts it. */
 export async function* listenToEvents(
   { url, fetch, token }: Connection,
   topics: Topic[],
@@ -12,25 +13,23 @@ export async function* listenToEvents(
     signal,
   });
   if (!answer.ok || !answer.body) return;
-  let rest = "";
+  const received: StreamEvent[] = [];
+  const parser = createParser({
+    onEvent({ data }) {
+      const event = parseEvent(data);
+      if (event) received.push(event);
+    },
+  });
   const decoder = new TextDecoder();
   for await (const chunk of answer.body) {
-    rest += decoder.decode(chunk, { stream: true });
-    const blocks = rest.split("\n\n");
-    rest = blocks.pop()!;
-    for (const block of blocks) {
-      const event = readEvent(block);
-      if (event) yield event;
-    }
+    parser.feed(decoder.decode(chunk, { stream: true }));
+    yield* received.splice(0);
   }
 }
 
-function readEvent(block: string): StreamEvent | null {
-  const data = block.split("\n").filter((line) => line.startsWith("data:"))
-    .map((line) => line.slice(5).trim()).join("\n");
+function parseEvent(data: string): StreamEvent | null {
   try {
-    const parsed = StreamEvent.safeParse(JSON.parse(data));
-    return parsed.success ? parsed.data : null;
+    return StreamEvent.safeParse(JSON.parse(data)).data ?? null;
   } catch {
     return null;
   }
