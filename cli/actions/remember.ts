@@ -3,7 +3,7 @@ import { type Client, unwrap } from "../../server/client.ts";
 import type { GrantOffer, GrantPreview, Remember } from "../../server/grants/schema.ts";
 import { isConfirmed } from "../terminal/prompts.ts";
 import { CliError, EXIT, Exit } from "../errors.ts";
-import { quoted } from "../hosts/hook_line.ts";
+import { quoted } from "../hosts/hook_plan.ts";
 import { type Io, isInteractive } from "../io.ts";
 import { ago, count, paint, say } from "../terminal/output.ts";
 import { visibleLine } from "../terminal/visible.ts";
