@@ -15,7 +15,7 @@ export function createDashboard(assets: Assets) {
     if (!asset && isPage(path)) {
       throw new GateError(
         "unavailable",
-        "Cannot show the dashboard: it was not built into this gate",
+        "Cannot show the dashboard: this gate was built without it; install a release, or build it from the sources",
       );
     }
     if (!asset) return await next();

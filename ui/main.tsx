@@ -40,9 +40,9 @@ function Frame() {
   useKeys([
     ...bind(
       "Show",
-      ["?", "All keys", () => dialog.value = "help"],
-      ["mod+k", "Palette", () => dialog.value = "palette"],
-      ["t t", "Light, dark or as the machine", turnTheme],
+      ["?", "Show keyboard shortcuts", () => dialog.value = "help"],
+      ["mod+k", "Find a command", () => dialog.value = "palette"],
+      ["t t", "Switch between light, dark and system theme", turnTheme],
     ),
     ...bind(
       "Go to",
@@ -61,8 +61,8 @@ function Frame() {
       />
       <div class="page" id="main" tabIndex={-1}>
         <Banners />
-        <div class="room">
-          <Rooms />
+        <div class="page-body">
+          <Routes />
         </div>
       </div>
       <Toasts />
@@ -72,7 +72,7 @@ function Frame() {
   );
 }
 
-function Rooms() {
+function Routes() {
   return (
     <Router>
       <Route path="/approvals" component={ApprovalsPage} />
@@ -82,6 +82,20 @@ function Rooms() {
       <Route path="/sessions/*" component={SessionPage} />
       <Route default component={NotFoundPage} />
     </Router>
+  );
+}
+
+function NotFoundPage() {
+  const address = useAddress();
+  return (
+    <main class="scroll page-scroll">
+      <h1 class="visually-hidden">Not found</h1>
+      <Empty icon="help" title="This page does not exist">
+        <p>
+          <a href={address.href("/approvals")}>Show the approvals</a>
+        </p>
+      </Empty>
+    </main>
   );
 }
 
@@ -98,17 +112,3 @@ openKey();
 openTheme();
 openKeys();
 render(<App />, document.getElementById("app")!);
-
-export function NotFoundPage() {
-  const address = useAddress();
-  return (
-    <main class="scroll page-scroll">
-      <h1 class="visually-hidden">Not found</h1>
-      <Empty icon="help" title="There is no such page">
-        <p>
-          <a href={address.href("/approvals")}>Go to the approvals</a>
-        </p>
-      </Empty>
-    </main>
-  );
-}

@@ -110,9 +110,9 @@ describe("deciding", () => {
     await page.keyboard.press("Control+Home");
     await page.keyboard.type("// by a person\n");
     await page.keyboard.press("Control+Enter");
-    await page.getByText("Your change to what the agent asked for").waitFor();
+    await page.getByText("Your changes to the agent’s version").waitFor();
     await page.getByText("// by a person").waitFor();
-    await page.getByRole("button", { name: "Approve edited" }).click();
+    await page.getByRole("button", { name: "Approve with edit" }).click();
     await page.getByText("Nothing waits for you").waitFor();
     expect(readFileSync(`${stage.folder}/my-app/src/edit.ts`, "utf8")).toBe(
       "// by a person\nconst secret = 1;\n",
@@ -134,7 +134,7 @@ describe("deciding", () => {
     await page.keyboard.press("e");
     await page.locator(".editor .cm-content", { hasText: "zero" }).waitFor();
     await page.keyboard.press("Control+Enter");
-    await page.getByRole("button", { name: "Approve edited" }).click();
+    await page.getByRole("button", { name: "Approve with edit" }).click();
     await page.getByText("Nothing waits for you").waitFor();
     expect(readFileSync(`${stage.folder}/my-app/src/dos.txt`, "utf8")).toBe(
       "zero\r\none\r\ntwo\r\n",
@@ -147,12 +147,12 @@ describe("deciding", () => {
     await headline(page, "Run echo one");
     await settled(page);
     await editTo(page, "rm -rf src");
-    await page.getByRole("button", { name: "Approve edited" }).click();
+    await page.getByRole("button", { name: "Approve with edit" }).click();
     await page.getByText("does more than what was asked for").waitFor();
     await page.keyboard.press("Escape");
     await retype(page, "echo two");
     await page.keyboard.press("Control+Enter");
-    await page.getByRole("button", { name: "Approve edited" }).click();
+    await page.getByRole("button", { name: "Approve with edit" }).click();
     await page.getByText("Nothing waits for you").waitFor();
     expect(await stage.detail(id)).toMatchObject({ command: "echo two", edited: true });
   });
@@ -169,7 +169,7 @@ describe("deciding", () => {
       await page.keyboard.press("j");
     }
     await page.keyboard.press("Shift+A");
-    await page.getByText("Approved 2 cards").waitFor();
+    await page.getByText("Approved 2 actions").waitFor();
     await headline(page, "m3.ts");
     const statuses = await Promise.all(ids.map(async (id) => (await stage.detail(id)).status));
     expect(statuses).toEqual(["approved", "approved", "pending"]);
@@ -200,7 +200,7 @@ describe("deciding", () => {
     await page.keyboard.press("a");
     await headline(page, "Write 1 line to src/fast_2.ts");
     await page.keyboard.press("a");
-    await page.getByText("only just come up").waitFor();
+    await page.getByText("only just appeared").waitFor();
     expect((await stage.detail(first.id)).status).toBe("approved");
     expect((await stage.detail(second.id)).status).toBe("pending");
   });
@@ -216,7 +216,7 @@ describe("deciding", () => {
       await route.continue({ postData: JSON.stringify({ expected_digest: "0".repeat(64) }) });
     });
     await page.keyboard.press("a");
-    await page.getByText("It changed while you were reading").waitFor();
+    await page.getByText("The action changed while you were reading").waitFor();
     const { digest, status } = await stage.detail(id);
     expect({ sent, status }).toEqual({ sent: digest, status: "pending" });
   });

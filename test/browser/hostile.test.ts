@@ -39,7 +39,7 @@ test("hidden characters in a file are shown, counted, and take a second step", a
   await stage.hold("hidden.ts", [...SCRIPTS, ...lines, ""].join("\n"));
   const page = await stage.page();
   await settled(page);
-  await page.getByText(`${lines.length} hidden characters in what would be done`).waitFor();
+  await page.getByText(`${lines.length} hidden characters in the planned changes`).waitFor();
   for (const name of Object.keys(HIDDEN)) {
     expect(await page.locator(".diff .chip", { hasText: `[${name}]` }).count(), name).toBe(1);
   }
@@ -101,7 +101,7 @@ test("10,000 lines are all there, in steps that are named", async () => {
   await page.getByText("8,500 more lines not shown yet.").waitFor();
   await settled(page);
   await page.keyboard.press("a");
-  await page.getByText("You have not seen all of it").waitFor();
+  await page.getByText("You have not seen everything").waitFor();
   await page.getByRole("button", { name: "Show the next 5,000" }).click();
   await page.getByRole("button", { name: "Show the next 3,500" }).click();
   await page.getByText("line 10000", { exact: true }).waitFor();
@@ -124,7 +124,7 @@ test("what is too large to be shown says so and takes a second step", async () =
   await page.getByText("too large to show here").waitFor();
   await settled(page);
   await page.keyboard.press("a");
-  await page.getByText("What would be written is not shown").waitFor();
+  await page.getByText("The new content is not shown").waitFor();
 });
 
 test("bytes that are no text are told by size and hash", async () => {
@@ -135,7 +135,7 @@ test("bytes that are no text are told by size and hash", async () => {
     encoding: "base64",
   });
   const page = await stage.page();
-  await page.getByText("not text: told by size and hash").waitFor();
+  await page.getByText("not text: compare size and hash").waitFor();
   await page.getByText((await stage.detail(id)).after_sha256!).waitFor();
 });
 

@@ -56,12 +56,12 @@ describe("live", () => {
     await page.locator(".live-live").waitFor();
     await stage.stop();
     await page.locator(".live-offline").waitFor();
-    await page.getByText("The daemon does not answer: what stands here").waitFor();
+    await page.getByText("The daemon does not answer. This page").waitFor();
     // An empty queue would be a false comfort.
-    await page.getByText("What waits is not known").waitFor();
+    await page.getByText("The queue is not available").waitFor();
     expect(await page.getByText("Nothing waits for you").count()).toBe(0);
     await stage.start();
-    await page.getByText("The daemon does not answer: what stands here").waitFor({
+    await page.getByText("The daemon does not answer. This page").waitFor({
       state: "hidden",
     });
     await stage.hold("meanwhile.ts", "x\n");

@@ -95,7 +95,7 @@ test("what only the host can know is shown as it was asked", async () => {
   await settled(page);
   await page.locator(".command", { hasText: '"old_string": "x"' }).waitFor();
   expect(await page.locator(".diff").count()).toBe(0);
-  await page.getByText("Only its host knows what it writes.").waitFor();
+  await page.getByText("Only the agent host knows what it writes.").waitFor();
 });
 
 test("a patch that fits in one file only shows that one, and the patch", async () => {
@@ -110,7 +110,7 @@ test("a patch that fits in one file only shows that one, and the patch", async (
   await settled(page);
   expect(await changedLines(page)).toEqual(["-1", "+I"]);
   await page.locator(".command", { hasText: "-nowhere" }).waitFor();
-  await page.locator(".file-head", { hasText: "only its host knows" }).getByText("other.ts")
+  await page.locator(".file-head", { hasText: "only the agent host knows" }).getByText("other.ts")
     .waitFor();
 });
 
@@ -120,14 +120,14 @@ test("a host's own input cannot be edited, and the button says why", async () =>
   await settled(page);
   const edit = page.getByRole("button", { name: "Edit" });
   expect(await edit.isDisabled()).toBe(true);
-  expect(await edit.getAttribute("title")).toContain("Its host carries out its own input");
+  expect(await edit.getAttribute("title")).toContain("The agent host executes its own input");
 });
 
 test("hidden characters in what a host writes are counted, and take a second step", async () => {
   const { id } = await use("Write", { file_path: "src/d.ts", content: "a\u202eb\n" });
   const page = await stage.page();
   await settled(page);
-  await page.getByText("1 hidden character in what would be done").waitFor();
+  await page.getByText("1 hidden character in the planned changes").waitFor();
   await page.keyboard.press("a");
   await page.getByText("Before you approve").waitFor();
   expect((await stage.detail(id)).status).toBe("pending");
@@ -141,7 +141,7 @@ test("of many files the first are shown, and the rest on request", async () => {
   await settled(page);
   expect(await page.locator(".file").count()).toBe(20);
   await page.keyboard.press("a");
-  await page.getByText("You have not seen all of it").waitFor();
+  await page.getByText("You have not seen everything").waitFor();
   await page.keyboard.press("Escape");
   await page.getByText("5 more files not shown yet.").waitFor();
   await page.getByRole("button", { name: "Show the next 5" }).click();

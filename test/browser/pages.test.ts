@@ -151,7 +151,7 @@ test("the palette and the keys lead to every room", async () => {
   await page.keyboard.press("a");
   await page.waitForURL(/\/approvals/);
   await page.keyboard.press("?");
-  await page.getByRole("heading", { name: "Keys" }).waitFor();
+  await page.getByRole("heading", { name: "Keyboard shortcuts" }).waitFor();
 });
 
 test("words are searched for in everything that was asked, from the palette and from the table", async () => {

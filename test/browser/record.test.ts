@@ -73,7 +73,7 @@ test("a command's output and exit code stand on its record", async () => {
   await output.getByText("exit code 3").waitFor();
   await output.getByText("1.2 s").waitFor();
   await output.getByText("[U+001B]").waitFor();
-  await output.getByText("head and tail are kept").waitFor();
+  await output.getByText("only the beginning and the end are kept").waitFor();
   expect(await page.getByRole("button", { name: "Roll back" }).isDisabled()).toBe(true);
 });
 

@@ -35,11 +35,11 @@ describe("remembering", () => {
     const { id } = await run("npm publish --tag next");
     const page = await stage.page();
     await openDialog(page, "Run npm publish --tag next");
-    await page.getByText("1 action looked at").waitFor();
+    await page.getByText("1 action checked").waitFor();
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("ArrowDown");
     await page.getByText("A person rejected one of these.").waitFor();
-    await page.getByLabel("What it would have matched").getByText("npm publish --tag old")
+    await page.getByLabel("Matching actions").getByText("npm publish --tag old")
       .waitFor();
     await page.getByRole("button", { name: "The whole project" }).focus();
     await page.keyboard.press("Enter");
@@ -68,9 +68,9 @@ describe("remembering", () => {
     await stage.hold("ui/button.ts", "x");
     const page = await stage.page();
     await openDialog(page, "Write 1 line to src/ui/button.ts");
-    const own = page.getByLabel("A pattern of your own");
+    const own = page.getByLabel("Custom pattern");
     await own.fill("docs/**");
-    await page.getByRole("button", { name: "Look at it" }).click();
+    await page.getByRole("button", { name: "Preview" }).click();
     await page.getByText("does not cover everything that this action does").waitFor();
     await own.fill("src/ui/**/*.ts");
     await own.press("Enter");
@@ -109,8 +109,8 @@ describe("remembering", () => {
     await stage.hold("long.ts", "const a = 1;\n".repeat(400));
     const page = await stage.page();
     await openDialog(page, "Write 400 lines to src/long.ts");
-    await page.getByText("You have not seen all of it.").waitFor();
-    await page.getByRole("button", { name: "Approve all the same, and remember" }).waitFor();
+    await page.getByText("You have not seen everything.").waitFor();
+    await page.getByRole("button", { name: "Approve anyway and remember" }).waitFor();
   });
 
   test("on top of a file that has changed since, as the card shows it", async () => {
@@ -122,7 +122,7 @@ describe("remembering", () => {
     await openDialog(page, "Edit src/moved.ts");
     await page.getByText("The file has changed since").first().waitFor();
     await page.getByRole("radio", { name: "src/**" }).check();
-    await page.getByRole("button", { name: "Approve all the same, and remember" }).click();
+    await page.getByRole("button", { name: "Approve anyway and remember" }).click();
     await page.getByText("Nothing waits for you").waitFor();
     expect(await stage.detail(id)).toMatchObject({ status: "approved", edited: true });
     expect(await grants()).toMatchObject([{ pattern: "src/**", access: "write" }]);
@@ -142,7 +142,7 @@ describe("remembering", () => {
     await stage.api("POST", `/api/sessions/${session_id}/end?project=my-app`, {}, "agent");
     const page = await stage.page();
     await openDialog(page, "Run npm run gone");
-    await page.getByText("Its session has ended.").waitFor();
+    await page.getByText("The session has ended.").waitFor();
     expect(await page.getByRole("button", { name: "This session" }).count()).toBe(0);
     await page.getByRole("button", { name: "Approve and remember" }).click();
     await page.getByText("Nothing waits for you").waitFor();
@@ -172,13 +172,13 @@ describe("what is remembered", () => {
     const page = await stage.page();
     await page.keyboard.press("Shift+M");
     await page.waitForURL(/remembered=live/);
-    const dialog = page.getByRole("dialog", { name: "Remembered decisions" });
+    const dialog = page.getByRole("dialog", { name: "Remembered approvals" });
     await dialog.getByText("src/auth/**").waitFor();
-    await dialog.getByText("5 of 5 left").waitFor();
+    await dialog.getByText("5 of 5 uses left").waitFor();
     await stage.hold("auth/logout.ts", "b");
-    await dialog.getByText("4 of 5 left").waitFor();
+    await dialog.getByText("4 of 5 uses left").waitFor();
     await dialog.getByRole("button", { name: "Revoke" }).click();
-    await dialog.getByText("Nothing is remembered").waitFor();
+    await dialog.getByText("No approval is remembered").waitFor();
     expect(await grants("state=revoked&limit=1")).toMatchObject([{ pattern: "src/auth/**" }]);
     await page.keyboard.press("Escape");
     await until("it is out of the address", () => !page.url().includes("remembered"));
@@ -191,7 +191,7 @@ describe("what is remembered", () => {
     await stage.api("POST", `/api/actions/${first.id}/approve?project=my-app`, { remember });
     const { id } = await stage.hold("b/2.ts", "b");
     const page = await stage.page(`/actions/${id}`);
-    await page.getByText("Answered by a remembered decision").waitFor();
+    await page.getByText("Allowed by a remembered approval").waitFor();
     await page.getByText("4 of 5 uses left").first().waitFor();
     await page.goto(`${stage.gate.url}/actions/${first.id}`);
     await page.getByText("Remembered", { exact: true }).waitFor();

@@ -29,7 +29,7 @@ describe.each(["light", "dark"] as const)("a card, %s", (scheme) => {
     stage.write("src/kept.txt", "kept");
     await stage.submit("run_command", { command });
     const page = await stage.page("/approvals", { scheme });
-    const undo = page.locator(".fact", { hasText: "Undo" });
+    const undo = page.locator(".fact", { hasText: "Rollback" });
     await undo.getByText(word, { exact: true }).waitFor();
     expect(await undo.textContent()).toContain(why);
     await shoot(page, `command-${word.replaceAll(" ", "-")}-${scheme}`);
@@ -41,9 +41,9 @@ describe.each(["light", "dark"] as const)("a card, %s", (scheme) => {
     await stage.hold("both.txt", LINES.replace("six", "SIX"), { agent: "gemini" });
     const page = await stage.page("/approvals", { scheme });
     const conflict = page.locator(".conflict");
-    await conflict.getByText("another session, gemini, holds a change of it too").waitFor();
+    await conflict.getByText("another session, gemini, also has a held change to it").waitFor();
     expect(await page.locator(".queue .contested").count()).toBe(2);
-    await conflict.getByText("What it does there").click();
+    await conflict.getByText("Show its change").click();
     await conflict.getByText("SIX", { exact: true }).waitFor();
     await shoot(page, `conflict-${scheme}`);
   });
@@ -54,12 +54,12 @@ test("a held change whose file has changed is approved on what stands there now"
   const { id } = await stage.hold("base.txt", LINES.replace("two", "TWO"));
   stage.write("src/base.txt", LINES.replace("six", "SIX"));
   const page = await stage.page();
-  await page.getByText("The file has changed since this was asked.").waitFor();
+  await page.getByText("The file has changed since the action was held.").waitFor();
   await page.locator(".base").getByText("TWO", { exact: true }).waitFor();
   await shoot(page, "base-light");
   await settled(page);
   await page.keyboard.press("a");
-  await page.getByText("You approve it on top of what stands there now").waitFor();
+  await page.getByText("Approving applies the change to the current file").waitFor();
   await page.keyboard.press("y");
   await until("it is written", () => readFileSync(file, "utf8").includes("TWO"));
   expect(readFileSync(file, "utf8")).toBe(LINES.replace("two", "TWO").replace("six", "SIX"));
@@ -73,7 +73,7 @@ test("a held deletion of what has changed is approved with what stands there now
   stage.write("src/other_now.txt", "two\n");
   const page = await stage.page();
   const base = page.locator(".base");
-  await base.getByText("Approving does the same with what stands there now.").waitFor();
+  await base.getByText("Approving does the same to the current file.").waitFor();
   await base.locator(".line-add", { hasText: "two" }).waitFor();
   await settled(page);
   await page.keyboard.press("a");
@@ -86,7 +86,7 @@ test("what can only be rejected says so, and why", async () => {
   const { id } = await stage.submit("delete_file", { path: "src/moved_on.txt" });
   unlinkSync(join(stage.folder, "my-app/src/moved_on.txt"));
   const page = await stage.page();
-  await page.getByText("The file is gone since this was asked.").waitFor();
+  await page.getByText("The file was deleted after the action was held.").waitFor();
   await page.locator(".notice", { hasText: "An approval would be refused." })
     .getByText('"src/moved_on.txt" is gone by now').waitFor();
   await settled(page);
@@ -105,7 +105,7 @@ test("the record of a command that ran tells what it changed, and undoes it", as
   const result = { claim_id, exit_code: 1, output: "", truncated: false, duration_ms: 1 };
   await stage.api("POST", `/api/actions/${id}/result`, result, "agent");
   const page = await stage.page(`/actions/${id}?project=my-app`);
-  await page.locator('[aria-label="What it changed"]').getByText("src/gone.txt").waitFor();
+  await page.locator('[aria-label="Changed files"]').getByText("src/gone.txt").waitFor();
   await shoot(page, "record-light");
   await page.keyboard.press("u");
   const pane = page.getByRole("region", { name: "Roll back" });

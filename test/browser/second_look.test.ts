@@ -16,11 +16,11 @@ describe("looking twice", () => {
     await page.getByText("echo 119").last().waitFor();
     await settled(page);
     await page.keyboard.press("a");
-    await page.getByText("You have not seen all of it").waitFor();
+    await page.getByText("You have not seen everything").waitFor();
     await page.getByRole("button", { name: "Read on" }).click();
     await until("all was seen", async () => {
       await page.keyboard.press("Space");
-      return await page.getByText("Nothing is left to look at").isVisible();
+      return await page.getByText("You have seen everything").isVisible();
     });
     await page.keyboard.press("y");
     await page.getByText("Nothing waits for you").waitFor();

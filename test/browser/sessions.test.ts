@@ -67,11 +67,11 @@ describe("one session", () => {
     await page.locator(".session-files .line-del", { hasText: "two" }).waitFor();
     await page.keyboard.press("j");
     await page.keyboard.press("j");
-    await page.getByText("No file is different because of this action").waitFor();
+    await page.getByText("This action changed no files").waitFor();
     await page.keyboard.press("o");
     await page.waitForURL(new RegExp(`/actions/${ids["blocked"]}`));
     await page.goBack();
-    await page.getByText("No file is different because of this action").waitFor();
+    await page.getByText("This action changed no files").waitFor();
   });
 
   test("rolling back from an action on shows what would change first, and leaves the rest", async () => {
@@ -125,7 +125,7 @@ describe("one session", () => {
     await page.getByText("Rolled back 3 actions").waitFor();
     await until("the page says so", async () => await button.isDisabled());
     expect(existsSync(file("a.ts"))).toBe(false);
-    await page.getByText("No file is different because of this session").waitFor();
+    await page.getByText("This session changed no files").waitFor();
   });
 
   test("what others have changed since is told in three states, and nothing is touched", async () => {

@@ -20,11 +20,11 @@ export function ActionPage() {
   const value = loaded.value;
   const list = address.href("/actions");
   useKeys([
-    { keys: "b", label: "Back to the list", group: "Move", run: () => history.back() },
+    { keys: "b", label: "Go back to the list", group: "Move", run: () => history.back() },
   ]);
   return (
     <main class="record">
-      <h1 class="visually-hidden">One action</h1>
+      <h1 class="visually-hidden">Action</h1>
       <a class="back" href={list}>
         <Icon name="back" />
         Actions
@@ -77,17 +77,17 @@ function RecordView({ detail }: { detail: ActionDetail }) {
 
 function Edited({ detail }: { detail: ActionDetail }) {
   if (!detail.edited) return null;
-  const asked = detail.proposed?.command;
+  const original = detail.proposed?.command;
   return (
     <div class="notice tone-info">
       <Icon name="pencil" />
       <div>
-        A reviewer changed this before approving it; below is what was done.
-        {asked && (
+        A reviewer edited this before approving it. The edited version is shown below.
+        {original && (
           <>
-            {" "}The agent had asked for:
-            <pre class="command command-asked">
-              <Text value={asked} code />
+            {" "}The agent’s version was:
+            <pre class="command command-original">
+              <Text value={original} code />
             </pre>
           </>
         )}
@@ -109,7 +109,7 @@ export function Output({ detail }: { detail: ActionDetail }) {
         </span>
         <span class="quiet">{durationOf(output.duration_ms)}</span>
         {output.truncated && (
-          <span class="tone-warn">cut in the middle: head and tail are kept</span>
+          <span class="tone-warn">shortened: only the beginning and the end are kept</span>
         )}
       </header>
       {output.text === ""

@@ -21,17 +21,21 @@ export function ActionsPage() {
   const { query } = useAddress();
   const project = useProject();
   const cursor = query["cursor"];
-  const asked = Object.fromEntries(FILTERS.flatMap((name) => {
+  const filters = Object.fromEntries(FILTERS.flatMap((name) => {
     const value = query[name];
     return value ? [[name, value]] : [];
   }));
-  const feed = useFeed(project, { ...asked, ...(cursor ? { cursor } : {}), limit: "50" });
+  const feed = useFeed(project, { ...filters, ...(cursor ? { cursor } : {}), limit: "50" });
   const body = useRef<HTMLDivElement>(null);
   const filter = useRef<HTMLInputElement>(null);
   useKeys([
-    ...bind("Move", ["j", "Next", () => step(body, 1)], ["k", "Previous", () => step(body, -1)]),
-    ...bind("Show", ["/", "Filter", () => filter.current?.focus()]),
-    ...bind("Show", [".", "Show what is new", feed.take]),
+    ...bind("Move", ["j", "Select the next action", () => step(body, 1)], [
+      "k",
+      "Select the previous action",
+      () => step(body, -1),
+    ]),
+    ...bind("Show", ["/", "Filter the table", () => filter.current?.focus()]),
+    ...bind("Show", [".", "Show new actions", feed.take]),
   ]);
   return (
     <main class="scroll page-scroll">
@@ -41,9 +45,9 @@ export function ActionsPage() {
       </div>
       <Filters inputRef={filter} />
       <div ref={body}>
-        <Rows feed={feed} filtered={Object.keys(asked).length > 0} several={project === null} />
+        <Rows feed={feed} filtered={Object.keys(filters).length > 0} several={project === null} />
       </div>
-      <Paging asked={asked} cursor={cursor} next={feed.next.value} />
+      <Paging filters={filters} cursor={cursor} next={feed.next.value} />
     </main>
   );
 }
@@ -83,19 +87,22 @@ function Rows(props: { feed: Feed; filtered: boolean; several: boolean }) {
 }
 
 interface PagingProps {
-  asked: Record<string, string>;
+  filters: Record<string, string>;
   cursor: string | undefined;
   next: string | null;
 }
 
-function Paging({ asked, cursor, next }: PagingProps) {
+function Paging({ filters, cursor, next }: PagingProps) {
   const address = useAddress();
   if (!cursor && !next) return null;
   return (
     <nav class="paging" aria-label="Pages">
-      {cursor && <a class="button button-plain" href={address.href("/actions", asked)}>Newest</a>}
+      {cursor && <a class="button button-plain" href={address.href("/actions", filters)}>Newest</a>}
       {next && (
-        <a class="button button-plain" href={address.href("/actions", { ...asked, cursor: next })}>
+        <a
+          class="button button-plain"
+          href={address.href("/actions", { ...filters, cursor: next })}
+        >
           Older
         </a>
       )}
@@ -115,14 +122,13 @@ function NoActions({ filtered }: { filtered: boolean }) {
     );
   }
   return (
-    <Empty icon="list" title="No agent has asked for anything yet">
+    <Empty icon="list" title="No agent has submitted an action yet">
       <p>
-        Each write and each command that an agent asks for is kept here: what it was, who decided,
-        what came of it.
+        This page lists every file change and command: what it does, who decided, and how it ended.
       </p>
       <p class="quiet">
         <code>gate global-setup</code> connects your agents; <code>gate demo</code>{" "}
-        plays one in a terminal.
+        shows an example in a terminal.
       </p>
     </Empty>
   );
@@ -139,14 +145,14 @@ export function ActionsTable({ items, several }: TableProps) {
     <table class="table">
       <thead>
         <tr>
-          <th scope="col">What</th>
+          <th scope="col">Action</th>
           <th scope="col">Decision</th>
           <th scope="col" class="cell-outcome">Outcome</th>
           <th scope="col" class="cell-risk">Risk</th>
           <th scope="col" class="cell-agent">Agent</th>
           {several && <th scope="col" class="cell-project">Project</th>}
           <th scope="col" class="cell-by">Decided by</th>
-          <th scope="col" class="cell-time">Asked</th>
+          <th scope="col" class="cell-time">Submitted</th>
         </tr>
       </thead>
       <tbody>
@@ -168,7 +174,7 @@ function Row({ action, several }: { action: Action; several: boolean }) {
         </a>
       </td>
       <td>
-        <StatusBadge status={action.status} />
+        <StatusBadge action={action} />
       </td>
       <td class="cell-outcome">
         {action.execution !== "none" && <ExecutionBadge execution={action.execution} />}

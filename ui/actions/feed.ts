@@ -64,11 +64,11 @@ function missing(shown: Page | null, latest: Page | null): number {
 }
 
 async function load(project: string | null, query: FeedQuery): Promise<Page> {
-  const asked = query as Record<string, string>;
+  const parameters = query as Record<string, string>;
   const answer = project
-    ? await unwrap<Page | { count: number }>(api(project).api.actions.$get({ query: asked }))
-    : await unwrap<Page | { count: number }>(api().api.global.actions.$get({ query: asked }));
-  if ("count" in answer) throw new Error("a list was asked for, not a count");
+    ? await unwrap<Page | { count: number }>(api(project).api.actions.$get({ query: parameters }))
+    : await unwrap<Page | { count: number }>(api().api.global.actions.$get({ query: parameters }));
+  if ("count" in answer) throw new Error("a list was parameters for, not a count");
   return answer;
 }
 

@@ -6,11 +6,11 @@ import { Text } from "../parts/text.tsx";
 
 const STATUSES: Record<string, string> = {
   pending: "Waiting",
-  approved: "Approved",
+  approved: "Approved or allowed",
   rejected: "Rejected",
   blocked: "Blocked",
   expired: "Expired",
-  cancelled: "Withdrawn",
+  cancelled: "Cancelled",
   rolled_back: "Rolled back",
 };
 
@@ -21,7 +21,7 @@ const TOOLS: Record<string, string> = {
   move_file: "Moves",
   read_file: "Reads",
   run_command: "Commands",
-  rollback: "Roll-backs",
+  rollback: "Rollbacks",
 };
 
 /** The filters of the table; the URL holds their values. */
@@ -45,7 +45,7 @@ export function Filters({ inputRef }: { inputRef: RefObject<HTMLInputElement | n
         <button
           type="button"
           class="filter-chip"
-          title="Take this filter out"
+          title="Remove this filter"
           onClick={() => address.set({ session_id: null, cursor: null }, { push: true })}
         >
           session <Text value={session.slice(-8)} />

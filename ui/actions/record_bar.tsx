@@ -32,9 +32,9 @@ export function RecordBar({ detail, rollback }: BarProps) {
   useKeys(bind(
     "Decide",
     ["u", "Roll back", () => whyNotRollback(detail) === null && rollback.look(detail)],
-    ["p", "Replay", again],
-    ["mod+enter", "Roll back after the preview", () => rollback.isReady() && run()],
-    ["escape", "Back", () => rollback.close()],
+    ["p", "Replay the action", again],
+    ["mod+enter", "Roll back as previewed", () => rollback.isReady() && run()],
+    ["escape", "Go back", () => rollback.close()],
   ));
   if (rollback.open.value) return <RollbackBar rollback={rollback} run={run} />;
   return (

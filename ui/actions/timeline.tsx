@@ -19,14 +19,14 @@ const STEPS: Record<string, Look> = {
   "action.rejected": { icon: "x", word: "Rejected", tone: "danger" },
   "action.edited": { icon: "pencil", word: "Edited by the reviewer", tone: "info" },
   "action.expired": { icon: "clock", word: "Expired", tone: "quiet" },
-  "action.cancelled": { icon: "x", word: "Withdrawn by the agent", tone: "quiet" },
+  "action.cancelled": { icon: "x", word: "Cancelled by the agent", tone: "quiet" },
   "action.started": { icon: "clock", word: "Started", tone: "info" },
   "action.finished": { icon: "check", word: "Done", tone: "ok" },
   "action.rolled_back": { icon: "rollback", word: "Rolled back", tone: "warn" },
   "action.replayed": { icon: "replay", word: "Replayed as a new action", tone: "info" },
   "grant.added": { icon: "clock", word: "Remembered", tone: "info" },
-  "grant.used": { icon: "check", word: "Answered by a remembered decision", tone: "info" },
-  "grant.revoked": { icon: "ban", word: "No longer remembered", tone: "quiet" },
+  "grant.used": { icon: "check", word: "Allowed by a remembered approval", tone: "info" },
+  "grant.revoked": { icon: "ban", word: "Remembered approval revoked", tone: "quiet" },
   "vote.cast": { icon: "check", word: "Vote", tone: "info" },
 };
 
@@ -75,7 +75,7 @@ function StepView({ step, detail }: { step: Step; detail: ActionDetail }) {
         <p class="timeline-meta">
           <Text value={actorOf(step)} />
           <Ago at={step.at} />
-          <span title={`${exactOf(step.at)}, event ${step.seq} of the audit chain`}>
+          <span title={`${exactOf(step.at)}, event ${step.seq} of the audit log`}>
             audit #{step.seq}
           </span>
         </p>
@@ -96,6 +96,9 @@ function lookOf({ type, actor }: Step, { execution }: ActionDetail): Look {
   if (type === "action.rejected" && actor.kind === "policy") {
     return { icon: "ban", word: "Blocked", tone: "danger" };
   }
+  if (type === "action.approved" && actor.kind === "policy") {
+    return { icon: "check", word: "Allowed", tone: "ok" };
+  }
   return STEPS[type] ?? { icon: "dot", word: type, tone: "quiet" };
 }
 
@@ -103,6 +106,6 @@ function actorOf({ actor, type, data }: Step): string {
   // The gate records the rollback; the event names the person who asked for it.
   if (type === "action.rolled_back" && typeof data["by"] === "string") return data["by"];
   if (actor.kind === "policy") return "the policy";
-  if (actor.kind === "system") return "the gate";
+  if (actor.kind === "system") return "gate";
   return actor.id;
 }

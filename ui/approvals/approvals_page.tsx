@@ -11,7 +11,7 @@ import { bind, useKeys } from "../state/keys.ts";
 import { approveMarked, marks } from "./marks.ts";
 import { after, neighbour, type QueueItem, useQueue } from "./queue_items.ts";
 import { useAddress } from "../state/address.ts";
-import { decidedHere, detailOf, settle } from "../state/live.ts";
+import { decidedHere, detailOf, removeDecided } from "../state/live.ts";
 import { useWide } from "./queue_items.ts";
 import { plain, sentenceOf } from "../parts/words.ts";
 
@@ -21,17 +21,25 @@ export function ApprovalsPage() {
   const items = useQueue(asked ?? null);
   const selected = asked ?? (useWide() ? items?.[0]?.id ?? null : null);
   const filter = useRef<HTMLInputElement>(null);
-  const { step, decided, together } = useWays(items ?? [], selected);
+  const { step, decided, together } = useNavigation(items ?? [], selected);
   const address = useAddress();
   const remembered = (is: boolean) => address.set({ remembered: is ? "live" : null });
   useKeys([
-    ...bind("Move", ["j", "Next", () => step(1)], ["k", "Previous", () => step(-1)]),
-    ...bind("Move", ["arrowdown", "Next", () => step(1)], ["arrowup", "Previous", () => step(-1)]),
-    ...bind("Decide", ["shift+a", "Approve what is marked", together]),
+    ...bind("Move", ["j", "Select the next action", () => step(1)], [
+      "k",
+      "Select the previous action",
+      () => step(-1),
+    ]),
+    ...bind("Move", ["arrowdown", "Select the next action", () => step(1)], [
+      "arrowup",
+      "Select the previous action",
+      () => step(-1),
+    ]),
+    ...bind("Decide", ["shift+a", "Approve marked actions", together]),
     ...bind(
       "Show",
-      ["/", "Filter", () => filter.current?.focus()],
-      ["shift+m", "What is remembered", () => remembered(true)],
+      ["/", "Filter the queue", () => filter.current?.focus()],
+      ["shift+m", "Show remembered approvals", () => remembered(true)],
     ),
   ]);
   return (
@@ -46,7 +54,7 @@ export function ApprovalsPage() {
         />
         <Queue items={items} selected={selected} />
       </section>
-      <section class="split-right" aria-label="Card">
+      <section class="split-right" aria-label="Selected action">
         {selected
           ? <ReviewPane key={selected} id={selected} onDecided={decided} />
           : <NothingWaits />}
@@ -57,7 +65,7 @@ export function ApprovalsPage() {
 }
 
 // The ways to the next card: by key, after a decision, after several approvals at once.
-function useWays(items: QueueItem[], selected: string | null) {
+function useNavigation(items: QueueItem[], selected: string | null) {
   const address = useAddress();
   const at = items.findIndex((item) => item.id === selected);
   // Loads the next cards in advance.
@@ -71,7 +79,7 @@ function useWays(items: QueueItem[], selected: string | null) {
     },
     decided(action: Action) {
       const next = after(items, action.id);
-      settle(action);
+      removeDecided(action);
       announce(outcomeOf(action), address.href(`/actions/${action.id}`));
       address.set({ id: next?.id ?? null });
     },

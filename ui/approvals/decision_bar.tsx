@@ -22,7 +22,7 @@ export function DecisionBar({ review, detail, onReadOn, href }: BarProps) {
     <footer class="decision" aria-label="Decision">
       <p class="decision-notice" role="status">{review.notice.value}</p>
       {detail.status !== "pending"
-        ? <Settled detail={detail} href={href} />
+        ? <Decided detail={detail} href={href} />
         : mode === "reject"
         ? <RejectStep review={review} />
         : mode === "confirm"
@@ -38,11 +38,17 @@ export function DecisionBar({ review, detail, onReadOn, href }: BarProps) {
 
 function Choices({ review, detail }: { review: Review; detail: ActionDetail }) {
   const editable = editableOf(detail) !== null;
-  const waits = review.waits.value || !review.ready.value;
+  const isLocked = review.isLocked.value || !review.ready.value;
   return (
     <div class="decision-row">
       <div class="decision-buttons">
-        <Button kind="primary" icon="check" keys="a" busy={waits} onClick={() => review.approve()}>
+        <Button
+          kind="primary"
+          icon="check"
+          keys="a"
+          busy={isLocked}
+          onClick={() => review.approve()}
+        >
           Approve
         </Button>
         <Button icon="x" keys="r" onClick={() => review.open("reject")}>Reject</Button>
@@ -65,7 +71,7 @@ function Choices({ review, detail }: { review: Review; detail: ActionDetail }) {
           Mark
         </Button>
       </div>
-      <p class="digest" title={`SHA-256 of what would be done: ${detail.digest}`}>
+      <p class="digest" title={`SHA-256 of the plan: ${detail.digest}`}>
         You are approving exactly what is shown
         <span class="digest-hash code-text">digest {shortHash(detail.digest)}</span>
       </p>
@@ -75,7 +81,7 @@ function Choices({ review, detail }: { review: Review; detail: ActionDetail }) {
 
 function whyNotEdited({ input }: ActionDetail): string {
   if (input === null) return "Only text and commands can be edited";
-  return "Its host carries out its own input: reject it, and say what to do instead";
+  return "The agent host executes its own input: reject the action and say what to do instead";
 }
 
 function RememberButton({ review }: { review: Review }) {
@@ -101,14 +107,14 @@ function RejectStep({ review }: { review: Review }) {
       }}
     >
       <label for="reject-reason">
-        Why not? The agent reads this <span class="quiet">(may stay empty)</span>
+        Reason for the agent <span class="quiet">(optional)</span>
       </label>
       <ReasonField review={review} />
       <div class="decision-buttons">
         <button
           type="submit"
           class="button button-danger"
-          aria-disabled={review.waits.value ? "true" : undefined}
+          aria-disabled={review.isLocked.value ? "true" : undefined}
         >
           <Icon name="x" />
           <span>Reject</span>
@@ -161,10 +167,10 @@ function ConfirmStep({ review, onReadOn }: { review: Review; onReadOn: () => voi
           kind={unread ? "plain" : "primary"}
           icon="check"
           keys="y"
-          busy={review.waits.value}
+          busy={review.isLocked.value}
           onClick={() => review.approve(true)}
         >
-          {cautions.length > 0 ? "Approve all the same" : "Approve"}
+          {cautions.length > 0 ? "Approve anyway" : "Approve"}
         </Button>
         <Button kind="quiet" keys="escape" onClick={() => review.close()}>Back</Button>
       </div>
@@ -183,11 +189,13 @@ function EditStep({ review }: { review: Review }) {
           disabled={same}
           onClick={() => review.open("check")}
         >
-          Look over your change
+          Review your change
         </Button>
         <Button kind="quiet" keys="escape" onClick={() => review.close()}>Back</Button>
       </div>
-      <p class="digest">{same ? "Nothing is changed yet" : "Your version is what would be done"}</p>
+      <p class="digest">
+        {same ? "You have not changed anything yet" : "Your version will be executed"}
+      </p>
     </div>
   );
 }
@@ -200,21 +208,21 @@ function CheckStep({ review }: { review: Review }) {
           kind="primary"
           icon="check"
           keys="mod+enter"
-          busy={review.waits.value}
+          busy={review.isLocked.value}
           onClick={() => review.approveEdited()}
         >
-          Approve edited
+          Approve with edit
         </Button>
         <Button kind="quiet" keys="escape" onClick={() => review.close()}>
           Back to the editor
         </Button>
       </div>
-      <p class="digest">The agent is told what you changed</p>
+      <p class="digest">The agent sees your changes</p>
     </div>
   );
 }
 
-function Settled({ detail, href }: { detail: ActionDetail; href: string }) {
+function Decided({ detail, href }: { detail: ActionDetail; href: string }) {
   return (
     <div class="decision-row">
       <Outcome detail={detail} />
@@ -232,18 +240,18 @@ function Settled({ detail, href }: { detail: ActionDetail; href: string }) {
 export function Cautions({ cautions }: { cautions: Caution[] }) {
   return (
     <ul class="cautions">
-      {cautions.map(({ kind, what, why }) => (
+      {cautions.map(({ kind, title, why }) => (
         <li key={kind}>
           <Icon name={kind === "critical" ? "octagon" : "alert"} />
           <span>
-            <strong>{what}.</strong> <Text value={why} />
+            <strong>{title}.</strong> <Text value={why} />
           </span>
         </li>
       ))}
       {cautions.length === 0 && (
         <li class="tone-ok">
           <Icon name="check" />
-          <span>Nothing is left to look at.</span>
+          <span>You have seen everything.</span>
         </li>
       )}
     </ul>

@@ -25,7 +25,7 @@ export function EditPane({ review, detail }: PaneProps) {
         <h2>
           Edit {detail.command === null ? <Code value={what} /> : what}
         </h2>
-        <p class="quiet">Start from what the agent asked for; your changes are marked.</p>
+        <p class="quiet">Edit the agent’s version. Your changes are marked.</p>
       </header>
       {Editor
         ? (
@@ -49,10 +49,12 @@ export function CheckPane({ review, detail, mode }: PaneProps & { mode: DiffMode
   // Adds the newline that a command lacks, so that the diff does not report it.
   const lines = (text: string) => detail.command === null ? text : `${text}\n`;
   return (
-    <section class="pane pane-check" aria-label="Your change">
+    <section class="pane pane-check" aria-label="Your changes">
       <header class="pane-head">
-        <h2>Your change to what the agent asked for</h2>
-        <p class="quiet">Red is the agent’s, green is yours. The policy is asked again.</p>
+        <h2>Your changes to the agent’s version</h2>
+        <p class="quiet">
+          Red is the agent’s text, green is yours. The policy evaluates the result again.
+        </p>
       </header>
       {Diff
         ? (
@@ -61,7 +63,7 @@ export function CheckPane({ review, detail, mode }: PaneProps & { mode: DiffMode
               before={lines(editableOf(detail) ?? "")}
               after={lines(review.draft.value ?? "")}
               mode={mode}
-              caption="Your change"
+              caption="Your changes"
             />
           </div>
         )
@@ -90,7 +92,7 @@ function Preview(props: { command: string; cwd: string | null; project: string }
     <>
       {effect === "deny" && (
         <p class="notice tone-danger">
-          The policy refuses this command: <Text value={reason} />
+          The policy denies this command: <Text value={reason} />
         </p>
       )}
       {analysis && (

@@ -28,12 +28,13 @@ export function GrantsDialog({ onClose }: { onClose: () => void }) {
     });
   }, [ids.join("/")]);
   return (
-    <Dialog title="Remembered decisions" onClose={onClose} class="dialog-remember">
+    <Dialog title="Remembered approvals" onClose={onClose} class="dialog-remember">
       <p class="remember-notice tone-danger" role="alert">{problem}</p>
       {grants === null && problem === null && <Skeleton lines={4} />}
       {grants?.length === 0 && (
         <p class="quiet">
-          Nothing is remembered. Press m on a card to approve it and not be asked again for a while.
+          No approval is remembered. Press m on a card to approve it and not be asked again for a
+          while.
         </p>
       )}
       <ul class="grants">
@@ -92,10 +93,10 @@ function GrantRow({ grant, several, revoke }: RowProps) {
         </p>
         <p class="dotted meta">
           <span>
-            {number(max_uses - uses)} of {number(max_uses)} left
+            {number(max_uses - uses)} of {number(max_uses)} uses left
           </span>
           <span>
-            for <Until at={grant.expires_at} />
+            expires in <Until at={grant.expires_at} />
           </span>
           <span>{scope === "session" ? "one session" : "the whole project"}</span>
           {several && (
@@ -107,7 +108,7 @@ function GrantRow({ grant, several, revoke }: RowProps) {
             by <Text value={grant.given_by} /> <Ago at={grant.created_at} said />
           </span>
           <a href={address.href(`/actions/${grant.action_id}`, { project: grant.project_id })}>
-            what was approved
+            approved action
           </a>
         </p>
       </div>

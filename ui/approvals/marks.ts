@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { announce } from "../parts/toast.tsx";
 import { api, unwrap } from "../state/client.ts";
-import { pending, settle } from "../state/live.ts";
+import { pending, removeDecided } from "../state/live.ts";
 import { count } from "../parts/words.ts";
 import type { Action } from "../../server/actions/schema.ts";
 
@@ -25,11 +25,14 @@ export async function approveMarked(): Promise<void> {
     held.map((action) => approve(action, marked.get(action.id)!)),
   );
   const approved = answers.filter((answer) => answer !== null);
-  for (const action of approved) settle(action);
+  for (const action of approved) removeDecided(action);
   const left = marked.size - approved.length;
-  const rest = left > 0 ? `; ${count(left, "card")} had changed or was decided by somebody` : "";
+  const rest = left > 0 ? `; ${left} had changed or had been decided` : "";
   announce(
-    { text: `Approved ${count(approved.length, "card")}${rest}`, tone: left > 0 ? "danger" : "ok" },
+    {
+      text: `Approved ${count(approved.length, "action")}${rest}`,
+      tone: left > 0 ? "danger" : "ok",
+    },
     null,
   );
 }

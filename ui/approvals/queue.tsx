@@ -46,7 +46,7 @@ export function Queue({ items, selected }: QueueProps) {
       ))}
       {items.length > SHOWN && (
         <li class="queue-more quiet">
-          {count(items.length - SHOWN, "more card")} after these; decide or filter to reach them.
+          {count(items.length - SHOWN, "more action")} waiting. Decide or filter to see them.
         </li>
       )}
     </ul>
@@ -104,7 +104,7 @@ function NoneHere() {
   if (!address.query["q"]) return <p class="queue-none quiet">The queue is empty.</p>;
   return (
     <p class="queue-none quiet">
-      Nothing that waits matches the filter.{" "}
+      No waiting action matches the filter.{" "}
       <button type="button" class="link" onClick={() => address.set({ q: null })}>
         Show all
       </button>
@@ -133,7 +133,7 @@ function useArrivals(items: QueueItem[] | null): ReadonlySet<string> {
     speak(
       arrived.length === 1
         ? `New: ${plain(sentenceOf(first))}`
-        : `${arrived.length} new cards, the first: ${plain(sentenceOf(first))}`,
+        : `${arrived.length} new actions. First: ${plain(sentenceOf(first))}`,
     );
   });
   for (const item of arrived) fresh.current.add(item.id);
@@ -172,12 +172,12 @@ export function QueueHead({ filter, shown, onApproveMarked, onRemembered }: Head
           </span>
         )}
         <span class="queue-remembered">
-          <Button kind="quiet" keys="shift+m" onClick={onRemembered}>Remembered</Button>
+          <Button kind="quiet" keys="shift+m" onClick={onRemembered}>Show remembered</Button>
         </span>
       </div>
       {several && (
         <Segmented
-          label="Whose approvals"
+          label="Projects"
           value={scope}
           options={SCOPES}
           onChange={(value) => address.set({ scope: value === "all" ? "all" : null })}
@@ -215,12 +215,12 @@ function FilterField({ filter }: Pick<HeadProps, "filter">) {
 }
 
 // Without a connection, "nothing waits" might be wrong.
-function NobodyKnows() {
+function NotAvailable() {
   return (
-    <Empty icon="alert" title="What waits is not known">
+    <Empty icon="alert" title="The queue is not available">
       <p>
-        The daemon does not answer. <code>gate daemon start</code>{" "}
-        starts it; nothing is let through meanwhile.
+        The daemon does not answer. Run <code>gate daemon start</code>{"  "}
+        to start it. Until then every action is refused.
       </p>
     </Empty>
   );
@@ -229,26 +229,26 @@ function NobodyKnows() {
 /** The empty state of the queue. */
 export function NothingWaits() {
   const pending = usePending();
-  if (connection.value === "offline") return <NobodyKnows />;
+  if (connection.value === "offline") return <NotAvailable />;
   if (pending === null || pending.length > 0) return null;
   return (
     <Empty icon="check" title="Nothing waits for you">
       <p>
-        When an agent asks for something that the policy wants a person to see, its card stands
-        here, and the agent waits until you decide.
+        When the policy requires a person’s approval, the action appears here, and the agent waits
+        for your decision.
       </p>
       <p class="quiet">
         {daemon.value?.projects.length === 0
           ? (
             <>
-              No project is known yet: run <code>gate init</code> in its folder.
+              No project is registered yet: run <code>gate init</code> in its folder.
             </>
           )
           : (
             <>
               <code>gate global-setup</code> connects your agents; then ask one to change a file.
             </>
-          )} <code>gate demo</code> plays the whole story in a terminal.
+          )} <code>gate demo</code> shows an example in a terminal.
       </p>
     </Empty>
   );

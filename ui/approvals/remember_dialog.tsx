@@ -92,10 +92,10 @@ function Offers({ remembering, preview }: OffersProps) {
   return (
     <fieldset class="offers" ref={field}>
       <legend>
-        What is allowed{" "}
+        What to allow{" "}
         <span class="quiet">
-          and what it would have matched in 30 days ({complete ? "" : "the newest "}
-          {count(looked_at, "action")} looked at)
+          and how many actions of the last 30 days match ({complete ? "" : "the newest "}{" "}
+          {count(looked_at, "action")} checked)
         </span>
       </legend>
       {offers.map((offer) => (
@@ -142,11 +142,11 @@ function Offer({ remembering, offer }: { remembering: Remembering; offer: GrantO
 
 function Matched({ matched }: { matched: GrantOffer["matched"] }) {
   if (matched.count === 0) {
-    return <p class="offer-none quiet">It would have matched nothing else so far.</p>;
+    return <p class="offer-none quiet">No other action matches so far.</p>;
   }
   const more = matched.count - matched.newest.length;
   return (
-    <ul class="matched" aria-label="What it would have matched">
+    <ul class="matched" aria-label="Matching actions">
       {matched.newest.map((one) => (
         <li key={one.id}>
           <Code value={one.command ?? one.path ?? one.tool} />
@@ -173,19 +173,19 @@ function OwnPattern({ remembering }: { remembering: Remembering }) {
       }}
     >
       <label class="field">
-        <span class="visually-hidden">A pattern of your own</span>
+        <span class="visually-hidden">Custom pattern</span>
         <input
           type="text"
           maxLength={256}
           spellcheck={false}
           autocomplete="off"
-          placeholder="A pattern of your own"
+          placeholder="Custom pattern"
           value={remembering.own.value}
           onInput={(event) => remembering.own.value = event.currentTarget.value}
         />
       </label>
       <Button busy={remembering.busy.value} onClick={() => remembering.tryOwn()}>
-        Look at it
+        Preview
       </Button>
     </form>
   );
@@ -195,24 +195,24 @@ function Limits({ remembering }: { remembering: Remembering }) {
   const { scope, scopes, ttl, uses } = remembering;
   return (
     <div class="limits">
-      <span class="limit-name" aria-hidden="true">Where</span>
+      <span class="limit-name" aria-hidden="true">Scope</span>
       <Segmented
-        label="Where"
+        label="Scope"
         value={scope.value}
         options={scopes.value}
         onChange={(value) => remembering.choose(value)}
       />
-      {scopes.value.length === 1 && <p class="quiet">Its session has ended.</p>}
-      <span class="limit-name" aria-hidden="true">For how long</span>
+      {scopes.value.length === 1 && <p class="quiet">The session has ended.</p>}
+      <span class="limit-name" aria-hidden="true">Valid for</span>
       <Segmented
-        label="For how long"
+        label="Valid for"
         value={ttl.value}
         options={TIMES}
         onChange={(value) => ttl.value = value}
       />
-      <span class="limit-name" aria-hidden="true">How often</span>
+      <span class="limit-name" aria-hidden="true">Uses</span>
       <Segmented
-        label="How often"
+        label="Uses"
         value={uses.value}
         options={USES}
         onChange={(value) => uses.value = value}
@@ -229,7 +229,7 @@ interface FootProps {
 
 function Foot({ remembering, review, save }: FootProps) {
   const cautions = review.cautions.value;
-  const again = cautions.length > 0 ? "Approve all the same, and remember" : "Approve and remember";
+  const again = cautions.length > 0 ? "Approve anyway and remember" : "Approve and remember";
   return (
     <>
       {cautions.length > 0 && <Cautions cautions={cautions} />}
@@ -240,7 +240,7 @@ function Foot({ remembering, review, save }: FootProps) {
           icon="check"
           keys="mod+enter"
           disabled={remembering.chosen.value === null}
-          busy={review.waits.value || remembering.busy.value}
+          busy={review.isLocked.value || remembering.busy.value}
           onClick={save}
         >
           {again}

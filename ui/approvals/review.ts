@@ -23,12 +23,12 @@ export interface Reading {
 /** A warning that a reviewer must confirm before approving. */
 export interface Caution {
   kind: "critical" | "base" | "hidden" | "unread" | "unseen";
-  what: string;
+  title: string;
   why: string;
 }
 
 /** A new or changed card accepts no decision for this long. */
-export const SETTLE_MS = 700;
+export const NEW_MS = 700;
 
 /** The review of one card, from its appearance to the decision. */
 export class Review {
@@ -51,9 +51,9 @@ export class Review {
   /** The content to write is too large to show. */
   readonly unseen = signal(false);
   /** True while the card is too new for a decision. */
-  readonly settling = signal(true);
+  readonly isNew = signal(true);
   /** True while no decision is accepted: the card is too new, or a request is running. */
-  readonly waits = computed(() => this.busy.value || this.settling.value);
+  readonly isLocked = computed(() => this.busy.value || this.isNew.value);
   readonly detail: ReadonlySignal<ActionDetail | null>;
   readonly cautions: ReadonlySignal<Caution[]>;
   readonly reading: Reading = {
@@ -83,19 +83,19 @@ export class Review {
   /** Starts the review of a version of the card. */
   show(detail: ActionDetail): void {
     clearTimeout(this.#timer);
-    this.settling.value = true;
-    this.#timer = setTimeout(() => this.settling.value = false, SETTLE_MS);
+    this.isNew.value = true;
+    this.#timer = setTimeout(() => this.isNew.value = false, NEW_MS);
     const changed = this.#digest !== "" && this.#digest !== detail.digest;
     this.#digest = detail.digest;
     this.mode.value = "idle";
-    if (changed) this.#reread();
+    if (changed) this.#startOver();
   }
 
   /** Approves the shown plan. Warnings require a confirmation first. */
   approve(confirmed = false): void {
     if (!this.#canDecide()) return;
     if (!this.ready.value) {
-      this.notice.value = "Still loading what would be done; nothing was approved.";
+      this.notice.value = "The plan is still loading. Nothing was approved.";
     } else if (this.cautions.value.length > 0 && !confirmed) {
       this.open("confirm");
     } else {
@@ -107,7 +107,7 @@ export class Review {
   approveRemembered(remember: Remember): void {
     if (!this.#canDecide()) return;
     if (this.ready.value) this.#approve({ remember });
-    else this.notice.value = "Still loading what would be done; nothing was approved.";
+    else this.notice.value = "The plan is still loading. Nothing was approved.";
   }
 
   #approve(more: { remember?: Remember } = {}): void {
@@ -157,7 +157,8 @@ export class Review {
     const detail = this.detail.value;
     if (detail?.status !== "pending") return;
     if (this.ready.value && this.cautions.value.length === 0) turnMark(detail);
-    else this.notice.value = "Only a card that was read to its end, without a warning, is marked.";
+    else {this.notice.value =
+        "Read the card to its end first. A card with warnings cannot be marked.";}
   }
 
   /** Opens a step of the review. */
@@ -180,8 +181,8 @@ export class Review {
   #canDecide(): boolean {
     const detail = this.detail.value;
     if (!detail || this.busy.value || detail.status !== "pending") return false;
-    if (!this.settling.value) return true;
-    this.notice.value = "This card has only just come up. Read it, then press again.";
+    if (!this.isNew.value) return true;
+    this.notice.value = "This card has only just appeared. Read it, then press again.";
     return false;
   }
 
@@ -201,19 +202,19 @@ export class Review {
       );
       this.#decided(action);
     } catch (error) {
-      await this.#refused(error, detail);
+      await this.#explainFailure(error, detail);
     } finally {
       this.busy.value = false;
     }
   }
 
-  async #refused(error: unknown, shown: ActionDetail): Promise<void> {
+  async #explainFailure(error: unknown, shown: ActionDetail): Promise<void> {
     const status = error instanceof ProblemError ? error.problem.status : 0;
     if (status === 409 || status === 412) await refresh(shown.id, shown.project_id);
     const detail = this.detail.value ?? shown;
     if (status === 412) {
-      this.notice.value = "It changed while you were reading. This is the new version; " +
-        "nothing was approved.";
+      this.notice.value = "The action changed while you were reading. " +
+        "This is the new version. Nothing was approved.";
     } else if (status === 409 && detail.status !== "pending") {
       this.mode.value = "idle";
       this.notice.value = `Your decision was not used: already ${statusWord(detail.status)} by ${
@@ -222,14 +223,14 @@ export class Review {
     } else this.notice.value = explain(error);
   }
 
-  #reread(): void {
+  #startOver(): void {
     this.shown.value = false;
     this.measured.value = false;
     this.ended.value = false;
     this.hidden.value = 0;
     this.unseen.value = false;
-    this.notice.value = "It changed just now. What you see is the new version." +
-      (this.draft.value === null ? "" : " Your own version is kept: see Edit.");
+    this.notice.value = "The action has just changed. You see the new version." +
+      (this.draft.value === null ? "" : " Your edit is kept: press Edit to see it.");
   }
 
   #cautionsOf(detail: ActionDetail): Caution[] {
@@ -238,30 +239,30 @@ export class Review {
       const worst = [...detail.risk.factors].sort((a, b) => b.weight - a.weight)[0];
       cautions.push({
         kind: "critical",
-        what: `Critical risk, ${detail.risk.score} of 100`,
-        why: worst?.why ?? "The sum of its risk factors is critical.",
+        title: `Critical risk, ${detail.risk.score} of 100`,
+        why: worst?.why ?? "The sum of the risk factors is critical.",
       });
     }
     if (this.hidden.value > 0) {
       cautions.push({
         kind: "hidden",
-        what: count(this.hidden.value, "hidden character"),
-        why: "Text can look like something else than what would be done. " +
-          "Each one is marked where it stands.",
+        title: count(this.hidden.value, "hidden character"),
+        why: "The text may look different from what is executed. " +
+          "Each hidden character is marked.",
       });
     }
     if (this.unseen.value) {
       cautions.push({
         kind: "unseen",
-        what: "What would be written is not shown",
-        why: "It is too large for this page; you would approve it by its size and hash.",
+        title: "The new content is not shown",
+        why: "It is too large for this page. You would approve it by size and hash.",
       });
     }
     if (this.ready.value && !this.ended.value) {
       cautions.push({
         kind: "unread",
-        what: "You have not seen all of it",
-        why: "Part of what would be done is further down.",
+        title: "You have not seen everything",
+        why: "Scroll down to see the rest.",
       });
     }
     return cautions;
@@ -270,13 +271,13 @@ export class Review {
 
 function baseCautions({ base, obstacle }: ActionDetail): Caution[] {
   if (obstacle !== null) {
-    return [{ kind: "base", what: "An approval would be refused", why: `${obstacle}.` }];
+    return [{ kind: "base", title: "An approval would be refused", why: `${obstacle}.` }];
   }
   if (!base) return [];
   const why = base.rebased
-    ? "You approve it on top of what stands there now, as the card shows."
-    : "It does not fit what stands there now: an approval would be refused.";
-  return [{ kind: "base", what: "The file has changed since this was asked", why }];
+    ? "Approving applies the change to the current file, as the card shows."
+    : "The change does not fit the current file: an approval would be refused.";
+  return [{ kind: "base", title: "The file has changed since the action was held", why }];
 }
 
 /** The text that a reviewer can edit, or null. */

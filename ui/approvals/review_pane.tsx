@@ -29,7 +29,7 @@ export function ReviewPane({ id, onDecided }: PaneProps) {
   const value = loaded.value;
   if (value && "problem" in value) {
     return (
-      <Empty icon="alert" title="This card cannot be shown">
+      <Empty icon="alert" title="This action cannot be shown">
         <p>{value.problem}</p>
         <p>
           <button type="button" class="link" onClick={() => address.set({ id: null })}>
@@ -99,7 +99,7 @@ function CardPane({ review, detail, mode, onMode, scroller }: CardPaneProps) {
       ref={scroller}
       tabIndex={0}
       role="region"
-      aria-label="What would be done"
+      aria-label="Planned changes"
     >
       <Card
         key={detail.digest}
@@ -127,7 +127,7 @@ function BackToList() {
   );
 }
 
-interface Ways {
+interface Handlers {
   turnView: () => void;
   scroll: (pages: number) => void;
   stepFile: (by: 1 | -1) => void;
@@ -135,40 +135,40 @@ interface Ways {
 }
 
 /** The shortcuts of a card. */
-export function useReviewKeys(review: Review, ways: Ways): void {
+export function useReviewKeys(review: Review, handlers: Handlers): void {
   const step = review.mode.value;
   useKeys([
     ...bind(
       "Decide",
       ["a", "Approve", () => step === "idle" && review.approve()],
       ["r", "Reject", () => step === "idle" && review.open("reject")],
-      ["x", "Mark, to approve several at once", () => step === "idle" && review.mark()],
+      ["x", "Mark for approval with others", () => step === "idle" && review.mark()],
       ["e", "Edit", () => step === "idle" && review.open("edit")],
       [
         "m",
-        "Remember: approve, and do not ask again for a while",
+        "Approve, and do not ask again for a while",
         () => step === "idle" && review.open("remember"),
       ],
       [
         "y",
-        "Approve all the same, in the second step",
+        "Approve despite the warnings",
         () => step === "confirm" && review.approve(true),
       ],
-      ["mod+enter", "Go on with an edit", () => goOn(review)],
-      ["escape", "Back", () => review.close()],
+      ["mod+enter", "Continue with the edit", () => goOn(review)],
+      ["escape", "Go back", () => review.close()],
     ),
     ...bind(
       "Show",
-      ["d", "Unified or split", ways.turnView],
-      ["space", "Read on", () => ways.scroll(1)],
-      ["shift+space", "Read back", () => ways.scroll(-1)],
+      ["d", "Switch between unified and split diff", handlers.turnView],
+      ["space", "Scroll down", () => handlers.scroll(1)],
+      ["shift+space", "Scroll up", () => handlers.scroll(-1)],
     ),
     ...bind(
       "Move",
-      ["]", "Next file", () => ways.stepFile(1)],
-      ["[", "Previous file", () => ways.stepFile(-1)],
-      ["o", "Open the record", ways.openRecord],
-      ["enter", "Open the record", ways.openRecord],
+      ["]", "Go to the next file", () => handlers.stepFile(1)],
+      ["[", "Go to the previous file", () => handlers.stepFile(-1)],
+      ["o", "Open the record", handlers.openRecord],
+      ["enter", "Open the record", handlers.openRecord],
     ),
   ]);
 }

@@ -47,7 +47,7 @@ export function Card({ detail, mode, onMode, reading, hidden, children }: CardPr
         <Effects detail={detail} />
         <RiskFacts detail={detail} />
       </dl>
-      {detail.base && <h3 class="as-asked">What was asked</h3>}
+      {detail.base && <h3 class="as-submitted">The agent’s version</h3>}
       <Content detail={detail} mode={mode} onMode={onMode} reading={reading} />
     </article>
   );
@@ -68,7 +68,7 @@ function Meta({ detail }: { detail: ActionDetail }) {
         </span>
       )}
       <span>
-        asked <Ago at={detail.created_at} said />
+        submitted <Ago at={detail.created_at} said />
       </span>
       {detail.status === "pending" && detail.expires_at && (
         <span>
@@ -78,11 +78,11 @@ function Meta({ detail }: { detail: ActionDetail }) {
       <a href={session}>session</a>
       {detail.replay_of && (
         <a href={address.href(`/actions/${detail.replay_of}`)}>
-          replay of this
+          replays an earlier action
         </a>
       )}
       {detail.rollback_of && (
-        <a href={address.href(`/actions/${detail.rollback_of}`)}>undoes this</a>
+        <a href={address.href(`/actions/${detail.rollback_of}`)}>rolls back an earlier action</a>
       )}
     </p>
   );
@@ -98,7 +98,7 @@ function Fact({ name, children }: { name: string; children: ComponentChildren })
 }
 
 const SOURCES = {
-  builtin: "built into the gate",
+  builtin: "built into gate",
   global: "your global policy",
   project: "the project’s policy",
   "auto-block": "an automatic block",
@@ -150,7 +150,7 @@ function Effects({ detail }: { detail: ActionDetail }) {
   if (effects === null) return null;
   return (
     <Fact name="Effects">
-      {effects} <span class="quiet">{undoOf(detail)}</span>
+      {effects} <span class="quiet">{rollbackOf(detail)}</span>
     </Fact>
   );
 }
@@ -161,7 +161,7 @@ function isRefused({ status, execution }: ActionDetail): boolean {
 }
 
 function NoEffects() {
-  return <Fact name="Effects">None: it was not carried out.</Fact>;
+  return <Fact name="Effects">None: it was not executed.</Fact>;
 }
 
 function CommandEffects({ detail }: { detail: ActionDetail }) {
@@ -170,21 +170,21 @@ function CommandEffects({ detail }: { detail: ActionDetail }) {
     <>
       {analysis
         ? <WhatItDoes analysis={analysis} />
-        : <Fact name="Effects">Not known: the command could not be read.</Fact>}
+        : <Fact name="Effects">Unknown: gate could not analyse the command.</Fact>}
       {cwd !== null && cwd !== root && (
-        <Fact name="In">
+        <Fact name="Folder">
           <Code value={cwd.startsWith(`${root}/`) ? cwd.slice(root.length + 1) : cwd} />
         </Fact>
       )}
       {isRefused(detail)
         ? <NoEffects />
-        : <UndoFact reversibility={reversibility ?? OUT_OF_REACH} />}
+        : <RollbackFact reversibility={reversibility ?? OUT_OF_REACH} />}
     </>
   );
 }
 
 // An agent host runs the command itself.
-const OUT_OF_REACH = { level: "not", kept: 0, why: "The gate does not run it" } as const;
+const OUT_OF_REACH = { level: "not", kept: 0, why: "The agent host runs it, not gate" } as const;
 
 const LEVELS = {
   reversible: { icon: "rollback", word: "reversible", tone: "ok" },
@@ -192,10 +192,10 @@ const LEVELS = {
   not: { icon: "ban", word: "not reversible", tone: "danger" },
 } as const;
 
-function UndoFact({ reversibility }: { reversibility: Reversibility }) {
+function RollbackFact({ reversibility }: { reversibility: Reversibility }) {
   const { icon, word, tone } = LEVELS[reversibility.level];
   return (
-    <Fact name="Undo">
+    <Fact name="Rollback">
       <span class={`badge tone-${tone}`}>
         <Icon name={icon} />
         {word}
@@ -209,30 +209,32 @@ function UndoFact({ reversibility }: { reversibility: Reversibility }) {
 
 // An action that was blocked at once has no plan.
 function effectsOf({ tool, before, after, files }: ActionDetail): string | null {
-  if (files?.some((file) => !file.is_known)) return "Only its host knows what it writes.";
+  if (files?.some((file) => !file.is_known)) return "Only the agent host knows what it writes.";
   if (files && files.length > 1) return `Changes ${count(files.length, "file")}.`;
   if (toolOf(tool).access === "read") return "Reads the file and changes nothing.";
   if (toolOf(tool).shows === "two_paths" && after) {
-    return `Moves the file of ${bytesOf(after.bytes)}.`;
+    return `Moves the file (${bytesOf(after.bytes)}).`;
   }
   if (before && after) {
     return `Replaces the file, ${bytesOf(before.bytes)} → ${bytesOf(after.bytes)}.`;
   }
   if (after) return `Creates a new file of ${bytesOf(after.bytes)}.`;
-  if (before) return `Removes the file of ${bytesOf(before.bytes)}.`;
-  return toolOf(tool).executor === "gate" ? null : "Not known to the gate.";
+  if (before) return `Deletes the file (${bytesOf(before.bytes)}).`;
+  return toolOf(tool).executor === "gate" ? null : "Unknown to gate.";
 }
 
-function undoOf(detail: ActionDetail): string {
+function rollbackOf(detail: ActionDetail): string {
   const { tool, reversible, reversibility, before, after, files } = detail;
   if (toolOf(tool).access === "read") return "";
-  if (!before && !after && !files?.length) return "Cannot be undone: it happens outside the gate.";
-  if (!reversible) return `Cannot be undone. ${reversibility?.why ?? ""}`;
-  if (toolOf(tool).shows === "two_paths") return "Can be undone: the file would be moved back.";
-  const [now, is] = detail.status === "pending" ? ["now", "is"] : ["before", "was"];
-  if (files && files.length > 1) return `Can be undone: what ${is} there ${now} is kept.`;
-  if (before) return `Can be undone: the file as it ${is} ${now} is kept.`;
-  return "Can be undone: the file would be removed again.";
+  if (!before && !after && !files?.length) return "Cannot be rolled back: it happens outside gate.";
+  if (!reversible) return `Cannot be rolled back. ${reversibility?.why ?? ""}`;
+  if (toolOf(tool).shows === "two_paths") {
+    return "Can be rolled back: the file would be moved back.";
+  }
+  const kept = detail.status === "pending" ? "current" : "previous";
+  if (files && files.length > 1) return `Can be rolled back: gate keeps the ${kept} files.`;
+  if (before) return `Can be rolled back: gate keeps the ${kept} file.`;
+  return "Can be rolled back: the file would be deleted.";
 }
 
 function RiskFacts({ detail }: { detail: ActionDetail }) {
@@ -269,8 +271,8 @@ function HiddenNote({ hidden }: { hidden: number }) {
     <p class="notice tone-warn">
       <Icon name="alert" />
       <span>
-        {count(hidden, "hidden character")} in what would be done, each marked like{" "}
-        <span class="chip chip-hidden">[U+202E]</span> where it stands.
+        {count(hidden, "hidden character")} in the planned changes. Each one is marked like{"  "}
+        <span class="chip chip-hidden">[U+202E]</span>.
       </span>
     </p>
   );

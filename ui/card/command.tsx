@@ -15,7 +15,7 @@ const BLANK_RUN = 20;
 export function Command({ command, onShown }: CommandProps) {
   useEffect(() => onShown?.(countHidden(command, { code: true })), [command]);
   return (
-    <pre class="command" tabIndex={0} aria-label="What was asked, whole">
+    <pre class="command" tabIndex={0} aria-label="Command or input">
       {foldBlankLines(command).map((part, at) =>
         typeof part === "string"
           ? <Text key={at} value={part} code />
@@ -36,7 +36,7 @@ export function WhatItDoes({ analysis }: { analysis: NonNullable<ActionDetail["a
       <List title="Writes" items={analysis.writes} tone="warn" />
       <List title="Deletes" items={analysis.deletes} tone="danger" />
       <List title="Reads" items={analysis.reads} />
-      <List title="Not known" items={analysis.unresolved} tone="warn" />
+      <List title="Unknown" items={analysis.unresolved} tone="warn" />
     </>
   );
 }

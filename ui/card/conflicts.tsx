@@ -7,11 +7,11 @@ import { Patch } from "../diff/patch.tsx";
 import { Code, Text } from "../parts/text.tsx";
 
 const KINDS: Record<Conflict["kind"], string> = {
-  both_hold: "holds a change of it too",
-  overwrites: "wrote what this replaces, and nobody has looked at that",
-  overwritten_by: "has replaced what this wrote, or asks to",
-  held_by: "holds a change of it, asked on what was there before",
-  changed_by: "has changed it since",
+  both_hold: "also has a held change to it",
+  overwrites: "wrote the content that this replaces, and nobody has reviewed it",
+  overwritten_by: "has replaced this content, or wants to",
+  held_by: "has a held change to it, based on the earlier content",
+  changed_by: "has changed it later",
 };
 
 type Shown = ActionDetail["conflicts"][number];
@@ -42,8 +42,8 @@ function Many({ conflicts }: { conflicts: Shown[] }) {
       <Icon name="alert" />
       <div>
         <strong>
-          {sessions === 1 ? "Another session is" : `${sessions} other sessions are`} at{" "}
-          {count(files, "file")} of this.
+          {sessions === 1 ? "Another session changes" : `${sessions} other sessions change`}{"  "}
+          {files === 1 ? "one of these files" : `${files} of these files`}.
         </strong>
         <details>
           <summary>Show {count(conflicts.length, "conflict")}</summary>
@@ -73,28 +73,28 @@ function Other({ conflict }: { conflict: Shown }) {
       <a href={address.href(`/actions/${action_id}`)}>Its action</a> is {statusWord(status)}.
       {diff !== null && (
         <details>
-          <summary>What it does there</summary>
-          <Patch text={diff} caption="What the other session does" />
+          <summary>Show its change</summary>
+          <Patch text={diff} caption="Change by the other session" />
         </details>
       )}
     </div>
   );
 }
 
-function wayOn({ rebased }: Base, canEdit: boolean): string {
+function nextStep({ rebased }: Base, canEdit: boolean): string {
   if (!rebased) {
     return canEdit
-      ? "The change does not fit what stands there now: edit it, or reject it."
-      : "It cannot be done any more: reject it, and let the agent try again.";
+      ? "The change does not fit the current file: edit or reject it."
+      : "The action is no longer possible: reject it and let the agent try again.";
   }
   return rebased.text === null
-    ? "Approving does the same with what stands there now."
-    : "Approving writes the change on top of what stands there now, as below.";
+    ? "Approving does the same to the current file."
+    : "Approving applies the change to the current file, as shown below.";
 }
 
 type Base = NonNullable<ActionDetail["base"]>;
 
-const TITLE = "The file has changed since this was asked.";
+const TITLE = "The file has changed since the action was held.";
 
 /** Explains that the file changed while the action was held, and shows the new result. */
 export function ChangedBase({ base, canEdit }: { base: Base; canEdit: boolean }) {
@@ -107,19 +107,19 @@ export function ChangedBase({ base, canEdit }: { base: Base; canEdit: boolean })
       <Icon name="alert" />
       <div>
         <strong>
-          {isGone ? "The file is gone since this was asked." : TITLE}
+          {isGone ? "The file was deleted after the action was held." : TITLE}
         </strong>{" "}
-        {wayOn(base, canEdit)}
+        {nextStep(base, canEdit)}
         {diff !== null && !isGone && (
           <details open={isOpen}>
-            <summary>What has changed in the file since</summary>
-            <Patch text={diff} caption="What has changed in the file since" />
+            <summary>Show what changed in the file</summary>
+            <Patch text={diff} caption="Changes to the file" />
           </details>
         )}
         {rebased?.diff != null && (
           <details open>
-            <summary>What would be written now</summary>
-            <Patch text={rebased.diff} caption="What would be written now" />
+            <summary>Show the result of approving</summary>
+            <Patch text={rebased.diff} caption="Result of approving" />
           </details>
         )}
       </div>

@@ -19,25 +19,25 @@ interface ContentProps {
 /** Shows the plan in full: the command or input, and the diff of each file. */
 export function Content(props: ContentProps) {
   const { detail, reading } = props;
-  const asked = askedOf(detail);
+  const shown = inputOf(detail);
   const files = filesOf(detail);
-  const hidden = countHidden(asked ?? "", { code: true }) + hiddenInPaths(detail);
+  const hidden = countHidden(shown ?? "", { code: true }) + hiddenInPaths(detail);
   return (
     <>
-      {asked !== null && <Command command={asked} />}
+      {shown !== null && <Command command={shown} />}
       {files.length === 0 && isMoved(detail) && <Moved detail={detail} />}
       {files.length > 0
         ? <Files {...props} files={files} hidden={hidden} />
-        : <Nothing reading={reading} hidden={hidden} />}
+        : <NoFiles reading={reading} hidden={hidden} />}
     </>
   );
 }
 
 /** The command, or the input of a tool whose effects the gate does not know; null otherwise. */
-function askedOf({ command, input, files }: ActionDetail): string | null {
+function inputOf({ command, input, files }: ActionDetail): string | null {
   if (command !== null || input === null) return command;
-  const isTold = files !== null && files.length > 0 && files.every((file) => file.is_known);
-  return isTold ? null : JSON.stringify(input, null, 2);
+  const isKnown = files !== null && files.length > 0 && files.every((file) => file.is_known);
+  return isKnown ? null : JSON.stringify(input, null, 2);
 }
 
 function filesOf(detail: ActionDetail): FileChange[] {
@@ -56,7 +56,7 @@ function hiddenInPaths({ changes, path }: ActionDetail): number {
     countHidden(path ?? "");
 }
 
-function Nothing({ reading, hidden }: { reading: Reading | undefined; hidden: number }) {
+function NoFiles({ reading, hidden }: { reading: Reading | undefined; hidden: number }) {
   useEffect(() => reading?.shown(hidden), [hidden]);
   return <EndMark whole onReport={(seen) => reading?.end(seen)} />;
 }

@@ -184,22 +184,22 @@ function stretches(line: Line): [string, boolean][] {
 /** Pairs removed lines with the added lines that replace them. */
 export function pairs(lines: readonly Line[]): [Line | null, Line | null][] {
   const rows: [Line | null, Line | null][] = [];
-  let gone: Line[] = [];
-  let come: Line[] = [];
+  let removed: Line[] = [];
+  let added: Line[] = [];
   const flush = () => {
-    for (let at = 0; at < Math.max(gone.length, come.length); at++) {
-      rows.push([gone[at] ?? null, come[at] ?? null]);
+    for (let at = 0; at < Math.max(removed.length, added.length); at++) {
+      rows.push([removed[at] ?? null, added[at] ?? null]);
     }
-    gone = [];
-    come = [];
+    removed = [];
+    added = [];
   };
   for (const [at, line] of lines.entries()) {
     if (line.kind === "del") {
-      if (come.length > 0) flush();
-      gone.push(line);
-    } else if (line.kind === "add") come.push(line);
-    else if (line.kind === "note" && gone.length + come.length > 0) {
-      (lines[at - 1]?.kind === "del" ? gone : come).push(line);
+      if (added.length > 0) flush();
+      removed.push(line);
+    } else if (line.kind === "add") added.push(line);
+    else if (line.kind === "note" && removed.length + added.length > 0) {
+      (lines[at - 1]?.kind === "del" ? removed : added).push(line);
     } else {
       flush();
       rows.push([line, line]);

@@ -80,12 +80,12 @@ function changed(a: string[], b: string[]): Line[] {
   };
   for (const { fromA, toA, fromB, toB } of changesOf(a, b)) {
     keep(fromA);
-    const gone = a.slice(fromA, toA);
-    const come = b.slice(fromB, toB);
-    const spans = spansOf(gone, come);
+    const removed = a.slice(fromA, toA);
+    const added = b.slice(fromB, toB);
+    const spans = spansOf(removed, added);
     // push(...lines) would overflow the stack with 100,000 lines.
-    for (const line of cut("del", gone, fromA + 1, spans.gone)) lines.push(line);
-    for (const line of cut("add", come, fromB + 1, spans.come)) lines.push(line);
+    for (const line of cut("del", removed, fromA + 1, spans.removed)) lines.push(line);
+    for (const line of cut("add", added, fromB + 1, spans.added)) lines.push(line);
     nextA = toA;
     nextB = toB;
   }
@@ -245,14 +245,14 @@ function letterOf(line: string, letters: Map<string, string>): string {
 }
 
 /** Finds the changed parts inside lines; returns none for very long texts. */
-export function spansOf(gone: string[], come: string[]): { gone: Spans; come: Spans } {
-  const [left, right] = [gone.join("\n"), come.join("\n")];
+export function spansOf(removed: string[], added: string[]): { removed: Spans; added: Spans } {
+  const [left, right] = [removed.join("\n"), added.join("\n")];
   if (left === "" || right === "" || left.length + right.length > MOST_MARKED) {
-    return { gone: [], come: [] };
+    return { removed: [], added: [] };
   }
   const changes = presentableDiff(left, right, DIFF);
   return {
-    gone: changes.map((change) => [change.fromA, change.toA]),
-    come: changes.map((change) => [change.fromB, change.toB]),
+    removed: changes.map((change) => [change.fromA, change.toA]),
+    added: changes.map((change) => [change.fromB, change.toB]),
   };
 }

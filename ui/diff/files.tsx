@@ -25,10 +25,10 @@ export function Files({ files, hidden, mode, onMode, reading }: FilesProps) {
   const [limit, setLimit] = useState(FIRST_FILES);
   const shown = useSignal<ReadonlyMap<number, Shown>>(new Map());
   const part = files.slice(0, limit);
-  const told = [...shown.value.values()];
-  const isThere = told.length >= part.length;
-  const all = told.reduce((sum, one) => sum + one.hidden, hidden);
-  const unseen = told.some((one) => one.unseen);
+  const reports = [...shown.value.values()];
+  const isThere = reports.length >= part.length;
+  const all = reports.reduce((sum, one) => sum + one.hidden, hidden);
+  const unseen = reports.some((one) => one.unseen);
   useEffect(() => {
     if (isThere) reading?.shown(all, unseen);
   }, [isThere, all, unseen]);
@@ -46,7 +46,7 @@ export function Files({ files, hidden, mode, onMode, reading }: FilesProps) {
       {files.length > limit && <More left={files.length - limit} onMore={setLimit} />}
       {isThere && (
         <EndMark
-          whole={files.length <= limit && told.every((one) => one.whole)}
+          whole={files.length <= limit && reports.every((one) => one.whole)}
           onReport={(seen) => reading?.end(seen)}
         />
       )}
@@ -97,7 +97,7 @@ interface FileProps {
 export function FileView(props: FileProps) {
   const { file } = props;
   const isText = file.before?.text !== null && file.after?.text !== null;
-  return isText && file.is_known !== false ? <FileDiff {...props} /> : <Untold {...props} />;
+  return isText && file.is_known !== false ? <FileDiff {...props} /> : <WithoutDiff {...props} />;
 }
 
 function FileDiff({ file, mode, onMode, onShown }: FileProps) {
@@ -105,13 +105,13 @@ function FileDiff({ file, mode, onMode, onShown }: FileProps) {
   const model = useSignal<DiffModel | null>(null);
   const Diff = loaded.value?.default;
   return (
-    <section class="file" aria-label="What changes">
+    <section class="file" aria-label="Changes">
       <header class="file-head">
         <span class="code-text">{file.path !== null && <Path value={file.path} />}</span>
         {model.value && <Figures model={model.value} file={file} />}
         {onMode && (
           <Segmented
-            label="View of the difference"
+            label="Diff view"
             value={mode}
             options={[{ value: "unified", label: "Unified" }, { value: "split", label: "Split" }]}
             onChange={onMode}
@@ -124,7 +124,7 @@ function FileDiff({ file, mode, onMode, onShown }: FileProps) {
             before={file.before?.text ?? null}
             after={file.after?.text ?? null}
             mode={mode}
-            caption="What changes"
+            caption="Changes"
             onShown={(next, whole) => {
               model.value = next;
               onShown({ hidden: next.hidden, whole, unseen: false });
@@ -136,16 +136,16 @@ function FileDiff({ file, mode, onMode, onShown }: FileProps) {
   );
 }
 
-function Untold({ file, onShown }: FileProps) {
+function WithoutDiff({ file, onShown }: FileProps) {
   const isKnown = file.is_known !== false;
   const unseen = isKnown && isLargeText(file);
   useEffect(() => onShown({ hidden: 0, whole: true, unseen }), [unseen]);
   if (isKnown) return <Opaque file={file} />;
   return (
-    <section class="file" aria-label="What changes">
+    <section class="file" aria-label="Changes">
       <header class="file-head">
         <span class="code-text">{file.path !== null && <Path value={file.path} />}</span>
-        <span class="figure-fact">only its host knows what it makes of it</span>
+        <span class="figure-fact">only the agent host knows the result</span>
       </header>
     </section>
   );
@@ -183,11 +183,11 @@ export function Opaque({ file }: { file: FileChange }) {
     { name: "After", side: file.after, hash: file.after_sha256 },
   ];
   return (
-    <section class="file" aria-label="What changes">
+    <section class="file" aria-label="Changes">
       <header class="file-head">
         <span class="code-text">{file.path !== null && <Path value={file.path} />}</span>
         <span class="figure-fact">
-          {isLargeText(file) ? "too large to show here" : "not text: told by size and hash"}
+          {isLargeText(file) ? "too large to show here" : "not text: compare size and hash"}
         </span>
       </header>
       <table class="opaque">
@@ -215,7 +215,7 @@ export function Opaque({ file }: { file: FileChange }) {
 /** Lists created, deleted and changed paths of a move or of a finished command. */
 export function Moved({ detail }: { detail: ActionDetail }) {
   return (
-    <section class="file" aria-label={detail.command === null ? "What changes" : "What it changed"}>
+    <section class="file" aria-label={detail.command === null ? "Changes" : "Changed files"}>
       <table class="opaque moved">
         <thead>
           <tr>
@@ -242,7 +242,7 @@ export function Moved({ detail }: { detail: ActionDetail }) {
 
 function wordOf(change: ActionDetail["changes"][number]): string {
   if (change.before_sha256 === null) return "New";
-  return change.after_sha256 === null ? "Gone" : "Changed";
+  return change.after_sha256 === null ? "Deleted" : "Changed";
 }
 
 /** Whether the daemon left out the text: it is larger than 1 MiB, or too many files have texts. */

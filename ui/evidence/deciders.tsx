@@ -13,10 +13,10 @@ export function Deciders({ deciders }: { deciders: Decider[] }) {
         <thead>
           <tr>
             <th>Who</th>
-            <th>Approved</th>
+            <th>Approved or allowed</th>
             <th>Refused</th>
             <th>Edited</th>
-            <th>Undone</th>
+            <th>Rolled back</th>
           </tr>
         </thead>
         <tbody>
@@ -25,7 +25,7 @@ export function Deciders({ deciders }: { deciders: Decider[] }) {
               <td>
                 <Text value={nameOf(decider)} />
               </td>
-              {[decider.approved, decider.refused, decider.edited, decider.undone].map((n) => (
+              {[decider.approved, decider.refused, decider.edited, decider.rolled_back].map((n) => (
                 <td class={n === 0 ? "none" : ""}>{n === 0 ? "–" : n.toLocaleString("en")}</td>
               ))}
             </tr>
@@ -48,17 +48,17 @@ export interface Decider {
   approved: number;
   refused: number;
   edited: number;
-  undone: number;
+  rolled_back: number;
 }
 
-type Count = "approved" | "refused" | "edited" | "undone";
+type Count = "approved" | "refused" | "edited" | "rolled_back";
 
 const COUNTS: Record<string, Count> = {
   "action.approved": "approved",
   "action.rejected": "refused",
   "action.expired": "refused",
   "action.edited": "edited",
-  "action.rolled_back": "undone",
+  "action.rolled_back": "rolled_back",
 };
 
 /** Counts decisions while the check reads the events. */
@@ -72,15 +72,15 @@ export class Tally {
 
   /** The deciders with the most decisions first. */
   deciders(): Decider[] {
-    const sum = ({ approved, refused, edited, undone }: Decider) =>
-      approved + refused + edited + undone;
+    const sum = ({ approved, refused, edited, rolled_back }: Decider) =>
+      approved + refused + edited + rolled_back;
     return [...this.#deciders.values()].sort((a, b) => sum(b) - sum(a));
   }
 
   #count({ kind, id }: { kind: string; id: string }, count: Count): void {
     const key = JSON.stringify([kind, id]);
     const decider = this.#deciders.get(key) ??
-      { kind, id, approved: 0, refused: 0, edited: 0, undone: 0 };
+      { kind, id, approved: 0, refused: 0, edited: 0, rolled_back: 0 };
     decider[count] += 1;
     this.#deciders.set(key, decider);
   }

@@ -39,12 +39,15 @@ const STATUSES: Record<Action["status"], State> = {
   rejected: { icon: "x", word: "rejected", tone: "danger" },
   blocked: { icon: "ban", word: "blocked", tone: "danger" },
   expired: { icon: "clock", word: "expired", tone: "quiet" },
-  cancelled: { icon: "x", word: "withdrawn", tone: "quiet" },
+  cancelled: { icon: "x", word: "cancelled", tone: "quiet" },
   rolled_back: { icon: "rollback", word: "rolled back", tone: "warn" },
 };
 
+/** The word for "approved" when the policy decided, not a person. */
+const ALLOWED: State = { icon: "check", word: "allowed", tone: "ok" };
+
 const EXECUTIONS: Record<Action["execution"], State> = {
-  none: { icon: "dot", word: "not carried out", tone: "quiet" },
+  none: { icon: "dot", word: "not executed", tone: "quiet" },
   running: { icon: "clock", word: "running", tone: "info" },
   succeeded: { icon: "check", word: "done", tone: "quiet" },
   failed: { icon: "alert", word: "failed", tone: "danger" },
@@ -68,8 +71,9 @@ export function RiskBadge({ risk }: { risk: Risk }) {
 }
 
 /** The decision in one word. */
-export function StatusBadge({ status }: { status: Action["status"] }) {
-  return <StateBadge state={STATUSES[status]} />;
+export function StatusBadge({ action }: { action: Pick<Action, "status" | "decided_by"> }) {
+  const isAllowed = action.status === "approved" && action.decided_by === "policy";
+  return <StateBadge state={isAllowed ? ALLOWED : STATUSES[action.status]} />;
 }
 
 /** The outcome of the execution in one word. */
@@ -95,7 +99,7 @@ function StateBadge({ state }: { state: State }) {
 export function Outcome({ detail }: { detail: ActionDetail }) {
   return (
     <p class="settled">
-      <StatusBadge status={detail.status} />
+      <StatusBadge action={detail} />
       {detail.execution !== "none" && <ExecutionBadge execution={detail.execution} />}
       {detail.decided_at && (
         <span class="quiet">

@@ -18,7 +18,7 @@ const VERBS: Record<string, string> = {
   move_file: "Move",
   read_file: "Read",
   run_command: "Run",
-  rollback: "Undo",
+  rollback: "Roll back",
 };
 
 /** The verbs of the file tools that agent hosts bring along. */
@@ -179,6 +179,6 @@ export function shortHash(hash: string): string {
 /** Names who decided. */
 export function deciderOf(id: string | null): string {
   if (id === "policy") return "the policy";
-  if (id === "system" || id === null) return "the gate";
+  if (id === "system" || id === null) return "gate";
   return id;
 }

@@ -88,7 +88,7 @@ function Conflict({ problem }: { problem: Problem }) {
   const dependents = (problem["dependents"] as Dependent[] | undefined) ?? [];
   return (
     <>
-      <Untouched why={problem.detail} />
+      <Untouched why={whyOf(problem, conflicts, dependents)} />
       <ConflictingFiles files={conflicts.flatMap(({ files }) => files)}>
         {conflicts.map(({ action_id, diff }) =>
           diff !== null && <Patch key={action_id} text={diff} caption="Later changes to the file" />
@@ -97,6 +97,11 @@ function Conflict({ problem }: { problem: Problem }) {
       </ConflictingFiles>
     </>
   );
+}
+
+function whyOf({ detail }: Problem, conflicts: unknown[], dependents: unknown[]): string {
+  if (conflicts.length > 0) return "Some files have changed since the agent wrote them";
+  return dependents.length > 0 ? "Later actions depend on these" : detail;
 }
 
 function Dependents({ dependents }: { dependents: Dependent[] }) {

@@ -36,8 +36,8 @@ export function SessionBar({ record, rollback, chosen, onDone }: BarProps) {
     ...bind(
       "Decide",
       ["u", "Roll back", look],
-      ["mod+enter", "Roll back after the preview", () => rollback.isReady() && run()],
-      ["escape", "Back", () => rollback.close()],
+      ["mod+enter", "Roll back as previewed", () => rollback.isReady() && run()],
+      ["escape", "Go back", () => rollback.close()],
     ),
     ...bind("Move", ["o", "Open the record", open], ["enter", "Open the record", open]),
   ]);

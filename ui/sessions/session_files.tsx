@@ -8,16 +8,16 @@ import { Path, Text } from "../parts/text.tsx";
 const CHANGES: Record<FileDiff["change"], string> = {
   created: "new",
   modified: "changed",
-  deleted: "removed",
+  deleted: "deleted",
   renamed: "moved",
-  none: "as before",
+  none: "unchanged",
 };
 
 const OMITTED: Record<NonNullable<FileDiff["omitted"]>, string> = {
-  binary: "not text: told by size",
-  too_large: "too large to show here",
+  binary: "not text",
+  too_large: "too large to show",
   too_different: "too different to compare",
-  not_kept: "its content was not kept",
+  not_kept: "content not kept",
 };
 
 /** A session may have changed thousands of files, so the page shows them in steps. */
@@ -33,10 +33,10 @@ interface FilesProps {
 export function SessionFiles({ files, isWhole }: FilesProps) {
   const [limit, setLimit] = useState(FIRST_FILES);
   if (files.length === 0) {
-    const whose = isWhole ? "this session" : "this action";
+    const whose = isWhole ? "This session" : "This action";
     return (
-      <Empty icon="check" title={`No file is different because of ${whose}`}>
-        <p>What was held, refused or undone leaves the files as they were.</p>
+      <Empty icon="check" title={`${whose} changed no files`}>
+        <p>Held, denied and rolled back actions leave the files unchanged.</p>
       </Empty>
     );
   }
@@ -67,10 +67,10 @@ function LongPatch({ text }: { text: string }) {
   const [limit, setLimit] = useState(FIRST_LINES);
   const lines = text.split("\n");
   const left = lines.length - limit;
-  if (left <= 0) return <Patch text={text} caption="What changes" />;
+  if (left <= 0) return <Patch text={text} caption="Changes" />;
   return (
     <>
-      <Patch text={lines.slice(0, limit).join("\n")} caption="What changes" />
+      <Patch text={lines.slice(0, limit).join("\n")} caption="Changes" />
       <More what={count(left, "more line")} onMore={() => setLimit(limit * 4)} />
     </>
   );
@@ -79,7 +79,7 @@ function LongPatch({ text }: { text: string }) {
 function File({ file }: { file: FileDiff }) {
   const { path, renamed_from, change, patch, omitted, before, after } = file;
   return (
-    <section class="file" aria-label={`What changes in ${path}`}>
+    <section class="file" aria-label={`Changes in ${path}`}>
       <header class="file-head">
         <span class="code-text">
           <Path value={path} />
@@ -94,7 +94,7 @@ function File({ file }: { file: FileDiff }) {
       </header>
       {patch !== null ? <LongPatch text={patch} /> : (
         <p class="quiet file-note">
-          {omitted === null ? "Its content stays the same." : `${OMITTED[omitted]}: `}
+          {omitted === null ? "The content is unchanged." : `${OMITTED[omitted]}: `}
           {omitted !== null && `${sizeOf(before)} → ${sizeOf(after)}`}
         </p>
       )}

@@ -26,10 +26,10 @@ export function SessionPage() {
   const address = useAddress();
   const id = address.path.split("/")[2] ?? "";
   const { record, problem, reload } = useSession(id);
-  useKeys(bind("Move", ["b", "Back to the list", () => history.back()]));
+  useKeys(bind("Move", ["b", "Go back to the list", () => history.back()]));
   return (
     <main class="record">
-      <h1 class="visually-hidden">One session</h1>
+      <h1 class="visually-hidden">Session</h1>
       <a class="back" href={address.href("/sessions")}>
         <Icon name="back" />
         Sessions
@@ -92,7 +92,7 @@ function SessionView({ record, onDone }: { record: SessionRecord; onDone: () => 
           ref={files}
           tabIndex={0}
           role="region"
-          aria-label="What it did to the files"
+          aria-label="Changed files"
         >
           {rollback.open.value && <SessionRollbackPreview rollback={rollback} />}
           <SessionFiles
@@ -107,13 +107,17 @@ function SessionView({ record, onDone }: { record: SessionRecord; onDone: () => 
   );
 }
 
-interface Ways {
+interface StepOptions {
   files: RefObject<HTMLDivElement | null>;
   leave: () => void;
 }
 
 /** The shortcuts that move between actions and between files. */
-function useSteps({ actions }: SessionRecord, chosen: string | null, { files, leave }: Ways): void {
+function useSteps(
+  { actions }: SessionRecord,
+  chosen: string | null,
+  { files, leave }: StepOptions,
+): void {
   const address = useAddress();
   const step = (by: number) => {
     const ids = [null, ...actions.map(({ id }) => id)];
@@ -123,12 +127,12 @@ function useSteps({ actions }: SessionRecord, chosen: string | null, { files, le
   };
   useKeys(bind(
     "Move",
-    ["j", "Next", () => step(1)],
-    ["k", "Previous", () => step(-1)],
-    ["arrowdown", "Next", () => step(1)],
-    ["arrowup", "Previous", () => step(-1)],
-    ["]", "Next file", () => stepFile(files.current, 1)],
-    ["[", "Previous file", () => stepFile(files.current, -1)],
+    ["j", "Select the next action", () => step(1)],
+    ["k", "Select the previous action", () => step(-1)],
+    ["arrowdown", "Select the next action", () => step(1)],
+    ["arrowup", "Select the previous action", () => step(-1)],
+    ["]", "Go to the next file", () => stepFile(files.current, 1)],
+    ["[", "Go to the previous file", () => stepFile(files.current, -1)],
   ));
 }
 
@@ -153,11 +157,13 @@ function Head({ session }: { session: Session }) {
           </span>
         )}
         <span>
-          began <Ago at={started_at} said />
+          started <Ago at={started_at} said />
         </span>
         <span>{stateOf(session)}</span>
         {pending_count > 0 && <span>{count(pending_count, "action")} waiting</span>}
-        <a href={address.href("/actions", { project: project_id, session_id: id })}>as a table</a>
+        <a href={address.href("/actions", { project: project_id, session_id: id })}>
+          show as table
+        </a>
       </p>
     </header>
   );
@@ -176,8 +182,8 @@ export function SessionSteps({ record: { actions, isCut, session }, chosen }: St
     list.current?.querySelector('[aria-current="true"]')?.scrollIntoView({ block: "nearest" });
   }, [chosen]);
   return (
-    <section class="steps" aria-label="What it asked for">
-      <h2 class="visually-hidden">What it asked for</h2>
+    <section class="steps" aria-label="Actions of the session">
+      <h2 class="visually-hidden">Actions of the session</h2>
       <ol ref={list}>
         <li>
           <Step id={null} chosen={chosen}>
@@ -203,7 +209,7 @@ function ActionStep({ action, chosen }: { action: Action; chosen: string | null 
       <span class="step-words">
         <SentenceLine action={action} />
         <span class="step-meta">
-          <StatusBadge status={action.status} />
+          <StatusBadge action={action} />
           {/^(?:failed|unknown|running)$/.test(action.execution) && (
             <ExecutionBadge execution={action.execution} />
           )}

@@ -12,13 +12,13 @@ import { useAddress } from "../state/address.ts";
 import { stateOf } from "./session.ts";
 import { daemon } from "../state/live.ts";
 
-const MOST_PROJECTS = 20;
+const MAX_PROJECTS = 20;
 
 /** The table of sessions; each row opens one. */
 export function SessionsPage() {
   const project = useProject();
   const known = useProjects().map((item) => item.id);
-  const ids = project ? [project] : known.slice(0, MOST_PROJECTS);
+  const ids = project ? [project] : known.slice(0, MAX_PROJECTS);
   const sessions = useSignal<Session[] | null>(null);
   const problem = useSignal<string | null>(null);
   useLive(`${daemon.value !== null} ${ids.join()}`, async (late) => {
@@ -34,8 +34,10 @@ export function SessionsPage() {
     <main class="scroll page-scroll">
       <div class="page-head">
         <h1>Sessions</h1>
-        {!project && known.length > MOST_PROJECTS && (
-          <p class="quiet">of the first {MOST_PROJECTS} projects; choose one to see the others</p>
+        {!project && known.length > MAX_PROJECTS && (
+          <p class="quiet">
+            Sessions of the first {MAX_PROJECTS} projects. Choose a project to see its sessions.
+          </p>
         )}
       </div>
       <Body items={sessions.value} problem={problem.value} several={project === null} />
@@ -72,7 +74,7 @@ async function load(projects: string[]): Promise<Session[]> {
 function NoSessions() {
   return (
     <Empty icon="layers" title="No agent has connected yet">
-      <p>A session begins when an agent connects to the gate, and holds all it asked for.</p>
+      <p>A session starts when an agent connects to gate. It groups the actions of that agent.</p>
       <p class="quiet">
         <code>gate global-setup</code> connects your agents.
       </p>
@@ -91,7 +93,7 @@ function SessionsTable({ items, several }: { items: Session[]; several: boolean 
           <th scope="col" class="cell-number">Actions</th>
           <th scope="col" class="cell-number">Waiting</th>
           <th scope="col" class="cell-outcome cell-state">State</th>
-          <th scope="col" class="cell-time">Began</th>
+          <th scope="col" class="cell-time">Started</th>
         </tr>
       </thead>
       <tbody>

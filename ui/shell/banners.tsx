@@ -28,7 +28,7 @@ export function Banners() {
 
 // Configs that are broken, or that were changed outside gate.
 function Configs() {
-  const { views, lookAgain } = useConfigs();
+  const { views, reread } = useConfigs();
   const broken = views.filter(({ problem }) => problem !== null);
   const changes = changesOf(views);
   const nothing = broken.length + changes.length === 0;
@@ -40,7 +40,7 @@ function Configs() {
           key={change.path + change.before_sha256 + change.after_sha256}
           projects={projects}
           change={change}
-          onAccepted={() => lookAgain(change.path)}
+          onAccepted={() => reread(change.path)}
         />
       ))}
     </div>
@@ -49,19 +49,25 @@ function Configs() {
 
 // Without the daemon, the page is not updated and nothing can be decided.
 function Offline() {
-  const isAway = connection.value === "offline";
+  const isOffline = connection.value === "offline";
   return (
-    <div class="banners" role="region" aria-label="Connection" aria-live="polite" hidden={!isAway}>
-      {isAway && (
+    <div
+      class="banners"
+      role="region"
+      aria-label="Connection"
+      aria-live="polite"
+      hidden={!isOffline}
+    >
+      {isOffline && (
         <div class="banner tone-danger">
           <Icon name="alert" />
           <div class="banner-text">
             <p>
-              <strong>The daemon does not answer: what stands here may be out of date.</strong>
+              <strong>The daemon does not answer. This page may be out of date.</strong>
             </p>
             <p class="quiet">
-              Nothing can be decided until it is back. The page tries again by itself; in a
-              terminal, <code>gate daemon start</code> starts it.
+              No action can be decided until the daemon answers. The page reconnects by itself. To
+              start the daemon: <code>gate daemon start</code>
             </p>
           </div>
         </div>
@@ -92,7 +98,7 @@ function changesOf(views: ConfigView[]): FileChange[] {
 }
 
 /** The configs of the selected projects, read repeatedly. */
-function useConfigs(): { views: ConfigView[]; lookAgain: (path: string) => void } {
+function useConfigs(): { views: ConfigView[]; reread: (path: string) => void } {
   const project = useProject();
   const projects = useProjects();
   const views = useSignal(new Map<string, ConfigView>());
@@ -116,7 +122,7 @@ function useConfigs(): { views: ConfigView[]; lookAgain: (path: string) => void 
     views.value = new Map([...views.value, ...fresh]);
   }, ({ type }) => type === "policy.changed");
   const known = shown.map((id) => views.value.get(id)).filter((view) => view !== undefined);
-  const lookAgain = (path: string) => {
+  const reread = (path: string) => {
     // A global file is part of every project's config, also of those read in a later turn.
     const others = [...views.value].filter(([, view]) =>
       !view.outside_changes.some((change) => change.path === path)
@@ -124,7 +130,7 @@ function useConfigs(): { views: ConfigView[]; lookAgain: (path: string) => void 
     views.value = new Map(others);
     look();
   };
-  return { views: known, lookAgain };
+  return { views: known, reread };
 }
 
 function Broken({ view: { project_id, problem } }: { view: ConfigView }) {
@@ -193,8 +199,10 @@ function Changed({ projects, change, onAccepted }: ChangedProps) {
 const SIGNS = { added: "+", removed: "−", changed: "~" } as const;
 
 function Differences({ all }: { all: ConfigDifference[] | null }) {
-  if (all === null) return <p class="quiet">What was changed cannot be told: look at the file.</p>;
-  if (all.length === 0) return <p class="quiet">No rule is different: only the text is.</p>;
+  if (all === null) {
+    return <p class="quiet">gate cannot show the changes: open the file to see them.</p>;
+  }
+  if (all.length === 0) return <p class="quiet">The rules are the same; only the text differs.</p>;
   return (
     <details>
       <summary>{count(all.length, "change")}</summary>

@@ -8,7 +8,7 @@ const GROUPS: readonly Binding["group"][] = ["Decide", "Move", "Show", "Go to"];
 export function Help({ onClose }: { onClose: () => void }) {
   const bindings = pageBindings();
   return (
-    <Dialog title="Keys" onClose={onClose} class="dialog-help">
+    <Dialog title="Keyboard shortcuts" onClose={onClose} class="dialog-help">
       <div class="help">
         {GROUPS.map((group) => {
           const rows = merged(bindings.filter((binding) => binding.group === group));

@@ -8,7 +8,7 @@ export function LoginPage() {
         <Icon name="shield" class="login-icon" />
         <h1>This page needs a key</h1>
         <p>
-          Only a person at this machine may approve what agents do. In a terminal, run
+          Only a person at this machine may approve actions. Run this in a terminal:
         </p>
         <p>
           <code class="login-command">gate dashboard</code>

@@ -44,9 +44,9 @@ export function Palette({ onClose }: { onClose: () => void }) {
     at.value = 0;
   };
   return (
-    <Dialog title="Go to or do" onClose={onClose}>
+    <Dialog title="Find a command" onClose={onClose}>
       <Field chosen={chosen} typed={typed.value} onType={onType} onKeyDown={onKeyDown} />
-      <ul id="palette-list" class="palette" role="listbox" aria-label="Found">
+      <ul id="palette-list" class="palette" role="listbox" aria-label="Results">
         {entries.map((entry, index) => (
           <Found
             key={index}
@@ -72,7 +72,7 @@ function Field({ chosen, typed, onType, onKeyDown }: FieldProps) {
   return (
     <label class="field">
       <Icon name="search" />
-      <span class="visually-hidden">Find an action, a page or a project</span>
+      <span class="visually-hidden">Find a command, page, project or action</span>
       <input
         autofocus
         type="text"
@@ -81,7 +81,7 @@ function Field({ chosen, typed, onType, onKeyDown }: FieldProps) {
         aria-controls="palette-list"
         aria-activedescendant={chosen >= 0 ? `palette-${chosen}` : undefined}
         autocomplete="off"
-        placeholder="Type a page, a project, a card, a key’s name"
+        placeholder="Command, page, project or waiting action"
         value={typed}
         onInput={(event) => onType(event.currentTarget.value)}
         onKeyDown={onKeyDown}
@@ -111,7 +111,7 @@ function entriesOf(address: ReturnType<typeof useAddress>, bindings: Binding[]):
   const doing = bindings.filter((binding) => binding.group !== "Move" && binding.keys !== "mod+k")
     .map((binding): Entry => ({
       icon: binding.group === "Go to" ? "next" : "dot",
-      kind: binding.group === "Go to" ? "page" : "do",
+      kind: binding.group === "Go to" ? "page" : "command",
       text: binding.label,
       keys: binding.keys,
       run: binding.run,

@@ -37,7 +37,7 @@ export function ProjectSwitcher() {
             key={project.id}
             id={project.id}
             name={project.name}
-            away={!project.reachable}
+            unreachable={!project.reachable}
             onChoose={close}
           />
         ))}
@@ -54,7 +54,7 @@ function NoProject({ workspace }: { workspace: string | null }) {
       {workspace
         ? (
           <>
-            No project is in it. Run{" "}
+            This workspace has no projects. Run{" "}
             <code>
               gate workspace add-project <Text value={workspace} /> …
             </code>
@@ -128,7 +128,7 @@ function Current({ id, projects, all }: CurrentProps) {
 interface ChoiceProps {
   id: string | null;
   name: string;
-  away?: boolean;
+  unreachable?: boolean;
   onChoose: () => void;
 }
 
@@ -142,7 +142,7 @@ function Choice(props: ChoiceProps) {
       <span class="menu-name">
         <Text value={props.name} />
       </span>
-      {props.away && <span class="quiet">not reachable</span>}
+      {props.unreachable && <span class="quiet">not reachable</span>}
       {waiting > 0 && <span class="pending-count">{waiting}</span>}
     </a>
   );

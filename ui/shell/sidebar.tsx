@@ -14,7 +14,7 @@ interface SidebarProps {
   onPalette: () => void;
 }
 
-const ROOMS: readonly { path: string; name: string; icon: IconName }[] = [
+const PAGES: readonly { path: string; name: string; icon: IconName }[] = [
   { path: "/approvals", name: "Approvals", icon: "shield" },
   { path: "/actions", name: "Actions", icon: "list" },
   { path: "/sessions", name: "Sessions", icon: "layers" },
@@ -29,17 +29,17 @@ export function Sidebar({ onHelp, onPalette }: SidebarProps) {
   return (
     <header class="sidebar">
       <ProjectSwitcher />
-      <nav class="rooms" aria-label="Rooms">
-        <p class="rooms-title" aria-hidden="true">Review</p>
-        {ROOMS.map((room) => (
+      <nav class="nav" aria-label="Pages">
+        <p class="nav-title" aria-hidden="true">Review</p>
+        {PAGES.map((page) => (
           <a
-            key={room.path}
-            href={address.href(room.path)}
-            aria-current={address.path.startsWith(room.path) ? "page" : undefined}
+            key={page.path}
+            href={address.href(page.path)}
+            aria-current={address.path.startsWith(page.path) ? "page" : undefined}
           >
-            <Icon name={room.icon} />
-            <span>{room.name}</span>
-            {room.path === "/approvals" && waiting > 0 && (
+            <Icon name={page.icon} />
+            <span>{page.name}</span>
+            {page.path === "/approvals" && waiting > 0 && (
               <span class="pending-count" aria-label={`${waiting} waiting`}>{waiting}</span>
             )}
           </a>
@@ -57,12 +57,12 @@ function Tools({ onHelp, onPalette }: SidebarProps) {
     <div class="sidebar-tools">
       <button type="button" class="tool-button" onClick={onPalette}>
         <Icon name="search" />
-        <span>Go to or do</span>
+        <span>Find a command</span>
         <Key keys="mod+k" />
       </button>
       <button type="button" class="tool-button" onClick={onHelp}>
         <Icon name="help" />
-        <span>Keys</span>
+        <span>Keyboard shortcuts</span>
         <Key keys="?" />
       </button>
       <ThemeButton />
@@ -71,7 +71,7 @@ function Tools({ onHelp, onPalette }: SidebarProps) {
 }
 
 const THEMES = {
-  system: { icon: "screen", name: "Theme: as the machine" },
+  system: { icon: "screen", name: "Theme: system" },
   light: { icon: "sun", name: "Theme: light" },
   dark: { icon: "moon", name: "Theme: dark" },
 } as const;
@@ -108,11 +108,11 @@ function Problems() {
 }
 
 const STATES = {
-  live: { word: "live", note: "What you see is up to date." },
-  connecting: { word: "connecting…", note: "Reading what has changed." },
+  live: { word: "live", note: "The page is up to date." },
+  connecting: { word: "connecting…", note: "Loading recent changes." },
   offline: {
     word: "offline",
-    note: "The daemon does not answer; trying again. Is it running? gate daemon start",
+    note: "The daemon does not answer. The page keeps trying. To start it: gate daemon start",
   },
 } as const;
 

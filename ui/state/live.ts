@@ -105,7 +105,7 @@ export async function refresh(id: string, project?: string): Promise<void> {
 export const decidedHere = new Set<string>();
 
 /** Removes a decided action from the queue without waiting for the daemon's event. */
-export function settle(action: Action): void {
+export function removeDecided(action: Action): void {
   decidedHere.add(action.id);
   pending.value = pending.peek()?.filter((item) => item.id !== action.id) ?? null;
   void refresh(action.id, action.project_id);
