@@ -2,7 +2,7 @@ import { useMemo } from "preact/hooks";
 import type { ActionDetail } from "../../server/actions/schema.ts";
 import { Card } from "../card/card.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { Empty, Skeleton } from "../parts/placeholder.tsx";
+import { Failed, Skeleton } from "../parts/placeholder.tsx";
 import { Text } from "../parts/text.tsx";
 import { durationOf } from "../parts/words.ts";
 import { useAddress } from "../state/address.ts";
@@ -32,11 +32,7 @@ export function ActionPage() {
       {value === null
         ? <Skeleton lines={12} />
         : "problem" in value
-        ? (
-          <Empty icon="alert" title="This action cannot be shown">
-            <p>{value.problem}</p>
-          </Empty>
-        )
+        ? <Failed title="This action cannot be shown" problem={value.problem} />
         : <RecordView key={id} detail={value.detail} />}
     </main>
   );
@@ -60,9 +56,7 @@ function RecordView({ detail }: { detail: ActionDetail }) {
             {detail.error && (
               <p class="notice tone-danger">
                 <Icon name="alert" />
-                <span>
-                  <Text value={detail.error} />
-                </span>
+                <Text as="span" value={detail.error} />
               </p>
             )}
             <Output detail={detail} />

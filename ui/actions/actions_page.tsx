@@ -3,7 +3,7 @@ import { useRef } from "preact/hooks";
 import type { Action } from "../../server/actions/schema.ts";
 import { ExecutionBadge, RiskBadge, StatusBadge, ToolIcon } from "../parts/badges.tsx";
 import { Button } from "../parts/button.tsx";
-import { Empty, Skeleton } from "../parts/placeholder.tsx";
+import { Empty, Failed, Skeleton } from "../parts/placeholder.tsx";
 import { SentenceLine } from "../parts/sentence.tsx";
 import { Text } from "../parts/text.tsx";
 import { Ago } from "../parts/time.tsx";
@@ -74,13 +74,9 @@ function Arrivals({ feed }: { feed: Feed }) {
 function Rows(props: { feed: Feed; filtered: boolean; several: boolean }) {
   const items = props.feed.items.value;
   const problem = props.feed.problem.value;
-  if (items === null && problem === null) return <Skeleton lines={12} />;
   if (items === null) {
-    return (
-      <Empty icon="alert" title="The actions could not be loaded">
-        <p>{problem}</p>
-      </Empty>
-    );
+    if (problem === null) return <Skeleton lines={12} />;
+    return <Failed title="The actions could not be loaded" problem={problem} />;
   }
   if (items.length === 0) return <NoActions filtered={props.filtered} />;
   return <ActionsTable items={items} several={props.several} />;
@@ -182,14 +178,8 @@ function Row({ action, several }: { action: Action; several: boolean }) {
       <td class="cell-risk">
         <RiskBadge risk={action.risk} />
       </td>
-      <td class="cell-agent">
-        <Text value={action.agent} />
-      </td>
-      {several && (
-        <td class="cell-project">
-          <Text value={action.project_id} />
-        </td>
-      )}
+      <Text as="td" class="cell-agent" value={action.agent} />
+      {several && <Text as="td" class="cell-project" value={action.project_id} />}
       <td class="cell-by">
         {action.decided_at && <Text value={deciderOf(action.decided_by)} />}
       </td>

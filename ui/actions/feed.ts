@@ -2,9 +2,8 @@ import { type ReadonlySignal, useComputed, useSignal } from "@preact/signals";
 import type { Action } from "../../server/actions/schema.ts";
 import type { GlobalActionQuery } from "../../server/global/schema.ts";
 import { api, explain, unwrap } from "../state/client.ts";
-import { useLive } from "../state/live.ts";
+import { daemon, useLive } from "../state/live.ts";
 import { useWorkspace } from "../state/project.ts";
-import { daemon } from "../state/live.ts";
 
 /** A page of actions with stable rows: new actions wait until `take` is called. */
 export interface Feed {

@@ -1,8 +1,8 @@
 import type { RefObject } from "preact";
-import { useAddress } from "../state/address.ts";
 import { Key } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Text } from "../parts/text.tsx";
+import { useAddress } from "../state/address.ts";
 
 const STATUSES: Record<string, string> = {
   pending: "Waiting",

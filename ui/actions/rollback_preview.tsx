@@ -82,11 +82,7 @@ function hasTexts({ before, after }: ActionDetail): boolean {
 function Conflict({ problem }: { problem: Problem }) {
   const files = problem["conflicts"] as ConflictingFile[] | undefined;
   if (!files) {
-    return (
-      <p class="notice tone-danger">
-        <Text value={problem.detail} />
-      </p>
-    );
+    return <Text as="p" class="notice tone-danger" value={problem.detail} />;
   }
   return (
     <>

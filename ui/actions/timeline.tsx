@@ -1,9 +1,9 @@
 import { Fragment } from "preact";
 import type { ActionDetail } from "../../server/actions/schema.ts";
-import { exactOf } from "../parts/words.ts";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { Text } from "../parts/text.tsx";
 import { Ago } from "../parts/time.tsx";
+import { exactOf } from "../parts/words.ts";
 
 type Step = ActionDetail["timeline"][number];
 
@@ -53,11 +53,7 @@ function Held({ reason }: { reason: string }) {
       <Icon name="clock" />
       <div>
         <p class="timeline-word">Held for a person</p>
-        {reason !== "" && (
-          <p class="timeline-reason">
-            <Text value={reason} />
-          </p>
-        )}
+        {reason !== "" && <Text as="p" class="timeline-reason" value={reason} />}
       </div>
     </li>
   );
@@ -72,7 +68,7 @@ function StepView({ step, detail }: { step: Step; detail: ActionDetail }) {
       <Icon name={icon} />
       <div>
         <p class="timeline-word">{word}</p>
-        <p class="timeline-meta">
+        <p class="quiet small timeline-meta">
           <Text value={actorOf(step)} />
           <Ago at={step.at} />
           <span title={`${exactOf(step.at)}, event ${step.seq} of the audit log`}>
@@ -80,9 +76,7 @@ function StepView({ step, detail }: { step: Step; detail: ActionDetail }) {
           </span>
         </p>
         {typeof reason === "string" && reason !== "" && (
-          <p class="timeline-reason">
-            <Text value={reason} />
-          </p>
+          <Text as="p" class="timeline-reason" value={reason} />
         )}
       </div>
     </li>

@@ -1,19 +1,16 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { Action } from "../../server/actions/schema.ts";
 import { statusWord } from "../parts/badges.tsx";
-import { GrantsDialog } from "./grants_dialog.tsx";
-import { NothingWaits } from "./queue.tsx";
-import { Queue } from "./queue.tsx";
-import { QueueHead } from "./queue.tsx";
-import { ReviewPane } from "./review_pane.tsx";
 import { announce } from "../parts/toast.tsx";
-import { bind, useKeys } from "../state/keys.ts";
-import { approveMarked, marks } from "./marks.ts";
-import { after, neighbour, type QueueItem, useQueue } from "./queue_items.ts";
-import { useAddress } from "../state/address.ts";
-import { decidedHere, detailOf, removeDecided } from "../state/live.ts";
-import { useWide } from "./queue_items.ts";
 import { plain, sentenceOf } from "../parts/words.ts";
+import { useAddress } from "../state/address.ts";
+import { bind, useKeys } from "../state/keys.ts";
+import { decidedHere, detailOf, removeDecided } from "../state/live.ts";
+import { GrantsDialog } from "./grants_dialog.tsx";
+import { approveMarked, marks } from "./marks.ts";
+import { NothingWaits, Queue, QueueHead } from "./queue.tsx";
+import { after, neighbour, type QueueItem, useQueue, useWide } from "./queue_items.ts";
+import { ReviewPane } from "./review_pane.tsx";
 
 /** The queue of held actions, and the card of the selected one. */
 export function ApprovalsPage() {

@@ -71,7 +71,7 @@ function Choices({ review, detail }: { review: Review; detail: ActionDetail }) {
           Mark
         </Button>
       </div>
-      <p class="digest" title={`SHA-256 of the plan: ${detail.digest}`}>
+      <p class="quiet small digest" title={`SHA-256 of the plan: ${detail.digest}`}>
         You are approving exactly what is shown
         <span class="digest-hash code-text">digest {shortHash(detail.digest)}</span>
       </p>
@@ -193,7 +193,7 @@ function EditStep({ review }: { review: Review }) {
         </Button>
         <Button kind="quiet" keys="escape" onClick={() => review.close()}>Back</Button>
       </div>
-      <p class="digest">
+      <p class="quiet small digest">
         {same ? "You have not changed anything yet" : "Your version will be executed"}
       </p>
     </div>
@@ -217,7 +217,7 @@ function CheckStep({ review }: { review: Review }) {
           Back to the editor
         </Button>
       </div>
-      <p class="digest">The agent sees your changes</p>
+      <p class="quiet small digest">The agent sees your changes</p>
     </div>
   );
 }

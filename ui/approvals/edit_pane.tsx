@@ -1,13 +1,13 @@
-import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import type { ActionDetail } from "../../server/actions/schema.ts";
 import type { PolicyTestResult } from "../../server/policy/schema.ts";
-import { api, explain, unwrap } from "../state/client.ts";
-import { editableOf, type Review } from "./review.ts";
 import { WhatItDoes } from "../card/command.tsx";
 import type { DiffMode } from "../diff/diff.tsx";
 import { useLazy, Waiting } from "../parts/placeholder.tsx";
 import { Code, Text } from "../parts/text.tsx";
+import { api, explain, unwrap } from "../state/client.ts";
+import { editableOf, type Review } from "./review.ts";
 
 interface PaneProps {
   review: Review;

@@ -1,16 +1,16 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { Grant } from "../../server/grants/schema.ts";
-import { api, explain, unwrap } from "../state/client.ts";
-import { useProject, useProjects } from "../state/project.ts";
-import { useAddress } from "../state/address.ts";
-import { onEvent } from "../state/live.ts";
-import { number } from "../parts/words.ts";
 import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Skeleton } from "../parts/placeholder.tsx";
 import { Code, Text } from "../parts/text.tsx";
 import { Ago, Until } from "../parts/time.tsx";
+import { number } from "../parts/words.ts";
+import { useAddress } from "../state/address.ts";
+import { api, explain, unwrap } from "../state/client.ts";
+import { onEvent } from "../state/live.ts";
+import { useProject, useProjects } from "../state/project.ts";
 
 /** At most this many projects are read at once. */
 const MOST_PROJECTS = 50;
@@ -28,7 +28,7 @@ export function GrantsDialog({ onClose }: { onClose: () => void }) {
     });
   }, [ids.join("/")]);
   return (
-    <Dialog title="Remembered approvals" onClose={onClose} class="dialog-remember">
+    <Dialog title="Remembered approvals" onClose={onClose} class="dialog-wide dialog-remember">
       <p class="remember-notice tone-danger" role="alert">{problem}</p>
       {grants === null && problem === null && <Skeleton lines={4} />}
       {grants?.length === 0 && (
@@ -99,11 +99,7 @@ function GrantRow({ grant, several, revoke }: RowProps) {
             expires in <Until at={grant.expires_at} />
           </span>
           <span>{scope === "session" ? "one session" : "the whole project"}</span>
-          {several && (
-            <span>
-              <Text value={grant.project_id} />
-            </span>
-          )}
+          {several && <Text as="span" value={grant.project_id} />}
           <span>
             by <Text value={grant.given_by} /> <Ago at={grant.created_at} said />
           </span>

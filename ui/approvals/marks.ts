@@ -1,9 +1,9 @@
 import { signal } from "@preact/signals";
+import type { Action } from "../../server/actions/schema.ts";
 import { announce } from "../parts/toast.tsx";
+import { count } from "../parts/words.ts";
 import { api, unwrap } from "../state/client.ts";
 import { pending, removeDecided } from "../state/live.ts";
-import { count } from "../parts/words.ts";
-import type { Action } from "../../server/actions/schema.ts";
 
 /** The marked cards, by id, each with the digest that was on the page. */
 export const marks = signal<ReadonlyMap<string, string>>(new Map());

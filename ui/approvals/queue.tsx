@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { RiskBadge, ToolIcon } from "../parts/badges.tsx";
 import { Button, Key, Segmented } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { Empty, Skeleton } from "../parts/placeholder.tsx";
+import { Empty, Failed, Skeleton } from "../parts/placeholder.tsx";
 import { SentenceLine } from "../parts/sentence.tsx";
 import { Text } from "../parts/text.tsx";
 import { Ago } from "../parts/time.tsx";
@@ -31,7 +31,10 @@ export function Queue({ items, selected }: QueueProps) {
   useEffect(() => {
     list.current?.querySelector('[aria-current="true"]')?.scrollIntoView({ block: "nearest" });
   }, [selected]);
-  if (items === null) return loadProblem.value ? <Problem /> : <Skeleton lines={6} />;
+  if (items === null) {
+    if (loadProblem.value === null) return <Skeleton lines={6} />;
+    return <Failed title="The queue could not be loaded" problem={loadProblem.value} />;
+  }
   if (items.length === 0) return <NoneHere />;
   const shown = items.slice(0, SHOWN);
   return (
@@ -64,7 +67,7 @@ function Row({ item, selected, fresh }: RowProps) {
   const project = useProject();
   const foreign = project !== item.project_id || address.query["scope"] === "all";
   const marked = marks.value.has(item.id);
-  const classes = `queue-row ${item.gone ? "queue-gone" : ""} ${fresh ? "queue-fresh" : ""}`;
+  const classes = `list-row queue-row ${item.gone ? "queue-gone" : ""}`;
   return (
     <li>
       <button
@@ -74,17 +77,11 @@ function Row({ item, selected, fresh }: RowProps) {
         onClick={() => address.set({ id: item.id }, { push: true })}
       >
         {marked ? <Icon name="check" class="tool-icon marked" /> : <ToolIcon action={item} />}
-        <span class="queue-words">
+        <span class="list-row-words">
           <SentenceLine action={item} />
-          <span class="dotted queue-meta">
-            <span>
-              <Text value={item.agent} />
-            </span>
-            {foreign && (
-              <span>
-                <Text value={item.project_id} />
-              </span>
-            )}
+          <span class="dotted quiet small queue-meta">
+            <Text as="span" value={item.agent} />
+            {foreign && <Text as="span" value={item.project_id} />}
             {item.gone ? <span>decided elsewhere</span> : <Ago at={item.created_at} />}
             {item.conflicts.length > 0 && <span class="contested">conflict</span>}
             {fresh && <span class="fresh">new</span>}
@@ -109,14 +106,6 @@ function NoneHere() {
         Show all
       </button>
     </p>
-  );
-}
-
-function Problem() {
-  return (
-    <Empty icon="alert" title="The queue could not be loaded">
-      <p>{loadProblem.value}</p>
-    </Empty>
   );
 }
 

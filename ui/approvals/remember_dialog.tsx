@@ -1,18 +1,18 @@
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { ActionDetail } from "../../server/actions/schema.ts";
 import type { GrantOffer, GrantPreview } from "../../server/grants/schema.ts";
-import { useKeys } from "../state/keys.ts";
-import { Remembering, TIMES, USES } from "./remembering.ts";
-import type { Review } from "./review.ts";
-import { count, number } from "../parts/words.ts";
 import { statusWord } from "../parts/badges.tsx";
 import { Button, Segmented } from "../parts/button.tsx";
-import { Cautions } from "./decision_bar.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Skeleton } from "../parts/placeholder.tsx";
 import { Code, Text } from "../parts/text.tsx";
 import { Ago } from "../parts/time.tsx";
+import { count, number } from "../parts/words.ts";
+import { useKeys } from "../state/keys.ts";
+import { Cautions } from "./decision_bar.tsx";
+import { Remembering, TIMES, USES } from "./remembering.ts";
+import type { Review } from "./review.ts";
 
 interface Props {
   review: Review;
@@ -33,7 +33,7 @@ export function RememberDialog({ review, detail }: Props) {
     <Dialog
       title="Approve and remember"
       onClose={() => review.close()}
-      class="dialog-remember"
+      class="dialog-wide dialog-remember"
     >
       {preview?.refused ? <Refused why={preview.refused} /> : (
         <div class="remember">
@@ -70,9 +70,7 @@ function Problem({ remembering }: { remembering: Remembering }) {
       {problem !== null && (
         <p class="notice tone-danger">
           <Icon name="alert" />
-          <span>
-            <Text value={problem} />
-          </span>
+          <Text as="span" value={problem} />
         </p>
       )}
     </div>
@@ -120,15 +118,13 @@ function Offer({ remembering, offer }: { remembering: Remembering; offer: GrantO
         <span class="offer-name">
           {pattern === null ? "Exactly this" : <Code value={pattern} />}
         </span>
-        <span class="offer-count">
+        <span class="quiet small">
           {matched.count === 0 ? "none" : `${number(matched.count)} ×`}
         </span>
-        <span class="offer-says quiet">
-          <Text value={says} />
-        </span>
+        <Text as="span" class="quiet small offer-says" value={says} />
       </label>
       {matched.rejected > 0 && (
-        <p class="tone-danger offer-rejected">
+        <p class="tone-danger small offer-rejected">
           <Icon name="alert" />
           <span>
             A person rejected {matched.rejected === 1 ? "one" : number(matched.rejected)} of these.
@@ -142,11 +138,11 @@ function Offer({ remembering, offer }: { remembering: Remembering; offer: GrantO
 
 function Matched({ matched }: { matched: GrantOffer["matched"] }) {
   if (matched.count === 0) {
-    return <p class="offer-none quiet">No other action matches so far.</p>;
+    return <p class="quiet small offer-none">No other action matches so far.</p>;
   }
   const more = matched.count - matched.newest.length;
   return (
-    <ul class="matched" aria-label="Matching actions">
+    <ul class="small matched" aria-label="Matching actions">
       {matched.newest.map((one) => (
         <li key={one.id}>
           <Code value={one.command ?? one.path ?? one.tool} />
@@ -195,7 +191,7 @@ function Limits({ remembering }: { remembering: Remembering }) {
   const { scope, scopes, ttl, uses } = remembering;
   return (
     <div class="limits">
-      <span class="limit-name" aria-hidden="true">Scope</span>
+      <span class="quiet small" aria-hidden="true">Scope</span>
       <Segmented
         label="Scope"
         value={scope.value}
@@ -203,14 +199,14 @@ function Limits({ remembering }: { remembering: Remembering }) {
         onChange={(value) => remembering.choose(value)}
       />
       {scopes.value.length === 1 && <p class="quiet">The session has ended.</p>}
-      <span class="limit-name" aria-hidden="true">Valid for</span>
+      <span class="quiet small" aria-hidden="true">Valid for</span>
       <Segmented
         label="Valid for"
         value={ttl.value}
         options={TIMES}
         onChange={(value) => ttl.value = value}
       />
-      <span class="limit-name" aria-hidden="true">Uses</span>
+      <span class="quiet small" aria-hidden="true">Uses</span>
       <Segmented
         label="Uses"
         value={uses.value}

@@ -1,12 +1,12 @@
 import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { Action, ActionDetail } from "../../server/actions/schema.ts";
+import { toolOf } from "../../server/actions/tools.ts";
 import type { Remember } from "../../server/grants/schema.ts";
+import { statusWord } from "../parts/badges.tsx";
+import { count, deciderOf } from "../parts/words.ts";
 import { api, explain, ProblemError, unwrap } from "../state/client.ts";
 import { type Loaded, refresh } from "../state/live.ts";
 import { turnMark } from "./marks.ts";
-import { count, deciderOf } from "../parts/words.ts";
-import { statusWord } from "../parts/badges.tsx";
-import { toolOf } from "../../server/actions/tools.ts";
 
 /**
  * The step of a review: the buttons, the reason for a rejection, the confirmation, the editor, the

@@ -5,7 +5,7 @@ import { Card } from "../card/card.tsx";
 import type { DiffMode } from "../diff/diff.tsx";
 import { stepFile } from "../diff/files.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { Empty, Skeleton } from "../parts/placeholder.tsx";
+import { Failed, Skeleton } from "../parts/placeholder.tsx";
 import { useAddress } from "../state/address.ts";
 import { bind, useKeys } from "../state/keys.ts";
 import { detailOf } from "../state/live.ts";
@@ -29,14 +29,13 @@ export function ReviewPane({ id, onDecided }: PaneProps) {
   const value = loaded.value;
   if (value && "problem" in value) {
     return (
-      <Empty icon="alert" title="This action cannot be shown">
-        <p>{value.problem}</p>
+      <Failed title="This action cannot be shown" problem={value.problem}>
         <p>
           <button type="button" class="link" onClick={() => address.set({ id: null })}>
             Show the queue
           </button>
         </p>
-      </Empty>
+      </Failed>
     );
   }
   return (

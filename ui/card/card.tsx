@@ -1,19 +1,19 @@
 import type { ComponentChildren } from "preact";
 import type { ActionDetail, Reversibility } from "../../server/actions/schema.ts";
+import { toolOf } from "../../server/actions/tools.ts";
 import { editableOf, type Reading } from "../approvals/review.ts";
-import { bytesOf, count } from "../parts/words.ts";
-import { RiskBadge, ToolIcon } from "../parts/badges.tsx";
-import { WhatItDoes } from "./command.tsx";
-import { ChangedBase, Conflicts } from "./conflicts.tsx";
-import { Content } from "./content.tsx";
 import type { DiffMode } from "../diff/diff.tsx";
+import { RiskBadge, ToolIcon } from "../parts/badges.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Headline } from "../parts/sentence.tsx";
 import { Code, Text } from "../parts/text.tsx";
 import { Ago, Until } from "../parts/time.tsx";
+import { bytesOf, count } from "../parts/words.ts";
 import { useAddress } from "../state/address.ts";
 import { daemon } from "../state/live.ts";
-import { toolOf } from "../../server/actions/tools.ts";
+import { WhatItDoes } from "./command.tsx";
+import { ChangedBase, Conflicts } from "./conflicts.tsx";
+import { Content } from "./content.tsx";
 
 interface CardProps {
   detail: ActionDetail;
@@ -59,14 +59,8 @@ function Meta({ detail }: { detail: ActionDetail }) {
   const several = (daemon.value?.projects.length ?? 0) > 1;
   return (
     <p class="dotted meta">
-      <span>
-        <Text value={detail.agent} />
-      </span>
-      {several && (
-        <span>
-          <Text value={detail.project_id} />
-        </span>
-      )}
+      <Text as="span" value={detail.agent} />
+      {several && <Text as="span" value={detail.project_id} />}
       <span>
         submitted <Ago at={detail.created_at} said />
       </span>
@@ -114,9 +108,7 @@ function WhyHeld({ detail }: { detail: ActionDetail }) {
     <Fact name={QUESTIONS[effect]}>
       {rule && <Rule rule={rule} />}
       {reason !== "" && !(rule && reason.includes(rule.pattern) && reason.includes(rule.list)) && (
-        <p>
-          <Text value={reason} />
-        </p>
+        <Text as="p" value={reason} />
       )}
       {alternative && (
         <p class="quiet">
@@ -200,9 +192,7 @@ function RollbackFact({ reversibility }: { reversibility: Reversibility }) {
         <Icon name={icon} />
         {word}
       </span>
-      <p class="quiet">
-        <Text value={reversibility.why} />
-      </p>
+      <Text as="p" class="quiet" value={reversibility.why} />
     </Fact>
   );
 }
@@ -246,7 +236,7 @@ function RiskFacts({ detail }: { detail: ActionDetail }) {
         <span>{risk.score} of 100</span>
         {risk.factors.map((factor) => (
           <span key={factor.name} title={factor.name}>
-            <span class="factor-weight">{factor.weight > 0 ? "+" : ""}{factor.weight}</span>{" "}
+            <span class="quiet">{factor.weight > 0 ? "+" : ""}{factor.weight}</span>{" "}
             <Text value={factor.why || factor.name} />
           </span>
         ))}

@@ -1,8 +1,8 @@
 import { useEffect } from "preact/hooks";
 import type { ActionDetail } from "../../server/actions/schema.ts";
+import { Text } from "../parts/text.tsx";
 import { countHidden } from "../parts/visible.ts";
 import { count } from "../parts/words.ts";
-import { Text } from "../parts/text.tsx";
 
 interface CommandProps {
   command: string;

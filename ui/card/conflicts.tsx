@@ -1,10 +1,10 @@
 import type { ActionDetail, Conflict } from "../../server/actions/schema.ts";
-import { useAddress } from "../state/address.ts";
-import { count } from "../parts/words.ts";
+import { Patch } from "../diff/patch.tsx";
 import { statusWord } from "../parts/badges.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { Patch } from "../diff/patch.tsx";
 import { Code, Text } from "../parts/text.tsx";
+import { count } from "../parts/words.ts";
+import { useAddress } from "../state/address.ts";
 
 const KINDS: Record<Conflict["kind"], string> = {
   both_hold: "also has a held change to it",

@@ -1,13 +1,10 @@
 import { useEffect } from "preact/hooks";
 import type { ActionDetail } from "../../server/actions/schema.ts";
 import type { Reading } from "../approvals/review.ts";
+import type { DiffMode } from "../diff/diff.tsx";
+import { EndMark, type FileChange, Files, Moved } from "../diff/files.tsx";
 import { countHidden } from "../parts/visible.ts";
 import { Command } from "./command.tsx";
-import type { DiffMode } from "../diff/diff.tsx";
-import { EndMark } from "../diff/files.tsx";
-import type { FileChange } from "../diff/files.tsx";
-import { Moved } from "../diff/files.tsx";
-import { Files } from "../diff/files.tsx";
 
 interface ContentProps {
   detail: ActionDetail;

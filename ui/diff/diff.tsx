@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { More } from "../parts/placeholder.tsx";
 import { Text } from "../parts/text.tsx";
-import { count, number } from "../parts/words.ts";
+import { count } from "../parts/words.ts";
 import { createDiff, type DiffModel, type Line, type Part } from "./diff_model.ts";
 
 export type DiffMode = "unified" | "split";
@@ -35,12 +36,11 @@ export default function Diff({ before, after, mode, caption, onShown }: DiffProp
         {parts.map((part, at) => <PartView key={`${at}:${part.fold}`} part={part} mode={mode} />)}
       </table>
       {left > 0 && (
-        <div class="diff-more">
-          <span>{count(left, "more line")} not shown yet.</span>
-          <button type="button" class="link" onClick={() => setLimit(limit + MORE_LINES)}>
-            Show the next {number(Math.min(left, MORE_LINES))}
-          </button>
-        </div>
+        <More
+          rest={count(left, "more line")}
+          next={Math.min(left, MORE_LINES)}
+          onMore={() => setLimit(limit + MORE_LINES)}
+        />
       )}
     </div>
   );

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { ActionDetail } from "../../server/actions/schema.ts";
 import type { Reading } from "../approvals/review.ts";
 import { Segmented } from "../parts/button.tsx";
-import { useLazy, Waiting } from "../parts/placeholder.tsx";
+import { More, useLazy, Waiting } from "../parts/placeholder.tsx";
 import { Path, Text } from "../parts/text.tsx";
 import { bytesOf, count } from "../parts/words.ts";
 import type { DiffMode } from "./diff.tsx";
@@ -25,6 +25,7 @@ export function Files({ files, hidden, mode, onMode, reading }: FilesProps) {
   const [limit, setLimit] = useState(FIRST_FILES);
   const shown = useSignal<ReadonlyMap<number, Shown>>(new Map());
   const part = files.slice(0, limit);
+  const left = files.length - part.length;
   const reports = [...shown.value.values()];
   const isThere = reports.length >= part.length;
   const all = reports.reduce((sum, one) => sum + one.hidden, hidden);
@@ -43,27 +44,20 @@ export function Files({ files, hidden, mode, onMode, reading }: FilesProps) {
           onShown={(one) => shown.value = new Map(shown.value).set(at, one)}
         />
       ))}
-      {files.length > limit && <More left={files.length - limit} onMore={setLimit} />}
+      {left > 0 && (
+        <More
+          rest={count(left, "more file")}
+          next={Math.min(left, FIRST_FILES)}
+          onMore={() => setLimit(limit + FIRST_FILES)}
+        />
+      )}
       {isThere && (
         <EndMark
-          whole={files.length <= limit && reports.every((one) => one.whole)}
+          whole={left === 0 && reports.every((one) => one.whole)}
           onReport={(seen) => reading?.end(seen)}
         />
       )}
     </>
-  );
-}
-
-type More = (change: (limit: number) => number) => void;
-
-function More({ left, onMore }: { left: number; onMore: More }) {
-  return (
-    <div class="diff-more">
-      <span>{count(left, "more file")} not shown yet.</span>
-      <button type="button" class="link" onClick={() => onMore((limit) => limit + FIRST_FILES)}>
-        Show the next {Math.min(left, FIRST_FILES)}
-      </button>
-    </div>
   );
 }
 
@@ -145,7 +139,7 @@ function WithoutDiff({ file, onShown }: FileProps) {
     <section class="file" aria-label="Changes">
       <header class="file-head">
         <span class="code-text">{file.path !== null && <Path value={file.path} />}</span>
-        <span class="figure-fact">only the agent host knows the result</span>
+        <span class="quiet small">only the agent host knows the result</span>
       </header>
     </section>
   );
@@ -153,11 +147,11 @@ function WithoutDiff({ file, onShown }: FileProps) {
 
 function Figures({ model, file }: { model: DiffModel; file: FileChange }) {
   return (
-    <span class="figures">
+    <span class="small figures">
       {model.added > 0 && <span class="figure-add">+{model.added}</span>}
       {model.removed > 0 && <span class="figure-del">−{model.removed}</span>}
       {[...model.facts, ...modeFact(file)].map((fact) => (
-        <span key={fact} class="figure-fact">{fact}</span>
+        <span key={fact} class="quiet small">{fact}</span>
       ))}
     </span>
   );
@@ -186,7 +180,7 @@ export function Opaque({ file }: { file: FileChange }) {
     <section class="file" aria-label="Changes">
       <header class="file-head">
         <span class="code-text">{file.path !== null && <Path value={file.path} />}</span>
-        <span class="figure-fact">
+        <span class="quiet small">
           {isLargeText(file) ? "too large to show here" : "not text: compare size and hash"}
         </span>
       </header>
@@ -228,9 +222,7 @@ export function Moved({ detail }: { detail: ActionDetail }) {
           {detail.changes.map((change) => (
             <tr key={change.path}>
               <th scope="row">{wordOf(change)}</th>
-              <td class="code-text">
-                <Text value={change.path} />
-              </td>
+              <Text as="td" class="code-text" value={change.path} />
               <td class="code-text">{change.after_sha256 ?? change.before_sha256}</td>
             </tr>
           ))}

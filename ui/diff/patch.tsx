@@ -17,9 +17,7 @@ export function Patch({ text, caption }: { text: string; caption: string }) {
           {lines.map((line, at) => (
             <tr key={at} class={`line-${KINDS[line[0] ?? ""] ?? "same"}`}>
               <td class="line-sign">{line[0] === "@" ? "" : line[0]}</td>
-              <td class="line-text">
-                <Text value={line[0] === "@" ? line : line.slice(1)} code />
-              </td>
+              <Text as="td" class="line-text" value={line[0] === "@" ? line : line.slice(1)} code />
             </tr>
           ))}
         </tbody>

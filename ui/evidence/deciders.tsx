@@ -22,9 +22,7 @@ export function Deciders({ deciders }: { deciders: Decider[] }) {
         <tbody>
           {deciders.slice(0, MOST).map((decider) => (
             <tr key={`${decider.kind} ${decider.id}`}>
-              <td>
-                <Text value={nameOf(decider)} />
-              </td>
+              <Text as="td" value={nameOf(decider)} />
               {[decider.approved, decider.refused, decider.edited, decider.rolled_back].map((n) => (
                 <td class={n === 0 ? "none" : ""}>{n === 0 ? "–" : n.toLocaleString("en")}</td>
               ))}

@@ -1,7 +1,7 @@
 import type { AuditEvent } from "../../server/evidence/schema.ts";
 import { Text } from "../parts/text.tsx";
-import type { Content } from "./read.ts";
 import { search, shown, verdict } from "./check.ts";
+import type { Content } from "./read.ts";
 
 const STEP = 200;
 
@@ -41,11 +41,7 @@ export function Events({ content, found }: { content: Content; found: number[] }
 function Entry({ line, isProven }: { line: string; isProven: boolean }) {
   const event = parse(line);
   if (event === null) {
-    return (
-      <li class="unproven">
-        <Text value={line.slice(0, 2_000)} />
-      </li>
-    );
+    return <Text as="li" class="unproven" value={line.slice(0, 2_000)} />;
   }
   const { seq, at, type, actor, data } = event;
   const object = data?.command ?? data?.path ?? data?.reason ?? "";
@@ -56,9 +52,7 @@ function Entry({ line, isProven }: { line: string; isProven: boolean }) {
           <span class="seq">{seq}</span>
           <time>{String(at).replace("T", " ").slice(0, 19)}</time>
           <span class="type">{String(type).replace(/^action\./, "").replace("_", " ")}</span>
-          <span class="who">
-            <Text value={String(actor?.id)} />
-          </span>
+          <Text as="span" class="who" value={String(actor?.id)} />
           <code class="object">
             <Text value={String(object).slice(0, 300)} />
           </code>

@@ -1,5 +1,5 @@
-import type { Checkpoint } from "../../server/evidence/schema.ts";
 import { canonical } from "../../server/evidence/chain.ts";
+import type { Checkpoint } from "../../server/evidence/schema.ts";
 import type { Known, Prover } from "../../server/evidence/verify.ts";
 
 /** The browser cannot check Ed25519 signatures. */

@@ -1,6 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Icon, type IconName } from "./icon.tsx";
+import { Text } from "./text.tsx";
+import { number } from "./words.ts";
 
 interface EmptyProps {
   icon: IconName;
@@ -15,6 +17,40 @@ export function Empty({ icon, title, children }: EmptyProps) {
       <Icon name={icon} />
       <h2>{title}</h2>
       {children}
+    </div>
+  );
+}
+
+interface FailedProps {
+  title: string;
+  problem: string;
+  children?: ComponentChildren;
+}
+
+/** Says that something cannot be shown, and why. */
+export function Failed({ title, problem, children }: FailedProps) {
+  return (
+    <Empty icon="alert" title={title}>
+      <Text as="p" value={problem} />
+      {children}
+    </Empty>
+  );
+}
+
+interface MoreProps {
+  /** The rest that is not shown: "5 more files". */
+  rest: string;
+  /** The number of items that the button adds. */
+  next: number;
+  onMore: () => void;
+}
+
+/** Names the rest of a long list, with a button for its next part. */
+export function More({ rest, next, onMore }: MoreProps) {
+  return (
+    <div class="more">
+      <span>{rest} not shown yet.</span>
+      <button type="button" class="link" onClick={onMore}>Show the next {number(next)}</button>
     </div>
   );
 }

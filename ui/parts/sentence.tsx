@@ -1,6 +1,6 @@
 import type { Action, ActionDetail } from "../../server/actions/schema.ts";
-import { headlineOf, plain, type Sentence, sentenceOf } from "./words.ts";
 import { Path, Text } from "./text.tsx";
+import { headlineOf, plain, type Sentence, sentenceOf } from "./words.ts";
 
 /** Describes an action in one line of a list. */
 export function SentenceLine({ action }: { action: Action }) {
@@ -36,11 +36,7 @@ function Words({ sentence, isPath }: { sentence: Sentence; isPath: boolean }) {
           </span>
         </>
       )}
-      {sentence.tail !== "" && (
-        <span class="sentence-tail">
-          <Text value={sentence.tail} />
-        </span>
-      )}
+      {sentence.tail !== "" && <Text as="span" class="sentence-tail" value={sentence.tail} />}
     </>
   );
 }

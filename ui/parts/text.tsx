@@ -1,10 +1,25 @@
+import { createElement } from "preact";
 import { type Segment, segments } from "./visible.ts";
 import { splitPath } from "./words.ts";
 
+interface TextProps {
+  value: string;
+  /** Tabs and line feeds are layout. */
+  code?: boolean;
+  /** The element around the text. */
+  as?: "span" | "p" | "td" | "li";
+  class?: string;
+}
+
 /** Shows text from an agent with hidden characters made visible. No other way may show such text. */
-export function Text({ value, code }: { value: string; code?: boolean }) {
-  return <>{segments(value, { code }).map((segment, at) => <Piece key={at} segment={segment} />)}
-  </>;
+export function Text({ value, code, as, class: className }: TextProps) {
+  const pieces = segments(value, { code }).map((segment, at) => (
+    <Piece
+      key={at}
+      segment={segment}
+    />
+  ));
+  return as ? createElement(as, { class: className }, pieces) : <>{pieces}</>;
 }
 
 /** Code inside a sentence. */

@@ -1,6 +1,6 @@
 import type { Action, ActionDetail } from "../../server/actions/schema.ts";
-import { flatten } from "./visible.ts";
 import { toolOf } from "../../server/actions/tools.ts";
+import { flatten } from "./visible.ts";
 
 /** An action in words: the verb, its object, and the rest. */
 export interface Sentence {

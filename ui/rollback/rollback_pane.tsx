@@ -25,11 +25,7 @@ export function RollbackPane<Result>({ rollback, plan, conflict }: PaneProps<Res
         ? plan(preview.result)
         : preview.kind === "conflict"
         ? conflict(preview.problem)
-        : (
-          <p class="notice tone-danger">
-            <Text value={preview.text} />
-          </p>
-        )}
+        : <Text as="p" class="notice tone-danger" value={preview.text} />}
     </section>
   );
 }

@@ -51,9 +51,7 @@ function Skipped({ skipped }: Pick<SessionRollbackResult, "skipped">) {
             <a href={address.href(`/actions/${action_id}`)}>
               <Text value={tool} />
             </a>
-            <span class="quiet">
-              <Text value={why} />
-            </span>
+            <Text as="span" class="quiet" value={why} />
           </li>
         ))}
       </ul>

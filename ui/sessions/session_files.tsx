@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
 import type { FileDiff } from "../../server/sessions/schema.ts";
-import { bytesOf, count } from "../parts/words.ts";
-import { Empty } from "../parts/placeholder.tsx";
 import { Patch } from "../diff/patch.tsx";
+import { Empty, More } from "../parts/placeholder.tsx";
 import { Path, Text } from "../parts/text.tsx";
+import { bytesOf, count } from "../parts/words.ts";
 
 const CHANGES: Record<FileDiff["change"], string> = {
   created: "new",
@@ -46,20 +46,12 @@ export function SessionFiles({ files, isWhole }: FilesProps) {
       {files.slice(0, limit).map((file) => <File key={file.path} file={file} />)}
       {files.length > limit && (
         <More
-          what={count(files.length - limit, "more file")}
+          rest={count(files.length - limit, "more file")}
+          next={Math.min(files.length - limit, limit)}
           onMore={() => setLimit(limit * 2)}
         />
       )}
     </>
-  );
-}
-
-function More({ what, onMore }: { what: string; onMore: () => void }) {
-  return (
-    <div class="diff-more">
-      <span>{what} not shown yet.</span>
-      <button type="button" class="link" onClick={onMore}>Show more</button>
-    </div>
   );
 }
 
@@ -71,7 +63,11 @@ function LongPatch({ text }: { text: string }) {
   return (
     <>
       <Patch text={lines.slice(0, limit).join("\n")} caption="Changes" />
-      <More what={count(left, "more line")} onMore={() => setLimit(limit * 4)} />
+      <More
+        rest={count(left, "more line")}
+        next={Math.min(left, limit * 3)}
+        onMore={() => setLimit(limit * 4)}
+      />
     </>
   );
 }
@@ -84,9 +80,9 @@ function File({ file }: { file: FileDiff }) {
         <span class="code-text">
           <Path value={path} />
         </span>
-        <span class="figure-fact">{CHANGES[change]}</span>
+        <span class="quiet small">{CHANGES[change]}</span>
         {renamed_from !== null && (
-          <span class="figure-fact">
+          <span class="quiet small">
             from <Text value={renamed_from} />
           </span>
         )}
@@ -107,7 +103,7 @@ function Figures({ patch }: { patch: string }) {
   const added = lines.filter((line) => /^\+(?!\+\+ )/.test(line)).length;
   const removed = lines.filter((line) => /^-(?!-- )/.test(line)).length;
   return (
-    <span class="figures">
+    <span class="small figures">
       {added > 0 && <span class="figure-add">+{added}</span>}
       {removed > 0 && <span class="figure-del">−{removed}</span>}
     </span>

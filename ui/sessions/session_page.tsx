@@ -6,7 +6,7 @@ import type { Session } from "../../server/sessions/schema.ts";
 import { stepFile } from "../diff/files.tsx";
 import { ExecutionBadge, StatusBadge, ToolIcon } from "../parts/badges.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { Empty, Skeleton } from "../parts/placeholder.tsx";
+import { Failed, Skeleton } from "../parts/placeholder.tsx";
 import { SentenceLine } from "../parts/sentence.tsx";
 import { Text } from "../parts/text.tsx";
 import { Ago } from "../parts/time.tsx";
@@ -38,13 +38,7 @@ export function SessionPage() {
         ? <SessionView key={id} record={record} onDone={reload} />
         : problem === null
         ? <Skeleton lines={12} />
-        : (
-          <Empty icon="alert" title="This session cannot be shown">
-            <p>
-              <Text value={problem} />
-            </p>
-          </Empty>
-        )}
+        : <Failed title="This session cannot be shown" problem={problem} />}
     </main>
   );
 }
@@ -143,19 +137,11 @@ function Head({ session }: { session: Session }) {
     <header class="session-head">
       <h2 class="headline">
         <Icon name="layers" class="tool-icon" />
-        <span>
-          <Text value={agent} />
-        </span>
+        <Text as="span" value={agent} />
       </h2>
       <p class="dotted meta">
-        <span>
-          <Text value={project_id} />
-        </span>
-        {client !== "none" && (
-          <span>
-            <Text value={client} />
-          </span>
-        )}
+        <Text as="span" value={project_id} />
+        {client !== "none" && <Text as="span" value={client} />}
         <span>
           started <Ago at={started_at} said />
         </span>
@@ -188,10 +174,12 @@ export function SessionSteps({ record: { actions, isCut, session }, chosen }: St
         <li>
           <Step id={null} chosen={chosen}>
             <span class="sentence-verb">The whole session</span>
-            <span class="quiet">{count(session.action_count, "action")}</span>
+            <span class="quiet small">{count(session.action_count, "action")}</span>
           </Step>
         </li>
-        {isCut && <li class="quiet steps-note">The newest {count(actions.length, "action")}:</li>}
+        {isCut && (
+          <li class="quiet small steps-note">The newest {count(actions.length, "action")}:</li>
+        )}
         {actions.map((action) => (
           <li key={action.id}>
             <ActionStep action={action} chosen={chosen} />
@@ -206,9 +194,9 @@ function ActionStep({ action, chosen }: { action: Action; chosen: string | null 
   return (
     <Step id={action.id} chosen={chosen}>
       <ToolIcon action={action} />
-      <span class="step-words">
+      <span class="list-row-words">
         <SentenceLine action={action} />
-        <span class="step-meta">
+        <span class="quiet small step-meta">
           <StatusBadge action={action} />
           {/^(?:failed|unknown|running)$/.test(action.execution) && (
             <ExecutionBadge execution={action.execution} />
@@ -231,7 +219,7 @@ function Step({ id, chosen, children }: StepProps) {
   return (
     <button
       type="button"
-      class="step"
+      class="list-row step"
       aria-current={id === chosen ? "true" : undefined}
       onClick={() => address.set({ action: id })}
     >

@@ -1,16 +1,14 @@
 import { useSignal } from "@preact/signals";
 import type { Session } from "../../server/sessions/schema.ts";
-import { api, explain, unwrap } from "../state/client.ts";
-import { Empty } from "../parts/placeholder.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { Skeleton } from "../parts/placeholder.tsx";
+import { Empty, Failed, Skeleton } from "../parts/placeholder.tsx";
 import { Text } from "../parts/text.tsx";
 import { Ago } from "../parts/time.tsx";
-import { useLive } from "../state/live.ts";
-import { useProject, useProjects } from "../state/project.ts";
 import { useAddress } from "../state/address.ts";
+import { api, explain, unwrap } from "../state/client.ts";
+import { daemon, useLive } from "../state/live.ts";
+import { useProject, useProjects } from "../state/project.ts";
 import { stateOf } from "./session.ts";
-import { daemon } from "../state/live.ts";
 
 const MAX_PROJECTS = 20;
 
@@ -52,13 +50,9 @@ interface BodyProps {
 }
 
 function Body({ items, problem, several }: BodyProps) {
-  if (items === null && problem === null) return <Skeleton lines={8} />;
   if (items === null) {
-    return (
-      <Empty icon="alert" title="The sessions could not be loaded">
-        <p>{problem}</p>
-      </Empty>
-    );
+    if (problem === null) return <Skeleton lines={8} />;
+    return <Failed title="The sessions could not be loaded" problem={problem} />;
   }
   return items.length === 0 ? <NoSessions /> : <SessionsTable items={items} several={several} />;
 }
@@ -114,19 +108,11 @@ function Row({ session, several }: { session: Session; several: boolean }) {
           href={address.href(`/sessions/${id}`, { project: project_id })}
         >
           <Icon name="layers" class="tool-icon" />
-          <span class="sentence">
-            <Text value={session.agent} />
-          </span>
+          <Text as="span" class="sentence" value={session.agent} />
         </a>
       </td>
-      <td class="cell-agent">
-        <Text value={session.host} />
-      </td>
-      {several && (
-        <td class="cell-project">
-          <Text value={project_id} />
-        </td>
-      )}
+      <Text as="td" class="cell-agent" value={session.host} />
+      {several && <Text as="td" class="cell-project" value={project_id} />}
       <td class="cell-number">{session.action_count}</td>
       <td class="cell-number">{session.pending_count || ""}</td>
       <td class="cell-outcome">

@@ -1,17 +1,17 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { ConfigDifference, ConfigView, OutsideChange } from "../../server/config/schema.ts";
-import { api, explain, unwrap } from "../state/client.ts";
-import { connection } from "../state/events.ts";
-import { useLive } from "../state/live.ts";
-import { useProject, useProjects } from "../state/project.ts";
-import { watchedIn } from "./watched.ts";
-import { count } from "../parts/words.ts";
 import { Button } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Code, Text } from "../parts/text.tsx";
 import { Ago } from "../parts/time.tsx";
 import { announce } from "../parts/toast.tsx";
+import { count } from "../parts/words.ts";
+import { api, explain, unwrap } from "../state/client.ts";
+import { connection } from "../state/events.ts";
+import { useLive } from "../state/live.ts";
+import { useProject, useProjects } from "../state/project.ts";
+import { watchedIn } from "./watched.ts";
 
 /** The daemon does not watch config files; reading a config makes it check the file. */
 const LOOK_MS = 5_000;

@@ -1,6 +1,6 @@
-import { type Binding, pageBindings } from "../state/keys.ts";
 import { Key } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
+import { type Binding, pageBindings } from "../state/keys.ts";
 
 const GROUPS: readonly Binding["group"][] = ["Decide", "Move", "Show", "Go to"];
 
@@ -8,14 +8,14 @@ const GROUPS: readonly Binding["group"][] = ["Decide", "Move", "Show", "Go to"];
 export function Help({ onClose }: { onClose: () => void }) {
   const bindings = pageBindings();
   return (
-    <Dialog title="Keyboard shortcuts" onClose={onClose} class="dialog-help">
+    <Dialog title="Keyboard shortcuts" onClose={onClose} class="dialog-wide">
       <div class="help">
         {GROUPS.map((group) => {
           const rows = merged(bindings.filter((binding) => binding.group === group));
           if (rows.length === 0) return null;
           return (
             <section key={group}>
-              <h3>{group}</h3>
+              <h3 class="quiet small">{group}</h3>
               <dl>
                 {rows.map(([label, keys]) => (
                   <div key={label} class="help-row">

@@ -1,13 +1,13 @@
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
-import { type Binding, pageBindings } from "../state/keys.ts";
-import { useAddress } from "../state/address.ts";
-import { daemon, pending } from "../state/live.ts";
-import { flatten } from "../parts/visible.ts";
-import { plain, sentenceOf } from "../parts/words.ts";
 import { Key } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Icon, type IconName } from "../parts/icon.tsx";
+import { flatten } from "../parts/visible.ts";
+import { plain, sentenceOf } from "../parts/words.ts";
+import { useAddress } from "../state/address.ts";
+import { type Binding, pageBindings } from "../state/keys.ts";
+import { daemon, pending } from "../state/live.ts";
 
 interface Entry {
   icon: IconName;
@@ -100,7 +100,7 @@ function Found(props: { entry: Entry; index: number; chosen: number; run: () => 
       onClick={props.run}
     >
       <Icon name={icon} />
-      <span class="palette-text">{text}</span>
+      <span class="ellipsis palette-text">{text}</span>
       <span class="quiet">{kind}</span>
       {keys && <Key keys={keys} />}
     </li>

@@ -1,11 +1,11 @@
 import { useRef } from "preact/hooks";
 import type { HubProject } from "../../server/projects/schema.ts";
-import { usePending, useProject, useProjects, useWorkspace } from "../state/project.ts";
-import { useAddress } from "../state/address.ts";
-import { daemon, pendingByProject, workspaces } from "../state/live.ts";
-import { count } from "../parts/words.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Text } from "../parts/text.tsx";
+import { count } from "../parts/words.ts";
+import { useAddress } from "../state/address.ts";
+import { daemon, pendingByProject, workspaces } from "../state/live.ts";
+import { usePending, useProject, useProjects, useWorkspace } from "../state/project.ts";
 
 /** Selects a project or a workspace, and shows the number of held actions in each. */
 export function ProjectSwitcher() {
@@ -77,13 +77,13 @@ function Workspaces(props: { current: string | null; onChoose: () => void }) {
   const page = pageOf(address.path);
   return (
     <div class="menu-group" role="group" aria-label="Workspaces">
-      <p class="menu-title" aria-hidden="true">Workspaces</p>
+      <p class="quiet small menu-title" aria-hidden="true">Workspaces</p>
       {props.current !== null && (
         <a
           href={address.href(page, { workspace: null, project: null })}
           onClick={props.onChoose}
         >
-          <span class="menu-name">Every project</span>
+          <span class="ellipsis menu-name">Every project</span>
           <span class="quiet">{countOf(daemon.value?.projects ?? [])}</span>
         </a>
       )}
@@ -93,9 +93,7 @@ function Workspaces(props: { current: string | null; onChoose: () => void }) {
           href={address.href(page, { workspace: id, project: null })}
           onClick={props.onChoose}
         >
-          <span class="menu-name">
-            <Text value={name} />
-          </span>
+          <Text as="span" class="ellipsis menu-name" value={name} />
           <span class="quiet">{count(project_ids.length, "project")}</span>
         </a>
       ))}
@@ -114,11 +112,11 @@ function Current({ id, projects, all }: CurrentProps) {
   const current = projects.find((project) => project.id === id);
   return (
     <summary title="Choose a project">
-      <span class="switcher-name">
+      <span class="ellipsis switcher-name">
         {current ? <Text value={current.name} /> : id ? <Text value={id} /> : <Text value={all} />}
       </span>
       <Icon name="chevron" />
-      <span class="switcher-root">
+      <span class="ellipsis quiet small switcher-root">
         {current ? <Root project={current} /> : countOf(projects)}
       </span>
     </summary>
@@ -139,9 +137,7 @@ function Choice(props: ChoiceProps) {
   const page = pageOf(address.path);
   return (
     <a href={address.href(page, { project: props.id })} onClick={props.onChoose}>
-      <span class="menu-name">
-        <Text value={props.name} />
-      </span>
+      <Text as="span" class="ellipsis menu-name" value={props.name} />
       {props.unreachable && <span class="quiet">not reachable</span>}
       {waiting > 0 && <span class="pending-count">{waiting}</span>}
     </a>

@@ -1,13 +1,13 @@
-import { connection } from "../state/events.ts";
-import { useAddress } from "../state/address.ts";
-import { daemon, pendingByProject } from "../state/live.ts";
-import { theme, turnTheme } from "../state/theme.ts";
-import { usePending, useProject } from "../state/project.ts";
-import { Icon, type IconName } from "../parts/icon.tsx";
-import { ProjectSwitcher } from "./project_switcher.tsx";
-import { count } from "../parts/words.ts";
 import { Key } from "../parts/button.tsx";
+import { Icon, type IconName } from "../parts/icon.tsx";
 import { Text } from "../parts/text.tsx";
+import { count } from "../parts/words.ts";
+import { useAddress } from "../state/address.ts";
+import { connection } from "../state/events.ts";
+import { daemon, pendingByProject } from "../state/live.ts";
+import { usePending, useProject } from "../state/project.ts";
+import { theme, turnTheme } from "../state/theme.ts";
+import { ProjectSwitcher } from "./project_switcher.tsx";
 
 interface SidebarProps {
   onHelp: () => void;
@@ -30,7 +30,7 @@ export function Sidebar({ onHelp, onPalette }: SidebarProps) {
     <header class="sidebar">
       <ProjectSwitcher />
       <nav class="nav" aria-label="Pages">
-        <p class="nav-title" aria-hidden="true">Review</p>
+        <p class="quiet small nav-title" aria-hidden="true">Review</p>
         {PAGES.map((page) => (
           <a
             key={page.path}
@@ -57,12 +57,12 @@ function Tools({ onHelp, onPalette }: SidebarProps) {
     <div class="sidebar-tools">
       <button type="button" class="tool-button" onClick={onPalette}>
         <Icon name="search" />
-        <span>Find a command</span>
+        <span class="ellipsis">Find a command</span>
         <Key keys="mod+k" />
       </button>
       <button type="button" class="tool-button" onClick={onHelp}>
         <Icon name="help" />
-        <span>Keyboard shortcuts</span>
+        <span class="ellipsis">Keyboard shortcuts</span>
         <Key keys="?" />
       </button>
       <ThemeButton />
@@ -81,7 +81,7 @@ function ThemeButton() {
   return (
     <button type="button" class="tool-button" onClick={turnTheme}>
       <Icon name={icon} />
-      <span>{name}</span>
+      <span class="ellipsis">{name}</span>
     </button>
   );
 }
@@ -91,7 +91,7 @@ function Problems() {
   const problems = daemon.value?.problems ?? [];
   if (problems.length === 0) return null;
   return (
-    <details class="problems">
+    <details class="small problems">
       <summary>
         <Icon name="alert" />
         {count(problems.length, "problem")}
@@ -120,7 +120,7 @@ function Live() {
   const state = connection.value;
   const port = daemon.value?.port ?? location.port;
   return (
-    <p class={`live live-${state}`} role="status" title={STATES[state].note}>
+    <p class={`small live live-${state}`} role="status" title={STATES[state].note}>
       <span class="live-dot" aria-hidden="true" />
       {STATES[state].word}
       <span class="quiet">· port {port}</span>

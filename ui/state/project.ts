@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
-import type { HubProject } from "../../server/projects/schema.ts";
 import type { Action } from "../../server/actions/schema.ts";
+import type { HubProject } from "../../server/projects/schema.ts";
 import type { Workspace } from "../../server/workspaces/schema.ts";
 import { useAddress } from "./address.ts";
 import { daemon, pending, workspaces } from "./live.ts";
