@@ -26,7 +26,7 @@ describe("logging in", () => {
     }
   });
 
-  test("a key that is no longer taken leads back to that page", async () => {
+  test("an invalid key leads back to the login page", async () => {
     const page = await stage.page();
     await page.evaluate(() => {
       const kept = { key: "0".repeat(43), until: Date.now() + 1e6 };
@@ -39,7 +39,7 @@ describe("logging in", () => {
 });
 
 describe("deciding", () => {
-  test("approving with the mouse writes the file and brings the next card", async () => {
+  test("approving with the mouse writes the file and shows the next card", async () => {
     const first = await stage.hold("one.ts", "export const one = 1;\n");
     await stage.hold("two.ts", "export const two = 2;\n");
     const page = await stage.page();
@@ -87,7 +87,7 @@ describe("deciding", () => {
     });
   });
 
-  test("rejecting puts the cursor into the reason, and the agent is told it", async () => {
+  test("rejecting moves the focus to the reason, and the agent receives it", async () => {
     const { id } = await stage.hold("no.ts", "no\n");
     const page = await stage.page();
     await page.getByRole("button", { name: "Reject" }).click();
@@ -100,7 +100,7 @@ describe("deciding", () => {
     });
   });
 
-  test("what is edited in the editor is what is written", async () => {
+  test("the edited text is written", async () => {
     const { id } = await stage.hold("edit.ts", "const secret = 1;\n");
     const page = await stage.page();
     await headline(page, "Write 1 line to src/edit.ts");
@@ -120,7 +120,7 @@ describe("deciding", () => {
     expect(await stage.detail(id)).toMatchObject({ status: "approved", edited: true });
   });
 
-  test("an edit keeps line endings, and is kept when the reviewer looks at something else", async () => {
+  test("an edit keeps line endings, and survives leaving the editor", async () => {
     await stage.hold("dos.txt", "one\r\ntwo\r\n");
     const page = await stage.page();
     await headline(page, "Write 2 lines to src/dos.txt");
@@ -141,7 +141,7 @@ describe("deciding", () => {
     );
   });
 
-  test("an edited command runs as edited, and may not do more", async () => {
+  test("an edited command runs as edited, and must not have more effects", async () => {
     const { id } = await stage.submit("run_command", { command: "echo one" });
     const page = await stage.page();
     await headline(page, "Run echo one");
@@ -157,7 +157,7 @@ describe("deciding", () => {
     expect(await stage.detail(id)).toMatchObject({ command: "echo two", edited: true });
   });
 
-  test("cards that were read are marked and approved together, and no others", async () => {
+  test("marked cards are approved together, and no others", async () => {
     const ids = [];
     for (const name of ["m1.ts", "m2.ts", "m3.ts"]) ids.push((await stage.hold(name, "x\n")).id);
     const page = await stage.page();
@@ -175,7 +175,7 @@ describe("deciding", () => {
     expect(statuses).toEqual(["approved", "approved", "pending"]);
   });
 
-  test("who comes second is told who was first, and nothing jumps", async () => {
+  test("a reviewer who decides second learns who was first, and the page does not jump", async () => {
     const { id } = await stage.hold("race.ts", "x\n");
     const page = await stage.page();
     await headline(page, "Write 1 line to src/race.ts");
@@ -191,7 +191,7 @@ describe("deciding", () => {
     expect((await stage.detail(id)).status).toBe("rejected");
   });
 
-  test("a card that has only just come up takes no decision", async () => {
+  test("a card that has just appeared accepts no decision", async () => {
     const first = await stage.hold("fast_1.ts", "1\n");
     const second = await stage.hold("fast_2.ts", "2\n");
     const page = await stage.page();
@@ -205,7 +205,7 @@ describe("deciding", () => {
     expect((await stage.detail(second.id)).status).toBe("pending");
   });
 
-  test("approving sends the digest that was shown; another one approves nothing", async () => {
+  test("approving sends the shown digest; another digest approves nothing", async () => {
     const { id } = await stage.hold("digest.ts", "x\n");
     const page = await stage.page();
     await headline(page, "Write 1 line to src/digest.ts");

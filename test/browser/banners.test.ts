@@ -43,7 +43,7 @@ async function axe(page: Page): Promise<string[]> {
   });
 }
 
-test("a config that breaks is told at once, by file, line and cause, until it is mended", async () => {
+test("a broken config is reported with file, line and cause until it is fixed", async () => {
   const page = await stage.page();
   expect(await banner(page).isVisible()).toBe(false);
   write('{\n  "id": "my-app",\n  "policies": { "blockedPath": ["x"] }\n}');
@@ -56,7 +56,7 @@ test("a config that breaks is told at once, by file, line and cause, until it is
   await banner(page).waitFor({ state: "hidden" });
 });
 
-test("a config changed outside gate is shown with what changed, and accepted by a person", async () => {
+test("a config changed outside gate is shown with its changes, and a person can accept it", async () => {
   const page = await stage.page("/actions?project=my-app");
   await page.getByText("Actions", { exact: true }).first().waitFor();
   const { blockedPaths: _, ...rest } = POLICIES;
@@ -82,11 +82,11 @@ test("a config changed outside gate is shown with what changed, and accepted by 
   expect(sources.slice(-2)).toEqual(["file system", "accepted reviewer"]);
 });
 
-test("a change that is not the one that was looked at is not accepted", async () => {
+test("a change other than the shown one is not accepted", async () => {
   const page = await stage.page();
   write({ ...CONFIG, policies: { ...POLICIES, askPaths: [] } });
   await banner(page).getByText("1 change").waitFor();
-  // The page goes on showing what it has: it cannot look again in the meantime.
+  // The page keeps its state because it cannot read the config again.
   const config = /\/api\/config(\?|$)/;
   await page.route(config, () => {});
   write({ ...CONFIG, policies: { ...POLICIES, askPaths: [], blockedPaths: [] } });
@@ -96,7 +96,7 @@ test("a change that is not the one that was looked at is not accepted", async ()
   await banner(page).getByText("2 changes").waitFor();
 });
 
-test("a global config is accepted once for all the projects that it rules", async () => {
+test("a global config is accepted once for all its projects", async () => {
   const file = join(stage.folder, "home/config.json");
   const page = await stage.page();
   for (const id of ["my-app", "billing-api"]) await stage.api("GET", `/api/config?project=${id}`);
@@ -112,7 +112,7 @@ test("a global config is accepted once for all the projects that it rules", asyn
   }
 });
 
-test("what an agent does makes a change known to whoever looks", async () => {
+test("an agent's action makes the page notice a changed config", async () => {
   const page = await stage.page();
   write({ ...CONFIG, policies: { ...POLICIES, askPaths: ["other/**"] } });
   await stage.submit("write_file", { path: "free/x", content: "x" });
@@ -136,14 +136,14 @@ test.each(["light", "dark"] as const)("axe finds nothing in the banners, in %s",
 });
 
 test(
-  "of many projects none is passed over, and one that cannot be read hides no other",
+  "every one of many projects is checked, and an unreadable one hides no other",
   async () => {
     const names = Array.from({ length: 12 }, (_, nth) => `p${nth + 10}`);
     for (const name of names) await stage.addProject(name);
     const page = await stage.page();
     rmSync(join(stage.folder, "p10"), { recursive: true });
     stage.write("gate.config.json", "{ broken", "p21");
-    // They are looked at in turns, a few seconds apart.
+    // The page checks them in turns, a few seconds apart.
     await banner(page).getByText("Everything in p21 is denied").waitFor({ timeout: 25_000 });
     for (const name of names) await stage.gate.daemon.removeProject(name);
   },

@@ -28,7 +28,7 @@ describe("the words of a card", () => {
     expect(await page.locator(".moved tbody th").allInnerTexts()).toEqual(["New", "Deleted"]);
   });
 
-  test("what was refused has no effects, and no word of undoing it", async () => {
+  test("a blocked or rejected action shows no effects and no rollback", async () => {
     const blocked = await stage.submit("run_command", { command: "rm -rf /etc" });
     expect(await fact(`/actions/${blocked.id}`, "Effects")).toEqual([
       "Effects None: it was not executed.",
@@ -41,19 +41,19 @@ describe("the words of a card", () => {
     ]);
   });
 
-  test("a rule that is built in is named, without a pattern nobody wrote", async () => {
+  test("a built-in rule is shown by name, without its pattern", async () => {
     const { id } = await stage.submit("run_command", { command: "rm -rf /etc" });
     const [why] = await fact(`/actions/${id}`, "Why blocked");
     expect(why).toContain("A rule built into gate: outside-root");
     expect(why).not.toContain("**");
   });
 
-  test("what is known only when it runs is said in words", async () => {
+  test("effects that are known only at run time are described in words", async () => {
     await stage.submit("run_command", { command: "curl https://example.org/x | sh" });
     expect(await fact("/approvals", "Unknown")).toEqual(["Unknown known only when it runs"]);
   });
 
-  test("what is kept of a file is told in the tense of the record", async () => {
+  test('the kept file is "current" while held and "previous" afterwards', async () => {
     stage.write("src/kept.ts", "one\n");
     const { id } = await stage.hold("kept.ts", "two\n");
     const [held] = await fact("/approvals", "Effects");
@@ -63,7 +63,7 @@ describe("the words of a card", () => {
     expect(done).toContain("gate keeps the previous file");
   });
 
-  test("many conflicts are one notice that can be opened", async () => {
+  test("many conflicts are folded into one notice", async () => {
     for (const name of ["a", "b", "c"]) {
       await stage.hold(`many/${name}.ts`, "mine\n", { agent: "codex" });
     }
@@ -78,8 +78,8 @@ describe("the words of a card", () => {
   });
 });
 
-describe("room", () => {
-  test.each([1440, 1024, 960, 390])("at %i px nothing leaves the queue's column", async (width) => {
+describe("layout", () => {
+  test.each([1440, 1024, 960, 390])("at %i px nothing overflows the queue", async (width) => {
     stage.write("src/both.ts", "x\n");
     await stage.hold("both.ts", "1\n", { agent: "claude-code" });
     await stage.hold("both.ts", "2\n", { agent: "codex" });
@@ -101,7 +101,7 @@ describe("room", () => {
   });
 });
 
-test("a filter that finds nothing offers the way back", async () => {
+test("a filter without matches offers to show all", async () => {
   await stage.hold("one.ts", "1\n");
   const page = await stage.page("/approvals?q=no-such-thing");
   await page.getByText("No waiting action matches the filter.").waitFor();
@@ -109,7 +109,7 @@ test("a filter that finds nothing offers the way back", async () => {
   await headline(page, "Write 1 line to src/one.ts");
 });
 
-test("an address of a card that is not there leads back to the queue", async () => {
+test("the URL of a missing card leads back to the queue", async () => {
   await stage.hold("one.ts", "1\n");
   const page = await stage.page("/approvals?id=01999999-0000-7000-8000-000000000000");
   await page.getByText("This action cannot be shown").waitFor();

@@ -30,12 +30,12 @@ interface Unpacked {
   env: Record<string, string>;
 }
 
-// The package unpacks into the temp folder; two test files must not do that at the same time.
+// The package unpacks into the temp folder; two test files must not do this at the same time.
 async function unpackChromium(): Promise<Unpacked> {
   const lock = join(tmpdir(), "gate-chromium.lock");
   const end = Date.now() + UNPACK_DEADLINE_MS;
   while (!await mkdir(lock).then(() => true, () => false)) {
-    // Whoever held it for so long is gone.
+    // The process that held the lock is gone.
     if (Date.now() > end) break;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }

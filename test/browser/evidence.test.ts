@@ -40,7 +40,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Decisions of all kinds, and what no page may take for its own. */
+/** Decisions of all kinds, and hostile texts. */
 async function fill(): Promise<void> {
   const ask = async (path: string, body: unknown, scope?: "agent") =>
     await (await gate.request("POST", path, body, scope)).json();
@@ -69,7 +69,7 @@ async function fill(): Promise<void> {
   });
 }
 
-/** The page opened from disk, with everything that must not happen on it. */
+/** Opens the page from disk and collects everything that must not happen. */
 async function open(html: string, scheme: "light" | "dark" = "light") {
   const file = join(folder, `${crypto.randomUUID()}.html`);
   writeFileSync(file, html);
@@ -98,7 +98,7 @@ async function compare(page: Page, typed: string): Promise<string> {
   return await verdictOf(page);
 }
 
-test("a bundle that nobody touched says so, from disk, offline", async () => {
+test("an unchanged bundle is verified from disk, offline", async () => {
   const { page, file, complaints } = await open(bundle);
   expect(await verdictOf(page)).toMatch(/^Unchanged All \d+ events are as they were signed/);
   expect(await verifyFile(file, {})).toMatchObject({ ok: true });
@@ -111,7 +111,7 @@ test("a bundle that nobody touched says so, from disk, offline", async () => {
   expect(complaints).toEqual([]);
 });
 
-test("what agents wrote is shown and never run", async () => {
+test("text from agents is shown and never run", async () => {
   const { page, complaints } = await open(bundle);
   await verdictOf(page);
   const shown = await page.locator(".events").innerText();
@@ -166,7 +166,7 @@ test.each<[string, (text: string) => string, RegExp]>([
   expect((await verdictOf(page)).toLowerCase()).toContain(found.problem.what.toLowerCase());
 });
 
-test("a known key or checkpoint tells a made-up log from the real one", async () => {
+test("a known key or checkpoint distinguishes a forged log from the real one", async () => {
   const { page } = await open(bundle);
   const known = `${checkpoint.seq}:${checkpoint.hash}`;
   expect(await compare(page, checkpoint.public_key)).toMatch(/^Unchanged .*match the key/);
@@ -181,7 +181,7 @@ test("a known key or checkpoint tells a made-up log from the real one", async ()
   expect(await compare(page, "")).toMatch(/^Unchanged/);
 });
 
-test("events are found by words, and the page prints", async () => {
+test("events are found by search, and the page prints", async () => {
   const { page } = await open(bundle, "dark");
   await verdictOf(page);
   await page.fill("input[type=search]", "rejected a1.ts");

@@ -129,7 +129,7 @@ test("the dashboard cannot be put in a frame", async () => {
   );
 });
 
-test("a window that another port opened is out of its reach, a link from there works", async () => {
+test("another port cannot read a window that it opened, and its link works", async () => {
   const page = await foreignPage();
   const opened = context.waitForEvent("page");
   const reach = page.evaluate(async (gate) => {
@@ -144,7 +144,7 @@ test("a window that another port opened is out of its reach, a link from there w
   expect(await reach).toBe("severed");
 });
 
-test("a name that was rebound to this machine is nobody here", async () => {
+test("a rebound host name is refused", async () => {
   const page = await context.newPage();
   const url = `http://evil.localhost:${stage.gate.port}/approvals`;
   expect((await page.goto(url))!.status()).toBe(421);

@@ -32,7 +32,7 @@ const HIDDEN: Record<string, string> = {
   "U+3164": "\u3164",
 };
 
-test("hidden characters in a file are shown, counted, and take a second step", async () => {
+test("hidden characters in a file are shown, counted, and require a confirmation", async () => {
   const lines = Object.entries(HIDDEN).map(([name, char]) =>
     `const ${name.slice(2)} = "a${char}b";`
   );
@@ -48,7 +48,7 @@ test("hidden characters in a file are shown, counted, and take a second step", a
   await expectHarmless(page);
 });
 
-test("hidden characters in a command are shown, and long blanks are folded and named", async () => {
+test("hidden characters in a command are shown, and long blanks are folded", async () => {
   const command = `echo ok${"\n".repeat(220)}rm -rf x # ${"\u202e"}safe${
     " ".repeat(120)
   }; echo \x1b[31m`;
@@ -65,7 +65,7 @@ test("hidden characters in a command are shown, and long blanks are folded and n
   await expectHarmless(page);
 });
 
-test("names, sessions and reasons of agents are text and nothing else, on every page", async () => {
+test("names and reasons from agents are plain text on every page", async () => {
   const agent = `${SCRIPTS[1]}\u202e\u200b`.slice(0, 200);
   const { id } = await stage.hold(`${encodeName(SCRIPTS[0]!)}.ts`, "x\n", { agent });
   const action = await stage.hold("b.ts", SCRIPTS.join("\n"), { agent });
@@ -78,7 +78,7 @@ test("names, sessions and reasons of agents are text and nothing else, on every 
   }
 });
 
-test("the address can hold anything without harm", async () => {
+test("a hostile URL does no harm", async () => {
   const page = await stage.page();
   const odd = encodeURIComponent(SCRIPTS[1]!);
   for (
@@ -94,7 +94,7 @@ test("the address can hold anything without harm", async () => {
   }
 });
 
-test("10,000 lines are all there, in steps that are named", async () => {
+test("10,000 lines can all be shown, in steps", async () => {
   const text = Array.from({ length: 10_000 }, (_, i) => `line ${i + 1}`).join("\n");
   await stage.hold("long.txt", text);
   const page = await stage.page();
@@ -118,7 +118,7 @@ test("a megabyte on one line is shown whole and does not stop the page", async (
   await expectHarmless(page);
 });
 
-test("what is too large to be shown says so and takes a second step", async () => {
+test("content that is too large to show says so and requires a confirmation", async () => {
   await stage.hold("huge.txt", "y".repeat(1_200_000));
   const page = await stage.page();
   await page.getByText("too large to show here").waitFor();
@@ -127,7 +127,7 @@ test("what is too large to be shown says so and takes a second step", async () =
   await page.getByText("The new content is not shown").waitFor();
 });
 
-test("bytes that are no text are told by size and hash", async () => {
+test("a binary file is shown by size and hash", async () => {
   const content = Buffer.from([0, 255, 1, 2]).toString("base64");
   const { id } = await stage.submit("write_file", {
     path: "src/a.bin",
@@ -139,7 +139,7 @@ test("bytes that are no text are told by size and hash", async () => {
   await page.getByText((await stage.detail(id)).after_sha256!).waitFor();
 });
 
-test("line endings, a missing last newline and the mode are named", async () => {
+test("line endings, a missing last newline and the mode are shown", async () => {
   stage.write("src/dos.txt", "a\r\nb\r\n", "my-app", 0o755);
   await stage.hold("dos.txt", "a\nb");
   const page = await stage.page();
@@ -149,7 +149,7 @@ test("line endings, a missing last newline and the mode are named", async () => 
   expect(await page.locator(".line-del .chip", { hasText: "[U+000D]" }).count()).toBe(2);
 });
 
-// Nothing ran, nothing stands there that cannot be seen, and nothing is wider than the window.
+// No script ran, nothing is invisible, and nothing is wider than the window.
 async function expectHarmless(page: Page): Promise<void> {
   const found = await page.evaluate(() => {
     const invisible = /(?!\n|\t)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u00a0]/u;

@@ -9,7 +9,7 @@ afterEach(async () => expect(await stage.clear()).toEqual([]));
 afterAll(() => stage?.close());
 
 describe("live", () => {
-  test("what arrives is announced and moves nothing that is being read", async () => {
+  test("a new action is announced and moves nothing on the page", async () => {
     await stage.hold("reading.ts", "const reading = true;\n");
     const page = await stage.page();
     await headline(page, "Write 1 line to src/reading.ts");
@@ -34,7 +34,7 @@ describe("live", () => {
     await headline(page, "Write 1 line to src/reading.ts");
   });
 
-  test("what somebody else decides stays in its place, marked, until the reader moves on", async () => {
+  test("an action decided by somebody else keeps its place until the selection changes", async () => {
     const gone = await stage.hold("gone.ts", "a\n");
     await stage.hold("stays.ts", "b\n");
     const page = await stage.page();
@@ -51,13 +51,13 @@ describe("live", () => {
     await until("it is gone", async () => await row.count() === 0);
   });
 
-  test("the footer says when the daemon is away, and the page catches up", async () => {
+  test("the footer shows a lost connection, and the page catches up", async () => {
     const page = await stage.page();
     await page.locator(".live-live").waitFor();
     await stage.stop();
     await page.locator(".live-offline").waitFor();
     await page.getByText("The daemon does not answer. This page").waitFor();
-    // An empty queue would be a false comfort.
+    // Without a connection the page must not say that nothing waits.
     await page.getByText("The queue is not available").waitFor();
     expect(await page.getByText("Nothing waits for you").count()).toBe(0);
     await stage.start();
@@ -69,7 +69,7 @@ describe("live", () => {
     await headline(page, "Write 1 line to src/meanwhile.ts");
   });
 
-  test("another project's card is reached from all projects", async () => {
+  test("a card of another project is reachable from all projects", async () => {
     await stage.hold("mine.ts", "a\n");
     await stage.hold("theirs.ts", "b\n", { project: "billing-api" });
     const page = await stage.page("/approvals?project=my-app");

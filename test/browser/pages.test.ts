@@ -51,7 +51,7 @@ describe.each(["light", "dark"] as const)("in %s", (scheme) => {
     expect(found).toEqual([]);
   });
 
-  test("axe finds nothing on the page for strangers", async () => {
+  test("axe finds nothing on the login page", async () => {
     const page = await stage.stranger({ scheme });
     await page.goto(stage.gate.url);
     await page.getByText("This page needs a key").waitFor();
@@ -83,7 +83,7 @@ test("the first page weighs less than 60 KB, and holds no schema library", async
   expect(bodies.some((body) => body.includes("ZodError"))).toBe(false);
 });
 
-test("on a small screen the queue and the card are two screens, and back leads back", async () => {
+test("on a small screen the queue and the card are two screens, and back works", async () => {
   const page = await stage.page("/approvals", { width: 360, height: 740 });
   await page.locator(".queue-row", { hasText: "held.ts" }).click();
   await headline(page, "Write 3 lines to src/held.ts");
@@ -97,7 +97,7 @@ test("on a small screen the queue and the card are two screens, and back leads b
   await page.locator(".queue-row", { hasText: "held.ts" }).waitFor();
 });
 
-test("filters live in the address, and back and forward keep them", async () => {
+test("the URL holds the filters, and back and forward keep them", async () => {
   const page = await stage.page("/actions");
   await page.locator(".row-link").first().waitFor();
   const rows = page.locator(".row-link");
@@ -119,7 +119,7 @@ test("filters live in the address, and back and forward keep them", async () => 
   expect(await page.getByLabel("Status").inputValue()).toBe("approved");
 });
 
-test("the table is walked with the keyboard, and what is new waits to be asked for", async () => {
+test("the keyboard moves through the table, and new actions wait until shown", async () => {
   const page = await stage.page("/actions");
   await page.locator(".row-link").first().waitFor();
   await page.keyboard.press("j");
@@ -138,7 +138,7 @@ test("the table is walked with the keyboard, and what is new waits to be asked f
   await page.getByRole("heading", { name: "What happened" }).waitFor();
 });
 
-test("the palette and the keys lead to every room", async () => {
+test("the palette and the shortcuts lead to every page", async () => {
   const page = await stage.page();
   await page.keyboard.press("Control+k");
   await page.getByRole("combobox").fill("sessions");
@@ -154,7 +154,7 @@ test("the palette and the keys lead to every room", async () => {
   await page.getByRole("heading", { name: "Keyboard shortcuts" }).waitFor();
 });
 
-test("words are searched for in everything that was asked, from the palette and from the table", async () => {
+test("the palette and the table search all actions", async () => {
   const page = await stage.page();
   await page.keyboard.press("Control+k");
   await page.getByRole("combobox").fill("not here");
@@ -172,7 +172,7 @@ test("words are searched for in everything that was asked, from the palette and 
   expect(await found.count()).toBe(1);
 });
 
-test("the theme turns from the machine's to light to dark and is kept", async () => {
+test("the theme switches from system to light to dark and is saved", async () => {
   const page = await stage.page("/approvals", { scheme: "light" });
   const theme = () => page.evaluate(() => getComputedStyle(document.body).colorScheme);
   await page.getByRole("button", { name: /^Theme/ }).click();

@@ -15,7 +15,7 @@ async function done(name: string, content: string) {
   return await stage.submit("write_file", { path: `free/${name}`, content });
 }
 
-test("the life of an action stands there step by step, with actor and audit number", async () => {
+test("the timeline shows each step with actor and audit number", async () => {
   const { id } = await stage.hold("life.ts", "x\n");
   const page = await stage.page(`/approvals?id=${id}`);
   await settled(page);
@@ -30,7 +30,7 @@ test("the life of an action stands there step by step, with actor and audit numb
   for (const { seq } of timeline) await life.getByText(`audit #${seq}`, { exact: true }).waitFor();
 });
 
-test("rolling back shows what would change, then changes it, and can be asked for again", async () => {
+test("rolling back shows a preview, restores the file, and can be replayed", async () => {
   stage.write("free/back.ts", "before\n");
   const { id } = await done("back.ts", "after\n");
   const page = await stage.page(`/actions/${id}`);
@@ -49,7 +49,7 @@ test("rolling back shows what would change, then changes it, and can be asked fo
   expect(page.url()).not.toContain(id);
 });
 
-test("a file that has changed since is not touched until a person says how", async () => {
+test("a file with later changes is not touched until a person chooses how", async () => {
   const { id } = await done("new.ts", "of the agent\n");
   stage.write("free/new.ts", "of the agent\nand mine\n");
   const page = await stage.page(`/actions/${id}`);
@@ -62,7 +62,7 @@ test("a file that has changed since is not touched until a person says how", asy
   expect(existsSync(file("new.ts"))).toBe(false);
 });
 
-test("a command's output and exit code stand on its record", async () => {
+test("the record shows a command's output and exit code", async () => {
   const { id } = await stage.submit("run_command", { command: "echo hello" });
   await stage.api("POST", `/api/actions/${id}/approve`, {});
   const { claim_id } = await stage.api("POST", `/api/actions/${id}/claim`, {}, "agent");
@@ -85,7 +85,7 @@ test("a move shows both paths", async () => {
   await page.getByRole("cell", { name: "src/deep/to.ts" }).waitFor();
 });
 
-test("a tool that the gate only records is shown with what it was asked", async () => {
+test("a tool that the gate only records is shown with its input", async () => {
   const input = { url: "https://example.org/\u202ex", api_key: "s3cret" };
   const { id } = await stage.submit("WebFetch", input);
   const page = await stage.page(`/approvals?id=${id}`);

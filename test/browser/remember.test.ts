@@ -28,8 +28,8 @@ async function openDialog(page: Page, title: string) {
   await page.getByRole("radio", { name: "Exactly this" }).waitFor();
 }
 
-describe("remembering", () => {
-  test("with the keyboard alone: what, where, how long, how often", async () => {
+describe("approving and remembering", () => {
+  test("works with the keyboard alone: pattern, scope, lifetime, uses", async () => {
     const rejected = await run("npm publish --tag old");
     await stage.api("POST", `/api/actions/${rejected.id}/reject?project=my-app`, {});
     const { id } = await run("npm publish --tag next");
@@ -64,7 +64,7 @@ describe("remembering", () => {
     await revokeAll();
   });
 
-  test("a pattern of one's own is looked at first, and one that does not fit is refused", async () => {
+  test("a custom pattern is previewed first, and one that does not fit is refused", async () => {
     await stage.hold("ui/button.ts", "x");
     const page = await stage.page();
     await openDialog(page, "Write 1 line to src/ui/button.ts");
@@ -82,7 +82,7 @@ describe("remembering", () => {
     await revokeAll();
   });
 
-  test("escape leaves it, and nothing is approved", async () => {
+  test("escape closes the dialog, and nothing is approved", async () => {
     const { id } = await run("npm publish");
     const page = await stage.page();
     await openDialog(page, "Run npm publish");
@@ -95,7 +95,7 @@ describe("remembering", () => {
     expect(await grants()).toEqual([]);
   });
 
-  test("what nobody can answer ahead of time says why", async () => {
+  test("an action that cannot be remembered says why", async () => {
     await run("deploy $TARGET");
     const page = await stage.page();
     await headline(page, "Run deploy $TARGET");
@@ -105,7 +105,7 @@ describe("remembering", () => {
     expect(await page.getByRole("button", { name: "Approve and remember" }).count()).toBe(0);
   });
 
-  test("the second look is not skipped: what speaks against it stands above the button", async () => {
+  test("the warnings are shown above the button", async () => {
     await stage.hold("long.ts", "const a = 1;\n".repeat(400));
     const page = await stage.page();
     await openDialog(page, "Write 400 lines to src/long.ts");
@@ -113,7 +113,7 @@ describe("remembering", () => {
     await page.getByRole("button", { name: "Approve anyway and remember" }).waitFor();
   });
 
-  test("on top of a file that has changed since, as the card shows it", async () => {
+  test("a change to a later version of the file is approved as the card shows it", async () => {
     stage.write("src/moved.ts", "one\ntwo\n");
     const edits = [{ old_text: "two", new_text: "2" }];
     const { id } = await stage.submit("edit_file", { path: "src/moved.ts", edits });
@@ -129,7 +129,7 @@ describe("remembering", () => {
     await revokeAll();
   });
 
-  test("for a session that has ended it is the whole project, or nothing", async () => {
+  test("after the session has ended, only the whole project can be chosen", async () => {
     const body = { agent: "gone", host: "unknown" };
     const { id: session_id } = await stage.api(
       "POST",
@@ -150,7 +150,7 @@ describe("remembering", () => {
     await revokeAll();
   });
 
-  test("decided by somebody else meanwhile: said, and nothing is remembered", async () => {
+  test("when somebody else decides first, nothing is remembered", async () => {
     const { id } = await run("npm publish");
     const page = await stage.page();
     await openDialog(page, "Run npm publish");
@@ -164,8 +164,8 @@ describe("remembering", () => {
   });
 });
 
-describe("what is remembered", () => {
-  test("is listed with what is left of it, live, and ends with a press", async () => {
+describe("remembered approvals", () => {
+  test("are listed with their remaining uses, and can be revoked", async () => {
     const first = await stage.hold("auth/login.ts", "a");
     const remember = { scope: "project", ttl_seconds: 3600, max_uses: 5, pattern: "src/auth/**" };
     await stage.api("POST", `/api/actions/${first.id}/approve?project=my-app`, { remember });
@@ -185,7 +185,7 @@ describe("what is remembered", () => {
     expect((await stage.hold("auth/third.ts", "c")).status).toBe("pending");
   });
 
-  test("the record of what it allowed says so", async () => {
+  test("are named on the record of an action that they allowed", async () => {
     const first = await stage.hold("b/1.ts", "a");
     const remember = { scope: "project", ttl_seconds: 3600, max_uses: 5, pattern: "src/b/**" };
     await stage.api("POST", `/api/actions/${first.id}/approve?project=my-app`, { remember });

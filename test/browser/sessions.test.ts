@@ -6,7 +6,7 @@ import { Stage, until } from "./stage.ts";
 
 let stage: Stage;
 let session: string;
-/** Each test has files of its own. */
+/** The folder of the current test. */
 let at: string;
 let turn = 0;
 const ids: Record<string, string> = {};
@@ -42,7 +42,7 @@ const open = async (path = `/sessions/${session}`) => {
 };
 
 describe("one session", () => {
-  test("the list leads to what it asked for and what that did to the files", async () => {
+  test("the list leads to its actions and changed files", async () => {
     const page = await stage.page("/sessions");
     await page.locator("tbody .row-link").first().click();
     await page.getByText("codex 0.46.0").waitFor();
@@ -57,7 +57,7 @@ describe("one session", () => {
     expect(await heads(page)).toEqual([`${at}/a.ts`, `${at}/old.ts`, `${at}/b.ts`]);
   });
 
-  test("the keyboard goes through its actions, and the address says where one is", async () => {
+  test("the keyboard moves through its actions, and the URL names the chosen one", async () => {
     const page = await open();
     await page.keyboard.press("j");
     await page.keyboard.press("j");
@@ -74,7 +74,7 @@ describe("one session", () => {
     await page.getByText("This action changed no files").waitFor();
   });
 
-  test("rolling back from an action on shows what would change first, and leaves the rest", async () => {
+  test("rolling back from an action shows a preview first, and leaves earlier actions", async () => {
     const page = await open(`/sessions/${session}?action=${ids["second"]}`);
     await page.getByText("2 actions can be rolled back").waitFor();
     await page.keyboard.press("u");
@@ -93,7 +93,7 @@ describe("one session", () => {
   });
 
   test.each([["the whole session", ""], ["from an action on", "second"]])(
-    "what an agent does after the preview is shown before it is undone: %s",
+    "an action after the preview is shown before it is rolled back: %s",
     async (_what, from) => {
       const page = await open(`/sessions/${session}${from && `?action=${ids[from]}`}`);
       const first = from ? 2 : 3;
@@ -111,7 +111,7 @@ describe("one session", () => {
     },
   );
 
-  test("the whole of it is rolled back with the mouse, and leaving it touches nothing", async () => {
+  test("the whole session is rolled back with the mouse, and closing the preview changes nothing", async () => {
     const page = await open();
     const button = page.getByRole("button", { name: "Roll back the session" });
     await button.click();
@@ -128,7 +128,7 @@ describe("one session", () => {
     await page.getByText("This session changed no files").waitFor();
   });
 
-  test("what others have changed since is told in three states, and nothing is touched", async () => {
+  test("a later change is shown in three states, and nothing is touched", async () => {
     const page = await open();
     stage.write(`${at}/old.ts`, "mine\n");
     await page.keyboard.press("u");
@@ -147,14 +147,14 @@ describe("one session", () => {
     expect(readFileSync(file("old.ts"), "utf8")).toBe("one\ntwo\n");
   });
 
-  test("what its agent does next comes onto the page", async () => {
+  test("the agent's next action appears on the page", async () => {
     const page = await open();
     await ask("write_file", { path: `${at}/late.ts`, content: "late\n" });
     await page.getByText("4 files changed").waitFor();
     expect(await page.locator(".step .sentence").last().textContent()).toBe(`Write ${at}/late.ts`);
   });
 
-  test("one that is not there says so", async () => {
+  test("a missing session says so", async () => {
     const page = await stage.page("/sessions/01999999-0000-7000-8000-000000000000");
     await page.getByText("This session cannot be shown").waitFor();
     await page.getByText("Cannot find session").waitFor();
@@ -169,7 +169,7 @@ describe("one session", () => {
   });
 });
 
-test("a session of many files and long ones comes onto the page in parts", async () => {
+test("many files and long files are shown in steps", async () => {
   for (let i = 0; i < 22; i++) {
     await ask("write_file", {
       path: `${at}/many/${i}.ts`,

@@ -32,7 +32,7 @@ export class Stage {
   gate: Gate;
   readonly folder: string;
   readonly browser: Browser;
-  /** What no page may ever do: errors, reports of the content security policy, dialogs. */
+  /** Errors, CSP reports and dialogs; no page may cause any. */
   readonly complaints: string[] = [];
   readonly #contexts: BrowserContext[] = [];
   readonly #sessions = new Map<string, Promise<Session>>();
@@ -65,7 +65,7 @@ export class Stage {
     return file;
   }
 
-  /** What an agent does: asks for an action, and does not wait. */
+  /** Submits an action as an agent, without waiting. */
   async submit(
     tool: string,
     input: Record<string, unknown>,
@@ -76,7 +76,7 @@ export class Stage {
     return await this.api("POST", `/api/actions?project=${project}`, body, "agent");
   }
 
-  /** A write that is held. */
+  /** Submits a write that is held. */
   hold(path: string, content: string, options = {}): Promise<Action> {
     return this.submit("write_file", { path: `src/${path}`, content }, options);
   }
@@ -98,7 +98,7 @@ export class Stage {
     return answer;
   }
 
-  /** A page that has come in through a login link, as a person's browser would. */
+  /** Opens a page through a login link, as a person does. */
   async page(path = "/approvals", options: PageOptions = {}): Promise<Page> {
     const page = await this.stranger(options);
     const { path: link } = await this.api("POST", "/api/auth/login-code", {});
@@ -108,7 +108,7 @@ export class Stage {
     return page;
   }
 
-  /** A page of a browser that was never here. */
+  /** Opens a page in a browser without a key. */
   async stranger(
     { width = 1440, height = 900, scheme = "light" }: PageOptions = {},
   ): Promise<Page> {
@@ -131,17 +131,17 @@ export class Stage {
     return page;
   }
 
-  /** Ends the daemon, as an update or a crash would. */
+  /** Stops the daemon. */
   async stop(): Promise<void> {
     await this.gate.close();
   }
 
-  /** Starts it again where it was. */
+  /** Starts the daemon again on the same port. */
   async start(): Promise<void> {
     this.gate = await startGate(optionsOf(this.folder, this.gate.port));
   }
 
-  /** Ends a test: no page is left, nothing waits, and nothing was complained about. */
+  /** Ends a test: closes pages and rejects held actions. Returns the complaints. */
   async clear(): Promise<string[]> {
     await this.closePages();
     const { items } = await this.api("GET", "/api/global/approvals/pending");
@@ -181,12 +181,12 @@ function optionsOf(folder: string, port: number): StartOptions {
   return { environment, port };
 }
 
-/** The card with that headline stands on the page. */
+/** Waits for a card with this headline. */
 export async function headline(page: Page, text: string): Promise<void> {
   await page.locator(".headline").filter({ hasText: text }).waitFor();
 }
 
-/** The card has stood long enough to take a decision. */
+/** Waits until the card accepts a decision. */
 export async function settled(page: Page): Promise<void> {
   await page.locator(".decision .button-primary:not([aria-disabled])").waitFor();
 }

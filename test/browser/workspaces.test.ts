@@ -20,7 +20,7 @@ async function holdInEach(): Promise<void> {
   }
 }
 
-test("a login link of a workspace opens on its projects, and every view keeps to them", async () => {
+test("a workspace's login link opens its projects, and every page keeps to them", async () => {
   await holdInEach();
   const page = await stage.stranger();
   const { path } = await stage.api("POST", "/api/auth/login-code", {});
@@ -48,7 +48,7 @@ test("a login link of a workspace opens on its projects, and every view keeps to
   expect(new URL(page.url()).search).toBe("?workspace=shop");
 });
 
-test("the switcher shows the set, leads into it, out of it and to one project of it", async () => {
+test("the switcher leads into a workspace, out of it and to one of its projects", async () => {
   await holdInEach();
   const page = await stage.page();
   const menu = page.locator(".switcher");

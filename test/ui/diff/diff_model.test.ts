@@ -17,18 +17,18 @@ function rebuilt(model: DiffModel, side: "a" | "b"): string {
 const text = fc.array(fc.constantFrom("a", "b", "c", "", "  x", "y\r"), { maxLength: 40 })
   .chain((lines) => fc.boolean().map((newline) => lines.join("\n") + (newline ? "\n" : "")));
 
-// Blank lines put among blank lines, where characters alone do not tell which is new.
+// Blank lines added among blank lines, where the texts alone do not show which one is new.
 const SUBTLE: [string, string][] = [
   ["b\nc\n  x\n\n", "  x\n  x\nc\nc\n  x\n\nb\na\n\n"],
   ["\nc\na", "\n\nc\na"],
 ];
 
 describe("createDiff()", () => {
-  test("holds both texts, whole and in order, whatever they are", () => {
+  test("contains both texts, complete and in order", () => {
     fc.assert(
       fc.property(text, text, (before, after) => {
         const model = createDiff(before, after);
-        // Where all lines end in CRLF, the returns are told as a fact and not shown.
+        // When all lines end in CRLF, the line ending is a fact and the returns are not shown.
         const bare = (value: string) => value.replaceAll("\r", "");
         expect(bare(rebuilt(model, "a"))).toBe(bare(before));
         expect(bare(rebuilt(model, "b"))).toBe(bare(after));
@@ -47,13 +47,13 @@ describe("createDiff()", () => {
     expect(added).toMatchObject({ kind: "add", text: "const a = 2;", marks: [[10, 11]] });
   });
 
-  test("a new file is all added, a deleted one all removed, an empty one says nothing", () => {
+  test("a new file is all added, a deleted one all removed, an empty one has no lines", () => {
     expect(createDiff(null, "a\nb\n")).toMatchObject({ added: 2, removed: 0 });
     expect(createDiff("a\nb\n", null)).toMatchObject({ added: 0, removed: 2 });
     expect(createDiff(null, "").parts).toEqual([]);
   });
 
-  test("folds what stays the same, and says how much", () => {
+  test("folds unchanged lines, and counts them", () => {
     const before = Array.from({ length: 100 }, (_, i) => `line ${i}`).join("\n") + "\n";
     const model = createDiff(before, before.replace("line 50\n", "changed\n"));
     expect(model.parts.map((part) => part.fold)).toEqual([
@@ -63,13 +63,13 @@ describe("createDiff()", () => {
     ]);
   });
 
-  test("folds long runs of blank lines that would be written, and names them", () => {
+  test("folds long runs of added blank lines, and counts them", () => {
     const model = createDiff(null, `a\n${"\n".repeat(150)}b\n`);
     expect(model.parts.map((part) => part.fold)).toEqual([null, "150 blank lines", null]);
     expect(model.added).toBe(152);
   });
 
-  test("names line endings and a missing last newline", () => {
+  test("reports line endings and a missing last newline", () => {
     expect(createDiff("a\r\n", "a\n").facts).toEqual([
       "line endings CRLF → LF",
       "only whitespace changes",
@@ -93,7 +93,7 @@ describe("createDiff()", () => {
     expect(createDiff("a\n", "b\n").facts).toEqual([]);
   });
 
-  test("counts hidden characters of what would be written, not of what goes", () => {
+  test("counts hidden characters on added lines, not on removed ones", () => {
     expect(createDiff("a\u202e\n", "b\n").hidden).toBe(0);
     expect(createDiff("a\n", "a\u202e\u200b\n").hidden).toBe(2);
   });

@@ -29,7 +29,7 @@ describe("segments()", () => {
     }
   });
 
-  test("lets no character through that has no mark of its own", () => {
+  test("makes every invisible character visible", () => {
     const invisible =
       /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}/u;
     let found = 0;
@@ -50,7 +50,7 @@ describe("segments()", () => {
     expect(countHidden("a\rb", { code: true })).toBe(1);
   });
 
-  test("folds long runs of spaces and names them", () => {
+  test("folds long runs of spaces and counts them", () => {
     expect(flatten(`a${" ".repeat(81)}b`)).toBe("a[81 spaces]b");
     expect(flatten(`a${" ".repeat(80)}b`)).toBe(`a${" ".repeat(80)}b`);
   });
@@ -60,17 +60,17 @@ describe("segments()", () => {
     expect(segments("hello мир").map(({ kind }) => kind)).toEqual(["text"]);
   });
 
-  test("marks the encoded name of a host in another alphabet", () => {
+  test("marks an encoded host name in another alphabet", () => {
     const found = segments("curl https://xn--pypal-4ve.com/x");
     expect(found.find(({ kind }) => kind === "mixed")?.text).toBe("xn--pypal-4ve");
     expect(segments("curl https://paypal.com/x").map(({ kind }) => kind)).toEqual(["text"]);
   });
 
-  test("names marks stacked on one letter", () => {
+  test("counts marks stacked on one letter", () => {
     expect(flatten(`a${"\u0301".repeat(9)}b`)).toBe("a[9 combining marks]b");
   });
 
-  test("loses nothing: without the chips the text is as it was", () => {
+  test("keeps all other text", () => {
     const text = "a\u202eb\u200bc p\u0430y d";
     const kept = segments(text).filter(({ kind }) => kind !== "hidden").map((one) => one.text);
     expect(kept.join("")).toBe(text.replace(/[\u202e\u200b]/g, ""));

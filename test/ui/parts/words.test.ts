@@ -17,7 +17,7 @@ test.each([
   ["apply_patch", "held.md", null, "Patch held.md"],
   ["Bash", null, "npm test\nls", "Run npm test + 1 line"],
   ["WebFetch", null, null, "Use WebFetch"],
-])("a host's own tool %s says what it is used on", (tool, path, command, said) => {
+])("the sentence of a host's own tool %s names its object", (tool, path, command, said) => {
   expect(plain(sentenceOf({ tool, path, command } as Action))).toBe(said);
 });
 
@@ -52,6 +52,6 @@ test("splitPath() keeps every character", () => {
   }
 });
 
-test("plain() shows what cannot be seen", () => {
+test("plain() makes hidden characters visible", () => {
   expect(plain({ verb: "Write", object: "a\u202eb", tail: "" })).toBe("Write a[U+202E]b");
 });

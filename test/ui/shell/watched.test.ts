@@ -12,7 +12,7 @@ const seenIn = (projects: HubProject[], turns: number) =>
   new Set(Array.from({ length: turns }, (_, turn) => watchedIn(projects, turn)).flat());
 
 test.each([[0, 1], [1, 1], [10, 1], [11, 2], [12, 2], [23, 4], [50, 9]])(
-  "of %i projects each is looked at within %i turns, ten at a time",
+  "each of %i projects is checked within %i turns, ten at a time",
   (count, turns) => {
     const projects = many(count);
     expect(seenIn(projects, turns).size).toBe(count);
@@ -22,7 +22,7 @@ test.each([[0, 1], [1, 1], [10, 1], [11, 2], [12, 2], [23, 4], [50, 9]])(
   },
 );
 
-test("where agents worked last is looked at each time, however many there are", () => {
+test("the most recently active project is checked in every turn", () => {
   const busy = project("zz", "2026-11-22T07:00:00.000Z");
   const projects = [...many(200), busy];
   for (let turn = 0; turn < 20; turn++) expect(watchedIn(projects, turn)).toContain("zz");

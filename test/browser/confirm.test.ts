@@ -8,8 +8,8 @@ beforeAll(async () => {
 afterEach(async () => expect(await stage.clear()).toEqual([]));
 afterAll(() => stage?.close());
 
-describe("looking twice", () => {
-  test("a long command has to be read to its end, or approved in a second step", async () => {
+describe("confirming", () => {
+  test("a long command must be read to its end, or confirmed", async () => {
     const lines = Array.from({ length: 120 }, (_, i) => `echo ${i}`).join("\n");
     const { id } = await stage.submit("run_command", { command: lines });
     const page = await stage.page();

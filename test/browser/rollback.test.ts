@@ -14,7 +14,7 @@ afterAll(() => stage?.close());
 
 const LINES = "one\ntwo\nthree\nfour\nfive\nsix\n";
 
-/** Only on request: for a person to look at. */
+/** Takes a screenshot for a person, when a folder is given. */
 async function shoot(page: Page, name: string): Promise<void> {
   const folder = process.env["GATE_TEST_SHOTS"];
   if (folder) await page.screenshot({ path: join(folder, `${name}.png`) });
@@ -25,7 +25,7 @@ describe.each(["light", "dark"] as const)("a card, %s", (scheme) => {
     ["rm src/kept.txt", "reversible", "1 file is kept as it stands"],
     ["rm src/kept.txt; make", "partly reversible", 'what else "make" does'],
     ["npm test", "not reversible", 'what else "npm" does'],
-  ])("says before an approval how far `%s` can be undone", async (command, word, why) => {
+  ])("says before an approval how far `%s` can be rolled back", async (command, word, why) => {
     stage.write("src/kept.txt", "kept");
     await stage.submit("run_command", { command });
     const page = await stage.page("/approvals", { scheme });
@@ -35,7 +35,7 @@ describe.each(["light", "dark"] as const)("a card, %s", (scheme) => {
     await shoot(page, `command-${word.replaceAll(" ", "-")}-${scheme}`);
   });
 
-  test("names the other session at the file, and shows what it does there", async () => {
+  test("names another session that changes the file, and shows its change", async () => {
     stage.write("src/both.txt", LINES);
     await stage.hold("both.txt", LINES.replace("two", "TWO"), { agent: "codex" });
     await stage.hold("both.txt", LINES.replace("six", "SIX"), { agent: "gemini" });
@@ -49,7 +49,7 @@ describe.each(["light", "dark"] as const)("a card, %s", (scheme) => {
   });
 });
 
-test("a held change whose file has changed is approved on what stands there now", async () => {
+test("a held change is approved on top of the changed file", async () => {
   const file = stage.write("src/base.txt", LINES);
   const { id } = await stage.hold("base.txt", LINES.replace("two", "TWO"));
   stage.write("src/base.txt", LINES.replace("six", "SIX"));
@@ -59,7 +59,8 @@ test("a held change whose file has changed is approved on what stands there now"
   await shoot(page, "base-light");
   await settled(page);
   await page.keyboard.press("a");
-  await page.getByText("Approving applies the change to the current file").waitFor();
+  await page.getByText("Approving applies the change to the current file, as the card shows")
+    .waitFor();
   await page.keyboard.press("y");
   await until("it is written", () => readFileSync(file, "utf8").includes("TWO"));
   expect(readFileSync(file, "utf8")).toBe(LINES.replace("two", "TWO").replace("six", "SIX"));
@@ -67,7 +68,7 @@ test("a held change whose file has changed is approved on what stands there now"
   expect(await stage.detail(id)).toMatchObject({ edited: true });
 });
 
-test("a held deletion of what has changed is approved with what stands there now in view", async () => {
+test("a held deletion of a changed file shows the current content", async () => {
   const file = stage.write("src/other_now.txt", "one\n");
   await stage.submit("delete_file", { path: "src/other_now.txt" });
   stage.write("src/other_now.txt", "two\n");
@@ -81,7 +82,7 @@ test("a held deletion of what has changed is approved with what stands there now
   await until("it is gone", () => !existsSync(file));
 });
 
-test("what can only be rejected says so, and why", async () => {
+test("an action that can only be rejected says so, and why", async () => {
   stage.write("src/moved_on.txt", "one\n");
   const { id } = await stage.submit("delete_file", { path: "src/moved_on.txt" });
   unlinkSync(join(stage.folder, "my-app/src/moved_on.txt"));
@@ -96,7 +97,7 @@ test("what can only be rejected says so, and why", async () => {
   expect((await stage.detail(id)).status).toBe("pending");
 });
 
-test("the record of a command that ran tells what it changed, and undoes it", async () => {
+test("the record of a command lists its changed files, and rolls them back", async () => {
   const file = stage.write("src/gone.txt", "gone");
   const { id } = await stage.submit("run_command", { command: "rm src/gone.txt; false" });
   await stage.api("POST", `/api/actions/${id}/approve`, {});

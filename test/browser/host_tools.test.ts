@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterEach(async () => expect(await stage.clear()).toEqual([]));
 afterAll(() => stage?.close());
 
-/** What a host asks before it uses a tool of its own. */
+/** Calls the hook that a host calls before it uses its own tool. */
 async function use(tool: string, tool_input: Record<string, unknown>, host = "claude-code") {
   const cwd = join(stage.folder, "my-app");
   const hook = { session_id: "s", cwd, hook_event_name: "PreToolUse", tool_name: tool, tool_input };
@@ -21,7 +21,7 @@ async function use(tool: string, tool_input: Record<string, unknown>, host = "cl
   return items[0] as Action;
 }
 
-/** The signs and texts of the lines that differ, of each file. */
+/** The signs and texts of the changed lines of every file. */
 function changedLines(page: Page): Promise<string[]> {
   return page.locator(".diff .line-add, .diff .line-del").evaluateAll((rows) =>
     rows.map((row) => ["sign", "text"].map((n) => row.querySelector(`.line-${n}`)!.textContent))
@@ -29,7 +29,7 @@ function changedLines(page: Page): Promise<string[]> {
   );
 }
 
-test("a host's own Write and Edit show what changes, as the gate's own do", async () => {
+test("a host's own Write and Edit show a diff, as the gate's tools do", async () => {
   stage.write("src/a.ts", "one\ntwo\n");
   await use("Edit", { file_path: "src/a.ts", old_string: "two", new_string: "TWO" });
   const page = await stage.page();
@@ -46,7 +46,7 @@ test("a host's own Write and Edit show what changes, as the gate's own do", asyn
   await next.getByText("Creates a new file of 4 bytes.").waitFor();
 });
 
-test("a patch shows each of its files, and is approved as it stands", async () => {
+test("a patch shows each of its files and can be approved", async () => {
   stage.write("src/one.ts", "1\n");
   stage.write("src/two.ts", "2\n");
   const patch = [
@@ -69,7 +69,7 @@ test("a patch shows each of its files, and is approved as it stands", async () =
   expect(readFileSync(join(stage.folder, "my-app/src/one.ts"), "utf8")).toBe("1\n");
 });
 
-test("the brackets go from file to file", async () => {
+test("the brackets move between files", async () => {
   const lines = Array.from({ length: 60 }, (_, i) => `+line ${i}`);
   const files = ["a", "b", "c"].flatMap((name) => [`*** Add File: src/step/${name}.ts`, ...lines]);
   const command = ["*** Begin Patch", ...files, "*** End Patch"].join("\n");
@@ -88,7 +88,7 @@ test("the brackets go from file to file", async () => {
   }
 });
 
-test("what only the host can know is shown as it was asked", async () => {
+test("an edit with an unknown result shows its input", async () => {
   stage.write("src/twice.ts", "x\nx\n");
   await use("Edit", { file_path: "src/twice.ts", old_string: "x", new_string: "y" });
   const page = await stage.page();
@@ -98,7 +98,7 @@ test("what only the host can know is shown as it was asked", async () => {
   await page.getByText("Only the agent host knows what it writes.").waitFor();
 });
 
-test("a patch that fits in one file only shows that one, and the patch", async () => {
+test("a patch that fits only one file shows that file and the patch", async () => {
   stage.write("src/fits.ts", "1\n");
   stage.write("src/other.ts", "2\n");
   const patch = [
@@ -123,7 +123,7 @@ test("a host's own input cannot be edited, and the button says why", async () =>
   expect(await edit.getAttribute("title")).toContain("The agent host executes its own input");
 });
 
-test("hidden characters in what a host writes are counted, and take a second step", async () => {
+test("hidden characters in a host's write are counted and require a confirmation", async () => {
   const { id } = await use("Write", { file_path: "src/d.ts", content: "a\u202eb\n" });
   const page = await stage.page();
   await settled(page);
@@ -133,7 +133,7 @@ test("hidden characters in what a host writes are counted, and take a second ste
   expect((await stage.detail(id)).status).toBe("pending");
 });
 
-test("of many files the first are shown, and the rest on request", async () => {
+test("the first of many files are shown, and the rest on request", async () => {
   const names = Array.from({ length: 25 }, (_, i) => `src/many/${i}.ts`);
   const patch = ["*** Begin Patch", ...names.flatMap((name) => [`*** Add File: ${name}`, "+x"])];
   await use("apply_patch", { command: [...patch, "*** End Patch"].join("\n") }, "codex");
