@@ -91,7 +91,7 @@ function Edited({ detail }: { detail: ActionDetail }) {
 }
 
 /** The output of a command, with its exit code. */
-export function Output({ detail }: { detail: ActionDetail }) {
+function Output({ detail }: { detail: ActionDetail }) {
   const { output, exit_code } = detail;
   if (!output) return null;
   return (

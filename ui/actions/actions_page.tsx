@@ -136,7 +136,7 @@ interface TableProps {
 }
 
 /** A table of actions; each row opens its record. */
-export function ActionsTable({ items, several }: TableProps) {
+function ActionsTable({ items, several }: TableProps) {
   return (
     <table class="table">
       <thead>

@@ -20,7 +20,7 @@ interface Page {
   next_cursor: string | null;
 }
 
-export type FeedQuery = Partial<Record<keyof GlobalActionQuery, string>>;
+type FeedQuery = Partial<Record<keyof GlobalActionQuery, string>>;
 
 /** The actions of one project, or of all. The old rows stay until the new ones are loaded. */
 export function useFeed(project: string | null, query: FeedQuery): Feed {

@@ -1,4 +1,4 @@
-import { Fragment } from "preact";
+import { type ComponentChildren, Fragment } from "preact";
 import type { ActionDetail } from "../../server/actions/schema.ts";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { Text } from "../parts/text.tsx";
@@ -39,7 +39,9 @@ export function Timeline({ detail }: { detail: ActionDetail }) {
         {detail.timeline.map((step) => (
           <Fragment key={step.seq}>
             <StepView step={step} detail={detail} />
-            {step.data["status"] === "pending" && <Held reason={detail.decision.reason} />}
+            {step.data["status"] === "pending" && (
+              <Entry look={HELD} reason={detail.decision.reason} />
+            )}
           </Fragment>
         ))}
       </ol>
@@ -47,39 +49,42 @@ export function Timeline({ detail }: { detail: ActionDetail }) {
   );
 }
 
-function Held({ reason }: { reason: string }) {
+const HELD: Look = { icon: "clock", word: "Held for a person", tone: "info" };
+
+interface EntryProps {
+  look: Look;
+  reason: unknown;
+  children?: ComponentChildren;
+}
+
+function Entry({ look: { icon, word, tone }, reason, children }: EntryProps) {
   return (
-    <li class="tone-info">
-      <Icon name="clock" />
+    <li class={`tone-${tone}`}>
+      <Icon name={icon} />
       <div>
-        <p class="timeline-word">Held for a person</p>
-        {reason !== "" && <Text as="p" class="timeline-reason" value={reason} />}
+        <p class="timeline-word">{word}</p>
+        {children}
+        {typeof reason === "string" && reason !== "" && (
+          <Text as="p" class="timeline-reason" value={reason} />
+        )}
       </div>
     </li>
   );
 }
 
 function StepView({ step, detail }: { step: Step; detail: ActionDetail }) {
-  const { icon, word, tone } = lookOf(step, detail);
   // The next step shows the reason for holding.
   const reason = step.type === "action.submitted" ? null : step.data["reason"];
   return (
-    <li class={`tone-${tone}`}>
-      <Icon name={icon} />
-      <div>
-        <p class="timeline-word">{word}</p>
-        <p class="quiet small timeline-meta">
-          <Text value={actorOf(step)} />
-          <Ago at={step.at} />
-          <span title={`${exactOf(step.at)}, event ${step.seq} of the audit log`}>
-            audit #{step.seq}
-          </span>
-        </p>
-        {typeof reason === "string" && reason !== "" && (
-          <Text as="p" class="timeline-reason" value={reason} />
-        )}
-      </div>
-    </li>
+    <Entry look={lookOf(step, detail)} reason={reason}>
+      <p class="quiet small timeline-meta">
+        <Text value={actorOf(step)} />
+        <Ago at={step.at} />
+        <span title={`${exactOf(step.at)}, event ${step.seq} of the audit log`}>
+          audit #{step.seq}
+        </span>
+      </p>
+    </Entry>
   );
 }
 

@@ -1,5 +1,4 @@
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
 import type { Grant } from "../../server/grants/schema.ts";
 import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
@@ -9,24 +8,18 @@ import { Ago, Until } from "../parts/time.tsx";
 import { number } from "../parts/words.ts";
 import { useAddress } from "../state/address.ts";
 import { api, explain, unwrap } from "../state/client.ts";
-import { onEvent } from "../state/live.ts";
+import { useLive } from "../state/live.ts";
 import { useProject, useProjects } from "../state/project.ts";
 
 /** At most this many projects are read at once. */
-const MOST_PROJECTS = 50;
+const MAX_PROJECTS = 50;
 
 /** Lists the live grants, with a button to revoke each. */
 export function GrantsDialog({ onClose }: { onClose: () => void }) {
   const project = useProject();
   const projects = useProjects().map(({ id }) => id);
-  const ids = (project === null ? projects : [project]).slice(0, MOST_PROJECTS);
-  const { grants, problem, load, revoke } = useGrants(ids);
-  useEffect(() => {
-    void load();
-    return onEvent((event) => {
-      if (event === null || event.type.startsWith("grant.")) void load();
-    });
-  }, [ids.join("/")]);
+  const ids = (project === null ? projects : [project]).slice(0, MAX_PROJECTS);
+  const { grants, problem, revoke } = useGrants(ids);
   return (
     <Dialog title="Remembered approvals" onClose={onClose} class="dialog-wide dialog-remember">
       <p class="remember-notice tone-danger" role="alert">{problem}</p>
@@ -49,18 +42,19 @@ export function GrantsDialog({ onClose }: { onClose: () => void }) {
 function useGrants(ids: string[]) {
   const grants = useSignal<Grant[] | null>(null);
   const problem = useSignal<string | null>(null);
-  const load = async () => {
+  useLive(ids.join("/"), async (late) => {
     const query = { state: "live" as const, limit: "500" };
     try {
       const lists = await Promise.all(
         ids.map((id) => unwrap(api(id).api.grants.$get({ query }))),
       );
+      if (late.aborted) return;
       grants.value = lists.flatMap(({ items }) => items);
       problem.value = null;
     } catch (error) {
-      problem.value = explain(error);
+      if (!late.aborted) problem.value = explain(error);
     }
-  };
+  }, ({ type }) => type.startsWith("grant."));
   const revoke = async ({ id, project_id }: Grant) => {
     try {
       await unwrap(api(project_id).api.grants[":id"].$delete({ param: { id } }));
@@ -69,7 +63,7 @@ function useGrants(ids: string[]) {
       problem.value = explain(error);
     }
   };
-  return { grants: grants.value, problem: problem.value, load, revoke };
+  return { grants: grants.value, problem: problem.value, revoke };
 }
 
 interface RowProps {

@@ -2,7 +2,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { ActionDetail } from "../../server/actions/schema.ts";
 import type { GrantOffer, GrantPreview } from "../../server/grants/schema.ts";
 import { statusWord } from "../parts/badges.tsx";
-import { Button, Segmented } from "../parts/button.tsx";
+import { Button, Segmented, type SegmentedProps } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Skeleton } from "../parts/placeholder.tsx";
@@ -191,29 +191,35 @@ function Limits({ remembering }: { remembering: Remembering }) {
   const { scope, scopes, ttl, uses } = remembering;
   return (
     <div class="limits">
-      <span class="quiet small" aria-hidden="true">Scope</span>
-      <Segmented
+      <Limit
         label="Scope"
         value={scope.value}
         options={scopes.value}
         onChange={(value) => remembering.choose(value)}
       />
       {scopes.value.length === 1 && <p class="quiet">The session has ended.</p>}
-      <span class="quiet small" aria-hidden="true">Valid for</span>
-      <Segmented
+      <Limit
         label="Valid for"
         value={ttl.value}
         options={TIMES}
         onChange={(value) => ttl.value = value}
       />
-      <span class="quiet small" aria-hidden="true">Uses</span>
-      <Segmented
+      <Limit
         label="Uses"
         value={uses.value}
         options={USES}
         onChange={(value) => uses.value = value}
       />
     </div>
+  );
+}
+
+function Limit<T extends string>(props: SegmentedProps<T>) {
+  return (
+    <>
+      <span class="quiet small" aria-hidden="true">{props.label}</span>
+      <Segmented {...props} />
+    </>
   );
 }
 

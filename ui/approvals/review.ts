@@ -12,7 +12,7 @@ import { turnMark } from "./marks.ts";
  * The step of a review: the buttons, the reason for a rejection, the confirmation, the editor, the
  * check of an edit, or the dialog that creates a grant.
  */
-export type Mode = "idle" | "reject" | "confirm" | "edit" | "check" | "remember";
+type Mode = "idle" | "reject" | "confirm" | "edit" | "check" | "remember";
 
 /** Receives reports about the content: its hidden characters, and whether its end was in view. */
 export interface Reading {
@@ -28,7 +28,7 @@ export interface Caution {
 }
 
 /** A new or changed card accepts no decision for this long. */
-export const NEW_MS = 700;
+const NEW_MS = 700;
 
 /** The review of one card, from its appearance to the decision. */
 export class Review {

@@ -134,7 +134,7 @@ interface Handlers {
 }
 
 /** The shortcuts of a card. */
-export function useReviewKeys(review: Review, handlers: Handlers): void {
+function useReviewKeys(review: Review, handlers: Handlers): void {
   const step = review.mode.value;
   useKeys([
     ...bind(

@@ -150,7 +150,7 @@ function real(lines: Line[]): number {
 }
 
 /** One line of a diff with its changed parts marked. */
-export function DiffLine({ line }: { line: Line }) {
+function DiffLine({ line }: { line: Line }) {
   if (line.kind === "note") return <span class="line-note">{line.text}</span>;
   if (line.text === "") return <br />;
   if (line.marks.length === 0) return <Text value={line.text} code />;
@@ -182,7 +182,7 @@ function stretches(line: Line): [string, boolean][] {
 }
 
 /** Pairs removed lines with the added lines that replace them. */
-export function pairs(lines: readonly Line[]): [Line | null, Line | null][] {
+function pairs(lines: readonly Line[]): [Line | null, Line | null][] {
   const rows: [Line | null, Line | null][] = [];
   let removed: Line[] = [];
   let added: Line[] = [];

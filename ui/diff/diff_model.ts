@@ -208,7 +208,7 @@ function bare(text: string): string {
 }
 
 /** Parts of a text, as start and end offsets. */
-export type Spans = readonly (readonly [number, number])[];
+type Spans = readonly (readonly [number, number])[];
 
 const DIFF = { scanLimit: 2000, timeout: 250 };
 const FIRST_SURROGATE = 0xd800;
@@ -217,7 +217,7 @@ const MOST_LETTERS = 0x10000 - SURROGATES;
 const MOST_MARKED = 50_000;
 
 /** Lines `[fromA, toA)` of one text are replaced by `[fromB, toB)` of the other. */
-export interface LineChange {
+interface LineChange {
   fromA: number;
   toA: number;
   fromB: number;
@@ -225,7 +225,7 @@ export interface LineChange {
 }
 
 /** Finds the changed lines. Each distinct line becomes one character, and the strings are compared. */
-export function changesOf(a: string[], b: string[]): readonly LineChange[] {
+function changesOf(a: string[], b: string[]): readonly LineChange[] {
   const letters = new Map<string, string>();
   const spell = (lines: string[]) => lines.map((line) => letterOf(line, letters)).join("");
   const left = spell(a);
@@ -245,7 +245,7 @@ function letterOf(line: string, letters: Map<string, string>): string {
 }
 
 /** Finds the changed parts inside lines; returns none for very long texts. */
-export function spansOf(removed: string[], added: string[]): { removed: Spans; added: Spans } {
+function spansOf(removed: string[], added: string[]): { removed: Spans; added: Spans } {
   const [left, right] = [removed.join("\n"), added.join("\n")];
   if (left === "" || right === "" || left.length + right.length > MOST_MARKED) {
     return { removed: [], added: [] };

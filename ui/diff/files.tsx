@@ -4,10 +4,11 @@ import type { ActionDetail } from "../../server/actions/schema.ts";
 import type { Reading } from "../approvals/review.ts";
 import { Segmented } from "../parts/button.tsx";
 import { More, useLazy, Waiting } from "../parts/placeholder.tsx";
-import { Path, Text } from "../parts/text.tsx";
+import { Text } from "../parts/text.tsx";
 import { bytesOf, count } from "../parts/words.ts";
 import type { DiffMode } from "./diff.tsx";
 import type { DiffModel } from "./diff_model.ts";
+import { FileFrame } from "./file_frame.tsx";
 
 interface FilesProps {
   files: FileChange[];
@@ -71,7 +72,7 @@ export interface FileChange
 }
 
 /** How much of a file the page shows. */
-export interface Shown {
+interface Shown {
   hidden: number;
   /** Every line is shown. */
   whole: boolean;
@@ -88,7 +89,7 @@ interface FileProps {
 }
 
 /** Shows the changes of one file: a diff, or facts when a diff is impossible. */
-export function FileView(props: FileProps) {
+function FileView(props: FileProps) {
   const { file } = props;
   const isText = file.before?.text !== null && file.after?.text !== null;
   return isText && file.is_known !== false ? <FileDiff {...props} /> : <WithoutDiff {...props} />;
@@ -98,20 +99,22 @@ function FileDiff({ file, mode, onMode, onShown }: FileProps) {
   const loaded = useLazy(() => import("./diff.tsx"));
   const model = useSignal<DiffModel | null>(null);
   const Diff = loaded.value?.default;
+  const { added, removed, facts } = model.value ?? {};
   return (
-    <section class="file" aria-label="Changes">
-      <header class="file-head">
-        <span class="code-text">{file.path !== null && <Path value={file.path} />}</span>
-        {model.value && <Figures model={model.value} file={file} />}
-        {onMode && (
-          <Segmented
-            label="Diff view"
-            value={mode}
-            options={[{ value: "unified", label: "Unified" }, { value: "split", label: "Split" }]}
-            onChange={onMode}
-          />
-        )}
-      </header>
+    <FileFrame
+      path={file.path}
+      added={added}
+      removed={removed}
+      facts={facts && [...facts, ...modeFact(file)]}
+      tools={onMode && (
+        <Segmented
+          label="Diff view"
+          value={mode}
+          options={[{ value: "unified", label: "Unified" }, { value: "split", label: "Split" }]}
+          onChange={onMode}
+        />
+      )}
+    >
       {Diff
         ? (
           <Diff
@@ -126,7 +129,7 @@ function FileDiff({ file, mode, onMode, onShown }: FileProps) {
           />
         )
         : <Waiting failed={loaded.failed} />}
-    </section>
+    </FileFrame>
   );
 }
 
@@ -135,26 +138,7 @@ function WithoutDiff({ file, onShown }: FileProps) {
   const unseen = isKnown && isLargeText(file);
   useEffect(() => onShown({ hidden: 0, whole: true, unseen }), [unseen]);
   if (isKnown) return <Opaque file={file} />;
-  return (
-    <section class="file" aria-label="Changes">
-      <header class="file-head">
-        <span class="code-text">{file.path !== null && <Path value={file.path} />}</span>
-        <span class="quiet small">only the agent host knows the result</span>
-      </header>
-    </section>
-  );
-}
-
-function Figures({ model, file }: { model: DiffModel; file: FileChange }) {
-  return (
-    <span class="small figures">
-      {model.added > 0 && <span class="figure-add">+{model.added}</span>}
-      {model.removed > 0 && <span class="figure-del">−{model.removed}</span>}
-      {[...model.facts, ...modeFact(file)].map((fact) => (
-        <span key={fact} class="quiet small">{fact}</span>
-      ))}
-    </span>
-  );
+  return <FileFrame path={file.path} facts={["only the agent host knows the result"]} />;
 }
 
 function modeFact({ before, after }: FileChange): string[] {
@@ -171,19 +155,14 @@ function octalOf(mode: number): string {
 }
 
 /** Shows size and hash of a file that is not text, or too large. */
-export function Opaque({ file }: { file: FileChange }) {
+function Opaque({ file }: { file: FileChange }) {
   const rows = [
     { name: "Now", side: file.before, hash: file.before_sha256 },
     { name: "After", side: file.after, hash: file.after_sha256 },
   ];
+  const fact = isLargeText(file) ? "too large to show here" : "not text: compare size and hash";
   return (
-    <section class="file" aria-label="Changes">
-      <header class="file-head">
-        <span class="code-text">{file.path !== null && <Path value={file.path} />}</span>
-        <span class="quiet small">
-          {isLargeText(file) ? "too large to show here" : "not text: compare size and hash"}
-        </span>
-      </header>
+    <FileFrame path={file.path} facts={[fact]}>
       <table class="opaque">
         <thead>
           <tr>
@@ -202,7 +181,7 @@ export function Opaque({ file }: { file: FileChange }) {
           ))}
         </tbody>
       </table>
-    </section>
+    </FileFrame>
   );
 }
 
@@ -238,7 +217,7 @@ function wordOf(change: ActionDetail["changes"][number]): string {
 }
 
 /** Whether the daemon left out the text: it is larger than 1 MiB, or too many files have texts. */
-export function isLargeText({ before, after, is_left_out }: FileChange): boolean {
+function isLargeText({ before, after, is_left_out }: FileChange): boolean {
   return is_left_out === true || Math.max(before?.bytes ?? 0, after?.bytes ?? 0) > 1024 * 1024;
 }
 

@@ -49,7 +49,7 @@ else {
 }
 
 /** The result of the check. */
-export function VerdictBox({ verdict, count }: { verdict: Verdict; count: number }) {
+function VerdictBox({ verdict, count }: { verdict: Verdict; count: number }) {
   const { tone, headline, detail } = wordsOf(verdict, count);
   return (
     <section class={`verdict verdict-${tone}`} role="status" aria-live="polite">
@@ -90,7 +90,7 @@ function capital(text: string): string {
 }
 
 /** The form for a key or checkpoint from another source. */
-export function Compare({ content }: { content: Content }) {
+function Compare({ content }: { content: Content }) {
   const [typed, setTyped] = useState("");
   return (
     <form
@@ -118,7 +118,7 @@ export function Compare({ content }: { content: Content }) {
 }
 
 /** The period, size, key and signed head of the log. */
-export function Facts({ content: { proof, lines } }: { content: Content }) {
+function Facts({ content: { proof, lines } }: { content: Content }) {
   const { checkpoint, checkpoints } = proof;
   const result = verdict.value.state === "done" ? verdict.value.result : null;
   return (

@@ -3,7 +3,7 @@ import type { Checkpoint } from "../../server/evidence/schema.ts";
 import type { Known, Prover } from "../../server/evidence/verify.ts";
 
 /** The browser cannot check Ed25519 signatures. */
-export class UnsupportedError extends Error {}
+class UnsupportedError extends Error {}
 
 const encoder = new TextEncoder();
 const keys = new Map<string, Promise<CryptoKey>>();

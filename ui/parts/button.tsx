@@ -39,7 +39,7 @@ export function Key({ keys }: { keys: string }) {
   return <kbd class="key" aria-hidden="true">{showKey(keys)}</kbd>;
 }
 
-interface SegmentedProps<T extends string> {
+export interface SegmentedProps<T extends string> {
   label: string;
   value: T;
   options: readonly { value: T; label: string }[];

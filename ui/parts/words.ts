@@ -85,7 +85,7 @@ export function headlineOf(detail: ActionDetail): Sentence {
 }
 
 /** The target of a move, or null. */
-export function targetOf({ tool, path, changes }: ActionDetail): string | null {
+function targetOf({ tool, path, changes }: ActionDetail): string | null {
   if (toolOf(tool).shows !== "two_paths") return null;
   return changes.find((change) => change.path !== path)?.path ?? null;
 }

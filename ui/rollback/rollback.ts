@@ -4,7 +4,7 @@ import type { Problem } from "../../server/client.ts";
 import { explain, ProblemError } from "../state/client.ts";
 
 /** The answer to a dry run: the changes, a conflict, or another problem. */
-export type Preview<Result> =
+type Preview<Result> =
   | { kind: "plan"; result: Result }
   | { kind: "conflict"; problem: Problem }
   | { kind: "problem"; text: string };
@@ -13,7 +13,7 @@ export type Preview<Result> =
 export type OnConflict = "merge" | "force";
 
 /** One rollback, ready to send. */
-export interface RollbackRequest<Result> {
+interface RollbackRequest<Result> {
   /** Names the actions. When it differs from the previewed one, the preview is shown again. */
   key: string;
   send(options: { dry_run?: boolean; on_conflict?: OnConflict }): Promise<Result>;

@@ -43,7 +43,7 @@ export function reversibleFrom(actions: readonly Action[], from: string | null):
 }
 
 /** A session, and the first action to roll back; null means the whole session. */
-export interface SessionPart {
+interface SessionPart {
   record: SessionRecord;
   from: string | null;
 }

@@ -1,8 +1,9 @@
 import { useState } from "preact/hooks";
 import type { FileDiff } from "../../server/sessions/schema.ts";
+import { FileFrame } from "../diff/file_frame.tsx";
 import { Patch } from "../diff/patch.tsx";
 import { Empty, More } from "../parts/placeholder.tsx";
-import { Path, Text } from "../parts/text.tsx";
+import { Text } from "../parts/text.tsx";
 import { bytesOf, count } from "../parts/words.ts";
 
 const CHANGES: Record<FileDiff["change"], string> = {
@@ -74,39 +75,27 @@ function LongPatch({ text }: { text: string }) {
 
 function File({ file }: { file: FileDiff }) {
   const { path, renamed_from, change, patch, omitted, before, after } = file;
+  const facts = [
+    CHANGES[change],
+    ...renamed_from === null ? [] : [<Text key="from" value={`from ${renamed_from}`} />],
+  ];
+  const lines = patch?.split("\n") ?? [];
   return (
-    <section class="file" aria-label={`Changes in ${path}`}>
-      <header class="file-head">
-        <span class="code-text">
-          <Path value={path} />
-        </span>
-        <span class="quiet small">{CHANGES[change]}</span>
-        {renamed_from !== null && (
-          <span class="quiet small">
-            from <Text value={renamed_from} />
-          </span>
-        )}
-        {patch !== null && <Figures patch={patch} />}
-      </header>
+    <FileFrame
+      path={path}
+      label={`Changes in ${path}`}
+      added={lines.filter((line) => /^\+(?!\+\+ )/.test(line)).length}
+      removed={lines.filter((line) => /^-(?!-- )/.test(line)).length}
+      facts={facts}
+    >
       {patch !== null ? <LongPatch text={patch} /> : (
         <p class="quiet file-note">
-          {omitted === null ? "The content is unchanged." : `${OMITTED[omitted]}: `}
-          {omitted !== null && `${sizeOf(before)} → ${sizeOf(after)}`}
+          {omitted === null
+            ? "The content is unchanged."
+            : `${OMITTED[omitted]}: ${sizeOf(before)} → ${sizeOf(after)}`}
         </p>
       )}
-    </section>
-  );
-}
-
-function Figures({ patch }: { patch: string }) {
-  const lines = patch.split("\n");
-  const added = lines.filter((line) => /^\+(?!\+\+ )/.test(line)).length;
-  const removed = lines.filter((line) => /^-(?!-- )/.test(line)).length;
-  return (
-    <span class="small figures">
-      {added > 0 && <span class="figure-add">+{added}</span>}
-      {removed > 0 && <span class="figure-del">−{removed}</span>}
-    </span>
+    </FileFrame>
   );
 }
 

@@ -162,7 +162,7 @@ interface StepsProps {
 }
 
 /** The actions of a session, oldest first. */
-export function SessionSteps({ record: { actions, isCut, session }, chosen }: StepsProps) {
+function SessionSteps({ record: { actions, isCut, session }, chosen }: StepsProps) {
   const list = useRef<HTMLOListElement>(null);
   useEffect(() => {
     list.current?.querySelector('[aria-current="true"]')?.scrollIntoView({ block: "nearest" });

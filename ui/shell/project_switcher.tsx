@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import type { HubProject } from "../../server/projects/schema.ts";
 import { Icon } from "../parts/icon.tsx";
@@ -71,31 +72,29 @@ function NoProject({ workspace }: { workspace: string | null }) {
 
 /** The other workspaces, and the link back to all projects. */
 function Workspaces(props: { current: string | null; onChoose: () => void }) {
-  const address = useAddress();
   const others = (workspaces.value ?? []).filter(({ id }) => id !== props.current);
   if (others.length === 0 && props.current === null) return null;
-  const page = pageOf(address.path);
   return (
     <div class="menu-group" role="group" aria-label="Workspaces">
       <p class="quiet small menu-title" aria-hidden="true">Workspaces</p>
       {props.current !== null && (
-        <a
-          href={address.href(page, { workspace: null, project: null })}
-          onClick={props.onChoose}
+        <MenuLink
+          name="Every project"
+          changes={{ workspace: null, project: null }}
+          onChoose={props.onChoose}
         >
-          <span class="ellipsis menu-name">Every project</span>
           <span class="quiet">{countOf(daemon.value?.projects ?? [])}</span>
-        </a>
+        </MenuLink>
       )}
       {others.map(({ id, name, project_ids }) => (
-        <a
+        <MenuLink
           key={id}
-          href={address.href(page, { workspace: id, project: null })}
-          onClick={props.onChoose}
+          name={name}
+          changes={{ workspace: id, project: null }}
+          onChoose={props.onChoose}
         >
-          <Text as="span" class="ellipsis menu-name" value={name} />
           <span class="quiet">{count(project_ids.length, "project")}</span>
-        </a>
+        </MenuLink>
       ))}
     </div>
   );
@@ -131,15 +130,31 @@ interface ChoiceProps {
 }
 
 function Choice(props: ChoiceProps) {
-  const address = useAddress();
   const held = usePending();
   const waiting = props.id === null ? held?.length ?? 0 : pendingByProject.value.get(props.id) ?? 0;
-  const page = pageOf(address.path);
   return (
-    <a href={address.href(page, { project: props.id })} onClick={props.onChoose}>
-      <Text as="span" class="ellipsis menu-name" value={props.name} />
+    <MenuLink name={props.name} changes={{ project: props.id }} onChoose={props.onChoose}>
       {props.unreachable && <span class="quiet">not reachable</span>}
       {waiting > 0 && <span class="pending-count">{waiting}</span>}
+    </MenuLink>
+  );
+}
+
+interface LinkProps {
+  name: string;
+  changes: Record<string, string | null>;
+  onChoose: () => void;
+  children: ComponentChildren;
+}
+
+/** A link to the same page with another project; leads from one action or session to the list. */
+function MenuLink({ name, changes, onChoose, children }: LinkProps) {
+  const { path, href } = useAddress();
+  const list = /^\/(?:actions|sessions)(?=\/)/.exec(path);
+  return (
+    <a href={href(list ? list[0] : path, changes)} onClick={onChoose}>
+      <Text as="span" class="ellipsis menu-name" value={name} />
+      {children}
     </a>
   );
 }
@@ -156,10 +171,4 @@ function Root({ project }: { project: HubProject }) {
 
 function countOf(projects: HubProject[]): string {
   return count(projects.length, "project");
-}
-
-/** The page to show in another project: the list instead of one action or session. */
-function pageOf(path: string): string {
-  const list = /^\/(?:actions|sessions)(?=\/)/.exec(path);
-  return list ? list[0] : path;
 }

@@ -1,7 +1,7 @@
 import { useLocation } from "preact-iso/router";
 
 /** The query parameters that pages read. */
-export type Query = Record<string, string | undefined>;
+type Query = Record<string, string | undefined>;
 
 /** The page's URL as state: it is the only place for selection and filters. */
 export function useAddress() {

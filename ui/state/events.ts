@@ -4,10 +4,10 @@ import type { StreamEvent } from "../../server/events/schema.ts";
 import { forgetKey, key } from "./auth.ts";
 
 /** Whether the page receives changes. */
-export type Connection = "connecting" | "live" | "offline";
+type Connection = "connecting" | "live" | "offline";
 export const connection = signal<Connection>("connecting");
 
-export interface EventHandlers {
+interface EventHandlers {
   event(event: StreamEvent): void;
   /** Events may be missing: the page must read everything again. */
   resync(): void;

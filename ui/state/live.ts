@@ -61,7 +61,7 @@ export function openState(): () => void {
 }
 
 /** Calls `listener` for each event; with null when events may be missing. Returns how to stop. */
-export function onEvent(listener: (event: StreamEvent | null) => void): () => void {
+function onEvent(listener: (event: StreamEvent | null) => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }

@@ -1,6 +1,6 @@
 import { effect, signal } from "@preact/signals";
 
-export type Theme = "system" | "light" | "dark";
+type Theme = "system" | "light" | "dark";
 const NAME = "gate.theme";
 const NEXT: Record<Theme, Theme> = { system: "light", light: "dark", dark: "system" };
 
