@@ -92,7 +92,7 @@ function Offers({ remembering, preview }: OffersProps) {
       <legend>
         What to allow{" "}
         <span class="quiet">
-          and how many actions of the last 30 days match ({complete ? "" : "the newest "}{" "}
+          and how many actions of the last 30 days match ({complete ? "" : "the newest "}
           {count(looked_at, "action")} checked)
         </span>
       </legend>
