@@ -39,7 +39,7 @@ test("rolling back shows a preview, restores the file, and can be replayed", asy
   await page.locator(".rollback .line-add", { hasText: "before" }).waitFor();
   expect(readFileSync(file("back.ts"), "utf8")).toBe("after\n");
   await page.keyboard.press("Control+Enter");
-  await page.getByText("Rolled back:").waitFor();
+  await page.getByText(/^Rolled back:/).waitFor();
   expect(readFileSync(file("back.ts"), "utf8")).toBe("before\n");
   const undone = page.locator(".timeline li", { hasText: "Rolled back" });
   await undone.getByText("reviewer").waitFor();
@@ -58,7 +58,7 @@ test("a file with later changes is not touched until a person chooses how", asyn
   await page.locator(".rollback .line-add", { hasText: "and mine" }).waitFor();
   expect(readFileSync(file("new.ts"), "utf8")).toBe("of the agent\nand mine\n");
   await page.getByRole("button", { name: "Overwrite" }).click();
-  await page.getByText("Rolled back:").waitFor();
+  await page.getByText(/^Rolled back:/).waitFor();
   expect(existsSync(file("new.ts"))).toBe(false);
 });
 
