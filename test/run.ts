@@ -39,7 +39,7 @@ const RUNTIME_TESTS = [
   "test/cli/project_server",
   "test/cli/scenario/race",
   "test/mod.test.ts",
-  "test/server/actions/crash.test.ts",
+  "test/server/actions/execute/crash.test.ts",
   "test/server/app.test.ts",
   "test/server/audit",
   "test/server/auth",

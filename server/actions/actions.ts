@@ -1,7 +1,6 @@
 import type { Caller } from "../auth/schema.ts";
 import { DEFAULT_WAIT_MS } from "../constants.ts";
 import { DEFAULT_LIMIT } from "../db/cursor.ts";
-import type { FileImage } from "../runtime/file_image.ts";
 import { diffSession } from "../sessions/diff.ts";
 import { rollbackSession } from "../sessions/rollback.ts";
 import type {
@@ -10,27 +9,27 @@ import type {
   SessionRollbackInput,
   SessionRollbackResult,
 } from "../sessions/schema.ts";
-import { answerOf, isSettled } from "./answer.ts";
-import { claim, report } from "./command.ts";
-import { approve, cancel, reject } from "./decide.ts";
-import { detailOf } from "./detail.ts";
-import { approveWithEdit } from "./edit.ts";
-import type { Entered, Road } from "./enter.ts";
-import { carryOut, settleLeft } from "./execute.ts";
-import { Expiry } from "./expiry.ts";
-import type { NativeCall } from "./native/call.ts";
+import {
+  type ActionContext,
+  type ActionServices,
+  loadAction,
+  requireNotViewer,
+  requireReviewer,
+} from "./context.ts";
+import { approve, approveWithEdit, cancel, reject } from "./decide/review.ts";
+import { claim, claimNative, report } from "./execute/command.ts";
+import { executeApproved, recoverAction } from "./execute/execute.ts";
+import { Expiry } from "./execute/expiry.ts";
 import {
   type NativeCallId,
   type NativeOutcome,
+  recoverNative,
+  recoverSession,
   reportNative,
-  settleDone,
-  settleNative,
-} from "./native/report.ts";
-import { claimNative, submitNative } from "./native/submit.ts";
-import { loadAction, requireNotViewer, requireReviewer } from "./record.ts";
-import { approveRebased } from "./rebase.ts";
-import { replay } from "./replay.ts";
-import { rollback } from "./rollback.ts";
+} from "./execute/native_report.ts";
+import type { ActionList, ActionQuery } from "./list/schema.ts";
+import { listActions } from "./list/store.ts";
+import { Serial } from "./scheduling.ts";
 import type {
   Action,
   ActionDetail,
@@ -47,164 +46,166 @@ import type {
   SubmitInput,
   WaitInput,
 } from "./schema.ts";
-import type { ActionList, ActionQuery } from "./list/schema.ts";
-import { Serial } from "./serial.ts";
-import type { ActionServices } from "./services.ts";
+import { isSettled, resultOf } from "./show/answer.ts";
+import { detailOf } from "./show/detail.ts";
+import { Waiters } from "./show/waiters.ts";
 import { type ActionRow, listRunning, listUnstarted, publicOf } from "./store.ts";
-import { listActions } from "./list/store.ts";
-import { submit } from "./submit.ts";
-import { Waiters } from "./waiters.ts";
+import { type NativeCall, submitNative } from "./submit/native.ts";
+import type { Submission } from "./submit/record.ts";
+import { replay, submit } from "./submit/submit.ts";
+import { executorOf } from "./tools.ts";
+import { rollback } from "./undo/rollback.ts";
 
-/** What `submit` and `wait` answer: the action, and what the tool returned once it is done. */
+/** The answer of `submit` and `wait`: the action, with the result of the tool once it is finished. */
 export interface Submitted {
   action: Action;
-  /** File content of `read_file`, output of `run_command`, the final text after an edit. */
+  /** The content of `read_file`, the output of `run_command`, the final text after an edit. */
   result: Record<string, unknown> | null;
 }
 
-/** The main road of one project: each verb is here, and nothing happens but through here. */
+/** The actions of one project. Every verb on them is a method of this class. */
 export class Actions {
   readonly #services: ActionServices;
-  readonly #road: Road;
+  readonly #context: ActionContext;
+  readonly #expiry: Expiry;
   readonly #waiters: Waiters;
 
   constructor(services: ActionServices) {
     this.#services = services;
-    const executor = { services, serial: new Serial(), underWay: new Set<string>() };
-    const settle = async (left: ActionRow) => {
-      if (left.plan?.native) await settleNative(executor, left);
-      else if (!executor.underWay.has(left.id)) await settleLeft(executor, left);
+    this.#expiry = new Expiry(services, (row) => this.#recover(row));
+    this.#context = {
+      services,
+      serial: new Serial(),
+      granting: new Serial(),
+      running: new Set(),
+      deadlines: this.#expiry,
     };
-    this.#road = { ...executor, expiry: new Expiry(services, settle), granting: new Serial() };
     this.#waiters = new Waiters(services.bus, services.project_id);
   }
 
-  /** Settles what a crash left open: intents by looking at the files, commands as `unknown`. */
+  /** Recovers what a crash left open: changes of files by the files, commands as `unknown`. */
   async recover(): Promise<void> {
     const { ledger } = this.#services;
-    // What a host does goes on without us: it still has its time to report.
-    const own = (await listRunning(ledger)).filter(({ plan }) => !plan?.native);
-    const isCommand = ({ tool }: ActionRow) => tool === "run_command";
-    // Commands last: what one has changed is told by the files, once everything else is settled.
-    for (const row of own.filter((one) => !isCommand(one))) await settleLeft(this.#road, row);
-    for (const row of own.filter(isCommand)) await settleLeft(this.#road, row);
-    for (const row of await listUnstarted(ledger)) await carryOut(this.#road, row);
-    await this.#road.expiry.start();
+    // A host goes on without the gate and still has time to report.
+    const left = (await listRunning(ledger)).filter((row) => executorOf(row) !== "host");
+    const isCommand = (row: ActionRow) => executorOf(row) === "claimer";
+    // Commands come last: their effects are compared with the recovered files.
+    for (const row of left.filter((one) => !isCommand(one))) {
+      await recoverAction(this.#context, row);
+    }
+    for (const row of left.filter(isCommand)) await recoverAction(this.#context, row);
+    for (const row of await listUnstarted(ledger)) await executeApproved(this.#context, row);
+    await this.#expiry.start();
   }
 
-  /** Answers everybody who waits, and from now on whoever would wait. */
+  /** Ends all present and future waits. */
   letGo(): void {
     this.#waiters.close();
   }
 
-  /** Stops timers and waits; called before the ledger is closed. */
+  /** Stops timers, waits and running changes of files. The ledger closes after it. */
   async close(): Promise<void> {
-    this.#road.expiry.close();
+    this.#expiry.close();
     this.#waiters.close();
-    await this.#road.serial.run(() => Promise.resolve());
+    await this.#context.serial.run(() => Promise.resolve());
   }
 
-  /** Checks, records and, where policy allows it, does it; waits for a person where asked to. */
+  /** Submits a tool call and waits up to `wait_ms` for a person and for the result. */
   async submit(input: SubmitInput, caller: Caller): Promise<Submitted> {
-    const entered = await submit(this.#road, input, caller);
-    return await this.#settled(entered, input.wait_ms ?? 0);
+    const submission = await submit(this.#context, input, caller);
+    return await this.#settled(submission, input.wait_ms ?? 0);
   }
 
-  /** Waits until there is something to tell, at most as long as asked: 45 s unless said. */
+  /** Waits until the agent gets its answer, by default at most 45 s. */
   async wait(id: string, input: WaitInput, _caller: Caller): Promise<Submitted> {
     const row = await loadAction(this.#services, id);
     return await this.#settled({ row, image: null }, input.timeout_ms ?? DEFAULT_WAIT_MS);
   }
 
   /**
-   * Checks and records what a host's own tool is about to do, and waits for a person where asked
-   * to; null where nothing speaks of it. Running: the host may go on.
+   * Submits a call of a host's own tool and waits up to `wait_ms` for a person. With the execution
+   * `running` the host may execute it. Returns null for a quiet tool without a rule.
    */
   async submitNative(
     call: NativeCall,
     { session, wait_ms }: { session: Session; wait_ms: number },
     caller: Caller,
   ): Promise<Action | null> {
-    const entered = await submitNative(this.#road, session, call, caller);
-    if (!entered) return null;
-    const { row, is_own } = entered;
-    // Begun by this very call, as policy allows it; what an equal one has begun is none of its own.
+    const submission = await submitNative(this.#context, session, call, caller);
+    if (!submission) return null;
+    const { row, is_own } = submission;
+    // This call has started. A row that is not its own was started by an equal call.
     if (is_own && row.status !== "pending") return publicOf(row);
     const decided = await this.#until(row, wait_ms, ({ status }) => status !== "pending");
-    const isGiven = decided.status === "approved";
-    return publicOf(isGiven ? await claimNative(this.#road, decided, call.key, caller) : decided);
+    if (decided.status !== "approved") return publicOf(decided);
+    return publicOf(await claimNative(this.#context, decided, call.key, caller));
   }
 
-  /** Records what came of a call of a host's own tool; null where none such is under way. */
+  /** Records a host's report on a call of its own tool; null if no such call is running. */
   async reportNative(
     call: NativeCallId,
     outcome: NativeOutcome,
     caller: Caller,
   ): Promise<Action | null> {
     requireNotViewer(caller, "report a result");
-    const row = await reportNative(this.#road, call, outcome, caller);
+    const row = await reportNative(this.#services, call, outcome, caller);
     return row && publicOf(row);
   }
 
   async claim(id: string, input: ClaimInput, caller: Caller): Promise<Claim> {
-    return await claim(this.#road, id, input, caller);
+    return await claim(this.#context, id, input, caller);
   }
 
   async result(id: string, input: ResultInput, caller: Caller): Promise<Action> {
-    return publicOf(await report(this.#road, id, input, caller));
+    return publicOf(await report(this.#context, id, input, caller));
   }
 
   async cancel(id: string, input: CancelInput, caller: Caller): Promise<Action> {
-    return publicOf(await cancel(this.#road, id, input, caller));
+    return publicOf(await cancel(this.#context, id, input, caller));
   }
 
   async approve(id: string, input: ApproveInput, caller: Caller): Promise<Action> {
-    const { base_sha256, ...rest } = input;
-    return publicOf(
-      base_sha256 === undefined
-        ? await approve(this.#road, id, rest, caller)
-        : await approveRebased(this.#road, id, { ...rest, base_sha256 }, caller),
-    );
+    return publicOf(await approve(this.#context, id, input, caller));
   }
 
   async reject(id: string, input: RejectInput, caller: Caller): Promise<Action> {
-    return publicOf(await reject(this.#road, id, input, caller));
+    return publicOf(await reject(this.#context, id, input, caller));
   }
 
   async approveWithEdit(id: string, input: ApproveWithEditInput, caller: Caller): Promise<Action> {
-    return publicOf(await approveWithEdit(this.#road, id, input, caller));
+    return publicOf(await approveWithEdit(this.#context, id, input, caller));
   }
 
   async rollback(id: string, input: RollbackInput, caller: Caller): Promise<RollbackResult> {
     requireReviewer(caller, "roll back");
     const { session_id } = await loadAction(this.#services, id);
-    await settleDone(this.#road, session_id);
-    return await rollback(this.#road, id, input, caller);
+    await recoverSession(this.#services, session_id);
+    return await rollback(this.#context, id, input, caller);
   }
 
-  /** Undoes a session, or the actions named of it. */
+  /** Rolls back a session, or the named actions of it. */
   async rollbackSession(
     session_id: string,
     input: SessionRollbackInput & { action_ids?: string[] },
     caller: Caller,
   ): Promise<SessionRollbackResult> {
     requireReviewer(caller, "roll back");
-    await settleDone(this.#road, session_id);
-    return await rollbackSession(this.#road, session_id, input, caller);
+    await recoverSession(this.#services, session_id);
+    return await rollbackSession(this.#context, session_id, input, caller);
   }
 
-  /** What a session did to the files. */
+  /** The effects of a session on files. */
   async diffSession(session_id: string): Promise<SessionDiff> {
     return await diffSession(this.#services, session_id);
   }
 
   async replay(id: string, caller: Caller): Promise<Submitted> {
-    return await this.#answer(await replay(this.#road, id, caller));
+    return await this.#submitted(await replay(this.#context, id, caller));
   }
 
-  /** Expires what nobody decided in time; a timer does so by itself. */
+  /** Expires held actions whose deadline has passed. A timer does this too. */
   async expireDue(): Promise<void> {
-    await this.#road.expiry.expireDue();
+    await this.#expiry.expireDue();
   }
 
   async get(id: string): Promise<Action> {
@@ -225,10 +226,10 @@ export class Actions {
     return await listActions(this.#services.ledger, query, query.limit ?? DEFAULT_LIMIT);
   }
 
-  async #settled({ row, image }: Entered, timeout_ms: number): Promise<Submitted> {
-    if (isSettled(row) || timeout_ms === 0) return await this.#answer({ row, image });
+  async #settled({ row, image }: Submission, timeout_ms: number): Promise<Submitted> {
+    if (isSettled(row) || timeout_ms === 0) return await this.#submitted({ row, image });
     const settled = await this.#until(row, timeout_ms, isSettled);
-    return await this.#answer({ row: settled, image: null });
+    return await this.#submitted({ row: settled, image: null });
   }
 
   async #until(
@@ -243,12 +244,18 @@ export class Actions {
     });
   }
 
-  async #answer({ row, image }: { row: ActionRow; image: FileImage | null }): Promise<Submitted> {
-    return { action: publicOf(row), result: await answerOf(this.#services, row, image) };
+  async #submitted({ row, image }: Submission): Promise<Submitted> {
+    return { action: publicOf(row), result: await resultOf(this.#services, row, image) };
+  }
+
+  /** Recovers an abandoned execution. An execution of this process goes on. */
+  async #recover(row: ActionRow): Promise<void> {
+    if (executorOf(row) === "host") await recoverNative(this.#services, row);
+    else if (!this.#context.running.has(row.id)) await recoverAction(this.#context, row);
   }
 }
 
-/** One person is enough; whose turn it is with several is for approval routes to say. */
+/** Every action needs one person's approval. */
 function approvalsOf(row: ActionRow): ActionStatusView["approvals"] {
   const byPerson = row.status === "approved" && row.decided_by !== "policy";
   return { need: 1, have: byPerson ? 1 : 0 };

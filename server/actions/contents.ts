@@ -4,21 +4,30 @@ import { sha256 } from "../db/chain.ts";
 import type { Statement } from "../db/ledger.ts";
 import { GateError } from "../errors.ts";
 import { readPieces } from "../runtime/file_image.ts";
-import type { Content } from "./draft.ts";
-import { type ActionServices, timestamp } from "./services.ts";
-import { inTurns } from "./turns.ts";
+import { type ActionServices, timestamp } from "./context.ts";
+import { inTurns } from "./scheduling.ts";
 
-/** A content of a single piece is committed along with what refers to it. */
+/** A content with its hash. A large file is named by its path and read in pieces. */
+export interface Content {
+  sha256: string;
+  content: Uint8Array | { path: string; bytes: number };
+}
+
+/** A larger content is never held in memory whole. */
+export const MAX_IN_MEMORY = 8 * 1024 * 1024;
+/** Contents of all files of one host call together, which are read into memory. */
+export const MAX_CALL_BYTES = 128 * 1024 * 1024;
+/** A content of a single chunk is committed along with its action. */
 const SMALL = CHUNK_BYTES;
-/** More statements than this would hold everybody else up. */
-const MANY = 60;
-/** A larger text is not shown in one piece. */
+/** Commits in batches of this many statements so that other writers are not blocked. */
+const BATCH = 60;
+/** A larger text is not shown. */
 const MAX_SHOWN = 1024 * 1024;
 
 /**
- * What keeps these contents, to be committed with whatever refers to them. Large and many ones are
- * committed ahead, piece by piece, so that no commit holds everybody else up; a content alone harms nobody.
- * @throws GateError `conflict` where a large file is no longer what was looked at
+ * Returns the statements that keep these contents, for the commit of their action. Large contents
+ * are committed at once, chunk by chunk, so that no commit blocks other writers.
+ * @throws GateError `conflict` if a large file has changed since its hash was computed
  */
 export async function keepContents(
   services: ActionServices,
@@ -34,61 +43,58 @@ export async function keepContents(
       await keepBlob(ledger, { sha256, bytes }, at, () => verified(path, hashes));
     } else if (content.length <= SMALL) {
       kept.push(...(await putBlob(content, { project_id, at })).statements);
-      if (kept.length > MANY) await ledger.commit({ statements: kept.splice(0), events: [] });
+      if (kept.length > BATCH) await ledger.commit({ statements: kept.splice(0), events: [] });
     } else {
       const bytes = content.length;
-      await keepBlob(ledger, { sha256, bytes }, at, () => piecesOf(content));
+      await keepBlob(ledger, { sha256, bytes }, at, () => chunksOf(content));
     }
   }
   return kept;
 }
 
-function* piecesOf(content: Uint8Array): Generator<Uint8Array> {
+function* chunksOf(content: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < content.length; at += CHUNK_BYTES) {
     yield content.subarray(at, at + CHUNK_BYTES);
   }
 }
 
-/** The hash of each piece, so that nothing false is ever kept under the hash of the whole. */
+/** The hash of each chunk, after the hash of the whole file was verified. */
 async function hashesOf(path: string, expected: string): Promise<string[]> {
   const whole = createHash("sha256");
   const hashes: string[] = [];
-  for await (const piece of readPieces(path, CHUNK_BYTES)) {
-    whole.update(piece);
-    hashes.push(sha256(piece));
+  for await (const chunk of readPieces(path, CHUNK_BYTES)) {
+    whole.update(chunk);
+    hashes.push(sha256(chunk));
   }
   if (whole.digest("hex") !== expected) throw changing(path);
   return hashes;
 }
 
+/** Reads the file again and compares each chunk: the file may change between the two reads. */
 async function* verified(path: string, hashes: readonly string[]): AsyncGenerator<Uint8Array> {
   let number = 0;
-  for await (const piece of readPieces(path, CHUNK_BYTES)) {
-    if (sha256(piece) !== hashes[number++]) throw changing(path);
-    yield piece;
+  for await (const chunk of readPieces(path, CHUNK_BYTES)) {
+    if (sha256(chunk) !== hashes[number++]) throw changing(path);
+    yield chunk;
   }
   if (number !== hashes.length) throw changing(path);
 }
 
 function changing(path: string): GateError {
-  return new GateError(
-    "conflict",
-    `Cannot keep "${path}": it is being changed just now; try again`,
-  );
+  return new GateError("conflict", `Cannot keep "${path}": it is changing right now; try again`);
 }
 
-/** A kept content as text; null where it is not kept, not text or too large to show. */
+/** A kept content as text; null if it is not kept, not text or too large to show. */
 export async function shownText(
-  services: ActionServices,
+  { ledger }: Pick<ActionServices, "ledger">,
   sha256: string | null,
 ): Promise<string | null> {
-  const { ledger } = services;
   if (sha256 === null || (await sizeOfBlob(ledger, sha256) ?? Infinity) > MAX_SHOWN) return null;
   const content = await readBlob(ledger, sha256);
   return content && textOf(content);
 }
 
-/** Bytes as text; null where they are none. */
+/** The bytes as text; null if they are no UTF-8 text. */
 export function textOf(content: Uint8Array): string | null {
   if (content.includes(0)) return null;
   try {

@@ -1,32 +1,34 @@
+import { sha256 } from "../db/chain.ts";
+import { canonical } from "../evidence/chain.ts";
 import type { FileState } from "../runtime/file_image.ts";
-import type { Target } from "./target.ts";
+import type { Target } from "./submit/target.ts";
 
-/** One file that an action touches, as policy is asked about it. */
+/** One access to a file, as policy evaluates it. */
 export interface Access {
   access: "read" | "write" | "delete";
   target: Target;
 }
 
-/** What is to stand at a path; the content is kept under its hash. */
+/** The planned state of a file. The ledger keeps the content under its hash. */
 export interface NewState {
   sha256: string;
   bytes: number;
-  /** Null keeps the mode of the old file, or is that of an ordinary new one. */
+  /** Null keeps the old file's mode; a new file gets the default mode. */
   mode: number | null;
 }
 
-/** One file that changes, from what to what; null is no file. */
+/** One file change, from one state to another. Null means that there is no file. */
 export interface PlannedChange {
   /** The real path. */
   path: string;
   shown: string;
   before: FileState | null;
   after: NewState | null;
-  /** What a host makes of it was not known beforehand; `after` is then what stood there. */
+  /** Only the host knows the result; `after` repeats `before`. */
   guessed?: true;
 }
 
-/** A file that the shell or an interpreter is going to run. */
+/** A file that the shell or an interpreter runs. */
 export interface Script {
   path: string;
   sha256: string;
@@ -38,7 +40,7 @@ export interface FolderState {
   mode: number;
 }
 
-/** A file as it stood before a command, its content kept. */
+/** The state of a file before a command. The ledger keeps its content. */
 export interface KeptFile {
   /** The real path. */
   path: string;
@@ -46,62 +48,83 @@ export interface KeptFile {
   before: FileState;
 }
 
-/** What stood where a command writes and deletes, before it began. */
+/** The files and folders that a command may change, before it started. */
 export interface Snapshot {
-  /** The head of the chain then: what another action changes after it is not the command's. */
+  /** The head of the audit chain then. Later changes by other actions do not count as its effects. */
   seq: number;
   files: KeptFile[];
   folders: FolderState[];
-  /** Nothing stood there. */
+  /** Paths where nothing existed. */
   absent: string[];
-  /** Something stood there that is not kept. */
+  /** Paths where something existed whose content is not kept. */
   unkept: string[];
-  /** Whether everything was found. */
+  /** Whether the search was complete. */
   is_whole: boolean;
-  /** What the command may do besides, or what is not kept, in words. */
+  /** Sentences: which effects are unknown, which contents are not kept. */
   gaps: string[];
 }
 
-/** An input understood, before anything but names has been looked up. */
-export interface Asked {
+/** A validated tool input with resolved paths, before any file is read. */
+export interface ParsedInput {
   tool: string;
   path: string | null;
   command: string | null;
-  /** The real path of the folder that a command runs in. */
+  /** The real path of a command's working folder. */
   cwd: string | null;
   accesses: Access[];
-  /** The input, without what is kept elsewhere. */
+  /** The input without the content, which the ledger keeps under its hash. */
   input: Record<string, unknown>;
-  /** Names the whole input of a tool that the gate only records: what is kept of it is cut. */
+  /** Hash of the whole input of a tool that the gate only records: `input` is redacted and cut. */
   input_sha256: string | null;
-  /** A call of a host's own tool: the gate decides and records, the host carries out. */
+  /** Marks a call of a host's own tool: the gate decides and records, the host executes. */
   native?: Native;
 }
 
-/** What is known of a host's call besides what it does. */
+/** A call of a host's own tool. */
 export interface Native {
   /** Tells this submission from an equal one. */
   id: string;
-  /** The host's own name of this one call. */
+  /** The host's own name for this call. */
   key: string | null;
-  /** Folders that have to be made for it, outermost first. */
+  /** Folders that the call creates, outermost first. */
   new_folders: string[];
 }
 
-/** What exactly is going to be done: an approval is given to this and nothing else. */
-export interface Plan extends Asked {
+/** Exactly what would be done. An approval holds for this plan only. */
+export interface Plan extends ParsedInput {
   changes: PlannedChange[];
   scripts: Script[];
-  /** Folders that were made for the change that is undone, outermost first: removed where empty. */
+  /** Of a rollback: folders that the action had created, outermost first. Empty ones are removed. */
   emptied_folders: string[];
-  /** Folders that are to stand before anything is written, outermost first. */
+  /** Folders that must exist before any file is written, outermost first. */
   restored_folders?: FolderState[];
   /** Folders whose permission bits change. */
   folder_modes?: { path: string; before: number; after: number }[];
-  /** Of a command: real paths of what it would change, as far as they are known. */
+  /** Of a command: known real paths that it would change. */
   reach?: string[];
-  /** Of a command that has begun. */
+  /** Of a command that has started. */
   snapshot?: Snapshot;
-  /** Of a command that has ended: the folders that came and went with it, outermost first. */
+  /** Of a finished command: folders that it created and removed, outermost first. */
   folders?: { made: FolderState[]; removed: FolderState[] };
+}
+
+/** SHA-256 of the canonical JSON (RFC 8785) of all fields that an approval depends on. */
+export function digestOf(plan: Plan): string {
+  const { tool, command, cwd, scripts, input_sha256 } = plan;
+  const changes = plan.changes.map(({ path, before, after }) => ({
+    path,
+    before: before?.sha256 ?? null,
+    after: after && { sha256: after.sha256, mode: after.mode },
+  }));
+  const accesses = plan.accesses.map(({ access, target }) => ({ access, path: target.real }));
+  return sha256(
+    canonical({ tool, command, cwd, scripts, changes, accesses, input_sha256 }),
+  );
+}
+
+/** Whether a plan changes any file or folder. */
+export function changesAnything(plan: Plan): boolean {
+  const { changes, emptied_folders, restored_folders = [], folder_modes = [], folders } = plan;
+  const made = [...folders?.made ?? [], ...folders?.removed ?? [], ...folder_modes];
+  return changes.length + emptied_folders.length + restored_folders.length + made.length > 0;
 }

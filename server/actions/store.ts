@@ -3,22 +3,23 @@ import type { Analysis } from "../policy/schema.ts";
 import { jsonText } from "../db/texts.ts";
 import type { Plan } from "./plan.ts";
 import type { Action } from "./schema.ts";
+import { sqlNames } from "./tools.ts";
 
-/** What the agent had asked for, where a reviewer changed it. */
+/** The agent's version of an action that a reviewer edited. */
 export interface Proposed {
   content_sha256: string | null;
   command: string | null;
   digest: string;
 }
 
-/** An action with what is needed to carry it out, to show it and to undo it. */
+/** An action with the internal fields for its execution, its views and its rollback. */
 export interface ActionRow extends Action {
   plan: Plan | null;
   analysis: Analysis | null;
   proposed: Proposed | null;
-  /** Stands for the last conditional change of status: who finds its own here has won. */
+  /** A fresh id for each transition. The writer that finds its own id here has won. */
   decision_id: string | null;
-  /** Stands for the one execution. */
+  /** Names the one execution. */
   claim_id: string | null;
   claimed_by: string | null;
   started_at: string | null;
@@ -28,7 +29,10 @@ export interface ActionRow extends Action {
   duration_ms: number | null;
 }
 
-/** The fields of the record that everybody may see. */
+/** A new action: the insert assigns its number. */
+export type NewRow = Omit<ActionRow, "seq">;
+
+/** The fields of the public record. */
 export const PUBLIC = [
   "id",
   "seq",
@@ -74,8 +78,11 @@ const OWN = [
   "output_truncated",
   "duration_ms",
 ] as const satisfies (keyof ActionRow)[];
-/** Everything that an `ActionRow` is made of. */
+/** The columns of an `ActionRow`. */
 export const COLUMNS = [...PUBLIC, ...OWN, "input AS plan"].join(", ");
+/** The tools that the gate executes itself. */
+const BY_GATE = sqlNames(({ executor }) => executor === "gate");
+
 const JSON_COLUMNS = new Set([
   "decision",
   "risk",
@@ -87,21 +94,21 @@ const JSON_COLUMNS = new Set([
 ]);
 const BOOLEANS = new Set(["reversible", "edited", "output_truncated"]);
 
-/** Fields of an action that can be set, by their names in the record. */
+/** The fields that an update may set, under their names in the record. */
 export type Fields = Partial<Omit<ActionRow, "id" | "seq" | "project_id">>;
 
-/** What must hold of the row for a change of it to happen. */
-export interface Guard {
+/** A condition on the current row. The update happens only while all of it holds. */
+export interface Precondition {
   status?: Action["status"];
   execution?: Action["execution"][];
   digest?: string;
   claim_id?: string;
-  /** Only before its deadline. */
+  /** The deadline is later than this time, or there is none. */
   unexpired_at?: string;
 }
 
-/** Inserts an action with the next number, which comes back; `only` adds a condition to be met. */
-export function insertAction(row: Omit<ActionRow, "seq">, only?: Statement): Statement {
+/** Inserts an action with the next number and returns that number, if `only` holds. */
+export function insertAction(row: NewRow, only?: Statement): Statement {
   const fields = Object.entries(row);
   const names = fields.map(([name]) => columnOf(name)).join(", ");
   const marks = fields.map(() => "?").join(", ");
@@ -117,36 +124,28 @@ export function insertAction(row: Omit<ActionRow, "seq">, only?: Statement): Sta
   };
 }
 
-/** The inserted action, as it can be read from now on; null where its condition was not met. */
-export function toInserted(
-  row: Omit<ActionRow, "seq">,
-  returned: Row | undefined,
-): ActionRow | null {
-  return returned ? { ...row, seq: Number(returned.seq) } : null;
-}
-
-/** Holds while no open action of this agent has the same digest. */
+/** A condition: this agent has no open action with the same digest. */
 export function unlessTwin(project_id: string, of: TwinQuery): Statement {
   const twin = twinOf(project_id, of);
   return { sql: `NOT EXISTS (${twin.sql})`, args: twin.args };
 }
 
-/** What makes two submissions the same. */
+/** Two submissions with the same agent and digest since this time are twins. */
 export interface TwinQuery {
   agent: string;
   digest: string;
   since: string;
 }
 
-/** Changes one action where the guard holds; the changed row comes back, or none. */
+/** Updates an action and returns the row, if the precondition holds. */
 export function updateAction(
   project_id: string,
   id: string,
   fields: Fields,
-  guard: Guard,
+  from: Precondition,
 ): Statement {
   const set = Object.entries(fields);
-  const conditions = guardOf(guard);
+  const conditions = conditionsOf(from);
   return {
     sql: `UPDATE actions SET ${set.map(([name]) => `${columnOf(name)} = ?`).join(", ")}
       WHERE project_id = ? AND id = ?${conditions.sql} RETURNING ${COLUMNS}`,
@@ -154,16 +153,13 @@ export function updateAction(
   };
 }
 
-/** Finds the action only where this decision, or this execution, is the one that stands. */
-export function whereStands(
-  project_id: string,
-  id: string,
-  token: { decision_id: string } | { claim_id: string },
-): Statement {
-  const [name, value] = Object.entries(token)[0]!;
+/** A SELECT that finds the action, or only the action that was last changed by this transition. */
+export function selectExisting(project_id: string, id: string, decision_id?: string): Statement {
+  const changed = decision_id === undefined ? [] : [decision_id];
   return {
-    sql: `SELECT 1 FROM actions WHERE project_id = ? AND id = ? AND ${name} = ?`,
-    args: [project_id, id, value],
+    sql: `SELECT 1 FROM actions WHERE project_id = ? AND id = ?
+      ${decision_id === undefined ? "" : "AND decision_id = ?"}`,
+    args: [project_id, id, ...changed],
   };
 }
 
@@ -186,12 +182,12 @@ export async function countPending(ledger: Ledger): Promise<number> {
   return Number(row?.n ?? 0);
 }
 
-/** Pending actions whose deadline has come, oldest first. */
+/** Held actions whose deadline has passed, oldest first. */
 export function listDue(ledger: Ledger, now: string): Promise<ActionRow[]> {
   return select(ledger, "status = 'pending' AND expires_at <= ?", [now], "ORDER BY seq LIMIT 100");
 }
 
-/** The next deadline of a pending action. */
+/** The earliest deadline of a held action. */
 export async function nextDeadline(ledger: Ledger): Promise<string | null> {
   const [row] = await ledger.all(
     "SELECT min(expires_at) AS at FROM actions WHERE project_id = ? AND status = 'pending'",
@@ -200,12 +196,12 @@ export async function nextDeadline(ledger: Ledger): Promise<string | null> {
   return row?.at ? String(row.at) : null;
 }
 
-/** Executions that have begun and not ended. */
+/** Actions whose execution is running, oldest first. */
 export function listRunning(ledger: Ledger): Promise<ActionRow[]> {
   return select(ledger, "execution = 'running'", [], "ORDER BY seq LIMIT 10000");
 }
 
-/** What of a session has begun and not ended, the newest first. */
+/** A session's actions whose execution is running, newest first. */
 export function listRunningOf(ledger: Ledger, session_id: string): Promise<ActionRow[]> {
   return select(
     ledger,
@@ -216,15 +212,14 @@ export function listRunningOf(ledger: Ledger, session_id: string): Promise<Actio
   );
 }
 
-/** Approved, to be done by the gate itself, and not begun. */
+/** Approved actions that the gate executes and has not started. */
 export function listUnstarted(ledger: Ledger): Promise<ActionRow[]> {
   return select(
     ledger,
-    `status = 'approved' AND execution = 'none' AND tool IN
-      ('write_file', 'edit_file', 'delete_file', 'move_file', 'read_file', 'rollback')`,
+    `status = 'approved' AND execution = 'none' AND tool IN (${BY_GATE})`,
     [],
     "ORDER BY seq LIMIT 10000",
-    // By itself SQLite takes the index by status, and looks at everything that was ever approved.
+    // Without the hint SQLite scans the index by status: everything that was ever approved.
     "actions INDEXED BY actions_unstarted",
   );
 }
@@ -235,7 +230,7 @@ export function toRow(row: Row): ActionRow {
   ) as unknown as ActionRow;
 }
 
-/** The record as everybody may see it. */
+/** The public record. */
 export function publicOf(row: ActionRow): Action {
   return Object.fromEntries(PUBLIC.map((name) => [name, row[name]])) as unknown as Action;
 }
@@ -254,28 +249,27 @@ async function select(
   return rows.map(toRow);
 }
 
-/** What is approved and not begun elsewhere is open too: its agent may have lost sight of it. */
+/** An approved action that nobody has claimed is open too: its agent may have lost sight of it. */
 function twinOf(project_id: string, { agent, digest, since }: TwinQuery): Statement {
   return {
     sql: `SELECT id FROM actions WHERE project_id = ? AND digest = ? AND agent = ?
       AND created_at >= ? AND (status = 'pending' OR (status = 'approved' AND execution = 'none'
-        AND tool NOT IN ('write_file', 'edit_file', 'delete_file', 'move_file', 'read_file',
-          'rollback') AND decided_by <> 'policy'))`,
+        AND tool NOT IN (${BY_GATE}) AND decided_by <> 'policy'))`,
     args: [project_id, digest, agent, since],
   };
 }
 
-function guardOf(guard: Guard): Statement {
+function conditionsOf(from: Precondition): Statement {
   const parts: Statement[] = [];
-  if (guard.status) parts.push({ sql: "status = ?", args: [guard.status] });
-  if (guard.execution) {
-    const marks = guard.execution.map(() => "?").join(", ");
-    parts.push({ sql: `execution IN (${marks})`, args: guard.execution });
+  if (from.status) parts.push({ sql: "status = ?", args: [from.status] });
+  if (from.execution) {
+    const marks = from.execution.map(() => "?").join(", ");
+    parts.push({ sql: `execution IN (${marks})`, args: from.execution });
   }
-  if (guard.digest) parts.push({ sql: "digest = ?", args: [guard.digest] });
-  if (guard.claim_id) parts.push({ sql: "claim_id = ?", args: [guard.claim_id] });
-  if (guard.unexpired_at) {
-    parts.push({ sql: "(expires_at IS NULL OR expires_at > ?)", args: [guard.unexpired_at] });
+  if (from.digest) parts.push({ sql: "digest = ?", args: [from.digest] });
+  if (from.claim_id) parts.push({ sql: "claim_id = ?", args: [from.claim_id] });
+  if (from.unexpired_at) {
+    parts.push({ sql: "(expires_at IS NULL OR expires_at > ?)", args: [from.unexpired_at] });
   }
   return {
     sql: parts.map(({ sql }) => ` AND ${sql}`).join(""),

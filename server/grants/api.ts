@@ -16,19 +16,19 @@ interface GrantsServices {
 export const grantsApi = new Hono<AppEnv<GrantsServices>>()
   .get(
     "/",
-    describe("Remembered decisions, newest first", GrantList),
+    describe("List grants, newest first", GrantList),
     query(GrantQuery),
     async (c) => c.json(await c.var.project.grants.list(c.req.valid("query"))),
   )
   .post(
     "/preview",
     describe(
-      "What could be remembered of a held action, and what it would have allowed",
+      "Preview the grants that an approval could make",
       GrantPreview,
     ),
     json(GrantPreviewInput),
     async (c) => c.json(await c.var.project.previewGrants(c.req.valid("json"), c.var.caller)),
   )
-  .delete("/:id", describe("Revoke a remembered decision", Grant), async (c) => {
+  .delete("/:id", describe("Revoke a grant", Grant), async (c) => {
     return c.json(await c.var.project.grants.revoke(c.req.param("id"), c.var.caller));
   });

@@ -1,4 +1,4 @@
-import { requireReviewer } from "../actions/record.ts";
+import { requireReviewer } from "../actions/context.ts";
 import type { Caller } from "../auth/schema.ts";
 import { DEFAULT_LIMIT, readCursor, toPage } from "../db/cursor.ts";
 import type { Ledger } from "../db/ledger.ts";
@@ -31,7 +31,7 @@ export class Grants {
     return { items: items.map(publicGrant), next_cursor };
   }
 
-  /** Ends a grant at once. @throws GateError `not_found`, and `conflict` when it is over already */
+  /** Revokes a grant at once. @throws GateError `not_found`, and `conflict` if it is not live */
   async revoke(id: string, caller: Caller): Promise<Grant> {
     requireReviewer(caller, "revoke a grant");
     const grant = await this.#load(id);

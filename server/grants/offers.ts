@@ -1,10 +1,10 @@
 import { posix } from "node:path";
 import type { Question } from "../policy/grant.ts";
 import type { Unit } from "../policy/shell/unit.ts";
-import { kindOf } from "./answering.ts";
+import { kindOf } from "./matching.ts";
 import { checkRemember, type Rememberable } from "./remember.ts";
 
-/** The patterns that suggest themselves for an action, the narrowest first; each covers it. */
+/** Suggested patterns for an action, the narrowest first. Each one matches the action. */
 export function patternsFor(action: Rememberable): string[] {
   const { access } = action;
   if (access === null) return [];
@@ -12,22 +12,22 @@ export function patternsFor(action: Rememberable): string[] {
   return [...new Set(found)].filter((pattern) => covers(action, pattern));
 }
 
-/** What a way to remember would allow, in words. */
+/** A sentence that says which actions a grant would allow. */
 export function describeOffer(access: Rememberable["access"], pattern: string | null): string {
   if (pattern === null) return access === null ? EXACTLY.other : EXACTLY[access];
   if (access === "run") {
-    return `Any command that runs "${pattern}" and nothing else that would be asked about`;
+    return `Any command that runs "${pattern}" and nothing else that needs approval`;
   }
   const verb = { read: "Reading", write: "Writing", delete: "Deleting" }[access ?? "write"];
-  return `${verb} any file that "${pattern}" names`;
+  return `${verb} any file that matches "${pattern}"`;
 }
 
 const EXACTLY = {
-  run: "Exactly this command in this folder, as long as the scripts it runs stay as they are",
+  run: "Exactly this command in this folder, while the scripts it runs are unchanged",
   read: "Reading exactly this file",
-  write: "Exactly this: the same change to a file that is as it was",
-  delete: "Exactly this: deleting a file that is as it was",
-  other: "Exactly this, with the very same input",
+  write: "Exactly this change, while the file is unchanged",
+  delete: "Deleting exactly this file, while it is unchanged",
+  other: "Exactly this call, with the same input",
 };
 
 function covers(action: Rememberable, pattern: string): boolean {
@@ -35,16 +35,16 @@ function covers(action: Rememberable, pattern: string): boolean {
     checkRemember(action, pattern);
     return true;
   } catch {
-    return false; // too long for a pattern, or not all that is done
+    return false; // too long for a pattern, or the action does more
   }
 }
 
-/** The file with any content, its kind in the folder, the folder. */
+/** Patterns for the file, for files of its type in the folder, and for the folder. */
 function pathPatterns({ path, question }: Rememberable): string[] {
   const [ask] = question.evaluation.asks;
   if (path === null || !ask?.about || !("path" in ask.about)) return [];
   const folder = posix.dirname(path);
-  // A name without a folder would mean that name everywhere.
+  // A pattern without a folder would match that name in every folder.
   if (folder === "." || path.startsWith("/")) return [escape(ask.about.path.lexical)];
   const extension = posix.extname(path);
   return [
@@ -54,7 +54,7 @@ function pathPatterns({ path, question }: Rememberable): string[] {
   ];
 }
 
-/** The program with its arguments, with any operands, and with any values of its options too. */
+/** Patterns for the exact command, for any operands, and for any option values too. */
 function commandPatterns({ evaluation: { asks, units } }: Question): string[] {
   const asked = asks.map(({ about }) => about && "unit" in about ? about.unit : null);
   const unit = asked.find((one) => one !== null) ?? units[0];
@@ -68,7 +68,7 @@ function commandPatterns({ evaluation: { asks, units } }: Question): string[] {
   ];
 }
 
-/** The program with all of its words but those, the last of equals; more may follow. */
+/** The command without these words, with a `*` at the end. Of equal words the last is removed. */
 function openPattern({ argv }: Unit, without: readonly string[]): string {
   const left = [...without];
   const kept = argv.toReversed().filter((word) => {
@@ -84,7 +84,7 @@ function escape(text: string): string {
   return text.replace(/[\\*?[\]{}]/g, "\\$&");
 }
 
-/** In a command pattern blanks, quotes and bars have a meaning too. */
+/** In a command pattern spaces, quotes and bars are special too. */
 function escapeWord(word: string): string {
   return word.replace(/[\\*?[\]{}\s|"']/g, "\\$&");
 }

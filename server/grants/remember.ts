@@ -4,18 +4,18 @@ import type { Ledger, NewEvent, Statement } from "../db/ledger.ts";
 import { GateError } from "../errors.ts";
 import { compileGrant, nameQuestion, questionsOf } from "../policy/grant.ts";
 import type { Decision } from "../policy/schema.ts";
-import { answers, type AskedAction, kindOf } from "./answering.ts";
+import { grantAllows, type GrantSubject, kindOf } from "./matching.ts";
 import type { Remember } from "./schema.ts";
 import { countUsable, insertGrant, type NewGrant } from "./store.ts";
 
-/** An action that is held, with what is asked about it. */
-export interface Rememberable extends Omit<AskedAction, "session_id"> {
+/** A held action with the question of the policy. */
+export interface Rememberable extends Omit<GrantSubject, "session_id"> {
   digest: string;
   path: string | null;
   decision: Decision;
 }
 
-/** The same, when it is approved. */
+/** A held action that is being approved. */
 interface Approved extends Rememberable {
   id: string;
   project_id: string;
@@ -24,16 +24,16 @@ interface Approved extends Rememberable {
   command: string | null;
 }
 
-/** What an approval is committed with, so that it is remembered. */
+/** The statement and the event that an approval commits to make a grant. */
 export interface Remembering {
   statement: (only: Statement) => Statement;
   event: NewEvent;
 }
 
-/** More than anybody has in view; beyond it one has to be revoked first. */
+/** The most live grants of a project, so that a person can still review them. */
 const MOST_LIVE = 500;
 
-/** Makes a grant of an approval. @throws GateError `invalid` where it can answer nothing ahead of time */
+/** Makes a grant of an approval. @throws GateError `invalid` if a grant cannot answer the question */
 export async function remember(
   { ledger, environment }: { ledger: Ledger; environment: Environment },
   action: Approved,
@@ -63,25 +63,25 @@ export async function remember(
 }
 
 /**
- * The questions that an approval answers for later. @throws GateError `invalid` where nobody can
- * answer ahead of time, or where the pattern does not speak of the very action
+ * The questions that a grant would answer. @throws GateError `invalid` if they must be asked each
+ * time, or if the pattern does not match the action itself
  */
 export function checkRemember(action: Rememberable, pattern: string | null): string[] {
   const { question, decision, access, digest, scripts } = action;
-  if (question.refused !== null) throw refuse(question.refused);
+  if (question.refused !== null) throw notRememberable(question.refused);
   if (pattern !== null && access === null) {
-    throw refuse("a pattern cannot say what this does; leave it out");
+    throw notRememberable("no pattern can describe this action; leave the pattern out");
   }
   if (pattern !== null) compileGrant(kindOf(access!), pattern);
-  // The rule it was held by, too: a rule about the input may no longer see what has been cut of it.
+  // A rule about the input may not match the kept copy, which was cut. So its question is added.
   const held = decision.effect === "ask" ? [nameQuestion(decision.rule)] : [];
   const questions = [...new Set([...questionsOf(question.evaluation.asks), ...held])];
   const grant = { pattern, access, digest, questions, scripts: [...scripts] };
-  if (answers(grant, action)) return questions;
-  throw refuse(`"${pattern}" does not cover everything that this action does`);
+  if (grantAllows(grant, action)) return questions;
+  throw notRememberable(`"${pattern}" does not cover everything that this action does`);
 }
 
-function refuse(why: string): GateError {
+function notRememberable(why: string): GateError {
   return new GateError("invalid", `Cannot remember the approval: ${why}; approve it once`);
 }
 

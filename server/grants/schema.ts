@@ -1,41 +1,41 @@
 import { z } from "zod";
 
-/** How long a decision can be remembered: a quarter of a year; longer is a rule for the policy. */
+/** A grant lasts at most a quarter of a year. A longer permission belongs into the policy. */
 const MAX_TTL_SECONDS = 90 * 86_400;
 const MAX_USES = 10_000;
 
 const EXAMPLE = { scope: "session" as const, ttl_seconds: 3600, max_uses: 10 };
 
-/** What a reviewer asks to be remembered of an approval. */
+/** The limits of a grant that an approval makes. */
 export const Remember = z.strictObject({
   scope: z.enum(["session", "project"])
     .describe("for the session of the action, or for every session of the project"),
   ttl_seconds: z.number().int().min(1).max(MAX_TTL_SECONDS),
   max_uses: z.number().int().min(1).max(MAX_USES).describe("how many more times"),
   pattern: z.string().min(1).max(256).optional()
-    .describe("a path or command pattern; without it only the very same action is meant"),
+    .describe("a path or command pattern; without it the grant allows exactly the same action"),
 }).meta({ examples: [EXAMPLE, { ...EXAMPLE, scope: "project", pattern: "npm publish --tag *" }] });
 export type Remember = z.infer<typeof Remember>;
 
-/** Where a grant stands; only a live one allows anything. */
+/** The state of a grant. Only a live grant allows an action. */
 export const GrantState = z.enum(["live", "used_up", "expired", "revoked"]);
 export type GrantState = z.infer<typeof GrantState>;
 
-/** A decision that is remembered: it turns what would be asked into what is allowed, for a while. */
+/** A remembered approval with limits: it answers later questions of the policy with `allow`. */
 export const Grant = z.object({
   id: z.uuid(),
   project_id: z.string(),
   scope: Remember.shape.scope,
   session_id: z.string().describe("the session of the action that was approved"),
   action_id: z.string().describe("the action that was approved"),
-  digest: z.string().describe("what was approved; without a pattern, all that is allowed"),
+  digest: z.string().describe("the approved plan; without a pattern the grant allows only this"),
   pattern: z.string().nullable(),
   access: z.enum(["run", "read", "write", "delete"]).nullable()
-    .describe("what a pattern lets an agent do; null where there can be none"),
+    .describe("the access that a pattern allows; null if there can be no pattern"),
   tool: z.string(),
   path: z.string().nullable(),
   command: z.string().nullable(),
-  questions: z.array(z.string()).describe("the rules whose question it answers, and no others"),
+  questions: z.array(z.string()).describe("the rules whose questions it answers"),
   given_by: z.string(),
   created_at: z.iso.datetime(),
   expires_at: z.iso.datetime(),
@@ -44,7 +44,7 @@ export const Grant = z.object({
   last_used_at: z.iso.datetime().nullable(),
   revoked_at: z.iso.datetime().nullable(),
   revoked_by: z.string().nullable(),
-  state: GrantState.describe("expired also when its session has ended"),
+  state: GrantState.describe("`expired` also after the end of its session"),
 }).meta({
   examples: [{
     id: "0199a1b2-0000-7000-8000-000000000001",
@@ -92,14 +92,16 @@ export type GrantList = z.infer<typeof GrantList>;
 /** Body of `POST /api/grants/preview`. */
 export const GrantPreviewInput = z.strictObject({
   action_id: z.string().max(256),
-  pattern: Remember.shape.pattern.describe("one of your own, looked at beside those offered"),
+  pattern: Remember.shape.pattern.describe(
+    "a pattern of your own, previewed beside the suggested ones",
+  ),
 }).meta({ examples: [{ action_id: "0199a1b1-0000-7000-8000-000000000001" }] });
 export type GrantPreviewInput = z.infer<typeof GrantPreviewInput>;
 
-/** One way to remember an approval, with what it would have allowed. */
+/** One possible grant, with the earlier actions that it would have allowed. */
 export const GrantOffer = z.object({
-  pattern: z.string().nullable().describe("null means the very same action"),
-  says: z.string().describe("what it would allow, for a person"),
+  pattern: z.string().nullable().describe("null allows exactly the same action"),
+  says: z.string().describe("a sentence for people: the actions that it would allow"),
   matched: z.object({
     count: z.number().int(),
     rejected: z.number().int().describe("how many of those a person rejected"),
@@ -112,19 +114,19 @@ export const GrantOffer = z.object({
       command: z.string().nullable(),
       status: z.string(),
     })),
-  }).describe("of the actions looked at, without the one that is decided on"),
+  }).describe("among the examined actions, without the held one"),
 });
 export type GrantOffer = z.infer<typeof GrantOffer>;
 
-/** Answer of `POST /api/grants/preview`: nothing is saved. */
+/** Answer of `POST /api/grants/preview`. Nothing is saved. */
 export const GrantPreview = z.object({
   action_id: z.string(),
-  refused: z.string().nullable().describe("why nothing of this action can be remembered"),
+  refused: z.string().nullable().describe("why this action cannot be remembered; null if it can"),
   scopes: z.array(Remember.shape.scope)
-    .describe("where it can be remembered: not in a session that has ended"),
+    .describe("the possible scopes; `session` is missing after the session has ended"),
   since: z.iso.datetime().describe("30 days ago"),
-  looked_at: z.number().int().describe("actions of this kind since then"),
-  complete: z.boolean().describe("false when there were more than could be looked at"),
+  looked_at: z.number().int().describe("examined actions of this kind since then"),
+  complete: z.boolean().describe("false if there are more actions than could be examined"),
   offers: z.array(GrantOffer),
 });
 export type GrantPreview = z.infer<typeof GrantPreview>;

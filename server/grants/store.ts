@@ -2,14 +2,14 @@ import type { Ledger, Row, Statement, Value } from "../db/ledger.ts";
 import { jsonText } from "../db/texts.ts";
 import type { Grant, GrantQuery } from "./schema.ts";
 
-/** A grant with what it takes to use it. */
+/** A grant with its internal fields. */
 export interface GrantRow extends Grant {
   seq: number;
-  /** What the approved command would have run: only the same content is meant. */
+  /** The scripts of the approved command. The grant holds only for the same contents. */
   scripts: { path: string; sha256: string }[];
 }
 
-/** What a new grant is made of. */
+/** A new grant, before the insert assigns its number. */
 export type NewGrant = Omit<
   GrantRow,
   "seq" | "uses" | "last_used_at" | "revoked_at" | "revoked_by" | "state"
@@ -30,10 +30,10 @@ const STATE = `CASE WHEN revoked_at IS NOT NULL THEN 'revoked' WHEN uses >= max_
 
 const USABLE = `revoked_at IS NULL AND uses < max_uses AND expires_at > ? AND NOT ${HAS_ENDED}`;
 
-/** More than any action could be allowed by; `MOST_LIVE` keeps the number below it. */
+/** The most grants that are compared with one action; `MOST_LIVE` is lower. */
 const MOST_CANDIDATES = 1_000;
 
-/** Inserts a grant with the next number where `only` holds. */
+/** Inserts a grant with the next number, if `only` finds a row. */
 export function insertGrant(grant: NewGrant, only: Statement): Statement {
   const fields = Object.entries({
     ...grant,
@@ -49,7 +49,7 @@ export function insertGrant(grant: NewGrant, only: Statement): Statement {
   };
 }
 
-/** Takes one use, where it still is there to be taken: the count is the one that was seen. */
+/** Takes one use, if the grant is usable and its count is still the one that was read. */
 export function takeUse(
   { project_id, id, uses }: GrantRow,
   { use_id, now }: { use_id: string; now: string },
@@ -67,7 +67,7 @@ export function takeUse(
   };
 }
 
-/** Ends a grant, also one that is used up: what it allowed may not have begun. */
+/** Revokes a grant. It may be used up: an action that it allowed may not have started. */
 export function revokeGrant(
   { project_id, id }: Pick<Grant, "project_id" | "id">,
   { revoke_id, by, now }: { revoke_id: string; by: string; now: string },
@@ -93,7 +93,7 @@ export async function findGrant(ledger: Ledger, id: string, now: string): Promis
   return row ? toGrantRow(row) : null;
 }
 
-/** What could allow an action of this session: grants for this very digest come first. */
+/** The usable grants for an action of this session. Grants for its digest come first. */
 export async function listUsable(
   ledger: Ledger,
   of: { session_id: string | null; digest: string | null; now: string },
@@ -141,7 +141,7 @@ export async function listGrants(
   return rows.map(toGrantRow);
 }
 
-/** The record as everybody may see it. */
+/** The public record. */
 export function publicGrant({ seq: _seq, scripts: _scripts, ...grant }: GrantRow): Grant {
   return grant;
 }

@@ -1,5 +1,5 @@
 import { isAbsolute } from "node:path";
-import { type NativeCall, recordedName } from "../actions/native/call.ts";
+import { type NativeCall, recordedName } from "../actions/submit/native.ts";
 import type { Action } from "../actions/schema.ts";
 import { TOOL_NAMES, TOOLS } from "../actions/tools.ts";
 import type { Caller } from "../auth/schema.ts";

@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { dirname, resolve } from "node:path";
-import { absolute, type NativeCall, type Use } from "../actions/native/call.ts";
-import { isInside } from "../actions/target.ts";
+import { absolute, type NativeCall, type Use } from "../actions/submit/native.ts";
+import { isInside } from "../actions/submit/target.ts";
 import type { Daemon } from "../daemon.ts";
 import { GateError } from "../errors.ts";
 import { HOOKED_HOSTS } from "../hosts/hosts.ts";

@@ -1,4 +1,4 @@
-import type { Use } from "../actions/native/call.ts";
+import type { Use } from "../actions/submit/native.ts";
 
 /** One file of a patch, with the lines that change it. */
 interface Section {

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname } from "node:path";
-import { absolute, type NativeCall } from "../actions/native/call.ts";
-import { isInside } from "../actions/target.ts";
+import { absolute, type NativeCall } from "../actions/submit/native.ts";
+import { isInside } from "../actions/submit/target.ts";
 import type { Daemon } from "../daemon.ts";
 import { detectProject } from "../projects/detect.ts";
 import type { Project } from "../projects/project.ts";

@@ -1,5 +1,5 @@
-import { MAX_IN_MEMORY } from "../actions/draft.ts";
-import type { Use } from "../actions/native/call.ts";
+import { MAX_IN_MEMORY } from "../actions/contents.ts";
+import type { Use } from "../actions/submit/native.ts";
 import { isObject, textOrNull, type ToolKind } from "../hosts/hook_input.ts";
 import { patchUses } from "./patch.ts";
 

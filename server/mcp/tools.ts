@@ -7,7 +7,7 @@ import {
   RollbackToolInput,
   RunCommandInput,
   WriteFileInput,
-} from "../actions/inputs/schema.ts";
+} from "../actions/submit/schema.ts";
 import { type GateTool, WaitInput } from "../actions/schema.ts";
 import { ProblemError } from "../client.ts";
 import { Effect, PolicyTestInput } from "../policy/schema.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { Actions } from "../actions/actions.ts";
-import { requireReviewer } from "../actions/record.ts";
-import type { ActionServices } from "../actions/services.ts";
+import { requireReviewer } from "../actions/context.ts";
+import type { ActionServices } from "../actions/context.ts";
 import { DaySums } from "../analytics/day_sums.ts";
 import type { AnalyticsSummary } from "../analytics/schema.ts";
 import { summarize } from "../analytics/summarize.ts";

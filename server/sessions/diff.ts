@@ -1,9 +1,9 @@
-import { type DoneRow, listDone } from "../actions/done/store.ts";
+import { type DoneRow, listDone } from "../actions/undo/done_store.ts";
 import { textOf } from "../actions/contents.ts";
-import { unifiedDiff } from "../actions/merge.ts";
+import { unifiedDiff } from "../actions/texts.ts";
 import type { PlannedChange } from "../actions/plan.ts";
-import type { ActionServices } from "../actions/services.ts";
-import { inTurns } from "../actions/turns.ts";
+import type { ActionServices } from "../actions/context.ts";
+import { inTurns } from "../actions/scheduling.ts";
 import { readBlob, sizeOfBlob } from "../db/blobs.ts";
 import type { FileDiff, SessionDiff } from "./schema.ts";
 

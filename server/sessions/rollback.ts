@@ -1,11 +1,11 @@
-import { type DoneRow, listDone, listLater } from "../actions/done/store.ts";
-import type { Road } from "../actions/enter.ts";
-import { loadAction, notPossible, requireReviewer } from "../actions/record.ts";
-import { undoOne, whyNot } from "../actions/rollback.ts";
+import { type DoneRow, listDone, listLater } from "../actions/undo/done_store.ts";
+import type { ActionContext } from "../actions/context.ts";
+import { loadAction, notPossible, requireReviewer } from "../actions/context.ts";
+import { rollbackOne, whyNotReversible } from "../actions/undo/rollback.ts";
 import type { RollbackResult } from "../actions/schema.ts";
-import type { ActionServices } from "../actions/services.ts";
-import { inTurns } from "../actions/turns.ts";
-import { planUndo, type States } from "../actions/undo.ts";
+import type { ActionServices } from "../actions/context.ts";
+import { inTurns } from "../actions/scheduling.ts";
+import { planRollback, type States } from "../actions/undo/plan_rollback.ts";
 import type { Caller } from "../auth/schema.ts";
 import { GateError } from "../errors.ts";
 import type { SessionRollbackInput, SessionRollbackResult } from "./schema.ts";
@@ -28,7 +28,7 @@ interface Chosen {
  * @throws GateError `conflict` with every conflict, `not_found`
  */
 export function rollbackSession(
-  road: Road,
+  road: ActionContext,
   session_id: string,
   input: SessionRollbackInput & { action_ids?: string[] },
   caller: Caller,
@@ -61,10 +61,10 @@ async function choose(
   // A rollback that stands has made its action undone already.
   const own = done.filter(({ tool, status }) => !toolOf(tool).undoes && status === "approved");
   const skipped = own.filter(({ tool }) => toolOf(tool).access !== "read").flatMap((row) => {
-    const why = whyNot(row);
+    const why = whyNotReversible(row);
     return why === null ? [] : [{ action_id: row.id, tool: row.tool, why }];
   });
-  return { rows: own.filter((row) => whyNot(row) === null), skipped };
+  return { rows: own.filter((row) => whyNotReversible(row) === null), skipped };
 }
 
 async function named(
@@ -80,7 +80,7 @@ async function named(
     if (row.session_id !== session_id) {
       throw new GateError("not_found", `Cannot find action "${id}" in session "${session_id}"`);
     }
-    const why = whyNot(row);
+    const why = whyNotReversible(row);
     if (why !== null) throw notPossible(row, "roll back", why);
   }
   return done.filter(({ id }) => wanted.has(id));
@@ -131,7 +131,7 @@ async function planAll(
   const conflicts: Record<string, unknown>[] = [];
   for await (const row of inTurns(rows)) {
     try {
-      const undo = await planUndo(services, row, limits, { on_conflict, states });
+      const undo = await planRollback(services, row, limits, { on_conflict, states });
       steps.push(stepOf(row.id, { ...undo, rollback: null }));
     } catch (error) {
       if (!(error instanceof GateError) || error.code !== "conflict") throw error;
@@ -160,7 +160,7 @@ function conflictsError(conflicts: Record<string, unknown>[]): GateError {
 }
 
 async function applyAll(
-  road: Road,
+  road: ActionContext,
   rows: DoneRow[],
   input: SessionRollbackInput,
   caller: Caller,
@@ -168,7 +168,7 @@ async function applyAll(
   const done: RollbackResult[] = [];
   try {
     for await (const row of inTurns(rows)) {
-      done.push(await undoOne(road, await loadAction(road.services, row.id), input, caller));
+      done.push(await rollbackOne(road, await loadAction(road.services, row.id), input, caller));
     }
   } catch (error) {
     await takeBack(road, done, caller);
@@ -178,13 +178,17 @@ async function applyAll(
 }
 
 /** Something came between plan and deed: what was undone so far is done again. */
-async function takeBack(road: Road, done: RollbackResult[], caller: Caller): Promise<void> {
+async function takeBack(
+  road: ActionContext,
+  done: RollbackResult[],
+  caller: Caller,
+): Promise<void> {
   const reason = "The rest of the rollback could not be done";
   for await (const { rollback } of inTurns(done.toReversed())) {
     if (!rollback) continue;
     const row = await loadAction(road.services, rollback.id);
     try {
-      await undoOne(road, row, { reason }, caller);
+      await rollbackOne(road, row, { reason }, caller);
     } catch (cause) {
       const message = `Cannot finish the rollback, nor take back its part "${rollback.id}": ` +
         `${(cause as Error).message}; look at the session`;

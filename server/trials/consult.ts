@@ -1,30 +1,28 @@
-import { bytesOf, readAsked } from "../actions/asked.ts";
-import { digestOf } from "../actions/digest.ts";
-import { drawUp } from "../actions/draft.ts";
-import { judge, type Judgement } from "../actions/judge.ts";
-import type { Asked, Plan } from "../actions/plan.ts";
-import { blockedDraft } from "../actions/rows.ts";
-import { scriptsOf } from "../actions/scripts.ts";
-import { type ActionServices, timestamp } from "../actions/services.ts";
+import { type ActionServices, timestamp } from "../actions/context.ts";
+import { digestOf, type Plan } from "../actions/plan.ts";
+import { type ActionEvaluation, evaluateAction } from "../actions/submit/evaluate.ts";
+import { type Parsed, parseInput } from "../actions/submit/input.ts";
+import { planAction, planNothing } from "../actions/submit/plan_action.ts";
+import { scriptsOf } from "../actions/submit/scripts.ts";
 import { GateError } from "../errors.ts";
 import { createQuestion } from "../policy/grant.ts";
 import type { PolicyTestInput, PolicyTestResult } from "../policy/schema.ts";
 import { toolOf } from "../policy/test_policy.ts";
-import { accessOf, decisionBy, findAnswering } from "../grants/answering.ts";
+import { accessOf, decisionBy, findGrantFor } from "../grants/matching.ts";
 
-/** What policy says of a question, once remembered decisions are asked too; takes no use of any. */
+/** The result of a policy test, with grants taken into account. Uses no grant up. */
 export async function consultGrants(
   services: ActionServices,
   question: PolicyTestInput,
-  said: PolicyTestResult,
+  tested: PolicyTestResult,
 ): Promise<PolicyTestResult> {
-  if (said.effect !== "ask") return said;
+  if (tested.effect !== "ask") return tested;
   try {
     const grant = await findFor(services, question);
-    return grant ? { ...said, ...decisionBy(grant, grant.uses) } : said;
+    return grant ? { ...tested, ...decisionBy(grant, grant.uses) } : tested;
   } catch (error) {
-    // An input that no tool would take: what policy says of its letters stands.
-    if (error instanceof GateError && error.code === "invalid") return said;
+    // No tool accepts this input, so no grant can allow it.
+    if (error instanceof GateError && error.code === "invalid") return tested;
     throw error;
   }
 }
@@ -32,34 +30,34 @@ export async function consultGrants(
 async function findFor(services: ActionServices, question: PolicyTestInput) {
   const { ledger, roots, environment } = services;
   const { tool, input } = toolOf(question);
-  const asked = readAsked(tool, input, roots[0]!, roots);
-  const judgement = await judge(services, asked, input);
-  if (judgement.decision.effect !== "ask") return null;
-  const plan = await planOf(services, asked, question, judgement);
-  const { command, cwd } = asked;
-  return await findAnswering(ledger, {
-    access: accessOf(asked),
+  const parsed = parseInput(tool, input, roots[0]!, roots);
+  const evaluation = await evaluateAction(services, parsed.input, input);
+  if (evaluation.decision.effect !== "ask") return null;
+  const plan = await planOf(services, parsed, question, evaluation);
+  const { command, cwd } = parsed.input;
+  return await findGrantFor(ledger, {
+    access: accessOf(parsed.input),
     digest: plan && digestOf(plan),
     session_id: question.session_id ?? null,
     scripts: plan?.scripts ?? [],
-    question: createQuestion({ evaluation: judgement, command, cwd, around: judgement.around }),
+    question: createQuestion({ evaluation, command, cwd, around: evaluation.around }),
   }, timestamp(environment));
 }
 
-/** What exactly would be done; null where the question does not say it, or it cannot be done. */
+/** The plan; null if the question leaves the content open, or if the plan cannot be made. */
 async function planOf(
   services: ActionServices,
-  asked: Asked,
-  { content }: PolicyTestInput,
-  { analysis, limits }: Judgement,
+  { input, content }: Parsed,
+  question: PolicyTestInput,
+  { analysis, limits }: ActionEvaluation,
 ): Promise<Plan | null> {
-  if (asked.tool === "write_file" && content === undefined) return null;
-  if (asked.tool === "run_command") {
-    return { ...blockedDraft(asked).plan, scripts: await scriptsOf(analysis, asked.cwd!) };
+  if (content !== null && question.content === undefined) return null;
+  if (input.command !== null) {
+    return { ...planNothing(input).plan, scripts: await scriptsOf(analysis, input.cwd!) };
   }
   try {
-    const wanted = { asked, content: content === undefined ? null : bytesOf(content) };
-    return (await drawUp(services, services.roots[0]!, { ...wanted, analysis, limits })).plan;
+    const parts = { input, content, analysis, limits };
+    return (await planAction(services, services.roots[0]!, parts)).plan;
   } catch (error) {
     if (error instanceof GateError) return null;
     throw error;

@@ -1,12 +1,11 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { askedAction } from "../actions/granted.ts";
-import { judge, type Judgement } from "../actions/judge.ts";
+import { type ActionServices, loadAction, notPossible, timestamp } from "../actions/context.ts";
 import { firstSince } from "../actions/list/store.ts";
-import { loadAction, notPossible } from "../actions/record.ts";
-import { type ActionServices, timestamp } from "../actions/services.ts";
 import type { ActionRow } from "../actions/store.ts";
+import { type ActionEvaluation, evaluateAction } from "../actions/submit/evaluate.ts";
+import { grantSubject } from "../actions/submit/grant_use.ts";
 import type { GrantPattern } from "../policy/grant.ts";
-import { accessOf, answers, compiledOf, type Meaning } from "../grants/answering.ts";
+import { accessOf, compiledOf, grantAllows, type GrantTerms } from "../grants/matching.ts";
 import { describeOffer, patternsFor } from "../grants/offers.ts";
 import { checkRemember, type Rememberable } from "../grants/remember.ts";
 import type { GrantOffer, GrantPreview, GrantPreviewInput } from "../grants/schema.ts";
@@ -15,24 +14,24 @@ import { listPast, type PastAction } from "./store.ts";
 const DAYS_MS = 30 * 86_400_000;
 const NEWEST = 5;
 const PAGE = 100;
-/** Altogether no more is spent; after the slice the thread is given to whoever else needs it. */
+/** The most time for one preview. After each slice it yields to the event loop. */
 const MOST_MS = 5_000;
 const SLICE_MS = 10;
 const MOST_LOOKED_AT = 2_000;
-/** Of all tools together: how far the search goes back. */
+/** How many actions of all tools the search goes back. */
 const MOST_ACTIONS = 100_000;
 
-/** What could be remembered of a held action, and what that would have allowed in 30 days. */
+/** The grants that an approval could make, with the actions of 30 days that each would have allowed. */
 export async function previewGrants(
   services: ActionServices,
   { action_id, pattern }: GrantPreviewInput,
 ): Promise<GrantPreview> {
   const row = await loadAction(services, action_id);
   if (row.status !== "pending" || !row.plan) {
-    throw notPossible(row, "remember a decision on", `it is ${row.status}`);
+    throw notPossible(row, "remember an approval of", `it is ${row.status}`);
   }
-  const asked = askedAction(row, await judge(services, row.plan));
-  const action: Rememberable = { ...row, ...asked };
+  const subject = grantSubject(row, await evaluateAction(services, row.plan));
+  const action: Rememberable = { ...row, ...subject };
   const since = timestamp(services.environment, -DAYS_MS);
   const { refused } = action.question;
   const { ended_at } = await services.sessions.get(row.session_id);
@@ -46,10 +45,10 @@ export async function previewGrants(
   return { ...head, looked_at, complete, offers: offers.map(({ offer }) => offer) };
 }
 
-/** One way to remember, which counts what it would have allowed. */
+/** One possible grant. It counts the actions that it would have allowed. */
 class Offer {
   readonly offer: GrantOffer;
-  readonly #grant: Meaning;
+  readonly #grant: GrantTerms;
   readonly #compiled: GrantPattern | null;
 
   constructor(action: Rememberable, pattern: string | null) {
@@ -61,9 +60,9 @@ class Offer {
     this.#compiled = compiledOf(this.#grant);
   }
 
-  /** Called with the newest action first. */
-  look(past: PastAction, judgement: Judgement): void {
-    if (!answers(this.#grant, askedAction(past, judgement), this.#compiled)) return;
+  /** Tests an earlier action. The caller passes the newest first. */
+  test(past: PastAction, evaluation: ActionEvaluation): void {
+    if (!grantAllows(this.#grant, grantSubject(past, evaluation), this.#compiled)) return;
     const { matched } = this.offer;
     matched.count++;
     if (past.status === "rejected") matched.rejected++;
@@ -80,32 +79,32 @@ async function lookBack(
   since: string,
 ): Promise<{ looked_at: number; complete: boolean }> {
   const { ledger } = services;
-  const begun = performance.now();
+  const started = performance.now();
   const first = await firstSince(ledger, since);
   const { tool } = row;
   const access = accessOf(row.plan!);
-  const seen = new Map<string, Judgement>();
-  const breathe = createPauses();
+  const seen = new Map<string, ActionEvaluation>();
+  const yieldTurn = createPauses();
   let looked_at = 0;
   for (let before = row.seq; before > first; before -= PAGE) {
-    await breathe();
+    await yieldTurn();
     if (row.seq - before > MOST_ACTIONS || looked_at > MOST_LOOKED_AT) {
       return { looked_at, complete: false };
     }
     const from = Math.max(first, before - PAGE);
     const page = await listPast(ledger, { tool, access, since, from, before });
     for (const past of page.filter(({ plan }) => accessOf(plan) === access)) {
-      if (performance.now() - begun > MOST_MS) return { looked_at, complete: false };
-      const judgement = await judgePast(services, past, seen);
-      for (const offer of offers) offer.look(past, judgement);
+      if (performance.now() - started > MOST_MS) return { looked_at, complete: false };
+      const evaluation = await evaluatePast(services, past, seen);
+      for (const offer of offers) offer.test(past, evaluation);
       looked_at++;
-      await breathe();
+      await yieldTurn();
     }
   }
   return { looked_at, complete: true };
 }
 
-/** Gives the thread away whenever it was kept for a slice of time. */
+/** Yields to the event loop after each time slice. */
 function createPauses(): () => Promise<void> {
   let since = performance.now();
   return async () => {
@@ -115,17 +114,17 @@ function createPauses(): () => Promise<void> {
   };
 }
 
-/** Of a command that was asked for many times one judgement is enough. */
-async function judgePast(
+/** Equal commands are evaluated once. */
+async function evaluatePast(
   services: ActionServices,
   { plan, command, cwd }: PastAction,
-  seen: Map<string, Judgement>,
-): Promise<Judgement> {
-  if (command === null) return await judge(services, plan);
+  seen: Map<string, ActionEvaluation>,
+): Promise<ActionEvaluation> {
+  if (command === null) return await evaluateAction(services, plan);
   const name = JSON.stringify([command, cwd]);
   const known = seen.get(name);
   if (known) return known;
-  const judgement = await judge(services, plan);
-  seen.set(name, judgement);
-  return judgement;
+  const evaluation = await evaluateAction(services, plan);
+  seen.set(name, evaluation);
+  return evaluation;
 }

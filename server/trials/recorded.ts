@@ -1,5 +1,5 @@
-import { judge } from "../actions/judge.ts";
-import type { Asked, Plan } from "../actions/plan.ts";
+import { evaluateAction } from "../actions/submit/evaluate.ts";
+import type { ParsedInput, Plan } from "../actions/plan.ts";
 import type { ActionRow } from "../actions/store.ts";
 import { sha256 } from "../db/chain.ts";
 import type { CompiledPolicy, Evaluation, Surroundings } from "../policy/evaluate.ts";
@@ -21,7 +21,7 @@ export async function judgeAgain(row: ActionRow, candidate: Candidate): Promise<
   const why = unjudgedBecause(row, candidate.compiled);
   if (why !== null) return { unjudged: why };
   const config = { inForce: () => Promise.resolve(candidate) };
-  return { answer: await judge({ config }, askedOf(row, row.plan!)) };
+  return { answer: await evaluateAction({ config }, askedOf(row, row.plan!)) };
 }
 
 function unjudgedBecause(row: ActionRow, policy: CompiledPolicy): string | null {
@@ -35,7 +35,7 @@ function unjudgedBecause(row: ActionRow, policy: CompiledPolicy): string | null 
 }
 
 /** What the agent had asked for, where a reviewer changed it. */
-function askedOf(row: ActionRow, plan: Plan): Asked {
+function askedOf(row: ActionRow, plan: Plan): ParsedInput {
   const command = row.proposed?.command ?? plan.command;
   return { ...plan, command };
 }

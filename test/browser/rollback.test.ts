@@ -89,7 +89,7 @@ test("an action that can only be rejected says so, and why", async () => {
   const page = await stage.page();
   await page.getByText("The file was deleted after the action was held.").waitFor();
   await page.locator(".notice", { hasText: "An approval would be refused." })
-    .getByText('"src/moved_on.txt" is gone by now').waitFor();
+    .getByText('"src/moved_on.txt" no longer exists').waitFor();
   await settled(page);
   await page.keyboard.press("a");
   await page.getByRole("group", { name: "Before you approve" })

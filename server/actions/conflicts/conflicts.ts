@@ -1,20 +1,21 @@
 import type { NewEvent, Statement } from "../../db/ledger.ts";
 import { shownText } from "../contents.ts";
-import { unifiedDiff } from "../merge.ts";
+import { type ActionServices, loadAction } from "../context.ts";
 import type { PlannedChange } from "../plan.ts";
-import { BY_SYSTEM, eventOf, loadAction } from "../record.ts";
 import type { ActionDetail, Conflict } from "../schema.ts";
-import type { ActionServices } from "../services.ts";
 import { type ActionRow, toRow } from "../store.ts";
-import { shownPath } from "../target.ts";
+import { shownPath } from "../submit/target.ts";
+import { unifiedDiff } from "../texts.ts";
+import { toolOf } from "../tools.ts";
+import { BY_SYSTEM, eventOf } from "../transition.ts";
 import { addConflict, findUnreviewed, listHolders, type Rival } from "./store.ts";
 
-/** The files that an action changes, or may change. */
+/** The real paths of the files that an action changes or may change. */
 export function pathsOf({ plan }: Pick<ActionRow, "plan">): string[] {
   return plan ? [...plan.changes.map(({ path }) => path), ...plan.reach ?? []] : [];
 }
 
-/** How each of the two stands to the other. */
+/** The same conflict, as the other action records it. */
 const OTHER_SIDE = {
   both_hold: "both_hold",
   overwrites: "overwritten_by",
@@ -24,9 +25,8 @@ const OTHER_SIDE = {
 } as const satisfies Record<Conflict["kind"], Conflict["kind"]>;
 
 /**
- * Tells an action and those of other sessions that are about the same files of each other: several
- * hold them, or one replaces what another one wrote and nobody has looked at. The row with what it
- * has been told.
+ * Records conflicts with other sessions, on both actions: several hold changes of the same file, or
+ * one replaces a content that another one wrote and nobody reviewed. Returns the row with its conflicts.
  */
 export async function noteConflicts(
   services: ActionServices,
@@ -52,21 +52,21 @@ export async function noteConflicts(
   return own ?? await loadAction(services, row.id);
 }
 
-/** Of more files at once it is not asked who wrote them. */
-const MOST_FILES = 50;
+/** The earlier writer is looked up for at most this many files of an action. */
+const MAX_FILES = 50;
 
 async function conflictsOf(
   { ledger }: ActionServices,
   row: ActionRow,
   paths: readonly string[],
 ): Promise<{ kind: Conflict["kind"]; rival: Rival }[]> {
-  if (paths.length === 0 || row.tool === "rollback") return [];
-  const left = (row.plan?.changes ?? []).flatMap(({ path, before }) =>
+  if (paths.length === 0 || toolOf(row.tool).undoes) return [];
+  const replaced = (row.plan?.changes ?? []).flatMap(({ path, before }) =>
     before ? [{ path, sha256: before.sha256 }] : []
   );
   const held = await listHolders(ledger, row.session_id, paths);
   const written: Rival[] = [];
-  for (const one of left.slice(0, MOST_FILES)) {
+  for (const one of replaced.slice(0, MAX_FILES)) {
     const rival = await findUnreviewed(ledger, row, one);
     if (rival) written.push(rival);
   }
@@ -91,7 +91,7 @@ function isSame(a: Conflict, b: Conflict): boolean {
   return a.kind === b.kind && a.action_id === b.action_id && a.path === b.path;
 }
 
-/** What an action conflicts with, as it stands by now, and what each of the others does. */
+/** The conflicts of an action, with the present state and the diff of the other actions. */
 export async function detailConflicts(
   services: ActionServices,
   row: ActionRow,

@@ -1,18 +1,21 @@
 import type { Ledger, Statement } from "../../db/ledger.ts";
 import { jsonText } from "../../db/texts.ts";
 import { type ActionRow, COLUMNS, toRow } from "../store.ts";
+import { sqlNames } from "../tools.ts";
 
-/** What one session did to a file, or wants to do, that another one may not know of. */
+/** An action of another session on the same file. */
 export interface Rival {
   row: ActionRow;
-  /** The real path that both are about. */
+  /** The real path of that file. */
   path: string;
 }
 
-/** More of them are not told: who sees so many does not miss the rest. */
+/** At most this many conflicts are recorded for one action. */
 const MOST = 20;
 
-/** Remembers the files of a held action; the database forgets them when it is decided. */
+const UNDOING = sqlNames(({ undoes }) => undoes);
+
+/** Inserts the files of a held action. A trigger deletes them when it is no longer held. */
 export function insertHeldPaths(
   project_id: string,
   action_id: string,
@@ -28,15 +31,15 @@ export function insertHeldPaths(
   }];
 }
 
-/** What other sessions hold on these files. */
+/** The held actions of other sessions on these files. */
 export async function listHolders(
   ledger: Ledger,
   session_id: string,
   paths: readonly string[],
 ): Promise<Rival[]> {
   const rows = await ledger.all(
-    `SELECT held_paths.path AS rival_path, ${prefixed()} FROM json_each(?) AS asked
-      JOIN held_paths ON held_paths.project_id = ? AND held_paths.path = asked.value
+    `SELECT held_paths.path AS rival_path, ${prefixed()} FROM json_each(?) AS given
+      JOIN held_paths ON held_paths.project_id = ? AND held_paths.path = given.value
       JOIN actions ON actions.project_id = held_paths.project_id
         AND actions.id = held_paths.action_id
       WHERE actions.status = 'pending' AND actions.session_id <> ? LIMIT ${MOST}`,
@@ -46,8 +49,8 @@ export async function listHolders(
 }
 
 /**
- * What another session left in a file, allowed by policy and looked at by nobody: what was done to
- * it last, however often that has happened, if it still is what is found there.
+ * The last change of a file, if another session made it, policy allowed it without a review, and the
+ * file still has the content that it left.
  */
 export async function findUnreviewed(
   ledger: Ledger,
@@ -61,13 +64,13 @@ export async function findUnreviewed(
         ORDER BY created_at DESC, rowid DESC LIMIT 1) AS last
       JOIN actions ON actions.project_id = ? AND actions.id = last.action_id
       WHERE last.after_sha256 = ? AND actions.session_id <> ? AND actions.status = 'approved'
-        AND actions.decided_by = 'policy' AND actions.tool <> 'rollback'`,
+        AND actions.decided_by = 'policy' AND actions.tool NOT IN (${UNDOING})`,
     [left.path, ledger.project_id, left.path, id, ledger.project_id, left.sha256, session_id],
   );
   return rows[0] ? toRival(rows[0]) : null;
 }
 
-/** Notes on an action what it conflicts with. */
+/** Appends a conflict to an action and returns the action. */
 export function addConflict(
   project_id: string,
   id: string,
@@ -81,7 +84,7 @@ export function addConflict(
   };
 }
 
-/** Every column by its table: both have some of the same names. */
+/** The columns with their table, because the joined table has some of the same names. */
 function prefixed(): string {
   return COLUMNS.split(", ").map((name) => `actions.${name}`).join(", ");
 }

@@ -16,10 +16,10 @@ export const ActionQuery = z.object({
   path: z.string().max(4096).optional(),
   decided_by: z.string().max(256).optional(),
   risk: Risk.shape.level.optional(),
-  from: Time.optional().describe("asked for at this time or later"),
-  to: Time.optional().describe("asked for before this time"),
+  from: Time.optional().describe("submitted at this time or later"),
+  to: Time.optional().describe("submitted before this time"),
   q: z.string().max(256).optional()
-    .describe("whole words, all of which stand in its path, command or reasons"),
+    .describe("whole words, all of which occur in its path, command or reasons"),
 });
 export type ActionQuery = z.infer<typeof ActionQuery>;
 

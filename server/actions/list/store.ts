@@ -4,33 +4,34 @@ import type { Ledger, Statement } from "../../db/ledger.ts";
 import type { ActionList, ActionQuery } from "./schema.ts";
 import { type ActionRow, PUBLIC, toRow } from "../store.ts";
 import {
-  indexRoad,
+  indexScan,
   lowOf,
-  type Road,
-  roadsOf,
+  type Match,
+  type Scan,
+  scansOf,
   selectAll,
   selectFew,
   type Span,
-  wordRoad,
-} from "./roads/store.ts";
-import { type Match, toMatch } from "./words.ts";
+  toMatch,
+  wordScan,
+} from "./scan_store.ts";
 
 /**
- * How many rows the first statement looks at, and the most that a later one does: reads run on the
- * thread that serves everybody.
+ * The number of rows that the first statement examines, and the most for a later one. Reads block the
+ * event loop, so each statement is short.
  */
 const FIRST_STRIDE = 256;
 const MOST_STRIDE = 2_000;
 
-/** Several words are compared list by list: the numbers of so many actions at a time, at first. */
+/** A search for several words examines this many action numbers in its first statement. */
 const FIRST_WINDOW = 100_000;
 const MOST_WINDOW = 400_000;
-/** A statement that was quicker than this may look at more the next time, a slower one at less. */
+/** After a statement that took fewer milliseconds the next one examines more rows, else fewer. */
 const QUICK_MS = 5;
-/** Nothing that was read by then is worth a turn of its own. */
+/** Below this many milliseconds the rest is read in a single statement. */
 const NOTHING_MS = 0.5;
 
-/** A word that is looked for in one row costs about as much as so many rows that are only read. */
+/** Testing a row for a word costs about as much as reading this many rows. */
 const WORD_IN_ROW = 20;
 
 const COLUMNS = PUBLIC.map((name) => `actions.${name}`).join(", ");
@@ -47,7 +48,7 @@ export async function listActions(
   for (let { before } = span; walk !== null && before > span.low;) {
     const started = performance.now();
     const step = walk.step({ low: span.low, before }, limit + 1 - found.length);
-    // Both at once: what changed in between could be passed over, or come twice.
+    // Both reads start at once: a change in between could skip a row or repeat one.
     const [rows, end] = await Promise.all([ledger.all(step.sql, step.args), step.end()]);
     walk.took(performance.now() - started);
     found.push(...rows.map(toRow));
@@ -58,7 +59,7 @@ export async function listActions(
   return toPage(found, limit);
 }
 
-/** The number of the first action of that hour or a later one. */
+/** The number of the first action in that hour or a later one. */
 export async function firstSince(ledger: Ledger, since: string): Promise<number> {
   const [row] = await ledger.all(
     "SELECT min(first_seq) AS seq FROM action_hours WHERE project_id = ? AND hour >= ?",
@@ -67,7 +68,7 @@ export async function firstSince(ledger: Ledger, since: string): Promise<number>
   return Number(row?.seq ?? Number.MAX_SAFE_INTEGER);
 }
 
-/** The numbers that actions of the asked-for time can have, below the cursor. */
+/** The range of action numbers for the queried time, below the cursor. */
 async function spanOf(ledger: Ledger, { cursor, from, to }: ActionQuery): Promise<Span> {
   const before = readCursor(cursor);
   const [row] = from === undefined && to === undefined
@@ -84,20 +85,20 @@ async function spanOf(ledger: Ledger, { cursor, from, to }: ActionQuery): Promis
   return { low: Number(row.low), before: Math.min(before, Number(row.high) + 1) };
 }
 
-/** A way through the actions, newest first, stride by stride. */
+/** Reads a list in several statements, newest first. */
 interface Walk {
-  /** Reads what is asked for of the next stride down from the end of the span. */
+  /** The next statement, from the end of the span downwards. */
   step: (span: Span, limit: number) => Step;
-  /** Hears how long the stride took. */
+  /** Receives how long the statement took. */
   took: (ms: number) => void;
 }
 
 interface Step extends Statement {
-  /** Where the stride ends, at the beginning of the span at the latest. */
+  /** The number at which the statement ends, not below the start of the span. */
   end: () => Promise<number>;
 }
 
-/** The walk that looks at the fewest rows; none where the search has no word. */
+/** The walk that examines the fewest rows; null if the search text has no word. */
 async function walkFor(
   ledger: Ledger,
   query: ActionQuery,
@@ -105,58 +106,58 @@ async function walkFor(
 ): Promise<Walk | null> {
   const match = query.q === undefined ? null : toMatch(query.q);
   if (query.q !== undefined && match === null) return null;
-  const filtered = roadsOf(ledger, query);
+  const filtered = scansOf(ledger, query);
   if (match === null) {
-    const roads = filtered.length > 0 ? filtered : [indexRoad(ledger, query, null)];
-    const road = roads.length === 1 ? roads[0]! : (await rarest(ledger, roads, span)).road;
-    return byRows(ledger, road);
+    const scans = filtered.length > 0 ? filtered : [indexScan(ledger, query, null)];
+    const scan = scans.length === 1 ? scans[0]! : (await rarest(ledger, scans, span)).scan;
+    return byRows(ledger, scan);
   }
-  const words = wordRoad(ledger, query, match);
+  const words = wordScan(ledger, query, match);
   if (!match.isOne) return byWindows(words);
   if (filtered.length === 0) return byRows(ledger, words);
   const rare = await rarest(ledger, filtered, span);
-  // No word is so frequent that a filter with as many rows could be the shorter way.
-  const isFew = rare.reach > WORD_IN_ROW * FIRST_STRIDE;
-  if (isFew && rare.reach > WORD_IN_ROW * await reachOf(ledger, words, span)) {
-    return byRows(ledger, rare.road, { words: match });
+  // Follow the filter only if it has far fewer rows than the word.
+  const isFew = rare.spread > WORD_IN_ROW * FIRST_STRIDE;
+  if (isFew && rare.spread > WORD_IN_ROW * await spreadOf(ledger, words, span)) {
+    return byRows(ledger, rare.scan, { words: match });
   }
-  // If word and filter have nothing to do with each other, a page of both is in so many of the word's.
-  return byRows(ledger, words, { stride: 1.5 * limit * rare.reach / FIRST_STRIDE });
+  // If word and filter are independent, a page of both takes about this many rows of the word.
+  return byRows(ledger, words, { stride: 1.5 * limit * rare.spread / FIRST_STRIDE });
 }
 
-/** The road with the fewest rows, as far as its next few tell: theirs reach furthest back. */
-async function rarest(ledger: Ledger, roads: Road[], span: Span) {
-  const reaches = await Promise.all(roads.map((road) => reachOf(ledger, road, span)));
-  const at = reaches.indexOf(Math.max(...reaches));
-  return { road: roads[at]!, reach: reaches[at]! };
+/** The scan with the fewest rows, estimated by its next rows: the rarest are spread the widest. */
+async function rarest(ledger: Ledger, scans: Scan[], span: Span) {
+  const spreads = await Promise.all(scans.map((scan) => spreadOf(ledger, scan, span)));
+  const at = spreads.indexOf(Math.max(...spreads));
+  return { scan: scans[at]!, spread: spreads[at]! };
 }
 
-/** Over how many actions the next few rows of a road are spread. */
-async function reachOf(ledger: Ledger, road: Road, span: Span): Promise<number> {
-  return span.before - await lowOf(ledger, road, span, FIRST_STRIDE);
+/** The number of actions over which the next rows of a scan are spread. */
+async function spreadOf(ledger: Ledger, scan: Scan, span: Span): Promise<number> {
+  return span.before - await lowOf(ledger, scan, span, FIRST_STRIDE);
 }
 
-/** So many rows at a time, whatever lies between them. */
+/** Reads a number of rows at a time. */
 function byRows(
   ledger: Ledger,
-  road: Road,
+  scan: Scan,
   { words = null, stride = FIRST_STRIDE }: { words?: Match | null; stride?: number } = {},
 ): Walk {
-  const isPlain = road.others.sql === "" && words === null;
+  const isPlain = scan.others.sql === "" && words === null;
   let next = Math.min(MOST_STRIDE, Math.max(FIRST_STRIDE, Math.ceil(stride)));
   return {
     step(span, limit) {
       const columns = { columns: COLUMNS, limit };
       if (isPlain) {
         return {
-          ...selectAll(road, span, columns),
+          ...selectAll(scan, span, columns),
           end: () => Promise.resolve(span.low),
         };
       }
       const rows = next;
       return {
-        ...selectFew(road, span, { ...columns, words, rows }),
-        end: () => lowOf(ledger, road, span, rows),
+        ...selectFew(scan, span, { ...columns, words, rows }),
+        end: () => lowOf(ledger, scan, span, rows),
       };
     },
     took(ms) {
@@ -165,20 +166,20 @@ function byRows(
   };
 }
 
-/** So many numbers at a time, whatever there is of them. */
-function byWindows(road: Road): Walk {
-  // Where the rows have to be looked at too, a window may hold many of them.
-  const isPlain = road.others.sql === "";
+/** Reads a range of action numbers at a time. */
+function byWindows(scan: Scan): Walk {
+  // With other filters each row in the window is tested, so the window is smaller.
+  const isPlain = scan.others.sql === "";
   const first = isPlain ? FIRST_WINDOW : FIRST_WINDOW / 20;
   let window = first;
   return {
     step({ low, before }, limit) {
       const span = { low: Math.max(low, before - window), before };
-      const { sql, args } = selectAll(road, span, { columns: COLUMNS, limit });
+      const { sql, args } = selectAll(scan, span, { columns: COLUMNS, limit });
       return { sql, args, end: () => Promise.resolve(span.low) };
     },
     took(ms) {
-      if (isPlain && ms < NOTHING_MS) window = Infinity; // a word that hardly occurs
+      if (isPlain && ms < NOTHING_MS) window = Infinity; // a rare word
       else window = ms > QUICK_MS ? first : Math.min(MOST_WINDOW, window * 4);
     },
   };

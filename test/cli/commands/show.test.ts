@@ -98,7 +98,9 @@ test("of what can only be rejected nothing else is proposed", async () => {
   rmSync(path);
   expect(await ways(removed)).toEqual([reject]);
   expect((await gated.good("show", removed.id)).stdout)
-    .toMatch(/── it cannot be approved ─*\nCannot carry the action out: "only.txt" is gone/);
+    .toMatch(
+      /── it cannot be approved ─*\nCannot execute the action: "only.txt" no longer exists/,
+    );
   writeFileSync(path, "eins\n");
   expect(await ways(write)).toEqual(["gate dashboard", reject]);
   for (const { id } of [write, edited, removed]) await gated.good("reject", id, "--reason", "no");

@@ -11,7 +11,7 @@ describe("what a grant allowed is looked at again when it is claimed", () => {
         expect((await call("DELETE", `/api/grants/${(await list())[0]!.id}`)).status).toBe(200);
       },
       409,
-      "what allowed it was revoked",
+      "the grant that allowed it was revoked",
     ],
     [
       "has expired",
@@ -19,7 +19,7 @@ describe("what a grant allowed is looked at again when it is claimed", () => {
         await Promise.resolve(gate.clock.advance(3_600_000));
       },
       409,
-      "what allowed it has expired",
+      "the grant that allowed it has expired",
     ],
     [
       "is asked by another rule",
@@ -27,7 +27,7 @@ describe("what a grant allowed is looked at again when it is claimed", () => {
         await call("PUT", "/api/config/policies", { askCommands: ["npm publish"] });
       },
       409,
-      "does not answer what policy asks by now",
+      "does not cover what the policy now asks",
     ],
     [
       "is blocked",
@@ -35,7 +35,7 @@ describe("what a grant allowed is looked at again when it is claimed", () => {
         await call("PUT", "/api/config/policies", { blockedCommands: ["npm publish"] });
       },
       409,
-      "policy blocks it by now",
+      "policy now blocks it",
     ],
   ] as [string, (stage: Stage) => Promise<void>, number, string][])(
     "%s",

@@ -129,7 +129,7 @@ describe("a grant allows", () => {
     const refused = await askFor("session");
     expect([refused.status, refused.body.detail]).toEqual([
       409,
-      expect.stringContaining("that has ended, so nothing could use it"),
+      expect.stringContaining("the session has ended; approve it once"),
     ]);
     expect(await list()).toEqual([]);
     expect((await askFor("project")).status).toBe(200);

@@ -1,0 +1,89 @@
+import type { Caller } from "../auth/schema.ts";
+import type { Config } from "../config/config.ts";
+import type { Environment } from "../environment.ts";
+import type { Ledger } from "../db/ledger.ts";
+import { GateError } from "../errors.ts";
+import type { Bus } from "../events/bus.ts";
+import type { SeenFiles } from "../runtime/file_image.ts";
+import type { Sessions } from "../sessions/sessions.ts";
+import type { Serial } from "./scheduling.ts";
+import { type ActionRow, findAction } from "./store.ts";
+
+/** The services of one project. `Project` creates them. */
+export interface ActionServices {
+  project_id: string;
+  /** Real paths of the project's folders, at least one. The first is the main folder. */
+  roots: readonly string[];
+  environment: Environment;
+  ledger: Ledger;
+  config: Config;
+  sessions: Sessions;
+  bus: Bus;
+  /** A cache of file contents for views. Decisions always read the file. */
+  seen: SeenFiles;
+}
+
+/** The state that all verbs of one project share. */
+export interface ActionContext {
+  services: ActionServices;
+  /** Changes of files run one at a time. */
+  serial: Serial;
+  /** Uses of grants are counted one at a time. */
+  granting: Serial;
+  /** Ids of actions that this process executes, or is about to execute. */
+  running: Set<string>;
+  deadlines: Deadlines;
+}
+
+/** Expires held actions and recovers abandoned executions. */
+export interface Deadlines {
+  /** Checks at this time at the latest. */
+  schedule(at: string): void;
+  /** Checks soon, because an execution has started. */
+  soon(): void;
+  /** Checks now. */
+  expireDue(): Promise<void>;
+}
+
+/** The current time plus `later_ms`, as an ISO 8601 string. */
+export function timestamp(environment: Environment, later_ms = 0): string {
+  return new Date(environment.now() + later_ms).toISOString();
+}
+
+/** @throws GateError `not_found` */
+export async function loadAction(
+  { ledger }: Pick<ActionServices, "ledger">,
+  id: string,
+): Promise<ActionRow> {
+  const row = /^[0-9a-f-]{36}$/.test(id) ? await findAction(ledger, id) : null;
+  if (row) return row;
+  const shown = JSON.stringify(id.toWellFormed().slice(0, 100));
+  throw new GateError("not_found", `Cannot find action ${shown} in this project`);
+}
+
+/** Rejects agents and viewers: an agent must not decide on its own action. @throws GateError `forbidden` */
+export function requireReviewer(caller: Caller, verb: string): void {
+  if (caller.scope === "reviewer") return;
+  const message = `Cannot ${verb} with a credential of scope "${caller.scope}": ` +
+    "a reviewer decides, in the dashboard or with gate approve";
+  throw new GateError("forbidden", message);
+}
+
+/** @throws GateError `forbidden` */
+export function requireNotViewer(caller: Caller, verb: string): void {
+  if (caller.scope !== "viewer") return;
+  throw new GateError("forbidden", `Cannot ${verb}: a viewer's credential may only read`);
+}
+
+/** The error for a verb that the action's current state excludes. Its fields show that state. */
+export function notPossible(row: ActionRow, verb: string, why: string): GateError {
+  const { id, status, execution, decided_by, digest } = row;
+  return new GateError("conflict", `Cannot ${verb} action "${id}": ${why}`, {
+    fields: { current_status: status, execution, decided_by, digest },
+  });
+}
+
+/** The message of whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,84 @@
+import { foresee, type Foreseen } from "../../policy/foresee.ts";
+import type { PolicyLimits } from "../../policy/schema.ts";
+import type { ActionServices } from "../context.ts";
+import type { Reversibility } from "../schema.ts";
+import { findFiles, type FoundFiles } from "./find_files.ts";
+
+/** A command, as far as its effects depend on it. */
+export interface Command {
+  command: string | null;
+  cwd: string | null;
+  root: string;
+}
+
+/** More files than this are not watched for changes by other sessions. */
+const MAX_WATCHED = 100;
+
+export const CHANGES_NOTHING = "It changes no file";
+
+const LEVELS = ["not", "partly", "reversible"] as const;
+
+/**
+ * The effects that a command may have on files, and the files that exist there now. Below a path in
+ * `absent` everything counts, because nothing existed there before the command.
+ */
+export async function findEffects(
+  services: ActionServices,
+  { command, cwd, root }: Command,
+  { maxBlobBytes }: Pick<PolicyLimits, "maxBlobBytes">,
+  absent: ReadonlySet<string> = new Set(),
+): Promise<{ foreseen: Foreseen; found: FoundFiles }> {
+  const { around } = await services.config.inForce();
+  const foreseen = foresee(command ?? "", cwd ?? root, around);
+  return { foreseen, found: await findFiles(foreseen.touched, { root, maxBlobBytes, absent }) };
+}
+
+/** How much of a command could be rolled back, before anyone approves it. */
+export async function forecast(
+  services: ActionServices,
+  command: Command,
+  limits: Pick<PolicyLimits, "maxBlobBytes">,
+): Promise<{ reversibility: Reversibility; reach: string[] }> {
+  const { foreseen, found } = await findEffects(services, command, limits);
+  const { files, absent, unkept, gaps } = found;
+  const touches = foreseen.touched.length > unkept.size;
+  return {
+    reversibility: rateReversibility([...foreseen.gaps, ...gaps], files.size, touches),
+    reach: [...files.keys(), ...absent, ...unkept].slice(0, MAX_WATCHED),
+  };
+}
+
+/** Whether less can be rolled back than the approval said. */
+export function isWorse(now: Reversibility, then: Reversibility | null): boolean {
+  return then !== null && LEVELS.indexOf(now.level) < LEVELS.indexOf(then.level);
+}
+
+/** How much can be rolled back, and the reasons why not all of it. */
+export function rateReversibility(
+  gaps: readonly string[],
+  kept: number,
+  touches: boolean,
+  isDone = false,
+): Reversibility {
+  if (gaps.length > 0) {
+    return { level: touches ? "partly" : "not", kept, why: sentenceOf([...new Set(gaps)]) };
+  }
+  const why = !touches
+    ? CHANGES_NOTHING
+    : kept > 0
+    ? keptFiles(kept, isDone)
+    : "What it makes would be removed again";
+  return { level: "reversible", kept, why };
+}
+
+function keptFiles(kept: number, isDone: boolean): string {
+  return kept === 1
+    ? `1 file is kept as it ${isDone ? "stood" : "stands"}`
+    : `${kept} files are kept as they ${isDone ? "stood" : "stand"}`;
+}
+
+function sentenceOf(gaps: readonly string[]): string {
+  const shown = gaps.slice(0, 3).map((gap) => gap.slice(0, 300)).join("; ");
+  const more = gaps.length > 3 ? `; and ${gaps.length - 3} more` : "";
+  return `${shown.charAt(0).toUpperCase()}${shown.slice(1)}${more}`;
+}

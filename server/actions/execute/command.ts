@@ -1,0 +1,211 @@
+import type { Caller } from "../../auth/schema.ts";
+import { putBlob } from "../../db/blobs.ts";
+import { GateError } from "../../errors.ts";
+import type { PolicyLimits } from "../../policy/schema.ts";
+import { OutputBuffer } from "../../runtime/output_buffer.ts";
+import { noteConflicts } from "../conflicts/conflicts.ts";
+import {
+  type ActionContext,
+  type ActionServices,
+  loadAction,
+  messageOf,
+  notPossible,
+  requireNotViewer,
+  timestamp,
+} from "../context.ts";
+import { recheck } from "../decide/recheck.ts";
+import { isWorse } from "../effects/forecast.ts";
+import { changesIn, effectsOf } from "../effects/outcome.ts";
+import { takeSnapshot } from "../effects/snapshot.ts";
+import type { Claim, ClaimInput, ResultInput } from "../schema.ts";
+import { type ActionRow, type Fields, publicOf } from "../store.ts";
+import { toolOf } from "../tools.ts";
+import { actorOf, transition } from "../transition.ts";
+import { failUnstarted } from "./execute.ts";
+
+/** Gives an approved command to the one process that claims it first. */
+export async function claim(
+  context: ActionContext,
+  id: string,
+  input: ClaimInput,
+  caller: Caller,
+): Promise<Claim> {
+  requireNotViewer(caller, "claim a command");
+  const { services } = context;
+  const row = await loadAction(services, id);
+  if (whyNotClaimable(row) !== null) throw notClaimable(row);
+  await recheckOrFail(services, row);
+  const { limits } = (await services.config.inForce()).compiled;
+  const kept = await keepFiles(services, row, limits);
+  const claimed = await commitClaim(context, row, kept, { by: input.holder ?? caller.id, caller });
+  if (!claimed) throw notClaimable(await loadAction(services, id));
+  return {
+    action: publicOf(claimed),
+    claim_id: claimed.claim_id!,
+    command: claimed.command!,
+    cwd: claimed.cwd!,
+    timeout_ms: limits.commandTimeoutSeconds * 1000,
+    max_output_bytes: limits.maxBashOutputBytes,
+  };
+}
+
+/**
+ * Gives an approved call of a host's own tool to the one call that claims it first.
+ * @throws GateError `conflict` if another call has claimed it, or if the recheck fails
+ */
+export async function claimNative(
+  context: ActionContext,
+  row: ActionRow,
+  key: string | null,
+  caller: Caller,
+): Promise<ActionRow> {
+  await recheckOrFail(context.services, row);
+  const claimed = await commitClaim(context, row, {}, { by: key ?? "", caller });
+  if (claimed) return claimed;
+  const current = await loadAction(context.services, row.id);
+  throw notPossible(current, "use the approval of", "another call has used it already");
+}
+
+/** Records the result of a command. Only the holder of the claim can report it, once. */
+export async function report(
+  context: ActionContext,
+  id: string,
+  input: ResultInput,
+  caller: Caller,
+): Promise<ActionRow> {
+  requireNotViewer(caller, "report a result");
+  const { services } = context;
+  const row = await loadAction(services, id);
+  if (!isClaimed(row)) throw notPossible(row, "report on", "it is no command");
+  const reported = await commitResult(services, row, input, caller);
+  if (reported) {
+    const paths = reported.plan?.changes.map(({ path }) => path) ?? [];
+    return await noteConflicts(services, reported, paths);
+  }
+  const current = await loadAction(services, id);
+  throw notPossible(current, "report on", "it is not running under this claim");
+}
+
+/** An output that was cut to the limit. */
+export interface Capped {
+  bytes: Uint8Array;
+  truncated: boolean;
+}
+
+/** Applies the output limit to whatever the reporting process sends. */
+export async function capOutput(services: ActionServices, text: string): Promise<Capped> {
+  const { limits } = (await services.config.inForce()).compiled;
+  const buffer = new OutputBuffer(limits.maxBashOutputBytes);
+  buffer.add(new TextEncoder().encode(text));
+  const { text: kept, truncated } = buffer.finish();
+  return { bytes: new TextEncoder().encode(kept), truncated };
+}
+
+/** Fails the action if it may no longer be executed, so that it does not stay open. */
+async function recheckOrFail(services: ActionServices, row: ActionRow): Promise<void> {
+  try {
+    await recheck(services, row);
+  } catch (error) {
+    await failUnstarted(services, row, messageOf(error));
+    throw error;
+  }
+}
+
+/**
+ * Keeps the present contents of the files that the command will change. @throws GateError `conflict`
+ * if a person approved it as reversible and less of it is reversible now
+ */
+async function keepFiles(
+  services: ActionServices,
+  row: ActionRow,
+  limits: PolicyLimits,
+): Promise<Fields> {
+  const { snapshot, reversibility } = await takeSnapshot(services, row, limits);
+  if (row.decided_by !== "policy" && isWorse(reversibility, row.reversibility)) {
+    const why = "less of it can be rolled back than at its approval: " + reversibility.why;
+    const message = `Cannot execute the action: ${why}; let the agent submit it again`;
+    await failUnstarted(services, row, message);
+    throw new GateError("conflict", message, { fields: { reversibility } });
+  }
+  return { plan: { ...row.plan!, snapshot }, reversibility };
+}
+
+/** Starts the action under a new claim. Returns null to every caller but the first. */
+async function commitClaim(
+  { services, deadlines }: ActionContext,
+  row: ActionRow,
+  kept: Fields,
+  { by: claimed_by, caller }: { by: string; caller: Caller },
+): Promise<ActionRow | null> {
+  const { environment } = services;
+  const started_at = timestamp(environment);
+  const claimed = await transition(services, row, {
+    from: { status: "approved", execution: ["none"], digest: row.digest },
+    to: {
+      ...kept,
+      execution: "running",
+      claim_id: environment.id(),
+      claimed_by: claimed_by.toWellFormed(),
+      started_at,
+    },
+    by: actorOf(caller, row.agent),
+    type: "action.started",
+    why: { claimed_by, reversibility: kept.reversibility },
+  });
+  deadlines.schedule(started_at);
+  return claimed;
+}
+
+async function commitResult(
+  services: ActionServices,
+  row: ActionRow,
+  input: ResultInput,
+  caller: Caller,
+): Promise<ActionRow | null> {
+  // A caller without the claim must not cause any reading of files.
+  const isOpen = row.execution === "running" || row.execution === "unknown";
+  if (!isOpen || row.claim_id !== input.claim_id) return null;
+  const { project_id, environment } = services;
+  const finished_at = timestamp(environment);
+  const output = await capOutput(services, input.output);
+  const { statements, sha256 } = await putBlob(output.bytes, { project_id, at: finished_at });
+  const result = resultOf(input, output, sha256);
+  const effects = await effectsOf(services, row);
+  return await transition(services, row, {
+    // After a restart the outcome counts as unknown until the process that kept running it reports.
+    from: { execution: ["running", "unknown"], claim_id: input.claim_id },
+    to: { ...result, ...effects.fields, finished_at },
+    by: actorOf(caller, row.agent),
+    type: "action.finished",
+    why: { ...result, changes: changesIn(effects.fields) },
+    before: [...statements, ...effects.statements],
+  });
+}
+
+function resultOf(input: ResultInput, output: Capped, output_sha256: string) {
+  const { exit_code, duration_ms } = input;
+  const error = input.error?.slice(0, 4_000).toWellFormed() ?? null;
+  return {
+    execution: error === null && exit_code === 0 ? "succeeded" as const : "failed" as const,
+    error,
+    exit_code,
+    duration_ms,
+    output_sha256,
+    output_truncated: input.truncated || output.truncated,
+    bytes: output.bytes.length,
+  };
+}
+
+function isClaimed({ tool }: ActionRow): boolean {
+  return toolOf(tool).executor === "claimer";
+}
+
+function whyNotClaimable(row: ActionRow): string | null {
+  if (!isClaimed(row)) return "it is no command";
+  if (row.status !== "approved") return `it is ${row.status}`;
+  return row.execution === "none" ? null : "it has been claimed already";
+}
+
+function notClaimable(row: ActionRow): GateError {
+  return notPossible(row, "claim", whyNotClaimable(row) ?? "it has been claimed already");
+}

@@ -1,0 +1,359 @@
+import { dirname } from "node:path";
+import { readBlob, sizeOfBlob, streamBlob } from "../../db/blobs.ts";
+import type { NewEvent, Statement } from "../../db/ledger.ts";
+import { type FileImage, readImage } from "../../runtime/file_image.ts";
+import { applyChange } from "../../runtime/files.ts";
+import {
+  makeFolder,
+  missingFolders,
+  removeEmptyFolders,
+  setFolderMode,
+} from "../../runtime/folder.ts";
+import { type Content, MAX_IN_MEMORY } from "../contents.ts";
+import {
+  type ActionContext,
+  type ActionServices,
+  loadAction,
+  messageOf,
+  timestamp,
+} from "../context.ts";
+import { recheck } from "../decide/recheck.ts";
+import { effectsOf } from "../effects/outcome.ts";
+import type { PlannedChange } from "../plan.ts";
+import { inTurns, yieldTurn } from "../scheduling.ts";
+import { type ActionRow, type Fields, type NewRow, updateAction } from "../store.ts";
+import { executorOf, toolOf } from "../tools.ts";
+import { BY_SYSTEM, eventOf, insertNew, transition } from "../transition.ts";
+import { insertIntents, type IntentRow, listIntents, settleIntents } from "./intents_store.ts";
+import { type Contents, type Outcome, recoverByFiles, recoverFailure } from "./recover.ts";
+
+/** A larger file is not returned to an agent. */
+export const MAX_READ_BYTES = 4 * 1024 * 1024;
+
+/** Commits in batches of this size so that other writers are not blocked. */
+const BATCH = 60;
+
+/** Executes an approved action that has not started. Returns the row after it. */
+export function executeApproved(context: ActionContext, row: ActionRow): Promise<ActionRow> {
+  return asRunning(context, row.id, () =>
+    context.serial.run(async () => {
+      const { services } = context;
+      await services.environment.fault?.("decided");
+      try {
+        await recheck(services, row);
+      } catch (error) {
+        return await failUnstarted(services, row, messageOf(error));
+      }
+      if (toolOf(row.tool).access === "read") return await readApproved(services, row);
+      return await start(services, row);
+    }));
+}
+
+/** The commit of an action that starts at once. */
+interface NewExecution {
+  /** The contents of the plan, which are not read from the ledger again. */
+  contents: readonly Content[];
+  events: NewEvent[];
+  before?: Statement[];
+  only?: Statement;
+  /** The caller already runs in `context.serial`. */
+  in_queue?: boolean;
+}
+
+/**
+ * Inserts an action together with its start, in one commit before any file is touched, and executes
+ * it. Returns null if the condition `only` did not hold.
+ */
+export async function executeNew(
+  context: ActionContext,
+  row: NewRow,
+  { contents, events, before, only, in_queue = false }: NewExecution,
+): Promise<ActionRow | null> {
+  const { services, serial } = context;
+  const { claim, intents } = startOf(services, row);
+  const running = { ...row, ...claim };
+  return await asRunning(context, row.id, async () => {
+    context.deadlines.soon();
+    const started = await insertNew(services, running, {
+      before,
+      only,
+      after: (inserted) => insertIntents(services.project_id, running, intents, inserted),
+      events: [...events, eventOf(running, "action.started", BY_SYSTEM)],
+    });
+    if (!started) return null;
+    const run = () => executeStarted(services, started, intents, contents);
+    return in_queue ? await run() : await serial.run(run);
+  });
+}
+
+/** Recovers an execution that a crash or a full disk interrupted. Returns the row after it. */
+export function recoverAction(context: ActionContext, { id }: ActionRow): Promise<ActionRow> {
+  return context.serial.run(async () => {
+    const { services } = context;
+    const row = await loadAction(services, id);
+    if (row.execution !== "running" || row.plan?.native) return row;
+    if (executorOf(row) === "claimer") {
+      const error = "The gate stopped while it ran: the outcome is unknown";
+      const effects = await effectsOf(services, row);
+      return await finish(services, row, { execution: "unknown", error, intents: [] }, effects);
+    }
+    const intents = await listIntents(services.ledger, row.id);
+    const why = "The gate stopped before it was finished";
+    const outcome = await recoverByFiles(intents, contentsOf(services), why);
+    if (outcome.execution === "succeeded") {
+      makeFolders(row);
+      finishFolders(row);
+    }
+    return await finish(services, row, outcome);
+  });
+}
+
+/** Records the outcome of an execution, and what it means for the action that it rolled back. */
+async function finish(
+  services: ActionServices,
+  row: ActionRow,
+  { execution, error, intents }: Outcome,
+  more: { fields: Fields; statements: Statement[] } = { fields: {}, statements: [] },
+): Promise<ActionRow> {
+  const { ledger, project_id, environment } = services;
+  const finished_at = timestamp(environment);
+  const settled = settleIntents(project_id, intents, finished_at);
+  // The intents of many files are settled ahead; the action itself changes in the last commit.
+  while (settled.length > BATCH) {
+    await ledger.commit({ statements: settled.splice(0, BATCH), events: [] });
+    await yieldTurn();
+  }
+  const undone = execution === "succeeded" ? await undoneBy(services, row) : NOTHING_UNDONE;
+  const finished = await transition(services, row, {
+    from: { execution: ["running"], claim_id: row.claim_id ?? "" },
+    to: { ...more.fields, execution, error, finished_at },
+    by: BY_SYSTEM,
+    type: "action.finished",
+    why: { execution, error, sha256: row.after_sha256 },
+    later: undone.events,
+    after: () => [...settled, ...undone.statements, ...more.statements],
+  });
+  return finished ?? await loadAction(services, row.id);
+}
+
+/** Fails an approved action before it starts. */
+export async function failUnstarted(
+  services: ActionServices,
+  row: ActionRow,
+  error: string,
+): Promise<ActionRow> {
+  const nothing = toolOf(row.tool).restores === "effects" ? { reversible: false } : {};
+  return await finishUnstarted(services, row, { ...nothing, execution: "failed", error });
+}
+
+/** Reads contents from the ledger, unless they are at hand. */
+function contentsOf(
+  { ledger }: ActionServices,
+  at_hand: readonly Content[] = [],
+): Contents {
+  const found = new Map(at_hand.map(({ sha256, content }) => [sha256, content]));
+  return async (sha256) => {
+    const content = found.get(sha256);
+    if (content instanceof Uint8Array) return content;
+    const isLarge = (await sizeOfBlob(ledger, sha256) ?? 0) > MAX_IN_MEMORY;
+    return await (isLarge ? streamBlob : readBlob)(ledger, sha256);
+  };
+}
+
+/** Creates the folders that must exist before files are written into them. */
+function makeFolders({ plan }: ActionRow): void {
+  for (const { path } of plan?.restored_folders ?? []) makeFolder(path);
+}
+
+/** After the files: sets the modes of folders and removes those that became empty. */
+function finishFolders({ plan }: ActionRow): void {
+  const { restored_folders = [], folder_modes = [], emptied_folders = [] } = plan ?? {};
+  for (const { path, before, after } of folder_modes) setFolderMode(path, after, before);
+  for (const { path, mode } of [...restored_folders].reverse()) setFolderMode(path, mode);
+  removeEmptyFolders(emptied_folders);
+}
+
+/** Why a file cannot be returned to the agent; null if it can. */
+export function unreadable(shown: string | null, image: FileImage | null): string | null {
+  if (!image) return `Cannot read "${shown}": there is no such file`;
+  if (image.content) return null;
+  return `Cannot read "${shown}": its ${image.bytes} bytes are more than ${MAX_READ_BYTES}; ` +
+    "read a part of it with run_command";
+}
+
+/** Marks the action as running in this process, so that nothing recovers it meanwhile. */
+async function asRunning<T>(
+  { running }: ActionContext,
+  id: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  running.add(id);
+  try {
+    return await work();
+  } finally {
+    running.delete(id);
+  }
+}
+
+/** The fields of a start, and the intents that are committed with it. */
+function startOf({ environment }: ActionServices, row: NewRow) {
+  const claim_id = environment.id();
+  const started_at = timestamp(environment);
+  const changes = row.plan?.changes ?? [];
+  const intents = changes.map((change) => intentOf(row, change, environment.id()));
+  return { claim: { execution: "running" as const, claim_id, started_at }, intents };
+}
+
+function intentOf(row: NewRow, change: PlannedChange, id: string): IntentRow {
+  const { path, before, after } = change;
+  return {
+    id,
+    action_id: row.id,
+    path,
+    before_sha256: before?.sha256 ?? null,
+    after_sha256: after?.sha256 ?? null,
+    state: "open",
+    data: {
+      mode: after?.mode ?? null,
+      before_mode: before?.mode ?? null,
+      temporary: `.gate-${id.replaceAll("-", "")}`,
+      new_folders: after ? missingFolders(dirname(path)) : [],
+    },
+  };
+}
+
+/** A precondition: the approved plan has not started. */
+function unstarted({ digest }: ActionRow) {
+  return { status: "approved" as const, execution: ["none" as const], digest };
+}
+
+async function start(services: ActionServices, row: ActionRow): Promise<ActionRow> {
+  const { claim, intents } = startOf(services, row);
+  const started = await transition(services, row, {
+    from: unstarted(row),
+    to: claim,
+    by: BY_SYSTEM,
+    type: "action.started",
+    why: {},
+    after: (changed) => insertIntents(services.project_id, { ...row, ...claim }, intents, changed),
+  });
+  return started
+    ? await executeStarted(services, started, intents)
+    : await loadAction(services, row.id);
+}
+
+/** Changes the files of an action whose start is committed. */
+async function executeStarted(
+  services: ActionServices,
+  row: ActionRow,
+  intents: readonly IntentRow[],
+  at_hand: readonly Content[] = [],
+): Promise<ActionRow> {
+  await services.environment.fault?.("intent");
+  const outcome = await applyAll(services, row, intents, contentsOf(services, at_hand));
+  await services.environment.fault?.("applied");
+  return await finish(services, row, outcome);
+}
+
+async function applyAll(
+  services: ActionServices,
+  row: ActionRow,
+  intents: readonly IntentRow[],
+  contents: Contents,
+): Promise<Outcome> {
+  const { fault } = services.environment;
+  const done: IntentRow[] = [];
+  try {
+    makeFolders(row);
+  } catch (error) {
+    return await recoverFailure(intents, 0, contents, messageOf(error));
+  }
+  for await (const intent of inTurns(intents)) {
+    try {
+      const after = await afterOf(intent, contents);
+      const change = { path: intent.path, before: intent.before_sha256, after };
+      const { made_folders } = await applyChange(
+        { ...change, temporary: intent.data.temporary },
+        fault,
+      );
+      done.push({ ...intent, state: "done", data: { ...intent.data, new_folders: made_folders } });
+    } catch (error) {
+      const rest = intents.slice(done.length);
+      return await recoverFailure([...done, ...rest], done.length, contents, messageOf(error));
+    }
+  }
+  finishFolders(row);
+  return { execution: "succeeded", error: null, intents: done };
+}
+
+async function afterOf(intent: IntentRow, contents: Contents) {
+  if (intent.after_sha256 === null) return null;
+  const content = await contents(intent.after_sha256);
+  if (!content) throw new Error("Cannot write: its content is no longer in the ledger");
+  return { content, mode: intent.data.mode };
+}
+
+/** Records the hash of the file that was read. The answer reads the file again. */
+async function readApproved(services: ActionServices, row: ActionRow): Promise<ActionRow> {
+  try {
+    const image = await readImage(row.plan!.accesses[0]!.target.real, MAX_READ_BYTES);
+    const error = unreadable(row.path, image);
+    if (error !== null) return await failUnstarted(services, row, error);
+    const { sha256, bytes } = image!;
+    const fields = { execution: "succeeded" as const, after_sha256: sha256, bytes };
+    return await finishUnstarted(services, row, fields);
+  } catch (error) {
+    return await failUnstarted(services, row, messageOf(error));
+  }
+}
+
+async function finishUnstarted(
+  services: ActionServices,
+  row: ActionRow,
+  fields: Fields & { execution: ActionRow["execution"] },
+): Promise<ActionRow> {
+  const { execution, error = null } = fields;
+  const finished = await transition(services, row, {
+    from: unstarted(row),
+    to: { ...fields, finished_at: timestamp(services.environment) },
+    by: BY_SYSTEM,
+    type: "action.finished",
+    why: { execution, error },
+  });
+  return finished ?? await loadAction(services, row.id);
+}
+
+/** A chain of rollbacks of rollbacks is followed this far. */
+const MAX_CHAIN = 1_000;
+
+const NOTHING_UNDONE = { statements: [], events: [] };
+
+/**
+ * The changes of earlier actions that a successful rollback causes. The rolled-back action becomes
+ * `rolled_back`. If it was a rollback itself, the action before it becomes `approved` again, and so on.
+ */
+async function undoneBy(
+  services: ActionServices,
+  rollback: ActionRow,
+): Promise<{ statements: Statement[]; events: NewEvent[] }> {
+  const statements: Statement[] = [];
+  const events: NewEvent[] = [];
+  let undone = true;
+  let at = rollback;
+  for (let depth = 0; at.rollback_of !== null && depth < MAX_CHAIN; depth++) {
+    const earlier = await loadAction(services, at.rollback_of);
+    statements.push(updateAction(
+      services.project_id,
+      earlier.id,
+      { status: undone ? "rolled_back" : "approved" },
+      { status: undone ? "approved" : "rolled_back" },
+    ));
+    if (depth === 0) {
+      const by = { rollback: rollback.id, by: rollback.decided_by, reason: rollback.reason };
+      events.push(eventOf(earlier, "action.rolled_back", BY_SYSTEM, by));
+    }
+    undone = !undone;
+    at = earlier;
+  }
+  return { statements, events };
+}

@@ -1,0 +1,111 @@
+import { listOfAction } from "../../audit/store.ts";
+import { detailConflicts } from "../conflicts/conflicts.ts";
+import { shownText } from "../contents.ts";
+import { type ActionServices, loadAction } from "../context.ts";
+import { describeBase } from "../decide/rebase.ts";
+import { obstacleTo } from "../decide/recheck.ts";
+import type { NewState, Plan, PlannedChange } from "../plan.ts";
+import type { ActionDetail } from "../schema.ts";
+import { type ActionRow, publicOf } from "../store.ts";
+import { isGateTool, toolOf } from "../tools.ts";
+import { outputOf } from "./answer.ts";
+
+/** The texts of all files in one answer together. */
+const MAX_TEXTS = 4 * 1024 * 1024;
+
+/** Everything that a reviewer needs for a decision. */
+export async function detailOf(services: ActionServices, id: string): Promise<ActionDetail> {
+  const row = await loadAction(services, id);
+  const change = showsFile(row) ? row.plan?.changes[0] : undefined;
+  const base = await describeBase(services, row);
+  return {
+    ...publicOf(row),
+    before: await beforeOf(services, row),
+    after: change?.after
+      ? {
+        text: await shownText(services, change.after.sha256),
+        bytes: change.after.bytes,
+        mode: change.after.mode,
+      }
+      : null,
+    changes: (row.plan?.changes ?? []).map(({ shown, before, after }) => ({
+      path: shown,
+      before_sha256: before?.sha256 ?? null,
+      after_sha256: after?.sha256 ?? null,
+    })),
+    files: await nativeFiles(services, row.plan),
+    conflicts: await detailConflicts(services, row),
+    base,
+    obstacle: await obstacleTo(services, row, { has_base: base !== null }),
+    input: isGateTool(row.tool) ? null : row.plan?.input ?? null,
+    proposed: await proposedOf(services, row),
+    analysis: row.analysis,
+    output: row.output_sha256 === null ? null : await shownOutput(services, row),
+    timeline: (await listOfAction(services.ledger, id))
+      .map(({ seq, at, type, actor, data }) => ({ seq, at, type, actor, data })),
+  };
+}
+
+/** A command has no single file: `changes` and the diff of its session show its effects. */
+function showsFile({ tool }: ActionRow): boolean {
+  return toolOf(tool).shows !== "command";
+}
+
+/** The old file: of a move the moved one, of a host's tool the first one. */
+async function beforeOf(services: ActionServices, row: ActionRow): Promise<ActionDetail["before"]> {
+  const changes = row.plan?.changes ?? [];
+  const isNative = row.plan?.native !== undefined;
+  const before = changes.find((change) => isNative || change.before !== null)?.before;
+  if (!before || !showsFile(row)) return null;
+  const { sha256, bytes, mode } = before;
+  return { text: await shownText(services, sha256), bytes, mode };
+}
+
+type Files = NonNullable<ActionDetail["files"]>;
+
+/** The changed files of a host's own tool, which may be many, with their texts. */
+async function nativeFiles(services: ActionServices, plan: Plan | null): Promise<Files | null> {
+  if (!plan?.native) return null;
+  const files: Files = [];
+  let left = MAX_TEXTS;
+  for (const change of plan.changes) {
+    left -= (change.before?.bytes ?? 0) + (change.after?.bytes ?? 0);
+    files.push(await nativeFile(services, change, left >= 0));
+  }
+  return files;
+}
+
+async function nativeFile(
+  services: ActionServices,
+  { shown, before, after, guessed }: PlannedChange,
+  fits: boolean,
+): Promise<Files[number]> {
+  const side = async (state: NewState | null) => {
+    if (!state) return null;
+    const { sha256, bytes, mode } = state;
+    return { text: fits ? await shownText(services, sha256) : null, bytes, mode };
+  };
+  return {
+    path: shown,
+    before_sha256: before?.sha256 ?? null,
+    after_sha256: guessed ? null : after?.sha256 ?? null,
+    before: await side(before),
+    after: guessed ? null : await side(after),
+    is_known: !guessed,
+    is_left_out: !fits,
+  };
+}
+
+async function proposedOf(
+  services: ActionServices,
+  { proposed }: ActionRow,
+): Promise<ActionDetail["proposed"]> {
+  if (!proposed) return null;
+  const { content_sha256, command } = proposed;
+  return { content: await shownText(services, content_sha256), command };
+}
+
+async function shownOutput(services: ActionServices, row: ActionRow) {
+  const { output, truncated } = await outputOf(services, row);
+  return { text: output, truncated, duration_ms: row.duration_ms ?? 0 };
+}

@@ -1,0 +1,69 @@
+import type { Config } from "../../config/config.ts";
+import { evaluate, type Evaluation, type Surroundings } from "../../policy/evaluate.ts";
+import type { Effect, PolicyLimits } from "../../policy/schema.ts";
+import type { ParsedInput } from "../plan.ts";
+
+/** The policy's evaluation of an action, with the limits in force. */
+export interface ActionEvaluation extends Evaluation {
+  limits: PolicyLimits;
+  around: Surroundings;
+}
+
+const STRICTNESS: Record<Effect, number> = { allow: 0, ask: 1, deny: 2 };
+
+/**
+ * Evaluates every access, the command and the tool of an action; the strictest decision wins.
+ * `raw` is the whole input of a tool that the gate only records, if it is still known.
+ */
+export async function evaluateAction(
+  services: { config: Pick<Config, "inForce"> },
+  input: ParsedInput,
+  raw: Record<string, unknown> = input.input,
+): Promise<ActionEvaluation> {
+  const { compiled, around } = await services.config.inForce();
+  const { command, cwd, accesses } = input;
+  // A host's own tool reads under the same rules as a command.
+  const is_plain_read = input.native !== undefined;
+  const found = accesses.map(({ access, target: { lexical, real } }) => {
+    // A rule that allows the gate's reading tool applies if no rule names the path.
+    const tool = access === "read" && !is_plain_read ? { tool: input.tool } : {};
+    const path = { lexical, real };
+    return evaluate(compiled, { kind: "path", access, path, is_plain_read, ...tool }, around);
+  });
+  if (command !== null && cwd !== null) {
+    const tool = is_plain_read ? {} : { tool: "run_command" };
+    found.push(evaluate(compiled, { kind: "command", command, cwd, ...tool }, around));
+  }
+  const asTool = namesOf(input).map((name) =>
+    evaluate(compiled, { kind: "tool", tool: name, input: raw }, around)
+  );
+  // A tool rule decides alone if nothing else was evaluated. Otherwise it can only be stricter.
+  const counts = found.length === 0
+    ? asTool.slice(0, 1)
+    : asTool.filter(({ decision }) => decision.rule !== null && decision.effect !== "allow");
+  return { ...strictestOf([...found, ...counts]), limits: compiled.limits, around };
+}
+
+/** The names that a rule may use for the tool. Without another evaluation the first one decides. */
+function namesOf({ tool, native }: ParsedInput): string[] {
+  if (!native) return [tool, `mcp__gate__${tool}`];
+  const plain = /^[\w-]+:(\w+)$/.exec(tool)?.[1];
+  return plain === undefined ? [tool] : [tool, plain];
+}
+
+function strictestOf(found: readonly Evaluation[]): Evaluation {
+  const [first, ...rest] = found;
+  const strictest = rest.reduce(
+    (best, next) =>
+      STRICTNESS[next.decision.effect] > STRICTNESS[best.decision.effect] ? next : best,
+    first!,
+  );
+  return {
+    decision: strictest.decision,
+    matched: found.flatMap(({ matched }) => matched),
+    analysis: found.find(({ analysis }) => analysis !== null)?.analysis ?? null,
+    span: strictest.span,
+    asks: found.flatMap(({ asks }) => asks),
+    units: found.flatMap(({ units }) => units),
+  };
+}

@@ -1,0 +1,99 @@
+import type { Analysis, Decision } from "../../policy/schema.ts";
+import type { Session } from "../../sessions/schema.ts";
+import { type ActionServices, timestamp } from "../context.ts";
+import { CHANGES_NOTHING, rateReversibility } from "../effects/forecast.ts";
+import { changesAnything, digestOf } from "../plan.ts";
+import type { Reversibility } from "../schema.ts";
+import type { NewRow } from "../store.ts";
+import type { Planned } from "./plan_action.ts";
+import { assessRisk } from "./risk.ts";
+
+/** The parts of a new action. */
+export interface RowParts {
+  session: Pick<Session, "id" | "root" | "agent">;
+  decision: Decision;
+  analysis: Analysis | null;
+  planned: Planned;
+  replay_of?: string;
+  rollback_of?: string;
+}
+
+/** A new action with status `pending`. */
+export function newRow(services: ActionServices, parts: RowParts): NewRow {
+  const { session, decision, analysis } = parts;
+  const { environment, project_id } = services;
+  return {
+    id: environment.id(),
+    project_id,
+    root: session.root,
+    session_id: session.id,
+    agent: session.agent,
+    ...planFields(parts),
+    status: "pending",
+    execution: "none",
+    decision,
+    edited: false,
+    conflicts: [],
+    replay_of: parts.replay_of ?? null,
+    rollback_of: parts.rollback_of ?? null,
+    created_at: timestamp(environment),
+    analysis,
+    ...UNDECIDED,
+  };
+}
+
+/** The fields that depend on the plan. An approval with edit replaces them. */
+export function planFields(parts: Omit<RowParts, "session"> & { session: { root: string } }) {
+  const { plan, irreversible } = parts.planned;
+  const reversibility = reversibilityOf(parts.planned);
+  const { decision, analysis, session: { root } } = parts;
+  const change = plan.changes[0];
+  return {
+    tool: plan.tool,
+    path: plan.path,
+    command: plan.command,
+    cwd: plan.cwd,
+    plan,
+    digest: digestOf(plan),
+    risk: assessRisk({ plan, decision, analysis, root, irreversible, reversibility }),
+    reversible: isReversible(reversibility),
+    reversibility,
+    before_sha256: change?.before?.sha256 ?? null,
+    after_sha256: change?.after?.sha256 ?? null,
+    bytes: change?.after?.bytes ?? null,
+  };
+}
+
+function reversibilityOf({ plan, irreversible, reversibility }: Planned): Reversibility | null {
+  if (reversibility) return reversibility;
+  if (irreversible !== null) return { level: "not", kept: 0, why: sentence(irreversible) };
+  const kept = plan.changes.filter(({ before }) => before !== null).length;
+  return changesAnything(plan) ? rateReversibility([], kept, true) : null;
+}
+
+function isReversible(reversibility: Reversibility | null): boolean {
+  return reversibility !== null && reversibility.level !== "not" &&
+    reversibility.why !== CHANGES_NOTHING;
+}
+
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+const UNDECIDED = {
+  decided_at: null,
+  expires_at: null,
+  decided_by: null,
+  reason: null,
+  exit_code: null,
+  error: null,
+  proposed: null,
+  decision_id: null,
+  claim_id: null,
+  claimed_by: null,
+  started_at: null,
+  finished_at: null,
+  output_sha256: null,
+  output_truncated: null,
+  duration_ms: null,
+};

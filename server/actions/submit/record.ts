@@ -1,0 +1,267 @@
+import type { Caller } from "../../auth/schema.ts";
+import type { NewEvent, Statement } from "../../db/ledger.ts";
+import { GateError } from "../../errors.ts";
+import { type FileImage, readImage } from "../../runtime/file_image.ts";
+import { noteConflicts, pathsOf } from "../conflicts/conflicts.ts";
+import { insertHeldPaths } from "../conflicts/store.ts";
+import { keepContents } from "../contents.ts";
+import { type ActionContext, timestamp } from "../context.ts";
+import { executeNew, MAX_READ_BYTES, unreadable } from "../execute/execute.ts";
+import {
+  type ActionRow,
+  countPending,
+  findTwin,
+  type NewRow,
+  type TwinQuery,
+  unlessTwin,
+} from "../store.ts";
+import { executorOf, toolOf } from "../tools.ts";
+import { actorOf, BY_POLICY, BY_SYSTEM, eventOf, insertNew } from "../transition.ts";
+import type { ActionEvaluation } from "./evaluate.ts";
+import { findUse } from "./grant_use.ts";
+import { newRow, type RowParts } from "./new_row.ts";
+import type { Planned } from "./plan_action.ts";
+
+/** An action after its submission. A read that was allowed at once comes with the file's image. */
+export interface Submission {
+  row: ActionRow;
+  image: FileImage | null;
+}
+
+/** An equal submission within this time joins the open one. */
+const TWIN_MS = 10 * 60_000;
+
+/** No person reviews more held actions. The agent has to wait. */
+const MAX_PENDING = 2_000;
+
+/** How often a grant is tried again after another action took the same use. */
+const MAX_TRIES = 100;
+
+/** A blocked action changes nothing, so nothing can be rolled back. */
+const IRREVERSIBLE = { reversible: false, reversibility: null };
+
+/**
+ * Inserts a new action together with policy's decision, in one commit. Then it executes, holds or
+ * leaves the action, as decided. All submissions take this way, so that no tool skips the policy.
+ */
+export async function recordSubmission(
+  context: ActionContext,
+  evaluation: ActionEvaluation,
+  caller: Caller,
+  parts: RowParts,
+): Promise<Submission> {
+  const { services } = context;
+  const row = newRow(services, parts);
+  const { planned: { contents } } = parts;
+  switch (evaluation.decision.effect) {
+    case "deny": {
+      const blocked = { ...row, ...decidedByPolicy(context, "blocked"), ...IRREVERSIBLE };
+      return (await insertDecided(context, { row: blocked, contents, caller }))!;
+    }
+    case "ask":
+      return await useGrantOrHold(context, { row, contents, caller }, evaluation);
+    case "allow": {
+      const before = await keepContents(services, contents);
+      const allowed = { ...row, ...decidedByPolicy(context, "approved") };
+      return (await proceed(context, { row: allowed, contents, caller, before }))!;
+    }
+  }
+}
+
+/** A new action on its way into the ledger. */
+interface Entry {
+  row: NewRow;
+  contents: Planned["contents"];
+  caller: Caller;
+  /** Statements and events of the same commit. */
+  before?: Statement[];
+  events?: NewEvent[];
+  /** A condition: if it does not hold, nothing is inserted. */
+  only?: Statement;
+}
+
+async function useGrantOrHold(
+  context: ActionContext,
+  entry: Entry,
+  evaluation: ActionEvaluation,
+): Promise<Submission> {
+  const { services } = context;
+  const granted = await findUse(services, entry.row, evaluation)
+    ? await useGrant(context, entry, evaluation)
+    : null;
+  if (granted) return granted;
+  await requireRoom(context);
+  const before = await keepContents(services, entry.contents);
+  return await hold(context, { ...entry, before }, evaluation);
+}
+
+/** Commits the use of a grant together with the action that it allows. Null without a usable grant. */
+async function useGrant(
+  context: ActionContext,
+  entry: Entry,
+  evaluation: ActionEvaluation,
+): Promise<Submission | null> {
+  const { services, granting } = context;
+  const { row, contents } = entry;
+  const open = await findTwin(services.ledger, twinOf(context, row, evaluation));
+  // The agent lost sight of an approved action: it needs no further use.
+  if (open?.status === "approved") return { row: open, image: null };
+  const kept = await keepContents(services, contents);
+  return await granting.run(async () => {
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const use = await findUse(services, row, evaluation);
+      if (!use) return null;
+      const { decision, take, only, event } = use;
+      const allowed = { ...row, ...decidedByPolicy(context, "approved"), decision };
+      const commit = { before: [...kept, take], events: [event], only };
+      const submission = await proceed(context, { ...entry, row: allowed, ...commit });
+      if (submission) return submission;
+    }
+    return null;
+  });
+}
+
+/** @throws GateError `rate_limited` */
+async function requireRoom({ services }: ActionContext): Promise<void> {
+  if (await countPending(services.ledger) < MAX_PENDING) return;
+  const message = `Cannot hold the action: ${MAX_PENDING} actions already wait for a person; ` +
+    "cancel some of yours or wait until they are reviewed";
+  throw new GateError("rate_limited", message);
+}
+
+/** Holds the action for a person, or joins its open twin. */
+async function hold(
+  context: ActionContext,
+  entry: Entry,
+  evaluation: ActionEvaluation,
+): Promise<Submission> {
+  const { services } = context;
+  const { ledger, project_id, environment } = services;
+  const { row, caller, before } = entry;
+  const expires_at = timestamp(environment, evaluation.limits.approvalTimeoutSeconds * 1000);
+  const pending = { ...row, expires_at };
+  const twin = twinOf(context, row, evaluation);
+  const held = await insertNew(services, pending, {
+    before,
+    only: unlessTwin(project_id, twin),
+    after: () => insertHeldPaths(project_id, row.id, pathsOf(row)),
+    events: [submittedEvent(pending, caller)],
+  });
+  if (held) {
+    context.deadlines.schedule(expires_at);
+    return { row: await noteConflicts(services, held, pathsOf(row)), image: null };
+  }
+  const open = await findTwin(ledger, twin);
+  // If the twin was decided in between, this submission is a new one.
+  return open ? { row: open, image: null } : await hold(context, entry, evaluation);
+}
+
+/** Another submission is a twin of this one if it matches this query. */
+function twinOf(
+  { services }: ActionContext,
+  row: NewRow,
+  { limits }: ActionEvaluation,
+): TwinQuery {
+  // A host repeats its call until a person has answered, however long that takes.
+  const attach_ms = row.plan?.native ? limits.approvalTimeoutSeconds * 1000 : TWIN_MS;
+  const since = timestamp(services.environment, -attach_ms);
+  return { agent: row.agent, digest: row.digest, since };
+}
+
+/** Inserts an allowed action and executes it, if the gate executes it. Null if `only` did not hold. */
+async function proceed(context: ActionContext, entry: Entry): Promise<Submission | null> {
+  const { row } = entry;
+  switch (executorOf(row)) {
+    case "gate":
+      return toolOf(row.tool).access === "read"
+        ? await readNow(context, entry)
+        : await executeNow(context, entry);
+    case "host":
+      return await startAtHost(context, entry);
+    case "claimer":
+      return await insertDecided(context, entry);
+    case "nobody":
+      return await insertDecided(context, { ...entry, row: { ...row, execution: "unknown" } });
+  }
+}
+
+async function executeNow(context: ActionContext, entry: Entry): Promise<Submission | null> {
+  const { row, contents, before, only, events = [], caller } = entry;
+  const done = await executeNew(context, row, {
+    contents,
+    before,
+    only,
+    events: [submittedEvent(row, caller), ...events, decidedEvent(row)],
+  });
+  if (!done) return null;
+  const noted = done.execution === "succeeded"
+    ? await noteConflicts(context.services, done, pathsOf(row))
+    : done;
+  return { row: noted, image: null };
+}
+
+/** The host executes the action as soon as it has the answer, and reports the outcome. */
+async function startAtHost(context: ActionContext, entry: Entry): Promise<Submission | null> {
+  const { environment } = context.services;
+  const { row, caller } = entry;
+  const claimed_by = row.plan?.native?.key ?? "";
+  const claim = { claim_id: environment.id(), claimed_by, started_at: timestamp(environment) };
+  const running = { ...row, ...claim, execution: "running" as const };
+  context.deadlines.soon();
+  const started = eventOf(running, "action.started", actorOf(caller, row.agent), { claimed_by });
+  return await insertDecided(context, { ...entry, row: running }, [started]);
+}
+
+async function readNow(context: ActionContext, entry: Entry): Promise<Submission | null> {
+  const { row } = entry;
+  const image = await readImage(row.plan!.accesses[0]!.target.real, MAX_READ_BYTES);
+  const error = unreadable(row.path, image);
+  const execution = error === null ? "succeeded" as const : "failed" as const;
+  const read = {
+    ...row,
+    execution,
+    error,
+    after_sha256: image?.sha256 ?? null,
+    bytes: image?.bytes ?? null,
+    finished_at: timestamp(context.services.environment),
+  };
+  const finished = eventOf(read, "action.finished", BY_SYSTEM, { execution, error });
+  const submission = await insertDecided(context, { ...entry, row: read }, [finished]);
+  return submission && { ...submission, image };
+}
+
+/** Commits an action that policy has decided on. Null if `only` did not hold. */
+async function insertDecided(
+  { services }: ActionContext,
+  { row, caller, before, only, events = [] }: Entry,
+  later: NewEvent[] = [],
+): Promise<Submission | null> {
+  const inserted = await insertNew(services, row, {
+    before,
+    only,
+    events: [submittedEvent(row, caller), ...events, decidedEvent(row), ...later],
+  });
+  return inserted && { row: inserted, image: null };
+}
+
+/** The fields that a decision of policy sets. */
+function decidedByPolicy({ services }: ActionContext, status: "approved" | "blocked") {
+  return { status, decided_at: timestamp(services.environment), decided_by: "policy" };
+}
+
+function submittedEvent(row: NewRow, caller: Caller): NewEvent {
+  const { tool, path, command, cwd, digest, decision, risk, status, replay_of, rollback_of } = row;
+  const { effect, rule, reason } = decision;
+  const { score, level } = risk;
+  return eventOf(row, "action.submitted", actorOf(caller, row.agent), {
+    ...{ tool, path, command, cwd, digest, replay_of, rollback_of },
+    ...{ status, effect, rule, reason, risk: { score, level } },
+  });
+}
+
+/** A block has the type of a rejection; the status in the event tells them apart. */
+function decidedEvent(row: NewRow): NewEvent {
+  const type = row.status === "approved" ? "action.approved" as const : "action.rejected" as const;
+  const { status, decision: { rule, reason, grant_id }, digest } = row;
+  return eventOf(row, type, BY_POLICY, { status, rule, reason, digest, grant_id });
+}

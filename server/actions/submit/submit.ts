@@ -1,0 +1,110 @@
+import type { Caller } from "../../auth/schema.ts";
+import { readBlob } from "../../db/blobs.ts";
+import type { Session } from "../../sessions/schema.ts";
+import { parse } from "../../parse.ts";
+import {
+  type ActionContext,
+  loadAction,
+  notPossible,
+  requireNotViewer,
+  requireReviewer,
+} from "../context.ts";
+import type { SubmitInput } from "../schema.ts";
+import type { ActionRow } from "../store.ts";
+import { toolOf } from "../tools.ts";
+import { actorOf, eventOf } from "../transition.ts";
+import { submitRollback } from "../undo/rollback.ts";
+import { evaluateAction } from "./evaluate.ts";
+import { type Parsed, parseInput } from "./input.ts";
+import { planAction, planNothing } from "./plan_action.ts";
+import { recordSubmission, type Submission } from "./record.ts";
+import { RollbackToolInput } from "./schema.ts";
+
+/** Validates, plans, evaluates and records a tool call; executes it if policy allows it. */
+export async function submit(
+  context: ActionContext,
+  { tool, input: raw, session_id }: SubmitInput,
+  caller: Caller,
+): Promise<Submission> {
+  requireNotViewer(caller, "submit an action");
+  const { services } = context;
+  const session = await services.sessions.resolve(session_id, caller);
+  if (toolOf(tool).undoes) {
+    return await submitRollback(context, parse(RollbackToolInput, raw), session, caller);
+  }
+  const parsed = parseInput(tool, raw, session.root, services.roots);
+  return await submitParsed(context, { ...parsed, session, raw, caller });
+}
+
+/** Submits a rolled-back write again, as a new action that policy evaluates. */
+export async function replay(
+  context: ActionContext,
+  id: string,
+  caller: Caller,
+): Promise<Submission> {
+  requireReviewer(caller, "replay");
+  const { services } = context;
+  const original = await loadAction(services, id);
+  if (original.status !== "rolled_back") {
+    throw notPossible(original, "replay", "it is not rolled back");
+  }
+  const session = await services.sessions.get(original.session_id);
+  const parsed = await replayedInput(context, original);
+  const submission = await submitParsed(context, {
+    ...parsed,
+    session,
+    raw: parsed.input.input,
+    caller,
+    replay_of: id,
+  });
+  await services.ledger.commit({
+    statements: [],
+    events: [eventOf(original, "action.replayed", actorOf(caller, original.agent), {
+      action: submission.row.id,
+    })],
+  });
+  return submission;
+}
+
+/** A parsed input with its session. */
+interface ParsedSubmission extends Parsed {
+  session: Session;
+  /** The input as the agent sent it. */
+  raw: Record<string, unknown>;
+  caller: Caller;
+  replay_of?: string;
+}
+
+async function submitParsed(
+  context: ActionContext,
+  { session, input, content, raw, caller, replay_of }: ParsedSubmission,
+): Promise<Submission> {
+  const { services } = context;
+  const evaluation = await evaluateAction(services, input, raw);
+  const { decision, analysis, limits } = evaluation;
+  const planned = decision.effect === "deny"
+    ? planNothing(input)
+    : await planAction(services, session.root, { input, content, analysis, limits });
+  const parts = { session, decision, analysis, planned, replay_of };
+  return await recordSubmission(context, evaluation, caller, parts);
+}
+
+/** The input that repeats a write. A changed text is written whole, with its final content. */
+async function replayedInput(
+  { services }: ActionContext,
+  original: ActionRow,
+): Promise<Parsed> {
+  const { tool, plan, root } = original;
+  if (!plan || toolOf(tool).undoes) throw notPossible(original, "replay", "it is no write");
+  const isText = toolOf(tool).edits === "text" || plan.native !== undefined;
+  const after = isText ? plan.changes[0]?.after : null;
+  if (plan.native && (!after || plan.changes.length > 1)) {
+    throw notPossible(original, "replay", "only its host can repeat it");
+  }
+  if (!after) return parseInput(tool, plan.input, root, services.roots);
+  const path = plan.native ? plan.changes[0]!.path : plan.input.path;
+  const { input } = parseInput("write_file", { path, content: "" }, root, services.roots);
+  const content = await readBlob(services.ledger, after.sha256);
+  if (content) return { input, content };
+  throw notPossible(original, "replay", "its content is no longer kept");
+}

@@ -1,0 +1,261 @@
+import { existsSync } from "node:fs";
+import { readBlob, sizeOfBlob } from "../../db/blobs.ts";
+import { GateError } from "../../errors.ts";
+import type { PolicyLimits } from "../../policy/schema.ts";
+import { type FileImage, readImage } from "../../runtime/file_image.ts";
+import { resolvePath } from "../../runtime/real_path.ts";
+import { MAX_IN_MEMORY, textOf } from "../contents.ts";
+import { type ActionServices, messageOf, notPossible } from "../context.ts";
+import { listIntents } from "../execute/intents_store.ts";
+import type { Access, Plan, PlannedChange } from "../plan.ts";
+import { inTurns } from "../scheduling.ts";
+import type { RollbackResult } from "../schema.ts";
+import type { ActionRow } from "../store.ts";
+import { type After, newState, planChanges, type Planned } from "../submit/plan_action.ts";
+import { mergeTexts, unifiedDiff } from "../texts.ts";
+
+type OnConflict = "abort" | "merge" | "force";
+
+/** Files as they will be after newer actions are rolled back too. Other files are read from disk. */
+export type States = Map<string, FileImage | null>;
+
+export interface RollbackOptions {
+  on_conflict: OnConflict;
+  /** In a dry run: replaces the disk, and gets the planned states. */
+  states?: States;
+}
+
+/** How an action is rolled back. */
+export interface RollbackPlan {
+  outcome: RollbackResult["outcome"];
+  /** The hash of each file now, and before the action. */
+  changes: RollbackResult["changes"];
+  planned: Planned;
+}
+
+/** The rollback of one file. */
+interface Step {
+  change: PlannedChange;
+  now: FileImage | null;
+  outcome: "restored" | "already_undone" | "merged" | "forced" | "conflict";
+  after: After | null;
+}
+
+/**
+ * Plans how to restore the files from before an action. A file is replaced only while it has the
+ * content that the action left. @throws GateError `conflict` with the hashes and a diff otherwise
+ */
+export async function planRollback(
+  services: ActionServices,
+  original: ActionRow,
+  limits: PolicyLimits,
+  { on_conflict, states }: RollbackOptions,
+): Promise<RollbackPlan> {
+  const steps: Step[] = [];
+  for await (const change of inTurns([...original.plan!.changes].reverse())) {
+    const now = states?.get(change.path);
+    const seen = now === undefined ? await readNow(original, change) : now;
+    steps.push(await planStep(services, original, { change, now: seen }, on_conflict));
+  }
+  const changes = steps.map(({ change, now }) => ({
+    path: change.shown,
+    now_sha256: now?.sha256 ?? null,
+    then_sha256: change.before?.sha256 ?? null,
+  }));
+  if (steps.some(({ outcome }) => outcome === "conflict")) {
+    throw await conflictOf(services, original, { steps, changes, on_conflict });
+  }
+  for (const step of states ? steps : []) states!.set(step.change.path, imageAfter(step));
+  const planned = plannedFrom(original, steps, limits, await foldersOf(services, original));
+  return { outcome: outcomeOf(steps, planned.plan), changes, planned };
+}
+
+async function planStep(
+  services: ActionServices,
+  original: ActionRow,
+  step: Pick<Step, "change" | "now">,
+  on_conflict: OnConflict,
+): Promise<Step> {
+  const { change, now } = step;
+  const hash = now?.sha256 ?? null;
+  if (hash === (change.before?.sha256 ?? null) && !isModeLeft(change, now)) {
+    return { ...step, outcome: "already_undone", after: null };
+  }
+  const before = await beforeOf(services, original, change);
+  const isOurs = hash === (change.after?.sha256 ?? null);
+  if (isOurs) return { ...step, outcome: "restored", after: before };
+  if (on_conflict === "force") return { ...step, outcome: "forced", after: before };
+  const merged = on_conflict === "merge" ? await merge(services, step, before) : null;
+  if (merged) return { ...step, outcome: "merged", after: merged };
+  return { ...step, outcome: "conflict", after: null };
+}
+
+/** Whether the action changed the mode only, and the mode is not restored yet. */
+function isModeLeft({ before, after }: PlannedChange, now: FileImage | null): boolean {
+  return before?.sha256 === after?.sha256 && now?.mode !== before?.mode;
+}
+
+/** The file now. A link or a folder in its place needs a person. */
+async function readNow(original: ActionRow, { path, shown }: PlannedChange) {
+  try {
+    if (resolvePath(path).real !== path) throw new Error("it now leads to another file");
+    return await readImage(path, MAX_IN_MEMORY);
+  } catch (error) {
+    throw notPossible(original, "roll back", `"${shown}": ${messageOf(error)}`);
+  }
+}
+
+async function beforeOf(
+  services: ActionServices,
+  original: ActionRow,
+  { before }: PlannedChange,
+): Promise<After | null> {
+  if (!before) return null;
+  const { sha256, bytes, mode } = before;
+  if (await sizeOfBlob(services.ledger, sha256) !== null) {
+    return { state: { sha256, bytes, mode }, content: null };
+  }
+  throw notPossible(original, "roll back", "the old content is no longer kept");
+}
+
+/** Reverts the change of the action in the text and keeps later changes. */
+async function merge(
+  services: ActionServices,
+  { change, now }: Pick<Step, "change" | "now">,
+  before: After | null,
+): Promise<After | null> {
+  if (!change.after || !now || !before) return null;
+  const [base, ours, theirs] = await Promise.all([
+    keptText(services, change.after),
+    now.content ? textOf(now.content) : keptText(services, now),
+    keptText(services, before.state),
+  ]);
+  if (base == null || ours == null || theirs == null) return null;
+  const text = mergeTexts(base, ours, theirs);
+  return text === null ? null : newState(new TextEncoder().encode(text), now.mode);
+}
+
+/** Null if it is not kept, not text or too large to compare. */
+async function keptText(
+  { ledger }: ActionServices,
+  { sha256, bytes }: { sha256: string; bytes: number },
+): Promise<string | null> {
+  if (bytes > MAX_IN_MEMORY) return null;
+  const content = await readBlob(ledger, sha256);
+  return content && textOf(content);
+}
+
+/** The image after the step. Only a merged content is at hand; the ledger keeps the others. */
+function imageAfter({ now, outcome, after }: Step): FileImage | null {
+  if (outcome === "already_undone") return now;
+  if (!after) return null;
+  const { sha256, bytes, mode } = after.state;
+  const content = outcome === "merged" ? new Uint8Array(after.content!) : null;
+  return { sha256, bytes, mode: mode ?? now?.mode ?? 0o644, content };
+}
+
+function plannedFrom(
+  original: ActionRow,
+  steps: Step[],
+  limits: PolicyLimits,
+  folders: Pick<Plan, "emptied_folders" | "restored_folders">,
+): Planned {
+  const open = steps.filter(({ outcome }) => outcome !== "already_undone");
+  const accesses = open.map(({ change: { path, shown }, after }): Access => ({
+    access: after ? "write" : "delete",
+    target: { lexical: path, real: path, shown },
+  }));
+  const none = { command: null, cwd: null, input_sha256: null };
+  const path = original.path ?? (open.length === 1 ? open[0]!.change.shown : null);
+  const input = { tool: "rollback", path, ...none, accesses, input: { action_id: original.id } };
+  const changes = open.map(({ change: { path, shown }, now, after }) => ({
+    path,
+    shown,
+    before: now,
+    after,
+  }));
+  const planned = planChanges(input, changes, limits);
+  return { ...planned, plan: { ...planned.plan, ...folders } };
+}
+
+function outcomeOf(steps: readonly Step[], plan: Plan): RollbackPlan["outcome"] {
+  for (const outcome of ["forced", "merged", "restored"] as const) {
+    if (steps.some((step) => step.outcome === outcome)) return outcome;
+  }
+  return steps.length === 0 && changesFolders(plan) ? "restored" : "already_undone";
+}
+
+async function conflictOf(
+  services: ActionServices,
+  original: ActionRow,
+  { steps, changes, on_conflict }: Pick<RollbackPlan, "changes"> & {
+    steps: readonly Step[];
+    on_conflict: OnConflict;
+  },
+): Promise<GateError> {
+  const diffs = await Promise.all(
+    steps.filter(({ outcome }) => outcome === "conflict").map((step) => diffOf(services, step)),
+  );
+  const conflicts = steps.filter(({ outcome }) => outcome === "conflict").map((
+    { change, now },
+  ) => ({
+    path: change.shown,
+    left_sha256: change.after?.sha256 ?? null,
+    now_sha256: now?.sha256 ?? null,
+    before_sha256: change.before?.sha256 ?? null,
+  }));
+  const names = conflicts.map(({ path }) => `"${path}"`).join(", ");
+  const [why, next] = on_conflict === "merge"
+    ? ["changed since, and the changes cannot be merged", '"force"']
+    : ["changed since", '"merge" or "force"'];
+  const message = `Cannot roll back action "${original.id}": ${names} ${why}; ` +
+    `look at the diff, then use on_conflict ${next}`;
+  return new GateError("conflict", message, {
+    fields: {
+      current_status: original.status,
+      changes,
+      conflicts,
+      diff: diffs.filter((diff) => diff !== null).join("\n") || null,
+    },
+  });
+}
+
+/** The diff from the content that the action left to the present one. */
+async function diffOf(services: ActionServices, { change, now }: Step): Promise<string | null> {
+  const before = change.after ? await keptText(services, change.after) : "";
+  const after = now ? now.content && textOf(now.content) : "";
+  if (before == null || after == null || before.length + after.length > 2_000_000) return null;
+  return unifiedDiff(change.shown, before, after);
+}
+
+type Folders = Pick<Plan, "emptied_folders" | "restored_folders" | "folder_modes">;
+
+/** The mode for a removed folder whose mode is unknown. */
+const DEFAULT_MODE = 0o755;
+
+/** Folders that the action created are removed if they are empty; removed ones are restored. */
+async function foldersOf(
+  { ledger }: ActionServices,
+  { id, plan }: ActionRow,
+): Promise<Folders> {
+  const intents = await listIntents(ledger, id);
+  const forFiles = intents.filter(({ before_sha256 }) => before_sha256 === null)
+    .flatMap(({ data }) => data.new_folders);
+  const { folders, emptied_folders, restored_folders = [], folder_modes = [] } = plan!;
+  const made = [...folders?.made ?? [], ...restored_folders].map(({ path }) => path);
+  const gone = emptied_folders.map((path) => ({ path, mode: DEFAULT_MODE }));
+  return {
+    emptied_folders: [...new Set([...forFiles, ...made])],
+    restored_folders: [...folders?.removed ?? [], ...gone].filter(({ path }) => !existsSync(path)),
+    folder_modes: folder_modes.map(({ path, before, after }) => ({
+      ...{ path, before: after, after: before },
+    })),
+  };
+}
+
+/** Whether a plan creates, removes or changes any folder. */
+function changesFolders(plan: Plan): boolean {
+  const { emptied_folders, restored_folders = [], folder_modes = [] } = plan;
+  return restored_folders.length + folder_modes.length > 0 ||
+    emptied_folders.some((path) => existsSync(path));
+}

@@ -1,0 +1,184 @@
+import type { Caller } from "../../auth/schema.ts";
+import type { NewEvent } from "../../db/ledger.ts";
+import { GateError } from "../../errors.ts";
+import type { Decision } from "../../policy/schema.ts";
+import type { Session } from "../../sessions/schema.ts";
+import { keepContents } from "../contents.ts";
+import {
+  type ActionContext,
+  loadAction,
+  notPossible,
+  requireReviewer,
+  timestamp,
+} from "../context.ts";
+import { executeNew } from "../execute/execute.ts";
+import { changesAnything } from "../plan.ts";
+import type { RollbackInput, RollbackResult } from "../schema.ts";
+import { type ActionRow, type NewRow, publicOf } from "../store.ts";
+import { evaluateAction } from "../submit/evaluate.ts";
+import { newRow } from "../submit/new_row.ts";
+import { recordSubmission, type Submission } from "../submit/record.ts";
+import type { RollbackToolInput } from "../submit/schema.ts";
+import { toolOf } from "../tools.ts";
+import { actorOf, eventOf, transition } from "../transition.ts";
+import { onlyWhileDone } from "./done_store.ts";
+import { planRollback, type RollbackPlan } from "./plan_rollback.ts";
+
+/** Rolls an action back for a reviewer. The rollback is an action too, so it can be rolled back. */
+export function rollback(
+  context: ActionContext,
+  id: string,
+  input: RollbackInput,
+  caller: Caller,
+): Promise<RollbackResult> {
+  requireReviewer(caller, "roll back");
+  return context.serial.run(async () => {
+    const original = await loadReversible(context, id);
+    if (!input.dry_run) return await rollbackOne(context, original, input, caller);
+    const { outcome, changes } = await planFor(context, original, input);
+    return { action: publicOf(original), rollback: null, outcome, changes, dry_run: true };
+  });
+}
+
+/** Rolls one reversible action back. The caller must run inside `context.serial`. */
+export async function rollbackOne(
+  context: ActionContext,
+  original: ActionRow,
+  input: Pick<RollbackInput, "on_conflict" | "reason">,
+  caller: Caller,
+): Promise<RollbackResult> {
+  const plan = await planFor(context, original, input);
+  const result = { outcome: plan.outcome, changes: plan.changes, dry_run: false };
+  const reason = input.reason ?? null;
+  if (plan.outcome === "already_undone") {
+    const action = await markRolledBack(context, original, caller, reason);
+    return { action: publicOf(action), rollback: null, ...result };
+  }
+  const done = await executeRollback(context, original, plan, { caller, reason });
+  const action = await loadAction(context.services, original.id);
+  return { action: publicOf(action), rollback: publicOf(done), ...result };
+}
+
+/** Submits a rollback for an agent: of its own session, without force, and under the policy. */
+export async function submitRollback(
+  context: ActionContext,
+  { action_id }: RollbackToolInput,
+  session: Session,
+  caller: Caller,
+): Promise<Submission> {
+  const { services } = context;
+  const original = await loadReversible(context, action_id);
+  if (original.session_id !== session.id) {
+    const message = `Cannot roll back action "${action_id}": it belongs to another session; ` +
+      "ask a reviewer";
+    throw new GateError("forbidden", message);
+  }
+  const { planned } = await planFor(context, original, {});
+  const evaluation = await evaluateAction(services, planned.plan);
+  const { decision, analysis } = evaluation;
+  const parts = { session, decision, analysis, planned, rollback_of: original.id };
+  return await recordSubmission(context, evaluation, caller, parts);
+}
+
+/** Why an action cannot be rolled back; null if it can. */
+export function whyNotReversible(row: ActionRow): string | null {
+  if (row.status === "rolled_back") return "it is rolled back already";
+  if (row.status !== "approved") return `it is ${row.status}: nothing was done`;
+  if (toolOf(row.tool).restores === "effects") return whyNotReversibleCommand(row);
+  if (!row.plan || !changesAnything(row.plan)) return `a ${row.tool} cannot be rolled back`;
+  if (row.execution !== "succeeded") return `it was not executed (${row.execution})`;
+  return row.reversible ? null : "the old content was too large to be kept (maxBlobBytes)";
+}
+
+/** Changes of files can be rolled back even if the command failed. */
+function whyNotReversibleCommand(row: ActionRow): string | null {
+  const { execution, reversibility } = row;
+  if (execution === "none") return "it was not executed (none)";
+  if (execution === "running") return "it is still running";
+  if (row.plan && changesAnything(row.plan)) return null;
+  return reversibility?.level === "reversible"
+    ? "it changed no file"
+    : "only files that a run_command names can be restored, and it changed none";
+}
+
+/** @throws GateError `conflict` if it was not executed, not kept, or is rolled back already */
+async function loadReversible({ services }: ActionContext, id: string): Promise<ActionRow> {
+  const row = await loadAction(services, id);
+  const why = whyNotReversible(row);
+  if (why !== null) throw notPossible(row, "roll back", why);
+  return row;
+}
+
+async function planFor(
+  { services }: ActionContext,
+  original: ActionRow,
+  { on_conflict = "abort" }: Pick<RollbackInput, "on_conflict">,
+): Promise<RollbackPlan> {
+  const { limits } = (await services.config.inForce()).compiled;
+  return await planRollback(services, original, limits, { on_conflict });
+}
+
+async function executeRollback(
+  context: ActionContext,
+  original: ActionRow,
+  { planned }: RollbackPlan,
+  { caller, reason }: { caller: Caller; reason: string | null },
+): Promise<ActionRow> {
+  const { services } = context;
+  const { id, root, agent, session_id } = original;
+  const session = { id: session_id, root, agent };
+  const parts = { session, decision: BY_REVIEWER, analysis: null, planned, rollback_of: id };
+  const row = {
+    ...newRow(services, parts),
+    status: "approved" as const,
+    decided_at: timestamp(services.environment),
+    decided_by: caller.id,
+    reason,
+  };
+  const done = await executeNew(context, row, {
+    contents: planned.contents,
+    before: await keepContents(services, planned.contents),
+    only: onlyWhileDone(services.project_id, id),
+    events: rollbackEvents(row, caller, reason),
+    in_queue: true,
+  });
+  if (!done) throw notPossible(await loadAction(services, id), "roll back", LOST_RACE);
+  if (done.execution === "succeeded") return done;
+  throw notPossible(done, "roll back", done.error ?? "its files could not be restored");
+}
+
+function rollbackEvents(row: NewRow, caller: Caller, reason: string | null): NewEvent[] {
+  const { tool, path, digest, rollback_of } = row;
+  const actor = actorOf(caller, row.agent);
+  return [
+    eventOf(row, "action.submitted", actor, { tool, path, digest, rollback_of }),
+    eventOf(row, "action.approved", actor, { status: "approved", reason, digest }),
+  ];
+}
+
+/** The files have their old content already, so only the status changes. */
+async function markRolledBack(
+  { services }: ActionContext,
+  original: ActionRow,
+  caller: Caller,
+  reason: string | null,
+): Promise<ActionRow> {
+  const marked = await transition(services, original, {
+    from: { status: "approved", execution: [original.execution] },
+    to: { status: "rolled_back" },
+    by: actorOf(caller, original.agent),
+    type: "action.rolled_back",
+    why: { rollback: null, by: caller.id, reason, outcome: "already_undone" },
+  });
+  if (marked) return marked;
+  throw notPossible(await loadAction(services, original.id), "roll back", LOST_RACE);
+}
+
+const LOST_RACE = "it was just rolled back";
+
+const BY_REVIEWER: Decision = {
+  effect: "allow",
+  rule: null,
+  reason: "A reviewer rolled it back",
+  alternative: null,
+};

@@ -1,0 +1,238 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { agent, reviewer, sha } from "../harness.ts";
+import { FILES, openCommands, RESULT } from "./open_commands.ts";
+
+const REVERSIBLE: [command: string, kept: number][] = [
+  ["rm a.txt", 1],
+  ["rm -rf dir", 2],
+  ["rm *.log && rm -f none.txt", 2],
+  ["mv a.txt z.txt", 1],
+  ["mv a.txt b.txt dir/", 2],
+  ["mv dir other", 2],
+  ["cp -r dir copy", 0],
+  ["cp -r dir/. .", 4],
+  ["echo more >> a.txt; echo new > new/../n.txt", 1],
+  ["sed -i s/one/1/ a.txt", 1],
+  ["mkdir -p made/for/it && echo x > made/for/it/f", 0],
+  ["mkdir only", 0],
+  ["rmdir empty", 0],
+  ["chmod 755 a.txt", 1],
+  ["chmod -R 700 dir/deep", 1],
+  ["cd dir && rm c.txt; rm -f b.txt", 1],
+  ["for f in x y; do rm $f.log; done", 2],
+  ["find . -name '*.log' -delete", 6],
+  ["bash -c 'rm a.txt'", 1],
+  ["truncate -s 0 a.txt && touch t", 1],
+  ["rm a.txt; exit 3", 1],
+  ["cat a.txt b.txt | tee dir/c.txt > out.txt", 1],
+];
+
+describe("a command whose files are all known", () => {
+  test.each(REVERSIBLE)("%s: is undone, and done again, to the byte", async (command, least) => {
+    const { gate, run, tree, back, actions, at } = await openCommands();
+    mkdirSync(at("empty"));
+    chmodSync(at("b.txt"), 0o600);
+    chmodSync(at("dir/deep"), 0o750);
+    const before = tree();
+    const { asked, done } = await run(command);
+    expect(asked).toMatchObject({ reversibility: { level: "reversible" }, reversible: true });
+    expect(asked.reversibility!.kept).toBeGreaterThanOrEqual(least);
+    expect(done).toMatchObject({ reversibility: { level: "reversible" }, reversible: true });
+    const after = tree();
+    expect(after).not.toEqual(before);
+    const { rollback, outcome } = await back(done.id);
+    expect([outcome, tree()]).toEqual(["restored", before]);
+    expect((await actions.get(done.id)).status).toBe("rolled_back");
+    await back(rollback!.id);
+    expect(withoutFolderModes(tree())).toEqual(withoutFolderModes(after));
+    expect((await actions.get(done.id)).status).toBe("approved");
+    expect(await gate.project.audit.verify()).toMatchObject({ ok: true });
+  });
+});
+
+// Of a folder that an undo emptied only the name is known.
+function withoutFolderModes(tree: Record<string, string>) {
+  return Object.fromEntries(
+    Object.entries(tree).map(([path, is]) => [path, is.endsWith(" /") ? "/" : is]),
+  );
+}
+
+describe("before it is approved", () => {
+  test.each<[command: string, level: string, why: RegExp]>([
+    ["ls -la", "reversible", /changes no file/],
+    ["npm test", "not", /what else "npm" does/],
+    ["curl https://example.org", "not", /"curl" speaks to the network/],
+    ["curl -o a.txt https://example.org", "partly", /"curl" speaks to the network/],
+    ["kill 1234567", "not", /"kill" acts on other processes/],
+    ["rm $UNKNOWN", "not", /cannot be told what "\$UNKNOWN" would be/],
+    ["rm a.txt; make", "partly", /what else "make" does/],
+    ["rm link", "not", /"link" is no regular file/],
+    ["rm a.txt link", "partly", /"link" is no regular file/],
+    ["rm big.bin", "not", /"big.bin" \(300 bytes\) is larger than maxBlobBytes/],
+    ["rm -rf many", "partly", /more than 1000 files/],
+    ["sleep 5 && rm a.txt &", "partly", /goes on in the background/],
+    ["sudo rm a.txt", "partly", /what else "sudo" does/],
+    ["python3 x.py > out.txt", "partly", /what else "python3" does/],
+  ])("%s: is %s, and why", async (command, level, why) => {
+    const { gate, submit, at, actions } = await openCommands({
+      policies: { defaultEffect: "ask", maxBlobBytes: 200 },
+    });
+    symlinkSync("a.txt", at("link"));
+    gate.write("big.bin", "x".repeat(300));
+    if (command.includes("many")) {
+      for (let n = 0; n < 1_100; n++) gate.write(`many/${n}`, `${n}`);
+    }
+    const held = await submit("run_command", { command });
+    expect(held).toMatchObject({ status: "pending", reversibility: { level } });
+    expect(held.reversibility!.why).toMatch(why);
+    expect(await actions.detail(held.id)).toMatchObject({ reversibility: held.reversibility });
+  });
+});
+
+describe("what was kept", () => {
+  test("is what stood there at the claim, not at the submission", async () => {
+    const { gate, submit, claim, finish, back, read } = await openCommands();
+    const { id } = await submit("run_command", { command: "rm a.txt" });
+    gate.write("a.txt", "changed meanwhile");
+    const { claim_id } = await claim(id);
+    await finish(id, claim_id, "rm a.txt");
+    await back(id);
+    expect(read("a.txt")).toBe("changed meanwhile");
+  });
+
+  test("brings back what a command changed that never reported", async () => {
+    const { gate, submit, claim, actions, back, read, at } = await openCommands({
+      policies: { defaultEffect: "allow", commandTimeoutSeconds: 10 },
+    });
+    const { id } = await submit("run_command", { command: "rm -rf dir" });
+    await claim(id);
+    rmSync(at("dir/deep"), { recursive: true });
+    gate.clock.advance(100_000);
+    await actions.expireDue();
+    expect(await actions.get(id)).toMatchObject({ execution: "unknown", reversible: true });
+    await back(id);
+    expect(read("dir/deep/d.txt")).toBe("dee");
+  });
+
+  test("brings back what a command changed whose gate was stopped under it", async () => {
+    const { gate, submit, claim, at, read } = await openCommands();
+    const { id } = await submit("run_command", { command: "rm a.txt b.txt" });
+    const { claim_id } = await claim(id);
+    rmSync(at("a.txt"));
+    await gate.reopen();
+    const { actions } = gate.project;
+    expect(await actions.get(id)).toMatchObject({ execution: "unknown", reversible: true });
+    // It had gone on all the while, and reports after all.
+    rmSync(at("b.txt"));
+    await actions.result(id, { ...RESULT, claim_id, exit_code: 0 }, agent);
+    const { changes } = await actions.rollback(id, {}, reviewer);
+    expect(changes.map(({ path }) => path).sort()).toEqual(["a.txt", "b.txt"]);
+    expect([read("a.txt"), read("b.txt")]).toEqual([FILES["a.txt"], "bee"]);
+  });
+
+  test("is not given up for a file that has changed since: 409 with hashes and a diff", async () => {
+    const { gate, run, back, read } = await openCommands();
+    const { done } = await run("sed -i s/one/1/ a.txt && rm b.txt");
+    gate.write("a.txt", "1\ntwo\nthree by hand\n");
+    await expect(back(done.id)).rejects.toMatchObject({
+      code: "conflict",
+      fields: {
+        conflicts: [{
+          path: "a.txt",
+          left_sha256: sha("1\ntwo\n"),
+          before_sha256: sha("one\ntwo\n"),
+        }],
+        diff: expect.stringContaining("+three by hand"),
+      },
+    });
+    expect(existsSync(join(gate.root, "b.txt"))).toBe(false);
+    const { outcome } = await back(done.id, { on_conflict: "merge" });
+    expect([outcome, read("a.txt"), read("b.txt")]).toEqual([
+      "merged",
+      "one\ntwo\nthree by hand\n",
+      "bee",
+    ]);
+  });
+
+  test("leaves alone what another action wrote while the command ran", async () => {
+    const { submit, write, claim, finish, back, read } = await openCommands();
+    const { id } = await submit("run_command", { command: "rm a.txt b.txt" });
+    const { claim_id } = await claim(id);
+    await write("a.txt", "by another action\n");
+    const done = await finish(id, claim_id, "rm b.txt");
+    expect(done.reversibility).toMatchObject({
+      level: "partly",
+      why: '"a.txt" was changed by another action meanwhile',
+    });
+    await back(id);
+    expect([read("a.txt"), read("b.txt")]).toEqual(["by another action\n", "bee"]);
+  });
+
+  test("never lets an undo remove what stood there and was not kept", async () => {
+    const { gate, run, back, at } = await openCommands({
+      policies: { defaultEffect: "allow", maxBlobBytes: 200 },
+    });
+    gate.write("dir/big.bin", "x".repeat(300));
+    const { done } = await run("cp -r dir/. dir; echo x > dir/new.txt && chmod -R u+x dir");
+    expect(done.reversibility!.level).toBe("partly");
+    await back(done.id);
+    expect([existsSync(at("dir/new.txt")), existsSync(at("dir/big.bin"))]).toEqual([false, true]);
+  });
+
+  test("keeps a folder that holds something else by now", async () => {
+    const { gate, run, back, at } = await openCommands();
+    const { done } = await run("mkdir -p made/sub && echo x > made/sub/f");
+    gate.write("made/mine.txt", "mine");
+    await back(done.id);
+    expect(readdirSync(at("made"))).toEqual(["mine.txt"]);
+  });
+
+  test("is promised: what a person approved as reversible is refused when it no longer is", async () => {
+    const { gate, submit, claim, actions } = await openCommands({
+      policies: { defaultEffect: "ask", maxBlobBytes: 200 },
+    });
+    const { id } = await submit("run_command", { command: "rm a.txt" });
+    await actions.approve(id, {}, reviewer);
+    gate.write("a.txt", "x".repeat(300));
+    await expect(claim(id)).rejects.toMatchObject({ code: "conflict" });
+    expect(await actions.get(id)).toMatchObject({
+      execution: "failed",
+      reversible: false,
+      error: expect.stringContaining("less of it can be rolled back than at its approval"),
+    });
+    await expect(actions.rollback(id, {}, reviewer)).rejects.toMatchObject({ code: "conflict" });
+  });
+
+  test("is no way to undo a command that changed nothing", async () => {
+    const { run, back } = await openCommands();
+    const { done } = await run("ls");
+    expect(done).toMatchObject({ reversible: false, reversibility: { why: "It changes no file" } });
+    await expect(back(done.id)).rejects.toMatchObject({
+      code: "conflict",
+      message: expect.stringContaining("it changed no file"),
+    });
+  });
+
+  test("counts in its session: the diff, the rollback of all of it, its state", async () => {
+    const { gate, run, write, tree, actions } = await openCommands();
+    const before = tree();
+    const first = await write("a.txt", "written\n");
+    await run("sed -i s/written/edited/ a.txt && mv b.txt moved.txt; exit 1");
+    await write("c.txt", "last\n");
+    const { session_id } = first;
+    const { files } = await actions.diffSession(session_id);
+    expect(files.map(({ path, change, renamed_from }) => [path, change, renamed_from])).toEqual([
+      ["a.txt", "modified", null],
+      ["moved.txt", "renamed", "b.txt"],
+      ["c.txt", "created", null],
+    ]);
+    expect(files[0]!.patch).toContain("+edited");
+    const result = await actions.rollbackSession(session_id, {}, reviewer);
+    expect(result).toMatchObject({ rollback_state: "full", skipped: [] });
+    expect(result.actions).toHaveLength(3);
+    expect(tree()).toEqual(before);
+    expect(await gate.project.audit.verify()).toMatchObject({ ok: true });
+  });
+});

@@ -1,0 +1,179 @@
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { v7 } from "uuid";
+import { expect, onTestFinished, test } from "vitest";
+import type { Action } from "../../../../server/actions/schema.ts";
+import { listEvents } from "../../../../server/audit/store.ts";
+import { Daemon } from "../../../../server/daemon.ts";
+import type { Project } from "../../../../server/projects/project.ts";
+import { startChild } from "../../../child.ts";
+import { testCaller } from "../../../helpers.ts";
+
+interface Row {
+  what: string;
+  /** The step at which it dies, and its how many-th time. */
+  at: string;
+  /** What is on disk afterwards. */
+  files: Record<string, string | null>;
+  status?: Action["status"];
+  execution: Action["execution"];
+}
+
+const OLD = { "free/a.txt": "v1", "held/a.txt": "v1", "free/new": null, "free/b": null };
+const rows: Row[] = [
+  ...["intent:1", "temporary:1"].flatMap((at): Row[] => [
+    { what: "allowed", at, files: OLD, execution: "failed" },
+    { what: "created", at, files: OLD, execution: "failed" },
+    { what: "approved", at, files: OLD, execution: "failed" },
+    { what: "edited", at, files: OLD, execution: "failed" },
+    { what: "moved", at, files: OLD, execution: "failed" },
+    { what: "rolled_back", at, files: { ...OLD, "free/a.txt": "v2" }, execution: "failed" },
+  ]),
+  ...["renamed:1", "applied:1"].flatMap((at): Row[] => [
+    { what: "allowed", at, files: { ...OLD, "free/a.txt": "v2" }, execution: "succeeded" },
+    {
+      what: "created",
+      at,
+      files: { ...OLD, "free/new": "folder", "free/new/deep/a.txt": "v2" },
+      execution: "succeeded",
+    },
+    { what: "deleted", at, files: { ...OLD, "free/a.txt": null }, execution: "succeeded" },
+    { what: "approved", at, files: { ...OLD, "held/a.txt": "v2" }, execution: "succeeded" },
+    { what: "edited", at, files: { ...OLD, "held/a.txt": "v3" }, execution: "succeeded" },
+    { what: "rolled_back", at, files: OLD, execution: "succeeded" },
+  ]),
+  // Decided and never begun: carried out now, once.
+  {
+    what: "approved",
+    at: "decided:1",
+    files: { ...OLD, "held/a.txt": "v2" },
+    execution: "succeeded",
+  },
+  {
+    what: "edited",
+    at: "decided:1",
+    files: { ...OLD, "held/a.txt": "v3" },
+    execution: "succeeded",
+  },
+  { what: "deleted", at: "intent:1", files: OLD, execution: "failed" },
+  // Between the two files of a move: what is done of it is taken back.
+  { what: "moved", at: "renamed:1", files: OLD, execution: "failed" },
+  {
+    what: "moved",
+    at: "renamed:2",
+    files: { ...OLD, "free/a.txt": null, "free/b": "folder", "free/b/c.txt": "v1" },
+    execution: "succeeded",
+  },
+  { what: "claimed", at: "never:1", files: OLD, execution: "unknown" },
+];
+
+test.each(rows)("killed: $what at $at is $execution afterwards", async (row) => {
+  const { home, root } = build();
+  const child = await startChild("server/actions/execute/crash_program.ts", [
+    home,
+    root,
+    row.what,
+    row.at,
+  ]);
+  expect(await child.readLine()).toBeNull();
+
+  const first = await look(home, root);
+  expect(first.files(Object.keys(row.files))).toEqual(row.files);
+  expect(first.action).toMatchObject({ status: "approved", execution: row.execution });
+  expect(first.finished).toEqual([first.action.id]);
+  expect(first.leftovers).toEqual([]);
+  if (row.what === "rolled_back") {
+    const isUndone = row.execution === "succeeded";
+    expect(first.original?.status).toBe(isUndone ? "rolled_back" : "approved");
+  }
+  const second = await look(home, root);
+  expect(second.action).toEqual(first.action);
+  expect(second.finished).toEqual(first.finished);
+  expect(second.files(Object.keys(row.files))).toEqual(row.files);
+}, 60_000);
+
+test("a command that was running is never given out again, but its result is still taken", async () => {
+  const { home, root } = build();
+  const child = await startChild("server/actions/execute/crash_program.ts", [
+    home,
+    root,
+    "claimed",
+    "-:1",
+  ]);
+  expect(await child.readLine()).toBeNull();
+  const { daemon, project } = await open(home, root);
+  const { items: [action] } = await project.actions.list({});
+  expect(action).toMatchObject({ execution: "unknown" });
+  await expect(project.actions.claim(action!.id, {}, testCaller("agent"))).rejects.toMatchObject({
+    code: "conflict",
+  });
+  const [row] = await project.ledger.all("SELECT claim_id FROM actions");
+  const result = { exit_code: 0, output: "hi\n", truncated: false, duration_ms: 1 };
+  const claim_id = String(row!.claim_id);
+  const done = await project.actions.result(
+    action!.id,
+    { claim_id, ...result },
+    testCaller("agent"),
+  );
+  expect(done).toMatchObject({ execution: "succeeded", exit_code: 0 });
+  await daemon.close();
+});
+
+function build(): { home: string; root: string } {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), "gate-crash-")));
+  onTestFinished(() => rmSync(base, { recursive: true, force: true }));
+  const [home, root] = [join(base, "home"), join(base, "root")];
+  mkdirSync(home, { mode: 0o700 });
+  for (const folder of ["free", "held"]) {
+    mkdirSync(join(root, folder), { recursive: true });
+    writeFileSync(join(root, folder, "a.txt"), "v1");
+    chmodSync(join(root, folder, "a.txt"), 0o755);
+  }
+  const policies = { defaultEffect: "allow", askPaths: ["held/**"] };
+  writeFileSync(join(root, "gate.config.json"), JSON.stringify({ id: "crash", policies }));
+  return { home, root };
+}
+
+async function open(home: string, root: string): Promise<{ daemon: Daemon; project: Project }> {
+  const environment = { home, now: () => Date.now(), id: () => v7(), log: () => {} };
+  const daemon = await Daemon.open(environment, { port: 47997 });
+  const { id } = await daemon.registerProject(root);
+  return { daemon, project: await daemon.project(id) };
+}
+
+/** Starts a daemon on what the dead one left, looks at everything, and stops it. */
+async function look(home: string, root: string) {
+  const { daemon, project } = await open(home, root);
+  const { items } = await project.actions.list({});
+  const events = await listEvents(project.ledger, 0, 1_000);
+  expect(await project.audit.verify()).toMatchObject({ ok: true });
+  const action = items[0]!;
+  await daemon.close();
+  return {
+    action,
+    original: items.find(({ id }) => id === action.rollback_of),
+    finished: events.filter(({ type, action_id }) =>
+      type === "action.finished" && action_id === action.id
+    ).map(({ action_id }) => action_id),
+    leftovers: readdirSync(root, { recursive: true }).filter((name) => /\.gate-/.test(`${name}`)),
+    files: (paths: string[]) =>
+      Object.fromEntries(paths.map((path) => [path, contentOf(join(root, path))])),
+  };
+}
+
+function contentOf(path: string): string | null {
+  if (!existsSync(path)) return null;
+  return lstatSync(path).isDirectory() ? "folder" : readFileSync(path, "utf8");
+}

@@ -1,0 +1,69 @@
+import process from "node:process";
+import { v7 } from "uuid";
+import type { Caller } from "../../../../server/auth/schema.ts";
+import { Daemon } from "../../../../server/daemon.ts";
+
+// Opens a daemon of its own on the given folders, does one thing and dies at the given step of it,
+// like a daemon that was killed there; says which action it was about before it begins.
+const [home, root, what, at] = process.argv.slice(2) as [string, string, string, string];
+const agent: Caller = { scope: "agent", id: "agent", member_id: null, via: "token" };
+const reviewer: Caller = {
+  scope: "reviewer",
+  id: "reviewer",
+  member_id: "reviewer",
+  via: "token",
+};
+
+let steps = 0;
+let isArmed = false;
+const [step, occurrence] = at.split(":");
+const daemon = await Daemon.open({
+  home,
+  now: () => Date.now(),
+  id: () => v7(),
+  log: () => {},
+  fault: (now) => {
+    if (isArmed && now === step && ++steps === Number(occurrence)) {
+      process.kill(process.pid, "SIGKILL");
+      return new Promise(() => {}); // nothing happens any more, on any runtime
+    }
+  },
+}, { port: 47997 });
+const { id: project_id } = await daemon.registerProject(root);
+const { actions } = await daemon.project(project_id);
+
+const submit = async (tool: string, input: Record<string, unknown>) =>
+  (await actions.submit({ tool, input }, agent)).action.id;
+const write = (path: string) => submit("write_file", { path, content: "v2" });
+
+const DEEDS: Record<string, () => Promise<() => Promise<unknown>>> = {
+  allowed: () => Promise.resolve(() => write("free/a.txt")),
+  created: () => Promise.resolve(() => write("free/new/deep/a.txt")),
+  deleted: () => Promise.resolve(() => submit("delete_file", { path: "free/a.txt" })),
+  moved: () =>
+    Promise.resolve(() => submit("move_file", { from: "free/a.txt", to: "free/b/c.txt" })),
+  approved: async () => {
+    const id = await write("held/a.txt");
+    return () => actions.approve(id, {}, reviewer);
+  },
+  edited: async () => {
+    const id = await write("held/a.txt");
+    return () => actions.approveWithEdit(id, { content: "v3" }, reviewer);
+  },
+  rolled_back: async () => {
+    const id = await write("free/a.txt");
+    return () => actions.rollback(id, {}, reviewer);
+  },
+  claimed: async () => {
+    const id = await submit("run_command", { command: "echo hi" });
+    return async () => {
+      await actions.claim(id, {}, agent);
+      process.kill(process.pid, "SIGKILL");
+    };
+  },
+};
+
+const deed = await DEEDS[what]!();
+isArmed = true;
+await deed();
+console.log("survived");

@@ -1,0 +1,126 @@
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { agent, openGate, reviewer } from "../harness.ts";
+
+/** Makes one step fail, as a full disk would. */
+function failing(step: string) {
+  const state = { armed: true };
+  const fault = (now: string) => {
+    if (!state.armed || now !== step) return;
+    state.armed = false;
+    throw Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
+  };
+  return { state, fault };
+}
+
+describe("a write that fails on the way", () => {
+  test.each(["temporary"])(
+    "at %s leaves the file as it was, and the next one works",
+    async (step) => {
+      const { fault } = failing(step);
+      const { gate, write, read } = await openGate({ fault, files: { "a.txt": "v1" } });
+      expect(await write("a.txt", "v2")).toMatchObject({
+        status: "approved",
+        execution: "failed",
+        error: expect.stringContaining("ENOSPC"),
+      });
+      expect(read("a.txt")).toBe("v1");
+      expect(readdirSync(gate.root).sort()).toEqual(["a.txt", "gate.config.json"]);
+      expect(await write("a.txt", "v2")).toMatchObject({ execution: "succeeded" });
+      expect(await gate.project.audit.verify()).toMatchObject({ ok: true });
+    },
+  );
+
+  test("after the rename has happened: that is found out by looking", async () => {
+    const { fault } = failing("renamed");
+    const { write, back, read } = await openGate({ fault, files: { "a.txt": "v1" } });
+    const action = await write("a.txt", "v2");
+    expect(action).toMatchObject({ execution: "succeeded", error: null });
+    expect(read("a.txt")).toBe("v2");
+    await back(action.id);
+    expect(read("a.txt")).toBe("v1");
+  });
+
+  test("in the second half of a move takes the first half back", async () => {
+    const { gate, submit, read, at } = await openGate({
+      files: { "a.txt": "v1" },
+      fault: (step) => {
+        if (step !== "renamed") return;
+        rmSync(at("a.txt"), { force: true });
+        writeFileSync(at("a.txt"), "by hand");
+      },
+    });
+    const action = await submit("move_file", { from: "a.txt", to: "sub/b.txt" });
+    expect(action).toMatchObject({
+      execution: "failed",
+      error: expect.stringContaining("changed"),
+    });
+    expect(read("a.txt")).toBe("by hand");
+    expect(readdirSync(gate.root).sort()).toEqual(["a.txt", "gate.config.json"]);
+  });
+
+  test("because a folder stands there by now", async () => {
+    const { actions, write, at } = await openGate({ policies: { defaultEffect: "ask" } });
+    const action = await write("a.txt", "x");
+    mkdirSync(at("a.txt"));
+    await expect(actions.approve(action.id, {}, reviewer)).rejects.toMatchObject({
+      code: "conflict",
+    });
+    expect(readdirSync(at("a.txt"))).toEqual([]);
+  });
+});
+
+test("a rollback that fails leaves both actions as they were", async () => {
+  let armed = false;
+  const { actions, write, back, read } = await openGate({
+    files: { "a.txt": "v1" },
+    fault: (step) => {
+      if (armed && step === "temporary") throw new Error("no space");
+    },
+  });
+  const action = await write("a.txt", "v2");
+  armed = true;
+  await expect(back(action.id)).rejects.toMatchObject({ code: "conflict" });
+  expect(read("a.txt")).toBe("v2");
+  expect((await actions.get(action.id)).status).toBe("approved");
+  armed = false;
+  await back(action.id);
+  expect(read("a.txt")).toBe("v1");
+});
+
+test("what was done and could not be recorded is settled without a restart, once", async () => {
+  const { fault } = failing("applied");
+  const { gate, actions, write, back, read } = await openGate({ fault, files: { "a.txt": "v1" } });
+  await expect(write("a.txt", "v2")).rejects.toThrow("ENOSPC");
+  const { items: [left] } = await actions.list({});
+  expect(left).toMatchObject({ status: "approved", execution: "running" });
+  await Promise.all([actions.expireDue(), actions.expireDue()]);
+  expect(await actions.get(left!.id)).toMatchObject({ execution: "succeeded", error: null });
+  const types = (await gate.audit()).filter(({ action_id }) => action_id === left!.id)
+    .map(({ type }) => type);
+  expect(types.filter((type) => type === "action.finished")).toHaveLength(1);
+  await back(left!.id);
+  expect(read("a.txt")).toBe("v1");
+});
+
+test("what is being done just now is not taken for left behind", async () => {
+  let sweep = () => Promise.resolve();
+  const { actions, write, read } = await openGate({
+    files: { "a.txt": "v1" },
+    fault: (step) => step === "temporary" ? void sweep() : undefined,
+  });
+  sweep = () => actions.expireDue();
+  expect(await write("a.txt", "v2")).toMatchObject({ execution: "succeeded" });
+  await actions.expireDue();
+  expect(read("a.txt")).toBe("v2");
+});
+
+test("a broken config blocks everything, and is said to be the reason", async () => {
+  const { gate, actions, write } = await openGate({ policies: { defaultEffect: "ask" } });
+  const held = await write("a.txt", "x");
+  gate.write("gate.config.json", "{ not json");
+  expect(await write("b.txt", "x")).toMatchObject({ status: "blocked" });
+  await expect(actions.approve(held.id, {}, reviewer)).rejects.toMatchObject({ code: "conflict" });
+  await expect(actions.submit({ tool: "read_file", input: { path: "a" } }, agent)).resolves
+    .toMatchObject({ action: { status: "blocked" }, result: null });
+});

@@ -1,0 +1,208 @@
+import { expect, test } from "vitest";
+import { listActions } from "../../../../server/actions/list/store.ts";
+import { ActionList, type ActionQuery } from "../../../../server/actions/list/schema.ts";
+import { listCounts, listLatencies } from "../../../../server/analytics/store.ts";
+import { listFiltered, listStored, readCsvPage } from "../../../../server/audit/store.ts";
+import type { Ledger } from "../../../../server/db/ledger.ts";
+import { listSessions } from "../../../../server/sessions/store.ts";
+import { createTestGate, testCaller, type TestGate } from "../../../helpers.ts";
+
+interface Planted {
+  seq: number;
+  status: string;
+  tool: string;
+  agent: string;
+  path: string;
+  reason: string | null;
+  risk: string;
+  at: string;
+}
+
+/** Many actions of all kinds, ten a minute, straight into the ledger; the clock is set back twice. */
+async function plant(gate: TestGate, count: number): Promise<Planted[]> {
+  const session = await gate.project.sessions.open({}, testCaller());
+  const rows = Array.from({ length: count }, (_, n): Planted => ({
+    seq: n + 1,
+    status: n % 7 === 0 ? "blocked" : n % 1_999 === 3 ? "rejected" : "approved",
+    tool: n % 3 ? "write_file" : "run_command",
+    agent: n % 2 ? "codex" : "claude",
+    path: `src/part${n % 10}/file${n}.ts`,
+    reason: n % 500 === 17 ? "zu gefährlich" : null,
+    risk: n % 100 === 50 ? "critical" : "low",
+    at: new Date(gate.clock.now + (n - (n > 700 ? 300 : 0) - (n > 1_900 ? 900 : 0)) * 6_000)
+      .toISOString(),
+  }));
+  const statements = rows.map((row) => ({
+    sql: `INSERT INTO actions (project_id, id, seq, root, session_id, agent, tool, path, status,
+      execution, decision, risk, reversible, digest, created_at, reason, decided_by)
+      VALUES ('test', ?, ?, '', ?, ?, ?, ?, ?, 'none', ?, ?, 0, '', ?, ?, 'policy')`,
+    args: [
+      ...[`a${row.seq}`, row.seq, session.id, row.agent, row.tool, row.path, row.status],
+      ...[JSON.stringify({ reason: "Allowed by default" }), JSON.stringify({ level: row.risk })],
+      ...[row.at, row.reason],
+    ],
+  }));
+  await gate.project.ledger.commit({ statements, events: [] });
+  return rows;
+}
+
+async function seqs(gate: TestGate, query: string): Promise<number[]> {
+  const found: number[] = [];
+  for (let cursor = ""; cursor !== "end";) {
+    const at = `/api/actions?limit=500&${query}${cursor && `&cursor=${cursor}`}`;
+    const response = await gate.request("GET", at);
+    expect(response.status, query).toBe(200);
+    const page = await response.json();
+    found.push(...page.items.map(({ seq }: { seq: number }) => seq));
+    cursor = page.next_cursor ?? "end";
+  }
+  return found;
+}
+
+test("every filter and every pair of them finds exactly what it says, newest first", async () => {
+  const gate = await createTestGate();
+  const rows = await plant(gate, 2_500);
+  const at = (minutes: number) => new Date(gate.clock.now + minutes * 60_000).toISOString();
+  const filters: [string, (row: Planted) => boolean][] = [
+    [`from=${at(80)}`, (row) => row.at >= at(80)],
+    [`from=${at(61)}&to=${at(62)}`, (row) => row.at >= at(61) && row.at < at(62)],
+    [`to=${at(100)}`, (row) => row.at < at(100)],
+    ["from=2025-12-31&to=2026-01-01", () => false],
+    ["from=2027-01-01", () => false],
+    ["from=2026-01-01&to=2026-01-02", () => true],
+    ["status=blocked", ({ status }) => status === "blocked"],
+    ["status=rejected", ({ status }) => status === "rejected"],
+    ["tool=run_command", ({ tool }) => tool === "run_command"],
+    ["agent=codex", ({ agent }) => agent === "codex"],
+    ["path=src/part7/file1237.ts", ({ path }) => path === "src/part7/file1237.ts"],
+    ["risk=critical", ({ risk }) => risk === "critical"],
+    ["execution=none", () => true],
+    ["decided_by=policy", () => true],
+    ["decided_by=nobody", () => false],
+    ["q=part3", ({ path }) => path.includes("part3/")],
+    ["q=gefahrlich", ({ reason }) => reason !== null],
+    ["q=FILE77.TS", ({ path }) => path.endsWith("/file77.ts")],
+    ["q=nowhere", () => false],
+    ["q=src/part3%20allowed", ({ path }) => path.includes("part3/")],
+  ];
+  for (const [place, [first, one]] of filters.entries()) {
+    for (const [second, other] of filters.slice(place)) {
+      const names = [first, second].map((query) => [...new URLSearchParams(query).keys()]);
+      if (first !== second && names[0]!.some((name) => names[1]!.includes(name))) continue;
+      const query = first === second ? first : `${first}&${second}`;
+      const wanted = rows.filter((row) => one(row) && other(row)).map(({ seq }) => seq).reverse();
+      expect(await seqs(gate, query), query).toEqual(wanted);
+    }
+  }
+}, 60_000);
+
+test("words are found in paths, commands and reasons, also when these change", async () => {
+  const gate = await createTestGate({
+    policies: {
+      defaultEffect: "ask",
+      askCommands: [{ pattern: "make", reason: "Builds are looked at" }],
+      blockedCommands: [{ pattern: "terraform", reason: "Costs money" }],
+    },
+  });
+  const ask = async (path: string, body: unknown) =>
+    await (await gate.request("POST", path, body)).json();
+  const submit = (command: string) =>
+    ask("/api/actions", { tool: "run_command", input: { command } });
+  const blocked = await submit("terraform apply");
+  const held = await submit("make deploy");
+  const find = async (q: string) => {
+    const answer = await gate.request("GET", `/api/actions?q=${encodeURIComponent(q)}`);
+    return ActionList.parse(await answer.json()).items.map(({ id }) => id);
+  };
+  expect(await find("costs MONEY")).toEqual([blocked.id]);
+  expect(await find("deploy")).toEqual([held.id]);
+  await ask(`/api/actions/${held.id}/approve-with-edit`, {
+    command: "make",
+    reason: "Friday afternoon",
+  });
+  expect(await find("deploy")).toEqual([]);
+  expect(await find("make friday")).toEqual([held.id]);
+});
+
+test.each([
+  '"',
+  "*",
+  "a*",
+  "NOT",
+  "AND OR",
+  "path:",
+  "^a",
+  "a NEAR b",
+  "(",
+  "{a}:b",
+  "-x",
+  "'",
+  "",
+  "\0",
+])(
+  "q=%j is a search like any other",
+  async (q) => {
+    const gate = await createTestGate();
+    await plant(gate, 5);
+    const answer = await gate.request("GET", `/api/actions?q=${encodeURIComponent(q)}`);
+    expect(answer.status).toBe(200);
+    expect(ActionList.parse({ ...await answer.json(), items: [] })).toBeTruthy();
+    const everywhere = await gate.request("GET", `/api/global/actions?q=${encodeURIComponent(q)}`);
+    expect(everywhere.status).toBe(200);
+  },
+);
+
+test("nothing is scanned and nothing is sorted, whatever is asked for", async () => {
+  const gate = await createTestGate();
+  await plant(gate, 100);
+  const plans: string[] = [];
+  const { ledger } = gate.project;
+  const spy: Pick<Ledger, "project_id" | "all"> = {
+    project_id: ledger.project_id,
+    async all(sql, args) {
+      const rows = await ledger.all(`EXPLAIN QUERY PLAN ${sql}`, args);
+      plans.push(...rows.map(({ detail }) => `${detail}  ← ${sql}`));
+      return await ledger.all(sql, args);
+    },
+  };
+  const watched = spy as Ledger;
+  const fields = {
+    status: "blocked",
+    tool: "t",
+    agent: "a",
+    path: "p",
+    execution: "none",
+  } as const;
+  const all = {
+    ...fields,
+    session_id: "s",
+    decided_by: "policy",
+    risk: "low",
+    q: "two words",
+  } as const;
+  const single = Object.entries(all).map(([name, value]) => ({ [name]: value }));
+  const spans = [{ from: "2026-01-01T00:00:00Z" }, { to: "2027-01-01T00:00:00Z", q: "src" }];
+  const rare = { session_id: "s", q: "src" };
+  for (const query of [{}, ...single, fields, all, rare, ...spans, { ...fields, cursor: "50" }]) {
+    await listActions(watched, query as ActionQuery, 50);
+  }
+  const page = { before: 1_000, limit: 51 };
+  const sessions = [{}, { agent: "a" }, { host: "h" }, { client: "c" }, { agent: "a", host: "h" }];
+  for (const query of sessions) await listSessions(watched, query, page);
+  const begin = { after: { at: "", seq: 0 }, last: 100, limit: 10 };
+  const events = [{}, { from: "2026" }, { to: "2026" }, { type: "action.started" as const }];
+  for (const filter of [...events, { session_id: "s" }, { action_id: "a" }]) {
+    await listFiltered(watched, filter, begin);
+    await readCsvPage(watched, filter, begin);
+  }
+  await listStored(watched, 0, 10);
+  const days = { after: "2026-01-01", until: "~", limit: 10 };
+  await listCounts(watched, "hour", days);
+  await listLatencies(watched, days);
+  expect(plans.length).toBeGreaterThan(30);
+  const tables = plans.filter((plan) => !/^SCAN actions_words VIRTUAL TABLE INDEX \S*M/.test(plan));
+  expect(tables.filter((plan) => /^SCAN (?!\(subquery|CONSTANT|few )|TEMP B-TREE/.test(plan)))
+    .toEqual(
+      [],
+    );
+});
