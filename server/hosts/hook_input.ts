@@ -1,4 +1,4 @@
-/** What a host sends before or after one of its tools runs, in one shape for every host. */
+/** One call of a host's tool, before or after it runs, in the same shape for every host. */
 export interface HookCall {
   event: "before" | "after";
   /** The host's id of its session. */

@@ -72,7 +72,7 @@ export function write(stage: HostStage, text: string, mode = 0o640): void {
   chmodSync(stage.file, mode);
 }
 
-/** Everything below a folder but the gate's own: paths, kinds, modes, contents and times. */
+/** The paths, kinds, modes, contents and times of everything below a folder. */
 export function snapshot(folder: string): string[] {
   return readdirSync(folder).sort().flatMap((name) => {
     const path = join(folder, name);
@@ -84,8 +84,8 @@ export function snapshot(folder: string): string[] {
 }
 
 /**
- * What was put into a text, if nothing else was done to it than putting in one piece, and before
- * that at most one comma; null otherwise.
+ * The one piece that was inserted into a text, with at most one comma before it. Null for any other
+ * change.
  */
 export function insertedInto(before: string, after: string): string | null {
   const start = commonStart(before, after);

@@ -144,7 +144,7 @@ function expectOwnOnly(editor: TextEditor, before: string, parse: (text: string)
   if (before.includes("\r\n")) expect(after).not.toMatch(/[^\r]\n/);
   const back = editText(editor, after, REMOVE, "f");
   expect(parse(back)).toEqual({ ...value, servers: { ...value.servers } });
-  // What was there before is found again, in order: a comment is never lost.
+  // The old content is still there in its order, with all comments.
   if (value.servers && Object.keys(value.servers).length > 0) {
     expect(withoutBlanks(back)).toBe(withoutBlanks(before));
   }
