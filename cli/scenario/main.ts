@@ -2,7 +2,7 @@ import { Command, CommanderError, type CommandUnknownOpts } from "@commander-js/
 import { EXIT, ToolError } from "./errors.ts";
 import type { Io } from "../io.ts";
 
-/** What the scenario tool needs from its entry: streams, environment and its own version. */
+/** The streams, the environment and the version that the entry hands in. */
 export type ToolIo = Io & { version: string };
 
 /** Runs one command line of the scenario tool. Returns the exit code; never throws. */

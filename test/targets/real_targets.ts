@@ -10,8 +10,8 @@ import {
 } from "./servers.ts";
 
 /**
- * The scenario tool against servers that others wrote, whose bugs are known. Where the registry
- * cannot be reached every test is skipped, and says so.
+ * Runs the scenario tool against public servers with known bugs. Without the registry every test is
+ * skipped with a message.
  */
 const missing = installServers();
 if (missing) console.error(`\nSKIPPED, nothing was tested against real servers: ${missing}\n`);

@@ -9,10 +9,10 @@ import { freePort } from "../e2e/world.ts";
 
 const FOLDER = fileURLToPath(new URL("../../node_modules/.gate-targets", import.meta.url));
 
-/** Real servers, each in the version whose behaviour is known. */
+/** Real servers in the versions with known behaviour. */
 const PACKAGES = ["json-server@0.17.4", "@stoplight/prism-cli@5.16.0", "node-red@4.0.9"];
 
-/** Fetches the servers once, without their install scripts. Answers why not, when it cannot. */
+/** Installs the servers once, without install scripts. Returns why it failed; else null. */
 export function installServers(): string | null {
   const wanted = JSON.stringify(PACKAGES);
   const mark = join(FOLDER, "installed.json");
@@ -29,16 +29,16 @@ export function installServers(): string | null {
   return null;
 }
 
-/** A server that is ended, and its folder removed, when the test is over. */
+/** A running server with a folder of its own; `close` ends it and removes the folder. */
 export interface RealServer {
   url: string;
   folder: string;
-  /** Whether its process still lives. */
+  /** True while its process runs. */
   isAlive: () => boolean;
   close: () => Promise<void>;
 }
 
-/** Starts one of the servers in a folder of its own and waits until it takes connections. */
+/** Starts a server in a folder of its own. Resolves when it takes connections. */
 export function startServer(
   name: "json-server" | "prism" | "node-red",
   files: Record<string, string>,
@@ -48,7 +48,7 @@ export function startServer(
   return start(name, files, (port, folder) => ["node", script, ...argsOf(port, folder)]);
 }
 
-/** Why httpbin cannot be run here, or null: it comes with the system, not from npm. */
+/** Returns why httpbin cannot run here, or null. It comes with the system, not from npm. */
 export function missingHttpbin(): string | null {
   const { status } = spawnSync("gunicorn", ["--check-config", "httpbin:app"]);
   return status === 0 ? null : "no httpbin: apt-get install gunicorn python3-httpbin";
@@ -57,7 +57,7 @@ export function missingHttpbin(): string | null {
 /** Starts httpbin on gunicorn. */
 export function startHttpbin(): Promise<RealServer> {
   return start("httpbin", {}, (port) => {
-    // Threads: of two workers alone two slow answers would keep everybody out.
+    // With threads, two slow answers do not block both workers.
     return ["gunicorn", "-w", "2", "--threads", "32", "-b", `127.0.0.1:${port}`, "httpbin:app"];
   });
 }

@@ -39,7 +39,7 @@ interface Run {
   answers: Map<string, HttpExchange>;
 }
 
-/** What the answer to a step is compared with. */
+/** The values and answers that a step is compared with. */
 interface Seen {
   fill: (text: string) => string;
   /** The answers so far, by the name of their step. */

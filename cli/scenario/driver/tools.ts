@@ -9,7 +9,7 @@ const request = {
   as: z.string().optional().describe("name of a given identity"),
 };
 
-/** Everything that a player may do. */
+/** Every tool that a player may call. */
 export const TOOLS = {
   http_request: {
     description: "Send one request to the target and see the answer. Recorded in the ledger.",

@@ -15,7 +15,7 @@ import type { Target } from "./target.ts";
 import { inconclusive, judgeExchange, judgeRace, type Verdict } from "./verdict.ts";
 import { semanticsWarnings } from "./warnings.ts";
 
-/** What an execution needs besides its scenario. */
+/** The options of an execution. */
 export interface ExecuteOptions extends RequestOptions {
   target: Target;
   timeout_ms: number;
@@ -177,7 +177,7 @@ function headOf({ verdict }: Ran, count: number, ran: Ran[]): string {
   return `In all ${ran.length} rounds, ${empty} of them vacuous`;
 }
 
-/** What this many clean rounds rule out, at 95 %. */
+/** States the detection rate that these clean rounds rule out, at 95 %. */
 function missOf(unclear: number, high: number): string {
   if (unclear > 0) return "";
   const percent = Math.round(high * 100);

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Exec, Scenario } from "../schema.ts";
 import type { HttpRequest } from "./http.ts";
 
-/** What a run adds to the requests of its scenarios. */
+/** The parts that a run adds to the requests of its scenarios. */
 export interface RequestOptions {
   /** Added to every request; a scenario's own header of the same name wins. */
   headers: Record<string, string>;

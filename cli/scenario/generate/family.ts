@@ -33,7 +33,7 @@ export interface Family {
 export const DEPTHS = ["light", "normal", "aggressive"] as const;
 export type Depth = typeof DEPTHS[number];
 
-/** What a family says about one scenario. The rest follows from the operation. */
+/** The text and the request of one scenario. The rest follows from the operation. */
 export interface Story {
   title: string;
   who: string;
@@ -58,7 +58,7 @@ export interface Story {
   concurrency?: number;
   /** Sent without the credentials of the run. */
   anonymous?: boolean;
-  /** What no answer may show. */
+  /** Content that no answer may show. */
   forbidden?: Exec["forbidden"];
 }
 
@@ -122,7 +122,7 @@ export function changes({ method }: Operation): boolean {
   return !["GET", "HEAD", "OPTIONS", "TRACE"].includes(method);
 }
 
-/** What the target needs before it looks at the request: a login, a record. */
+/** The login and the record that the target needs before it looks at the request. */
 function presumptions(operation: Operation, { anonymous, expected_status, refused }: Story) {
   const login = operation.security.length > 0 && !anonymous;
   const isBound = expected_status === undefined ? refused === true : expected_status !== 404;

@@ -47,7 +47,7 @@ export function raceLines({ evidence }: Execution): string[] {
   return [...proof, ...passedOver];
 }
 
-/** What the races of a run cannot detect, without repetition. */
+/** The blind spots of all races of a run, without repetition. */
 export function blindSpotsOf(executions: readonly Execution[]): string[] {
   const races = executions.flatMap(({ evidence }) => (evidence.race as Race | undefined) ?? []);
   if (races.length === 0) return [];

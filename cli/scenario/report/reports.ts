@@ -11,7 +11,7 @@ import { markdownOf } from "./markdown.ts";
 import { sarifOf } from "./sarif.ts";
 import { tapOf } from "./tap.ts";
 
-/** What a report contains besides the result. */
+/** The content of a report besides the result. */
 export interface ReportContext {
   /** When the run began, in milliseconds since 1970. */
   started_at: number;

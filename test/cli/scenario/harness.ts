@@ -8,7 +8,7 @@ import { PassThrough } from "node:stream";
 import { onTestFinished } from "vitest";
 import { main, type ToolIo } from "../../../cli/scenario/main.ts";
 
-/** A scenario that is right; a test changes what it is about. */
+/** A valid scenario with the changes of a test. */
 export function scenario(changes: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     scenario_id: "TS-001",
@@ -26,14 +26,14 @@ export function scenario(changes: Record<string, unknown> = {}): Record<string, 
   };
 }
 
-/** Scenarios of these execs, numbered from TS-001. */
+/** Scenarios with these execs, numbered from TS-001. */
 export function execs(...list: Record<string, unknown>[]): Record<string, unknown>[] {
   return list.map(({ priority = "high", ...exec }, index) =>
     scenario({ scenario_id: `TS-${String(index + 1).padStart(3, "0")}`, priority, exec })
   );
 }
 
-/** A folder that is gone after the test, with these files in it. */
+/** A folder with these files, removed after the test. */
 export function folder(files: Record<string, unknown> = {}): string {
   const path = mkdtempSync(join(tmpdir(), "scenario-"));
   onTestFinished(() => rmSync(path, { recursive: true, force: true }));
@@ -46,12 +46,12 @@ export function folder(files: Record<string, unknown> = {}): string {
   return path;
 }
 
-/** Runs the tool in this process, as its entry would; stdout and stderr apart. */
+/** Runs the tool in this process. Returns the exit code, stdout and stderr. */
 export function tool(cwd: string, ...argv: string[]) {
   return toolWith({}, cwd, ...argv);
 }
 
-/** The same with something else from outside. */
+/** Runs the tool with another environment. */
 export async function toolWith(io: Partial<ToolIo>, cwd: string, ...argv: string[]) {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   const texts = [stdout, stderr].map((stream) => {
@@ -73,7 +73,7 @@ export async function toolWith(io: Partial<ToolIo>, cwd: string, ...argv: string
       try {
         process.kill(-pid, "SIGKILL");
       } catch {
-        // It has ended by itself.
+        // The group has already ended.
       }
     },
     ...io,
@@ -82,14 +82,14 @@ export async function toolWith(io: Partial<ToolIo>, cwd: string, ...argv: string
   return { code, stdout: texts[0]!.join(""), stderr: texts[1]!.join("") };
 }
 
-/** Runs `run --output json` on scenarios and reads what it printed. */
+/** Runs `run --output json` on scenarios and parses its output. */
 export async function runJson(scenarios: unknown[], ...argv: string[]) {
   const cwd = folder({ "scenarios.json": { scenarios } });
   const { code, stdout, stderr } = await tool(cwd, "run", "--output", "json", ...argv);
   return { code, stderr, ...JSON.parse(stdout) };
 }
 
-/** A server on loopback that is gone after the test. */
+/** A server on loopback, closed after the test. */
 export async function serve(
   handler: (request: IncomingMessage, response: ServerResponse, body: string) => void,
 ): Promise<

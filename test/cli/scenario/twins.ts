@@ -5,18 +5,18 @@ import { createInterface } from "node:readline";
 import { DENO } from "../../deno_folder.ts";
 import { CERTIFICATE, KEY } from "./certificate.ts";
 
-/** How long a vulnerable twin leaves its check and its set apart. */
+/** The time between check and set of a vulnerable twin. */
 export const WINDOWS = ["tick", "300us", "1ms", "5ms"] as const;
 export type Window = typeof WINDOWS[number];
 
 export const RUNTIMES = { node: ["node"], deno: [DENO, "run", "--allow-all"] } as const;
 
-/** True where that runtime is at hand; the suite as a whole is started with both. */
+/** True when that runtime is installed. The whole suite needs both. */
 export function isAtHand(runtime: keyof typeof RUNTIMES): boolean {
   return spawnSync(RUNTIMES[runtime][0], ["--version"]).status === 0;
 }
 
-/** A running pair of twins: over HTTP/1.1, and over TLS with HTTP/2. */
+/** A running pair of twins, over HTTP/1.1 and over TLS with HTTP/2. */
 export interface Twins {
   plain: string;
   secure: string;
@@ -41,7 +41,7 @@ export async function startTwins(runtime: keyof typeof RUNTIMES): Promise<Twins>
   };
 }
 
-/** `19 of 20 (95 %)`, as the tables of detection say it. */
+/** `19 of 20 (95 %)` for the tables of detection. */
 export function rate(caught: number, rounds: number): string {
   return `${caught} of ${rounds} (${Math.round((100 * caught) / rounds)} %)`;
 }

@@ -55,7 +55,7 @@ async function fire(connection: H2Connection, volley: Volley): Promise<Outcome> 
   return { shots: connection.shots(released, sent_us) };
 }
 
-/** What one connection carries before the server sends a WINDOW_UPDATE. */
+/** The bytes that one connection carries before the server sends a WINDOW_UPDATE. */
 const WINDOW_BYTES = 65_535;
 const HEAD_BYTES = 16_384;
 

@@ -29,7 +29,7 @@ export function notesOf(shots: readonly Shot[]): string[] {
   return told.filter(([n]) => n > 0).map(([n, words]) => `${n} of ${shots.length} ${words}`);
 }
 
-/** What a volley of this kind cannot detect. */
+/** The races that a volley of this kind cannot detect. */
 export function blindSpotsOf(strategy: Means, request: HttpRequest, overlap: boolean): string[] {
   const names = Object.keys(request.headers).map((name) => name.toLowerCase());
   const spots: [boolean, string][] = [

@@ -55,7 +55,7 @@ export interface Race {
   dates: string[];
   /** Notes on answers that are neither a win nor a loss. */
   notes: string[];
-  /** What this volley cannot detect. */
+  /** The races that this volley cannot detect. */
   blind_spots: string[];
   error: string | null;
 }

@@ -24,7 +24,7 @@ export class Runner {
     socket.on("close", () => this.#end(null));
   }
 
-  /** What happened before the request was complete: an answer, a refusal, or nothing. */
+  /** The reaction to an incomplete request: an answer, a refusal, or null for none. */
   early(): "answered" | "refused" | null {
     const status = this.#parser.answer().status;
     if (status !== null) return status === 408 ? "refused" : "answered";

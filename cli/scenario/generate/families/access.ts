@@ -1,7 +1,7 @@
 import { changes, documented, type Family, nameOf, type Story } from "../family.ts";
 import type { Operation } from "../operation.ts";
 
-/** Who may call an operation: missing, broken and forged credentials. */
+/** Missing, broken and forged credentials. */
 export const ACCESS: Family[] = [
   {
     name: "auth_missing",

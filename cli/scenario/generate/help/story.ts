@@ -3,7 +3,7 @@ import type { Depth, Draft, Story } from "../family.ts";
 import { recordedOperation } from "../recorded.ts";
 import type { CliPage } from "./explore.ts";
 
-/** What a family says about one command line. The rest follows from the page. */
+/** The text and the words of one command line. The rest follows from the page. */
 export type CliStory =
   & Pick<Story, "title" | "who" | "chaos" | "expected" | "failures" | "priority" | "is_edge_case">
   & { words: string[]; exec: Pick<Exec, "expected_exit" | "expected_end"> };
