@@ -3,10 +3,10 @@ import { isPage } from "./auth/scopes.ts";
 import { GateError } from "./errors.ts";
 import type { Asset } from "./runtime/assets.ts";
 
-/** Finds a built file of the dashboard by its URL path. */
+/** Finds a built asset of the dashboard by its URL path; null when there is none. */
 export type Assets = (path: string) => Promise<Asset | null>;
 
-/** The dashboard: its files, and its one page at every address that is a page of it. */
+/** Serves the dashboard: its assets, and the same HTML page at the URL of every page. */
 export function createDashboard(assets: Assets) {
   return new Hono().get("*", async (c, next) => {
     const { path } = c.req;
@@ -22,7 +22,7 @@ export function createDashboard(assets: Assets) {
     const headers = {
       "content-type": asset.type,
       "etag": asset.etag,
-      // A file's name changes with its content; the page's does not.
+      // The name of an asset contains its hash, so it never changes. The page must be revalidated.
       "cache-control": isPage(path) ? "no-cache" : "public, max-age=31536000, immutable",
     };
     if (c.req.header("if-none-match") === asset.etag) return c.body(null, 304, headers);
