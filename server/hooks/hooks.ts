@@ -1,7 +1,7 @@
 import { isAbsolute } from "node:path";
 import { type NativeCall, recordedName } from "../actions/submit/native.ts";
 import type { Action } from "../actions/schema.ts";
-import { TOOL_NAMES, TOOLS } from "../actions/tools.ts";
+import { type GateToolName, TOOL_NAMES, TOOLS } from "../actions/tools.ts";
 import type { Caller } from "../auth/schema.ts";
 import { sha256 } from "../db/chain.ts";
 import type { Daemon } from "../daemon.ts";
@@ -33,15 +33,22 @@ export interface HookContext {
 
 const WAIT_MS = 20_000;
 
-/** The tools of gate's own MCP server. Policy evaluates them when the server executes them. */
-export const OWN_TOOLS: ReadonlySet<string> = new Set([
-  ...TOOL_NAMES.filter((name) => !TOOLS[name].undoes),
+/** The MCP tools that are more than an action of the same name. */
+const OTHER_TOOLS = [
   "scenario_run",
   "await_action",
   "get_action",
   "rollback_action",
   "policy_check",
   "project_info",
+] as const;
+
+export type OwnTool = GateToolName | (typeof OTHER_TOOLS)[number];
+
+/** The gate's own MCP tools. Hooks let them pass, because `submit()` evaluates their actions. */
+export const OWN_TOOLS: ReadonlySet<string> = new Set([
+  ...TOOL_NAMES.filter((name) => !TOOLS[name].undoes),
+  ...OTHER_TOOLS,
 ]);
 
 /**

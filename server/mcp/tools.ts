@@ -10,6 +10,7 @@ import {
 } from "../actions/submit/schema.ts";
 import { type GateTool, WaitInput } from "../actions/schema.ts";
 import { ProblemError } from "../client.ts";
+import type { OwnTool } from "../hooks/hooks.ts";
 import { Effect, PolicyTestInput } from "../policy/schema.ts";
 import type { DaemonLink } from "./daemon_link.ts";
 import type { Call, Holding } from "./holding.ts";
@@ -25,7 +26,7 @@ import type { CallToolResult, Tool } from "./sdk.ts";
 
 /** One MCP tool: its description for the agent, and the function that a call runs. */
 export interface GateMcpTool {
-  name: string;
+  name: OwnTool;
   title: string;
   description: string;
   annotations: NonNullable<Tool["annotations"]>;
@@ -61,7 +62,7 @@ const HELD =
 const WRITES = { readOnlyHint: false, destructiveHint: true, openWorldHint: false };
 const READS = { readOnlyHint: true, idempotentHint: true, openWorldHint: false };
 
-/** Every tool. A new one is a row here and a name in `server/hooks/own_tools.ts`. */
+/** Every tool. A new one is a row here and a name in `server/hooks/hooks.ts`. */
 export const TOOLS: readonly GateMcpTool[] = [
   submitting("write_file", WriteFileInput, {
     title: "Write a file",
