@@ -1,5 +1,9 @@
-import { type TokenFile, tokensIn } from "../../server/runtime/token_text.ts";
-import { IS_QUICK, readTokenQuickly } from "../../server/runtime/quick_files.ts";
+import {
+  IS_QUICK,
+  readTokenQuickly,
+  type TokenFile,
+  tokensIn,
+} from "../../server/runtime/quick_files.ts";
 import { dial, type Dialled, socketIn } from "../../server/runtime/wire.ts";
 
 /** A connection and a token that load while the other modules load. */

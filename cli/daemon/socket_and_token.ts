@@ -1,5 +1,5 @@
 import { readTokenFile } from "../../server/auth/token_file.ts";
-import type { TokenFile } from "../../server/runtime/token_text.ts";
+import type { TokenFile } from "../../server/runtime/quick_files.ts";
 import { homeOf, socketPath } from "../home.ts";
 import type { Io } from "../io.ts";
 

@@ -35,24 +35,25 @@ export function decodeStored({ project_id }: Ledger, { seq = null, texts }: Row)
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** @throws GateError `unavailable` when the event is damaged */
-function toSoundEvent(ledger: Ledger, row: Row): AuditEvent {
-  try {
-    return toEvent(decodeStored(ledger, row));
-  } catch (error) {
-    const message = `Cannot read event ${row.seq} of "${ledger.project_id}": it is damaged; ` +
-      "run: gate audit verify";
-    throw new GateError("unavailable", message, { cause: error });
-  }
+/** @throws GateError `unavailable` when an event is damaged */
+async function readEvents(ledger: Ledger, where: string, args: Value[]): Promise<AuditEvent[]> {
+  const { project_id } = ledger;
+  const sql = `SELECT ${STORED} FROM audit WHERE project_id = ? AND ${where}`;
+  const rows = await ledger.all(sql, [project_id, ...args]);
+  return rows.map((row) => {
+    try {
+      return toEvent(decodeStored(ledger, row));
+    } catch (cause) {
+      const message = `Cannot read event ${row.seq} of "${project_id}": it is damaged; ` +
+        "run: gate audit verify";
+      throw new GateError("unavailable", message, { cause });
+    }
+  });
 }
 
 /** The events of one action, oldest first. @throws GateError `unavailable` when one is damaged */
 export async function listOfAction(ledger: Ledger, action_id: string): Promise<AuditEvent[]> {
-  const rows = await ledger.all(
-    `SELECT ${STORED} FROM audit WHERE project_id = ? AND action_id = ? ORDER BY seq LIMIT 1000`,
-    [ledger.project_id, action_id],
-  );
-  return rows.map((row) => toSoundEvent(ledger, row));
+  return await readEvents(ledger, "action_id = ? ORDER BY seq LIMIT 1000", [action_id]);
 }
 
 /** The events after `seq`, in order. @throws GateError `unavailable` when one is damaged */
@@ -61,11 +62,7 @@ export async function listEvents(
   seq: number,
   limit: number,
 ): Promise<AuditEvent[]> {
-  const rows = await ledger.all(
-    `SELECT ${STORED} FROM audit WHERE project_id = ? AND seq > ? ORDER BY seq LIMIT ?`,
-    [ledger.project_id, seq, limit],
-  );
-  return rows.map((row) => toSoundEvent(ledger, row));
+  return await readEvents(ledger, "seq > ? ORDER BY seq LIMIT ?", [seq, limit]);
 }
 
 /** Every checkpoint, in order. */
@@ -112,11 +109,7 @@ export async function listFiltered(
   { after, last, limit }: EventPage,
 ): Promise<AuditEvent[]> {
   const { where, args, order } = scanOf(filter, after, { last });
-  const rows = await ledger.all(
-    `SELECT ${STORED} FROM audit WHERE project_id = ? AND ${where} ORDER BY ${order} LIMIT ?`,
-    [ledger.project_id, ...args, limit],
-  );
-  return rows.map((row) => toSoundEvent(ledger, row));
+  return await readEvents(ledger, `${where} ORDER BY ${order} LIMIT ?`, [...args, limit]);
 }
 
 /** A page as CSV. `end` is the position of its last event; null on the last page. */

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
-import { parseToken, problemOf, type TokenFile, tokensIn } from "../runtime/token_text.ts";
+import { parseToken, problemOf, type TokenFile, tokensIn } from "../runtime/quick_files.ts";
 
 const { O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY } = constants;
 const MAX_BYTES = 256;

@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { mkdir, open } from "node:fs/promises";
 import { GateError } from "../errors.ts";
-import { tokensIn } from "../runtime/token_text.ts";
+import { tokensIn } from "../runtime/quick_files.ts";
 import { Scope, SOLE_MEMBER } from "./schema.ts";
 import { createSecret } from "./secrets.ts";
 import { readTokenFile, tokenPath } from "./token_file.ts";

@@ -151,7 +151,7 @@ function closedError(path: string): GateError {
 }
 
 /** The error's primary libSQL code, as `SQLITE_IOERR` for `SQLITE_IOERR_FSYNC`, or "". */
-export function codeOf(error: unknown): string {
+function codeOf(error: unknown): string {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === "string" ? /^SQLITE_[A-Z]+/.exec(code)?.[0] ?? code : "";
 }

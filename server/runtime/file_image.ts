@@ -13,7 +13,7 @@ import { basename, dirname } from "node:path";
 import { promisify } from "node:util";
 import { LRUCache } from "lru-cache";
 import { GateError } from "../errors.ts";
-import { type Folder, openFolder } from "./folder.ts";
+import { type Folder, openFolder, withFolder } from "./folder.ts";
 
 /** A regular file's content hash, size and permission bits. */
 export interface FileState {
@@ -124,7 +124,7 @@ async function readContent(fd: number, expected: number, keep: number) {
     if (bytes > MAX_FILE) throw new GateError("too_large", "Cannot use the file: it keeps growing");
   }
   const isKept = expected <= keep && bytes <= keep;
-  return { sha256: hash.digest("hex"), bytes, content: isKept ? join(kept, bytes) : null };
+  return { sha256: hash.digest("hex"), bytes, content: isKept ? Buffer.concat(kept, bytes) : null };
 }
 
 async function readPart(fd: number, chunk: Uint8Array): Promise<number> {
@@ -140,16 +140,6 @@ async function readWhole(fd: number, chunk: Uint8Array): Promise<number> {
     filled += bytesRead;
   }
   return filled;
-}
-
-function join(parts: Uint8Array[], bytes: number): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(bytes);
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }
 
 /** The file of that name in an open folder; null when there is none. @throws GateError for others */
@@ -223,16 +213,11 @@ export class SeenFiles {
 /** Null when there is no regular file; reading it then gives the reason. */
 function readMetadata(path: string) {
   try {
-    const { folder } = openFolder(dirname(path));
-    try {
-      const found = regularOrNothing(folder, basename(path));
-      if (!found) return null;
-      const { dev, ino, size, mode, mtimeMs, ctimeMs } = found;
-      const signature = [dev, ino, size, mode, mtimeMs, ctimeMs].join(" ");
-      return { size, signature, changed: Math.max(mtimeMs, ctimeMs) };
-    } finally {
-      folder.close();
-    }
+    const found = withFolder(dirname(path), (folder) => regularOrNothing(folder, basename(path)));
+    if (!found) return null;
+    const { dev, ino, size, mode, mtimeMs, ctimeMs } = found;
+    const signature = [dev, ino, size, mode, mtimeMs, ctimeMs].join(" ");
+    return { size, signature, changed: Math.max(mtimeMs, ctimeMs) };
   } catch {
     return null;
   }

@@ -17,7 +17,7 @@ import process from "node:process";
 import { promisify } from "node:util";
 import { GateError } from "../errors.ts";
 import { inspect, regularOrNothing, SMALL } from "./file_image.ts";
-import { type Folder, openFolder, removeEmptyFolders } from "./folder.ts";
+import { type Folder, openFolder, removeEmptyFolders, withFolder } from "./folder.ts";
 
 /** One change of a file. `path` is real; `before` is the hash that the file must have until then. */
 export interface FileChange {
@@ -70,12 +70,7 @@ export async function applyChange(change: FileChange, fault: Fault = () => {}): 
 /** Removes a temporary file that a crash left. */
 export function removeTemporary(path: string, temporary: string): void {
   try {
-    const { folder } = openFolder(dirname(path));
-    try {
-      unlinkQuietly(folder.at(temporary));
-    } finally {
-      folder.close();
-    }
+    withFolder(dirname(path), (folder) => unlinkQuietly(folder.at(temporary)));
   } catch {
     // The folder no longer exists, so neither does the file.
   }

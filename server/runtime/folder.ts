@@ -12,7 +12,7 @@ import {
   rmdirSync,
   statSync,
 } from "node:fs";
-import { dirname, join, parse, sep } from "node:path";
+import { basename, dirname, join, parse } from "node:path";
 import process from "node:process";
 import { promisify } from "node:util";
 import { GateError } from "../errors.ts";
@@ -53,6 +53,16 @@ export function openFolder(path: string, options: { make?: boolean } = {}): Open
   return byDescriptor ? walk(path, options.make ?? false) : openByName(path, options.make ?? false);
 }
 
+/** Returns what `use` returns, with the folder open meanwhile. `use` must be synchronous. */
+export function withFolder<T>(path: string, use: (folder: Folder) => T): T {
+  const { folder } = openFolder(path);
+  try {
+    return use(folder);
+  } finally {
+    folder.close();
+  }
+}
+
 /** Creates a folder and its missing parents. */
 export function makeFolder(path: string): void {
   openFolder(path, { make: true }).folder.close();
@@ -61,13 +71,10 @@ export function makeFolder(path: string): void {
 /** Sets the permission bits of a folder if they still are `expected`; failures are ignored. */
 export function setFolderMode(path: string, mode: number, expected?: number): void {
   try {
-    const { folder } = openFolder(path);
-    try {
+    withFolder(path, (folder) => {
       const now = statSync(folder.at(".")).mode & 0o777;
       if (expected === undefined || now === expected) chmodSync(folder.at("."), mode);
-    } finally {
-      folder.close();
-    }
+    });
   } catch {
     // It no longer exists, or another user owns it: its files are right all the same.
   }
@@ -77,12 +84,7 @@ export function setFolderMode(path: string, mode: number, expected?: number): vo
 export function removeEmptyFolders(made: readonly string[]): void {
   for (const path of [...made].sort((a, b) => b.length - a.length)) {
     try {
-      const { folder } = openFolder(dirname(path));
-      try {
-        rmdirSync(folder.at(nameOf(path)));
-      } finally {
-        folder.close();
-      }
+      withFolder(dirname(path), (folder) => rmdirSync(folder.at(basename(path))));
     } catch {
       // Not empty, already removed or not permitted: the loop goes on with its parents.
     }
@@ -242,8 +244,4 @@ function moved(path: string): GateError {
     "conflict",
     `Cannot use the folder "${path}": another folder has replaced it`,
   );
-}
-
-function nameOf(path: string): string {
-  return path.slice(path.lastIndexOf(sep) + 1);
 }

@@ -88,7 +88,7 @@ export class BodyReader {
         else if (!this.#count(size, chunk.length)) fail(tooMuch());
         else chunks.push(chunk);
       });
-      request.on("end", () => resolve(join(chunks, size)));
+      request.on("end", () => resolve(Buffer.concat(chunks, size)));
       const gone = () =>
         fail(
           new GateError(
@@ -248,14 +248,4 @@ function drained(response: ServerResponse, write_ms: number): Promise<void> {
     response.on("drain", done);
     response.on("close", done);
   });
-}
-
-function join(chunks: Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.length;
-  }
-  return whole;
 }

@@ -24,8 +24,8 @@ export class OutputBuffer {
 
   /** The output as text; one that is too long is cut in the middle. */
   finish(): { text: string; truncated: boolean } {
-    const head = joined(this.#head, this.#headBytes);
-    const tail = joined(this.#tail, this.#tailBytes);
+    const head = Buffer.concat(this.#head);
+    const tail = Buffer.concat(this.#tail);
     if (this.#total <= this.#max) {
       const text = decode(head);
       // Invalid bytes become longer replacement characters; the limit holds for the text.
@@ -33,7 +33,10 @@ export class OutputBuffer {
         ? { text, truncated: false }
         : { text: cut(encode(text), encode(text), sizeOf(text), this.#max), truncated: true };
     }
-    return { text: cut(head, joined([head, tail]), this.#total, this.#max), truncated: true };
+    return {
+      text: cut(head, Buffer.concat([head, tail]), this.#total, this.#max),
+      truncated: true,
+    };
   }
 
   #addToTail(part: Uint8Array): void {
@@ -64,16 +67,6 @@ function boundaryAfter(bytes: Uint8Array, at: number): number {
 
 function isContinuation(byte: number | undefined): boolean {
   return byte !== undefined && (byte & 0xc0) === 0x80;
-}
-
-function joined(parts: readonly Uint8Array[], bytes?: number): Uint8Array {
-  const whole = new Uint8Array(bytes ?? parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }
 
 function decode(bytes: Uint8Array): string {

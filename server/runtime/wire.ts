@@ -47,11 +47,12 @@ export function socketIn(home: string): string | null {
 }
 
 /** A connection that was opened before its request was known. */
-export type Dialled = BunWire;
+export type Dialled = Wire;
 
 /** Begins to connect while the caller still loads code; null on runtimes other than Bun. */
 export function dial(socket: string): Dialled | null {
-  return "Bun" in globalThis ? new BunWire(socket) : null;
+  const { Bun } = globalThis as { Bun?: { connect: Connect } };
+  return Bun ? new Wire(socket, (options) => Bun.connect(options)) : null;
 }
 
 /**
@@ -67,34 +68,47 @@ export async function ask(
     const isUsed = dialled?.isFresh && dialled.path === request.socket;
     const answer = isUsed ? await dialled.ask(request) : null;
     if (answer && answer.status !== TOO_LATE) return answer;
-    const wire = dial(request.socket);
-    return wire ? await wire.ask(request) : await askNodeSocket(request);
+    const wire = dial(request.socket) ?? new Wire(request.socket, connectByNode);
+    return await wire.ask(request);
   } catch (error) {
     throw NOBODY.has((error as { code?: string }).code ?? "") ? new NobodyError(error) : error;
   }
 }
 
 /** The part of Bun's sockets that is used here. */
-interface BunSocket {
+interface Socket {
   write(bytes: Uint8Array): number;
   terminate(): void;
 }
-interface Bun {
-  connect(options: {
-    unix: string;
-    socket: {
-      data(socket: BunSocket, piece: Uint8Array): void;
-      drain(socket: BunSocket): void;
-      close(): void;
-      error(socket: BunSocket, error: Error): void;
-    };
-  }): Promise<BunSocket>;
+interface Connecting {
+  unix: string;
+  socket: {
+    data(socket: Socket, piece: Uint8Array): void;
+    drain(socket: Socket): void;
+    close(): void;
+    error(socket: Socket, error: Error): void;
+  };
 }
+type Connect = (options: Connecting) => Promise<Socket>;
 
-/** One connection to a unix socket for one request, over Bun's own sockets. */
-class BunWire {
+/** `Bun.connect` over `node:net`, which every runtime has. */
+const connectByNode: Connect = async ({ unix, socket: handlers }) => {
+  const { connect } = await import("node:net");
+  const connection = connect(unix);
+  const socket: Socket = {
+    write: (bytes) => (connection.write(bytes), bytes.length),
+    terminate: () => connection.destroy(),
+  };
+  connection.on("data", (piece: Uint8Array) => handlers.data(socket, piece));
+  connection.on("error", (error) => handlers.error(socket, error));
+  connection.on("close", () => handlers.close());
+  return socket;
+};
+
+/** One connection to a unix socket for one request. */
+class Wire {
   readonly path: string;
-  readonly #socket: Promise<BunSocket>;
+  readonly #socket: Promise<Socket>;
   readonly #pieces: Uint8Array[] = [];
   #length = 0;
   #unsent: Uint8Array = new Uint8Array();
@@ -103,10 +117,9 @@ class BunWire {
   #onEnd: () => void = () => {};
 
   /** Begins to connect; `ask` reports a failure. */
-  constructor(path: string) {
+  constructor(path: string, connect: Connect) {
     this.path = path;
-    const { Bun } = globalThis as unknown as { Bun: Bun };
-    this.#socket = Bun.connect({
+    this.#socket = connect({
       unix: path,
       socket: {
         data: (_socket, piece) => this.#take(piece),
@@ -136,7 +149,7 @@ class BunWire {
   }
 
   /** Writes as much as the socket takes now; `drain` sends the rest. */
-  #send(socket: BunSocket): void {
+  #send(socket: Socket): void {
     if (this.#unsent.length === 0) return;
     const sent = socket.write(this.#unsent);
     if (sent > 0) this.#unsent = this.#unsent.subarray(sent);
@@ -152,35 +165,6 @@ class BunWire {
     this.#ended ??= { error };
     this.#onEnd();
   }
-}
-
-/** The answer over `node:net`, which every runtime has. @throws Error */
-async function askNodeSocket(request: WireRequest): Promise<WireAnswer> {
-  const { connect } = await import("node:net");
-  return await new Promise((resolve, reject) => {
-    const pieces: Uint8Array[] = [];
-    let length = 0;
-    const socket = connect(request.socket);
-    const timer = setTimeout(() => end(new SilentError()), request.timeout_ms);
-    const end = (error: Error | null) => {
-      clearTimeout(timer);
-      socket.destroy();
-      if (error) return reject(error);
-      try {
-        resolve(parseAnswer(Buffer.concat(pieces)));
-      } catch (cause) {
-        reject(cause);
-      }
-    };
-    socket.on("connect", () => socket.write(requestBytes(request)));
-    socket.on("data", (piece: Uint8Array) => {
-      pieces.push(piece);
-      length += piece.length;
-      if (length > MAX_ANSWER) end(new Error("the daemon's answer is too long"));
-    });
-    socket.on("error", end);
-    socket.on("end", () => end(null));
-  });
 }
 
 /** The request in HTTP/1.1; the daemon closes the connection after its answer. */
