@@ -1,17 +1,18 @@
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { SUBJECTS } from "../e2e/world.ts";
+import { SUBJECTS, type World } from "../e2e/world.ts";
 
-/** Milliseconds that a program takes, its start included: that is what a person or a hook waits for. */
-export function timeOf(program: string, args: string[]): number {
+/** Milliseconds from the start of a program to its end. @throws Error when it fails */
+export function timeOf(program: string, args: string[], world?: World): number {
   const started = performance.now();
-  const { status } = spawnSync(program, args, { stdio: "ignore" });
+  const place = world ? { env: world.env, cwd: world.project } : {};
+  const { status } = spawnSync(program, args, { stdio: "ignore", ...place });
   if (status !== 0) throw new Error(`Cannot time "${program}": it ended with ${status}`);
   return performance.now() - started;
 }
 
-/** An executable that does nothing: what any other must be measured against. */
+/** Compiles an executable that does nothing, as the baseline for start times. */
 export function buildEmpty(folder: string): string {
   const outfile = join(folder, "empty");
   const entry = join(folder, "empty.ts");
