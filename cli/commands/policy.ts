@@ -8,25 +8,25 @@ import { CliError, EXIT, Exit } from "../errors.ts";
 import { examples } from "../options.ts";
 import { readLines, readNamed } from "../terminal/input.ts";
 import type { Io } from "../io.ts";
-import { paint, print, printJson } from "../terminal/output.ts";
+import { print, printJson } from "../terminal/output.ts";
 import { chooseProject } from "../project.ts";
 import { addReplay } from "../policy/replay.ts";
 import { addSuggest } from "../policy/suggest.ts";
-import { explain, scoreCard } from "../policy/text.ts";
-import { visibleJson, visibleLine } from "../terminal/visible.ts";
+import { describe, explain, scoreCard } from "../policy/text.ts";
+import { visibleJson } from "../terminal/visible.ts";
 
-/** `gate policy`: what the rules say, without doing anything. */
+/** `gate policy`: tests and explains the rules; only `suggest --apply` changes anything. */
 export function createCommand(io: Io) {
-  const policy = new Command("policy").description("The rules in force.")
+  const policy = new Command("policy").description("Test, explain, replay and suggest the rules.")
     .addHelpText("after", examples("gate policy test --command 'rm -rf build'"));
   policy.command("test")
-    .description("Ask what policy would say: exit 0 for allow, 1 for ask or deny.")
-    .option("--command <line>", "of this command")
-    .option("--path <path>", "of this path")
+    .description("Evaluate a command, path or tool: exit 0 for allow, 1 for ask or deny.")
+    .option("--command <line>", "the command to evaluate")
+    .option("--path <path>", "the path to evaluate")
     .option("--action <kind>", "write, read, delete, command or a tool's name")
-    .option("--project <id>", "of this project; otherwise of the one of this folder")
-    .option("--stdin", "read one question a line from standard input")
-    .option("--jsonl", "questions and answers are one JSON object a line")
+    .option("--project <id>", "the project; default: that of this folder")
+    .option("--stdin", "read one question per line from standard input")
+    .option("--jsonl", "read and print one JSON object per line")
     .option("--json", "print JSON")
     .addHelpText("after", HELP)
     .action(async ({ project, stdin, jsonl, json, ...question }) => {
@@ -46,11 +46,11 @@ export function createCommand(io: Io) {
 
 function addExplain(policy: CommandUnknownOpts, io: Io): void {
   policy.command("explain")
-    .description("Say why: the winning rule, where it stands, and what the command would do.")
-    .option("--command <line>", "of this command")
-    .option("--path <path>", "of this path")
+    .description("Explain a decision: the winning rule, its list, and the effects of the command.")
+    .option("--command <line>", "the command to evaluate")
+    .option("--path <path>", "the path to evaluate")
     .option("--action <kind>", "write, read, delete, command or a tool's name")
-    .option("--project <id>", "of this project; otherwise of the one of this folder")
+    .option("--project <id>", "the project; default: that of this folder")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
@@ -66,8 +66,8 @@ function addExplain(policy: CommandUnknownOpts, io: Io): void {
 
 function addBench(policy: CommandUnknownOpts, io: Io): void {
   policy.command("bench")
-    .description("Score the command analysis over a corpus: what it stops, what it stops wrongly.")
-    .argument("[file]", "one JSON object a line, with command and expect: stop, allow or any")
+    .description("Score the decisions on a corpus: stopped commands and false alarms.")
+    .argument("[file]", "one JSON object per line with command and expect: stop, allow or any")
     .option("--json", "print JSON")
     .addHelpText("after", BENCH_HELP)
     .action(async (file, { json }) => {
@@ -87,13 +87,13 @@ async function openQuestions(io: Io, named: string | undefined): Promise<Ask> {
   return (question) => unwrap(client.api.policy.test.$post({ json: question })).catch(refused);
 }
 
-/** A question that nobody can answer is wrong usage: exit 1 is kept for ask and deny. */
+/** An invalid question is wrong usage, because exit 1 means ask or deny. */
 function refused(error: unknown): never {
   if (!(error instanceof ProblemError) || error.problem.code !== "invalid") throw error;
   throw new CliError(error.message, { next: "gate policy test --help", exit: EXIT.usage });
 }
 
-/** One answer a line, in the order of the questions; all of them must be allowed for exit 0. */
+/** Prints one answer per line, in the order of the questions; exits 0 only if all are allowed. */
 async function testLines(io: Io, ask: Ask): Promise<void> {
   let allowed = true;
   let number = 0;
@@ -107,7 +107,7 @@ async function testLines(io: Io, ask: Ask): Promise<void> {
   if (!allowed) throw new Exit(EXIT.failed);
 }
 
-/** Of many questions, the one that cannot be answered is named. */
+/** Adds the line number to the error of a question. */
 function inLine(error: unknown, number: number): never {
   if (!(error instanceof CliError)) throw error;
   const { next, exit } = error;
@@ -122,7 +122,7 @@ function parseLine(line: string, number: number): PolicyTestInput {
     const why = cause instanceof CliError
       ? cause.message
       : cause instanceof SyntaxError
-      ? "it is no JSON"
+      ? "it is not JSON"
       : "it needs command, or path with action";
     throw new CliError(`Cannot read line ${number}: ${why}`, { exit: EXIT.usage });
   }
@@ -138,7 +138,7 @@ function checkQuestion(question: PolicyTestInput): PolicyTestInput {
   });
 }
 
-/** Here, in the sources of gate, there is one to take. */
+/** The corpus in gate's own sources. */
 const OWN_CORPUS = "test/corpora/commands.jsonl";
 
 async function readCorpus(io: Io, file: string | undefined): Promise<string> {
@@ -151,24 +151,8 @@ async function readCorpus(io: Io, file: string | undefined): Promise<string> {
 
 const BENCH_NEXT = "gate policy bench my-corpus.jsonl";
 
-function describe(io: Io, result: PolicyTestResult): string {
-  const colour = { allow: "green", ask: "yellow", deny: "red" } as const;
-  const lines = [
-    `${paint(io, colour[result.effect], result.effect)}: ${visibleLine(result.reason)}`,
-  ];
-  if (result.rule) {
-    const { pattern, source, list } = result.rule;
-    lines.push(`  rule     ${visibleLine(pattern)}  (${source} ${list})`);
-  }
-  if (result.alternative) lines.push(`  instead  ${visibleLine(result.alternative)}`);
-  for (const argv of result.analysis?.commands ?? []) {
-    lines.push(`  runs     ${visibleLine(argv.join(" "))}`);
-  }
-  return lines.join("\n");
-}
-
 const BENCH_HELP = `
-Without a file it takes the corpus of gate's own sources, where it is run in them.
+In gate's own sources the default is their corpus.
 
 Examples:
   gate policy bench my-corpus.jsonl --json

@@ -10,16 +10,16 @@ import { count, paint, print, printJson, say } from "../terminal/output.ts";
 import { chooseProject } from "../project.ts";
 import { withSpinner } from "../terminal/prompts.ts";
 import { visibleJson, visibleLine } from "../terminal/visible.ts";
-import { readSince } from "./since.ts";
+import { readSince } from "./replay.ts";
 
-/** `gate policy suggest`: rules for what people always approved. */
+/** `gate policy suggest`: suggests rules for actions that people always approved. */
 export function addSuggest(policy: CommandUnknownOpts, io: Io): void {
   policy.command("suggest")
-    .description("Suggest allow rules for what people always approved, scored on their history.")
-    .option("--since <time>", "how far back: 12h, 30d, 2w or a date", "30d")
-    .option("--apply", "write them into the project's config, after a question")
-    .option("--yes", "with --apply: do not ask")
-    .option("--project <id>", "of this project; otherwise of the one of this folder")
+    .description("Suggest allow rules for actions that people always approved.")
+    .option("--since <time>", "the start: 12h, 30d, 2w ago or a date", "30d")
+    .option("--apply", "write them into the project's config after a confirmation")
+    .option("--yes", "confirm --apply without a question")
+    .option("--project <id>", "the project; default: that of this folder")
     .option("--json", "print JSON")
     .addHelpText("after", HELP)
     .action(async ({ since, apply, yes, project, json }) => {
@@ -42,7 +42,7 @@ export function addSuggest(policy: CommandUnknownOpts, io: Io): void {
 }
 
 function unasked(): CliError {
-  return new CliError("Nobody can be asked here: --apply without a terminal needs --yes", {
+  return new CliError("Cannot ask for a confirmation: there is no terminal; add --yes to --apply", {
     next: "gate policy suggest --apply --yes",
     exit: EXIT.usage,
   });
@@ -65,7 +65,7 @@ async function write(
   say(io, `Written: ${Object.keys(json).join(", ")}. gate policy replay shows what it changes.`);
 }
 
-/** The lists with the suggestions behind what stands there already. */
+/** The lists with the suggestions appended to their present entries. */
 function toPolicies({ suggestions }: PolicySuggestions, old: Policies): Policies {
   const policies: Policies = {};
   for (const { list, entry } of suggestions) {
@@ -78,35 +78,35 @@ function describe(io: Io, found: PolicySuggestions): string {
   const { asked, approved, rejected, older, newer, prompts_saved, suggestions } = found;
   const lines = [
     `A person was asked ${count(asked, "time")}: ${approved} approved, ${rejected} rejected` +
-    (found.truncated ? " (older history was not looked at)" : ""),
+    (found.truncated ? " (older history was not read)" : ""),
   ];
-  for (const { why, count } of found.unjudged) lines.push(`  not judged: ${count}, ${why}`);
+  for (const { why, count } of found.unjudged) lines.push(`  not evaluated: ${count}, ${why}`);
   if (suggestions.length === 0) {
-    lines.push("No rule is worth suggesting: too little was approved again and again.");
+    lines.push("No rule to suggest: no kind of action was approved often enough.");
     return lines.join("\n");
   }
   lines.push(
-    `Learned from the older ${older}; of the newer ${newer} these would have spared ` +
+    `Learned from the older ${older} actions. Of the newer ${newer} these rules save ` +
       paint(io, "green", count(prompts_saved, "prompt")) +
-      " and let nothing through that was not approved:",
+      " and allow nothing that nobody approved:",
     "",
     visibleJson(toPolicies(found, {}), 2),
     "",
     ...suggestions.map(({ entry, prompts_saved: saved, learned_from }) =>
-      `  ${saved} of ${newer} spared (learned from ${learned_from})  ${
+      `  ${saved} of ${newer} saved (learned from ${learned_from})  ${
         visibleLine(typeof entry === "string" ? entry : entry.pattern)
       }`
     ),
     "",
-    "Paste it into the policies of gate.config.json, or: gate policy suggest --apply",
+    "Paste them into the policies of gate.config.json, or run: gate policy suggest --apply",
   );
   return lines.join("\n");
 }
 
 const HELP = `
-Rules are learned from the older half of what people were asked and scored on the newer half. None
-is offered that would have let through a single action that nobody approved, that touches files only
-a person may decide about, or that deletes, deploys or runs other programs.
+It learns rules from the older half of the questions and scores them on the newer half. It never
+suggests a rule that would have allowed an action that nobody approved, or that touches files which
+always need a person, or that deletes, deploys or runs other programs.
 
 Examples:
   gate policy suggest --since 30d

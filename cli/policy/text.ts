@@ -6,18 +6,20 @@ import { visibleLine } from "../terminal/visible.ts";
 
 const COLOURS = { allow: "green", ask: "yellow", deny: "red" } as const;
 
-/** So many rules beside the winner are worth a line each. */
+/** The most rules shown besides the winner. */
 const SHOWN = 8;
 
-/** Why a question was answered as it was: the command with the part that decided underlined. */
+/** Explains a decision: the command with the deciding part underlined, the rules, the effects. */
 export function explain(io: Io, command: string | null, result: PolicyTestResult): string {
-  const { effect, reason, rule, alternative, matched, analysis, grant_id } = result;
-  const lines = [`${paint(io, COLOURS[effect], effect)}: ${visibleLine(reason)}`];
+  const { rule, alternative, matched, analysis, grant_id } = result;
+  const lines = [headline(io, result)];
   if (command !== null) {
     lines.push("", ...underline(command, result.span ?? analysis?.unresolved[0]));
   }
   lines.push("");
-  const none = grant_id === undefined ? "none; the default holds" : `none; grant ${grant_id} holds`;
+  const none = grant_id === undefined
+    ? "none; the default applies"
+    : `none; grant ${grant_id} applies`;
   lines.push(`rule     ${rule ? ruleText(rule) : none}`);
   if (alternative) lines.push(`instead  ${visibleLine(alternative)}`);
   const others = matched.slice(1);
@@ -32,7 +34,22 @@ export function explain(io: Io, command: string | null, result: PolicyTestResult
   return lines.join("\n");
 }
 
-/** The score card: both rates, then every category that is not perfect, then what went wrong. */
+/** The decision in a few lines: the effect and its reason, the rule, the programs. */
+export function describe(io: Io, result: PolicyTestResult): string {
+  const { rule, alternative, analysis } = result;
+  return [
+    headline(io, result),
+    ...(rule ? [`  rule     ${ruleText(rule)}`] : []),
+    ...(alternative ? [`  instead  ${visibleLine(alternative)}`] : []),
+    ...(analysis?.commands ?? []).map((argv) => `  runs     ${visibleLine(argv.join(" "))}`),
+  ].join("\n");
+}
+
+function headline(io: Io, { effect, reason }: PolicyTestResult): string {
+  return `${paint(io, COLOURS[effect], effect)}: ${visibleLine(reason)}`;
+}
+
+/** The score card as text: both rates, the categories, the wrong decisions. */
 export function scoreCard(card: ScoreCard): string {
   const percent = (rate: number) => `${(rate * 100).toFixed(1)} %`;
   const { stop, allow, categories, wrong } = card;
@@ -54,7 +71,7 @@ export function scoreCard(card: ScoreCard): string {
   ].join("\n");
 }
 
-/** A command on one line, and under it a line that marks the part. */
+/** The command on one line, and a second line that underlines the part. */
 function underline(command: string, span: string | undefined): string[] {
   const shown = visibleLine(command);
   const part = span === undefined ? "" : visibleLine(span);

@@ -3,14 +3,14 @@ import type { Ledger } from "../db/ledger.ts";
 import { Latencies } from "./latencies.ts";
 import { type Kind, listCounts, listLatencies } from "./store.ts";
 
-/** A statement reads the counts of so many days. */
+/** The days that one statement reads. */
 const PAGE = 31;
 
-/** So many sums are remembered, none of them with more names than this. */
+/** The most cached sums, and the most names in one of them. */
 const MOST_KEPT = 32;
 const MOST_NAMES = 50_000;
 
-/** After the first day, which is left out, to now; before `open` nothing changes any more. */
+/** The days after `after` until now; days before `open` no longer change. */
 export interface DaySpan {
   after: string;
   open: string;
@@ -18,15 +18,15 @@ export interface DaySpan {
 
 export type Counts = ReadonlyMap<string, number>;
 
-/** Sums over days: those of the days that are over, and those of the others. */
+/** Sums over closed days, and over the days that may still change. */
 export interface Parts<T> {
   over: T;
   open: T;
 }
 
 /**
- * What happened in one ledger, summed over days. Days that are over are read once, so that a
- * summary of a long time costs no more than one of today.
+ * The counts of one ledger, summed over days. It reads closed days once, so a summary of a long
+ * window costs no more than one of today.
  */
 export class DaySums {
   readonly #ledger: Ledger;
@@ -36,7 +36,7 @@ export class DaySums {
     this.#ledger = ledger;
   }
 
-  /** How often each name was counted. `rolled_back` changes days that are over, so it is read anew. */
+  /** The count of each name. `rolled_back` also changes closed days, so it is never cached. */
   async counts(
     kind: Kind,
     { after, open }: DaySpan,
@@ -92,7 +92,7 @@ export class DaySums {
 
 type KeyOf = (key: string, day: string) => string;
 
-/** After every day. */
+/** Sorts after every day. */
 const LAST = "~";
 
 async function* pages<T extends { day: string }>(
@@ -112,7 +112,7 @@ function nameOf(key: string): string {
   return key;
 }
 
-/** Sorts between the day before and the day. */
+/** A key that sorts between the day before and the day. */
 export function dayBefore(day: string): string {
   return `${new Date(Date.parse(`${day}T00:00:00Z`) - 86_400_000).toISOString().slice(0, 10)}~`;
 }

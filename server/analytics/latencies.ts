@@ -1,7 +1,7 @@
 import type { AnalyticsSummary } from "./schema.ts";
 import type { Latency } from "./store.ts";
 
-/** Waiting times, put together from buckets. */
+/** Waiting times, added up in buckets. */
 export class Latencies {
   readonly #buckets = new Map<number, Latency>();
 
@@ -35,7 +35,7 @@ export class Latencies {
   }
 }
 
-/** The mean of the bucket in which the nearest rank lies: exact where it holds one value. */
+/** The mean of the bucket with the nearest rank; exact if the bucket has one value. */
 function percentile(buckets: Latency[], rank: number): number | null {
   let left = Math.ceil(rank);
   for (const { n, sum_ms } of buckets) {

@@ -10,9 +10,7 @@ export const AnalyticsQuery = z.object({
 });
 export type AnalyticsQuery = z.infer<typeof AnalyticsQuery>;
 
-/** Query of `GET /api/global/analytics/summary`. */
-
-/** What became of decisions. */
+/** Decisions by their outcome. */
 const Outcomes = z.object({
   approved: count,
   rejected: count,
@@ -22,7 +20,7 @@ const Outcomes = z.object({
 });
 export type Outcomes = z.infer<typeof Outcomes>;
 
-/** `GET /api/analytics/summary`: what happened in the last days, from counts by day. */
+/** `GET /api/analytics/summary`: sums over the last days, from daily counts. */
 export const AnalyticsSummary = z.object({
   window: z.string(),
   top_blocked_paths: z.array(z.object({ path: z.string(), count })),
@@ -45,16 +43,18 @@ export const AnalyticsSummary = z.object({
       effect: z.string().nullable(),
       source: z.string().nullable(),
       list: z.string().nullable(),
-      pattern: z.string().nullable().describe("null where no rule spoke: the default"),
+      pattern: z.string().nullable().describe("null for the default, if no rule matched"),
     })),
   }),
   policy_accuracy: z.object({
     asked_always_approved: count.nullable()
-      .describe("rules that asked 3 times or more and were never refused; null: none asked so"),
+      .describe(
+        "rules that asked 3 times or more and were never rejected; null: none asked so often",
+      ),
     allowed_later_rolled_back: count.nullable()
-      .describe("what policy allowed and a person took back; null: nothing was allowed"),
+      .describe("actions that policy allowed and a person rolled back; null: nothing was allowed"),
     overruled_rate: z.number().nullable()
-      .describe("the share of what policy allowed that was taken back"),
+      .describe("the share of allowed actions that were rolled back"),
   }),
 });
 export type AnalyticsSummary = z.infer<typeof AnalyticsSummary>;

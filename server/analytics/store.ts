@@ -2,13 +2,13 @@ import type { Ledger } from "../db/ledger.ts";
 
 export type Kind = "hour" | "blocked_path" | "agent" | "reviewer" | "rule" | "rolled_back";
 
-/** How often what happened on one day. */
+/** The counts of one day. */
 export interface DayCounts {
   day: string;
   counts: [key: string, n: number][];
 }
 
-/** Decisions that were waited for about equally long on one day. */
+/** Decisions with about the same waiting time on one day. */
 export interface Latency {
   bucket: number;
   n: number;
@@ -23,7 +23,7 @@ export interface Days {
   limit: number;
 }
 
-/** The counts of one kind, a row a day: as JSON, because a row of its own for each costs far more. */
+/** The counts of one kind, one row a day as JSON; one row a count would cost far more. */
 export async function listCounts(
   ledger: Ledger,
   kind: Kind,
@@ -37,7 +37,7 @@ export async function listCounts(
   return rows.map(({ day, counts }) => ({ day: String(day), counts: JSON.parse(String(counts)) }));
 }
 
-/** The waiting times, a row a day. */
+/** The waiting times, one row a day. */
 export async function listLatencies(
   ledger: Ledger,
   { after, until, limit }: Days,

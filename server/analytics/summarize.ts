@@ -6,13 +6,13 @@ import type { Kind } from "./store.ts";
 
 const TOP = 20;
 const MOST_NAMED = 100;
-/** A rule that asked fewer times says nothing yet. */
+/** The fewest decisions that make a rule significant. */
 const ENOUGH = 3;
 
-/** Clocks that differ, or are set back, by less than this change no day that is taken to be over. */
+/** A day counts as closed only after this time, so that clock skew does not change it. */
 const SKEW_MS = 3_600_000;
 
-/** What happened in these projects within the window, from the counts that each batch keeps. */
+/** Summarizes these projects over the window, from the daily counts. */
 export async function summarize(
   ledgers: readonly DaySums[],
   window: string,
@@ -57,7 +57,7 @@ async function sumOf(
   return sums;
 }
 
-/** The largest of days that are over, and whatever has been counted since: no other can be on top. */
+/** The most blocked paths. Only the top of the closed days and the paths of open days can be among them. */
 async function topBlocked(
   ledgers: readonly DaySums[],
   span: DaySpan,
@@ -80,7 +80,7 @@ async function topBlocked(
 const NO_COUNTS: Counts = new Map();
 const tops = new WeakMap<Counts, string[]>();
 
-/** The names that were counted most; worked out once for each sum. */
+/** The names with the highest counts, computed once for each sum. */
 function topOf(counts: Counts): string[] {
   const known = tops.get(counts) ?? largest(counts).slice(0, TOP + 1).map(([name]) => name);
   tops.set(counts, known);
@@ -130,11 +130,11 @@ function ruleOf([effect = null, source = null, list = null, pattern = null]: Nam
   return { effect, source, list, pattern };
 }
 
-/** Keys are JSON arrays of some names and a status; the status becomes a column. */
+/** Groups counts by name. A key is a JSON array of names and a status, which becomes a column. */
 function grouped(counts: Counts, width: number): { names: Names; outcomes: Outcomes }[] {
   const groups = new Map<string, Outcomes>();
   for (const [key, n] of counts) {
-    // Too many names in one day: their count is in the total, under no name.
+    // A day with too many names counts the rest under the empty key.
     if (key === "") continue;
     const parts = JSON.parse(key) as Names;
     const name = JSON.stringify(parts.slice(0, width));

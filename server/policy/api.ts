@@ -16,7 +16,7 @@ interface PolicyServices {
 export const policyApi = new Hono<AppEnv<PolicyServices>>()
   .post(
     "/test",
-    describe("What policy would say of a path or command", PolicyTestResult),
+    describe("Evaluate a path, a command or a tool call without recording it", PolicyTestResult),
     json(PolicyTestInput),
     async (c) => {
       return c.json(await c.var.project.testPolicy(c.req.valid("json")));

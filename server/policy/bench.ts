@@ -3,7 +3,7 @@ import { GateError } from "../errors.ts";
 import { compilePolicy, evaluate, type Surroundings } from "./evaluate.ts";
 import type { Effect, Policies } from "./schema.ts";
 
-/** One case of a command corpus: a command with the verdict it must get. */
+/** One case of a command corpus: a command with the expected decision. */
 export const BenchCase = z.object({
   id: z.string().optional(),
   category: z.string().optional(),
@@ -12,7 +12,7 @@ export const BenchCase = z.object({
 });
 export type BenchCase = z.infer<typeof BenchCase>;
 
-/** How a policy engine did on one kind of case. */
+/** The score of one category. */
 export interface Score {
   category: string;
   cases: number;
@@ -27,7 +27,7 @@ export interface ScoreCard {
   wrong: { id: string; category: string; command: string; expect: string; effect: Effect }[];
 }
 
-/** The policy and the place that the corpus is made for. */
+/** The policy that the corpus expects. */
 const POLICY: Policies = {
   defaultEffect: "allow",
   blockedCommands: [
@@ -38,7 +38,7 @@ const POLICY: Policies = {
     "git push -f",
   ],
 };
-/** What a case is called where the corpus does not say. */
+/** The default category of a case. */
 const UNNAMED = { category: "uncategorised" };
 const ROOT = "/home/dev/project";
 const AROUND: Surroundings = {
@@ -50,20 +50,20 @@ const AROUND: Surroundings = {
 };
 
 /**
- * Judges every case of a corpus (one JSON object a line).
- * @throws GateError `invalid`, naming the first line that is none
+ * Scores the decisions on every case of a corpus (one JSON object a line).
+ * @throws GateError `invalid`, naming the first invalid line
  */
 export function scoreCorpus(jsonl: string, policies: Policies = POLICY): ScoreCard {
   const cases = jsonl.split("\n").flatMap((line, at) => line.trim() ? [readCase(line, at + 1)] : [])
     .filter(({ expect }) => expect !== "any");
   const policy = compilePolicy({ global: null, project: policies, override_global: false });
-  const judged = cases.map((one) => {
+  const decided = cases.map((one) => {
     const command = one.command.replaceAll("{PORT}", String(AROUND.port));
     const { decision } = evaluate(policy, { kind: "command", command, cwd: ROOT }, AROUND);
     return { one, effect: decision.effect, right: isRight(one.expect, decision.effect) };
   });
   const [stop, allow] = (["stop", "allow"] as const).map((expect) => {
-    const those = judged.filter(({ one }) => one.expect === expect);
+    const those = decided.filter(({ one }) => one.expect === expect);
     return { cases: those.length, right: those.filter(({ right }) => right).length };
   });
   return {
@@ -73,8 +73,8 @@ export function scoreCorpus(jsonl: string, policies: Policies = POLICY): ScoreCa
       false_alarms: allow!.cases - allow!.right,
       rate: share(allow!.cases - allow!.right, allow!.cases),
     },
-    categories: byCategory(judged),
-    wrong: judged.filter(({ right }) => !right).map(({ one, effect }) => {
+    categories: byCategory(decided),
+    wrong: decided.filter(({ right }) => !right).map(({ one, effect }) => {
       const { id, category, command, expect } = one;
       return { id, category, command, expect, effect };
     }),
@@ -86,7 +86,7 @@ function readCase(line: string, number: number) {
     return { ...UNNAMED, id: `line ${number}`, ...BenchCase.parse(JSON.parse(line)) };
   } catch (cause) {
     const why = cause instanceof SyntaxError
-      ? "it is no JSON"
+      ? "it is not JSON"
       : 'it needs "command", and "expect": "stop", "allow" or "any"';
     throw new GateError("invalid", `Cannot read line ${number} of the corpus: ${why}`, { cause });
   }
@@ -96,9 +96,9 @@ function isRight(expect: BenchCase["expect"], effect: Effect): boolean {
   return (expect === "allow") === (effect === "allow");
 }
 
-function byCategory(judged: { one: { category: string }; right: boolean }[]): Score[] {
+function byCategory(decided: { one: { category: string }; right: boolean }[]): Score[] {
   const scores = new Map<string, Score>();
-  for (const { one: { category }, right } of judged) {
+  for (const { one: { category }, right } of decided) {
     const score = scores.get(category) ?? { category, cases: 0, right: 0 };
     scores.set(category, { category, cases: score.cases + 1, right: score.right + Number(right) });
   }

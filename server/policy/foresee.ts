@@ -6,27 +6,27 @@ import { baseName } from "./shell/grammar.ts";
 import type { Effect, Unit } from "./shell/unit.ts";
 import { analyse } from "./shell/analyse.ts";
 
-/** Something that a command will write or delete. */
+/** One file or folder that a command writes or deletes, possibly by a pattern. */
 export interface Touched {
-  /** Absolute, as the command sees it. */
+  /** Absolute. */
   folder: string;
-  /** Names below the folder, one test for each step; none where it is the folder itself. */
+  /** One test for each name below the folder; empty for the folder itself. */
   names: NameTest[];
-  /** Everything below it is touched too. */
+  /** Everything below it is touched as well. */
   deep: boolean;
 }
 
-/** Whether a name is among those that a command means. */
+/** Whether the command's pattern matches a name. */
 export type NameTest = (name: string) => boolean;
 
-/** What can be told beforehand of what a command does. */
+/** The effects of a command that its text shows. */
 export interface Foreseen {
   touched: Touched[];
-  /** What it may do besides, in words; none where the files are all. */
+  /** Other possible effects, in words; empty if `touched` is complete. */
   gaps: string[];
 }
 
-/** Programs of which the files that they are given tell everything that they do. */
+/** Programs without effects other than on the files in their arguments. */
 const PLAIN = new Set(
   ("cat tac nl head tail wc sort uniq cut paste join comm diff cmp column fold fmt expand unexpand rev strings " +
     "xxd od hexdump base64 base32 file stat readlink realpath md5sum sha1sum sha256sum sha512sum shasum cksum b2sum " +
@@ -45,8 +45,8 @@ const PROCESSES = /^(kill|pkill|killall|systemctl|launchctl|service|docker|podma
 const MOST_GAPS = 20;
 
 /**
- * The files that a command will change, as far as its text tells, and what it may do besides. Errs
- * towards more: of a file that is not touched after all, nothing but a copy was kept.
+ * The files that a command changes according to its text, and its other possible effects. It lists a
+ * file in doubt, because an unneeded snapshot does no harm.
  */
 export function foresee(command: string, cwd: string, around: Surroundings): Foreseen {
   const { user_home, script } = around;
@@ -55,12 +55,10 @@ export function foresee(command: string, cwd: string, around: Surroundings): For
   const changes = analysed.effects.filter((effect) => effect.op !== "read" && !isSink(effect));
   const gaps = [
     ...analysed.doubts.map(({ reason }) => reason),
-    ...analysed.unresolved.map((text) => `it cannot be told what "${text}" would be`),
+    ...analysed.unresolved.map((text) => `the value of "${text}" is unknown`),
     ...units.flatMap(gapOf),
-    ...changes.flatMap(({ path }) =>
-      isWild(path) ? [`it cannot be told what "${show(path)}" is`] : []
-    ),
-    ...(analysed.goes_on ? ["a part of it goes on in the background"] : []),
+    ...changes.flatMap(({ path }) => isWild(path) ? [`the file "${show(path)}" is unknown`] : []),
+    ...(analysed.goes_on ? ["a part of it keeps running in the background"] : []),
   ];
   const spreads = units.some(isSpreading);
   const touched = changes.filter(({ path }) => !isWild(path)).map(({ op, path }) =>
@@ -74,18 +72,18 @@ function gapOf({ argv }: Unit): string[] {
   if (name === "" || /^\w+=/.test(argv[0]!) || PLAIN.has(name)) return [];
   if (SHELLS.test(name) && argv.some((arg) => /^-[a-z]*c$/.test(arg))) return [];
   const shown = show(name).slice(0, 100);
-  if (NETWORK.test(name)) return [`"${shown}" speaks to the network`];
+  if (NETWORK.test(name)) return [`"${shown}" uses the network`];
   if (PROCESSES.test(name)) return [`"${shown}" acts on other processes`];
-  return [`it cannot be told what else "${shown}" does`];
+  return [`the other effects of "${shown}" are unknown`];
 }
 
-/** Given a folder, it writes what is below. */
+/** Whether the program writes everything below a folder in its arguments. */
 function isSpreading({ argv: [program, ...args] }: Unit): boolean {
   return /^g?cp$|^chmod$/.test(baseName(program ?? "")) &&
     args.some((arg) => /^-[a-zA-Z]*[rRa]|^--(recursive|archive)$/.test(arg));
 }
 
-/** What keeps nothing of what is written to it. */
+/** Whether the target is a device that keeps nothing. */
 function isSink({ path }: Effect): boolean {
   return /^\/dev\/(null|zero|full|stdin|stdout|stderr|tty|fd\/\d+)$/.test(path);
 }
@@ -106,7 +104,7 @@ const PATTERNS: Record<string, string> = {
   [BRACKET]: "?",
 };
 
-/** Not a regular expression: of one with many stars a single name could hold the daemon for hours. */
+/** A test for one name. Not a regular expression, because many stars could block the daemon for hours. */
 function patternOf(name: string): NameTest {
   const text = [...name].map((char) => PATTERNS[char] ?? char.replace(/[\\*?[\]]/, "\\$&"))
     .join("");

@@ -7,55 +7,52 @@ import type { PathFacts, Surroundings } from "./request.ts";
 import { type CommandPattern, compileCommand, programOf, spellsOut } from "./command_match.ts";
 import type { Unit } from "./shell/unit.ts";
 
-/** The rule that a reviewer made of an approval: it speaks of files, or of one program. */
+/** The pattern of a grant: it matches files, or one program. */
 export type GrantPattern =
   | { kind: "path"; compiled: PathPattern }
   | { kind: "command"; compiled: CommandPattern };
 
-type Judged = Pick<Evaluation, "decision" | "asks" | "units" | "analysis">;
-
-/** Whatever was asked of a person, with what the answer to it depends on. */
+/** A question to a person, with everything that its answer depends on. */
 export interface Question {
-  evaluation: Judged;
+  evaluation: Pick<Evaluation, "decision" | "asks" | "units" | "analysis">;
   command: string | null;
   cwd: string | null;
   around: Surroundings;
   /**
-   * Why nobody can answer it ahead of time; null where a person can. Only what a rule of the policy
-   * or its default asks can be answered: what is built in is asked every time.
+   * Why no grant can answer it; null if one can. A grant answers the rules and the default of the
+   * policy; builtin rules ask every time.
    */
   refused: string | null;
 }
 
-/** A question, with whether it can be answered ahead of time. */
-export function createQuestion(asked: Omit<Question, "refused">): Question {
-  return { ...asked, refused: whyAskedAgain(asked) };
+/** Completes a question with the reason why no grant can answer it. */
+export function createQuestion(question: Omit<Question, "refused">): Question {
+  return { ...question, refused: unanswerableBecause(question) };
 }
 
-/** Compiles a reviewer's pattern. @throws GateError `invalid`, saying what is wrong with it */
+/** Compiles a reviewer's pattern. @throws GateError `invalid`, naming its fault */
 export function compileGrant(kind: GrantPattern["kind"], pattern: string): GrantPattern {
   if (!/[^*?/.~\s[\]{}]/.test(pattern)) throw tooWide(pattern);
   if (kind === "path") return { kind, compiled: compilePath(pattern) };
   const compiled = compileCommand(pattern);
-  if (compiled.length > 1) throw refuse(pattern, "it may name one program only, not a pipeline");
-  if (programOf(compiled) === null) throw refuse(pattern, "it does not spell out which program");
+  if (compiled.length > 1) throw refuse(pattern, "it must name one program only, not a pipeline");
+  if (programOf(compiled) === null) throw refuse(pattern, "it must spell out the program");
   return { kind, compiled };
 }
 
-function whyAskedAgain(asked: Omit<Question, "refused">): string | null {
-  const { evaluation } = asked;
-  const { decision, asks, analysis } = evaluation;
+function unanswerableBecause(question: Omit<Question, "refused">): string | null {
+  const { decision, asks, analysis } = question.evaluation;
   if (decision.effect === "deny") return `policy blocks it: ${decision.reason}`;
   if (decision.effect === "allow") return "policy allows it without being asked";
   const always = asks.find(isBuiltin);
   if (always) return `a person decides on this each time: ${always.reason}`;
   const [unknown] = analysis?.unresolved ?? [];
-  if (unknown !== undefined) return `nobody can know ahead of time what ${unknown} will be`;
-  const outside = firstOutside(asked);
+  if (unknown !== undefined) return `the value of ${unknown} is not known in advance`;
+  const outside = firstOutside(question);
   return outside === null ? null : `"${outside}" is outside the project`;
 }
 
-/** A file outside every root that a command touches or reads; devices keep nothing. */
+/** The first file outside every root that the command touches; devices do not count. */
 function firstOutside({ evaluation: { analysis }, cwd, around }: Omit<Question, "refused">) {
   if (!analysis || cwd === null) return null;
   const paths = [...analysis.reads, ...analysis.writes, ...analysis.deletes];
@@ -66,7 +63,7 @@ function firstOutside({ evaluation: { analysis }, cwd, around }: Omit<Question, 
   return paths.find(isOutside) ?? null;
 }
 
-/** By where it really is; a path that no system takes is nowhere inside. */
+/** Whether the real path is inside a root; an invalid path is not. */
 function isInside(path: string, around: Surroundings): boolean {
   try {
     const { real } = around.resolve(path);
@@ -76,49 +73,49 @@ function isInside(path: string, around: Surroundings): boolean {
   }
 }
 
-/** The names of what is asked: a grant answers these, and never another rule's question. */
+/** The names of the questions; a grant answers these and no others. */
 export function questionsOf(asks: readonly Finding[]): string[] {
   return [...new Set(asks.map(({ rule }) => nameQuestion(rule)))];
 }
 
-/** The name of one question: its rule, or the default where no rule speaks. */
+/** The name of one question: its rule, or `default`. */
 export function nameQuestion(rule: Finding["rule"]): string {
   return rule ? `${rule.source} ${rule.list} ${rule.pattern}` : "default";
 }
 
-/** Whether the pattern answers everything that is asked; without one the very action is meant. */
+/** Whether the pattern answers every question; a grant without a pattern means this action. */
 export function answersAll(pattern: GrantPattern | null, question: Question): boolean {
   if (question.refused !== null) return false;
   if (pattern === null) return true;
   meter.reset();
   try {
-    return namesAll(pattern, question);
+    return coversAll(pattern, question);
   } catch {
-    return false; // too much to compare, or a path that no system takes: a person decides
+    return false; // too much work, or an invalid path: a person decides
   }
 }
 
-function namesAll(pattern: GrantPattern, question: Question): boolean {
+function coversAll(pattern: GrantPattern, question: Question): boolean {
   const { evaluation: { asks }, around } = question;
   const isAnswered = pattern.kind === "path"
-    ? (about: About) => "path" in about && namesPath(pattern.compiled, about.path, around)
-    : (about: About) => "unit" in about && namesUnit(pattern.compiled, about.unit);
+    ? (about: About) => "path" in about && matchesPath(pattern.compiled, about.path, around)
+    : (about: About) => "unit" in about && matchesUnit(pattern.compiled, about.unit);
   if (!asks.every(({ about, unsure }) => about && !unsure && isAnswered(about))) return false;
-  return pattern.kind === "path" || namesCommand(pattern.compiled, question);
+  return pattern.kind === "path" || coversCommand(pattern.compiled, question);
 }
 
-function namesPath(pattern: PathPattern, path: PathFacts, around: Surroundings): boolean {
+function matchesPath(pattern: PathPattern, path: PathFacts, around: Surroundings): boolean {
   return [path.lexical, path.real].every((one) =>
     matchPath(pattern, namePath(one, around.roots, around.user_home), false) === "yes"
   );
 }
 
-function namesUnit(pattern: CommandPattern, unit: Unit): boolean {
+function matchesUnit(pattern: CommandPattern, unit: Unit): boolean {
   return !unit.supposed && !unit.task && spellsOut(pattern, unit);
 }
 
-/** Every program has to be named, harmless, or allowed by policy itself; and nothing may stand around. */
-function namesCommand(pattern: CommandPattern, { evaluation, ...question }: Question): boolean {
+/** Whether the pattern or the policy covers each program, and the command contains nothing else. */
+function coversCommand(pattern: CommandPattern, { evaluation, ...question }: Question): boolean {
   const units = evaluation.units.filter(({ supposed, task }) => !supposed && !task);
   const moves = units.filter(({ argv }) => MOVES.has(argv[0] ?? ""));
   const isFine = (unit: Unit) =>
@@ -127,7 +124,7 @@ function namesCommand(pattern: CommandPattern, { evaluation, ...question }: Ques
 }
 
 const MOVES = new Set(["cd", "pushd"]);
-/** What a shell does by itself without a trace; wrappers such as `sudo` are not among them. */
+/** Builtins without effects. Wrappers such as `sudo` are not among them. */
 const NEUTRAL = new Set([":", "true", "false", "exit", "echo", "printf", "pwd", "wait"]);
 
 function isNeutral({ argv }: Unit, { cwd, around }: Omit<Question, "evaluation">): boolean {
@@ -138,8 +135,8 @@ function isNeutral({ argv }: Unit, { cwd, around }: Omit<Question, "evaluation">
 }
 
 /**
- * Whether a command is its programs and what strings them together: an assignment, a loop or a
- * redirect around them can change what they do.
+ * Whether a command contains only its programs and the operators between them: an assignment, a loop
+ * or a redirect could change what they do.
  */
 function isBare(command: string, units: readonly Unit[]): boolean {
   const texts = [...new Set(units.map(({ text }) => text))].sort((a, b) => b.length - a.length);
@@ -148,7 +145,7 @@ function isBare(command: string, units: readonly Unit[]): boolean {
 }
 
 function tooWide(pattern: string): GateError {
-  return refuse(pattern, "it would match everything; a rule in the policy can say so");
+  return refuse(pattern, "it matches everything; write a policy rule instead");
 }
 
 function refuse(pattern: string, why: string): GateError {

@@ -10,7 +10,7 @@ import {
   type PathPattern,
 } from "./path_match.ts";
 
-/** Writing here runs code later, or changes the policy itself: a person decides, always. */
+/** A write to these paths may run code later or change the policy, so a person always decides. */
 const NEVER_AUTOMATIC: readonly ProtectedPath[] = [
   [".git", "Git's own folder: hooks and config run code"],
   ["git~[0-9]", "Another name of Git's own folder"],
@@ -28,7 +28,7 @@ const NEVER_AUTOMATIC: readonly ProtectedPath[] = [
   [".envrc", "Run by direnv on entering the folder"],
 ];
 
-/** Where services and logins start programs. */
+/** Folders from which services and logins start programs. */
 const STARTUP: readonly ProtectedPath[] = [
   ["~/.config/systemd", "The service unit"],
   ["~/Library/LaunchAgents", "The service unit"],
@@ -48,7 +48,7 @@ const guarded = ([pattern, why]: ProtectedPath): Guarded => (
 const automatic = new PathIndex(NEVER_AUTOMATIC.map(guarded));
 const startup = new PathIndex(STARTUP.map(guarded));
 
-/** The gate's data: not even reading it is an agent's business. */
+/** Denies every access to the gate's own data, reads included. */
 export function protectData(names: readonly PathNames[], gateHome: string): Finding[] {
   const home = dataOf(gateHome);
   const hits = names.some((one) =>
@@ -63,7 +63,7 @@ const HOME_GATE = compilePath("~/.gate");
 
 const compiledData = { home: "", pattern: HOME_GATE };
 
-/** Compiled once: a gate has one home. */
+/** The compiled pattern of the gate's data folder, cached because a gate has one home. */
 function dataOf(gateHome: string): PathPattern {
   if (compiledData.home !== gateHome) {
     Object.assign(compiledData, { home: gateHome, pattern: compilePath(escapeGlob(gateHome)) });
@@ -71,7 +71,7 @@ function dataOf(gateHome: string): PathPattern {
   return compiledData.pattern;
 }
 
-/** What must never be written without a person, whatever the policy allows. */
+/** Asks about, or denies, writes to protected paths, whatever the policy allows. */
 export function protectWrite(names: readonly PathNames[]): Finding[] {
   const found: Finding[] = [];
   for (const { pattern, why, compiled } of startup.candidates(names)) {
@@ -79,18 +79,18 @@ export function protectWrite(names: readonly PathNames[]): Finding[] {
       found.push(builtin("deny", "self-protection", pattern, `${why} is off limits`));
     }
   }
-  // Files that were found or named by a program are taken for ordinary ones.
+  // Unknown names from a program or a glob count as ordinary files.
   const vague = names.some((one) => !isNamed(one.path)) || names.every(isGlobBelow);
   for (const { pattern, why, compiled } of automatic.candidates(names)) {
     const hits = names.map((one) => matchPath(compiled, one, true));
     if (hits.includes("yes") || (!vague && hits.includes("maybe"))) {
-      found.push(builtin("ask", "never-automatic", pattern, `${why}: a person decides`));
+      found.push(builtin("ask", "never-automatic", pattern, `${why}: a person must approve it`));
     }
   }
   return found;
 }
 
-/** `dist/*`: in a folder below the root a glob is taken to find ordinary files, unlike `dist/.g*`. */
+/** Whether the path is a glob below a folder of the root, such as `dist/*`, but not `dist/.g*`. */
 function isGlobBelow({ roots }: PathNames): boolean {
   return roots.length > 0 &&
     roots.every(({ plain }) =>

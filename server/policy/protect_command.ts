@@ -1,12 +1,11 @@
 import { builtin, type Finding } from "./finding.ts";
-import { isWild } from "./holes.ts";
-import { protectScenarios } from "./protect_scenarios.ts";
+import { isStatic, isWild } from "./holes.ts";
 import type { Surroundings } from "./request.ts";
 import { readOptions, spec } from "./shell/options.ts";
 import { baseName } from "./shell/grammar.ts";
 import type { Unit } from "./shell/unit.ts";
 
-/** What an agent may ask of `gate`; everything else decides or configures. */
+/** The `gate` commands that an agent may run; all others decide or configure. */
 const HARMLESS = new Set([
   "status",
   "pending",
@@ -36,13 +35,13 @@ const HARMLESS_VERBS: Record<string, Set<string>> = {
 };
 
 const GATE = /^gate(-(linux|darwin|win32)[\w-]*)?(\.exe)?$/;
-/** The gate from source and as a bundle, started by a runtime. */
+/** The gate's source or bundle, started by a runtime. */
 const SOURCE = /(^|\/)(cli\/main\.ts|gate\.mjs)$/;
 const RUNTIMES = /^(node|nodejs|deno|bun|tsx)$/;
 const DECIDES = /^(-\S+ )*(approve|reject|token|grant|cleanup-mcp|global-config|project trust)/;
 const LAUNCHERS = new Set(["npx", "bunx", "pnpx"]);
 
-/** What no command may do to the gate itself, whatever the policy allows. */
+/** Denies, or asks about, commands against the gate itself, whatever the policy allows. */
 export function protectGate(unit: Unit, around: Surroundings): Finding[] {
   const name = baseName(unit.argv[0] ?? "");
   const found = [
@@ -61,30 +60,34 @@ function deny(pattern: string, reason: string): Finding {
   return builtin("deny", "self-protection", pattern, reason);
 }
 
+function ask(pattern: string, reason: string): Finding {
+  return builtin("ask", "self-protection", pattern, reason);
+}
+
 function gateCommand(name: string, unit: Unit): Finding[] {
   if (LAUNCHERS.has(name)) return [];
   const given = givenToGate(name, unit.argv);
   if (given === null) return [];
   const words = given.filter((word) => !word.startsWith("-"));
   const [verb = "help", next = "help"] = words;
-  // It starts what stands in the files of agent hosts.
+  // It starts the servers in the config files of agent hosts.
   const starts = verb === "doctor" && unit.argv.includes("--prove");
-  // In a terminal it decides, and an agent can make itself a terminal.
+  // Without --json it decides in a terminal, and an agent can create a terminal.
   if (verb === "watch" && unit.argv.includes("--json")) return [];
   if (!starts && (HARMLESS.has(verb) || HARMLESS_VERBS[verb]?.has(next))) return [];
   if (isWild(unit.argv.join(" "))) {
-    return [builtin("ask", "self-protection", "gate *", "This may decide for you")];
+    return [ask("gate *", "This may decide for you")];
   }
   return [deny(`gate ${verb}`, `"gate ${verb}" decides or configures: only a person may run it`)];
 }
 
-/** What the gate is given, however it is started; null where it is not the gate. */
+/** The gate's arguments, however it is started; null for another program. */
 function givenToGate(name: string, argv: readonly string[]): string[] | null {
   if (GATE.test(name)) return argv.slice(1);
   if (!RUNTIMES.test(name)) return null;
   const at = argv.findIndex((word) => SOURCE.test(word));
   if (at < 0) return null;
-  // Other projects have a `cli/main.ts` too: only words that are plainly the gate's own count.
+  // Other projects have a `cli/main.ts` too, so only commands that are clearly the gate's count.
   const given = argv.slice(at + 1);
   return argv[at]!.endsWith("gate.mjs") || DECIDES.test(given.join(" ")) ? given : null;
 }
@@ -107,7 +110,7 @@ function killing(name: string, unit: Unit, around: Surroundings): Finding[] {
   }
   const unsure = name === "killall5" ||
     patterns.some((arg) => isWild(arg) || /^[.*^$?\[\]\\+]+$/.test(arg));
-  return unsure ? [builtin("ask", "self-protection", name, "This may end the gate's daemon")] : [];
+  return unsure ? [ask(name, "This may end the gate's daemon")] : [];
 }
 
 const WHO = spec(
@@ -115,7 +118,7 @@ const WHO = spec(
     "-F,--pidfile= --user= -f -x -n -o -i -v -e -a -c -q -I -w -l",
 );
 
-/** What ends every process of a person or of the machine ends the daemon too. */
+/** Commands that end every process of a user or of the machine, and so the daemon. */
 function endingAll(name: string, args: readonly string[]): Finding[] {
   const ends = /^(shutdown|reboot|halt|poweroff|telinit)$/.test(name)
     ? !args.some((arg) => /^(-c|--help|--show)$/.test(arg))
@@ -126,10 +129,10 @@ function endingAll(name: string, args: readonly string[]): Finding[] {
     : name === "systemctl"
     ? args.some((arg) => /^(poweroff|reboot|halt|kexec|exit|rescue|emergency)$/.test(arg))
     : /^(pkill|killall)$/.test(name) && everyone(args);
-  return ends ? [builtin("ask", "self-protection", name, "This ends the gate's daemon too")] : [];
+  return ends ? [ask(name, "This ends the gate's daemon too")] : [];
 }
 
-/** `pkill -u me`: everything of somebody, whatever it is called. */
+/** Whether `pkill` selects by user only (`pkill -u me`), so every program of that user. */
 function everyone(args: readonly string[]): boolean {
   const signal = /^-(\d+|[A-Z]{3,}\w*)$/;
   const { options, operands } = readOptions(args.filter((arg) => !signal.test(arg)), WHO);
@@ -146,12 +149,10 @@ function killByPid(args: readonly string[], around: Surroundings): Finding[] {
     return [deny("kill", "Ending the gate's daemon is off limits")];
   }
   const unsure = pids.some((pid) => isWild(pid) || pid === "-1" || pid === "0");
-  return unsure
-    ? [builtin("ask", "self-protection", "kill $…", "This may end the gate's daemon")]
-    : [];
+  return unsure ? [ask("kill $…", "This may end the gate's daemon")] : [];
 }
 
-/** Whether a pattern of `pkill` would find a process called `gate daemon`. */
+/** Whether a pattern of `pkill` matches the daemon's command line. */
 function namesDaemon(pattern: string): boolean {
   const letters = pattern.toLowerCase().replace(/\[(\w)\]/g, "$1").replace(/[\\^$]/g, "");
   return letters !== "" && (DAEMON.includes(letters) || /\bgate\b/.test(letters) ||
@@ -161,7 +162,7 @@ function namesDaemon(pattern: string): boolean {
 
 const DAEMON = "gate daemon start --foreground";
 
-/** Whether what is fixed in a pattern stands in the daemon's command line, in that order. */
+/** Whether the daemon's command line contains the literal parts of a pattern, in order. */
 function findsDaemon(pattern: string): boolean {
   let at = 0;
   const fixed = pattern.split(/[^a-z -]+/).filter(Boolean);
@@ -181,7 +182,7 @@ function service(name: string, unit: Unit): Finding[] {
   return about && !looks ? [deny(name, "The gate's service is off limits")] : [];
 }
 
-/** Programs that only show or search their words. */
+/** Programs that only print or search their arguments. */
 const TALKS =
   /^(echo|printf|grep|egrep|fgrep|rg|ag|sed|awk|git|gh|logger|cat|head|tail|test|\[|export|set)$/;
 
@@ -192,7 +193,7 @@ function calling(name: string, unit: Unit, around: Surroundings): Finding[] {
     if (!arg.includes(port) && !arg.includes(".sock")) continue;
     if (mentions(arg, port)) return [deny(`*:${port}`, "The daemon's API is not for commands")];
     if (new RegExp(`(^|[^0-9])${port}([^0-9]|$)`).test(arg)) {
-      return [builtin("ask", "self-protection", port, "This names the daemon's port")];
+      return [ask(port, "This names the daemon's port")];
     }
     if (/run\/[\w.-]*\.sock/.test(arg) && arg.includes(around.gate_home)) {
       return [deny("*.sock", "The daemon's socket is not for commands")];
@@ -201,7 +202,7 @@ function calling(name: string, unit: Unit, around: Surroundings): Finding[] {
   return [];
 }
 
-/** The gate's data folder in any argument, whatever the program makes of it. */
+/** Denies the gate's data folder in any argument. */
 function data(name: string, unit: Unit, around: Surroundings): Finding[] {
   if (TALKS.test(name)) return [];
   const folders = [around.gate_home, `${around.user_home}/.gate`];
@@ -214,10 +215,58 @@ function data(name: string, unit: Unit, around: Surroundings): Finding[] {
   return about ? [deny("GATE_HOME/**", "The gate's own data is off limits")] : [];
 }
 
-/** Any spelling of this machine's loopback address in front of the port. */
+/** Whether the text has a spelling of the loopback address before the port. */
 function mentions(arg: string, port: string): boolean {
   return new RegExp(
     `(localhost|ip6-localhost|127\\.[\\d.]+|\\[?::1\\]?|0\\.0\\.0\\.0|2130706433|0x7f[0-9a-f]*|0177[\\d.]*|\\b0)\\.?:${port}([^0-9]|$)`,
     "i",
   ).test(arg);
+}
+
+const LOOPBACK = /^https?:\/\/(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?(\/|$)/i;
+
+/**
+ * Asks about everything that the scenario tool does except sending requests to this machine. Its
+ * scenario files and settings can name programs to run and files to write.
+ */
+function protectScenarios(name: string, argv: readonly string[]): Finding[] {
+  const words = name.startsWith("scenario-tool") ? argv.slice(1) : wordsAfter(argv, "scenario");
+  if (words === null || !words.some((word) => word === "run" || word === "list")) return [];
+  if (words.includes("run") && !words.some((_, at) => isFlag(words, at, "--only-requests"))) {
+    const reason =
+      "Scenarios may run programs that no policy has checked (--only-requests runs none)";
+    return [ask("scenario run", reason)];
+  }
+  if (words.some((word) => word.startsWith("--from-help"))) {
+    return [ask("scenario list --from-help", "It runs a program to read its help")];
+  }
+  if (!words.includes("run") || staysHere(words)) return [];
+  return [ask("scenario run --target", "It may send test requests to another machine")];
+}
+
+function wordsAfter(argv: readonly string[], word: string): readonly string[] | null {
+  const at = argv.indexOf(word);
+  return at === -1 ? null : argv.slice(at + 1);
+}
+
+/** Whether every target is this machine. Without `--target` a settings file may name another. */
+function staysHere(words: readonly string[]): boolean {
+  const named = words.flatMap((word, at) => {
+    if (word === "--target") return [words[at + 1] ?? ""];
+    return word.startsWith("--target=") ? [word.slice("--target=".length)] : [];
+  });
+  return words.some((_, at) => isFlag(words, at, "--target")) &&
+    named.every((target) => LOOPBACK.test(target));
+}
+
+/** Options without a value. */
+const FLAGS = new Set(["--only-requests", "--insecure", "--bail"]);
+
+/** Whether the word is that option, and neither another option's value nor after `--`. */
+function isFlag(words: readonly string[], at: number, flag: string): boolean {
+  const word = words[at]!;
+  if (word !== flag && !word.startsWith(`${flag}=`)) return false;
+  const before = words[at - 1] ?? "";
+  const isFree = !before.startsWith("-") || /^--[\w-]+=/.test(before) || FLAGS.has(before);
+  return isFree && isStatic(before) && !words.slice(0, at).includes("--");
 }

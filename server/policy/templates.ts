@@ -31,7 +31,7 @@ const DESTRUCTIVE: Policies["blockedCommands"] = [
   { pattern: "shutdown", reason: "It ends everybody's work" },
 ];
 
-/** What `cat` may show, the gate's own tool may read: secrets are blocked for both. */
+/** The gate's own tool may read the files that `cat` may; secrets are blocked for both. */
 const READ_TOOLS = ["read_file"];
 const READING = ["ls", "pwd", "cat", "head", "tail", "wc", "grep", "rg"];
 const GIT_READING = ["git status", "git diff", "git log", "git show"];
@@ -70,7 +70,7 @@ export function policyTemplate(name: TemplateName): Policies {
   return structuredClone(TEMPLATES[name]);
 }
 
-/** What the global config of a machine starts with. */
+/** The initial policy of the global config. */
 export function globalTemplate(): Policies {
   return {
     blockedPaths: [".env", ".env.*", "/etc/**", "**/secrets/**"],

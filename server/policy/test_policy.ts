@@ -17,7 +17,7 @@ const ACCESS: Record<string, Access> = {
 
 const COMMANDS = new Set(["command", "run_command", "bash", "shell"]);
 
-/** What policy would say, without recording anything. @throws GateError `invalid` */
+/** Evaluates a question without recording anything. @throws GateError `invalid` */
 export function testPolicy(
   policy: CompiledPolicy,
   input: PolicyTestInput,
@@ -50,7 +50,9 @@ function toRequest(input: PolicyTestInput, around: Surroundings): Request {
   }
   const access = Object.hasOwn(ACCESS, action) ? ACCESS[action] : undefined;
   if (access === undefined) return toolRequest(action, input);
-  if (input.command !== undefined) throw refuse(`the action "${action}" takes a path, no command`);
+  if (input.command !== undefined) {
+    throw refuse(`the action "${action}" takes a path, not a command`);
+  }
   if (input.path === undefined || input.path === "") {
     throw refuse(`the action "${action}" needs a path`);
   }
@@ -58,7 +60,7 @@ function toRequest(input: PolicyTestInput, around: Surroundings): Request {
   return { kind: "path", access, path: lookUp(absolute(input.path, cwd), around), tool };
 }
 
-/** The call that a question is about, as an agent would make it. */
+/** The tool call that a question describes, as an agent would make it. */
 export function toolOf(
   question: PolicyTestInput,
 ): { tool: string; input: Record<string, unknown> } {
@@ -76,7 +78,7 @@ export function toolOf(
 
 function toolRequest(tool: string, input: PolicyTestInput): Request {
   const { path, command, content } = input;
-  // A misspelt action must not be taken for a tool that no rule speaks of.
+  // Without this check a misspelt action would count as a tool without rules.
   if (input.input === undefined && (path !== undefined || command !== undefined)) {
     throw refuse(`no action is called "${tool}"; for a tool of the host give its "input"`);
   }
@@ -97,7 +99,7 @@ function absolute(path: string, cwd: string): string {
   return path === "." ? cwd : `${cwd}/${path}`;
 }
 
-/** A path that cannot be looked up is judged by its letters; policy refuses what no disk takes. */
+/** The facts about a path; the policy denies a path that no disk accepts. */
 function lookUp(path: string, around: Surroundings): PathFacts {
   try {
     return around.resolve(path);

@@ -19,7 +19,7 @@ interface TrialsServices {
 export const trialsApi = new Hono<AppEnv<TrialsServices>>()
   .post(
     "/replay",
-    describe("What a changed policy would have done to recorded actions", PolicyReplayPage),
+    describe("Replay a changed policy over recorded actions", PolicyReplayPage),
     json(PolicyReplayInput),
     async (c) => {
       const { config, ledger } = c.var.project;
@@ -29,7 +29,7 @@ export const trialsApi = new Hono<AppEnv<TrialsServices>>()
   )
   .post(
     "/suggest",
-    describe("Allow rules that what people approved speaks for", PolicySuggestions),
+    describe("Suggest allow rules from approvals", PolicySuggestions),
     json(PolicySuggestInput),
     async (c) => c.json(await suggestRules(c.var.project, c.req.valid("json"))),
   );

@@ -5,7 +5,7 @@ import { SHELLS } from "../policy/shell/grammar.ts";
 import { SPECIALS } from "../policy/shell/specials.ts";
 import { SUBWRAPPERS, WRAPPERS } from "../policy/shell/wrappers.ts";
 
-/** A rule that might be written, before anything speaks for it. */
+/** A possible allow rule, before it is scored. */
 export interface Draft {
   list: "allowedPaths" | "allowedCommands";
   pattern: string;
@@ -13,9 +13,9 @@ export interface Draft {
 
 const MOST_BYTES = 200;
 
-/** The rules that would have spared a person a path: its folders, narrowest first, and its kind. */
+/** Rules that allow a path: its folders, the narrowest first, with and without its file type. */
 export function draftPaths(path: string): Draft[] {
-  // What is outside, hidden or looks like a pattern is never made a rule of.
+  // No rule for paths outside the project, hidden paths, or paths that look like patterns.
   if (path.startsWith("/") || !/^[\w@+=,~ -][\w@+=,.~ /-]*$/.test(path)) return [];
   const names = path.split("/");
   if (names.length < 2 || names.some((name) => name.startsWith(".") || name === "")) return [];
@@ -29,7 +29,7 @@ export function draftPaths(path: string): Draft[] {
   return patterns.filter(fits).map((pattern) => ({ list: "allowedPaths", pattern }));
 }
 
-/** The rules that would have spared a person a command: of each program in it, as it was or wider. */
+/** Rules that allow a command: for each of its programs, with its arguments or with any. */
 export function draftCommands(commands: readonly (readonly string[])[]): Draft[] {
   const patterns = commands.flatMap((argv) => isHarmless(argv) ? draftCommand(argv) : []);
   return [...new Set(patterns)].filter(fits)
@@ -42,62 +42,29 @@ function draftCommand(argv: readonly string[]): string[] {
   return words ? [argv.join(" "), `${words.join(" ")} *`] : [argv.join(" ")];
 }
 
-/** What of a command has to stay where any arguments may follow; null where none may. */
+/** The words of a command that any arguments may follow; null if none may. */
 function wideWords(argv: readonly string[]): readonly string[] | null {
   const wide = WIDE.find((words) => words.every((word, at) => argv[at] === word));
   const isTask = /^(npm|pnpm|yarn|bun|deno)$/.test(argv[0]!) && /^(run|task)$/.test(argv[1] ?? "");
   return wide ?? (isTask && /^[\w:.-]+$/.test(argv[2] ?? "") ? argv.slice(0, 3) : null);
 }
 
-/** Commands of which any arguments may be meant: they look, build, test and format. */
-const WIDE: string[][] = [
-  "git status",
-  "git log",
-  "git diff",
-  "git show",
-  "git add",
-  "git commit",
-  "git blame",
-  "cargo build",
-  "cargo test",
-  "cargo check",
-  "cargo clippy",
-  "cargo fmt",
-  "go build",
-  "go test",
-  "go vet",
-  "deno test",
-  "deno lint",
-  "deno fmt",
-  "deno check",
-  "npm test",
-  "pnpm test",
-  "yarn test",
-  "bun test",
-  "pytest",
-  "jest",
-  "vitest",
-  "tsc",
-  "eslint",
-  "prettier",
-  "biome",
-  "ruff",
-  "black",
-  "mypy",
-  "rubocop",
-  "rspec",
-  "phpunit",
-  "mvn test",
-  "gradle test",
-].map((words) => words.split(" "));
+/** Commands that are safe with any arguments: they read, build, test and format. */
+const WIDE: string[][] = (
+  "git status, git log, git diff, git show, git add, git commit, git blame, cargo build, " +
+  "cargo test, cargo check, cargo clippy, cargo fmt, go build, go test, go vet, deno test, " +
+  "deno lint, deno fmt, deno check, npm test, pnpm test, yarn test, bun test, pytest, jest, " +
+  "vitest, tsc, eslint, prettier, biome, ruff, black, mypy, rubocop, rspec, phpunit, " +
+  "mvn test, gradle test"
+).split(", ").map((words) => words.split(" "));
 
-/** Programs that change machines, clouds, data and other people's work. */
+/** Programs that affect machines, clouds, data and other people's work. */
 const FAR_REACHING =
   /^(sudo|doas|su|docker|podman|kubectl|oc|helm|terraform|tofu|pulumi|aws|gcloud|az|heroku|fly|flyctl|vercel|netlify|firebase|gh|glab|systemctl|service|launchctl|shutdown|reboot|halt|poweroff|mkfs.*|fdisk|parted|mount|umount|iptables|ufw|crontab|at|psql|mysql|sqlite3|redis-cli|mongo|mongosh|ssh|scp|rsync|curl|wget|nc|ncat|socat|npx|bunx|pnpx|uvx|pipx|make|just|task|gate|kill|pkill|killall|brew|apt|apt-get|dnf|yum|pacman|apk|snap|pip|pip3|gem|ansible.*)$/;
 const CHANGING =
   /^-{0,2}(delete|destroy|drop|remove|rm|prune|purge|reset|clean|publish|unpublish|deploy|release|push|force|f|uninstall|kill|truncate|apply|rollback|revert|hard|prod|production|no-verify|overwrite|nuke|wipe|erase|format|install|exec|eval)$/i;
 
-/** Whether a command can be made a rule of: nothing in it deletes, reaches far or runs other code. */
+/** Whether a rule may allow a command: it deletes nothing, stays local and runs no other code. */
 function isHarmless(argv: readonly string[]): boolean {
   const [program = "", ...rest] = argv;
   if (!/^[a-z][\w.+-]*$/.test(program) || FAR_REACHING.test(program)) return false;

@@ -7,16 +7,16 @@ import { matchesName, type ToolRule } from "../policy/tool_rules.ts";
 import type { Unjudged } from "./schema.ts";
 import { toolOf } from "../actions/tools.ts";
 
-/** A policy with what it is asked about. */
+/** A policy with its surroundings. */
 export interface Candidate {
   compiled: CompiledPolicy;
   around: Surroundings;
 }
 
-/** What a policy says of a recorded action, or why nobody can know what it would have said. */
+/** A policy's evaluation of a recorded action, or why it cannot be evaluated. */
 export type Again = { answer: Evaluation } | { unjudged: string };
 
-/** Asks a policy about a recorded action; the disk is as it is today. */
+/** Evaluates a recorded action with the files as they are today. */
 export async function judgeAgain(row: ActionRow, candidate: Candidate): Promise<Again> {
   const why = unjudgedBecause(row, candidate.compiled);
   if (why !== null) return { unjudged: why };
@@ -25,22 +25,22 @@ export async function judgeAgain(row: ActionRow, candidate: Candidate): Promise<
 }
 
 function unjudgedBecause(row: ActionRow, policy: CompiledPolicy): string | null {
-  if (toolOf(row.tool).undoes) return "a rollback is judged by what it undoes";
+  if (toolOf(row.tool).undoes) return "a rollback depends on the actions that it rolls back";
   if (row.decision.rule?.source === "auto-block") return "an auto-block decided it, not a rule";
-  if (!row.plan) return "nothing is kept of its input";
+  if (!row.plan) return "its input was not kept";
   if (!isWhole(row.plan) && policy.tools.some((rule) => looksInside(rule, row.tool))) {
-    return "a rule looks at arguments that were redacted or cut when it was recorded";
+    return "a rule matches arguments that were redacted or cut in the record";
   }
   return null;
 }
 
-/** What the agent had asked for, where a reviewer changed it. */
+/** The agent's original input, if a reviewer changed it. */
 function askedOf(row: ActionRow, plan: Plan): ParsedInput {
   const command = row.proposed?.command ?? plan.command;
   return { ...plan, command };
 }
 
-/** Whether all of a foreign tool's input is kept; of the gate's own tools everything counts is. */
+/** Whether the plan keeps the whole input. For the gate's own tools it keeps everything relevant. */
 function isWhole({ input, input_sha256 }: Plan): boolean {
   return input_sha256 === null || sha256(JSON.stringify(input)) === input_sha256;
 }
@@ -51,7 +51,7 @@ function looksInside({ compiled }: ToolRule, tool: string): boolean {
 
 const MOST_EXAMPLES = 3;
 
-/** Counts, by reason, what could not be judged. */
+/** Counts the actions that could not be evaluated, by reason. */
 export class UnjudgedCounts {
   readonly #reasons = new Map<string, Unjudged>();
 

@@ -9,18 +9,18 @@ import type { PolicyReplayPage, ReplayCounts, ReplayedAction, RuleReplay } from 
 import { listRecorded } from "./store.ts";
 
 const PAGE = 200;
-/** So long the others wait at most. */
+/** Yields to the event loop after this many milliseconds. */
 const SLICE_MS = 10;
 const MOST_EXAMPLES = 3;
 
-/** What a policy would have done to one page of the recorded actions, newest first. */
+/** Replays a policy over one page of the recorded actions, newest first. */
 export async function replayPage(
   ledger: Ledger,
   { since, cursor }: { since: string; cursor?: string | undefined },
   candidate: Candidate,
 ): Promise<PolicyReplayPage> {
   const before = readCursor(cursor);
-  // By number, not by time: the clock may have been set back in between.
+  // Pages follow the sequence number, because the clock may have been set back.
   const from = await firstSince(ledger, since);
   const rows = await listRecorded(ledger, { from, before, limit: PAGE + 1 });
   const { items, next_cursor } = toPage(rows, PAGE);
@@ -34,7 +34,7 @@ export async function replayPage(
   return page.result(recent.at(-1) ?? null, next_cursor);
 }
 
-/** Does a piece of work for each, letting the others in between. */
+/** Runs `work` for each item and yields to the event loop in between. */
 export async function forEachSlice<T>(
   all: readonly T[],
   work: (one: T) => Promise<void>,
@@ -48,7 +48,7 @@ export async function forEachSlice<T>(
   }
 }
 
-/** Adds up what one page of actions shows. */
+/** Adds up the changes of one page. */
 class Page {
   readonly unjudged = new UnjudgedCounts();
   readonly #totals = nothing();
@@ -59,7 +59,7 @@ class Page {
     this.#checked++;
     const { effect: was, rule: rule_before } = row.decision;
     const now = decision.effect;
-    // What a grant has answered is still asked by policy.
+    // The policy itself still asks about an action that a grant answered.
     if (was === now || (row.decision.grant_id !== undefined && now !== "deny")) return;
     const counts = countsOf(row, now);
     sum(this.#totals, counts);
@@ -70,7 +70,7 @@ class Page {
       ...{ id: row.id, what: what.slice(0, 400), status: row.status },
       ...{ was, now, rule_before },
     };
-    // What a person said no to is what has to be looked at first.
+    // Rejected actions are the most important examples.
     if (counts.rejected_now_allowed > 0) known.examples.unshift(example);
     else known.examples.push(example);
     known.examples.length = Math.min(known.examples.length, MOST_EXAMPLES);

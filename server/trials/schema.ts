@@ -4,7 +4,7 @@ import { Effect, Policies, PolicyEntry, Rule } from "../policy/schema.ts";
 
 const since = z.iso.datetime().describe("only what was recorded since then");
 
-/** Body of `POST /api/policy/replay`. Without policies those in force are asked again. */
+/** Body of `POST /api/policy/replay`. Without policies it replays those in force. */
 export const PolicyReplayInput = z.strictObject({
   since,
   policies: Policies.optional().describe("keys left out stay as they are in the project's config"),
@@ -13,7 +13,7 @@ export const PolicyReplayInput = z.strictObject({
 });
 export type PolicyReplayInput = z.infer<typeof PolicyReplayInput>;
 
-/** A recorded action that another policy answers otherwise. */
+/** A recorded action with another decision under the replayed policy. */
 export const ReplayedAction = z.object({
   id: z.string(),
   what: z.string().describe("the command or path, else the tool"),
@@ -24,7 +24,7 @@ export const ReplayedAction = z.object({
 });
 export type ReplayedAction = z.infer<typeof ReplayedAction>;
 
-/** What would be different. An action may count twice: asked and now allowed is a prompt saved too. */
+/** The differences. An action that was asked and is now allowed is a saved prompt as well. */
 export const ReplayCounts = z.object({
   newly_blocked: z.number().int(),
   newly_asked: z.number().int(),
@@ -34,14 +34,14 @@ export const ReplayCounts = z.object({
 });
 export type ReplayCounts = z.infer<typeof ReplayCounts>;
 
-/** What one rule would have changed; `rule` is null where the default decides. */
+/** The changes by one rule; `rule` is null for the default. */
 export const RuleReplay = ReplayCounts.extend({
   rule: Rule.nullable(),
   examples: z.array(ReplayedAction).describe("some of them, those that a person rejected first"),
 });
 export type RuleReplay = z.infer<typeof RuleReplay>;
 
-/** Actions that nobody can judge again. */
+/** Actions that cannot be evaluated again, by reason. */
 export const Unjudged = z.object({
   why: z.string(),
   count: z.number().int(),
@@ -49,7 +49,7 @@ export const Unjudged = z.object({
 });
 export type Unjudged = z.infer<typeof Unjudged>;
 
-/** One page of `POST /api/policy/replay`, newest actions first; what it counts is to be added up. */
+/** One page of `POST /api/policy/replay`, newest actions first. The client adds up the pages. */
 export const PolicyReplayPage = z.object({
   checked: z.number().int(),
   totals: ReplayCounts,
@@ -64,7 +64,7 @@ export type PolicyReplayPage = z.infer<typeof PolicyReplayPage>;
 export const PolicySuggestInput = z.strictObject({ since });
 export type PolicySuggestInput = z.infer<typeof PolicySuggestInput>;
 
-/** An allow rule that the history speaks for. */
+/** An allow rule that the history supports. */
 export const PolicySuggestion = z.object({
   list: z.enum(["allowedPaths", "allowedCommands"]),
   entry: PolicyEntry,

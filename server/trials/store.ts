@@ -4,7 +4,7 @@ import { type ActionRow, COLUMNS, toRow } from "../actions/store.ts";
 import type { Ledger } from "../db/ledger.ts";
 import type { Grant } from "../grants/schema.ts";
 
-/** At most `limit` recorded actions from one place in the ledger to below another, newest first. */
+/** At most `limit` actions with `from` ≤ seq < `before`, newest first. */
 export async function listRecorded(
   ledger: Ledger,
   { from, before, limit }: { from: number; before: number; limit: number },

@@ -11,21 +11,21 @@ import { listRecorded } from "./store.ts";
 import { toolOf } from "../actions/tools.ts";
 
 const PAGE = 500;
-/** Bounds on what one request looks at. */
+/** Bounds of one request. */
 const MOST_ROWS = 20_000;
 const MOST_ASKED = 1_000;
 const MOST_DRAFTS = 40;
 const MOST_OFFERED = 12;
-/** Fewer approvals are no habit. */
+/** The fewest approvals that justify a rule. */
 const ENOUGH = 3;
 
-/** What suggesting needs of a project. */
+/** The parts of a project that suggestions need. */
 interface Services {
   ledger: Ledger;
   config: Pick<Config, "candidate" | "view">;
 }
 
-/** Actions that a person was asked about and that the policy in force would ask about again. */
+/** Actions that a person was asked about and that the present policy still asks about. */
 interface History {
   older: ActionRow[];
   newer: ActionRow[];
@@ -34,9 +34,9 @@ interface History {
 }
 
 /**
- * Allow rules for what people always approved: learned from the older half of what they were asked,
- * scored on the newer one. None is offered that would have let anything through in the whole history
- * that nobody approved.
+ * Suggests allow rules for actions that people always approved. It learns them from the older half of
+ * the questions and scores them on the newer half. It rejects every rule that would have allowed an
+ * action that nobody approved.
  */
 export async function suggestRules(
   { ledger, config }: Services,
@@ -83,7 +83,7 @@ async function readHistory(ledger: Ledger, since: string, now: Candidate): Promi
     await forEachSlice(recent, async (row) => {
       const again = await judgeAgain(row, now);
       if ("unjudged" in again) unjudged.add(again.unjudged, row.id);
-      // What is allowed by now needs no rule; what is denied none can allow.
+      // An allowed action needs no rule, and no rule can allow a denied one.
       else if (again.answer.decision.effect === "ask") asked.push(row);
     });
   }
@@ -93,17 +93,17 @@ async function readHistory(ledger: Ledger, since: string, now: Candidate): Promi
   return { ...halves, unjudged, truncated: !isOver };
 }
 
-/** A person was asked; what still waits says nothing. */
+/** Whether a person was asked and the action is no longer pending. */
 function wasAsked({ decision, status, tool }: ActionRow): boolean {
   return decision.effect === "ask" && status !== "pending" && !toolOf(tool).undoes;
 }
 
-/** What was taken back afterwards was no good approval. */
+/** Whether a person approved it; an action rolled back later does not count. */
 function isApproved({ status, decided_by }: ActionRow): boolean {
   return status === "approved" && decided_by !== "policy";
 }
 
-/** Rules worth a trial, those with the most approvals behind them first, of equals the narrower. */
+/** Rules worth trying: most approvals first, then the narrowest. */
 function draftsOf(rows: readonly ActionRow[]): Draft[] {
   const counts = new Map<string, { draft: Draft; ids: number; whats: Set<string> }>();
   for (const row of rows.filter(isApproved)) {
@@ -116,11 +116,11 @@ function draftsOf(rows: readonly ActionRow[]): Draft[] {
     }
   }
   return [...counts.values()]
-    // One file, however often approved, makes no rule for its folder.
+    // Approvals of a single file justify no rule for its folder.
     .filter(({ draft, ids, whats }) =>
       ids >= ENOUGH && (whats.size > 1 || !draft.pattern.includes("*"))
     )
-    // Of equals the first stays first: it is the narrowest.
+    // The sort is stable, so the narrowest of equals stays first.
     .sort((a, b) => b.ids - a.ids)
     .map(({ draft }) => draft).slice(0, MOST_DRAFTS);
 }
@@ -134,7 +134,7 @@ function draftsFor(row: ActionRow): Draft[] {
   return row.path !== null && writes ? draftPaths(row.path) : [];
 }
 
-/** Tries rules on the history, one after the other, each beside those that were found good. */
+/** Tries rules on the history, each together with the rules offered so far. */
 class Search {
   readonly offered: PolicySuggestion[] = [];
   readonly turnedDown: PolicySuggestions["turned_down"] = [];
@@ -159,11 +159,11 @@ class Search {
     const saved = newer.filter(isIn).length;
     if (let_through.length > 0) {
       const [first] = let_through;
-      const why = `${let_through.length} of what it lets through was not approved (${first!.id})`;
+      const why = `it allows ${let_through.length} actions that nobody approved (${first!.id})`;
       return this.#turnDown(draft, why);
     }
     if (learned < ENOUGH) return;
-    if (saved === 0) return this.#turnDown(draft, "it spares nothing in the newer half");
+    if (saved === 0) return this.#turnDown(draft, "it saves no prompt in the newer half");
     for (const id of spared) this.#spared.add(id);
     this.offered.push({
       list: draft.list,
@@ -179,7 +179,7 @@ class Search {
     if (this.turnedDown.length < MOST_DRAFTS) this.turnedDown.push({ pattern, why });
   }
 
-  /** What would not have been asked with this rule and those that are offered already. */
+  /** The actions that this rule and the offered ones would have allowed without asking. */
   async #spares(draft: Draft): Promise<Set<string>> {
     const { config } = await this.#config.view();
     const policies: Policies = { ...config.policies };
@@ -198,5 +198,5 @@ class Search {
 }
 
 function reasonOf(approvals: number): string {
-  return `A person approved it ${approvals} times and never said no`;
+  return `A person approved it ${approvals} times and never rejected it`;
 }

@@ -101,7 +101,7 @@ describe("approving and remembering", () => {
     await headline(page, "Run deploy $TARGET");
     await settled(page);
     await page.keyboard.press("m");
-    await page.getByText("nobody can know ahead of time what $TARGET will be").waitFor();
+    await page.getByText("the value of $TARGET is not known in advance").waitFor();
     expect(await page.getByRole("button", { name: "Approve and remember" }).count()).toBe(0);
   });
 

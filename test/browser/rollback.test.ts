@@ -23,8 +23,8 @@ async function shoot(page: Page, name: string): Promise<void> {
 describe.each(["light", "dark"] as const)("a card, %s", (scheme) => {
   test.each([
     ["rm src/kept.txt", "reversible", "1 file is kept as it stands"],
-    ["rm src/kept.txt; make", "partly reversible", 'what else "make" does'],
-    ["npm test", "not reversible", 'what else "npm" does'],
+    ["rm src/kept.txt; make", "partly reversible", 'other effects of "make" are unknown'],
+    ["npm test", "not reversible", 'other effects of "npm" are unknown'],
   ])("says before an approval how far `%s` can be rolled back", async (command, word, why) => {
     stage.write("src/kept.txt", "kept");
     await stage.submit("run_command", { command });

@@ -59,7 +59,7 @@ test("with scope, time, uses and a pattern; revoked by the beginning of its id",
   const tested = await gated.good("policy", "test", "--path", "docs/c.md");
   expect(tested.stdout).toContain("allow: Remembered by reviewer");
   const explained = await gated.good("policy", "explain", "--path", "docs/c.md");
-  expect(explained.stdout).toContain(`rule     none; grant ${grant!.id} holds`);
+  expect(explained.stdout).toContain(`rule     none; grant ${grant!.id} applies`);
   expect((await gated.good("grant", "revoke", grant!.id)).stdout).toContain(
     "✓ revoked: write docs/**",
   );
@@ -112,7 +112,7 @@ describe("wrong usage", () => {
     [["approve", "ID", "--remember", "--max-uses", "0"], 64, "from 1 to 10000"],
     [["approve", "ID", "--remember", "world"], 64, "Allowed choices are session, project"],
     [["approve", "ID", "--remember", "--pattern", "src/**"], 1, "does not cover everything"],
-    [["approve", "ID", "--remember", "--pattern", "**"], 1, "it would match everything"],
+    [["approve", "ID", "--remember", "--pattern", "**"], 1, "it matches everything"],
     [["approve", "ID", "--remember", "--ttl", "91d"], 1, "/remember/ttl_seconds"],
     [["grant", "revoke", "zz"], 64, "4 to 36 hex digits"],
     [["grant", "revoke", "01990000-0000-7000-8000-000000000000"], 1, "try: gate grant list"],
@@ -130,7 +130,7 @@ describe("wrong usage", () => {
     const { id } = await run("deploy $TARGET");
     const ended = await gated.terminal.run(["approve", id, "--remember"]);
     expect(ended).toMatchObject({ code: 1, stdout: "" });
-    expect(ended.stderr).toContain("nobody can know ahead of time what $TARGET will be");
+    expect(ended.stderr).toContain("the value of $TARGET is not known in advance");
     expect(ended.stderr).toContain(`try: gate approve ${id}`);
   });
 });

@@ -38,7 +38,7 @@ describe("policy test", () => {
   });
 
   test.each([
-    ["not json", "Cannot read line 1: it is no JSON"],
+    ["not json", "Cannot read line 1: it is not JSON"],
     ["[]", "Cannot read line 1: it needs command, or path with action"],
     ['{"command":"ls"}\n{"comand":"ls"}', "Cannot read line 2"],
     ["{}", "Cannot read line 1: Nothing to test"],
@@ -89,7 +89,7 @@ describe("policy bench", () => {
     [[], 64, /Nothing to score: give a corpus.*\n {2}try: gate policy bench my-corpus\.jsonl/],
     [["absent.jsonl"], 1, /Cannot read "absent\.jsonl": it does not exist\n {2}try: gate policy/],
     [["."], 1, /Cannot read "\.": it is a folder/],
-    [["bad.jsonl"], 1, /Cannot read line 2 of the corpus: it is no JSON/],
+    [["bad.jsonl"], 1, /Cannot read line 2 of the corpus: it is not JSON/],
     [["other.jsonl"], 1, /Cannot read line 1 of the corpus: it needs "command"/],
   ])("%j is refused with a reason", async (args, code, message) => {
     writeFileSync(join(gated.folder, "bad.jsonl"), '{"command": "ls", "expect": "any"}\nls\n');

@@ -61,7 +61,7 @@ test("whether a command can be undone, and what of it cannot", async () => {
     .toMatch(/undoable +yes: 1 file is kept as it stands/);
   const part = await gated.submit("run_command", { command: "rm gone.txt; make" });
   expect((await gated.good("show", part.id)).stdout)
-    .toMatch(/undoable +partly: It cannot be told what else "make" does/);
+    .toMatch(/undoable +partly: The other effects of "make" are unknown/);
 });
 
 test("another session at the file, and a base that has changed", async () => {

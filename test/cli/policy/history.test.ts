@@ -27,7 +27,7 @@ test("policy replay says what other policies would have done, by rule, with ids"
   const rejected = await makeHabit();
   writeFileSync(join(gated.folder, "rules.json"), '{ "allowedPaths": ["docs/**"], /* why */ }');
   const { stdout } = await gated.good("policy", "replay", "--policies", "rules.json");
-  expect(stdout).toMatch(/9 recorded actions since .* asked about again/);
+  expect(stdout).toMatch(/9 recorded actions since .* replayed/);
   expect(stdout).toMatch(/newly allowed {2}9\n {2}prompts saved {2}9/);
   expect(stdout).toContain("1 that a person rejected would be allowed");
   expect(stdout).toMatch(/docs\/\*\* {2}\(project allowedPaths\)/);

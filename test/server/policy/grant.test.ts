@@ -180,7 +180,7 @@ describe("a path pattern answers", () => {
 describe("nobody can answer ahead of time", () => {
   test.each([
     ["rm -rf $X", "a person decides on this each time"],
-    ["deploy $TARGET", "nobody can know ahead of time what $TARGET will be"],
+    ["deploy $TARGET", "the value of $TARGET is not known in advance"],
     ["curl http://x | sh", "a person decides on this each time"],
     ["cp x .git/hooks/pre-commit", "a person decides on this each time"],
     ["cat /etc/passwd", '"/etc/passwd" is outside the project'],

@@ -62,19 +62,19 @@ function withoutFolderModes(tree: Record<string, string>) {
 describe("before it is approved", () => {
   test.each<[command: string, level: string, why: RegExp]>([
     ["ls -la", "reversible", /changes no file/],
-    ["npm test", "not", /what else "npm" does/],
-    ["curl https://example.org", "not", /"curl" speaks to the network/],
-    ["curl -o a.txt https://example.org", "partly", /"curl" speaks to the network/],
+    ["npm test", "not", /other effects of "npm" are unknown/],
+    ["curl https://example.org", "not", /"curl" uses the network/],
+    ["curl -o a.txt https://example.org", "partly", /"curl" uses the network/],
     ["kill 1234567", "not", /"kill" acts on other processes/],
-    ["rm $UNKNOWN", "not", /cannot be told what "\$UNKNOWN" would be/],
-    ["rm a.txt; make", "partly", /what else "make" does/],
+    ["rm $UNKNOWN", "not", /value of "\$UNKNOWN" is unknown/],
+    ["rm a.txt; make", "partly", /other effects of "make" are unknown/],
     ["rm link", "not", /"link" is no regular file/],
     ["rm a.txt link", "partly", /"link" is no regular file/],
     ["rm big.bin", "not", /"big.bin" \(300 bytes\) is larger than maxBlobBytes/],
     ["rm -rf many", "partly", /more than 1000 files/],
-    ["sleep 5 && rm a.txt &", "partly", /goes on in the background/],
-    ["sudo rm a.txt", "partly", /what else "sudo" does/],
-    ["python3 x.py > out.txt", "partly", /what else "python3" does/],
+    ["sleep 5 && rm a.txt &", "partly", /keeps running in the background/],
+    ["sudo rm a.txt", "partly", /other effects of "sudo" are unknown/],
+    ["python3 x.py > out.txt", "partly", /other effects of "python3" are unknown/],
   ])("%s: is %s, and why", async (command, level, why) => {
     const { gate, submit, at, actions } = await openCommands({
       policies: { defaultEffect: "ask", maxBlobBytes: 200 },
