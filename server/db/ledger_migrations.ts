@@ -309,6 +309,12 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
       DELETE FROM held_paths WHERE project_id = NEW.project_id AND action_id = NEW.id;
     END`,
   ],
+}, {
+  version: 7,
+  // Nothing ever wrote or read these columns.
+  statements: ["content_sha256", "before_mode", "result"].map((name) =>
+    `ALTER TABLE actions DROP COLUMN ${name}`
+  ),
 }];
 
 /** SQL that is true for an action that a rollback of its session undoes. */

@@ -31,7 +31,7 @@ async function findFor(services: ActionServices, question: PolicyTestInput) {
   const { ledger, roots, environment } = services;
   const { tool, input } = toolOf(question);
   const parsed = parseInput(tool, input, roots[0]!, roots);
-  const evaluation = await evaluateAction(services, parsed.input, input);
+  const evaluation = await evaluateAction(services, parsed.input, { raw: input });
   if (evaluation.decision.effect !== "ask") return null;
   const plan = await planOf(services, parsed, question, evaluation);
   const { command, cwd } = parsed.input;

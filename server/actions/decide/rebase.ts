@@ -5,7 +5,7 @@ import { type ActionServices, notPossible } from "../context.ts";
 import type { PlannedChange } from "../plan.ts";
 import type { ActionDetail } from "../schema.ts";
 import type { ActionRow } from "../store.ts";
-import { type ActionEvaluation, evaluateAction } from "../submit/evaluate.ts";
+import { type ActionEvaluation, evaluateAgain } from "../submit/evaluate.ts";
 import { editsOf } from "../submit/input.ts";
 import {
   type After,
@@ -74,7 +74,7 @@ export async function planOnBase(
     throw notPossible(row, "approve", why);
   }
   checkTargets(row.plan!);
-  const evaluation = await evaluateAction(services, row.plan!);
+  const evaluation = await evaluateAgain(services, row);
   const changes = [{ path, shown, before: now, after }];
   return { planned: planChanges(row.plan!, changes, evaluation.limits), evaluation };
 }
@@ -138,7 +138,7 @@ async function planAgain(services: ActionServices, row: ActionRow, seen: string 
   const input = row.plan!;
   checkTargets(input);
   await checkPlaces(input);
-  const evaluation = await evaluateAction(services, input);
+  const evaluation = await evaluateAgain(services, row);
   const { analysis, limits } = evaluation;
   const parts = { input, content: null, analysis, limits };
   const planned = await planAction(services, row.root, parts);

@@ -5,7 +5,7 @@ import { resolvePath } from "../../runtime/real_path.ts";
 import type { ActionServices } from "../context.ts";
 import type { Plan } from "../plan.ts";
 import type { ActionRow } from "../store.ts";
-import { evaluateAction } from "../submit/evaluate.ts";
+import { evaluateAgain } from "../submit/evaluate.ts";
 import { grantSubject } from "../submit/grant_use.ts";
 
 /** Reads a file. Views use a cache; decisions do not. */
@@ -92,7 +92,7 @@ function realOf(path: string): string | null {
 }
 
 async function checkPolicy(services: ActionServices, row: ActionRow, plan: Plan): Promise<void> {
-  const evaluation = await evaluateAction(services, plan);
+  const evaluation = await evaluateAgain(services, row, plan);
   const { decision } = evaluation;
   if (decision.effect === "deny") throw changed(`policy now blocks it: ${decision.reason}`);
   if (decision.effect !== "ask" || row.decided_by !== "policy") return;

@@ -16,7 +16,7 @@ import { executeApproved } from "../execute/execute.ts";
 import type { ParsedInput } from "../plan.ts";
 import type { ApproveInput, ApproveWithEditInput, CancelInput, RejectInput } from "../schema.ts";
 import type { ActionRow, Fields } from "../store.ts";
-import { type ActionEvaluation, evaluateAction } from "../submit/evaluate.ts";
+import { type ActionEvaluation, evaluateAgain } from "../submit/evaluate.ts";
 import { rememberApproval } from "../submit/grant_use.ts";
 import { bytesOf, checkCommand } from "../submit/input.ts";
 import { planFields } from "../submit/new_row.ts";
@@ -262,7 +262,7 @@ async function editedText(
       ? null
       : "the present content of the file is larger than maxBlobBytes",
   };
-  return { planned, evaluation: await evaluateAction(services, plan) };
+  return { planned, evaluation: await evaluateAgain(services, row) };
 }
 
 async function editedCommand(
@@ -272,7 +272,7 @@ async function editedCommand(
 ): Promise<Version> {
   checkCommand(command, "run the edited command");
   const input: ParsedInput = { ...row.plan!, command, input: { ...row.plan!.input, command } };
-  const evaluation = await evaluateAction(services, input);
+  const evaluation = await evaluateAgain(services, row, input);
   const { analysis, limits } = evaluation;
   const widened = widenedBy(row.analysis ?? NO_EFFECTS, analysis ?? NO_EFFECTS, row.cwd!);
   if (widened !== null) {

@@ -1,7 +1,9 @@
 import type { Config } from "../../config/config.ts";
 import { evaluate, type Evaluation, type Surroundings } from "../../policy/evaluate.ts";
-import type { Effect, PolicyLimits } from "../../policy/schema.ts";
-import type { ParsedInput } from "../plan.ts";
+import type { Effect, PolicyLimits, Requester } from "../../policy/schema.ts";
+import type { ActionServices } from "../context.ts";
+import type { ParsedInput, Plan } from "../plan.ts";
+import type { ActionRow } from "../store.ts";
 
 /** The policy's evaluation of an action, with the limits in force. */
 export interface ActionEvaluation extends Evaluation {
@@ -13,14 +15,16 @@ const STRICTNESS: Record<Effect, number> = { allow: 0, ask: 1, deny: 2 };
 
 /**
  * Evaluates every access, the command and the tool of an action; the strictest decision wins.
- * `raw` is the whole input of a tool that the gate only records, if it is still known.
+ * `raw` is the whole input of a tool that the gate only records, if it is still known. `requester`
+ * is missing only for a question that no agent asks.
  */
 export async function evaluateAction(
   services: { config: Pick<Config, "inForce"> },
   input: ParsedInput,
-  raw: Record<string, unknown> = input.input,
+  { raw = input.input, requester }: { raw?: Record<string, unknown>; requester?: Requester } = {},
 ): Promise<ActionEvaluation> {
   const { compiled, around } = await services.config.inForce();
+  const options = { ...around, requester };
   const { command, cwd, accesses } = input;
   // A host's own tool reads under the same rules as a command.
   const is_plain_read = input.native !== undefined;
@@ -28,20 +32,37 @@ export async function evaluateAction(
     // A rule that allows the gate's reading tool applies if no rule names the path.
     const tool = access === "read" && !is_plain_read ? { tool: input.tool } : {};
     const path = { lexical, real };
-    return evaluate(compiled, { kind: "path", access, path, is_plain_read, ...tool }, around);
+    return evaluate(compiled, { kind: "path", access, path, is_plain_read, ...tool }, options);
   });
   if (command !== null && cwd !== null) {
     const tool = is_plain_read ? {} : { tool: "run_command" };
-    found.push(evaluate(compiled, { kind: "command", command, cwd, ...tool }, around));
+    found.push(evaluate(compiled, { kind: "command", command, cwd, ...tool }, options));
   }
   const asTool = namesOf(input).map((name) =>
-    evaluate(compiled, { kind: "tool", tool: name, input: raw }, around)
+    evaluate(compiled, { kind: "tool", tool: name, input: raw }, options)
   );
   // A tool rule decides alone if nothing else was evaluated. Otherwise it can only be stricter.
   const counts = found.length === 0
     ? asTool.slice(0, 1)
     : asTool.filter(({ decision }) => decision.rule !== null && decision.effect !== "allow");
   return { ...strictestOf([...found, ...counts]), limits: compiled.limits, around };
+}
+
+/** Evaluates a recorded action again, or another plan for it. The requester is the same. */
+export async function evaluateAgain(
+  services: Pick<ActionServices, "config" | "sessions">,
+  { agent, session_id, plan }: Pick<ActionRow, "agent" | "session_id" | "plan">,
+  input: ParsedInput | Plan = plan!,
+): Promise<ActionEvaluation> {
+  const { host } = await services.sessions.get(session_id);
+  return await evaluateAction(services, input, { requester: { agent, session_id, host } });
+}
+
+/** The requester of a submission in this session. */
+export function requesterIn(
+  { id: session_id, agent, host }: { id: string; agent: string; host: string },
+): Requester {
+  return { agent, session_id, host };
 }
 
 /** The names that a rule may use for the tool. Without another evaluation the first one decides. */

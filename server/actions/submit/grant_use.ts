@@ -9,7 +9,7 @@ import { createQuestion } from "../../policy/grant.ts";
 import { type ActionServices, timestamp } from "../context.ts";
 import type { ActionRow, NewRow } from "../store.ts";
 import { BY_POLICY, eventOf } from "../transition.ts";
-import { type ActionEvaluation, evaluateAction } from "./evaluate.ts";
+import { type ActionEvaluation, evaluateAgain } from "./evaluate.ts";
 
 /** One use of a grant: the decision that it makes, and the parts of its commit. */
 export interface GrantUse {
@@ -63,7 +63,7 @@ export async function rememberApproval(
   caller: Caller,
 ): Promise<Remembering> {
   if (wanted.scope === "session") await requireOpen(services, row);
-  const evaluation = await evaluateAction(services, row.plan!);
+  const evaluation = await evaluateAgain(services, row);
   return await remember(services, { ...row, ...grantSubject(row, evaluation) }, wanted, caller);
 }
 

@@ -11,7 +11,7 @@ import { type ActionContext, requireNotViewer } from "../context.ts";
 import type { Access, ParsedInput, PlannedChange } from "../plan.ts";
 import type { ActionRow } from "../store.ts";
 import { isGateTool } from "../tools.ts";
-import { evaluateAction } from "./evaluate.ts";
+import { evaluateAction, requesterIn } from "./evaluate.ts";
 import { checkCommand, checkToolName, recordedInput } from "./input.ts";
 import { type After, newState, planChanges, type Planned, planNothing } from "./plan_action.ts";
 import { recordSubmission } from "./record.ts";
@@ -60,7 +60,10 @@ export async function submitNative(
   const { services } = context;
   const id = services.environment.id();
   const input = parseNative(call, session.root, id);
-  const evaluation = await evaluateAction(services, input, call.input);
+  const evaluation = await evaluateAction(services, input, {
+    raw: call.input,
+    requester: requesterIn(session),
+  });
   const { decision, analysis, limits } = evaluation;
   if (call.is_quiet && decision.rule === null) return null;
   const planned = decision.effect === "deny"

@@ -14,7 +14,7 @@ import type { ActionRow } from "../store.ts";
 import { toolOf } from "../tools.ts";
 import { actorOf, eventOf } from "../transition.ts";
 import { submitRollback } from "../undo/rollback.ts";
-import { evaluateAction } from "./evaluate.ts";
+import { evaluateAction, requesterIn } from "./evaluate.ts";
 import { type Parsed, parseInput } from "./input.ts";
 import { planAction, planNothing } from "./plan_action.ts";
 import { recordSubmission, type Submission } from "./record.ts";
@@ -80,7 +80,10 @@ async function submitParsed(
   { session, input, content, raw, caller, replay_of }: ParsedSubmission,
 ): Promise<Submission> {
   const { services } = context;
-  const evaluation = await evaluateAction(services, input, raw);
+  const evaluation = await evaluateAction(services, input, {
+    raw,
+    requester: requesterIn(session),
+  });
   const { decision, analysis, limits } = evaluation;
   const planned = decision.effect === "deny"
     ? planNothing(input)

@@ -15,7 +15,7 @@ import { executeNew } from "../execute/execute.ts";
 import { changesAnything } from "../plan.ts";
 import type { RollbackInput, RollbackResult } from "../schema.ts";
 import { type ActionRow, type NewRow, publicOf } from "../store.ts";
-import { evaluateAction } from "../submit/evaluate.ts";
+import { evaluateAction, requesterIn } from "../submit/evaluate.ts";
 import { newRow } from "../submit/new_row.ts";
 import { recordSubmission, type Submission } from "../submit/record.ts";
 import type { RollbackToolInput } from "../submit/schema.ts";
@@ -74,7 +74,9 @@ export async function submitRollback(
     throw new GateError("forbidden", message);
   }
   const { planned } = await planFor(context, original, {});
-  const evaluation = await evaluateAction(services, planned.plan);
+  const evaluation = await evaluateAction(services, planned.plan, {
+    requester: requesterIn(session),
+  });
   const { decision, analysis } = evaluation;
   const parts = { session, decision, analysis, planned, rollback_of: original.id };
   return await recordSubmission(context, evaluation, caller, parts);

@@ -155,3 +155,30 @@ test.each([
   expect(plan.join("\n")).toContain(index);
   expect(plan.join("\n")).not.toMatch(/SCAN|TEMP B-TREE/);
 });
+
+test("an older ledger loses the unused columns and keeps its actions", async () => {
+  const database = await openAt(makePath());
+  await migrate(database, LEDGER_MIGRATIONS.slice(0, 6), now);
+  await database.batch([
+    {
+      sql: `INSERT INTO sessions (project_id, id, seq, root, host, agent, client, started_at,
+        last_seen_at) VALUES ('p', 's', 1, '/', 'h', 'a', 'c', '2026', '2026')`,
+      args: [],
+    },
+    {
+      sql: `INSERT INTO actions (project_id, id, seq, root, session_id, agent, tool, path, status,
+        execution, decision, risk, reversible, digest, created_at) VALUES ('p', 'i', 1, '/', 's',
+        'a', 'write_file', 'a.txt', 'pending', 'none', '{}', '{}', 0, 'd', '2026-01-01')`,
+      args: [],
+    },
+  ]);
+  await migrate(database, LEDGER_MIGRATIONS, now);
+  const columns = (await database.all("PRAGMA table_info(actions)")).map(({ name }) => name);
+  expect(columns).not.toEqual(expect.arrayContaining(["content_sha256"]));
+  expect(columns).not.toContain("before_mode");
+  expect(columns).not.toContain("result");
+  expect(await database.all("SELECT id, path, status FROM actions")).toEqual([
+    { id: "i", path: "a.txt", status: "pending" },
+  ]);
+  await database.batch([{ sql: "UPDATE actions SET status = 'approved'", args: [] }]);
+});
