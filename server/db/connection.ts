@@ -1,5 +1,4 @@
 import Sqlite from "libsql";
-import { LRUCache } from "lru-cache";
 import type { Row, Statement, Value } from "./ledger.ts";
 
 /** More than the different statements of a ledger, apart from those that are built at run time. */
@@ -14,7 +13,8 @@ const MAX_KEPT_ARG = 64 * 1024;
  */
 export class Connection {
   readonly #database: Sqlite.Database;
-  readonly #kept = new LRUCache<string, Prepared>({ max: MOST_KEPT });
+  /** Least recently used first. A Map, because lru-cache adds some microseconds to each statement. */
+  readonly #kept = new Map<string, Prepared>();
 
   /** Opens the file, or creates it. @throws Error with libSQL's `code` */
   constructor(path: string) {
@@ -73,10 +73,10 @@ export class Connection {
   }
 
   #keep(sql: string): Prepared {
-    const kept = this.#kept.get(sql);
-    if (kept) return kept;
-    const prepared = this.#prepare(sql);
+    const prepared = this.#kept.get(sql) ?? this.#prepare(sql);
+    this.#kept.delete(sql);
     this.#kept.set(sql, prepared);
+    if (this.#kept.size > MOST_KEPT) this.#kept.delete(this.#kept.keys().next().value!);
     return prepared;
   }
 
