@@ -4,20 +4,21 @@ import type { Problem } from "./errors.ts";
 
 export type { Problem } from "./errors.ts";
 
-/** How to reach a daemon: a base URL, a credential, and a fetch that may go over a unix socket. */
+/** The address of a daemon and a credential. */
 export interface ClientOptions {
   url: string;
   token?: string;
-  /** The dashboard's key, sent as `X-Gate-Key`. */
+  /** A page key, sent as `X-Gate-Key`. */
   key?: string;
-  /** The project that every call means, sent as `?project=`. */
+  /** The project of every call, sent as `?project=`. */
   project?: string;
+  /** Replaces the global `fetch`, for example to use a unix socket. */
   fetch?: Fetch;
 }
 
 type Fetch = (input: RequestInfo | URL, init?: RequestInit) => Promise<Response>;
 
-/** The one typed client of the HTTP API, for the CLI, the dashboard, MCP and hooks. */
+/** The typed client of the HTTP API, for the CLI, the dashboard and MCP. */
 export function createClient(options: ClientOptions) {
   const headers: Record<string, string> = {};
   if (options.token) headers["Authorization"] = `Bearer ${options.token}`;
@@ -37,7 +38,7 @@ function withProject(project: string, send: Fetch = fetch): Fetch {
 
 export type Client = ReturnType<typeof createClient>;
 
-/** An answer that was a problem document, as the caller of the API sees it. */
+/** An error answer of the API, with its problem document. */
 export class ProblemError extends Error {
   readonly problem: Problem;
 
@@ -54,7 +55,7 @@ interface JsonResponse<T> {
   json(): Promise<T>;
 }
 
-/** The body of a good answer. @throws ProblemError for every other */
+/** The body of a successful answer. @throws ProblemError for any other answer */
 export async function unwrap<T>(answer: Promise<JsonResponse<T>>): Promise<T> {
   const response = await answer;
   if (response.ok) return await response.json();

@@ -1,13 +1,13 @@
 /** The release, shown by `--version`, `/healthz` and the daemon's status. */
 export const VERSION = "5.0.0";
 
-/** The one port of the daemon; only `GATE_PORT` (tests, side-by-side runs) moves it. */
+/** The daemon's port. `GATE_PORT` changes it, for tests and side-by-side runs. */
 export const DEFAULT_PORT = 47000;
 
-/** Legacy per-project servers (`gate start`) are given ports from here up. */
+/** The first port for legacy per-project servers (`gate start`). */
 export const FIRST_PROJECT_PORT = 47001;
 
-/** Bounds of one HTTP request; see SECURITY.md for why each exists. */
+/** The limits of HTTP requests. SECURITY.md gives the reasons. */
 export const REQUEST_LIMITS = {
   header_bytes: 16 * 1024,
   header_lines: 100,
@@ -24,5 +24,5 @@ export const REQUEST_LIMITS = {
   event_readers: 2048,
 } as const;
 
-/** A held MCP call answers `pending` after this, below every host's own limit. */
+/** A held MCP call answers `pending` after this time, which is below the limit of every host. */
 export const DEFAULT_WAIT_MS = 45_000;

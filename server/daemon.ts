@@ -15,10 +15,9 @@ import { Stream } from "./events/stream.ts";
 import type { DaemonStatus, GlobalActionQuery, GlobalAuditExportQuery } from "./global/schema.ts";
 import { Idempotency } from "./idempotency/idempotency.ts";
 import { exportAcross } from "./projects/export_across.ts";
-import { listAcross, listPendingAcross } from "./projects/across.ts";
+import { listAcross, listPendingAcross, narrow, type ProjectSet } from "./projects/across.ts";
 import type { Project } from "./projects/project.ts";
 import { Projects } from "./projects/projects.ts";
-import { narrow, type ProjectSet } from "./projects/narrow.ts";
 import { Registry } from "./projects/registry.ts";
 import type { HubProject } from "./projects/schema.ts";
 import { openHome } from "./runtime/home.ts";
@@ -27,11 +26,11 @@ import { Workspaces } from "./workspaces/workspaces.ts";
 
 export interface DaemonOptions {
   port: number;
-  /** Serves this project only (`gate start`). */
+  /** Serves only this project (`gate start`). */
   project?: string | null;
 }
 
-/** Everything machine-wide: the registry of projects, their opening on demand, the event bus. */
+/** The machine-wide services: the registry, the open projects, the event bus, workspaces. */
 export class Daemon {
   readonly home: string;
   readonly port: number;
@@ -72,7 +71,7 @@ export class Daemon {
     });
   }
 
-  /** Takes the data folder for this process and settles what a crash left in any project. */
+  /** Locks the data folder for this process and recovers projects after a crash. */
   static async open(environment: Environment, options: DaemonOptions): Promise<Daemon> {
     openHome(environment.home);
     const { port } = options;
@@ -96,66 +95,66 @@ export class Daemon {
     }
   }
 
-  /** The project of that id, its ledger opened. @throws GateError `not_found`, `unavailable` */
+  /** The project with that id. Opens its ledger. @throws GateError `not_found`, `unavailable` */
   project(id: string): Promise<Project> {
     return this.#projects.get(id);
   }
 
-  /** The project that is meant when none is named. @throws GateError `project_required` */
+  /** The only registered project. @throws GateError `project_required` */
   onlyProject(): Promise<Project> {
     return this.#projects.only();
   }
 
-  /** The project that an action belongs to. @throws GateError `not_found` */
+  /** The project of an action. @throws GateError `not_found` */
   projectOfAction(id: string): Promise<Project> {
     return this.#projects.ofAction(id);
   }
 
-  /** Every registered project, with what waits in it. */
+  /** Every registered project, with the number of its pending actions. */
   listProjects(): Promise<HubProject[]> {
     return this.#projects.list();
   }
 
-  /** The folders of every registered project: all that a call on its way needs to know. */
+  /** The ids and folders of every registered project. Faster than `listProjects()`. */
   listRoots(): Promise<Pick<HubProject, "id" | "roots">[]> {
     return this.#projects.listRoots();
   }
 
-  /** Registers the project whose config stands in `root`. @throws GateError `conflict` … */
+  /** Registers the project with a config in `root`. @throws GateError `conflict` … */
   registerProject(root: string): Promise<HubProject> {
     return this.#projects.register(root);
   }
 
-  /** Forgets a project; its ledger and its files stay. @throws GateError `not_found`, `conflict` */
+  /** Forgets a project. Keeps its ledger and files. @throws GateError `not_found`, `conflict` */
   removeProject(id: string): Promise<void> {
     return this.#projects.remove(id);
   }
 
-  /** Everything held, in all projects or those of a workspace, newest first. */
+  /** The pending actions of all projects or of a workspace, newest first. */
   async listPending(workspace?: string): Promise<Action[]> {
     return await listPendingAcross(await this.#projectsOf(workspace));
   }
 
-  /** How many are held, in all projects or those of a workspace. */
+  /** The number of pending actions of all projects or of a workspace. */
   async countPending(workspace?: string): Promise<number> {
     const open = await (await this.#projectsOf(workspace)).listOpen();
     const counts = await Promise.all(open.map((project) => project.countPending()));
     return counts.reduce((sum, count) => sum + count, 0);
   }
 
-  /** Actions of all projects or those of a workspace, newest first. */
+  /** One page of the actions of all projects or of a workspace, newest first. */
   async listActions({ workspace, ...query }: GlobalActionQuery): Promise<ActionList> {
     return await listAcross(await this.#projectsOf(workspace), query);
   }
 
-  /** The audit log of all projects or those of a workspace, piece by piece. */
+  /** The audit log of all projects or of a workspace, as a stream of pieces. */
   async exportAudit({ workspace, ...query }: GlobalAuditExportQuery): Promise<Export> {
     const wanted = withoutWindow(query, this.#environment.now());
     const projects = await this.#projectsOf(workspace);
     return { format: query.format, pieces: await exportAcross(projects, wanted) };
   }
 
-  /** What happened in all projects or those of a workspace in the last days. */
+  /** The totals of all projects or of a workspace in the last days. */
   async summarize(window: string, workspace?: string): Promise<AnalyticsSummary> {
     const now = this.#environment.now();
     const set = await this.#projectsOf(workspace);
@@ -163,7 +162,7 @@ export class Daemon {
     return await summarize(projects.map(({ daySums }) => daySums), window, now);
   }
 
-  /** Health of the daemon; a problem that a person should know of makes it unhealthy. */
+  /** The health of the daemon. Any problem for a person makes it unhealthy. */
   async status(): Promise<DaemonStatus> {
     const now = this.#environment.now();
     const problems = [
@@ -184,7 +183,7 @@ export class Daemon {
     };
   }
 
-  /** Answers everybody who waits for a decision, so that nobody is cut off at the end. */
+  /** Ends every wait for a decision, so that no request is cut off at shutdown. */
   letGo(): Promise<void> {
     return this.#projects.letGo();
   }

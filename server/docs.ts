@@ -12,7 +12,7 @@ th, td { text-align: left; padding: 0.25rem 0.75rem 0.25rem 0; vertical-align: t
 code { font-family: ui-monospace, monospace; }
 `;
 
-/** `/api/openapi.json` and `/docs`: what these routes are, made from the routes themselves. */
+/** `/api/openapi.json` and `/docs`, generated from the routes. */
 export function createDocs(routes: Parameters<typeof listOperations>[0]) {
   const operations = listOperations(routes);
   let document: Record<string, unknown> | null = null;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Each error code with the HTTP status it is answered with. */
+/** Each error code with its HTTP status. */
 export const ERROR_STATUS = {
   invalid: 400,
   project_required: 400,
@@ -23,7 +23,7 @@ export const ERROR_STATUS = {
 
 export type ErrorCode = keyof typeof ERROR_STATUS;
 
-/** What every error answer carries (RFC 9457), with `code` to branch on. */
+/** The body of every error answer (RFC 9457), with the error `code`. */
 export const Problem = z.looseObject({
   type: z.string(),
   title: z.string(),
@@ -34,8 +34,8 @@ export const Problem = z.looseObject({
 export type Problem = z.infer<typeof Problem>;
 
 /**
- * The one error the gate throws on purpose. The message is shown to the caller, so it names the
- * cause and the next step; `fields` travel as extra members of the problem document.
+ * The only error that the gate throws on purpose. The caller sees its message, so the message
+ * names the cause and the next step. The problem document includes `fields`.
  */
 export class GateError extends Error {
   readonly code: ErrorCode;

@@ -2,13 +2,14 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { checkIntegrity } from "./db/integrity.ts";
 
-/** A database of a home, and what is wrong with it; null when it is sound. */
+/** The result of checking one database. */
 export interface CheckedDatabase {
   path: string;
+  /** The damage; null for a sound database. */
   fault: string | null;
 }
 
-/** Reads every database of a home from end to end, read-only: for a process of its own. */
+/** Reads every database of a home completely and read-only. Blocks, so it needs its own process. */
 export function* checkDatabases(home: string): Generator<CheckedDatabase> {
   for (const path of databasesOf(home)) yield { path, fault: checkIntegrity(path) };
 }
@@ -16,7 +17,7 @@ export function* checkDatabases(home: string): Generator<CheckedDatabase> {
 function databasesOf(home: string): string[] {
   const projects = join(home, "projects");
   const ids = existsSync(projects) ? readdirSync(projects).sort() : [];
-  // Never owner.db: closing it would free the lock of whoever owns the folder.
+  // Leaves owner.db out, because closing it would release the lock of the running daemon.
   return [join(home, "gate.db"), ...ids.map((id) => join(projects, id, "ledger.db"))]
     .filter((path) => existsSync(path));
 }

@@ -34,7 +34,7 @@ const MODULES = [
 ];
 const WITH_PROJECT = /^\/api\/(?:actions|audit|config|grants|policy|sessions)(?:\/|$)/;
 
-/** The OpenAPI 3.1 document of these routes, from the schemas that check them. */
+/** The OpenAPI 3.1 document of these routes, from the schemas that validate their input. */
 export function createOpenApi(operations: readonly Operation[]): Json {
   const schemas = nameSchemas(operations);
   const paths: Record<string, Json> = {};
@@ -68,7 +68,7 @@ interface Schemas {
   nameOf(schema: z.ZodType): string;
 }
 
-// Each exported schema is a component under its own name; what has none is named after its route.
+// A component has the name of its exported schema, else a name from its route.
 function nameSchemas(operations: readonly Operation[]): Schemas {
   const names = new Map<z.ZodType, string>([[Problem, "Problem"]]);
   for (const [name, value] of MODULES.flatMap((module) => Object.entries(module))) {

@@ -19,13 +19,13 @@ export interface StartOptions {
   environment: Environment;
   /** The TCP port on loopback; 0 lets the system choose. */
   port: number;
-  /** `none` asks for no credential: for throw-away runs, never on the real home or port. */
+  /** `none` requires no credential. For temporary runs, never on the real home or port. */
   auth?: "token" | "none";
-  /** Serves this project only (`gate start`). */
+  /** Serves only this project (`gate start`). */
   project?: string;
-  /** Done before the first request is answered. */
+  /** Runs before the first answer. */
   prepare?: (daemon: Daemon) => Promise<void>;
-  /** Shorter ones for tests. */
+  /** Shorter time-outs, for tests. */
   timeouts?: Partial<Timeouts>;
 }
 
@@ -35,35 +35,35 @@ export interface Gate {
   readonly port: number;
   readonly url: string;
   readonly socket_path: string | null;
-  /** Ends running requests, closes the ledgers, frees the port. */
+  /** Ends running requests, closes the ledgers and releases the port. */
   close(): Promise<void>;
 }
 
-type Entrance = (request: RawRequest) => Promise<Response>;
+type Guard = (request: RawRequest) => Promise<Response>;
 
-/** Longer paths do not fit into a socket's address on macOS. */
-const LONGEST_SOCKET_PATH = 100;
+/** The longest path of a socket on macOS. */
+const MAX_SOCKET_PATH = 100;
 
 /**
- * Puts a whole gate together and opens its doors. The port is taken first, so that a second daemon
- * finds out before it touches a ledger. @throws PortTakenError, GateError
+ * Starts a gate. Binds the port first, so that a second daemon fails before it opens a ledger.
+ * @throws PortTakenError, GateError
  */
 export async function startGate(options: StartOptions): Promise<Gate> {
   const { environment, port } = options;
   if (options.auth === "none") refuseOpenGate(environment.home, port);
   openHome(environment.home);
-  const entrance = createLatch<Entrance>();
+  const guard = createLatch<Guard>();
   const listening = await serve({
     port,
     socket_path: socketPath(environment.home),
-    handler: async (request) => await (await entrance.opened)(request),
+    handler: async (request) => await (await guard.opened)(request),
     refuse: (error) => secure(problemResponse(error), "/api"),
     timeouts: options.timeouts,
   });
   try {
-    return await openGate(options, listening, entrance.open);
+    return await openGate(options, listening, guard.open);
   } catch (error) {
-    entrance.fail(error);
+    guard.fail(error);
     await listening.close(0);
     throw error;
   }
@@ -72,7 +72,7 @@ export async function startGate(options: StartOptions): Promise<Gate> {
 async function openGate(
   { environment, auth, project, prepare }: StartOptions,
   listening: Listening,
-  open: (entrance: Entrance) => void,
+  open: (guard: Guard) => void,
 ): Promise<Gate> {
   const { log, home } = environment;
   const { port, socket_path } = listening;
@@ -97,12 +97,12 @@ async function openGate(
     url: `http://localhost:${port}`,
     async close() {
       readers.close();
-      // What runs in our name is stopped and reported while there still is a ledger.
+      // Stops running commands first, because their results need an open ledger.
       await app.close();
       const served = listening.close();
       await daemon.letGo();
       await served;
-      // While this process owns the home, the file can be nobody else's.
+      // Removed before the daemon releases the home, so that the file is still this daemon's.
       if (!project) await removeDaemonFile(home);
       await daemon.close();
     },
@@ -116,17 +116,17 @@ function refuseOpenGate(home: string, port: number): void {
   if (home === join(homedir(), ".gate")) {
     throw new GateError(
       "invalid",
-      "Cannot run without credentials on the usual home: set GATE_HOME",
+      "Cannot run without credentials on the default home: set GATE_HOME",
     );
   }
 }
 
 function socketPath(home: string): string | null {
   const path = join(home, "run", "gate.sock");
-  return platform() !== "win32" && Buffer.byteLength(path) <= LONGEST_SOCKET_PATH ? path : null;
+  return platform() !== "win32" && Buffer.byteLength(path) <= MAX_SOCKET_PATH ? path : null;
 }
 
-// Requests that come while the ledgers are being opened wait for that.
+// Requests wait here until the ledgers are open.
 function createLatch<T>() {
   let open: (value: T) => void = () => {};
   let fail: (error: unknown) => void = () => {};

@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { readToken } from "../../server/auth/tokens.ts";
 import { createClient, unwrap } from "../../server/client.ts";
 import { HOSTS, PLATFORMS } from "../../server/hosts/hosts.ts";
-import { madeUpId } from "../../server/projects/identity.ts";
+import { deriveId } from "../../server/projects/identity.ts";
 import { backUp, lineDiff, readConfig, readText, writeText } from "../config_file.ts";
 import { findDaemon } from "../daemon/find.ts";
 import { leaveRoot } from "../daemon/waiting_roots.ts";
@@ -169,7 +169,7 @@ function knownAnswers(io: Io, before: string | null, options: InitOptions): Answ
   const current = before === null ? {} : readConfig(before, CONFIG_FILE);
   const root = realpathSync(io.cwd);
   // The daemon's own rule for a project without an id, so that the project keeps its ledger.
-  const made = () => madeUpId(root, basename(root));
+  const made = () => deriveId(root, basename(root));
   const id = options.id ?? (typeof current.id === "string" ? current.id : made());
   if (!PROJECT_ID.test(id)) {
     throw new CliError(

@@ -1,6 +1,6 @@
 import type { Scope } from "./schema.ts";
 
-/** What an agent may do; everything that is not named here it may not. */
+/** The routes that an agent may use. It may use no other. */
 const AGENT_ROUTES: [method: string, path: RegExp][] = [
   ["POST", /^\/api\/actions$/],
   ["POST", /^\/api\/actions\/[^/]+\/(?:wait|claim|result|cancel)$/],
@@ -9,7 +9,7 @@ const AGENT_ROUTES: [method: string, path: RegExp][] = [
   ["POST", /^\/api\/sessions\/[^/]+\/end$/],
   ["GET", /^\/api\/sessions\/[^/]+(?:\/(?:actions|status))?$/],
   ["GET", /^\/api\/hub\/projects$/],
-  // Only ever adds a folder whose config stands there already.
+  // Registers only a folder that already has a config.
   ["POST", /^\/api\/hub\/projects$/],
   ["POST", /^\/api\/policy\/test$/],
   ["POST", /^\/api\/hooks\/[^/]+$/],
@@ -18,13 +18,13 @@ const AGENT_ROUTES: [method: string, path: RegExp][] = [
   ["DELETE", /^\/mcp$/],
 ];
 
-// The dashboard's own addresses: each answers with the page, which holds no data.
+// The dashboard's addresses. Each answers with the same page, which holds no data.
 const PAGES =
   /^\/(?:(?:approvals|actions|sessions|policy|team|routes|remediation|analytics|audit|agents|projects|settings)(?:\/[\w.-]+)*)?$/;
 const OPEN = ["/healthz", "/login", "/docs", "/docs/style.css"];
 const STATIC = /^\/assets\/[\w.-]+$/;
 
-/** Whether this scope may use that route. */
+/** Whether a credential of this scope may use the route. */
 export function isAllowed(scope: Scope, method: string, path: string): boolean {
   if (scope === "reviewer") return true;
   const read = method === "GET" || method === "HEAD";
@@ -33,12 +33,12 @@ export function isAllowed(scope: Scope, method: string, path: string): boolean {
   return AGENT_ROUTES.some(([allowed, route]) => allowed === verb && route.test(path));
 }
 
-/** Whether this is an address of the dashboard, answered with its page. */
+/** Whether the path is an address of the dashboard. */
 export function isPage(path: string): boolean {
   return PAGES.test(path);
 }
 
-/** Whether no credential is asked for: health, logging in, and the dashboard without its data. */
+/** Whether the route needs no credential: health, login, and the dashboard without its data. */
 export function isPublic(method: string, path: string): boolean {
   if (method !== "GET" && method !== "HEAD") return false;
   return OPEN.includes(path) || isPage(path) || STATIC.test(path);

@@ -9,11 +9,10 @@ import { compilePolicy, type Surroundings } from "../policy/evaluate.ts";
 import type { Policies, PolicyTestInput, PolicyTestResult } from "../policy/schema.ts";
 import { testPolicy } from "../policy/test_policy.ts";
 import { resolvePath } from "../runtime/real_path.ts";
-import { editPolicies, refuseStrangers } from "./edit_policies.ts";
+import { editPolicies, rejectUnknownKeys } from "./edit_policies.ts";
 import { fingerprint, loadConfig, type Loaded, parseConfig } from "./load.ts";
 import { hashOf, Pin } from "./pin.ts";
 import { writeWhole } from "../runtime/small_file.ts";
-import { describeOutside } from "./outside.ts";
 import {
   type AcceptInput,
   type ConfigView,
@@ -21,11 +20,11 @@ import {
   type OutsideChange,
   ProjectConfig,
 } from "./schema.ts";
-import { toProblem, UNTIL_MENDED, warningsOf } from "./tell.ts";
 import { taskScript } from "./task_script.ts";
 import { isOverrideTrusted, trustFile } from "./trust.ts";
+import { describeOutside, toProblem, UNTIL_FIXED, warningsOf } from "./view.ts";
 
-/** Where a project's configuration is found; made in `Project` and nowhere else. */
+/** The surroundings of a project's configuration. */
 export interface ConfigServices {
   project_id: string;
   /** Real paths of the project's folders; never empty, the first is the main one. */
@@ -33,18 +32,18 @@ export interface ConfigServices {
   environment: Environment;
   /** The daemon's port, for the rules that protect the daemon itself. */
   port: number;
-  /** Puts an event into the audit chain. */
+  /** Appends an event to the audit chain. */
   record: (event: NewEvent) => Promise<void>;
 }
 
-/** Who changes the policies, and which version they have seen. */
+/** The author of a policy change, and the version that the author read. */
 export interface PoliciesChange {
   caller: Caller;
-  /** The `ETag` the caller has seen; null when it does not matter. */
+  /** The `ETag` that the caller read; null accepts any version. */
   if_match: string | null;
 }
 
-/** Everything that was read at one moment. */
+/** The config files as read at one moment. */
 export interface Snapshot {
   key: string;
   project: Loaded<ProjectConfig>;
@@ -54,16 +53,16 @@ export interface Snapshot {
 }
 
 /**
- * The configuration in force for one project; read again whenever a file has changed. Without a
- * global file nothing is blocked globally and the limits are the defaults; without any
- * `defaultEffect` it is `ask`.
+ * The configuration in force for one project. Reads the files again when one has changed. Without
+ * a global file, no global rule applies and the limits have their defaults. The default effect is
+ * `ask`.
  */
 export class Config {
   readonly #services: ConfigServices;
   readonly #global: string;
   readonly #pin: Pin;
   #snapshot: Snapshot | null = null;
-  /** A project's policy that has been seen once may not vanish silently. */
+  /** Set once the project's file was read, because its later disappearance denies everything. */
   #seen = false;
 
   constructor(services: ConfigServices) {
@@ -73,18 +72,18 @@ export class Config {
     this.#pin = new Pin(join(home, "projects", services.project_id, "config_pin.json"));
   }
 
-  /** Asked each time: a folder that was moved is registered again while the project is open. */
+  /** Computed each time, because a moved folder changes the roots of an open project. */
   get #project(): string {
     return join(this.#services.roots[0]!, "gate.config.json");
   }
 
-  /** What policy would say, without recording anything. */
+  /** The decision of policy. Records nothing. */
   async test(input: PolicyTestInput): Promise<PolicyTestResult> {
     const { compiled, around } = await this.inForce();
     return testPolicy(compiled, input, around, () => performance.now());
   }
 
-  /** The policy in force now, with what it is asked about; a broken config gives one that denies all. */
+  /** The policy in force and its surroundings. A broken config gives a policy that denies everything. */
   inForce(): Promise<{ compiled: CompiledPolicy; around: Surroundings }> {
     const { roots, environment, port } = this.#services;
     const around = {
@@ -99,8 +98,8 @@ export class Config {
   }
 
   /**
-   * The policy that these policies would make, with what it is asked about; keys left out stay,
-   * unless they stand for the `whole`. @throws GateError `invalid`, `conflict` for a broken config
+   * The policy after a change to these policies, and its surroundings. Omitted keys keep their value,
+   * unless `whole` is set. @throws GateError `invalid`, or `conflict` for a broken config
    */
   async candidate(
     { policies = {}, whole = false }: {
@@ -112,7 +111,9 @@ export class Config {
     const error = global.error ?? (whole ? null : project.error);
     if (error !== null) throw new GateError("conflict", `Cannot try the policies: ${error}`);
     const read = parseConfig("the policies", JSON.stringify({ policies }), ProjectConfig);
-    if (read.error !== null) throw new GateError("invalid", `Cannot try them: ${read.error}`);
+    if (read.error !== null) {
+      throw new GateError("invalid", `Cannot try the policies: ${read.error}`);
+    }
     const compiled = compilePolicy({
       project: whole ? policies : { ...project.value?.policies, ...policies },
       global: global.value?.policies ?? null,
@@ -143,15 +144,15 @@ export class Config {
     });
   }
 
-  /** A person accepts a file as it is. @throws GateError `forbidden`, `conflict` when it is another by now */
+  /** Accepts a changed file. @throws GateError `forbidden`; `conflict` when it has changed again */
   async accept({ path, sha256 }: AcceptInput, caller: Caller): Promise<ConfigView> {
-    const told = `Cannot accept the change of "${path.toWellFormed()}"`;
+    const attempt = `Cannot accept the change of "${path.toWellFormed()}"`;
     if (caller.scope !== "reviewer") {
-      throw new GateError("forbidden", `${told}: only a reviewer may`);
+      throw new GateError("forbidden", `${attempt}: only a reviewer may`);
     }
     this.#read();
     if (!this.#pin.accept(path, sha256)) {
-      throw new GateError("conflict", `${told}: it is not what stands there now; look again`);
+      throw new GateError("conflict", `${attempt}: the file has changed since; look at it again`);
     }
     await this.#services.record({
       session_id: null,
@@ -171,36 +172,36 @@ export class Config {
   }
 
   /**
-   * Changes the policies in the project's file; keys left out stay, comments are kept. In force when
-   * it answers. @throws GateError `invalid` for a policy that cannot be used, `digest_mismatch` when
-   * the file is not the one the caller has seen, `conflict` when it is broken
+   * Changes the policies in the project's file. Keeps omitted keys and comments. The new policies
+   * are in force on return. @throws GateError `invalid` for an unusable policy, `digest_mismatch`
+   * when the file has changed since the caller read it, `conflict` when the file is broken
    */
-  async updatePolicies(wanted: Policies, change: PoliciesChange): Promise<ConfigView> {
+  async updatePolicies(policies: Policies, change: PoliciesChange): Promise<ConfigView> {
     const { project, global, override } = this.#read();
-    const told = `Cannot change the policies of "${this.#services.project_id}"`;
+    const attempt = `Cannot change the policies of "${this.#services.project_id}"`;
     if (change.caller.scope !== "reviewer") {
-      throw new GateError("forbidden", `${told}: only a reviewer may`);
+      throw new GateError("forbidden", `${attempt}: only a reviewer may`);
     }
-    if (project.error !== null) throw new GateError("conflict", `${told}: ${project.error}`);
+    if (project.error !== null) throw new GateError("conflict", `${attempt}: ${project.error}`);
     const etag = etagOf(project.text);
     if (change.if_match !== null && change.if_match !== "*" && change.if_match !== etag) {
       const fields = { etag };
-      throw new GateError("digest_mismatch", `${told}: the file has changed; read it again`, {
+      throw new GateError("digest_mismatch", `${attempt}: the file has changed; read it again`, {
         fields,
       });
     }
-    refuseStrangers(wanted, project.value?.policies ?? {}, told);
+    rejectUnknownKeys(policies, project.value?.policies ?? {}, attempt);
     const before = project.text === "" ? newConfig(this.#services.project_id) : project.text;
-    const after = editPolicies(before, project.value?.policies ?? {}, wanted);
+    const after = editPolicies(before, project.value?.policies ?? {}, policies);
     const parsed = parseConfig(this.#project, after, ProjectConfig);
-    if (parsed.error !== null) throw new GateError("invalid", `${told}: ${parsed.error}`);
-    // Compiled before it is written: a rule that cannot be used never reaches the file.
+    if (parsed.error !== null) throw new GateError("invalid", `${attempt}: ${parsed.error}`);
+    // Compiled before the write, so that an unusable rule never reaches the file.
     compilePolicy({
       project: parsed.value?.policies ?? null,
       global: global.value?.policies ?? null,
       override_global: override === "trusted",
     });
-    await this.#write(after, Object.keys(wanted), change.caller);
+    await this.#write(after, Object.keys(policies), change.caller);
     return this.view();
   }
 
@@ -219,7 +220,7 @@ export class Config {
     });
   }
 
-  /** A file that was changed by anybody but the gate becomes an event. */
+  /** Records a change of a file outside the gate. */
   #watch(path: string, loaded: Loaded<unknown>): void {
     const { environment, record } = this.#services;
     const after_sha256 = hashOf(loaded.text);
@@ -230,9 +231,9 @@ export class Config {
       const actor = { kind: "system" as const, id: "file" };
       const data = { source: "file", path, before_sha256, after_sha256 };
       record({ session_id: null, action_id: null, type: "policy.changed", actor, data })
-        .catch((error) => environment.log("error", "A policy change was not recorded", { error }));
+        .catch((error) => environment.log("error", "Cannot record a policy change", { error }));
     } catch (error) {
-      environment.log("error", "The config could not be pinned", { path, error: String(error) });
+      environment.log("error", "Cannot pin the config", { path, error: String(error) });
     }
   }
 
@@ -248,9 +249,9 @@ export class Config {
     const global = loadConfig(this.#global, GlobalConfig);
     this.#watch(this.#project, project);
     this.#watch(this.#global, global);
-    const wanted = project.value?.overrideGlobal === true;
-    const trusted = wanted && isOverrideTrusted(trust, this.#services.project_id);
-    const override = wanted ? trusted ? "trusted" : "untrusted" : "off";
+    const isOverride = project.value?.overrideGlobal === true;
+    const trusted = isOverride && isOverrideTrusted(trust, this.#services.project_id);
+    const override = isOverride ? trusted ? "trusted" : "untrusted" : "off";
     if (project.text !== "") this.#seen = true;
     const gone = this.#seen && project.text === "" && project.error === null;
     const error = gone
@@ -287,5 +288,5 @@ function newConfig(id: string): string {
 }
 
 function broken(error: string): CompiledPolicy {
-  return brokenPolicy(`${UNTIL_MENDED}${error}`);
+  return brokenPolicy(`${UNTIL_FIXED}${error}`);
 }

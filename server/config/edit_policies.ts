@@ -4,8 +4,8 @@ import { Policies, type PolicyEntry } from "../policy/schema.ts";
 import { nearestOf } from "./misspelt.ts";
 
 /**
- * The config's text with these policies in it: comments, unknown keys and the order of what stays
- * are kept. Keys left out stay as they are.
+ * The config's text with these policies. Keeps comments, unknown keys, omitted keys and the order
+ * of unchanged entries.
  */
 export function editPolicies(text: string, old: Policies, wanted: Policies): string {
   let edited = text;
@@ -19,7 +19,7 @@ export function editPolicies(text: string, old: Policies, wanted: Policies): str
   return edited;
 }
 
-/** Takes out what is gone and puts in what is new; only a new order replaces the list. */
+/** Removes and inserts single entries. Replaces the whole list only for a new order. */
 function editList(text: string, key: string, before: PolicyEntry[], wanted: PolicyEntry[]): string {
   const kept = before.filter((entry) => wanted.some((one) => same(one, entry)));
   const stays = wanted.filter((entry) => before.some((one) => same(one, entry)));
@@ -45,14 +45,14 @@ function same(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** A key that means nothing stays where it stands; to set a new one is a mistake. @throws GateError */
-export function refuseStrangers(wanted: Policies, present: Policies, told: string): void {
+/** Rejects new unknown keys and accepts those in the file already. @throws GateError `invalid` */
+export function rejectUnknownKeys(policies: Policies, present: Policies, attempt: string): void {
   const known = Object.keys(Policies.shape);
-  const key = Object.keys(wanted).find((one) =>
+  const key = Object.keys(policies).find((one) =>
     !known.includes(one) && !Object.hasOwn(present, one)
   );
   if (key === undefined) return;
   const meant = nearestOf(key, known);
   const next = meant === null ? `it has ${known.join(", ")}` : `did you mean "${meant}"?`;
-  throw new GateError("invalid", `${told}: it has no key "${key}"; ${next}`);
+  throw new GateError("invalid", `${attempt}: it has no key "${key}"; ${next}`);
 }

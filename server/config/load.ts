@@ -15,15 +15,15 @@ import { readSmallFile } from "../runtime/small_file.ts";
 export interface Loaded<T> {
   value: T | null;
   text: string;
-  /** What is wrong with it, with file, line and column. */
+  /** The error, with file, line and column. */
   error: string | null;
-  /** Keys that mean nothing to the gate; they are kept. */
+  /** Keys without effect. The gate keeps them in the file. */
   unknown: UnknownKey[];
 }
 
 const MAX_BYTES = 1_048_576;
 
-/** What changes when a file changes; `absent` without one. */
+/** A text that changes with the file; `absent` without a file. */
 export function fingerprint(path: string): string {
   try {
     const { mtimeNs, ctimeNs, size, ino } = statSync(path, { bigint: true });
@@ -33,7 +33,7 @@ export function fingerprint(path: string): string {
   }
 }
 
-/** Reads and checks a JSON file that may hold comments. Never throws. */
+/** Reads and validates a JSON file with comments. Never throws. */
 export function loadConfig<T>(path: string, schema: z.ZodType<T>): Loaded<T> {
   let text: string;
   try {
@@ -48,19 +48,19 @@ export function loadConfig<T>(path: string, schema: z.ZodType<T>): Loaded<T> {
   return parseConfig(path, text, schema);
 }
 
-/** Checks the text of a config file; `path` is named in the error. */
+/** Validates the text of a config file. The error names `path`. */
 export function parseConfig<T>(path: string, text: string, schema: z.ZodType<T>): Loaded<T> {
   if (text.trim() === "") return broken(text, `${path}:1:1: the file is empty`);
   const errors: ParseError[] = [];
   const tree = parseTree(text, errors, { allowTrailingComma: true });
   const first = errors[0];
   if (first || !tree) {
-    const what = first ? `not valid JSON: ${sayParseError(first)}` : "no value is here";
+    const what = first ? `not valid JSON: ${sayParseError(first)}` : "it holds no value";
     return broken(text, `${place(path, text, first?.offset ?? 0)}: ${what}`);
   }
   const twice = duplicateKey(tree);
   if (twice) {
-    const what = `the key "${twice.value}" stands here twice`;
+    const what = `the key "${twice.value}" appears twice`;
     return broken(text, `${place(path, text, twice.offset)}: ${what}`);
   }
   const checked = schema.safeParse(getNodeValue(tree));
@@ -81,10 +81,10 @@ function broken(text: string, error: string): Loaded<never> {
   return { value: null, text, error, unknown: [] };
 }
 
-/** What the parser missed, in words: "value expected". */
+/** A parse error in words, such as "value expected". */
 export function sayParseError({ error }: ParseError): string {
   const code = printParseErrorCode(error);
-  if (code === "InvalidCommentToken") return "no comment may stand";
+  if (code === "InvalidCommentToken") return "comments are not allowed";
   return code.replaceAll(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
 }
 
@@ -95,7 +95,7 @@ export function place(path: string, text: string, offset: number): string {
   return `${path}:${line}:${offset - before.lastIndexOf("\n")}`;
 }
 
-/** The node of a path, or the nearest one above it. */
+/** The node at a path, or its nearest ancestor. */
 function nearest(tree: Node, path: (string | number)[]): Node {
   for (let length = path.length; length > 0; length--) {
     const node = findNodeAtLocation(tree, path.slice(0, length));
@@ -104,7 +104,7 @@ function nearest(tree: Node, path: (string | number)[]): Node {
   return tree;
 }
 
-/** A second key of the same name would silently win over the first. */
+/** The second of two equal keys, which would silently win over the first. */
 function duplicateKey(node: Node): Node | null {
   const seen = new Set<unknown>();
   for (const child of node.children ?? []) {

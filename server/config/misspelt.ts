@@ -1,19 +1,19 @@
 import type { Node } from "jsonc-parser";
 import { z } from "zod";
 
-/** A key of a config that means nothing to the gate. */
+/** A config key without effect. */
 export interface UnknownKey {
   key: string;
-  /** The objects it stands in: `policies`, `policies.blockedTools.0`. */
+  /** The path of its object: `policies`, `policies.blockedTools.0`. */
   within: string;
-  /** The known key that was probably meant. */
+  /** The known key that its author probably meant. */
   meant: string | null;
   offset: number;
 }
 
 /**
- * Keys that forbid, or that narrow what is allowed: one of them misspelt must not silently do
- * nothing, so the whole file counts as broken.
+ * Keys that forbid or restrict. A misspelt one must not be ignored silently, so it makes the whole
+ * file invalid.
  */
 const FORBIDDING = new Set([
   "policies",
@@ -31,7 +31,7 @@ const FORBIDDING = new Set([
   "proof",
 ]);
 
-/** Every key that the schema does not know, wherever the file may hold known ones. */
+/** Every unknown key in the objects that the schema describes. */
 export function listUnknown(node: Node, schema: z.ZodType, within = ""): UnknownKey[] {
   const one = objectOf(schema, node);
   if (node.type === "array" && one instanceof z.ZodArray) {
@@ -54,20 +54,20 @@ export function listUnknown(node: Node, schema: z.ZodType, within = ""): Unknown
   });
 }
 
-/** The first key that must not be misspelt and is. */
+/** The first misspelt key that forbids or restricts. */
 export function findForbidding(unknown: readonly UnknownKey[]): UnknownKey | null {
   return unknown.find(({ meant }) => meant !== null && FORBIDDING.has(meant)) ?? null;
 }
 
-/** What is told of an unknown key that is kept; null where nothing needs to be said. */
+/** The warning about an unknown key; null when there is none. */
 export function describeUnknown({ key, within, meant }: UnknownKey, file: string): string | null {
   const place = within === "" ? file : `the ${within.replace(/\..*/, "")} of ${file}`;
   if (meant) return `"${key}" in ${place} has no effect: did you mean "${meant}"?`;
-  // Elsewhere a stranger's key is nobody's business.
+  // Outside the policies, other programs may have keys of their own.
   return within === "policies" ? `"${key}" in ${place} has no effect: no such key is known` : null;
 }
 
-/** The schema that an object or array is read by, without what makes it optional. */
+/** The schema of an object or array, without its optional wrapper. */
 function objectOf(schema: z.ZodType, node: Node): z.ZodType {
   if (schema instanceof z.ZodOptional) return objectOf(schema.unwrap() as z.ZodType, node);
   if (!(schema instanceof z.ZodUnion)) return schema;
@@ -79,7 +79,7 @@ function has(node: Node, key: string): boolean {
   return (node.children ?? []).some(({ children }) => children?.[0]?.value === key);
 }
 
-/** The known key that a stranger was probably meant to be. */
+/** The known key that an unknown one resembles; null when none is close enough. */
 export function nearestOf(key: string, known: readonly string[]): string | null {
   const written = plain(key);
   if (written.length > 40) return null;
@@ -89,20 +89,20 @@ export function nearestOf(key: string, known: readonly string[]): string | null 
   return near[0]?.one ?? null;
 }
 
-/** Small letters, without what parts words, other words for the same brought together. */
+/** Lower case, without separators, synonyms replaced by one word. */
 function plain(key: string): string {
   return key.replace(/[-_\s]/g, "").toLowerCase()
     .replace(/^(deny|denied|denylist|forbid|forbidden|disallow|disallowed|block)(?!ed)/, "blocked")
     .replace(/^allow(?!ed)/, "allowed").replace(/ies$/, "y").replace(/s$/, "");
 }
 
-/** How far two keys may be apart: a letter in four, and more where they begin alike. */
+/** The maximal distance of two keys: one letter in four, and one more with a common beginning. */
 function mostOf(a: string, b: string): number {
   const alike = a.slice(0, 5) === b.slice(0, 5) && Math.min(a.length, b.length) >= 6;
   return Math.max(1, Math.floor(Math.min(a.length, b.length) / 4)) + Number(alike);
 }
 
-/** The fewest letters to put in, leave out, change or swap with the next. */
+/** The edit distance, where swapping two neighbours counts as one edit. */
 function distance(a: string, b: string): number {
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, at) => at);

@@ -4,40 +4,40 @@ import { dirname } from "node:path";
 import { z } from "zod";
 import { writeWhole } from "../runtime/small_file.ts";
 
-/** A config's text as it was once; null where only its hash was kept. */
+/** One version of a config's text. The text is null when only its hash was kept. */
 const Version = z.object({ sha256: z.string(), text: z.string().nullable() });
 type Version = z.infer<typeof Version>;
 
 const PinnedFile = z.object({
-  /** What the gate saw last. */
+  /** The version that the gate read last. */
   seen: Version,
-  /** What came through the gate, or what a person has looked at since. */
+  /** The version that the gate wrote or a person accepted last. */
   accepted: Version,
   changed_at: z.string().nullable(),
 });
 type PinnedFile = z.infer<typeof PinnedFile>;
 
-/** What was pinned before is a bare hash. */
+/** An older version of the gate stored only hashes. */
 const Pins = z.record(
   z.string(),
   z.union([PinnedFile, z.string().transform((sha256) => startOf({ sha256, text: null }))]),
 );
 
-/** A config that is not what a person last accepted. */
+/** A config that differs from the accepted version. */
 export interface OutsideVersion {
   at: string;
   before: Version;
   after: Version;
 }
 
-/** SHA-256 of a config's text; null without one. */
+/** The SHA-256 of a config's text; null for an empty text. */
 export function hashOf(text: string): string | null {
   return text === "" ? null : createHash("sha256").update(text).digest("hex");
 }
 
 /**
- * What the config files were when the gate last looked: a change that did not come through the gate
- * is seen even if it was made while the gate was not running, and stays until a person accepts it.
+ * Records each config file as the gate last read it. This reveals a change outside the gate, even
+ * one made while the gate was not running. The change stays until a person accepts it.
  */
 export class Pin {
   readonly #path: string;
@@ -48,8 +48,8 @@ export class Pin {
   }
 
   /**
-   * Remembers a file's text; the hash it had before when it was another one, undefined when it is
-   * new or the same.
+   * Records a file's text. Returns the hash of the previous text (null when it was empty), or
+   * undefined when the file is new or unchanged.
    */
   note(
     file: string,
@@ -67,7 +67,7 @@ export class Pin {
     return known === undefined ? undefined : known.seen.sha256 || null;
   }
 
-  /** What of a file nobody has accepted yet; null when all of it is. */
+  /** The change that nobody has accepted yet; null when there is none. */
   outside(file: string): OutsideVersion | null {
     const pins = this.#read();
     const known = Object.hasOwn(pins, file) ? pins[file]! : undefined;
@@ -75,7 +75,7 @@ export class Pin {
     return { at: known.changed_at, before: known.accepted, after: known.seen };
   }
 
-  /** A person has looked at the file as it is; false when it is another one by now. */
+  /** Accepts the current version. Returns false when its hash is another one. */
   accept(file: string, sha256: string): boolean {
     const outside = this.outside(file);
     if (outside === null || outside.after.sha256 !== sha256) return false;
@@ -105,7 +105,7 @@ function startOf(version: Version): PinnedFile {
   return { seen: version, accepted: version, changed_at: null };
 }
 
-/** What is changed through the gate is accepted, unless something that was not lies below it. */
+/** Accepts a change through the gate, unless an earlier change outside it is still open. */
 function next(
   known: PinnedFile,
   now: Version,

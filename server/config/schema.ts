@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Effect, Policies, PolicyLimits, Rule } from "../policy/schema.ts";
 
-/** `gate.config.json` of a project; unknown keys are kept. */
+/** `gate.config.json` of a project. Keeps unknown keys. */
 export const ProjectConfig = z.looseObject({
   id: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/).optional(),
   extends: z.literal("global").optional(),
@@ -12,7 +12,7 @@ export const ProjectConfig = z.looseObject({
 });
 export type ProjectConfig = z.infer<typeof ProjectConfig>;
 
-/** `config.json` in the gate's home; unknown keys are kept. */
+/** `config.json` in the gate's home. Keeps unknown keys. */
 export const GlobalConfig = z.looseObject({
   version: z.string().optional(),
   policies: Policies.optional(),
@@ -22,14 +22,14 @@ export const GlobalConfig = z.looseObject({
 });
 export type GlobalConfig = z.infer<typeof GlobalConfig>;
 
-/** One rule in force, with where it comes from. */
+/** One rule in force, with its source. */
 export const SourcedRule = Rule.extend({
   reason: z.string().nullable(),
   alternative: z.string().nullable(),
 });
 export type SourcedRule = z.infer<typeof SourcedRule>;
 
-/** One difference between what was accepted and what stands in the file. */
+/** One difference between the accepted version and the file. */
 export const ConfigDifference = z.object({
   kind: z.enum(["added", "removed", "changed"]),
   key: z.string(),
@@ -37,25 +37,27 @@ export const ConfigDifference = z.object({
 });
 export type ConfigDifference = z.infer<typeof ConfigDifference>;
 
-/** A config file that was changed by anybody but the gate, until a person accepts it. */
+/** A change of a config file outside the gate, until a person accepts it. */
 export const OutsideChange = z.object({
   path: z.string(),
-  at: z.string().describe("when the gate saw it first"),
-  by: z.string().nullable().describe("whose file it is; more is not known"),
+  at: z.string().describe("when the gate noticed it"),
+  by: z.string().nullable().describe("the owner of the file; its author is unknown"),
   before_sha256: z.string().nullable(),
   after_sha256: z.string(),
-  differences: z.array(ConfigDifference).nullable().describe("null where they cannot be told"),
+  differences: z.array(ConfigDifference).nullable().describe(
+    "null when the gate cannot compare the versions",
+  ),
 });
 export type OutsideChange = z.infer<typeof OutsideChange>;
 
-/** Body of `POST /api/config/accept`: the file as the person has seen it. */
+/** Body of `POST /api/config/accept`: the version that the person has seen. */
 export const AcceptInput = z.strictObject({
   path: z.string().min(1).max(4096),
   sha256: z.string().max(64).describe("`after_sha256` of the change"),
 });
 export type AcceptInput = z.infer<typeof AcceptInput>;
 
-/** Where a config is broken and what to do about it. */
+/** The place of an error in a config, its cause and the next step. */
 export const ConfigProblem = z.object({
   path: z.string().nullable(),
   line: z.number().int().nullable(),
@@ -65,7 +67,7 @@ export const ConfigProblem = z.object({
 });
 export type ConfigProblem = z.infer<typeof ConfigProblem>;
 
-/** `GET /api/config`: what is in force for a project and where each rule comes from. */
+/** `GET /api/config`: the config in force for a project, with the source of each rule. */
 export const ConfigView = z.object({
   project_id: z.string(),
   path: z.string().nullable(),
@@ -79,8 +81,8 @@ export const ConfigView = z.object({
   }),
   etag: z.string(),
   warnings: z.array(z.string()),
-  error: z.string().nullable().describe("why everything is denied until the config is mended"),
-  problem: ConfigProblem.nullable().describe("the same, in its parts"),
+  error: z.string().nullable().describe("why everything is denied until the config is fixed"),
+  problem: ConfigProblem.nullable().describe("the error in its parts"),
   outside_changes: z.array(OutsideChange),
 });
 export type ConfigView = z.infer<typeof ConfigView>;

@@ -3,20 +3,20 @@ import { join } from "node:path";
 import { z } from "zod";
 import { writeWhole } from "../runtime/small_file.ts";
 
-/** Projects whose `overrideGlobal` a person has trusted on this machine. */
+/** The projects whose `overrideGlobal` a person trusts on this machine. */
 export const TrustFile = z.object({ override_global: z.array(z.string()) });
 
-/** Where trust is kept; only a person's own commands write there. */
+/** The path of the trust file. Only a person's own commands write it. */
 export function trustFile(home: string): string {
   return join(home, "trust.json");
 }
 
-/** Whether a person has trusted the project's override; anything unreadable is no trust. */
+/** Whether a person trusts the project's override. An unreadable file means no trust. */
 export function isOverrideTrusted(path: string, projectId: string): boolean {
   return readTrust(path).includes(projectId);
 }
 
-/** Trusts a project's override, or takes that back. */
+/** Grants or revokes the trust in a project's override. */
 export function setOverrideTrust(home: string, projectId: string, trusted: boolean): void {
   const path = trustFile(home);
   const others = readTrust(path).filter((id) => id !== projectId);

@@ -1,26 +1,26 @@
 import type { PublishedEvent } from "./schema.ts";
 
-/** Hears every event after its commit; must not throw and must not wait. */
+/** Receives every event after its commit. Must return at once and must not throw. */
 export type Listener = (event: PublishedEvent) => void;
 
-/** Hands committed events to whoever listens in this process. */
+/** Delivers committed events to the listeners in this process. */
 export class Bus {
   readonly #listeners = new Set<Listener>();
 
-  /** Calls `listener` for each event from now on; the returned function ends that. */
+  /** Calls `listener` for each later event. Returns a function that unsubscribes it. */
   subscribe(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Hands the events on, in order. A listener that throws is dropped: the commit stands. */
+  /** Delivers the events in order. Unsubscribes a listener that throws. */
   publish(events: readonly PublishedEvent[]): void {
     for (const event of events) {
-      for (const listener of [...this.#listeners]) this.#tell(listener, event);
+      for (const listener of [...this.#listeners]) this.#deliver(listener, event);
     }
   }
 
-  #tell(listener: Listener, event: PublishedEvent): void {
+  #deliver(listener: Listener, event: PublishedEvent): void {
     try {
       listener(event);
     } catch {

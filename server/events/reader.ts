@@ -5,10 +5,10 @@ import type { Stream } from "./stream.ts";
 export interface ReaderOptions {
   stream: Pick<Stream, "head" | "since">;
   log: Environment["log"];
-  /** Null for all. */
+  /** Null subscribes to all topics. */
   topics: ReadonlySet<Topic> | null;
   project: string | null;
-  /** The last cursor the reader has seen; null for a new one. */
+  /** The last cursor that the reader received; null for a new reader. */
   after: number | null;
   onEnd: () => void;
 }
@@ -18,24 +18,24 @@ interface Waiting {
   bytes: Uint8Array;
 }
 
-const MOST_EVENTS = 256;
-const MOST_BYTES = 256 * 1024;
+const MAX_EVENTS = 256;
+const MAX_BYTES = 256 * 1024;
 const PAGE = 200;
 
 /**
- * One client of the event stream. What it has not taken yet is bounded: a reader that falls behind
- * is told to read everything again and let go, so it never costs more memory than a quick one.
+ * One client of the event stream. Its queue is bounded: the gate tells a reader that falls behind
+ * to fetch everything again (`event: resync`) and closes its stream.
  */
 export class Reader {
   readonly body: ReadableStream<Uint8Array>;
   readonly #options: ReaderOptions;
   #queue: Waiting[] = [];
   #bytes = 0;
-  /** Everything up to this cursor was sent or is of no interest. */
+  /** Every event up to this cursor was sent or filtered out. */
   #last: number;
   #isCatchingUp: boolean;
   #hasMissed = false;
-  #farewell: Uint8Array | null = null;
+  #final: Uint8Array | null = null;
   #wake: () => void = () => {};
 
   constructor(options: ReaderOptions) {
@@ -49,19 +49,19 @@ export class Reader {
     }, { highWaterMark: 0 });
   }
 
-  /** An event, already encoded; what this reader did not ask for is passed over. */
-  hear(event: PublishedEvent, bytes: Uint8Array): void {
+  /** Queues an encoded event, unless the reader filters it out. */
+  receive(event: PublishedEvent, bytes: Uint8Array): void {
     if (this.#wants(event)) this.#push(event.cursor, bytes);
   }
 
-  /** A sign of life, when there is nothing else to say. */
+  /** Queues a heartbeat when the queue is empty. */
   beat(): void {
     if (this.#queue.length === 0) this.#push(this.#last, encode(":\n\n"));
   }
 
-  /** Says a last thing and closes the stream. */
-  end(farewell: string): void {
-    this.#farewell = encode(farewell);
+  /** Sends a last message and closes the stream. */
+  end(message: string): void {
+    this.#final = encode(message);
     this.#options.onEnd();
     this.#wake();
   }
@@ -72,10 +72,10 @@ export class Reader {
   }
 
   #push(cursor: number, bytes: Uint8Array): void {
-    if (this.#farewell) return;
+    if (this.#final) return;
     this.#queue.push({ cursor, bytes });
     this.#bytes += bytes.length;
-    if (this.#queue.length > MOST_EVENTS || this.#bytes > MOST_BYTES) this.#overflow();
+    if (this.#queue.length > MAX_EVENTS || this.#bytes > MAX_BYTES) this.#overflow();
     this.#wake();
   }
 
@@ -87,13 +87,13 @@ export class Reader {
   }
 
   async #pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
-    while (this.#queue.length === 0 && !this.#farewell && !this.#isCatchingUp) {
+    while (this.#queue.length === 0 && !this.#final && !this.#isCatchingUp) {
       await new Promise<void>((resolve) => this.#wake = resolve);
     }
     if (this.#isCatchingUp) controller.enqueue(await this.#catchUp());
     else if (this.#queue.length > 0) controller.enqueue(this.#take());
     else {
-      controller.enqueue(this.#farewell!);
+      controller.enqueue(this.#final!);
       controller.close();
     }
   }
@@ -106,10 +106,10 @@ export class Reader {
     return join(taken.map((waiting) => waiting.bytes));
   }
 
-  // Live events wait in the queue meanwhile, so that none is lost between the two.
+  // New events wait in the queue during the read, so that none is lost in between.
   async #catchUp(): Promise<Uint8Array> {
     this.#hasMissed = false;
-    const kept = await this.#kept();
+    const kept = await this.#readKept();
     if (kept === null) {
       this.#last = this.#options.stream.head;
     } else {
@@ -124,18 +124,18 @@ export class Reader {
     ]);
   }
 
-  async #kept(): Promise<PublishedEvent[] | null> {
+  async #readKept(): Promise<PublishedEvent[] | null> {
     if (this.#last < 0) return null;
     try {
       return await this.#options.stream.since(this.#last, PAGE);
     } catch (error) {
-      this.#options.log("warn", "kept events cannot be read", { error: String(error) });
+      this.#options.log("warn", "Cannot read the kept events", { error: String(error) });
       return null;
     }
   }
 }
 
-/** An event as it stands on the wire. */
+/** An event in the SSE format. */
 export function encodeEvent({ cursor, ...data }: PublishedEvent): Uint8Array {
   return encode(`event: ${data.topic}\nid: ${cursor}\ndata: ${JSON.stringify(data)}\n\n`);
 }

@@ -21,10 +21,10 @@ export interface ReaderRequest {
 
 const CURSOR = /^\d{1,15}$/;
 
-/** Everybody who listens to `GET /api/events`; an event is encoded once for all of them. */
+/** The clients of `GET /api/events`. Encodes each event once for all of them. */
 export class EventReaders {
   readonly #options: ReadersOptions;
-  readonly #most: number;
+  readonly #max: number;
   readonly #readers = new Set<Reader>();
   readonly #unsubscribe: () => void;
   readonly #heart: ReturnType<typeof setInterval>;
@@ -32,21 +32,21 @@ export class EventReaders {
 
   constructor(options: ReadersOptions) {
     this.#options = options;
-    this.#most = options.limits?.readers ?? REQUEST_LIMITS.event_readers;
-    this.#unsubscribe = options.bus.subscribe((event) => this.#hear(event));
+    this.#max = options.limits?.readers ?? REQUEST_LIMITS.event_readers;
+    this.#unsubscribe = options.bus.subscribe((event) => this.#receive(event));
     this.#heart = setInterval(() => this.#beat(), options.limits?.heartbeat_ms ?? 15_000);
     this.#heart.unref();
   }
 
-  /** How many listen now. */
+  /** The number of open streams. */
   get size(): number {
     return this.#readers.size;
   }
 
-  /** A new reader's stream, from its last event on. @throws GateError `unavailable` */
+  /** The stream of a new reader, starting after its last event. @throws GateError `unavailable` */
   open(request: ReaderRequest): ReadableStream<Uint8Array> {
-    if (this.#closed || this.#readers.size >= this.#most) {
-      const why = this.#closed ? "the daemon stops" : `${this.#most} readers are listening already`;
+    if (this.#closed || this.#readers.size >= this.#max) {
+      const why = this.#closed ? "the daemon stops" : `${this.#max} readers are listening already`;
       throw new GateError("unavailable", `Cannot open an event stream: ${why}. Try again later`);
     }
     const { stream, log } = this.#options;
@@ -62,7 +62,7 @@ export class EventReaders {
     return reader.body;
   }
 
-  /** Tells every reader that the daemon goes, and when to come back. */
+  /** Ends every stream and tells its reader when to reconnect. */
   close(): void {
     this.#closed = true;
     clearInterval(this.#heart);
@@ -70,9 +70,9 @@ export class EventReaders {
     for (const reader of [...this.#readers]) reader.end("event: bye\nretry: 500\ndata: {}\n\n");
   }
 
-  #hear(event: PublishedEvent): void {
+  #receive(event: PublishedEvent): void {
     const bytes = encodeEvent(event);
-    for (const reader of this.#readers) reader.hear(event, bytes);
+    for (const reader of this.#readers) reader.receive(event, bytes);
   }
 
   #beat(): void {
@@ -80,7 +80,7 @@ export class EventReaders {
   }
 }
 
-// What cannot be a cursor of ours is like one too old: the reader is told to read all again.
+// An invalid cursor counts as too old, so that the reader fetches everything again.
 function parseCursor(last_event_id: string | null): number | null {
   if (last_event_id === null || last_event_id === "") return null;
   return CURSOR.test(last_event_id) ? Number(last_event_id) : -1;

@@ -1,10 +1,10 @@
 import { z } from "zod";
 
-/** What a dashboard can listen to. */
+/** A subject that a dashboard can subscribe to. */
 export const Topic = z.enum(["actions", "approvals", "sessions", "risk", "agents"]);
 export type Topic = z.infer<typeof Topic>;
 
-/** One invalidation: something of this topic changed; fetch it again. */
+/** One invalidation: data of this topic changed, so fetch it again. */
 export const StreamEvent = z.object({
   topic: Topic,
   type: z.string().describe("the audit event's type"),
@@ -15,11 +15,11 @@ export const StreamEvent = z.object({
 });
 export type StreamEvent = z.infer<typeof StreamEvent>;
 
-/** A published event with its place in the machine-wide stream: the SSE id, ever growing. */
+/** A published event with its cursor in the machine-wide stream. The cursor grows and is the SSE id. */
 export const PublishedEvent = StreamEvent.extend({ cursor: z.number().int() });
 export type PublishedEvent = z.infer<typeof PublishedEvent>;
 
-/** Query of `GET /api/events`; without `topics`, all of them. */
+/** Query of `GET /api/events`. Without `topics`, all topics. */
 export const EventsQuery = z.object({
   topics: z.string().max(256)
     .transform((text) => text.split(","))

@@ -3,6 +3,13 @@ import type { Statement } from "../db/ledger.ts";
 import type { Head } from "../evidence/chain.ts";
 import type { PublishedEvent } from "./schema.ts";
 
+const PREFIX_DIGITS = 6;
+
+/** The first digits of an action's UUID (version 7). Six digits cover about four and a half hours. */
+export function prefixOf(action_id: string): string {
+  return action_id.slice(0, PREFIX_DIGITS).toLowerCase();
+}
+
 export function insertEvent(event: PublishedEvent): Statement {
   const { cursor, project_id, topic, type, id, seq, at } = event;
   return {
@@ -31,7 +38,7 @@ export function touchProject(project_id: string, at: string): Statement {
   };
 }
 
-/** An action is looked for where others with the same first digits of their ids are. */
+/** Records that the project has actions whose ids begin with these digits. */
 export function noteAction(project_id: string, prefix: string): Statement {
   return {
     sql: "INSERT INTO action_times (prefix, project_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
@@ -49,7 +56,7 @@ export async function findHead(registry: Database, project_id: string): Promise<
   return row ? { seq: Number(row.seq), hash: String(row.hash) } : null;
 }
 
-/** The newest cursor that was ever given out and the oldest that is still kept. */
+/** The newest cursor ever assigned and the oldest one still kept. */
 export async function findBounds(
   registry: Database,
 ): Promise<{ newest: number; oldest: number | null }> {
@@ -76,7 +83,7 @@ export async function listEvents(
   return rows as unknown as PublishedEvent[];
 }
 
-/** The cursor of the event that is the `count`th from the end; null when there are fewer. */
+/** The cursor of the `count`th newest event; null when there are fewer. */
 export async function findOldestKept(registry: Database, count: number): Promise<number | null> {
   const rows = await registry.all(
     "SELECT cursor FROM stream ORDER BY cursor DESC LIMIT 1 OFFSET ?",

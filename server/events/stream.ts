@@ -7,7 +7,6 @@ import type { Ledger, Statement } from "../db/ledger.ts";
 import { GateError } from "../errors.ts";
 import type { Head } from "../evidence/chain.ts";
 import type { Bus } from "./bus.ts";
-import { prefixOf } from "./prefix.ts";
 import type { PublishedEvent } from "./schema.ts";
 import {
   findBounds,
@@ -17,24 +16,25 @@ import {
   insertEvent,
   listEvents,
   noteAction,
+  prefixOf,
   pruneBelow,
   rememberHead,
   touchProject,
 } from "./store.ts";
 
 /**
- * Cursors given out after a start begin this far above the newest one kept: a reader that holds a
- * cursor which a crash lost still gets everything that came after it.
+ * After a start, cursors begin this far above the newest kept one. A reader whose last cursor was
+ * lost in a crash thus still receives every later event.
  */
 const GAP = 1_000_000;
 
-/** What bounds a stream. */
+/** The bounds of a stream. */
 export interface StreamLimits {
-  /** How many events readers can come back to. */
+  /** The number of kept events, from which a reader can resume. */
   keep: number;
-  /** How many are kept before older ones are looked for and forgotten. */
+  /** Deletes old events after this many new ones. */
   prune_every: number;
-  /** How many wait for a registry that cannot be written (a full disk) before some are dropped. */
+  /** The most events in memory while the registry cannot be written, for example on a full disk. */
   unsaved: number;
 }
 
@@ -42,12 +42,12 @@ const LIMITS: StreamLimits = { keep: 50_000, prune_every: 1_000, unsaved: 10_000
 
 const PAGE = 500;
 
-/** Events of so many milliseconds share one write: what a crash loses of them is published anew. */
+/** Events within this many milliseconds share one write. After a crash they are published again. */
 const GATHER_MS = 100;
 
 /**
- * The machine-wide order of events: gives each its cursor, publishes it on the bus at once and
- * keeps it for readers that come back with `Last-Event-ID`.
+ * The machine-wide order of events. Assigns each event its cursor, publishes it on the bus at once
+ * and keeps it for readers that resume with `Last-Event-ID`.
  */
 export class Stream {
   readonly #registry: Database;
@@ -56,7 +56,7 @@ export class Stream {
   #unsaved: PublishedEvent[] = [];
   readonly #heads = new Map<string, Head & { at: string }>();
   readonly #disputed = new Set<string>();
-  /** `project_id` and the first digits of ids that were given out in it. */
+  /** Id prefixes of new actions, with their project. */
   readonly #actions = new Map<string, { project_id: string; prefix: string }>();
   #saving: Promise<void> | null = null;
   #hurry: () => void = () => {};
@@ -96,7 +96,7 @@ export class Stream {
     return this.#head;
   }
 
-  /** Called after a commit: one published event per topic that an audit event belongs to. */
+  /** Publishes committed audit events: one stream event for each topic of an audit event. */
   append(events: readonly AuditEvent[]): void {
     if (events.length === 0) return;
     const published = events.flatMap(toStreamEvents)
@@ -114,31 +114,31 @@ export class Stream {
   }
 
   /**
-   * The events after `cursor`, oldest first, at most `limit`; null when some of them are no longer
-   * kept or the cursor is not ours: the reader must fetch everything again (`event: resync`).
+   * At most `limit` events after `cursor`, oldest first. Null when some of them are no longer kept
+   * or the cursor is unknown: the reader must fetch everything again (`event: resync`).
    */
   async since(cursor: number, limit: number): Promise<PublishedEvent[] | null> {
     if (cursor < this.#floor || cursor > this.#head) return null;
-    // Taken before the read: what is saved meanwhile is then in both, never in neither.
+    // Copied before the read, so that an event saved during the read is in at least one list.
     const waiting = this.#unsaved.filter((event) => event.cursor > cursor);
     const kept = await listEvents(this.#registry, cursor, limit);
     const last = kept.at(-1)?.cursor ?? cursor;
     return [...kept, ...waiting.filter((event) => event.cursor > last)].slice(0, limit);
   }
 
-  /** When something last happened in each project whose events are not kept yet. */
+  /** The time of the last event of each project with unsaved events. */
   unsavedActivity(): Map<string, string> {
     return new Map([...this.#heads].map(([project_id, { at }]) => [project_id, at]));
   }
 
-  /** The newest head of a chain that was remembered outside its ledger. */
+  /** The head of a chain as recorded outside its ledger. */
   remembered(project_id: string): Promise<Head | null> {
     return findHead(this.#registry, project_id);
   }
 
   /**
-   * Publishes what a crash kept from being published. Answers what is wrong when the chain does not
-   * hold the event that was remembered; its head is then remembered until a person has looked.
+   * Publishes the events that a crash left unpublished. Returns a problem when the chain lacks the
+   * recorded head; the recorded head then stays until a person has looked.
    */
   async reconcile(ledger: Ledger): Promise<string | null> {
     const remembered = await this.remembered(ledger.project_id);
@@ -168,12 +168,12 @@ export class Stream {
     }
   }
 
-  /** Forgets the head of a chain that had to be begun anew. */
+  /** Deletes the recorded head, for a chain that begins anew. */
   async forget(project_id: string): Promise<void> {
     await this.#registry.batch([forgetHead(project_id)]);
   }
 
-  /** Waits until everything published is kept, as far as the registry can be written. */
+  /** Waits until every published event is saved or the registry rejects the write. */
   async close(): Promise<void> {
     this.#closing = true;
     this.#hurry();
@@ -198,7 +198,7 @@ export class Stream {
         for (const [id, head] of heads) if (this.#heads.get(id) === head) this.#heads.delete(id);
         await this.#prune(events.length);
       } catch (error) {
-        this.#log("warn", "Cannot keep events for readers that come back", {
+        this.#log("warn", "Cannot save events for readers that resume", {
           error: String(error),
         });
         break;

@@ -4,7 +4,7 @@ import { tooLarge } from "../runtime/http_message.ts";
 import type { RawRequest } from "../runtime/serve.ts";
 import { valuesOf } from "./origin.ts";
 
-// These carry whole files or outputs.
+// These routes accept whole files or outputs.
 const CONTENT_ROUTES = [
   /^\/api\/actions$/,
   /^\/api\/actions\/[^/]+\/(?:approve-with-edit|result)$/,
@@ -13,7 +13,7 @@ const CONTENT_ROUTES = [
 ];
 const JSON_TYPE = /^application\/json(?:[ \t]*;[ \t]*charset="?utf-8"?)?[ \t]*$/i;
 
-/** Whether the request says that a body follows. @throws GateError `invalid` for one on a GET */
+/** Whether the headers announce a body. @throws GateError `invalid` for a body on GET or HEAD */
 export function hasBody(request: RawRequest): boolean {
   const length = valuesOf(request.headers, "content-length");
   const coded = valuesOf(request.headers, "transfer-encoding").length > 0;
@@ -24,7 +24,7 @@ export function hasBody(request: RawRequest): boolean {
   return body || valuesOf(request.headers, "content-type").length > 0;
 }
 
-/** JSON in UTF-8, not compressed, and nothing a form can send. @throws GateError */
+/** Accepts only uncompressed JSON in UTF-8, a type that no HTML form can send. @throws GateError */
 export function checkContentType(request: RawRequest): void {
   const types = valuesOf(request.headers, "content-type");
   if (types.length !== 1 || !JSON_TYPE.test(types[0]!)) {
@@ -38,7 +38,7 @@ export function checkContentType(request: RawRequest): void {
   }
 }
 
-/** How long this route's body may be. @throws GateError `too_large` when it says it is longer */
+/** The most bytes that this route accepts. @throws GateError `too_large` for a longer announced body */
 export function bodyLimit(request: RawRequest, path: string): number {
   const carriesContent = CONTENT_ROUTES.some((route) => route.test(path));
   const limit = carriesContent ? REQUEST_LIMITS.content_body_bytes : REQUEST_LIMITS.body_bytes;

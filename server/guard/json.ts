@@ -2,8 +2,8 @@ import { REQUEST_LIMITS } from "../constants.ts";
 import { GateError } from "../errors.ts";
 
 /**
- * Reads JSON that means the same to every reader: valid UTF-8, not too deep, no key twice, no
- * `__proto__`. An empty body is `undefined`. @throws GateError `invalid`
+ * Parses JSON that every parser reads alike: valid UTF-8, bounded depth, unique keys, no
+ * `__proto__`. Returns undefined for an empty body. @throws GateError `invalid`
  */
 export function parseJson(bytes: Uint8Array): unknown {
   if (bytes.length === 0) return undefined;
@@ -26,7 +26,7 @@ function decode(bytes: Uint8Array): string {
 
 const STRUCTURE = /["{}[\]]/g;
 
-// Walks over brackets and strings only; whatever else is wrong is left to JSON.parse.
+// Checks brackets and strings only. JSON.parse finds every other error.
 function checkShape(text: string): void {
   const open: (Set<string> | null)[] = [];
   STRUCTURE.lastIndex = 0;

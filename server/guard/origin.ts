@@ -6,14 +6,14 @@ type Headers = RawRequest["headers"];
 
 const NAMES = ["127.0.0.1", "localhost", "[::1]"];
 
-/** Exactly one Host, and one of ours: a rebound name ends here. @throws GateError `misdirected` */
+/** Requires exactly one Host, a loopback name. This stops DNS rebinding. @throws GateError `misdirected` */
 export function checkHost(headers: Headers, port: number): void {
   const hosts = valuesOf(headers, "host");
   if (hosts.length === 1 && NAMES.some((name) => hosts[0] === `${name}:${port}`)) return;
   throw new GateError("misdirected", `Cannot answer for this Host: use http://localhost:${port}`);
 }
 
-/** No Origin, or one of ours; compared as text, nothing is "equivalent". @throws GateError `forbidden` */
+/** Accepts no Origin or the dashboard's, compared as text. @throws GateError `forbidden` */
 export function checkOrigin(headers: Headers, port: number): void {
   const origins = valuesOf(headers, "origin");
   if (origins.length === 0) return;
@@ -25,8 +25,8 @@ export function checkOrigin(headers: Headers, port: number): void {
 }
 
 /**
- * A browser says where a request comes from: only our own page, or a person's own doing. A link
- * from elsewhere may open the page itself, which holds no data. @throws GateError `forbidden`
+ * Checks the site that a browser names as the sender. Accepts the dashboard, a person's own input,
+ * and links from elsewhere to a page, because pages hold no data. @throws GateError `forbidden`
  */
 export function checkFetchSite(request: RawRequest, path: string): void {
   const sites = valuesOf(request.headers, "sec-fetch-site");
@@ -42,7 +42,7 @@ function isNavigation(request: RawRequest): boolean {
     valuesOf(request.headers, "sec-fetch-dest").join() === "document";
 }
 
-/** Every value a header was sent with. */
+/** Every value of a header. */
 export function valuesOf(headers: Headers, name: string): string[] {
   const values: string[] = [];
   for (const line of headers) if (line[0] === name) values.push(line[1]);

@@ -24,7 +24,7 @@ const HEADERS = {
   "referrer-policy": "no-referrer",
 };
 
-/** The answer with the headers that every answer of the gate carries. */
+/** Adds the security headers of every answer. */
 export function secure(answer: Response, target: string): Response {
   for (const [name, value] of Object.entries(HEADERS)) answer.headers.set(name, value);
   if (target.startsWith("/api") || !answer.headers.has("cache-control")) {

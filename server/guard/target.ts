@@ -1,22 +1,22 @@
 import { GateError } from "../errors.ts";
 
-/** A request target that can mean one thing only. */
+/** A request target with only one reading. */
 export interface Target {
-  /** As sent and as the router sees it; nothing in it needs decoding to find the route. */
+  /** The path as sent. The router needs no decoding to find the route. */
   path: string;
-  /** With its question mark, or empty. */
+  /** With its question mark; empty without a query. */
   query: string;
 }
 
 const PRINTABLE = /^[\x21-\x7e]*$/;
-// Anything else in a path is rewritten by one reader of addresses and left alone by another.
+// URL parsers disagree about every other character.
 const PATH = /^[A-Za-z0-9\-._~!$&'()*+,;=:@%/\\]*$/;
 const FORBIDDEN = /[\\;]|\/\//;
 const DOT_SEGMENT = /(?:^|\/)\.\.?(?:\/|$)/;
-// What needs no escape has no escape (%61), and what changes a path's meaning is not hidden in one.
+// Rejects escapes of plain characters (%61) and of characters that change the path (%2f, %2e).
 const HIDDEN = /%(?:2d|2e|5f|7e|3[0-9]|[46][1-9a-f]|[57][0-9a]|2f|5c|3b|0[0-9a-f]|1[0-9a-f]|7f)/i;
 
-/** Splits and checks a request target. @throws GateError `invalid` */
+/** Splits and validates a request target. @throws GateError `invalid` */
 export function parseTarget(raw: string): Target {
   const mark = raw.indexOf("?");
   const path = mark < 0 ? raw : raw.slice(0, mark);

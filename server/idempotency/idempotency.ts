@@ -3,9 +3,9 @@ import type { Database } from "../db/database.ts";
 import { GateError } from "../errors.ts";
 import { findKept, insertRunning, type Kept, removeKept, updateAnswer } from "./store.ts";
 
-/** A request that must take effect once, however often it is sent. */
+/** A request that must take effect at most once. */
 export interface RepeatableRequest {
-  /** Who sent it: two callers may use the same key. */
+  /** The sender, because two callers may use the same key. */
   scope: string;
   key: string;
   method: string;
@@ -13,7 +13,7 @@ export interface RepeatableRequest {
   json: unknown;
 }
 
-/** An answer that can be given again. */
+/** A stored answer. */
 export interface Answer {
   status: number;
   body: string;
@@ -21,13 +21,13 @@ export interface Answer {
 }
 
 const LIFETIME_MS = 24 * 60 * 60 * 1000;
-const MOST_KEPT = 10_000;
-const LONGEST_ANSWER = 1024 * 1024;
+const MAX_KEPT = 10_000;
+const MAX_ANSWER = 1024 * 1024;
 const KEY = /^[\x21-\x7e]{1,255}$/;
-// Refused before anything was done: the caller may mend the request and send it again.
+// These requests had no effect, so the caller may correct and resend them.
 const NOT_KEPT = new Set([400, 401, 403, 404, 405, 413, 415, 429]);
 
-/** Remembers for 24 hours what was answered to each `Idempotency-Key`. */
+/** Keeps the answer to each `Idempotency-Key` for 24 hours. */
 export class Idempotency {
   readonly #database: Database;
   readonly #now: () => number;
@@ -40,11 +40,14 @@ export class Idempotency {
 
   /**
    * The answer to this request, produced at most once. @throws GateError `invalid` for a bad key,
-   * `conflict` when it was used for another request or nobody knows what came of the first
+   * `conflict` when another request used the key or the outcome of the first request is unknown
    */
   async answer(request: RepeatableRequest, produce: () => Promise<Response>): Promise<Answer> {
     if (!KEY.test(request.key)) {
-      throw new GateError("invalid", "Cannot use this Idempotency-Key: send 1 to 255 letters");
+      throw new GateError(
+        "invalid",
+        "Cannot use this Idempotency-Key: send 1 to 255 visible ASCII characters",
+      );
     }
     const key = `${request.scope}:${request.key}`;
     const fingerprint = fingerprintOf(request);
@@ -73,12 +76,12 @@ export class Idempotency {
     const kept = await findKept(this.#database, key, at);
     if (kept) return replay(kept, fingerprint, shown);
     const expires_at = new Date(now + LIFETIME_MS).toISOString();
-    await insertRunning(this.#database, { key, fingerprint, now: at, expires_at, most: MOST_KEPT });
+    await insertRunning(this.#database, { key, fingerprint, now: at, expires_at, most: MAX_KEPT });
     const response = await produce();
     const body = await response.text();
     if (response.status >= 500 || NOT_KEPT.has(response.status)) {
       await removeKept(this.#database, key);
-    } else if (body.length <= LONGEST_ANSWER && !body.includes("\0")) {
+    } else if (body.length <= MAX_ANSWER && !body.includes("\0")) {
       await updateAnswer(this.#database, key, response.status, body);
     }
     return { status: response.status, body, replayed: false };
@@ -90,8 +93,8 @@ function replay(kept: Kept, fingerprint: string, shown: string): Answer {
   if (kept.status === 0) {
     throw new GateError(
       "conflict",
-      `Cannot repeat the request with Idempotency-Key "${shown}": it was begun, and its answer ` +
-        "was not kept. See the list of actions for what came of it",
+      `Cannot repeat the request with Idempotency-Key "${shown}": it has begun, but its answer ` +
+        "was not kept; see the list of actions for its outcome",
     );
   }
   return { status: kept.status, body: kept.answer, replayed: true };

@@ -1,9 +1,9 @@
 import type { Database } from "../db/database.ts";
 
-/** What is kept of a request that came with an `Idempotency-Key`. */
+/** The record of a request with an `Idempotency-Key`. */
 export interface Kept {
   fingerprint: string;
-  /** 0 while the request runs, and for ever when the daemon died meanwhile. */
+  /** 0 while the request runs. Stays 0 when the daemon crashes during it. */
   status: number;
   answer: string;
 }
@@ -20,7 +20,7 @@ export async function findKept(
   return (rows[0] as unknown as Kept | undefined) ?? null;
 }
 
-/** Notes that the request runs, and lets go of what is too old or too much. */
+/** Records that the request runs. Deletes expired records and the oldest beyond `most`. */
 export async function insertRunning(
   database: Database,
   row: { key: string; fingerprint: string; now: string; expires_at: string; most: number },

@@ -3,15 +3,15 @@ import type { ActionList, ActionQuery } from "../actions/list/schema.ts";
 import { DEFAULT_LIMIT } from "../db/cursor.ts";
 import { GateError } from "../errors.ts";
 import type { Project } from "./project.ts";
-import type { ProjectSet } from "./narrow.ts";
+import type { Projects } from "./projects.ts";
 import { findSeqBelow } from "./store.ts";
 
 const PAGE = 500;
 
-/** A cursor over all projects: the id of the last action shown (ids grow with time). */
+/** A cursor over all projects: the id of the last listed action. Ids grow with time. */
 const CURSOR = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Everything held, in all projects, newest first. */
+/** The pending actions of all projects, newest first. */
 export async function listPendingAcross(projects: ProjectSet): Promise<Action[]> {
   const open = await projects.listOpen();
   const held = await Promise.all(open.map(async (project) => {
@@ -20,7 +20,7 @@ export async function listPendingAcross(projects: ProjectSet): Promise<Action[]>
   return held.flat().toSorted(newestFirst);
 }
 
-/** One page of the actions of all projects, or of one, newest first. @throws GateError */
+/** One page of the actions of all projects or of one, newest first. @throws GateError */
 export async function listAcross(projects: ProjectSet, query: ActionQuery): Promise<ActionList> {
   const { cursor, limit = DEFAULT_LIMIT, ...filters } = query;
   if (cursor !== undefined && !CURSOR.test(cursor)) {
@@ -30,9 +30,9 @@ export async function listAcross(projects: ProjectSet, query: ActionQuery): Prom
     );
   }
   let page: Action[] = [];
-  for await (const { project, last_activity_at } of meant(projects, filters.project)) {
+  for await (const { project, last_activity_at } of selected(projects, filters.project)) {
     const oldest = page.length > limit ? page.at(-1) : undefined;
-    // The projects come newest first: nothing in the rest can still belong to this page.
+    // Projects are sorted by activity, so the remaining ones hold only older actions.
     if (oldest && last_activity_at < oldest.created_at) break;
     if (filters.project === undefined && last_activity_at < (filters.from ?? "")) break;
     const items = await listBelow(
@@ -46,8 +46,8 @@ export async function listAcross(projects: ProjectSet, query: ActionQuery): Prom
   return { items, next_cursor: page.length > limit ? items.at(-1)?.id ?? null : null };
 }
 
-/** The project that is named, else all that hold actions. @throws GateError `not_found` */
-async function* meant(
+/** The named project, else every project with actions. @throws GateError `not_found` */
+async function* selected(
   projects: ProjectSet,
   id: string | undefined,
 ): ReturnType<ProjectSet["listActive"]> {
@@ -74,10 +74,25 @@ async function listBelow(
   if (id === undefined) return (await project.actions.list(query)).items;
   const seq = await findSeqBelow(project.ledger, id);
   if (seq === null) return [];
-  // The cursor of one project is the number below which its page goes on.
+  // A project's own cursor is the sequence number below which its page continues.
   return (await project.actions.list({ ...query, cursor: String(seq + 1) })).items;
 }
 
 function newestFirst(a: Action, b: Action): number {
   return a.id < b.id ? 1 : -1;
+}
+
+/** The part of `Projects` that lists over many projects. */
+export type ProjectSet = Pick<Projects, "get" | "listActive" | "listOpen" | "listSince">;
+
+/** The same projects, limited to these ids. */
+export function narrow(projects: ProjectSet, ids: ReadonlySet<string>): ProjectSet {
+  return {
+    get: (id) => projects.get(id),
+    async *listActive() {
+      for await (const active of projects.listActive(ids)) yield active;
+    },
+    listOpen: async () => (await projects.listOpen()).filter(({ id }) => ids.has(id)),
+    listSince: (at) => projects.listSince(at, ids),
+  };
 }

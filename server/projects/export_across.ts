@@ -2,19 +2,19 @@ import { readPages, writeCsv, writeJson } from "../audit/export.ts";
 import type { AuditExportQuery } from "../audit/schema.ts";
 import type { AuditEvent, Checkpoint } from "../evidence/schema.ts";
 import type { Project } from "./project.ts";
-import type { ProjectSet } from "./narrow.ts";
+import type { ProjectSet } from "./across.ts";
 
-/** Events of all projects that are held in memory at once, about. */
-const HELD = 4_000;
+/** About the number of events in memory at once. */
+const MAX_EVENTS = 4_000;
 
-/** One project's events, of which the next ones are at hand. */
+/** The events of one project, with the next ones in memory. */
 interface Source {
   pages: AsyncGenerator<AuditEvent[]>;
   next: AuditEvent[];
   isOver: boolean;
 }
 
-/** The events of all projects in the order of their times; memory does not grow with their number. */
+/** The events of all projects in order of time. Memory use does not depend on their number. */
 export async function exportAcross(
   projects: ProjectSet,
   query: AuditExportQuery,
@@ -23,8 +23,8 @@ export async function exportAcross(
   for (const project of await projects.listSince(query.from ?? "")) {
     open.push({ project, checkpoint: await project.audit.checkpoint() });
   }
-  const page = Math.max(10, Math.min(200, Math.ceil(HELD / Math.max(1, open.length))));
-  // Read in the order of time, even where the whole is wanted.
+  const page = Math.max(10, Math.min(200, Math.ceil(MAX_EVENTS / Math.max(1, open.length))));
+  // A `from` makes each ledger return its events in order of time.
   const filter = { ...query, from: query.from ?? "" };
   const sources = open.map(({ project, checkpoint: { seq } }): Source => ({
     pages: project.audit.held(readPages(project.ledger, filter, { last: seq, page })),
@@ -49,7 +49,7 @@ async function* inOrder(sources: Source[]): AsyncGenerator<AuditEvent[]> {
   for (let open = sources; open.length > 0;) {
     for (const source of open) await refill(source);
     open = open.filter(({ next }) => next.length > 0);
-    // Whatever comes later in any source is not before the last that is at hand of each.
+    // No later event of a source is older than the last one already in memory.
     const [bound] = open.filter(({ isOver }) => !isOver).map(({ next }) => next.at(-1)!).sort(
       byTime,
     );

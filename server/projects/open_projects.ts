@@ -1,19 +1,19 @@
 import { GateError } from "../errors.ts";
 import type { Project } from "./project.ts";
 
-/** More ledgers than this are kept open only while they are in use. */
-const MOST_IDLE = 64;
+/** At most this many unused ledgers stay open. */
+const MAX_IDLE = 64;
 
 /**
- * A call waits for its decision five minutes at most: after six, none can still be at work. An
- * export can; a ledger that is read for one stays open.
+ * A call waits at most five minutes for its decision, so after six no call uses the ledger. An
+ * export may take longer and keeps its ledger open.
  */
 const IDLE_MS = 6 * 60 * 1000;
 
 export interface Opening {
   /** Opens the project of that id. @throws GateError */
   open: (id: string) => Promise<Project>;
-  /** Hears that a project was closed, and whether something in it waits to be gone on with. */
+  /** Called after a project was closed. `isLeft`: it holds unfinished actions. */
   closed: (id: string, isLeft: boolean) => Promise<void>;
   failed: (id: string, error: unknown) => void;
   now: () => number;
@@ -24,7 +24,7 @@ interface Entry {
   used_at: number;
 }
 
-/** The projects whose ledgers are open: each is opened once, and closed when nobody needs it. */
+/** The projects with an open ledger. Opens each once and closes it when it is unused. */
 export class OpenProjects {
   readonly #opening: Opening;
   readonly #entries = new Map<string, Entry>();
@@ -35,11 +35,11 @@ export class OpenProjects {
     this.#opening = opening;
   }
 
-  /** The project, opened unless it is open. @throws GateError `not_found`, `unavailable` */
+  /** The project. Opens it if necessary. @throws GateError `not_found`, `unavailable` */
   get(id: string): Promise<Project> {
     if (this.#closed) {
       return Promise.reject(
-        new GateError("unavailable", "Cannot open a project: gate is ending; try again"),
+        new GateError("unavailable", "Cannot open a project: the daemon is stopping; try again"),
       );
     }
     const entry = this.#entries.get(id) ?? { project: this.#open(id), used_at: 0 };
@@ -58,7 +58,7 @@ export class OpenProjects {
     return opened.flatMap((result) => result.status === "fulfilled" ? [result.value] : []);
   }
 
-  /** Closes one project; opening it again waits for that. */
+  /** Closes one project. A later opening waits for the closing. */
   async close(id: string): Promise<void> {
     const entry = this.#entries.get(id);
     this.#entries.delete(id);
@@ -66,7 +66,7 @@ export class OpenProjects {
     await this.#closing.get(id);
   }
 
-  /** Closes all for good; one that cannot be closed well does not keep the others open. */
+  /** Closes all projects for good, also after one of them fails to close. */
   async closeAll(): Promise<void> {
     this.#closed = true;
     for (const id of [...this.#entries.keys()]) await this.close(id);
@@ -96,12 +96,12 @@ export class OpenProjects {
     }
   }
 
-  /** What is held or being done keeps a project open, so that it can expire and be finished. */
+  /** Closes unused projects. Unfinished actions keep a project open, so that they can expire. */
   async #closeIdle(): Promise<void> {
     const before = this.#opening.now() - IDLE_MS;
     const idle = [...this.#entries].filter(([, { used_at }]) => used_at < before)
       .toSorted(([, a], [, b]) => a.used_at - b.used_at)
-      .slice(0, Math.max(0, this.#entries.size - MOST_IDLE));
+      .slice(0, Math.max(0, this.#entries.size - MAX_IDLE));
     for (const [id, { project }] of idle) {
       const opened = await project.catch(() => null);
       const isNeeded = opened?.audit.isExporting ||

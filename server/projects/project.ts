@@ -35,7 +35,7 @@ export interface ProjectOptions {
   stream: Stream;
 }
 
-/** One registered project with its ledger open: the only place where its services are made. */
+/** One registered project with its open ledger. Creates the services of the project. */
 export class Project {
   readonly id: string;
   readonly roots: readonly string[];
@@ -46,7 +46,7 @@ export class Project {
   readonly grants: Grants;
   readonly audit: Audit;
   readonly daySums: DaySums;
-  /** Where the ledger that was here before is now, when it was damaged. */
+  /** The new path of a damaged ledger that this one replaces. */
   readonly moved_to: string | null;
   readonly #roots: string[];
   readonly #services: ActionServices;
@@ -58,7 +58,7 @@ export class Project {
     const { id, environment, port, signer, bus, stream } = options;
     this.id = id;
     this.#now = environment.now;
-    // One list for all: a root that is added later is seen by every service.
+    // All services share one array, so that they see a root added later.
     this.#roots = [...options.roots];
     const roots = this.roots = this.#roots;
     this.ledger = ledger;
@@ -86,7 +86,7 @@ export class Project {
     this.audit = new Audit({ environment, ledger, signer, remembered });
   }
 
-  /** Opens the ledger, publishes what a crash held back and settles what it left unfinished. */
+  /** Opens the ledger, publishes events that a crash held back and recovers unfinished actions. */
   static async open(
     options: ProjectOptions,
   ): Promise<{ project: Project; problem: string | null }> {
@@ -123,7 +123,7 @@ export class Project {
     return await previewGrants(this.#services, input);
   }
 
-  /** What happened in the last days; worked out again only when something has happened since. */
+  /** The totals of the last days. Cached until the next event. */
   async summarize(window: string): Promise<AnalyticsSummary> {
     const now = this.#now();
     const state = `${window} ${this.ledger.head.seq} ${new Date(now).toISOString().slice(0, 10)}`;
@@ -133,7 +133,7 @@ export class Project {
     return this.#summary.summary;
   }
 
-  /** How many actions are held; counted again only when something has happened since. */
+  /** The number of pending actions. Cached until the next event. */
   async countPending(): Promise<number> {
     const { seq } = this.ledger.head;
     if (this.#pending?.seq !== seq) {
@@ -142,20 +142,20 @@ export class Project {
     return this.#pending.count;
   }
 
-  /** True while something waits to be decided, carried out or settled. */
+  /** Whether an action waits for its decision, execution or recovery. */
   isUnfinished(): Promise<boolean> {
     return isUnfinished(this.ledger);
   }
 
-  /** The folders that the project has now; every service sees them at once. */
+  /** Replaces the folders of the project, for every service at once. */
   setRoots(roots: readonly string[]): void {
     this.#roots.splice(0, this.#roots.length, ...roots);
   }
 
-  /** Closes the ledger; true when something in it waits to be gone on with at the next start. */
+  /** Closes the ledger. Returns whether it holds unfinished actions for the next start. */
   async close(): Promise<boolean> {
     await this.actions.close();
-    // Asked only now: nothing can begin any more.
+    // Asked last, when no action can begin any more.
     const isLeft = await this.isUnfinished();
     await this.ledger.close();
     return isLeft;

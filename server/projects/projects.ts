@@ -11,16 +11,16 @@ import { hasAction, type Registered } from "./store.ts";
 
 type Shared = Omit<ProjectOptions, "id" | "roots">;
 
-/** The projects of this machine: each is opened when it is first needed, and only once. */
+/** The projects of this machine. Opens each one at its first use. */
 export class Projects {
   readonly #registry: Registry;
   readonly #shared: Shared;
-  /** Nothing but this one is served (`gate start`). */
+  /** Serves only this project (`gate start`). */
   readonly #only: string | null;
   readonly #open: OpenProjects;
-  /** What is wrong with a project, until it could be opened without that. */
+  /** The problem of each project, until the project opens without it. */
   readonly #problems = new Map<string, string>();
-  /** Damaged ledgers that were moved aside, by path; one that a person has taken away is over. */
+  /** Damaged ledgers that were moved aside, by path, until a person deletes them. */
   readonly #damaged = new Map<string, string>();
 
   constructor(registry: Registry, shared: Shared, only: string | null) {
@@ -35,11 +35,11 @@ export class Projects {
     });
   }
 
-  /** Opens the projects in which something was unfinished when the last daemon ended. */
+  /** Opens the projects that the last daemon left with unfinished actions. */
   async wake(): Promise<void> {
     for (const { project_id, is_awake } of await this.#list()) {
       this.#noteDamaged(project_id);
-      // One that cannot be opened is a problem to report; the others go on.
+      // `get()` reports a project that cannot be opened.
       if (is_awake) await this.get(project_id).catch(() => {});
     }
   }
@@ -55,8 +55,8 @@ export class Projects {
     const first = registered[0];
     if (first && registered.length === 1) return await this.get(first.project_id);
     const message = first
-      ? "Cannot tell which project is meant: add ?project=<id>"
-      : "Cannot tell which project is meant: none is registered; run gate init in its folder";
+      ? "Cannot choose a project: several are registered; add ?project=<id>"
+      : "Cannot choose a project: none is registered; run gate init in its folder";
     const projects = registered.map(({ project_id, name, roots }) => ({
       id: project_id,
       name,
@@ -73,7 +73,7 @@ export class Projects {
     throw new GateError("not_found", `Cannot find action "${id}" in any project`);
   }
 
-  /** Those that are open, whose newest actions may not be noted yet; then those that are noted. */
+  /** The open projects, whose newest actions may lack an index entry, then the indexed ones. */
   async *#mayHold(id: string): AsyncGenerator<Project> {
     const open = await this.listOpen();
     yield* open;
@@ -92,20 +92,20 @@ export class Projects {
     return await this.#toHub(registered);
   }
 
-  /** @throws GateError `not_found`, `conflict` while something in it is held or being done */
+  /** @throws GateError `not_found`, `conflict` while an action in it is unfinished */
   async remove(id: string): Promise<void> {
     const project = await this.get(id);
     if (await project.isUnfinished()) {
       throw new GateError(
         "conflict",
-        `Cannot forget project "${id}": something in it is held or being done; decide on it first`,
+        `Cannot forget project "${id}": it has pending or running actions; decide on them first`,
       );
     }
     await this.#registry.remove(id);
     await this.#open.close(id);
   }
 
-  /** The folders of the projects that are served. */
+  /** The folders of every served project. */
   async listRoots(): Promise<Pick<HubProject, "id" | "roots">[]> {
     return (await this.#registry.roots()).filter(({ id }) =>
       this.#only === null || id === this.#only
@@ -117,7 +117,7 @@ export class Projects {
     return await Promise.all(registered.map((project) => this.#toHub(project)));
   }
 
-  /** The projects that may hold actions, the newest activity first; each opened when asked for. */
+  /** The projects with actions, newest activity first. Opens each one when the caller reaches it. */
   async *listActive(
     only?: ReadonlySet<string>,
   ): AsyncGenerator<{ project: Project; last_activity_at: string }> {
@@ -128,7 +128,7 @@ export class Projects {
     }
   }
 
-  /** The projects in which something happened at that time or later. @throws GateError */
+  /** The projects with an event at that time or later. @throws GateError */
   async listSince(at: string, only?: ReadonlySet<string>): Promise<Project[]> {
     const active = (await this.#list()).filter(({ project_id, last_activity_at }) =>
       last_activity_at !== null && last_activity_at >= at && only?.has(project_id) !== false
@@ -136,19 +136,19 @@ export class Projects {
     return await Promise.all(active.map(({ project_id }) => this.get(project_id)));
   }
 
-  /** The projects whose ledgers are open: only they can hold anything that is pending. */
+  /** The open projects. Only they can hold pending actions. */
   listOpen(): Promise<Project[]> {
     return this.#open.list();
   }
 
-  /** What a person should look at, one line each. */
+  /** The problems for a person, one line each. */
   problems(): string[] {
     const damaged = [...this.#damaged].filter(([path]) => existsSync(path))
       .map(([path, id]) => `damaged ledger of "${id}" kept, a new one was begun: ${path}`);
     return [...this.#problems.values(), ...damaged];
   }
 
-  /** Answers everybody who waits for a decision. */
+  /** Ends every wait for a decision. */
   async letGo(): Promise<void> {
     for (const project of await this.#open.list()) project.actions.letGo();
   }
@@ -160,7 +160,7 @@ export class Projects {
   async #openProject(id: string): Promise<Project> {
     const { project_id, roots, is_indexed } = await this.#find(id);
     try {
-      // Noted first: after a crash the next start then knows where to look.
+      // Written first, so that the next start after a crash opens the project.
       await this.#registry.setAwake(project_id, true);
       const { project, problem } = await Project.open({ ...this.#shared, id: project_id, roots });
       if (problem) this.#problems.set(project_id, problem);
@@ -202,7 +202,7 @@ export class Projects {
   }
 
   async #list(): Promise<Registered[]> {
-    // Taken before the read: what is saved meanwhile is then in both, never in neither.
+    // Copied before the read, so that an event saved during the read is in at least one of them.
     const unsaved = this.#shared.stream.unsavedActivity();
     const all = (await this.#registry.list()).map((project) => ({
       ...project,

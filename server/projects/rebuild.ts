@@ -8,9 +8,9 @@ import { insertMember, insertWorkspace } from "../workspaces/store.ts";
 import { insertProject, insertRoot, listLedgerRoots, setAwake } from "./store.ts";
 
 /**
- * What a lost registry knew, as far as the ledgers tell: each project with the folders that its
- * sessions worked in, and the workspaces that were kept beside it. A ledger that cannot be read is
- * left out; registering its folder finds it.
+ * The statements that restore a lost registry: each project with the folders of its sessions, from
+ * its ledger, and the workspaces, from the file beside the registry. Skips an unreadable ledger;
+ * registering its folder adds the project again.
  */
 export async function rebuildRegistry(
   home: string,
@@ -27,14 +27,14 @@ export async function rebuildRegistry(
     statements.push(
       insertProject(id, basename(first) || first, at),
       ...roots.map((root) => insertRoot(id, root, at)),
-      // What was held in it must be seen at once.
+      // Opens the project at the start, so that its pending actions are visible.
       setAwake(id, true),
     );
   }
   return [...statements, ...rebuildWorkspaces(home, at, log)];
 }
 
-/** A project of a set that no ledger tells of is known by name again: it returns with its folder. */
+/** Includes projects without a ledger by name, so that registering their folder restores them. */
 function rebuildWorkspaces(home: string, at: string, log: Environment["log"]): Statement[] {
   try {
     return readKeptWorkspaces(home).flatMap(({ projects, ...workspace }) => [
@@ -45,7 +45,7 @@ function rebuildWorkspaces(home: string, at: string, log: Environment["log"]): S
       ]),
     ]);
   } catch (error) {
-    log("warn", "Cannot make the workspaces anew: create them again", { error: String(error) });
+    log("warn", "Cannot restore the workspaces: create them again", { error: String(error) });
     return [];
   }
 }

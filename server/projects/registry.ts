@@ -6,11 +6,9 @@ import { REGISTRY_MIGRATIONS } from "../db/registry_migrations.ts";
 import { openChecked } from "../db/health.ts";
 import type { Ledger, Statement } from "../db/ledger.ts";
 import { GateError } from "../errors.ts";
-import { prefixOf } from "../events/prefix.ts";
-import { noteAction } from "../events/store.ts";
-import { type Identity } from "./identity.ts";
+import { noteAction, prefixOf } from "../events/store.ts";
+import { type Identity, isSameRepository } from "./identity.ts";
 import { rebuildRegistry } from "./rebuild.ts";
-import { isSameRepository } from "./same_repository.ts";
 import {
   findIdAfter,
   findRegistered,
@@ -26,11 +24,11 @@ import {
   setIndexed,
 } from "./store.ts";
 
-/** Which projects this machine knows, and where they are: `gate.db`. */
+/** The projects of this machine and their folders, in `gate.db`. */
 export class Registry {
   readonly database: Database;
   readonly #now: () => number;
-  /** As they stand in the database, which this process alone may write. */
+  /** A cache of the roots. Only this process writes the database. */
   #roots: Promise<{ id: string; roots: string[] }[]> | null = null;
 
   private constructor(database: Database, now: () => number) {
@@ -49,7 +47,7 @@ export class Registry {
       const known = await rebuildRegistry(home, { at: new Date(now()).toISOString(), log });
       if (known.length > 0) {
         await database.batch(known);
-        log("warn", "the registry was lost: made anew from the ledgers", { moved_to });
+        log("warn", "the registry was lost and is restored from the ledgers", { moved_to });
       }
     }
     return new Registry(database, now);
@@ -59,7 +57,7 @@ export class Registry {
     return listRegistered(this.database);
   }
 
-  /** Where each project is, read once for as long as nothing changes. */
+  /** The folders of each project. Cached until one changes. */
   roots(): Promise<{ id: string; roots: string[] }[]> {
     this.#roots ??= this.list().then(
       (all) => all.map(({ project_id, roots }) => ({ id: project_id, roots })),
@@ -76,15 +74,15 @@ export class Registry {
   }
 
   /**
-   * Adds the project, or the folder to the project of that id. @throws GateError `conflict` when
-   * another folder, which is no checkout of the same repository, has the id
+   * Adds the project, or adds the folder to the project with that id. @throws GateError `conflict`
+   * when the id belongs to a folder that is no checkout of the same repository
    */
   async register({ id, name, root }: Identity): Promise<Registered> {
     const at = new Date(this.#now()).toISOString();
     const known = await this.find(id);
     const gone = known?.roots.filter((other) => !existsSync(other)) ?? [];
     if (!known) await this.#refuseTwin(id);
-    else refuseStranger(id, root, known.roots.filter((other) => !gone.includes(other)));
+    else requireSameRepository(id, root, known.roots.filter((other) => !gone.includes(other)));
     await this.database.batch([
       insertProject(id, name, at),
       ...gone.map((other) => removeRoot(id, other)),
@@ -93,12 +91,12 @@ export class Registry {
     return (await this.find(id))!;
   }
 
-  /** Forgets the project; its ledger stays and is found again when it is registered again. */
+  /** Forgets the project. Its ledger stays, and a new registration finds it again. */
   async remove(id: string): Promise<void> {
     await this.database.batch([removeRoots(id)]).finally(() => this.#roots = null);
   }
 
-  /** The id names a folder, and many file systems take "A" and "a" for the same. */
+  /** @throws GateError, because the id names a folder and many file systems ignore case */
   async #refuseTwin(id: string): Promise<void> {
     const twin = await findTwin(this.database, id);
     if (twin === null) return;
@@ -107,17 +105,17 @@ export class Registry {
     throw new GateError("conflict", message);
   }
 
-  /** Notes that the project must be opened at the next start. */
+  /** Records whether the next start must open the project. */
   async setAwake(id: string, isAwake: boolean): Promise<void> {
     await this.database.batch([setAwake(id, isAwake)]);
   }
 
-  /** The projects in which the action of that id may be. */
+  /** The projects that may hold the action with that id. */
   listByAction(id: string): Promise<string[]> {
     return listByPrefix(this.database, prefixOf(id));
   }
 
-  /** Notes when the actions were asked for that a ledger holds already; done once for each. */
+  /** Adds the existing actions of a ledger to the index, once for each ledger. */
   async index(ledger: Ledger): Promise<void> {
     const { project_id } = ledger;
     const notes: Statement[] = [];
@@ -133,7 +131,7 @@ export class Registry {
   }
 }
 
-function refuseStranger(id: string, root: string, present: string[]): void {
+function requireSameRepository(id: string, root: string, present: string[]): void {
   if (present.length === 0 || present.includes(root)) return;
   if (present.some((other) => isSameRepository(other, root))) return;
   const message =

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** A registered project, with what waits in it. */
+/** A registered project, with the number of its pending actions. */
 export const HubProject = z.object({
   id: z.string(),
   name: z.string(),
@@ -12,6 +12,6 @@ export const HubProject = z.object({
 });
 export type HubProject = z.infer<typeof HubProject>;
 
-/** Body of `POST /api/hub/projects`: registers the project whose config stands in `root`. */
+/** Body of `POST /api/hub/projects`: registers the project with a config in `root`. */
 export const RegisterProjectInput = z.strictObject({ root: z.string().min(1).max(4096) });
 export type RegisterProjectInput = z.infer<typeof RegisterProjectInput>;

@@ -2,14 +2,14 @@ import type { Database } from "../db/database.ts";
 import type { Ledger, Statement } from "../db/ledger.ts";
 import { sqlNames } from "../actions/tools.ts";
 
-/** A project as the registry knows it. */
+/** A project in the registry. */
 export interface Registered {
   project_id: string;
   name: string;
   roots: string[];
   last_activity_at: string | null;
   is_awake: boolean;
-  /** Whether the actions that its ledger held before are noted. */
+  /** Whether the index covers the actions that the ledger held before. */
   is_indexed: boolean;
   workspace_ids: string[];
 }
@@ -33,7 +33,7 @@ export async function findRegistered(
   return rows[0] ? toRegistered(rows[0]) : null;
 }
 
-/** A project whose id is the same but for upper and lower case. */
+/** A project whose id differs only in upper and lower case. */
 export async function findTwin(registry: Database, project_id: string): Promise<string | null> {
   const rows = await registry.all(
     "SELECT project_id FROM projects WHERE project_id = ?1 COLLATE NOCASE AND project_id <> ?1",
@@ -61,7 +61,7 @@ export function removeRoot(project_id: string, root: string): Statement {
   return { sql: "DELETE FROM roots WHERE project_id = ? AND root = ?", args: [project_id, root] };
 }
 
-/** A project without a root is forgotten: what is known of its ledger stays for its return. */
+/** Removes every root of a project and so forgets it. Its row stays for a later registration. */
 export function removeRoots(project_id: string): Statement {
   return { sql: "DELETE FROM roots WHERE project_id = ?", args: [project_id] };
 }
@@ -73,7 +73,7 @@ export function setAwake(project_id: string, isAwake: boolean): Statement {
   };
 }
 
-/** The folders that the sessions of a ledger worked in, the first one first. */
+/** The folders of a ledger's sessions, oldest first. */
 export async function listLedgerRoots(ledger: Database, project_id: string): Promise<string[]> {
   const rows = await ledger.all(
     "SELECT root FROM sessions WHERE project_id = ? GROUP BY root ORDER BY min(seq)",
@@ -82,7 +82,7 @@ export async function listLedgerRoots(ledger: Database, project_id: string): Pro
   return rows.map(({ root }) => String(root));
 }
 
-/** The projects in which an action with these first digits may be. */
+/** The projects that may hold an action whose id begins with this prefix. */
 export async function listByPrefix(registry: Database, prefix: string): Promise<string[]> {
   const rows = await registry.all(
     `SELECT project_id FROM action_times WHERE prefix = ?
@@ -96,7 +96,7 @@ export function setIndexed(project_id: string): Statement {
   return { sql: "UPDATE projects SET is_indexed = 1 WHERE project_id = ?", args: [project_id] };
 }
 
-/** The next id of the ledger that is after `id`; null when there is none. */
+/** The next id in the ledger after `id`; null when there is none. */
 export async function findIdAfter(ledger: Ledger, id: string): Promise<string | null> {
   const rows = await ledger.all(
     "SELECT id FROM actions WHERE project_id = ? AND id > ? ORDER BY id LIMIT 1",
@@ -121,7 +121,7 @@ export async function countPending(ledger: Ledger): Promise<number> {
   return Number(rows[0]?.count);
 }
 
-/** True while something waits to be decided, to be carried out by the gate, or to be settled. */
+/** Whether an action waits for its decision, for execution by the gate or for recovery. */
 export async function isUnfinished(ledger: Ledger): Promise<boolean> {
   const rows = await ledger.all(
     `SELECT 1 FROM actions WHERE project_id = ?1 AND (status = 'pending' OR execution = 'running')
@@ -134,7 +134,7 @@ export async function isUnfinished(ledger: Ledger): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** The place of the newest action of a ledger that is older than `id`; null when there is none. */
+/** The sequence number of the newest action older than `id`; null when there is none. */
 export async function findSeqBelow(ledger: Ledger, id: string): Promise<number | null> {
   const rows = await ledger.all(
     "SELECT seq FROM actions WHERE project_id = ? AND id < ? ORDER BY id DESC LIMIT 1",

@@ -28,8 +28,8 @@ export interface SessionServices {
   roots: readonly string[];
 }
 
-/** What stands in a session that nobody opened: the caller just submitted. */
-const NOBODY = { host: "unknown", client: "none" };
+/** The fields of a default session, for a caller that submits without opening a session. */
+const DEFAULT_CLIENT = { host: "unknown", client: "none" };
 
 /** The connections of agents to one project. */
 export class Sessions {
@@ -40,16 +40,16 @@ export class Sessions {
     this.#services = services;
   }
 
-  /** Opens a session in a root of the project, the main one unless said. */
+  /** Opens a session in a root of the project, by default the main one. */
   async open(input: SessionInput, caller: Caller): Promise<Session> {
     const { environment, ledger } = this.#services;
     const session = {
       id: environment.id(),
       project_id: ledger.project_id,
       root: this.#rootOf(input.root),
-      host: plain(input.host ?? NOBODY.host),
+      host: plain(input.host ?? DEFAULT_CLIENT.host),
       agent: plain(input.agent ?? caller.id),
-      client: plain(input.client ?? NOBODY.client),
+      client: plain(input.client ?? DEFAULT_CLIENT.client),
       started_at: new Date(environment.now()).toISOString(),
     };
     const { host, agent, client, root } = session;
@@ -67,8 +67,8 @@ export class Sessions {
   }
 
   /**
-   * The session that an action belongs to: the one named, which must be open, or the caller's own
-   * default session, opened when there is none. @throws GateError `not_found`, `conflict`
+   * The session for an action: the named one, which must be open, else the caller's default
+   * session. Opens that if necessary. @throws GateError `not_found`, `conflict`
    */
   async resolve(id: string | undefined, caller: Caller): Promise<Session> {
     if (id === undefined) return await this.#default(caller);
@@ -77,7 +77,7 @@ export class Sessions {
     throw new GateError("conflict", `Cannot use session "${id}": it has ended; open a new one`);
   }
 
-  /** The open session of that agent, host and client in that root, opened when there is none. */
+  /** The open session of an agent, host and client in a root. Opens one if necessary. */
   join(input: Required<SessionInput>, caller: Caller): Promise<Session> {
     const { agent, host, client, root } = input;
     const key = JSON.stringify([agent, host, client, root]);
@@ -88,7 +88,7 @@ export class Sessions {
     });
   }
 
-  /** Ends a session; ending it again changes nothing. */
+  /** Ends a session. Idempotent. */
   async end(id: string, caller: Caller): Promise<Session> {
     const { environment, ledger } = this.#services;
     const session = await this.get(id);
@@ -115,7 +115,7 @@ export class Sessions {
     throw new GateError("not_found", `Cannot find session "${id}" in this project`);
   }
 
-  /** What of the session is rolled back, newest action first. */
+  /** The rollback state of the session and the status of its actions, newest first. */
   async status(id: string): Promise<SessionStatusView> {
     const { id: session_id, rollback_state } = await this.get(id);
     const actions = await listActionStates(this.#services.ledger, session_id);
@@ -135,7 +135,7 @@ export class Sessions {
     return this.#once(caller.id, () => this.#findOrOpenDefault(caller));
   }
 
-  /** Two calls at once share one opening, so that what is asked for by one key is there once. */
+  /** Concurrent calls with the same key share one opening. */
   #once(key: string, open: () => Promise<Session>): Promise<Session> {
     const opening = this.#opening.get(key) ?? open();
     this.#opening.set(key, opening);
@@ -143,7 +143,7 @@ export class Sessions {
   }
 
   async #findOrOpenDefault(caller: Caller): Promise<Session> {
-    const of = { agent: caller.id, ...NOBODY };
+    const of = { agent: caller.id, ...DEFAULT_CLIENT };
     const found = await findOpenSession(this.#services.ledger, of);
     return found ? publicOf(found) : await this.open({}, caller);
   }
@@ -166,7 +166,7 @@ function publicOf({ seq: _seq, ...session }: SessionRow): Session {
   return session;
 }
 
-/** Names come from agents: what SQLite cannot keep is taken out. */
+/** Removes the characters that SQLite cannot store. Agents choose the names. */
 function plain(name: string): string {
   return name.replaceAll("\0", "").toWellFormed();
 }

@@ -1,7 +1,7 @@
 import type { Ledger, Row, Statement, Value } from "../db/ledger.ts";
 import type { Session, SessionQuery, SessionStatusView } from "./schema.ts";
 
-/** A session with its place in the order of the list. */
+/** A session with its sequence number in the list. */
 export type SessionRow = Session & { seq: number };
 
 const COLUMNS = `id, seq, project_id, root, host, agent, client, started_at, last_seen_at, ended_at,
@@ -9,7 +9,7 @@ const COLUMNS = `id, seq, project_id, root, host, agent, client, started_at, las
   CASE WHEN rolled_back_count = 0 THEN 'none'
     WHEN rolled_back_count < done_count THEN 'partial' ELSE 'full' END AS rollback_state`;
 
-/** Enough for any session that a person looks at; the list of its actions has pages. */
+/** The most actions in a status. The list of actions has pages. */
 const STATUS_LIMIT = 10_000;
 
 export type NewSession = Pick<
@@ -28,7 +28,7 @@ export function insertSession(session: NewSession): Statement {
   };
 }
 
-/** Ends a session that is open; `endId` then stands in it, and in no other attempt's. */
+/** Ends an open session. `when` matches only the attempt with this `endId`. */
 export function endSession(
   session: { project_id: string; id: string },
   endId: string,
@@ -56,13 +56,13 @@ export async function findSession(ledger: Ledger, id: string): Promise<SessionRo
   return rows[0] ? toSession(rows[0]) : null;
 }
 
-/** The newest session that is still open of this agent, host and client. */
+/** The newest open session of this agent, host and client. */
 export async function findOpenSession(
   ledger: Ledger,
   of: Pick<Session, "agent" | "host" | "client">,
 ): Promise<SessionRow | null> {
   const rows = await ledger.all(
-    // Of the three, what its client calls itself leads to the fewest.
+    // The index on the client is the most selective of the three.
     `SELECT ${COLUMNS} FROM sessions INDEXED BY sessions_by_client
       WHERE project_id = ? AND agent = ? AND host = ? AND client = ? AND ended_at IS NULL
       ORDER BY seq DESC LIMIT 1`,

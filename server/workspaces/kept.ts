@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { writeWhole } from "../runtime/small_file.ts";
 
-/** A workspace as it is kept beside the registry: no ledger knows of it, should that be lost. */
+/** A workspace in the file beside the registry. The file restores it when the registry is lost. */
 export const KeptWorkspace = z.object({
   id: z.string(),
   name: z.string(),
@@ -12,12 +12,12 @@ export const KeptWorkspace = z.object({
 });
 export type KeptWorkspace = z.infer<typeof KeptWorkspace>;
 
-/** Keeps them in place of those that were kept before. */
+/** Replaces the file. */
 export function keepWorkspaces(home: string, kept: KeptWorkspace[]): void {
   writeWhole(pathIn(home), JSON.stringify(kept, null, 2), 0o600);
 }
 
-/** Those that were kept; none where nothing was. @throws Error when the file cannot be read */
+/** The workspaces in the file; none without a file. @throws Error when the file is unreadable */
 export function readKeptWorkspaces(home: string): KeptWorkspace[] {
   let text: string;
   try {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What a workspace may be called on a command line and in an address. */
+/** The id of a workspace, on the command line and in addresses. */
 export const WorkspaceId = z.string().regex(
   /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
   "expected 1 to 64 letters, digits, dots, dashes or underscores, the first a letter or digit",
@@ -15,7 +15,7 @@ export const Workspace = z.object({
 });
 export type Workspace = z.infer<typeof Workspace>;
 
-/** Query of what goes over all projects: only those of this workspace. */
+/** Limits a query over all projects to one workspace. */
 export const InWorkspace = z.object({ workspace: WorkspaceId.optional() });
 
 /** Body of `POST /api/workspaces`. */
@@ -25,5 +25,5 @@ export const CreateWorkspaceInput = z.strictObject({
 });
 export type CreateWorkspaceInput = z.infer<typeof CreateWorkspaceInput>;
 
-/** Body of `POST /api/workspaces/:id/projects`: the project whose config stands in `root`. */
+/** Body of `POST /api/workspaces/:id/projects`: adds the project with a config in `root`. */
 export const AddWorkspaceProjectInput = z.strictObject({ root: z.string().min(1).max(4096) });

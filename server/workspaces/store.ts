@@ -3,7 +3,7 @@ import type { Statement } from "../db/ledger.ts";
 import type { KeptWorkspace } from "./kept.ts";
 import type { Workspace } from "./schema.ts";
 
-// A forgotten project is in no set, and is in them again once it is registered again.
+// Omits a forgotten project until it is registered again.
 const SELECT = `SELECT w.workspace_id, w.name, w.created_at,
   (SELECT json_group_array(project_id) FROM
     (SELECT project_id FROM workspace_projects m WHERE m.workspace_id = w.workspace_id
@@ -20,7 +20,7 @@ export async function findWorkspace(registry: Database, id: string): Promise<Wor
   return rows[0] ? toWorkspace(rows[0]) : null;
 }
 
-/** All that has to be known to make them anew, forgotten projects included. */
+/** Everything that restores the workspaces, including forgotten projects. */
 export async function listToKeep(registry: Database): Promise<KeptWorkspace[]> {
   const rows = await registry.all(`SELECT w.workspace_id, w.name, w.created_at,
     (SELECT json_group_array(json_object('project_id', project_id, 'name', name)) FROM
@@ -35,7 +35,7 @@ export async function listToKeep(registry: Database): Promise<KeptWorkspace[]> {
   }));
 }
 
-/** Answers a row only if there was none of that id, and fewer than `most` in all. */
+/** Returns a row only if the id is new and fewer than `most` workspaces exist. */
 export function insertWorkspace(
   { id, name, created_at }: Omit<Workspace, "project_ids">,
   most: number,
@@ -48,7 +48,7 @@ export function insertWorkspace(
   };
 }
 
-/** The set is forgotten, never the projects in it. */
+/** Deletes the workspace and keeps its projects. */
 export function removeWorkspace(id: string): Statement[] {
   return [
     { sql: "DELETE FROM workspace_projects WHERE workspace_id = ?", args: [id] },
@@ -56,7 +56,7 @@ export function removeWorkspace(id: string): Statement[] {
   ];
 }
 
-/** Adds nothing where the workspace was removed meanwhile. */
+/** Adds nothing when the workspace no longer exists. */
 export function insertMember(id: string, project_id: string, at: string): Statement {
   return {
     sql: `INSERT INTO workspace_projects (workspace_id, project_id, added_at)

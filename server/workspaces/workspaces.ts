@@ -13,18 +13,18 @@ import {
   removeWorkspace,
 } from "./store.ts";
 
-const MOST = 1_000;
+const MAX_WORKSPACES = 1_000;
 
 export interface WorkspacesServices {
   registry: Database;
-  /** Registers the project whose config stands in a folder. @throws GateError */
+  /** Registers the project with a config in a folder. @throws GateError */
   register: (root: string) => Promise<{ id: string }>;
   now: () => number;
   log: Environment["log"];
   home: string;
 }
 
-/** Named sets of projects, kept in the registry. */
+/** Named sets of projects, stored in the registry. */
 export class Workspaces {
   readonly #services: WorkspacesServices;
   #keeping = Promise.resolve();
@@ -47,14 +47,14 @@ export class Workspaces {
   /** @throws GateError `conflict` when the id is taken */
   async create({ id, name }: CreateWorkspaceInput): Promise<Workspace> {
     const made = { id, name, created_at: this.#at() };
-    const [rows] = await this.#services.registry.batch([insertWorkspace(made, MOST)]);
+    const [rows] = await this.#services.registry.batch([insertWorkspace(made, MAX_WORKSPACES)]);
     if (rows?.length) {
       await this.#keep();
       return { ...made, project_ids: [] };
     }
     const why = await findWorkspace(this.#services.registry, id)
-      ? `it is there already; see gate workspace show ${id}`
-      : `there are ${MOST} already; see gate workspace remove`;
+      ? `it exists already; see gate workspace show ${id}`
+      : `there are ${MAX_WORKSPACES} already; see gate workspace remove`;
     throw new GateError("conflict", `Cannot create workspace "${id}": ${why}`);
   }
 
@@ -65,7 +65,7 @@ export class Workspaces {
     await this.#keep();
   }
 
-  /** Adds the project of a folder, registered where it was not. @throws GateError */
+  /** Adds the project of a folder and registers it if necessary. @throws GateError */
   async addProject(id: string, root: string): Promise<Workspace> {
     await this.get(id);
     const project = await this.#services.register(root);
@@ -87,12 +87,14 @@ export class Workspaces {
     return await this.get(id);
   }
 
-  /** One after another, so that what is kept last is what stands last. */
+  /** Writes one file after the other, so that the last write is the newest state. */
   #keep(): Promise<void> {
     const { registry, home, log } = this.#services;
     return this.#keeping = this.#keeping.then(async () => {
       keepWorkspaces(home, await listToKeep(registry));
-    }).catch((error) => log("warn", "Cannot keep the workspaces", { error: String(error) }));
+    }).catch((error) =>
+      log("warn", "Cannot save the workspaces beside the registry", { error: String(error) })
+    );
   }
 
   #at(): string {

@@ -51,7 +51,7 @@ test("a broken config is reported with file, line and cause until it is fixed", 
   const text = await banner(page).innerText();
   expect(text).toContain("gate.config.json:3:17");
   expect(text).toContain('"blockedPath" has no effect: did you mean "blockedPaths"?');
-  expect(text).toContain("Mend the file and save it");
+  expect(text).toContain("Fix the file and save it");
   write(CONFIG);
   await banner(page).waitFor({ state: "hidden" });
 });
@@ -91,7 +91,7 @@ test("a change other than the shown one is not accepted", async () => {
   await page.route(config, () => {});
   write({ ...CONFIG, policies: { ...POLICIES, askPaths: [], blockedPaths: [] } });
   await banner(page).getByRole("button", { name: "Accept" }).click();
-  await page.getByText("it is not what stands there now").waitFor();
+  await page.getByText("the file has changed since; look at it again").waitFor();
   await page.unroute(config);
   await banner(page).getByText("2 changes").waitFor();
 });

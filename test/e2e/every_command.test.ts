@@ -63,7 +63,7 @@ const STEPS: Step[] = [
   { line: "audit checkpoint --json" },
   { line: "audit export --format xml", code: 64, error: "Allowed choices are json, csv" },
   { line: "workspace create Shop --id shop --json" },
-  { line: "workspace create Shop --id shop", code: 1, error: "it is there already" },
+  { line: "workspace create Shop --id shop", code: 1, error: "it exists already" },
   { line: "workspace add-project shop . --json" },
   { line: "workspace add-project shop /nowhere", code: 1, error: "/nowhere" },
   { line: "workspace list --json" },

@@ -200,7 +200,7 @@ test("project remove forgets; init brings it back with its ledger", async () => 
   const held = await gated.write("still.txt", "x");
   const refused = await gated.terminal.run(["project", "remove", "web"]);
   expect(refused).toMatchObject({ code: 1 });
-  expect(refused.stderr).toContain("held or being done");
+  expect(refused.stderr).toContain("pending or running actions");
   await gated.good("reject", held.id, "--reason", "no");
   await gated.good("project", "remove", "web");
   expect(await gated.json("project", "list", "--json")).toEqual([]);

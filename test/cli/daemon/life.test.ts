@@ -144,7 +144,7 @@ test("without credentials it runs on a home and a port of its own only, with a w
   const daemon = world.spawn(["daemon", "start", "--foreground", "--auth", "none"]);
   const ended = once(daemon, "exit"); // it may have ended before its words are read
   const said = collect(daemon);
-  await until("it says what it refuses or serves", () => said().includes("usual home"));
+  await until("it says what it refuses or serves", () => said().includes("default home"));
   expect(await ended).toEqual([1, null]);
 });
 

@@ -255,7 +255,9 @@ describe("Config", () => {
     const [both] = (await again.view()).outside_changes;
     expect(both!.differences).toHaveLength(4);
     const seen = { path, sha256: change!.after_sha256 };
-    await expect(again.accept(seen, REVIEWER)).rejects.toThrow("it is not what stands there now");
+    await expect(again.accept(seen, REVIEWER)).rejects.toThrow(
+      "the file has changed since; look at it again",
+    );
     const now = { path, sha256: both!.after_sha256 };
     const agent = { ...REVIEWER, scope: "agent" } as const;
     await expect(again.accept(now, agent)).rejects.toThrow("only a reviewer may");
@@ -294,7 +296,7 @@ describe("Config", () => {
       line: 2,
       column: 16,
       cause: expect.stringContaining("not valid JSON"),
-      next: expect.stringContaining("Mend the file"),
+      next: expect.stringContaining("Fix the file"),
     });
   });
 });

@@ -129,7 +129,7 @@ test("a registry that cannot be written keeps nobody waiting and fills no memory
   append(8);
   await vi.waitFor(() =>
     expect(warnings).toContain(
-      "Cannot keep events for readers that come back",
+      "Cannot save events for readers that resume",
     ), 10_000);
   expect(await stream.since(2, 100)).toBeNull();
   expect(seqs(await stream.since(3, 100))).toEqual([4, 5, 6, 7, 8]);

@@ -57,7 +57,7 @@ test("a workspace is made, filled, shown, emptied and forgotten; its projects st
 });
 
 test.each([
-  ["POST", "/api/workspaces", { id: "shop", name: "again" }, 409, "it is there already"],
+  ["POST", "/api/workspaces", { id: "shop", name: "again" }, 409, "it exists already"],
   ["POST", "/api/workspaces", { id: "../x", name: "x" }, 400, "/id"],
   ["POST", "/api/workspaces", { id: "", name: "x" }, 400, "/id"],
   ["POST", "/api/workspaces", { id: "x".repeat(65), name: "x" }, 400, "/id"],

@@ -215,7 +215,7 @@ describe("in place", () => {
   );
 
   test.each([
-    ["// c\n{}", "no comment may stand at line 1, column 1"],
+    ["// c\n{}", "comments are not allowed at line 1, column 1"],
     ['{"s": {"gate": 1}, "s": {}}', '"s" twice'],
     ['{"s": 1}', "s is no object"],
     ["[]", "it holds no object"],

@@ -4,12 +4,19 @@ import type { z } from "zod";
 import { LISTS } from "../policy/merge.ts";
 import type { Policies, PolicyEntry } from "../policy/schema.ts";
 import { parseConfig } from "./load.ts";
+import type { Snapshot } from "./config.ts";
+import { describeUnknown } from "./misspelt.ts";
 import type { OutsideVersion } from "./pin.ts";
-import { type ConfigDifference, type OutsideChange, ProjectConfig } from "./schema.ts";
+import {
+  type ConfigDifference,
+  type ConfigProblem,
+  type OutsideChange,
+  ProjectConfig,
+} from "./schema.ts";
 
-const MOST_DIFFERENCES = 100;
+const MAX_DIFFERENCES = 100;
 
-/** What a change that did not come through the gate did to the rules. */
+/** The effect of a change outside the gate on the rules. */
 export function describeOutside(
   path: string,
   { at, before, after }: OutsideVersion,
@@ -22,13 +29,13 @@ export function describeOutside(
     by: ownerOf(path),
     before_sha256: before.sha256 || null,
     after_sha256: after.sha256,
-    differences: all?.slice(0, MOST_DIFFERENCES) ?? null,
+    differences: all?.slice(0, MAX_DIFFERENCES) ?? null,
   };
 }
 
 type Read = z.infer<typeof ProjectConfig>;
 
-/** Null where the text was not kept or cannot be read. */
+/** Null when the text was not kept or is invalid. */
 function readText(path: string, text: string | null): Read | null {
   if (text === null) return null;
   return text === "" ? {} : parseConfig(path, text, ProjectConfig).value;
@@ -78,7 +85,7 @@ function show(value: unknown): string {
   return value === undefined ? "nothing" : JSON.stringify(value);
 }
 
-/** Whose file it is: more is not known of who wrote it. */
+/** The owner of the file. The gate cannot know who wrote it. */
 function ownerOf(path: string): string | null {
   try {
     const { uid } = statSync(path);
@@ -87,4 +94,38 @@ function ownerOf(path: string): string | null {
   } catch {
     return null;
   }
+}
+
+/** The beginning of every error about an unusable config. */
+export const UNTIL_FIXED = "Everything is denied until the config is fixed: ";
+
+/** Splits the error of a config into its parts: `…: file:line:column: cause`. */
+export function toProblem(error: string): ConfigProblem {
+  const text = error.startsWith(UNTIL_FIXED) ? error.slice(UNTIL_FIXED.length) : error;
+  const [, path, line, column, cause] = /^(.+?):(\d+):(\d+): ([\s\S]+)$/.exec(text) ?? [];
+  const next = "Fix the file and save it: the gate then reads it again";
+  if (!path) return { path: null, line: null, column: null, cause: text, next };
+  return { path, line: Number(line), column: Number(column), cause: cause!, next };
+}
+
+/** The warnings about a valid config. */
+export function warningsOf(
+  { project, global, override }: Pick<Snapshot, "project" | "global" | "override">,
+  id: string,
+): string[] {
+  const warnings = [
+    ...project.unknown.map((one) => describeUnknown(one, "gate.config.json")),
+    ...global.unknown.map((one) => describeUnknown(one, "this machine's config.json")),
+  ].filter((warning) => warning !== null);
+  if (project.value && project.value.id === undefined) {
+    warnings.push(
+      `gate.config.json has no "id": this still works but is deprecated; add "id": "${id}"`,
+    );
+  }
+  if (override === "untrusted") {
+    warnings.push(
+      `"overrideGlobal" is ignored until a person trusts it here: gate project trust-override ${id}`,
+    );
+  }
+  return warnings;
 }
