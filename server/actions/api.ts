@@ -38,9 +38,9 @@ export const actionsApi = new Hono<AppEnv<ActionsServices>>()
     query(ActionQuery),
     async (c) => {
       const { project } = c.var;
-      const asked = c.req.valid("query");
-      if (asked.count === "true") return c.json({ count: await project.countPending() });
-      return c.json(await project.actions.list(asked));
+      const given = c.req.valid("query");
+      if (given.count === "true") return c.json({ count: await project.countPending() });
+      return c.json(await project.actions.list(given));
     },
   )
   .post("/", describe("Submit an action", Submitted, 201), json(SubmitInput), async (c) => {
@@ -50,15 +50,15 @@ export const actionsApi = new Hono<AppEnv<ActionsServices>>()
     );
     return c.json({ ...action, result }, action.status === "pending" ? 202 : 201);
   })
-  .get("/:id", describe("One action, whole", ActionDetail), async (c) => {
+  .get("/:id", describe("Get an action with its details", ActionDetail), async (c) => {
     return c.json(await c.var.project.actions.detail(c.req.param("id")));
   })
-  .get("/:id/status", describe("Where an action stands", ActionStatusView), async (c) => {
+  .get("/:id/status", describe("Get the status of an action", ActionStatusView), async (c) => {
     return c.json(await c.var.project.actions.status(c.req.param("id")));
   })
   .post(
     "/:id/wait",
-    describe("Wait until an action is settled", Submitted),
+    describe("Wait until an action is decided and finished", Submitted),
     json(WaitInput),
     async (c) => {
       const { action, result } = await c.var.project.actions.wait(
@@ -81,7 +81,7 @@ export const actionsApi = new Hono<AppEnv<ActionsServices>>()
   )
   .post(
     "/:id/result",
-    describe("Report what came of a command", Action),
+    describe("Report the result of a command", Action),
     json(ResultInput),
     async (c) => {
       return c.json(
@@ -89,17 +89,22 @@ export const actionsApi = new Hono<AppEnv<ActionsServices>>()
       );
     },
   )
-  .post("/:id/cancel", describe("Withdraw an action", Action), json(CancelInput), async (c) => {
+  .post("/:id/cancel", describe("Cancel a held action", Action), json(CancelInput), async (c) => {
     return c.json(
       await c.var.project.actions.cancel(c.req.param("id"), c.req.valid("json"), c.var.caller),
     );
   })
-  .post("/:id/approve", describe("Approve what is held", Action), json(ApproveInput), async (c) => {
-    return c.json(
-      await c.var.project.actions.approve(c.req.param("id"), c.req.valid("json"), c.var.caller),
-    );
-  })
-  .post("/:id/reject", describe("Reject what is held", Action), json(RejectInput), async (c) => {
+  .post(
+    "/:id/approve",
+    describe("Approve a held action", Action),
+    json(ApproveInput),
+    async (c) => {
+      return c.json(
+        await c.var.project.actions.approve(c.req.param("id"), c.req.valid("json"), c.var.caller),
+      );
+    },
+  )
+  .post("/:id/reject", describe("Reject a held action", Action), json(RejectInput), async (c) => {
     return c.json(
       await c.var.project.actions.reject(c.req.param("id"), c.req.valid("json"), c.var.caller),
     );
@@ -120,7 +125,7 @@ export const actionsApi = new Hono<AppEnv<ActionsServices>>()
   )
   .post(
     "/:id/rollback",
-    describe("Undo what was done", RollbackResult),
+    describe("Roll back an action", RollbackResult),
     json(RollbackInput),
     async (c) => {
       return c.json(

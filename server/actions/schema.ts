@@ -7,7 +7,7 @@ import { TOOL_NAMES } from "./tools.ts";
 export const GateTool = z.enum(TOOL_NAMES);
 export type GateTool = z.infer<typeof GateTool>;
 
-/** Decided: what was said of the action. */
+/** The decision on an action. */
 export const ActionStatus = z.enum([
   "pending",
   "approved",
@@ -19,11 +19,11 @@ export const ActionStatus = z.enum([
 ]);
 export type ActionStatus = z.infer<typeof ActionStatus>;
 
-/** Done: what came of it. A crash between the two shows as `running` and then `unknown`. */
+/** The execution of an action. After a crash `running` may become `unknown`. */
 export const Execution = z.enum(["none", "running", "succeeded", "failed", "unknown"]);
 export type Execution = z.infer<typeof Execution>;
 
-/** How much harm an action could do, 0–100, each part of the sum explained. */
+/** The risk of an action, 0–100, as a sum of explained factors. */
 export const Risk = z.object({
   score: z.number().int().min(0).max(100),
   level: z.enum(["low", "medium", "high", "critical"]),
@@ -34,12 +34,12 @@ export type Risk = z.infer<typeof Risk>;
 /** How much of an action a rollback would restore. */
 export const Reversibility = z.object({
   level: z.enum(["reversible", "partly", "not"]),
-  kept: z.number().int().describe("files whose content before it is kept"),
+  kept: z.number().int().describe("files whose old content is kept"),
   why: z.string(),
 });
 export type Reversibility = z.infer<typeof Reversibility>;
 
-/** Another session's action on the same file, which its agent may not know of. */
+/** An action of another session on the same file. */
 export const Conflict = z.object({
   kind: z.enum(["both_hold", "overwrites", "overwritten_by", "held_by", "changed_by"]),
   action_id: z.string(),
@@ -49,7 +49,7 @@ export const Conflict = z.object({
 });
 export type Conflict = z.infer<typeof Conflict>;
 
-/** One recorded action of an agent: row, record and JSON alike. */
+/** One recorded action of an agent. Row, record and JSON have the same fields. */
 export const Action = z.object({
   id: z.uuid(),
   seq: z.number().int(),
@@ -65,12 +65,12 @@ export const Action = z.object({
   execution: Execution,
   decision: Decision,
   risk: Risk,
-  reversible: z.boolean().describe("a rollback of it would restore something"),
+  reversible: z.boolean().describe("a rollback would restore something"),
   reversibility: Reversibility.nullable()
-    .describe("known before it is approved; null where nothing changes, or nobody knows"),
+    .describe("known before the approval; null if nothing changes, or if it is unknown"),
   edited: z.boolean(),
   conflicts: z.array(Conflict).describe(
-    "with what other sessions hold on its files or left in them",
+    "with actions of other sessions on the same files",
   ),
   before_sha256: z.string().nullable(),
   after_sha256: z.string().nullable(),
@@ -103,13 +103,13 @@ export type SubmitInput = z.infer<typeof SubmitInput>;
 export const WaitInput = z.strictObject({ timeout_ms: waitMs.optional() });
 export type WaitInput = z.infer<typeof WaitInput>;
 
-/** Body of `POST /api/actions/:id/claim`: who is going to run the command. */
+/** Body of `POST /api/actions/:id/claim`. `holder` names the process that will run the command. */
 export const ClaimInput = z.strictObject({
   holder: z.string().min(1).max(256).optional(),
 });
 export type ClaimInput = z.infer<typeof ClaimInput>;
 
-/** What the winner of a claim runs. */
+/** The answer to the winner of a claim: the command to run. */
 export const Claim = z.object({
   action: Action,
   claim_id: z.string(),
@@ -120,7 +120,7 @@ export const Claim = z.object({
 });
 export type Claim = z.infer<typeof Claim>;
 
-/** Body of `POST /api/actions/:id/result`: what came of the command. */
+/** Body of `POST /api/actions/:id/result`: the result of the command. */
 export const ResultInput = z.strictObject({
   claim_id: z.string(),
   exit_code: z.number().int().nullable(),
@@ -133,7 +133,7 @@ export type ResultInput = z.infer<typeof ResultInput>;
 
 const reason = z.string().max(4000);
 const base = z.string().nullable().optional().describe(
-  "where the file has changed since: what stands there now, as the reviewer has seen it",
+  "hash of the changed file that the reviewer has seen; null if the file is gone",
 );
 
 /** Body of `POST /api/actions/:id/approve`. */
@@ -198,8 +198,8 @@ const before = z.object({
 const after = before.extend({ mode: before.shape.mode.describe("null keeps the old one") });
 
 /**
- * `GET /api/actions/:id`: the action with what a reviewer needs to decide on it. Texts are null
- * where the file is binary, absent or too large to show; the hashes and sizes always tell.
+ * `GET /api/actions/:id`: the action with everything that a reviewer needs for a decision. A text is
+ * null if the file is binary, absent or too large to show; hashes and sizes are always present.
  */
 export const ActionDetail = Action.extend({
   before: before.nullable(),
@@ -208,42 +208,44 @@ export const ActionDetail = Action.extend({
     path: z.string(),
     before_sha256: z.string().nullable(),
     after_sha256: z.string().nullable(),
-  })).describe("every file that changes, in order; a move changes two"),
+  })).describe("every changed file, in order; a move changes two"),
   files: z.array(z.object({
     path: z.string(),
     before_sha256: z.string().nullable(),
     after_sha256: z.string().nullable(),
     before: before.nullable(),
     after: after.nullable(),
-    is_known: z.boolean().describe("false where only the host knows what it makes of the file"),
-    is_left_out: z.boolean().describe("its texts are not here: all of them are too large together"),
-  })).nullable().describe("of a host's own tool: every file that it changes, in order"),
+    is_known: z.boolean().describe("false if only the host knows the new content"),
+    is_left_out: z.boolean().describe(
+      "true if its texts are left out, because all texts together are too large",
+    ),
+  })).nullable().describe("of a host's own tool: every changed file, in order"),
   conflicts: z.array(Conflict.extend({
     tool: z.string(),
     command: z.string().nullable(),
     status: ActionStatus,
     execution: Execution,
-    diff: z.string().nullable().describe("what the other one does to the file, unified"),
+    diff: z.string().nullable().describe("unified diff of the other action's change"),
   })),
   base: z.object({
     was_sha256: z.string().nullable(),
     now_sha256: z.string().nullable(),
-    diff: z.string().nullable().describe("what has happened to the file since, unified"),
+    diff: z.string().nullable().describe("unified diff of the file since the action was held"),
     rebased: z.object({
       how: z.enum(["reapplied", "merged"]),
       sha256: z.string().nullable(),
       text: z.string().nullable(),
       diff: z.string().nullable(),
     }).nullable()
-      .describe("what would be written on top of that, if anything; null where nobody can say"),
+      .describe("the content on the present base; null if the change does not apply"),
     next: z.string(),
-  }).nullable().describe("of what is held, whose file is no longer what it was asked on"),
+  }).nullable().describe("of a held action: how its file changed since; null if it is unchanged"),
   obstacle: z.string().nullable()
-    .describe("of what is held: why every approval would be refused; null where none stands"),
+    .describe("of a held action: why an approval would fail; null if it would not"),
   input: z.record(z.string(), z.unknown()).nullable()
-    .describe("of a tool that the gate only records: secrets taken out, long values cut"),
+    .describe("of a tool that the gate only records: secrets are redacted, long values cut"),
   proposed: z.object({ content: z.string().nullable(), command: z.string().nullable() }).nullable()
-    .describe("what the agent had asked for, when a reviewer changed it"),
+    .describe("the agent's version, if a reviewer edited it"),
   analysis: z.object({
     commands: z.array(z.array(z.string())),
     reads: z.array(z.string()),
@@ -266,7 +268,7 @@ export const ActionDetail = Action.extend({
 });
 export type ActionDetail = z.infer<typeof ActionDetail>;
 
-/** Answer of a rollback: the action undone, and the action that undid it. */
+/** Answer of a rollback: the rolled-back action, and the rollback as an action. */
 export const RollbackResult = z.object({
   action: Action,
   rollback: Action.nullable(),

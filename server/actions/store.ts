@@ -6,7 +6,7 @@ import type { Action } from "./schema.ts";
 import { sqlNames } from "./tools.ts";
 
 /** The agent's version of an action that a reviewer edited. */
-export interface Proposed {
+interface Proposed {
   content_sha256: string | null;
   command: string | null;
   digest: string;

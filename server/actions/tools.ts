@@ -1,5 +1,5 @@
 /** Who carries out an approved action. */
-export type Executor =
+type Executor =
   /** This daemon. */
   | "gate"
   /** The process that claims the action. */
@@ -14,13 +14,13 @@ export interface Tool {
   executor: Executor;
   /** Which field of an action names its object. A move names two paths. */
   shows: "path" | "two_paths" | "command" | "nothing";
-  /** What an approved action does, where the tool always does exactly this; grants compare it. */
+  /** The one access of every call of the tool, for grants; null if it has none or several. */
   access: "read" | "write" | "delete" | "run" | null;
-  /** What `approve-with-edit` replaces. */
+  /** The field that `approve-with-edit` replaces. */
   edits: "text" | "command" | null;
   /** How a held change is put onto another base: merge the texts, repeat the edits, keep the plan. */
   rebase: "merge" | "repeat" | "keep" | null;
-  /** What a rollback restores: planned files, or every effect that was seen after the execution. */
+  /** A rollback restores the planned files, or all effects that were found after the execution. */
   restores: "files" | "effects" | "nothing";
   /** Whether the tool itself undoes an earlier action. */
   undoes: boolean;

@@ -9,7 +9,7 @@ import { shownPath } from "../submit/target.ts";
 /** The most files that are kept for one command. */
 export const MAX_FILES = 1_000;
 /** The most bytes of all kept files together. */
-export const MAX_TOTAL = 128 * 1024 * 1024;
+const MAX_TOTAL = 128 * 1024 * 1024;
 
 /** The most names that are listed to find them. */
 const MAX_LISTED = 20_000;

@@ -87,7 +87,7 @@ export async function report(
 }
 
 /** An output that was cut to the limit. */
-export interface Capped {
+interface Capped {
   bytes: Uint8Array;
   truncated: boolean;
 }

@@ -88,7 +88,7 @@ export async function lowOf(
   return Number(row?.seq ?? span.low);
 }
 
-/** What to read of each row. */
+/** The columns and the number of rows to read. */
 interface Selection {
   columns: string;
   limit: number;

@@ -12,7 +12,7 @@ import { BY_POLICY, eventOf } from "../transition.ts";
 import { type ActionEvaluation, evaluateAgain } from "./evaluate.ts";
 
 /** One use of a grant: the decision that it makes, and the parts of its commit. */
-export interface GrantUse {
+interface GrantUse {
   decision: NewRow["decision"];
   /** Takes the use, if it is still available. */
   take: Statement;

@@ -23,7 +23,7 @@ export interface Planned {
 }
 
 /** An evaluated input, from which the plan is made. */
-export interface PlanParts {
+interface PlanParts {
   input: ParsedInput;
   /** The bytes of a `write_file`. */
   content: Uint8Array | null;

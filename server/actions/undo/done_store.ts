@@ -7,7 +7,7 @@ import { sqlNames } from "../tools.ts";
 export type DoneRow = ActionRow & { done_seq: number };
 
 /** A later action on the same file, in any session, that is not rolled back. */
-export interface LaterRow {
+interface LaterRow {
   action_id: string;
   session_id: string;
   done_seq: number;

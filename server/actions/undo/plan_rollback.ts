@@ -19,7 +19,7 @@ type OnConflict = "abort" | "merge" | "force";
 /** Files as they will be after newer actions are rolled back too. Other files are read from disk. */
 export type States = Map<string, FileImage | null>;
 
-export interface RollbackOptions {
+interface RollbackOptions {
   on_conflict: OnConflict;
   /** In a dry run: replaces the disk, and gets the planned states. */
   states?: States;

@@ -11,7 +11,7 @@ const TIMEOUT_S = 3_600;
 
 type State = string | null;
 
-/** What the gate should believe of one action. */
+/** The expected state of one action. */
 interface Modelled {
   id: string;
   path: string;

@@ -146,7 +146,7 @@ test("a grant for the very action allows nothing with another digest", async () 
 const name = fc.constantFrom("a", "b", "A", "a.ts", "b.ts", "a.md", "[x]", "a b", ".git", ".env");
 const anyPath = fc.array(name, { minLength: 1, maxLength: 3 }).map((names) => names.join("/"));
 
-/** What a pattern that is offered means, said in another way. */
+/** A second, independent definition of an offered pattern. */
 function isMeant(pattern: string, path: string, root: string): boolean {
   const plain = pattern.replaceAll("\\", "");
   if (plain.startsWith("/")) return `${root}/${path}` === plain || path.startsWith(`${plain}/`);

@@ -45,7 +45,7 @@ describe("two sessions at one file", () => {
       .toEqual([first, second.id].sort());
     expect(gate.events.filter(({ type }) => type === "action.conflicted").map(({ topic }) => topic))
       .toEqual(["actions", "approvals", "actions", "approvals"]);
-    // What is decided is told as it stands.
+    // The conflicts of a decided action show its present status.
     await ask("POST", `/api/actions/${first}/reject`, {});
     expect((await detail(second.id)).conflicts[0].status).toBe("rejected");
     const third = await submit(codex, "write_file", { path: "held/b.txt", content: "alone\n" });

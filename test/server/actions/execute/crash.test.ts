@@ -25,7 +25,7 @@ interface Row {
   what: string;
   /** The step at which it dies, and its how many-th time. */
   at: string;
-  /** What is on disk afterwards. */
+  /** The content on disk afterwards. */
   files: Record<string, string | null>;
   status?: Action["status"];
   execution: Action["execution"];

@@ -70,7 +70,7 @@ export class Commands {
     this.#world.model.finish(action, exit_code === 0 ? "succeeded" : "failed");
   }
 
-  /** What a command changed: everything it may change, but what another action changed meanwhile. */
+  /** The effects of a command: its possible changes without those that another action made. */
   look(action: Modelled): void {
     if (action.status !== "approved") return;
     const { files, at } = action.claim!;

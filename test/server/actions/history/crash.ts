@@ -65,7 +65,7 @@ export class Crash {
         expect(was).toBeUndefined();
         continue;
       }
-      // Of what is undone its rollback tells; where there was nothing to undo, it itself does.
+      // The rollback has the event of a rolled-back action. Without a rollback the action has it.
       const rollback = meant.actions.find(({ of }) => of === action.id);
       if (was && action.status === "rolled_back" && was.status === "approved") {
         if (!rollback) was.status = found.status;

@@ -9,7 +9,7 @@ export interface Change {
   after: State;
 }
 
-/** What the gate should believe of one action. */
+/** The expected state of one action. */
 export interface Modelled {
   id: string;
   tool: string;
@@ -90,7 +90,7 @@ export class Model {
     return status === "approved" && over.includes(execution) && changes.length > 0;
   }
 
-  /** What undoing it changes, in order; null where something else stands there by now. */
+  /** The expected changes of its rollback, in order; null if a file has another content now. */
   undo({ changes }: Modelled, files = this.files): Change[] | null {
     const back: Change[] = [];
     for (const { path, before, after } of changes.toReversed()) {
@@ -111,7 +111,7 @@ export class Model {
     }
   }
 
-  /** Whatever stands and was done later to one of the files depends on it. */
+  /** Later actions on one of its files depend on it, unless they are rolled back. */
   isNeeded(chosen: readonly Modelled[]): boolean {
     const oldest = new Map<string, Modelled>();
     for (const action of chosen) {

@@ -3,7 +3,7 @@ import type { Change, Modelled } from "./model.ts";
 import type { StepOf } from "./steps.ts";
 import { REFUSED, reviewer, type World } from "./world.ts";
 
-/** What undoes, and what does again. */
+/** The steps that roll back and replay. */
 export class Rollbacks {
   readonly #world: World;
 

@@ -72,7 +72,7 @@ export type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 /** A step of that name. */
 export type StepOf<Name extends Step["do"]> = Extract<Step, { do: Name }>;
 
-/** What bash is given. */
+/** The command line for bash. */
 export function textOf({ kind, from, to, content }: Command): string {
   if (kind === "rm") return `rm ${from}`;
   if (kind === "mv") return `mv ${from} ${to}`;

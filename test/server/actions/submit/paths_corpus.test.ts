@@ -79,7 +79,7 @@ afterAll(async () => {
   rmSync(base, { recursive: true, force: true });
 });
 
-// What a careless implementation would do to the real system is asked of policy alone.
+// Paths that could harm the real system are tested against the policy only.
 const cases = corpus.cases.filter((one) => HERE.has(one.platform) && !one.system);
 
 describe("paths.json, submitted, approved and looked up on disk", () => {
