@@ -104,7 +104,7 @@ function checkSize(request: RawRequest): void {
 
 function checkMethod(method: string): void {
   if (METHODS.includes(method)) return;
-  throw new GateError("method_not_allowed", "Cannot answer: the gate does not know this method", {
+  throw new GateError("method_not_allowed", "Cannot answer: gate does not support this method", {
     fields: { allow: METHODS },
   });
 }

@@ -122,14 +122,14 @@ function objectOf(text: string): Record<string, unknown> {
   if (typeof value === "object" && value !== null && !Array.isArray(value)) {
     return value as Record<string, unknown>;
   }
-  throw new Error("the hook's input is no object of JSON");
+  throw new Error("the hook's input is not a JSON object");
 }
 
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Error("the hook's input is no JSON");
+    throw new Error("the hook's input is not JSON");
   }
 }
 

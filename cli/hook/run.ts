@@ -15,7 +15,9 @@ export async function runHook(
   io: Pick<Io, "env" | "cwd" | "pid"> & { early: Early | null },
 ): Promise<number> {
   if (!hooksOf(host)) {
-    console.error(`gate: Cannot answer: gate knows no hooks of "${host}"\n  try: gate hook --help`);
+    console.error(
+      `gate: Cannot answer the hook: gate has no hooks for "${host}"\n  try: gate hook --help`,
+    );
     return USAGE;
   }
   try {

@@ -54,13 +54,13 @@ export class LoginCodes {
     if (this.#wrong.length >= MAX_WRONG_CODES) {
       throw new GateError(
         "rate_limited",
-        'Cannot log in: wait a minute, then run "gate dashboard"',
+        'Cannot log in: too many wrong links; wait a minute, then run "gate dashboard"',
       );
     }
     this.#wrong.push(this.#now());
     throw new GateError(
       "unauthorized",
-      'Cannot log in: this link was used already or is too old. Run "gate dashboard" for a new one',
+      'Cannot log in: the link was used already or has expired; run "gate dashboard" for a new one',
     );
   }
 

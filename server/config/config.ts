@@ -109,7 +109,7 @@ export class Config {
   ): Promise<{ compiled: CompiledPolicy; around: Surroundings }> {
     const { project, global, override } = this.#read();
     const error = global.error ?? (whole ? null : project.error);
-    if (error !== null) throw new GateError("conflict", `Cannot try the policies: ${error}`);
+    if (error !== null) throw new GateError("conflict", `Cannot test the policies: ${error}`);
     const read = parseConfig("the policies", JSON.stringify({ policies }), ProjectConfig);
     if (read.error !== null) {
       throw new GateError("invalid", `Cannot try the policies: ${read.error}`);

@@ -37,7 +37,10 @@ export function secure(answer: Response, target: string): Response {
 export function toGateError(error: unknown, log: Environment["log"]): GateError {
   if (error instanceof GateError) return error;
   log("error", "a request failed", { error: String((error as Error)?.stack ?? error) });
-  return new GateError("internal", "Cannot answer: an unexpected error, see the daemon's log");
+  return new GateError(
+    "internal",
+    "Cannot answer: an unexpected error occurred; gate daemon logs shows it",
+  );
 }
 
 /** An error as its problem document. */

@@ -58,14 +58,19 @@ export const OWN_TOOLS: ReadonlySet<string> = new Set([
 export async function answerHook(input: HookInput, context: HookContext): Promise<HookAnswer> {
   const hooks = hooksOf(context.host);
   if (!hooks) {
-    throw new GateError("not_found", `Cannot answer: gate knows no hooks of "${context.host}"`);
+    throw new GateError(
+      "not_found",
+      `Cannot answer the hook: gate has no hooks for "${context.host}"`,
+    );
   }
   try {
     return await answer(input, hooks, context);
   } catch (error) {
     const isPublic = error instanceof GateError && error.code !== "internal";
     if (!isPublic) context.daemon.log("error", "Cannot answer a hook", { error: String(error) });
-    const cause = isPublic ? error.message : "the gate could not judge it";
+    const cause = isPublic
+      ? error.message
+      : "gate could not evaluate the call; gate daemon logs shows the error";
     return { output: hooks.deny(`Blocked by gate: ${cause}`), held: null };
   }
 }
@@ -79,7 +84,10 @@ async function answer(
   const call = parsed(() => hooks.read(input, ownServer()), "Cannot read the hook's input");
   if (call === null || isOwnTool(call)) return goOn;
   if (!isAbsolute(call.cwd) || call.cwd.includes("\0")) {
-    throw new GateError("invalid", 'Its "cwd" is no absolute path');
+    throw new GateError(
+      "invalid",
+      'Cannot read the hook\'s input: its "cwd" is not an absolute path',
+    );
   }
   const native = parsed(() => toNative(call, hooks, context.host), `"${call.tool}"`);
   const place = await findPlace(context.daemon, native, context.query.project_dir);

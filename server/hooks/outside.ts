@@ -106,7 +106,9 @@ function evaluatePath(
   daemon: Daemon,
   policy = POLICY,
 ): Evaluation {
-  if (path.includes("\0")) throw new GateError("invalid", "Its path is no path");
+  if (path.includes("\0")) {
+    throw new GateError("invalid", "Cannot check the path: it contains a NUL character");
+  }
   const request = { kind: "path" as const, access, path: resolvePath(path) };
   return evaluate(policy, request, aroundOf(daemon, "/"));
 }

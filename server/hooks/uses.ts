@@ -61,7 +61,7 @@ function commandUses(input: Record<string, unknown>, { cwd, folder_keys }: Aroun
     textOrNull(input[name]) && !folder_keys.includes(name)
   );
   // The host would ignore the key and run the command in another folder than policy evaluated.
-  if (stray !== undefined) throw new Error(`its "${stray}" is no folder that its host knows`);
+  if (stray !== undefined) throw new Error(`its "${stray}" is not a folder that its host knows`);
   const folders = textsIn(input, WORKING_FOLDERS);
   if (folders.length > 1) throw new Error("it names two folders to run in");
   const use: Use = { is: "command", command: line, cwd: joined(cwd, folders[0]) };

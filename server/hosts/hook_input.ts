@@ -65,7 +65,7 @@ export function objectIn(raw: Record<string, unknown>, name: string): Record<str
   const given = raw[name];
   const value = typeof given === "string" && given !== "" ? parsed(given, name) : given ?? {};
   if (isObject(value)) return value;
-  throw new Error(`its "${name}" is no object`);
+  throw new Error(`its "${name}" is not an object`);
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {
@@ -95,6 +95,6 @@ function parsed(text: string, name: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Error(`its "${name}" is no JSON`);
+    throw new Error(`its "${name}" is not JSON`);
   }
 }

@@ -189,7 +189,7 @@ function parseAnswer(bytes: Buffer): WireAnswer {
   const head = bytes.subarray(0, Math.max(end, 0)).toString("latin1");
   const [first = "", ...lines] = head.split("\r\n");
   const status = Number(/^HTTP\/1\.[01] (\d{3})(?: |$)/.exec(first)?.[1]);
-  if (end < 0 || !Number.isInteger(status)) throw new Error("the daemon's answer is no HTTP");
+  if (end < 0 || !Number.isInteger(status)) throw new Error("the daemon's answer is not HTTP");
   const headers = new Map(lines.map((line) => {
     const colon = line.indexOf(":");
     return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()] as const;

@@ -190,7 +190,7 @@ async function takeBack(
     try {
       await rollbackOne(road, row, { reason }, caller);
     } catch (cause) {
-      const message = `Cannot finish the rollback, nor take back its part "${rollback.id}": ` +
+      const message = `Cannot finish the rollback, and cannot undo its part "${rollback.id}": ` +
         `${(cause as Error).message}; look at the session`;
       throw new GateError("conflict", message, {
         cause,
