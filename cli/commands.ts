@@ -72,7 +72,7 @@ const GROUPS: Record<string, Record<string, [summary: string, load: Load]>> = {
     ],
     hook: ["Answer one hook call (started by agent hosts)", () => import("./commands/hook.ts")],
   },
-  "Decide:": {
+  "Review:": {
     pending: [
       "List the actions that wait for your approval",
       () => import("./commands/pending.ts"),
@@ -93,7 +93,7 @@ const GROUPS: Record<string, Record<string, [summary: string, load: Load]>> = {
       "List, compare or undo the sessions of agents",
       () => import("./commands/session.ts"),
     ],
-    policy: ["Ask what the rules say", () => import("./commands/policy.ts")],
+    policy: ["Test, explain or improve the rules", () => import("./commands/policy.ts")],
     audit: ["Verify or export the tamper-evident audit log", () => import("./commands/audit.ts")],
     api: ["Send one request to the HTTP API", () => import("./commands/api.ts")],
   },

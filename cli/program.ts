@@ -71,8 +71,12 @@ function helpCommand() {
 }
 
 const EXAMPLES = `
-An agent's action is allowed, denied or held by the policy of its project. A held action waits until
-a person approves or rejects it.
+Words:
+  action       a file change or a command that an agent asks for
+  policy       the rules of a project: each action is allowed, denied or held
+  held         waiting until a person approves or rejects the action
+  ledger       the record of all actions of a project
+  agent host   the program that runs an agent, such as Claude Code or Codex
 
 Examples:
   gate demo                 show a hold, an approval, a block and a rollback in a minute

@@ -49,7 +49,7 @@ export function createCommand(io: Io) {
       new Option("--host <id...>", "only these hosts, even if they are not installed").choices(
         PLATFORMS,
       )
-        .default([] as string[]),
+        .default([] as string[], "all installed hosts"),
     )
     .option("--enforce", "also check the hosts' own tools, with the hosts' hooks")
     .option("--no-enforce", "remove those hooks")

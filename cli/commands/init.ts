@@ -41,7 +41,7 @@ export function createCommand(io: Io) {
     .option("-y, --yes", "ask no questions; use the options and defaults")
     .addOption(
       new Option("--platform <platform>", "an agent host that is used here; repeat it for several")
-        .choices(PLATFORMS).argParser(collectPlatform).default([] as string[]),
+        .choices(PLATFORMS).argParser(collectPlatform).default([] as string[], "none"),
     )
     .option("--id <project_id>", "the project's id (default: made from the folder's name)")
     .addOption(

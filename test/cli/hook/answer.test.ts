@@ -43,12 +43,12 @@ test("held: it asks again until a person has decided", async () => {
 
 const WRONG: [string, Say, RegExp][] = [
   ["hangs", () => null, /does not answer/],
-  ["is not what it should be", () => "SSH-2.0-OpenSSH\r\n\r\n", /no HTTP/],
-  ["says garbage", () => http("<html>"), /no JSON/],
+  ["is not what it should be", () => "SSH-2.0-OpenSSH\r\n\r\n", /not HTTP/],
+  ["says garbage", () => http("<html>"), /not JSON/],
   ["says what no host understands", () => http('{"decision":"approve"}'), /cannot be understood/],
-  ["says a list", () => http("[]"), /no object/],
-  ["is cut off", () => http("{}").slice(0, -1), /cut off|no HTTP/],
-  ["says nothing and goes", () => "", /no HTTP/],
+  ["says a list", () => http("[]"), /not a JSON object/],
+  ["is cut off", () => http("{}").slice(0, -1), /cut off|not HTTP/],
+  ["says nothing and goes", () => "", /not HTTP/],
   [
     "never stops",
     () => `HTTP/1.1 200 OK\r\n\r\n${"x".repeat(5_000_000)}`,
@@ -90,9 +90,9 @@ test("a token that others can read is not sent", async () => {
 });
 
 test.each([
-  ["no JSON", "garbage", /no JSON/],
-  ["a list", "[]", /no object/],
-  ["nothing", "", /no JSON/],
+  ["no JSON", "garbage", /not JSON/],
+  ["a list", "[]", /not a JSON object/],
+  ["nothing", "", /not JSON/],
   ["no event", {}, /hook_event_name/],
   ["no tool", { hook_event_name: "PreToolUse" }, /tool_name/],
 ])("input that is %s is refused, and nobody is asked", async (_what, input, why) => {

@@ -31,7 +31,7 @@ describe("hostile input is a refusal, never a failure", () => {
     ["a folder that its host passes over", {
       tool_name: "Bash",
       tool_input: { command: "rm -r x", workdir: "sub" },
-    }, /"workdir" is no folder/],
+    }, /"workdir" is not a folder/],
     ["half a letter", { tool_name: "Bash", tool_input: { command: "echo \ud800" } }, /well-formed/],
     ["an edit without an end", { tool_name: "Edit", tool_input: { edits: 3 } }, /which file/],
     ["a deep input", { tool_name: "Strange", tool_input: { deep } }, /No rule/],
