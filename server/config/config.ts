@@ -112,7 +112,7 @@ export class Config {
     if (error !== null) throw new GateError("conflict", `Cannot test the policies: ${error}`);
     const read = parseConfig("the policies", JSON.stringify({ policies }), ProjectConfig);
     if (read.error !== null) {
-      throw new GateError("invalid", `Cannot try the policies: ${read.error}`);
+      throw new GateError("invalid", `Cannot test the policies: ${read.error}`);
     }
     const compiled = compilePolicy({
       project: whole ? policies : { ...project.value?.policies, ...policies },

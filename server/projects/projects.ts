@@ -98,7 +98,7 @@ export class Projects {
     if (await project.isUnfinished()) {
       throw new GateError(
         "conflict",
-        `Cannot forget project "${id}": it has pending or running actions; decide on them first`,
+        `Cannot remove project "${id}": it has pending or running actions; review them first`,
       );
     }
     await this.#registry.remove(id);

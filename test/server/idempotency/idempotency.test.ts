@@ -90,7 +90,7 @@ test("a request that a crash cut short is not run again by itself", async () => 
       return died;
     });
   });
-  await expect(create().answer(REQUEST, produce())).rejects.toThrow(/its answer is not stored/);
+  await expect(create().answer(REQUEST, produce())).rejects.toThrow(/its answer was not kept/);
   expect(runs).toBe(0);
 });
 
