@@ -82,6 +82,21 @@ describe("each rule finds what breaks it", () => {
   });
 });
 
+describe("the documents", () => {
+  const documents = paths.filter((path) => path === "README.md" || /^\.github\/.*\.md$/.test(path));
+
+  test.each(documents)("%s names only files that exist", (document) => {
+    const text = readFileSync(`${ROOT}/${document}`, "utf8");
+    const named = [...text.matchAll(/`((?:server|cli|ui|test|dist)\/[\w./-]+)`/g)].map(([, path]) =>
+      path!.replace(/\/$/, "")
+    );
+    const isThere = (path: string) =>
+      paths.some((known) => known === path || known.startsWith(`${path}/`)) ||
+      /^dist\/(bin|ui|node)\b/.test(path);
+    expect(named.filter((path) => !isThere(path))).toEqual([]);
+  });
+});
+
 // What git knows or would add: generated and ignored files do not count.
 function listFiles(): string[] {
   const listed = execFileSync("git", ["ls-files", "-co", "--exclude-standard"], { cwd: ROOT });
