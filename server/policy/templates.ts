@@ -24,11 +24,11 @@ const DESTRUCTIVE: Policies["blockedCommands"] = [
     reason: "It overwrites the work of others",
     alternative: "git push --force-with-lease, after asking",
   },
-  { pattern: "git reset --hard", reason: "It throws uncommitted work away" },
-  { pattern: "git clean -f", reason: "It deletes files that nobody has a copy of" },
-  { pattern: "* | sh", reason: "It runs what nobody has read" },
+  { pattern: "git reset --hard", reason: "It discards uncommitted work" },
+  { pattern: "git clean -f", reason: "It deletes files that have no copy" },
+  { pattern: "* | sh", reason: "It runs code that nobody has read" },
   { pattern: "mkfs*", reason: "It erases a disk" },
-  { pattern: "shutdown", reason: "It ends everybody's work" },
+  { pattern: "shutdown", reason: "It stops the machine" },
 ];
 
 /** The gate's own tool may read the files that `cat` may; secrets are blocked for both. */

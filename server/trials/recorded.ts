@@ -17,7 +17,7 @@ export interface Candidate {
 export type Again = { answer: Evaluation } | { unjudged: string };
 
 /** Evaluates a recorded action with the files as they are today. */
-export async function judgeAgain(row: ActionRow, candidate: Candidate): Promise<Again> {
+export async function evaluateAgain(row: ActionRow, candidate: Candidate): Promise<Again> {
   const why = unjudgedBecause(row, candidate.compiled);
   if (why !== null) return { unjudged: why };
   const config = { inForce: () => Promise.resolve(candidate) };

@@ -4,7 +4,7 @@ import type { ActionRow } from "../actions/store.ts";
 import { readCursor, toPage } from "../db/cursor.ts";
 import type { Ledger } from "../db/ledger.ts";
 import type { Decision } from "../policy/schema.ts";
-import { type Candidate, judgeAgain, UnjudgedCounts } from "./recorded.ts";
+import { type Candidate, evaluateAgain, UnjudgedCounts } from "./recorded.ts";
 import type { PolicyReplayPage, ReplayCounts, ReplayedAction, RuleReplay } from "./schema.ts";
 import { listRecorded } from "./store.ts";
 
@@ -27,7 +27,7 @@ export async function replayPage(
   const recent = items.filter(({ created_at }) => created_at >= since);
   const page = new Page();
   await forEachSlice(recent, async (row) => {
-    const again = await judgeAgain(row, candidate);
+    const again = await evaluateAgain(row, candidate);
     if ("unjudged" in again) page.unjudged.add(again.unjudged, row.id);
     else page.add(row, again.answer.decision);
   });

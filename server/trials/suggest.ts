@@ -4,7 +4,7 @@ import type { Config } from "../config/config.ts";
 import type { Ledger } from "../db/ledger.ts";
 import type { Policies, PolicyEntry } from "../policy/schema.ts";
 import { type Draft, draftCommands, draftPaths } from "./generalise.ts";
-import { type Candidate, judgeAgain, UnjudgedCounts } from "./recorded.ts";
+import { type Candidate, evaluateAgain, UnjudgedCounts } from "./recorded.ts";
 import { forEachSlice } from "./replay.ts";
 import type { PolicySuggestion, PolicySuggestions } from "./schema.ts";
 import { listRecorded } from "./store.ts";
@@ -81,7 +81,7 @@ async function readHistory(ledger: Ledger, since: string, now: Candidate): Promi
     before = rows.at(-1)?.seq ?? 0;
     const recent = rows.filter((row) => row.created_at >= since && wasAsked(row));
     await forEachSlice(recent, async (row) => {
-      const again = await judgeAgain(row, now);
+      const again = await evaluateAgain(row, now);
       if ("unjudged" in again) unjudged.add(again.unjudged, row.id);
       // An allowed action needs no rule, and no rule can allow a denied one.
       else if (again.answer.decision.effect === "ask") asked.push(row);
@@ -190,7 +190,7 @@ class Search {
     const candidate = await this.#config.candidate({ policies });
     const spared = new Set<string>();
     await forEachSlice(this.#all, async (row) => {
-      const again = await judgeAgain(row, candidate);
+      const again = await evaluateAgain(row, candidate);
       if ("answer" in again && again.answer.decision.effect === "allow") spared.add(row.id);
     });
     return spared;

@@ -22,12 +22,12 @@ const THOUSAND: Policies = {
 
 /** How long a decision with a thousand rules takes: everyday and hostile commands, everyday paths. */
 export function bench(): void {
-  const judge = judging(THOUSAND);
-  benchEveryday("command", CASES.map(({ command }) => () => judge(command)));
+  const evaluateCommand = judging(THOUSAND);
+  benchEveryday("command", CASES.map(({ command }) => () => evaluateCommand(command)));
   const path = pathJudging(THOUSAND);
   benchEveryday("path", of(500, (at) => () => path(`src/dir${at}/file${at}.rs`)));
   const hostile = Object.entries(HOSTILE_COMMANDS).map(([name, text]) =>
-    [name, best(() => judge(text))] as const
+    [name, best(() => evaluateCommand(text))] as const
   );
   const meet = judging(HOSTILE_POLICY);
   const meetings = Object.entries(HOSTILE_MEETINGS).map(([name, text]) =>
@@ -78,12 +78,12 @@ function reportHostile(rows: (readonly [string, number])[]): void {
 }
 
 /** The best of several: what it costs, without what else the machine does. */
-function best(judge: () => void): number {
-  return Math.min(...of(15, () => timeOf(judge)));
+function best(evaluateCommand: () => void): number {
+  return Math.min(...of(15, () => timeOf(evaluateCommand)));
 }
 
-function timeOf(judge: () => void): number {
+function timeOf(evaluateCommand: () => void): number {
   const started = performance.now();
-  judge();
+  evaluateCommand();
   return performance.now() - started;
 }

@@ -93,12 +93,10 @@ const FILE_ROWS: Record<string, Row> = {
     "-f,--force -i -I --interactive=? -r,-R,--recursive -d,--dir -v,--verbose --no-preserve-root --preserve-root=? --one-file-system",
   ),
   rmdir: row("deletes", "-p,--parents -v,--verbose --ignore-fail-on-non-empty"),
-  unlink: row("deletes"),
+  ...forNames("unlink trash trash-put", row("deletes")),
   shred: row("deletes", "-f -n,--iterations= -s,--size= -u -v -x -z --random-source= --remove=?"),
   rimraf: row("deletes", "-G,--glob -v --preserve-root --no-preserve-root --impl="),
   "del-cli": row("deletes", "-f -d"),
-  trash: row("deletes"),
-  "trash-put": row("deletes"),
   "gio": none,
   touch: row("writes", "-a -c,--no-create -d,--date= -f -h -m -r,--reference= -t= --time="),
   mkdir: row("writes", "-m,--mode= -p,--parents -v,--verbose -Z"),
@@ -351,9 +349,10 @@ export const ROWS: Record<string, Row> = {
     "-o= -I= -L= -l= -D= -U= -include= -isystem= -x= -std= -MF= -MT= -wrapper= -c -S -E -g -w",
     { writes: ["o", "MF"], builds: true },
   ),
-  cc: row("reads", "-o= -I= -L= -l= -D= -c -S -E -g", { writes: ["o"], builds: true }),
-  "g++": row("reads", "-o= -I= -L= -l= -D= -c -S -E -g", { writes: ["o"], builds: true }),
-  clang: row("reads", "-o= -I= -L= -l= -D= -c -S -E -g", { writes: ["o"], builds: true }),
+  ...forNames(
+    "cc g++ clang",
+    row("reads", "-o= -I= -L= -l= -D= -c -S -E -g", { writes: ["o"], builds: true }),
+  ),
   ...forNames("esbuild eslint prettier black ruff", linter),
 };
 

@@ -460,16 +460,14 @@ export const SUBWRAPPERS: Record<string, Group> = {
   heroku: group("", {
     run: wrapper("-a,--app= -r= -s= -e= -x --no-tty", { joined: true, remote }),
   }),
-  fly: group("-a=", {
-    ssh: group("", {
-      console: wrapper("-C,--command= -a,--app= -s", { code: ["command"], remote }),
+  ...forNames(
+    "fly flyctl",
+    group("-a=", {
+      ssh: group("", {
+        console: wrapper("-C,--command= -a,--app= -s", { code: ["command"], remote }),
+      }),
     }),
-  }),
-  flyctl: group("-a=", {
-    ssh: group("", {
-      console: wrapper("-C,--command= -a,--app= -s", { code: ["command"], remote }),
-    }),
-  }),
+  ),
   railway: group("", { run: wrapper("-s= -e=") }),
   multipass: group("", { exec: wrapper("-d= -n", { skip: 1, remote }) }),
   lxc: group("", { exec: wrapper("--cwd= --env= -t -T -n --user= --group=", { skip: 1, remote }) }),

@@ -4,13 +4,13 @@ import type { Io } from "../../../cli/io.ts";
 import { explain, scoreCard } from "../../../cli/policy/text.ts";
 import { scoreCorpus } from "../../../server/policy/bench.ts";
 import type { PolicyTestResult } from "../../../server/policy/schema.ts";
-import { CASES, judge } from "../../server/policy/score.ts";
+import { CASES, evaluateCommand } from "../../server/policy/score.ts";
 
 const io = { env: {}, stdout: new PassThrough() } as unknown as Io;
 
 /** What the daemon would answer to this command under the corpus's policy. */
 function ask(command: string): PolicyTestResult {
-  const { decision, matched, analysis, span } = judge(command);
+  const { decision, matched, analysis, span } = evaluateCommand(command);
   return { ...decision, matched, elapsed_us: 1, analysis: analysis!, span: span ?? undefined };
 }
 
@@ -26,7 +26,7 @@ test.each([
   expect(shown!.slice(from, marked!.lastIndexOf("^") + 1)).toBe(part);
 });
 
-test("an operand that nobody can know is named as such, not as one of the rules it might match", () => {
+test("an unknown operand explains the decision, not a rule that it might match", () => {
   expect(ask("rm $x").rule).toMatchObject({ list: "unresolved" });
 });
 

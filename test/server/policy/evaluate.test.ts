@@ -1,11 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { compilePolicy, evaluate } from "../../../server/policy/evaluate.ts";
 import type { Policies } from "../../../server/policy/schema.ts";
-import { AROUND, judge, ROOT } from "./score.ts";
+import { AROUND, evaluateCommand, ROOT } from "./score.ts";
 
 const compile = (project: Policies, global: Policies | null = null, override_global = false) =>
   compilePolicy({ project, global, override_global });
-const command = (text: string, policies: Policies) => judge(text, compile(policies)).decision;
+const command = (text: string, policies: Policies) =>
+  evaluateCommand(text, compile(policies)).decision;
 const path = (name: string, policies: Policies, access: "read" | "write" | "delete" = "write") => {
   const full = name.startsWith("/") ? name : `${ROOT}/${name}`;
   const request = { kind: "path" as const, access, path: { lexical: full, real: full } };
@@ -229,7 +230,7 @@ describe("hostile input", () => {
     ["a hostile path", `echo x > ${"a".repeat(4000)}`],
     ["many redirections", `echo ${">a ".repeat(5_000)}`],
   ])("%s gets an answer", (_name, text) => {
-    const { decision } = judge(text, policy);
+    const { decision } = evaluateCommand(text, policy);
     expect(["allow", "ask", "deny"]).toContain(decision.effect);
     expect(decision.rule?.list).not.toBe("evaluation");
   });

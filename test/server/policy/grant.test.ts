@@ -177,7 +177,7 @@ describe("a path pattern answers", () => {
   });
 });
 
-describe("nobody can answer ahead of time", () => {
+describe("no grant can answer", () => {
   test.each([
     ["rm -rf $X", "a person decides on this each time"],
     ["deploy $TARGET", "the value of $TARGET is not known in advance"],

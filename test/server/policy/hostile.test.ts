@@ -1,19 +1,19 @@
 import { describe, expect, test } from "vitest";
 import { compilePolicy, evaluate } from "../../../server/policy/evaluate.ts";
 import { HOSTILE_COMMANDS, HOSTILE_MEETINGS, HOSTILE_POLICY } from "./hostile.ts";
-import { AROUND, judge, ROOT } from "./score.ts";
+import { AROUND, evaluateCommand, ROOT } from "./score.ts";
 
 const mean = compilePolicy({ global: null, project: HOSTILE_POLICY, override_global: false });
 
-describe("a hostile command is answered, and never with allow", () => {
+describe("a hostile command never gets allow", () => {
   test.each(Object.entries(HOSTILE_COMMANDS))("%s", (_name, command) => {
-    const { decision, matched } = judge(command);
+    const { decision, matched } = evaluateCommand(command);
     expect(decision.effect).not.toBe("allow");
     expect(matched.map(({ list }) => list)).not.toContain("evaluation");
   });
 
   test.each(Object.entries(HOSTILE_MEETINGS))("%s", (_name, command) => {
-    expect(judge(command, mean).decision.effect).not.toBe("allow");
+    expect(evaluateCommand(command, mean).decision.effect).not.toBe("allow");
   });
 });
 
@@ -32,7 +32,7 @@ test("patterns that cost more than a decision may cost deny", () => {
 
 test("the next decision is not charged for the one before", () => {
   for (let round = 0; round < 3; round++) {
-    for (const command of Object.values(HOSTILE_MEETINGS)) judge(command, mean);
-    expect(judge("echo hello", mean).decision.effect).toBe("allow");
+    for (const command of Object.values(HOSTILE_MEETINGS)) evaluateCommand(command, mean);
+    expect(evaluateCommand("echo hello", mean).decision.effect).toBe("allow");
   }
 });

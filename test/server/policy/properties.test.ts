@@ -2,11 +2,11 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { compilePolicy } from "../../../server/policy/evaluate.ts";
 import type { Effect, Policies } from "../../../server/policy/schema.ts";
-import { CASES, judge } from "./score.ts";
+import { CASES, evaluateCommand } from "./score.ts";
 
 const STRICTNESS: Record<Effect, number> = { allow: 0, ask: 1, deny: 2 };
 const strictness = (command: string, policy: ReturnType<typeof compilePolicy>) =>
-  STRICTNESS[judge(command, policy).decision.effect];
+  STRICTNESS[evaluateCommand(command, policy).decision.effect];
 const compile = (project: Policies, global: Policies | null = null) =>
   compilePolicy({ project, global, override_global: false });
 const quote = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
@@ -121,8 +121,8 @@ describe("policy", () => {
     const policy = compile({ defaultEffect: "allow", blockedCommands: ["rm -rf"] });
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 200 }), (text) => {
-        expect(["allow", "ask", "deny"]).toContain(judge(text, policy).decision.effect);
-        expect(judge(text, policy).decision.reason).not.toContain("Cannot evaluate");
+        expect(["allow", "ask", "deny"]).toContain(evaluateCommand(text, policy).decision.effect);
+        expect(evaluateCommand(text, policy).decision.reason).not.toContain("Cannot evaluate");
       }),
       { numRuns: 500 },
     );

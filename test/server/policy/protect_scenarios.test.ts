@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { compilePolicy } from "../../../server/policy/evaluate.ts";
-import { judge } from "./score.ts";
+import { evaluateCommand } from "./score.ts";
 
 const policy = compilePolicy({
   project: { defaultEffect: "allow" },
@@ -22,7 +22,7 @@ test.each([
   "gate scenario --help",
   "echo gate scenario run",
 ])("%s is for the rules alone", (command) => {
-  expect(judge(command, policy).decision.effect).toBe("allow");
+  expect(evaluateCommand(command, policy).decision.effect).toBe("allow");
 });
 
 test.each([
@@ -50,5 +50,5 @@ test.each([
     `gate ${SAFE}=http://localhost --filter -- ${AWAY}`,
   ],
 ])("%s: %s is never automatic", (_why, command) => {
-  expect(judge(command, policy).decision.effect).toBe("ask");
+  expect(evaluateCommand(command, policy).decision.effect).toBe("ask");
 });

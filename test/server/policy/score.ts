@@ -14,7 +14,7 @@ export interface CommandCase {
 
 export const ROOT = "/home/dev/project";
 
-/** A machine that exists only on paper. */
+/** The surroundings of an imaginary machine. */
 export const AROUND: Surroundings = {
   roots: [ROOT],
   user_home: "/home/user",
@@ -31,7 +31,7 @@ export const BLOCKED_COMMANDS = [
   "git push -f",
 ];
 
-/** The policy all command cases are judged under. */
+/** The policy of all command cases. */
 const CORPUS_POLICY = compilePolicy({
   global: null,
   project: { defaultEffect: "allow", blockedCommands: BLOCKED_COMMANDS },
@@ -43,8 +43,8 @@ export const CASES = readFileSync(
   "utf8",
 ).trim().split("\n").map((line) => JSON.parse(line) as CommandCase);
 
-/** The answer to a command in the project's root. */
-export function judge(command: string, policy = CORPUS_POLICY) {
+/** The evaluation of a command in the project root. */
+export function evaluateCommand(command: string, policy = CORPUS_POLICY) {
   const text = command.replaceAll("{PORT}", "47000");
   return evaluate(policy, { kind: "command", command: text, cwd: ROOT }, AROUND);
 }

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { CASES, judge } from "../score.ts";
+import { CASES, evaluateCommand } from "../score.ts";
 
 describe("commands.jsonl", () => {
   test.each(CASES)("$id $category", (one) => {
-    const { decision, analysis, matched } = judge(one.command);
+    const { decision, analysis, matched } = evaluateCommand(one.command);
     if (one.expect === "stop") expect(decision.effect).not.toBe("allow");
     if (one.expect === "allow") expect(decision).toMatchObject({ effect: "allow" });
     if (one.category === "lookalike") expect(decision.effect).not.toBe("deny");
@@ -28,9 +28,9 @@ describe("commands_more.jsonl", () => {
   const more = readFileSync(file, "utf8").trim().split("\n")
     .map((line) => JSON.parse(line) as { expect: "stop" | "allow"; command: string });
 
-  test("every command gets its verdict", () => {
+  test("every command gets the expected decision", () => {
     const wrong = more.filter(({ expect, command }) =>
-      (judge(command).decision.effect === "allow") !== (expect === "allow")
+      (evaluateCommand(command).decision.effect === "allow") !== (expect === "allow")
     );
     expect(wrong).toEqual([]);
     expect(more.length).toBeGreaterThan(1_400);

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "vitest";
-import { judge } from "../score.ts";
+import { evaluateCommand } from "../score.ts";
 import { disguise, random } from "./disguise.ts";
 import { isForbidden, Oracle } from "./oracle.ts";
 
@@ -18,7 +18,7 @@ test(`what bash really runs is stopped (GATE_SEED=${SEED}, ${COUNT} commands)`, 
   for (let at = 0; at < COUNT; at++) {
     const command = disguise(next);
     // Nothing outside the box is named, so that a mutation cannot reach it.
-    if (/[/~]/.test(command) || judge(command).decision.effect !== "allow") continue;
+    if (/[/~]/.test(command) || evaluateCommand(command).decision.effect !== "allow") continue;
     if (oracle.run(command).some(isForbidden)) missed.push(command);
   }
   expect(missed).toEqual([]);
