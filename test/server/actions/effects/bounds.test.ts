@@ -36,14 +36,14 @@ describe("what a command reaches is looked for within bounds", () => {
     });
   });
 
-  test("what it left is not called undone where not all of it was looked at", async () => {
+  test("effects are not called reversible if not all of its files could be read", async () => {
     const { gate, run } = await openCommands();
     for (let n = 0; n < 1_100; n++) gate.write(`many/${n}`, "");
     const { asked, done } = await run("cp -r many copy");
     expect(asked.reversibility!.level).toBe("reversible");
     expect(done.reversibility).toMatchObject({
       level: "partly",
-      why: expect.stringMatching(/not everything that it left/i),
+      why: expect.stringMatching(/not all of its files could be read/i),
     });
   });
 });
