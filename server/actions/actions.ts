@@ -1,20 +1,12 @@
 import type { Caller } from "../auth/schema.ts";
+import { requireNotViewer, requireReviewer } from "../auth/scopes.ts";
 import { DEFAULT_WAIT_MS } from "../constants.ts";
 import { DEFAULT_LIMIT } from "../db/cursor.ts";
-import { diffSession } from "../sessions/diff.ts";
-import { rollbackSession } from "../sessions/rollback.ts";
-import type {
-  Session,
-  SessionDiff,
-  SessionRollbackInput,
-  SessionRollbackResult,
-} from "../sessions/schema.ts";
 import {
   type ActionContext,
   type ActionServices,
+  type ActionSession,
   loadAction,
-  requireNotViewer,
-  requireReviewer,
 } from "./context.ts";
 import { approve, approveWithEdit, cancel, reject } from "./decide/review.ts";
 import { claim, claimNative, report } from "./execute/command.ts";
@@ -128,7 +120,7 @@ export class Actions {
    */
   async submitNative(
     call: NativeCall,
-    { session, wait_ms }: { session: Session; wait_ms: number },
+    { session, wait_ms }: { session: ActionSession; wait_ms: number },
     caller: Caller,
   ): Promise<Action | null> {
     const submission = await submitNative(this.#context, session, call, caller);
@@ -183,20 +175,18 @@ export class Actions {
     return await rollback(this.#context, id, input, caller);
   }
 
-  /** Rolls back a session, or the named actions of it. */
-  async rollbackSession(
+  /**
+   * Rolls back several actions of a session in one turn: no other change of files runs meanwhile.
+   * @throws GateError `forbidden`
+   */
+  async rollbackTogether<T>(
     session_id: string,
-    input: SessionRollbackInput & { action_ids?: string[] },
     caller: Caller,
-  ): Promise<SessionRollbackResult> {
+    run: (context: ActionContext) => Promise<T>,
+  ): Promise<T> {
     requireReviewer(caller, "roll back");
     await recoverSession(this.#services, session_id);
-    return await rollbackSession(this.#context, session_id, input, caller);
-  }
-
-  /** The effects of a session on files. */
-  async diffSession(session_id: string): Promise<SessionDiff> {
-    return await diffSession(this.#services, session_id);
+    return await this.#context.serial.run(() => run(this.#context));
   }
 
   async replay(id: string, caller: Caller): Promise<Submitted> {

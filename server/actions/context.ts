@@ -5,9 +5,25 @@ import type { Ledger } from "../db/ledger.ts";
 import { GateError } from "../errors.ts";
 import type { Bus } from "../events/bus.ts";
 import type { SeenFiles } from "../runtime/file_image.ts";
-import type { Sessions } from "../sessions/sessions.ts";
 import type { Serial } from "./scheduling.ts";
 import { type ActionRow, findAction } from "./store.ts";
+
+/** The session of an action. */
+export interface ActionSession {
+  id: string;
+  root: string;
+  agent: string;
+  host: string;
+  ended_at: string | null;
+}
+
+/** Finds the sessions of a project. */
+export interface SessionSource {
+  /** @throws GateError `not_found` */
+  get(id: string): Promise<ActionSession>;
+  /** The named session, else the caller's default session. @throws GateError `not_found`, `conflict` */
+  resolve(id: string | undefined, caller: Caller): Promise<ActionSession>;
+}
 
 /** The services of one project. `Project` creates them. */
 export interface ActionServices {
@@ -17,7 +33,7 @@ export interface ActionServices {
   environment: Environment;
   ledger: Ledger;
   config: Config;
-  sessions: Sessions;
+  sessions: SessionSource;
   bus: Bus;
   /** A cache of file contents for views. Decisions always read the file. */
   seen: SeenFiles;
@@ -59,20 +75,6 @@ export async function loadAction(
   if (row) return row;
   const shown = JSON.stringify(id.toWellFormed().slice(0, 100));
   throw new GateError("not_found", `Cannot find action ${shown} in this project`);
-}
-
-/** Rejects agents and viewers: an agent must not decide on its own action. @throws GateError `forbidden` */
-export function requireReviewer(caller: Caller, verb: string): void {
-  if (caller.scope === "reviewer") return;
-  const message = `Cannot ${verb} with a credential of scope "${caller.scope}": ` +
-    "a reviewer decides, in the dashboard or with gate approve";
-  throw new GateError("forbidden", message);
-}
-
-/** @throws GateError `forbidden` */
-export function requireNotViewer(caller: Caller, verb: string): void {
-  if (caller.scope !== "viewer") return;
-  throw new GateError("forbidden", `Cannot ${verb}: a viewer's credential may only read`);
 }
 
 /** The error for a verb that the action's current state excludes. Its fields show that state. */

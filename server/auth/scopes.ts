@@ -1,4 +1,5 @@
-import type { Scope } from "./schema.ts";
+import { GateError } from "../errors.ts";
+import type { Caller, Scope } from "./schema.ts";
 
 /** The routes that an agent may use. It may use no other. */
 const AGENT_ROUTES: [method: string, path: RegExp][] = [
@@ -42,4 +43,18 @@ export function isPage(path: string): boolean {
 export function isPublic(method: string, path: string): boolean {
   if (method !== "GET" && method !== "HEAD") return false;
   return OPEN.includes(path) || isPage(path) || STATIC.test(path);
+}
+
+/** Rejects agents and viewers: an agent must not decide on its own action. @throws GateError `forbidden` */
+export function requireReviewer(caller: Caller, verb: string): void {
+  if (caller.scope === "reviewer") return;
+  const message = `Cannot ${verb} with a credential of scope "${caller.scope}": ` +
+    "a reviewer decides, in the dashboard or with gate approve";
+  throw new GateError("forbidden", message);
+}
+
+/** @throws GateError `forbidden` */
+export function requireNotViewer(caller: Caller, verb: string): void {
+  if (caller.scope !== "viewer") return;
+  throw new GateError("forbidden", `Cannot ${verb}: a viewer's credential may only read`);
 }

@@ -1,5 +1,5 @@
-import { requireReviewer } from "../actions/context.ts";
 import type { Caller } from "../auth/schema.ts";
+import { requireReviewer } from "../auth/scopes.ts";
 import { DEFAULT_LIMIT, readCursor, toPage } from "../db/cursor.ts";
 import type { Ledger } from "../db/ledger.ts";
 import type { Environment } from "../environment.ts";

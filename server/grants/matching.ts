@@ -1,4 +1,3 @@
-import { toolOf } from "../actions/tools.ts";
 import type { Environment } from "../environment.ts";
 import type { Ledger } from "../db/ledger.ts";
 import {
@@ -13,20 +12,11 @@ import type { Grant } from "./schema.ts";
 import { findGrant, type GrantRow, listUsable } from "./store.ts";
 
 /** The access that a grant with a pattern allows. */
-type Access = NonNullable<Grant["access"]>;
-
-/** The part of a plan that decides a grant's access. */
-interface Planned {
-  tool: string;
-  command: string | null;
-  accesses: readonly { access: "read" | "write" | "delete" }[];
-  /** Set for a call of a host's own tool. */
-  native?: unknown;
-}
+export type GrantAccess = NonNullable<Grant["access"]>;
 
 /** An action that policy asks about, as grants see it. */
 export interface GrantSubject {
-  access: Access | null;
+  access: GrantAccess | null;
   /** Null if the plan is unknown. */
   digest: string | null;
   session_id: string | null;
@@ -35,18 +25,8 @@ export interface GrantSubject {
 }
 
 /** Whether a pattern matches commands or paths. */
-export function kindOf(access: Access): GrantPattern["kind"] {
+export function kindOf(access: GrantAccess): GrantPattern["kind"] {
   return access === "run" ? "command" : "path";
-}
-
-/** The one access of an action, which a pattern can allow; null if it has none or several. */
-export function accessOf({ tool, command, accesses, native }: Planned): Access | null {
-  if (command !== null) return accesses.length === 0 ? "run" : null;
-  const { access } = toolOf(tool, native);
-  if (access !== null) return access;
-  const [first] = native ? accesses : [];
-  if (!first) return null;
-  return accesses.every(({ access }) => access === first.access) ? first.access : null;
 }
 
 /** The grant that allows the action: the narrowest one, then the one that expires first. */

@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { Actions } from "../actions/actions.ts";
-import { requireReviewer } from "../actions/context.ts";
 import type { ActionServices } from "../actions/context.ts";
 import { DaySums } from "../analytics/day_sums.ts";
 import type { AnalyticsSummary } from "../analytics/schema.ts";
@@ -9,6 +8,7 @@ import { Audit } from "../audit/audit.ts";
 import { redactEvent } from "../audit/redact.ts";
 import type { Signer } from "../audit/signer.ts";
 import type { Caller } from "../auth/schema.ts";
+import { requireReviewer } from "../auth/scopes.ts";
 import { Config } from "../config/config.ts";
 import type { Environment } from "../environment.ts";
 import type { Ledger } from "../db/ledger.ts";

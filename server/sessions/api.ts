@@ -1,9 +1,12 @@
 import { Hono } from "hono";
 import type { Actions } from "../actions/actions.ts";
 import type { Caller } from "../auth/schema.ts";
+import type { Ledger } from "../db/ledger.ts";
 import type { Sessions } from "./sessions.ts";
 import { ActionList, ActionQuery } from "../actions/list/schema.ts";
 import { type AppEnv, describe, json, query } from "../route.ts";
+import { diffSession } from "./diff.ts";
+import { rollbackSession } from "./rollback.ts";
 import {
   PartialRollbackInput,
   Session,
@@ -18,7 +21,7 @@ import {
 
 interface SessionsServices {
   caller: Caller;
-  project: { sessions: Sessions; actions: Actions };
+  project: { sessions: Sessions; actions: Actions; ledger: Ledger };
 }
 
 /** `/api/sessions`. */
@@ -56,16 +59,16 @@ export const sessionsApi = new Hono<AppEnv<SessionsServices>>()
     },
   )
   .get("/:id/diff", describe("What a session did to the files", SessionDiff), async (c) => {
-    return c.json(await c.var.project.actions.diffSession(c.req.param("id")));
+    return c.json(await diffSession(c.var.project, c.req.param("id")));
   })
   .post(
     "/:id/rollback",
     describe("Undo a session, newest first, all or nothing", SessionRollbackResult),
     json(SessionRollbackInput),
     async (c) => {
-      const { actions } = c.var.project;
+      const { project, caller } = c.var;
       return c.json(
-        await actions.rollbackSession(c.req.param("id"), c.req.valid("json"), c.var.caller),
+        await rollbackSession(project, c.req.param("id"), c.req.valid("json"), caller),
       );
     },
   )
@@ -74,9 +77,9 @@ export const sessionsApi = new Hono<AppEnv<SessionsServices>>()
     describe("Undo these actions of a session", SessionRollbackResult),
     json(PartialRollbackInput),
     async (c) => {
-      const { actions } = c.var.project;
+      const { project, caller } = c.var;
       return c.json(
-        await actions.rollbackSession(c.req.param("id"), c.req.valid("json"), c.var.caller),
+        await rollbackSession(project, c.req.param("id"), c.req.valid("json"), caller),
       );
     },
   )

@@ -1,40 +1,41 @@
-import { type DoneRow, listDone } from "../actions/undo/done_store.ts";
 import { textOf } from "../actions/contents.ts";
-import { unifiedDiff } from "../actions/texts.ts";
 import type { PlannedChange } from "../actions/plan.ts";
-import type { ActionServices } from "../actions/context.ts";
 import { inTurns } from "../actions/scheduling.ts";
+import { unifiedDiff } from "../actions/texts.ts";
+import { type DoneRow, listDone } from "../actions/undo/done_store.ts";
 import { readBlob, sizeOfBlob } from "../db/blobs.ts";
+import type { Ledger } from "../db/ledger.ts";
 import type { FileDiff, SessionDiff } from "./schema.ts";
+import type { Sessions } from "./sessions.ts";
 
-/** More actions than this are not compared. */
-const MOST = 10_000;
-/** A larger file is shown by its size and hash. */
+/** The most actions in one diff. */
+const MAX_ACTIONS = 10_000;
+/** The most bytes of a file with a patch. Larger files have only size and hash. */
 const MAX_TEXT = 512 * 1024;
-/** All patches of an answer together; what comes later is told by size and hash. */
+/** The most characters of all patches together. Later files have only size and hash. */
 const MAX_PATCHES = 8 * 1024 * 1024;
 
 type State = PlannedChange["before"] | PlannedChange["after"];
 
-/** A file on its way through the session. */
+/** The states of one file during the session. */
 interface Track {
   path: string;
-  /** Where it was before the session. */
+  /** The path before the session. */
   from: string;
   before: State;
   after: State;
   action_ids: string[];
 }
 
-/** What a session did to the files: as a whole, and action by action, oldest first. */
+/** The effects of a session on files: in total, and for each action, oldest first. */
 export async function diffSession(
-  services: ActionServices,
+  { ledger, sessions }: { ledger: Ledger; sessions: Sessions },
   session_id: string,
 ): Promise<SessionDiff> {
-  await services.sessions.get(session_id);
-  const done = (await listDone(services.ledger, session_id, MOST)).slice(0, MOST)
+  await sessions.get(session_id);
+  const done = (await listDone(ledger, session_id, MAX_ACTIONS)).slice(0, MAX_ACTIONS)
     .filter(({ plan }) => plan?.changes.length);
-  const patches = new Patches(services);
+  const patches = new Patches(ledger);
   const files: FileDiff[] = [];
   for await (const track of inTurns(follow(done))) files.push(await patches.of(track));
   const actions: SessionDiff["actions"] = [];
@@ -47,7 +48,7 @@ export async function diffSession(
   return { session_id, files: files.filter(({ change }) => change !== "none"), actions };
 }
 
-/** Each file from its first state to its last, through its moves; in order of first touch. */
+/** Each file from its first state to its last, across moves, in order of its first change. */
 function follow(rows: readonly DoneRow[]): Track[] {
   const tracks: Track[] = [];
   const at = new Map<string, Track>();
@@ -76,7 +77,7 @@ function follow(rows: readonly DoneRow[]): Track[] {
   return tracks;
 }
 
-/** One file appears with the content with which another goes. */
+/** Moves: a deleted file and a created one with the same content. */
 function movesOf(changes: readonly PlannedChange[]) {
   const gone = changes.filter(({ before, after }) => before && !after);
   return changes.filter(({ before, after }) => !before && after).flatMap((to) => {
@@ -85,17 +86,17 @@ function movesOf(changes: readonly PlannedChange[]) {
   });
 }
 
-/** A mode that was not named is that of the old file. */
+/** The state after a change. Without a mode of its own, it keeps the old mode. */
 function stateAfter({ before, after }: PlannedChange): State {
   return after && { ...after, mode: after.mode ?? before?.mode ?? null };
 }
 
 class Patches {
-  readonly #services: ActionServices;
+  readonly #ledger: Ledger;
   #left = MAX_PATCHES;
 
-  constructor(services: ActionServices) {
-    this.#services = services;
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
   }
 
   async of({ path, from, before, after, action_ids }: Track): Promise<FileDiff> {
@@ -126,9 +127,10 @@ class Patches {
   async #text(state: State): Promise<Text> {
     if (!state) return { ok: true, text: "" };
     if (state.bytes > MAX_TEXT) return { ok: false, why: "too_large" };
-    const { ledger } = this.#services;
-    if (await sizeOfBlob(ledger, state.sha256) === null) return { ok: false, why: "not_kept" };
-    const content = await readBlob(ledger, state.sha256);
+    if (await sizeOfBlob(this.#ledger, state.sha256) === null) {
+      return { ok: false, why: "not_kept" };
+    }
+    const content = await readBlob(this.#ledger, state.sha256);
     const text = content && textOf(content);
     return text === null ? { ok: false, why: "binary" } : { ok: true, text };
   }

@@ -1,47 +1,51 @@
-import { type DoneRow, listDone, listLater } from "../actions/undo/done_store.ts";
-import type { ActionContext } from "../actions/context.ts";
-import { loadAction, notPossible, requireReviewer } from "../actions/context.ts";
-import { rollbackOne, whyNotReversible } from "../actions/undo/rollback.ts";
-import type { RollbackResult } from "../actions/schema.ts";
-import type { ActionServices } from "../actions/context.ts";
+import type { Actions } from "../actions/actions.ts";
+import {
+  type ActionContext,
+  type ActionServices,
+  loadAction,
+  notPossible,
+} from "../actions/context.ts";
 import { inTurns } from "../actions/scheduling.ts";
+import type { RollbackResult } from "../actions/schema.ts";
+import { toolOf } from "../actions/tools.ts";
+import { type DoneRow, listDone, listLater } from "../actions/undo/done_store.ts";
 import { planRollback, type States } from "../actions/undo/plan_rollback.ts";
+import { rollbackOne, whyNotReversible } from "../actions/undo/rollback.ts";
 import type { Caller } from "../auth/schema.ts";
 import { GateError } from "../errors.ts";
 import type { SessionRollbackInput, SessionRollbackResult } from "./schema.ts";
-import { toolOf } from "../actions/tools.ts";
+import type { Sessions } from "./sessions.ts";
 
-/** More than this is not thought through at once. */
-const MOST = 10_000;
-/** Conflicts that are told of; who sees so many does not miss the rest. */
-const MOST_CONFLICTS = 50;
+/** The most actions in one rollback. */
+const MAX_ACTIONS = 10_000;
+/** The most conflicts in one error. */
+const MAX_CONFLICTS = 50;
 
 interface Chosen {
-  /** Newest first: the order in which they are undone. */
+  /** Newest first: the order of the rollback. */
   rows: DoneRow[];
   skipped: SessionRollbackResult["skipped"];
 }
 
 /**
- * Undoes a session, or the actions named of it, newest first: everything is planned and verified
- * before anything is touched, and taken back where it cannot be finished.
- * @throws GateError `conflict` with every conflict, `not_found`
+ * Rolls back a session or the named actions of it, newest first. Plans and verifies every step
+ * before the first change. When a step fails, restores the steps already done.
+ * @throws GateError `forbidden`, `not_found`, or `conflict` with every conflict
  */
-export function rollbackSession(
-  road: ActionContext,
+export async function rollbackSession(
+  { actions, sessions }: { actions: Actions; sessions: Sessions },
   session_id: string,
   input: SessionRollbackInput & { action_ids?: string[] },
   caller: Caller,
 ): Promise<SessionRollbackResult> {
-  requireReviewer(caller, "roll back");
-  return road.serial.run(async () => {
-    const { services } = road;
-    await services.sessions.get(session_id);
+  return await actions.rollbackTogether(session_id, caller, async (context) => {
+    const { services } = context;
+    await sessions.get(session_id);
     const { rows, skipped } = await choose(services, session_id, input.action_ids);
-    if ((input.on_conflict ?? "abort") === "abort") await refuseDependents(services, rows);
+    if ((input.on_conflict ?? "abort") === "abort") await rejectDependents(services, rows);
     const planned = await planAll(services, rows, input);
-    const actions = input.dry_run ? planned : await applyAll(road, rows, input, caller);
-    const { rollback_state } = await services.sessions.get(session_id);
+    const actions = input.dry_run ? planned : await applyAll(context, rows, input, caller);
+    const { rollback_state } = await sessions.get(session_id);
     return { session_id, dry_run: input.dry_run ?? false, rollback_state, actions, skipped };
   });
 }
@@ -51,14 +55,14 @@ async function choose(
   session_id: string,
   action_ids: string[] | undefined,
 ): Promise<Chosen> {
-  const done = (await listDone(services.ledger, session_id, MOST)).reverse();
-  if (done.length > MOST) {
-    const message = `Cannot roll back session "${session_id}" at once: it did more than ${MOST} ` +
-      "things; undo the newest first with gate rollback";
+  const done = (await listDone(services.ledger, session_id, MAX_ACTIONS)).reverse();
+  if (done.length > MAX_ACTIONS) {
+    const message = `Cannot roll back session "${session_id}" at once: it has more than ` +
+      `${MAX_ACTIONS} actions; roll back the newest first with gate rollback`;
     throw new GateError("conflict", message);
   }
   if (action_ids) return { rows: await named(services, session_id, done, action_ids), skipped: [] };
-  // A rollback that stands has made its action undone already.
+  // A rollback is left out, because it already undid its action.
   const own = done.filter(({ tool, status }) => !toolOf(tool).undoes && status === "approved");
   const skipped = own.filter(({ tool }) => toolOf(tool).access !== "read").flatMap((row) => {
     const why = whyNotReversible(row);
@@ -86,10 +90,10 @@ async function named(
   return done.filter(({ id }) => wanted.has(id));
 }
 
-/** A later write that stands on a chosen one, in this session or another, would lose its ground. */
-async function refuseDependents(services: ActionServices, rows: DoneRow[]): Promise<void> {
+/** Rejects when a later action, of any session, changed a file of a chosen one. @throws GateError */
+async function rejectDependents(services: ActionServices, rows: DoneRow[]): Promise<void> {
   const chosen = new Set(rows.map(({ id }) => id));
-  // From newest to oldest: what stays is the oldest of each file.
+  // Rows run from newest to oldest, so the oldest row of each file remains.
   const oldest = new Map<string, { row: DoneRow; shown: string }>();
   for (const row of rows) {
     for (const { path, shown } of row.plan!.changes) oldest.set(path, { row, shown });
@@ -103,7 +107,7 @@ async function refuseDependents(services: ActionServices, rows: DoneRow[]): Prom
     for (const { action_id, session_id } of later) {
       if (!chosen.has(action_id)) dependents.push({ action_id, session_id, path: shown });
     }
-    if (dependents.length >= MOST_CONFLICTS) break;
+    if (dependents.length >= MAX_CONFLICTS) break;
   }
   if (dependents.length > 0) throw dependentsError(dependents);
 }
@@ -113,13 +117,13 @@ function dependentsError(dependents: { action_id: string; path: string }[]): Gat
   const message = `Cannot roll back: action "${first!.action_id}" wrote "${first!.path}" later; ` +
     'roll it back too, or use on_conflict "merge"';
   return new GateError("conflict", message, {
-    fields: { dependents: dependents.slice(0, MOST_CONFLICTS) },
+    fields: { dependents: dependents.slice(0, MAX_CONFLICTS) },
   });
 }
 
 type Step = SessionRollbackResult["actions"][number];
 
-/** Thinks it through on the files as each undoing would leave them; touches nothing. */
+/** Plans each step on the files as the step before would leave them. Changes nothing. */
 async function planAll(
   services: ActionServices,
   rows: DoneRow[],
@@ -131,22 +135,22 @@ async function planAll(
   const conflicts: Record<string, unknown>[] = [];
   for await (const row of inTurns(rows)) {
     try {
-      const undo = await planRollback(services, row, limits, { on_conflict, states });
-      steps.push(stepOf(row.id, { ...undo, rollback: null }));
+      const plan = await planRollback(services, row, limits, { on_conflict, states });
+      steps.push(stepOf(row.id, { ...plan, rollback: null }));
     } catch (error) {
       if (!(error instanceof GateError) || error.code !== "conflict") throw error;
       const { conflicts: files = [], diff = null } = error.fields;
       conflicts.push({ action_id: row.id, detail: error.message, files, diff });
-      if (conflicts.length >= MOST_CONFLICTS) break;
-      pretendUndone(row, states);
+      if (conflicts.length >= MAX_CONFLICTS) break;
+      assumeRolledBack(row, states);
     }
   }
   if (conflicts.length > 0) throw conflictsError(conflicts);
   return steps;
 }
 
-/** So that one change from outside is not told of once for every write before it. */
-function pretendUndone(row: DoneRow, states: States): void {
+/** Continues as if the step had worked, so that one outside change is reported only once. */
+function assumeRolledBack(row: DoneRow, states: States): void {
   for (const { path, before } of row.plan!.changes) {
     states.set(path, before && { ...before, content: null });
   }
@@ -160,7 +164,7 @@ function conflictsError(conflicts: Record<string, unknown>[]): GateError {
 }
 
 async function applyAll(
-  road: ActionContext,
+  context: ActionContext,
   rows: DoneRow[],
   input: SessionRollbackInput,
   caller: Caller,
@@ -168,27 +172,29 @@ async function applyAll(
   const done: RollbackResult[] = [];
   try {
     for await (const row of inTurns(rows)) {
-      done.push(await rollbackOne(road, await loadAction(road.services, row.id), input, caller));
+      done.push(
+        await rollbackOne(context, await loadAction(context.services, row.id), input, caller),
+      );
     }
   } catch (error) {
-    await takeBack(road, done, caller);
+    await restore(context, done, caller);
     throw error;
   }
   return done.map((result) => stepOf(result.action.id, result));
 }
 
-/** Something came between plan and deed: what was undone so far is done again. */
-async function takeBack(
-  road: ActionContext,
+/** Restores the steps already done, after a later step failed. */
+async function restore(
+  context: ActionContext,
   done: RollbackResult[],
   caller: Caller,
 ): Promise<void> {
-  const reason = "The rest of the rollback could not be done";
+  const reason = "The rest of the rollback failed";
   for await (const { rollback } of inTurns(done.toReversed())) {
     if (!rollback) continue;
-    const row = await loadAction(road.services, rollback.id);
+    const row = await loadAction(context.services, rollback.id);
     try {
-      await rollbackOne(road, row, { reason }, caller);
+      await rollbackOne(context, row, { reason }, caller);
     } catch (cause) {
       const message = `Cannot finish the rollback, and cannot undo its part "${rollback.id}": ` +
         `${(cause as Error).message}; look at the session`;

@@ -8,7 +8,8 @@ import { GateError } from "../errors.ts";
 import { createQuestion } from "../policy/grant.ts";
 import type { PolicyTestInput, PolicyTestResult } from "../policy/schema.ts";
 import { toolOf } from "../policy/test_policy.ts";
-import { accessOf, decisionBy, findGrantFor } from "../grants/matching.ts";
+import { accessOf } from "../actions/submit/grant_use.ts";
+import { decisionBy, findGrantFor } from "../grants/matching.ts";
 
 /** The result of a policy test, with grants taken into account. Uses no grant up. */
 export async function consultGrants(

@@ -3,9 +3,9 @@ import { type ActionServices, loadAction, notPossible, timestamp } from "../acti
 import { firstSince } from "../actions/list/store.ts";
 import type { ActionRow } from "../actions/store.ts";
 import { type ActionEvaluation, evaluateAction } from "../actions/submit/evaluate.ts";
-import { grantSubject } from "../actions/submit/grant_use.ts";
+import { accessOf, grantSubject } from "../actions/submit/grant_use.ts";
 import type { GrantPattern } from "../policy/grant.ts";
-import { accessOf, compiledOf, grantAllows, type GrantTerms } from "../grants/matching.ts";
+import { compiledOf, grantAllows, type GrantTerms } from "../grants/matching.ts";
 import { describeOffer, patternsFor } from "../grants/offers.ts";
 import { checkRemember, type Rememberable } from "../grants/remember.ts";
 import type { GrantOffer, GrantPreview, GrantPreviewInput } from "../grants/schema.ts";

@@ -1,17 +1,11 @@
 import type { Caller } from "../../auth/schema.ts";
+import { requireNotViewer, requireReviewer } from "../../auth/scopes.ts";
 import type { NewEvent, Statement } from "../../db/ledger.ts";
 import { GateError } from "../../errors.ts";
 import type { Remember } from "../../grants/schema.ts";
 import type { Analysis } from "../../policy/schema.ts";
 import { keepContents } from "../contents.ts";
-import {
-  type ActionContext,
-  loadAction,
-  notPossible,
-  requireNotViewer,
-  requireReviewer,
-  timestamp,
-} from "../context.ts";
+import { type ActionContext, loadAction, notPossible, timestamp } from "../context.ts";
 import { executeApproved } from "../execute/execute.ts";
 import type { ParsedInput } from "../plan.ts";
 import type { ApproveInput, ApproveWithEditInput, CancelInput, RejectInput } from "../schema.ts";

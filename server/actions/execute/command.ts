@@ -1,4 +1,5 @@
 import type { Caller } from "../../auth/schema.ts";
+import { requireNotViewer } from "../../auth/scopes.ts";
 import { putBlob } from "../../db/blobs.ts";
 import { GateError } from "../../errors.ts";
 import type { PolicyLimits } from "../../policy/schema.ts";
@@ -10,7 +11,6 @@ import {
   loadAction,
   messageOf,
   notPossible,
-  requireNotViewer,
   timestamp,
 } from "../context.ts";
 import { recheck } from "../decide/recheck.ts";

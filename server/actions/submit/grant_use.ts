@@ -1,7 +1,12 @@
 import type { Caller } from "../../auth/schema.ts";
 import type { NewEvent, Statement } from "../../db/ledger.ts";
 import { GateError } from "../../errors.ts";
-import { accessOf, decisionBy, findGrantFor, type GrantSubject } from "../../grants/matching.ts";
+import {
+  decisionBy,
+  findGrantFor,
+  type GrantAccess,
+  type GrantSubject,
+} from "../../grants/matching.ts";
 import { remember, type Remembering } from "../../grants/remember.ts";
 import type { Remember } from "../../grants/schema.ts";
 import { takeUse } from "../../grants/store.ts";
@@ -10,6 +15,7 @@ import { type ActionServices, timestamp } from "../context.ts";
 import type { ActionRow, NewRow } from "../store.ts";
 import { BY_POLICY, eventOf } from "../transition.ts";
 import { type ActionEvaluation, evaluateAgain } from "./evaluate.ts";
+import { toolOf } from "../tools.ts";
 
 /** One use of a grant: the decision that it makes, and the parts of its commit. */
 interface GrantUse {
@@ -73,4 +79,23 @@ async function requireOpen(services: ActionServices, { id, session_id }: ActionR
   const message = "Cannot remember the approval for its session: the session has ended; " +
     `approve it once, or remember it for the project (gate approve ${id} --remember project)`;
   throw new GateError("conflict", message, { fields: { session_id, ended_at } });
+}
+
+/** The part of a plan that decides a grant's access. */
+interface Planned {
+  tool: string;
+  command: string | null;
+  accesses: readonly { access: "read" | "write" | "delete" }[];
+  /** Set for a call of a host's own tool. */
+  native?: unknown;
+}
+
+/** The one access of an action, which a pattern can allow; null if it has none or several. */
+export function accessOf({ tool, command, accesses, native }: Planned): GrantAccess | null {
+  if (command !== null) return accesses.length === 0 ? "run" : null;
+  const { access } = toolOf(tool, native);
+  if (access !== null) return access;
+  const [first] = native ? accesses : [];
+  if (!first) return null;
+  return accesses.every(({ access }) => access === first.access) ? first.access : null;
 }

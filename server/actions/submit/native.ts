@@ -1,13 +1,13 @@
 import { dirname, isAbsolute, sep } from "node:path";
 import type { Caller } from "../../auth/schema.ts";
+import { requireNotViewer } from "../../auth/scopes.ts";
 import { GateError } from "../../errors.ts";
 import type { Analysis, PolicyLimits } from "../../policy/schema.ts";
 import { type FileImage, readImage } from "../../runtime/file_image.ts";
 import { missingFolders } from "../../runtime/folder.ts";
 import { resolvePath } from "../../runtime/real_path.ts";
-import type { Session } from "../../sessions/schema.ts";
 import { MAX_CALL_BYTES, MAX_IN_MEMORY, textOf } from "../contents.ts";
-import { type ActionContext, requireNotViewer } from "../context.ts";
+import type { ActionContext, ActionSession } from "../context.ts";
 import type { Access, ParsedInput, PlannedChange } from "../plan.ts";
 import type { ActionRow } from "../store.ts";
 import { isGateTool } from "../tools.ts";
@@ -52,7 +52,7 @@ const MAX_FILES = 500;
 /** Evaluates and records a call of a host's own tool. Returns null for a quiet tool without a rule. */
 export async function submitNative(
   context: ActionContext,
-  session: Session,
+  session: ActionSession,
   call: NativeCall,
   caller: Caller,
 ): Promise<{ row: ActionRow; is_own: boolean } | null> {

@@ -1,6 +1,5 @@
 import type { Analysis, Decision } from "../../policy/schema.ts";
-import type { Session } from "../../sessions/schema.ts";
-import { type ActionServices, timestamp } from "../context.ts";
+import { type ActionServices, type ActionSession, timestamp } from "../context.ts";
 import { CHANGES_NOTHING, rateReversibility } from "../effects/forecast.ts";
 import { changesAnything, digestOf } from "../plan.ts";
 import type { Reversibility } from "../schema.ts";
@@ -10,7 +9,7 @@ import { assessRisk } from "./risk.ts";
 
 /** The parts of a new action. */
 export interface RowParts {
-  session: Pick<Session, "id" | "root" | "agent">;
+  session: Pick<ActionSession, "id" | "root" | "agent">;
   decision: Decision;
   analysis: Analysis | null;
   planned: Planned;

@@ -1,14 +1,8 @@
 import type { Caller } from "../../auth/schema.ts";
+import { requireNotViewer, requireReviewer } from "../../auth/scopes.ts";
 import { readBlob } from "../../db/blobs.ts";
-import type { Session } from "../../sessions/schema.ts";
 import { parse } from "../../parse.ts";
-import {
-  type ActionContext,
-  loadAction,
-  notPossible,
-  requireNotViewer,
-  requireReviewer,
-} from "../context.ts";
+import { type ActionContext, type ActionSession, loadAction, notPossible } from "../context.ts";
 import type { SubmitInput } from "../schema.ts";
 import type { ActionRow } from "../store.ts";
 import { toolOf } from "../tools.ts";
@@ -68,7 +62,7 @@ export async function replay(
 
 /** A parsed input with its session. */
 interface ParsedSubmission extends Parsed {
-  session: Session;
+  session: ActionSession;
   /** The input as the agent sent it. */
   raw: Record<string, unknown>;
   caller: Caller;

@@ -1,14 +1,14 @@
 import type { Caller } from "../../auth/schema.ts";
+import { requireReviewer } from "../../auth/scopes.ts";
 import type { NewEvent } from "../../db/ledger.ts";
 import { GateError } from "../../errors.ts";
 import type { Decision } from "../../policy/schema.ts";
-import type { Session } from "../../sessions/schema.ts";
 import { keepContents } from "../contents.ts";
 import {
   type ActionContext,
+  type ActionSession,
   loadAction,
   notPossible,
-  requireReviewer,
   timestamp,
 } from "../context.ts";
 import { executeNew } from "../execute/execute.ts";
@@ -63,7 +63,7 @@ export async function rollbackOne(
 export async function submitRollback(
   context: ActionContext,
   { action_id }: RollbackToolInput,
-  session: Session,
+  session: ActionSession,
   caller: Caller,
 ): Promise<Submission> {
   const { services } = context;

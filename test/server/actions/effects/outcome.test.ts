@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { agent, reviewer, sha } from "../harness.ts";
 import { FILES, openCommands, RESULT } from "./open_commands.ts";
+import { diffSession } from "../../../../server/sessions/diff.ts";
+import { rollbackSession } from "../../../../server/sessions/rollback.ts";
 
 const REVERSIBLE: [command: string, kept: number][] = [
   ["rm a.txt", 1],
@@ -216,20 +218,20 @@ describe("what was kept", () => {
   });
 
   test("counts in its session: the diff, the rollback of all of it, its state", async () => {
-    const { gate, run, write, tree, actions } = await openCommands();
+    const { gate, run, write, tree } = await openCommands();
     const before = tree();
     const first = await write("a.txt", "written\n");
     await run("sed -i s/written/edited/ a.txt && mv b.txt moved.txt; exit 1");
     await write("c.txt", "last\n");
     const { session_id } = first;
-    const { files } = await actions.diffSession(session_id);
+    const { files } = await diffSession(gate.project, session_id);
     expect(files.map(({ path, change, renamed_from }) => [path, change, renamed_from])).toEqual([
       ["a.txt", "modified", null],
       ["moved.txt", "renamed", "b.txt"],
       ["c.txt", "created", null],
     ]);
     expect(files[0]!.patch).toContain("+edited");
-    const result = await actions.rollbackSession(session_id, {}, reviewer);
+    const result = await rollbackSession(gate.project, session_id, {}, reviewer);
     expect(result).toMatchObject({ rollback_state: "full", skipped: [] });
     expect(result.actions).toHaveLength(3);
     expect(tree()).toEqual(before);

@@ -2,6 +2,7 @@ import { expect } from "vitest";
 import type { Change, Modelled } from "./model.ts";
 import type { StepOf } from "./steps.ts";
 import { REFUSED, reviewer, type World } from "./world.ts";
+import { rollbackSession } from "../../../../server/sessions/rollback.ts";
 
 /** The steps that roll back and replay. */
 export class Rollbacks {
@@ -35,7 +36,7 @@ export class Rollbacks {
   }
 
   async rollbackAll(one: StepOf<"rollback_session" | "rollback_part">): Promise<void> {
-    const { actions } = this.#world.gate.project;
+    const { project } = this.#world.gate;
     const own = this.#world.model.actions
       .filter(({ session, tool }) => session === one.session && tool !== "rollback")
       .filter(({ done_at }) => done_at > 0).sort((a, b) => b.done_at - a.done_at);
@@ -46,7 +47,7 @@ export class Rollbacks {
     if (one.do === "rollback_part" && chosen.length === 0) return;
     const action_ids = one.do === "rollback_part" ? chosen.map(({ id }) => id) : undefined;
     const name = this.#world.sessions[one.session]!;
-    const answer = actions.rollbackSession(name, action_ids ? { action_ids } : {}, reviewer);
+    const answer = rollbackSession(project, name, action_ids ? { action_ids } : {}, reviewer);
     const plans = this.#world.model.undoAll(chosen);
     if (!plans) return await expect(answer).rejects.toMatchObject(REFUSED);
     const { actions: done } = await answer;
