@@ -56,6 +56,7 @@ function lacksLibraries(program: string): boolean {
   return execFileSync("ldd", [program], { encoding: "utf8" }).includes("not found");
 }
 
+// The package brings one proportional font; FONTCONFIG_PATH=/etc/fonts uses the machine's fonts.
 function environment(): Record<string, string> {
-  return { ...process.env, FONTCONFIG_PATH: join(tmpdir(), "fonts") } as Record<string, string>;
+  return { FONTCONFIG_PATH: join(tmpdir(), "fonts"), ...process.env } as Record<string, string>;
 }

@@ -70,9 +70,6 @@ async function photograph(stage: Stage, browser: Browser, scheme: "light" | "dar
   await page.getByText(SOURCE).first().click();
   await page.getByText("everybody").first().waitFor();
   await page.screenshot({ path: `${PICTURES}review-${scheme}.png` });
-  await page.goto(`${url}/actions`);
-  await page.getByText("printf").first().waitFor();
-  await page.screenshot({ path: `${PICTURES}actions-${scheme}.png` });
   await context.close();
 }
 
