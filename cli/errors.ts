@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { ProblemError } from "../server/client.ts";
 import { GateError } from "../server/errors.ts";
 import type { Io } from "./io.ts";
-import { visibleText } from "./terminal/visible.ts";
+import { visibleLine, visibleText } from "./terminal/visible.ts";
 
 /** Exit codes; 2 belongs to the scenario tool: a critical failure. */
 export const EXIT = { ok: 0, failed: 1, usage: 64 } as const;
@@ -39,6 +39,23 @@ export function reportError(error: unknown, io: Io): number {
   io.stderr.write(`gate: ${visibleText(message)}\n`);
   if (next) io.stderr.write(`  try: ${next}\n`);
   return error instanceof CliError ? error.exit : EXIT.failed;
+}
+
+/** A failed part of a report: its message and the next command to type. */
+export interface Failure {
+  problem?: string;
+  next?: string | null;
+}
+
+export function failureOf(error: unknown): Required<Failure> {
+  const next = error instanceof CliError ? error.next : null;
+  return { problem: (error as Error).message, next };
+}
+
+/** Prints a failure to stderr, as `reportError` prints an error. */
+export function sayFailure(io: Io, { problem = "", next }: Failure): void {
+  io.stderr.write(`gate: ${visibleLine(problem)}\n`);
+  if (next) io.stderr.write(`  try: ${visibleLine(next)}\n`);
 }
 
 /** The message of any error, and the next command to type if there is one. */

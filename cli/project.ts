@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Client } from "../server/client.ts";
 import { unwrap } from "../server/client.ts";
+import { openConnection, scopedClient } from "./daemon/connect.ts";
 import { CliError } from "./errors.ts";
 import type { Io } from "./io.ts";
 import { userHome } from "./home.ts";
@@ -37,6 +38,12 @@ export async function chooseProject(
   throw new CliError(`Cannot choose a project: ${why}`, {
     next: "the same command with --project <id>",
   });
+}
+
+/** A reviewer's client for the named project, or else for the working directory's. */
+export async function openProject(io: Io, named: string | undefined): Promise<Client> {
+  const connection = await openConnection(io, { scope: "reviewer" });
+  return scopedClient(connection, await chooseProject(io, connection.client, named));
 }
 
 /** The root of the working directory's project. @throws CliError if there is none */

@@ -1,6 +1,9 @@
 import type { Action } from "../../server/actions/schema.ts";
+import type { Scope } from "../../server/auth/schema.ts";
 import { type Client, unwrap } from "../../server/client.ts";
+import { openConnection, scopedClient } from "../daemon/connect.ts";
 import { CliError, EXIT } from "../errors.ts";
+import type { Io } from "../io.ts";
 
 const FULL_ID = 36;
 const PAGES = 40;
@@ -20,11 +23,19 @@ export function readIdPrefix(typed: string, what: string, next: string): string 
   });
 }
 
+/** Finds an action by the beginning of its id; returns it with the client and route for it. */
+export async function openAction(io: Io, prefix: string, scope: Scope) {
+  const connection = await openConnection(io, { scope });
+  const found = await findAction(connection.client, prefix);
+  const client = scopedClient(connection, found.project_id);
+  return { found, client, one: client.api.actions[":id"], param: { id: found.id } };
+}
+
 /**
  * The action whose id starts with `prefix`: searches the held actions first, then all actions.
  * @throws CliError if no action or more than one matches
  */
-export async function findAction(client: Client, prefix: string): Promise<Action> {
+async function findAction(client: Client, prefix: string): Promise<Action> {
   const held = await unwrap(client.api.global.approvals.pending.$get({ query: {} }));
   return pick(held.items, prefix) ?? pick(await search(client, prefix), prefix) ??
     notFound(prefix);

@@ -2,9 +2,9 @@ import { Command, Option } from "@commander-js/extra-typings";
 import { resolve } from "node:path";
 import type { Action, ActionDetail } from "../../server/actions/schema.ts";
 import { ProblemError, unwrap } from "../../server/client.ts";
-import { findAction, parseIdPrefix } from "../actions/find.ts";
+import { openAction, parseIdPrefix } from "../actions/find.ts";
 import { statusOf, summarize, waitsForAgent } from "../actions/view.ts";
-import { openConnection, scopedClient } from "../daemon/connect.ts";
+
 import { type Edit, editProposed } from "../actions/edit.ts";
 import { CliError, EXIT, Exit } from "../errors.ts";
 import { chooseRemember, type RememberOptions } from "../actions/remember.ts";
@@ -53,12 +53,8 @@ interface ApproveOptions extends RememberOptions {
 async function approve(io: Io, prefix: string, options: ApproveOptions): Promise<void> {
   const { reason, digest, rebase, edit } = options;
   checkTogether(options);
-  const connection = await openConnection(io, { scope: "reviewer" });
-  const found = await findAction(connection.client, prefix);
-  const client = scopedClient(connection, found.project_id);
-  const routes = client.api.actions[":id"];
-  const param = { id: found.id };
-  const detail = rebase || edit ? await unwrap(routes.$get({ param })) : null;
+  const { found, client, one, param } = await openAction(io, prefix, "reviewer");
+  const detail = rebase || edit ? await unwrap(one.$get({ param })) : null;
   const given = {
     expected_digest: digest ?? found.digest,
     ...reason && { reason },
@@ -68,8 +64,8 @@ async function approve(io: Io, prefix: string, options: ApproveOptions): Promise
   const decide = async (edited: Edit | null) => {
     const action = await unwrap(
       edited
-        ? routes["approve-with-edit"].$post({ param, json: { ...given, ...edited } })
-        : routes.approve.$post({ param, json: { ...given, ...remember && { remember } } }),
+        ? one["approve-with-edit"].$post({ param, json: { ...given, ...edited } })
+        : one.approve.$post({ param, json: { ...given, ...remember && { remember } } }),
     );
     return { action, is_edited: edited !== null };
   };

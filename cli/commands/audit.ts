@@ -17,7 +17,7 @@ import { examples } from "../options.ts";
 import type { Io } from "../io.ts";
 import { count, paint, print, printJson } from "../terminal/output.ts";
 import { matching } from "../options.ts";
-import { chooseProject } from "../project.ts";
+import { chooseProject, openProject } from "../project.ts";
 import { withSpinner } from "../terminal/prompts.ts";
 import { visibleLine, visibleText } from "../terminal/visible.ts";
 
@@ -88,11 +88,8 @@ function checkpointCommand(io: Io) {
     .option("--json", "print JSON, which gate audit verify --checkpoint reads from a file")
     .addHelpText("after", CHECKPOINT_HELP)
     .action(async ({ project, json }) => {
-      const connection = await openConnection(io, { scope: "reviewer" });
-      const id = await chooseProject(io, connection.client, project);
-      const checkpoint = await unwrap(
-        scopedClient(connection, id).api.audit.checkpoint.$get(),
-      );
+      const { api } = await openProject(io, project);
+      const checkpoint = await unwrap(api.audit.checkpoint.$get());
       if (json) return printJson(io, checkpoint);
       print(io, `--checkpoint ${checkpoint.seq}:${checkpoint.hash}`);
       print(io, `--key ${checkpoint.public_key}`);

@@ -1,5 +1,5 @@
 import { Command } from "@commander-js/extra-typings";
-import { CliError, EXIT, Exit } from "../errors.ts";
+import { EXIT, Exit, type Failure, failureOf, sayFailure } from "../errors.ts";
 import {
   type Candidate,
   type Cleanup,
@@ -25,15 +25,13 @@ interface CleanupOptions {
 }
 
 /** One config file in the output of `gate cleanup-mcp --json`. */
-interface Line {
+interface Line extends Failure {
   host: string;
   file: string;
   removed: Server[];
   kept: Server[];
   backup?: string | null;
   diff?: string;
-  problem?: string;
-  next?: string | null;
 }
 
 /** `gate cleanup-mcp`: removes the MCP entries that serve a single project. */
@@ -73,17 +71,13 @@ async function lineOf(io: Io, candidate: Candidate, dryRun: boolean): Promise<Li
     const diff = removed.length === 0 ? [] : redactedDiff(file, plan.file.text, plan.after);
     return { host, file, removed, kept, diff: diff.join("\n") };
   } catch (error) {
-    const next = error instanceof CliError ? error.next : null;
-    return { host, file, removed: [], kept: [], problem: (error as Error).message, next };
+    return { host, file, removed: [], kept: [], ...failureOf(error) };
   }
 }
 
 function show(io: Io, lines: Line[], dryRun: boolean, knowsProjects: boolean): void {
   for (const { host, file, removed, kept, backup, diff, problem, next } of lines) {
-    if (problem) {
-      say(io, `gate: ${visibleLine(problem)}`);
-      if (next) say(io, `  try: ${visibleLine(next)}`);
-    }
+    if (problem) sayFailure(io, { problem, next });
     for (const server of removed) {
       const word = dryRun ? "would remove" : "removed";
       print(io, `${word.padEnd(12)}  ${host}  ${nameOf(server)}  ${visibleLine(file)}`);

@@ -1,7 +1,7 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import type { AgentHost } from "../../server/hosts/host.ts";
 import { HOOKED_HOSTS, HOSTS, PLATFORMS } from "../../server/hosts/hosts.ts";
-import { CliError, EXIT, Exit } from "../errors.ts";
+import { EXIT, Exit, type Failure, failureOf, sayFailure } from "../errors.ts";
 import { filesInUse, hostById, userFiles } from "../hosts/hosts.ts";
 import { type Machine, machineOf } from "../hosts/machine.ts";
 import { type Launch, launchOf, SERVER_NAME } from "../hosts/ours.ts";
@@ -30,15 +30,13 @@ interface SetupOptions {
 }
 
 /** One config file in the output of `gate global-setup --json`. */
-interface Line {
+interface Line extends Failure {
   host: string;
   outcome: Registered["outcome"] | "not_installed" | "failed";
   file: string | null;
   via?: Registered["via"];
   backup?: string | null;
   diff?: string;
-  problem?: string;
-  next?: string | null;
 }
 
 /** `gate global-setup`: registers one MCP entry for all projects in the agent hosts. */
@@ -144,9 +142,7 @@ async function setUpFile(io: Io, task: Task): Promise<Line> {
     const { outcome, via, backup } = done;
     return { host: host.id, outcome, file: path, via, backup };
   } catch (error) {
-    const { message } = error as Error;
-    const next = error instanceof CliError ? error.next : null;
-    return { host: host.id, outcome: "failed", file: path, problem: message, next };
+    return { host: host.id, outcome: "failed", file: path, ...failureOf(error) };
   }
 }
 
@@ -155,8 +151,7 @@ function show(io: Io, lines: Line[]): void {
     const dryRun = line.diff !== undefined;
     if (line.outcome === "failed") {
       print(io, `${paint(io, "red", "failed")}         ${line.host}`);
-      say(io, `gate: ${visibleLine(line.problem ?? "")}`);
-      if (line.next) say(io, `  try: ${visibleLine(line.next)}`);
+      sayFailure(io, line);
       continue;
     }
     const word = (dryRun ? WOULD : DID)[line.outcome].padEnd(13);

@@ -2,13 +2,12 @@ import { Command, Option } from "@commander-js/extra-typings";
 import { type Client, unwrap } from "../../server/client.ts";
 import type { Grant } from "../../server/grants/schema.ts";
 import { readIdPrefix } from "../actions/find.ts";
-import { openConnection, scopedClient } from "../daemon/connect.ts";
 import { CliError } from "../errors.ts";
 import { examples } from "../options.ts";
 import type { Io } from "../io.ts";
 import { ago, paint, print, printJson, table } from "../terminal/output.ts";
 import { countBetween } from "../options.ts";
-import { chooseProject } from "../project.ts";
+import { openProject } from "../project.ts";
 import { visibleLine } from "../terminal/visible.ts";
 
 /** `gate grant`: lists and revokes remembered approvals. */
@@ -28,7 +27,7 @@ export function createCommand(io: Io) {
     .option("--json", "print JSON")
     .addHelpText("after", examples("gate grant list", "gate grant list --state all"))
     .action(async ({ limit, state, project, json }) => {
-      const client = await clientOf(io, project);
+      const client = await openProject(io, project);
       const query = { limit: String(limit), ...state !== "all" && { state } };
       const { items } = await unwrap(client.api.grants.$get({ query }));
       if (json) printJson(io, items);
@@ -45,7 +44,7 @@ export function createCommand(io: Io) {
     .option("--json", "print JSON")
     .addHelpText("after", examples("gate grant revoke 0199a1b2"))
     .action(async (prefix, { project, json }) => {
-      const client = await clientOf(io, project);
+      const client = await openProject(io, project);
       const id = await findId(client, prefix);
       const revoked = await unwrap(client.api.grants[":id"].$delete({ param: { id } }));
       if (json) return printJson(io, revoked);
@@ -56,11 +55,6 @@ export function createCommand(io: Io) {
 
 function parseGrantId(typed: string): string {
   return readIdPrefix(typed, "the id of a grant", "gate grant list");
-}
-
-async function clientOf(io: Io, project: string | undefined): Promise<Client> {
-  const connection = await openConnection(io, { scope: "reviewer" });
-  return scopedClient(connection, await chooseProject(io, connection.client, project));
 }
 
 /** Completes the beginning of an id; the daemon validates a complete id. */

@@ -1,8 +1,8 @@
 import { Command } from "@commander-js/extra-typings";
 import { unwrap } from "../../server/client.ts";
-import { findAction, parseIdPrefix } from "../actions/find.ts";
+import { openAction, parseIdPrefix } from "../actions/find.ts";
 import { summarize } from "../actions/view.ts";
-import { connect } from "../daemon/connect.ts";
+
 import type { Io } from "../io.ts";
 import { ACTION_ID, examples } from "../options.ts";
 import { paint, print, printJson } from "../terminal/output.ts";
@@ -16,14 +16,8 @@ export function createCommand(io: Io) {
     .option("--json", "print JSON")
     .addHelpText("after", examples("gate reject 0199a1b2 --reason 'use the staging file'"))
     .action(async (id, { reason, json }) => {
-      const client = await connect(io, { scope: "reviewer" });
-      const found = await findAction(client, id);
-      const action = await unwrap(
-        client.api.global.approvals[":id"].reject.$post({
-          param: { id: found.id },
-          json: { reason },
-        }),
-      );
+      const { one, param } = await openAction(io, id, "reviewer");
+      const action = await unwrap(one.reject.$post({ param, json: { reason } }));
       if (json) return printJson(io, action);
       print(io, `${paint(io, "red", "✗")} rejected: ${summarize(action)}`);
     });

@@ -1,9 +1,9 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import type { RollbackInput, RollbackResult } from "../../server/actions/schema.ts";
 import { unwrap } from "../../server/client.ts";
-import { findAction, parseIdPrefix } from "../actions/find.ts";
+import { openAction, parseIdPrefix } from "../actions/find.ts";
 import { summarize } from "../actions/view.ts";
-import { openConnection, scopedClient } from "../daemon/connect.ts";
+
 import type { Io } from "../io.ts";
 import { ACTION_ID } from "../options.ts";
 import { paint, print, printJson } from "../terminal/output.ts";
@@ -24,15 +24,11 @@ export function createCommand(io: Io) {
     .option("--json", "print JSON")
     .addHelpText("after", HELP)
     .action(async (id, { dryRun, onConflict, reason, json }) => {
-      const connection = await openConnection(io, { scope: "reviewer" });
-      const found = await findAction(connection.client, id);
+      const { one, param } = await openAction(io, id, "reviewer");
       const body: RollbackInput = { on_conflict: onConflict, dry_run: dryRun ?? false };
       if (reason) body.reason = reason;
-      const result = await unwrap(
-        scopedClient(connection, found.project_id).api.actions[":id"].rollback
-          .$post({ param: { id: found.id }, json: body }),
-      ).catch((error) => {
-        throw rollbackError(io, error, `gate rollback ${found.id}`);
+      const result = await unwrap(one.rollback.$post({ param, json: body })).catch((error) => {
+        throw rollbackError(io, error, `gate rollback ${param.id}`);
       });
       if (json) printJson(io, result);
       else print(io, describeRollback(io, result));

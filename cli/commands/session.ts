@@ -1,12 +1,11 @@
 import { Command, Option } from "@commander-js/extra-typings";
-import { type Client, unwrap } from "../../server/client.ts";
+import { unwrap } from "../../server/client.ts";
 import type { Session, SessionDiff, SessionRollbackResult } from "../../server/sessions/schema.ts";
-import { openConnection, scopedClient } from "../daemon/connect.ts";
 import { examples } from "../options.ts";
 import type { Io } from "../io.ts";
 import { ago, count, paint, print, printJson, table } from "../terminal/output.ts";
 import { countBetween } from "../options.ts";
-import { chooseProject } from "../project.ts";
+import { openProject } from "../project.ts";
 import { rollbackError } from "../actions/rollback.ts";
 import { visibleLine, visibleText } from "../terminal/visible.ts";
 import { fit } from "../terminal/width.ts";
@@ -27,7 +26,7 @@ export function createCommand(io: Io) {
     .option("--host <platform>", "only this agent host, such as codex")
     .option("--client <name>", "only this MCP client, by its own name")
     .action(async ({ project, json, limit, ...filters }) => {
-      const client = await clientOf(io, project);
+      const client = await openProject(io, project);
       const query = { limit: String(limit), ...filters };
       const { items } = await unwrap(client.api.sessions.$get({ query }));
       if (json) printJson(io, items);
@@ -35,7 +34,7 @@ export function createCommand(io: Io) {
     });
   add("show", "Show one session.").argument("<id>", SESSION_ID).action(
     async (id, { project, json }) => {
-      const client = await clientOf(io, project);
+      const client = await openProject(io, project);
       const found = await unwrap(client.api.sessions[":id"].$get({ param: { id } }));
       if (json) printJson(io, found);
       else print(io, sessionTable([found]));
@@ -43,7 +42,7 @@ export function createCommand(io: Io) {
   );
   add("diff", "Show how a session changed the files.").argument("<id>", SESSION_ID).action(
     async (id, { project, json }) => {
-      const client = await clientOf(io, project);
+      const client = await openProject(io, project);
       const diff = await unwrap(client.api.sessions[":id"].diff.$get({ param: { id } }));
       if (json) printJson(io, diff);
       else print(io, describeDiff(diff));
@@ -68,7 +67,7 @@ function rollbackCommand(io: Io) {
     .option("--json", "print JSON")
     .addHelpText("after", HELP)
     .action(async (id, { only, dryRun, onConflict, reason, project, json }) => {
-      const { api } = await clientOf(io, project);
+      const { api } = await openProject(io, project);
       const body = { on_conflict: onConflict, dry_run: dryRun ?? false, ...reason && { reason } };
       const one = api.sessions[":id"];
       const answer = only
@@ -81,11 +80,6 @@ function rollbackCommand(io: Io) {
       if (json) printJson(io, result);
       else print(io, describeRollback(io, result));
     });
-}
-
-async function clientOf(io: Io, project: string | undefined): Promise<Client> {
-  const connection = await openConnection(io, { scope: "reviewer" });
-  return scopedClient(connection, await chooseProject(io, connection.client, project));
 }
 
 function sessionTable(sessions: Session[]): string {

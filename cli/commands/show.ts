@@ -1,9 +1,9 @@
 import { Command } from "@commander-js/extra-typings";
 import type { ActionDetail } from "../../server/actions/schema.ts";
 import { unwrap } from "../../server/client.ts";
-import { findAction, parseIdPrefix } from "../actions/find.ts";
+import { openAction, parseIdPrefix } from "../actions/find.ts";
 import { actionCard } from "../actions/view.ts";
-import { openConnection, scopedClient } from "../daemon/connect.ts";
+
 import type { Io } from "../io.ts";
 import { ACTION_ID, examples } from "../options.ts";
 import { print, printJson, say } from "../terminal/output.ts";
@@ -16,10 +16,8 @@ export function createCommand(io: Io) {
     .option("--json", "print JSON")
     .addHelpText("after", examples("gate show 0199a1b2", "gate show 0199a1b2 --json"))
     .action(async (id, { json }) => {
-      const connection = await openConnection(io, { scope: "viewer" });
-      const found = await findAction(connection.client, id);
-      const client = scopedClient(connection, found.project_id);
-      const detail = await unwrap(client.api.actions[":id"].$get({ param: { id: found.id } }));
+      const { one, param } = await openAction(io, id, "viewer");
+      const detail = await unwrap(one.$get({ param }));
       if (json) return printJson(io, detail);
       print(io, actionCard(io, detail, Date.now()));
       if (detail.status === "pending") say(io, `\n${nextCommands(detail).join("\n")}`);

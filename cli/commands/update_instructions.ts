@@ -1,7 +1,7 @@
 import { Command } from "@commander-js/extra-typings";
 import { unwrap } from "../../server/client.ts";
 import { connect } from "../daemon/connect.ts";
-import { CliError, EXIT, Exit } from "../errors.ts";
+import { EXIT, Exit, type Failure, failureOf, sayFailure } from "../errors.ts";
 import {
   instructionFiles,
   type Instructions,
@@ -24,14 +24,12 @@ interface UpdateOptions {
 }
 
 /** One file in the output of `gate update-instructions --json`. */
-interface Line {
+interface Line extends Failure {
   root: string;
   file: string | null;
   outcome: Instructions["outcome"] | "failed";
   backup?: string | null;
   diff?: string;
-  problem?: string;
-  next?: string | null;
 }
 
 /** `gate update-instructions`: describes gate in the instruction files that agents read. */
@@ -75,7 +73,7 @@ async function updateRoot(io: Io, root: string, isPreview: boolean): Promise<Lin
     requireRoot(root);
     files = instructionFiles(root);
   } catch (error) {
-    return [failure(root, null, error)];
+    return [{ root, file: null, outcome: "failed", ...failureOf(error) }];
   }
   const lines: Line[] = [];
   const seen = new Set<string>();
@@ -87,7 +85,7 @@ async function updateRoot(io: Io, root: string, isPreview: boolean): Promise<Lin
       seen.add(plan.file.real);
       lines.push(await lineOf(io, { root, plan, isPreview }));
     } catch (error) {
-      lines.push(failure(root, path, error));
+      lines.push({ root, file: path, outcome: "failed", ...failureOf(error) });
     }
   }
   return lines;
@@ -107,16 +105,10 @@ async function lineOf(
   return { root, file, outcome, backup };
 }
 
-function failure(root: string, file: string | null, error: unknown): Line {
-  const next = error instanceof CliError ? error.next : null;
-  return { root, file, outcome: "failed", problem: (error as Error).message, next };
-}
-
 function show(io: Io, lines: Line[], isPreview: boolean): void {
   for (const { root, file, outcome, diff, problem, next, backup } of lines) {
     if (problem) {
-      say(io, `gate: ${visibleLine(problem)}`);
-      if (next) say(io, `  try: ${visibleLine(next)}`);
+      sayFailure(io, { problem, next });
       continue;
     }
     const word = isPreview ? PREVIEW_WORDS[outcome] : outcome;

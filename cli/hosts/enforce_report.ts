@@ -1,8 +1,8 @@
 import type { AgentHost } from "../../server/hosts/host.ts";
 import { isHooked } from "../../server/hosts/hosts.ts";
-import { CliError } from "../errors.ts";
+import { failureOf, sayFailure } from "../errors.ts";
 import type { Io } from "../io.ts";
-import { paint, print, say } from "../terminal/output.ts";
+import { paint, print } from "../terminal/output.ts";
 import { visibleLine } from "../terminal/visible.ts";
 import { enforce, type Enforcing, isInUse, planEnforcing } from "./enforce.ts";
 import { hostById } from "./hosts.ts";
@@ -50,8 +50,7 @@ async function enforceHost(
     const diff = outcome === "unchanged" ? [] : redactedDiff(file.path, file.text, after);
     return { ...report, diff: diff.join("\n") };
   } catch (error) {
-    const next = error instanceof CliError ? error.next : null;
-    return { ...none, outcome: "failed", problem: (error as Error).message, next };
+    return { ...none, outcome: "failed", ...failureOf(error) };
   }
 }
 
@@ -61,8 +60,7 @@ export function showReports(io: Io, reports: readonly HookReport[], dryRun: bool
     const { host, outcome, file, backup, diff } = report;
     if (outcome === "failed") {
       print(io, `${paint(io, "red", "failed")}         hooks of ${host}`);
-      say(io, `gate: ${visibleLine(report.problem ?? "")}`);
-      if (report.next) say(io, `  try: ${visibleLine(report.next)}`);
+      sayFailure(io, report);
       continue;
     }
     const word = ((dryRun ? WOULD : DID)[outcome] ?? outcome).padEnd(13);

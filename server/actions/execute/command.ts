@@ -76,7 +76,7 @@ export async function report(
   requireNotViewer(caller, "report a result");
   const { services } = context;
   const row = await loadAction(services, id);
-  if (!isClaimed(row)) throw notPossible(row, "report on", "it is no command");
+  if (!isClaimed(row)) throw notPossible(row, "report on", "it is not a command");
   const reported = await commitResult(services, row, input, caller);
   if (reported) {
     const paths = reported.plan?.changes.map(({ path }) => path) ?? [];
@@ -201,7 +201,7 @@ function isClaimed({ tool }: ActionRow): boolean {
 }
 
 function whyNotClaimable(row: ActionRow): string | null {
-  if (!isClaimed(row)) return "it is no command";
+  if (!isClaimed(row)) return "it is not a command";
   if (row.status !== "approved") return `it is ${row.status}`;
   return row.execution === "none" ? null : "it has been claimed already";
 }

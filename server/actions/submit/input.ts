@@ -72,7 +72,7 @@ export function editsOf({ input }: ParsedInput): EditFileInput["edits"] {
 export function bytesOf(content: string, encoding: "utf8" | "base64" = "utf8"): Uint8Array {
   if (encoding === "utf8") {
     if (content.isWellFormed()) return new TextEncoder().encode(content);
-    throw new GateError("invalid", "Cannot use the content: it is no text; send it as base64");
+    throw new GateError("invalid", "Cannot use the content: it is not text; send it as base64");
   }
   const isBase64 = content.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(content);
   if (!isBase64) throw new GateError("invalid", "Cannot use the content: it is not valid base64");

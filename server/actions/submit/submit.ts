@@ -92,7 +92,9 @@ async function replayedInput(
   original: ActionRow,
 ): Promise<Parsed> {
   const { tool, plan, root } = original;
-  if (!plan || toolOf(tool).undoes) throw notPossible(original, "replay", "it is no write");
+  if (!plan || toolOf(tool).undoes) {
+    throw notPossible(original, "replay", "it does not write a file");
+  }
   const isText = toolOf(tool).edits === "text" || plan.native !== undefined;
   const after = isText ? plan.changes[0]?.after : null;
   if (plan.native && (!after || plan.changes.length > 1)) {
