@@ -148,7 +148,7 @@ describe("deciding", () => {
     await settled(page);
     await editTo(page, "rm -rf src");
     await page.getByRole("button", { name: "Approve with edit" }).click();
-    await page.getByText("does more than what was asked for").waitFor();
+    await page.getByText("does more than the agent's command").waitFor();
     await page.keyboard.press("Escape");
     await retype(page, "echo two");
     await page.keyboard.press("Control+Enter");

@@ -33,7 +33,7 @@ test("a command is edited too, and may not do more than was asked", async () => 
   const { id } = await gated.submit("run_command", { command: "make all" });
   const more = await edit(id, "sed -i.bak 's/$/ \\&\\& rm -rf ~/'");
   expect(more).toMatchObject({ code: 1, stdout: "" });
-  expect(more.stderr).toContain("does more than what was asked for");
+  expect(more.stderr).toContain("does more than the agent's command");
   const ended = await edit(id, "sed -i.bak 's/all/test/'", "--json");
   expect(ended).toMatchObject({ code: 0, stderr: "" });
   expect(JSON.parse(ended.stdout)).toMatchObject({ command: "make test", edited: true });
