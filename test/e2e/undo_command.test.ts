@@ -64,12 +64,12 @@ describe.sequential(`agents and their commands, on ${SUBJECT}`, () => {
     const second = await claude.call("write_file", { path: "src/x.txt", content: "claude\n" });
     expect(second.data).toMatchObject({
       execution: "succeeded",
-      message: expect.stringContaining("had written what this replaces"),
+      message: expect.stringContaining("wrote the content that this replaces"),
       conflicts: [{ kind: "overwrites", action_id: first.data.action_id, path: "src/x.txt" }],
     });
     const { action_id } = first.data;
     expect((await codex.call("get_action", { action_id })).data).toMatchObject({
-      message: expect.stringContaining("has replaced what this wrote"),
+      message: expect.stringContaining("has replaced the content of this action"),
       conflicts: [{ kind: "overwritten_by", action_id: second.data.action_id }],
     });
   });
