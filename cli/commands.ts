@@ -1,5 +1,5 @@
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
-import type { Io } from "./io.ts";
+import type { Io, Tree } from "./io.ts";
 
 /** One command: its line in `gate --help`, and how to load it. */
 export interface CommandEntry {
@@ -10,9 +10,6 @@ export interface CommandEntry {
 }
 
 type Load = () => Promise<{ createCommand: (io: Io, tree: Tree) => CommandUnknownOpts }>;
-
-/** Creates the program with those commands loaded, for commands that describe the others. */
-export type Tree = (isCalled: (name: string) => boolean) => Promise<CommandUnknownOpts>;
 
 /** The group of commands that only programs call; the help leaves them out. */
 export const HIDDEN = "Hidden:";

@@ -2,8 +2,6 @@ import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { ProblemError } from "../server/client.ts";
 import { GateError } from "../server/errors.ts";
-import type { Io } from "./io.ts";
-import { visibleLine, visibleText } from "./terminal/visible.ts";
 
 /** Exit codes; 2 belongs to the scenario tool: a critical failure. */
 export const EXIT = { ok: 0, failed: 1, usage: 64 } as const;
@@ -32,15 +30,6 @@ export class Exit extends Error {
   }
 }
 
-/** Prints an error and the next command to stderr; returns the exit code. */
-export function reportError(error: unknown, io: Io): number {
-  if (error instanceof Exit) return error.exit;
-  const { message, next } = explain(error);
-  io.stderr.write(`gate: ${visibleText(message)}\n`);
-  if (next) io.stderr.write(`  try: ${next}\n`);
-  return error instanceof CliError ? error.exit : EXIT.failed;
-}
-
 /** A failed part of a report: its message and the next command to type. */
 export interface Failure {
   problem?: string;
@@ -50,12 +39,6 @@ export interface Failure {
 export function failureOf(error: unknown): Required<Failure> {
   const next = error instanceof CliError ? error.next : null;
   return { problem: (error as Error).message, next };
-}
-
-/** Prints a failure to stderr, as `reportError` prints an error. */
-export function sayFailure(io: Io, { problem = "", next }: Failure): void {
-  io.stderr.write(`gate: ${visibleLine(problem)}\n`);
-  if (next) io.stderr.write(`  try: ${visibleLine(next)}\n`);
 }
 
 /** The message of any error, and the next command to type if there is one. */

@@ -1,3 +1,4 @@
+import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import type { Readable, Writable } from "node:stream";
 
 /** An output stream that may be a terminal. */
@@ -28,3 +29,6 @@ export interface Io {
 export function isInteractive(io: Io): boolean {
   return io.stdin.isTTY === true && io.stdout.isTTY === true && !io.env.CI;
 }
+
+/** Creates the program with those commands loaded, for commands that describe the others. */
+export type Tree = (isCalled: (name: string) => boolean) => Promise<CommandUnknownOpts>;

@@ -1,8 +1,8 @@
 import { Command, CommanderError, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { VERSION } from "../server/constants.ts";
-import { COMMANDS, HIDDEN, type Tree } from "./commands.ts";
-import { EXIT, reportError } from "./errors.ts";
-import type { Io } from "./io.ts";
+import { COMMANDS, HIDDEN } from "./commands.ts";
+import { CliError, EXIT, Exit, explain } from "./errors.ts";
+import type { Io, Tree } from "./io.ts";
 import { visibleText } from "./terminal/visible.ts";
 
 /** Runs one command line and returns its exit code; never throws, never ends the process. */
@@ -16,6 +16,15 @@ export async function run(argv: string[], io: Io): Promise<number> {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
     return reportError(error, io);
   }
+}
+
+/** Prints an error and the next command to stderr; returns the exit code. */
+function reportError(error: unknown, io: Io): number {
+  if (error instanceof Exit) return error.exit;
+  const { message, next } = explain(error);
+  io.stderr.write(`gate: ${visibleText(message)}\n`);
+  if (next) io.stderr.write(`  try: ${next}\n`);
+  return error instanceof CliError ? error.exit : EXIT.failed;
 }
 
 /** The tree of all commands by name; only the modules of `isCalled` commands are loaded. */

@@ -1,5 +1,5 @@
 import { Command } from "@commander-js/extra-typings";
-import { EXIT, Exit, type Failure, failureOf, sayFailure } from "../errors.ts";
+import { EXIT, Exit, type Failure, failureOf } from "../errors.ts";
 import {
   type Candidate,
   type Cleanup,
@@ -13,7 +13,7 @@ import { machineOf } from "../hosts/machine.ts";
 import { SERVER_NAME } from "../hosts/ours.ts";
 import { redactedDiff } from "../hosts/redacted_diff.ts";
 import type { Io } from "../io.ts";
-import { paint, print, printJson, say } from "../terminal/output.ts";
+import { paint, print, printJson, say, sayFailure } from "../terminal/output.ts";
 import { placeOf } from "../place.ts";
 import { findRoot } from "../project.ts";
 import { askDaemon } from "../service/take_over.ts";

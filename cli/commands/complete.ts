@@ -1,10 +1,9 @@
 import { Argument, Command } from "@commander-js/extra-typings";
-import type { Tree } from "../commands.ts";
 import { type Candidate, complete } from "../completion/candidates.ts";
 import { FILES, SHELLS } from "../completion/scripts.ts";
 import { valuesOf } from "../completion/values.ts";
 import { examples } from "../options.ts";
-import type { Io } from "../io.ts";
+import type { Io, Tree } from "../io.ts";
 import { print } from "../terminal/output.ts";
 import { visibleLine } from "../terminal/visible.ts";
 

@@ -1,7 +1,7 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import type { AgentHost } from "../../server/hosts/host.ts";
 import { HOOKED_HOSTS, HOSTS, PLATFORMS } from "../../server/hosts/hosts.ts";
-import { EXIT, Exit, type Failure, failureOf, sayFailure } from "../errors.ts";
+import { EXIT, Exit, type Failure, failureOf } from "../errors.ts";
 import { filesInUse, hostById, userFiles } from "../hosts/hosts.ts";
 import { type Machine, machineOf } from "../hosts/machine.ts";
 import { type Launch, launchOf, SERVER_NAME } from "../hosts/ours.ts";
@@ -15,7 +15,7 @@ import {
   unregister,
 } from "../hosts/register.ts";
 import type { Io } from "../io.ts";
-import { paint, print, printJson, say } from "../terminal/output.ts";
+import { paint, print, printJson, say, sayFailure } from "../terminal/output.ts";
 import { placeOf } from "../place.ts";
 import { visibleLine } from "../terminal/visible.ts";
 

@@ -1,7 +1,6 @@
 import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { VERSION } from "../../server/constants.ts";
-import type { Tree } from "../commands.ts";
-import type { Io } from "../io.ts";
+import type { Io, Tree } from "../io.ts";
 import { examples } from "../options.ts";
 
 /** `gate man`: the manual page, generated from the commands. */

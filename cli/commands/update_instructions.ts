@@ -1,7 +1,7 @@
 import { Command } from "@commander-js/extra-typings";
 import { unwrap } from "../../server/client.ts";
 import { connect } from "../daemon/connect.ts";
-import { EXIT, Exit, type Failure, failureOf, sayFailure } from "../errors.ts";
+import { EXIT, Exit, type Failure, failureOf } from "../errors.ts";
 import {
   instructionFiles,
   type Instructions,
@@ -11,7 +11,7 @@ import {
 } from "../hosts/instructions.ts";
 import { redactedDiff } from "../hosts/redacted_diff.ts";
 import type { Io } from "../io.ts";
-import { print, printJson, say } from "../terminal/output.ts";
+import { print, printJson, say, sayFailure } from "../terminal/output.ts";
 import { placeOf } from "../place.ts";
 import { requireProjectRoot } from "../project.ts";
 import { visibleLine } from "../terminal/visible.ts";

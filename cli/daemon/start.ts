@@ -9,7 +9,7 @@ import { findDaemon, isOlder, type Reached } from "./find.ts";
 import type { Io } from "../io.ts";
 import { print, printJson, say } from "../terminal/output.ts";
 import { type Place, placeOf } from "../place.ts";
-import { askToGiveWay, isOwnServer } from "../project_server/own_server.ts";
+import { askToGiveWay, isOwnServer } from "./own_server.ts";
 import { withSpinner } from "../terminal/prompts.ts";
 
 import { stopDaemon } from "./stop.ts";

@@ -1,8 +1,8 @@
 import type { AgentHost } from "../../server/hosts/host.ts";
 import { isHooked } from "../../server/hosts/hosts.ts";
-import { failureOf, sayFailure } from "../errors.ts";
+import { failureOf } from "../errors.ts";
 import type { Io } from "../io.ts";
-import { paint, print } from "../terminal/output.ts";
+import { paint, print, sayFailure } from "../terminal/output.ts";
 import { visibleLine } from "../terminal/visible.ts";
 import { enforce, type Enforcing, isInUse, planEnforcing } from "./enforce.ts";
 import { hostById } from "./hosts.ts";

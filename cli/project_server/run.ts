@@ -20,7 +20,7 @@ import { print, say } from "../terminal/output.ts";
 import { type Place, placeOf } from "../place.ts";
 import { visibleLine } from "../terminal/visible.ts";
 import { serveForwarding } from "./forward.ts";
-import { removeOwnServer, writeOwnServer } from "./own_server.ts";
+import { removeOwnServer, writeOwnServer } from "../daemon/own_server.ts";
 
 interface Serving {
   io: Io;

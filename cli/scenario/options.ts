@@ -5,7 +5,7 @@ import {
   type OptionValues,
 } from "@commander-js/extra-typings";
 import { CONDITIONS } from "./execute/chaos.ts";
-import { STRATEGIES } from "./execute/race/race.ts";
+import { STRATEGIES } from "./execute/race/strategy.ts";
 import { DEPTHS } from "./generate/family.ts";
 import { FORMATS } from "./report/render.ts";
 import { REPORT_FORMATS } from "./report/reports.ts";

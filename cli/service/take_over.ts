@@ -8,7 +8,7 @@ import { findDaemon } from "../daemon/find.ts";
 import type { Io } from "../io.ts";
 import { say } from "../terminal/output.ts";
 import { placeOf } from "../place.ts";
-import { isOwnServer } from "../project_server/own_server.ts";
+import { isOwnServer } from "../daemon/own_server.ts";
 
 const DEADLINE_MS = 30_000;
 const PAUSE_MS = 50;

@@ -1,6 +1,7 @@
 import { styleText } from "node:util";
+import type { Failure } from "../errors.ts";
 import type { Io } from "../io.ts";
-import { visibleJson } from "./visible.ts";
+import { visibleJson, visibleLine } from "./visible.ts";
 import { displayWidth } from "./width.ts";
 
 type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
@@ -59,4 +60,10 @@ export function ago(at: string, now: number): string {
   if (seconds < 3600) return `${Math.floor(seconds / 60)}m`;
   if (seconds < 86_400) return `${Math.floor(seconds / 3600)}h`;
   return `${Math.floor(seconds / 86_400)}d`;
+}
+
+/** Prints a failure and the next command to stderr. */
+export function sayFailure(io: Io, { problem = "", next }: Failure): void {
+  io.stderr.write(`gate: ${visibleLine(problem)}\n`);
+  if (next) io.stderr.write(`  try: ${visibleLine(next)}\n`);
 }

@@ -4,7 +4,8 @@ import type { Caller } from "../auth/schema.ts";
 import type { Environment } from "../environment.ts";
 import type { NewEvent } from "../db/ledger.ts";
 import { GateError } from "../errors.ts";
-import { brokenPolicy, type CompiledPolicy } from "../policy/compile.ts";
+import { brokenPolicy } from "../policy/compile.ts";
+import type { CompiledPolicy } from "../policy/policy.ts";
 import { compilePolicy, type Surroundings } from "../policy/evaluate.ts";
 import type { Policies, PolicyTestInput, PolicyTestResult } from "../policy/schema.ts";
 import { testPolicy } from "../policy/test_policy.ts";
@@ -22,7 +23,7 @@ import {
 } from "./schema.ts";
 import { taskScript } from "./task_script.ts";
 import { isOverrideTrusted, trustFile } from "./trust.ts";
-import { describeOutside, toProblem, UNTIL_FIXED, warningsOf } from "./view.ts";
+import { type Configs, describeOutside, toProblem, UNTIL_FIXED, warningsOf } from "./view.ts";
 
 /** The surroundings of a project's configuration. */
 export interface ConfigServices {
@@ -44,11 +45,9 @@ export interface PoliciesChange {
 }
 
 /** The config files as read at one moment. */
-export interface Snapshot {
+interface Snapshot extends Configs {
+  /** Changes with every file. */
   key: string;
-  project: Loaded<ProjectConfig>;
-  global: Loaded<GlobalConfig>;
-  override: "off" | "untrusted" | "trusted";
   compiled: CompiledPolicy;
 }
 

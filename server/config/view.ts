@@ -3,13 +3,13 @@ import { userInfo } from "node:os";
 import type { z } from "zod";
 import { LISTS } from "../policy/merge.ts";
 import type { Policies, PolicyEntry } from "../policy/schema.ts";
-import { parseConfig } from "./load.ts";
-import type { Snapshot } from "./config.ts";
+import { type Loaded, parseConfig } from "./load.ts";
 import { describeUnknown } from "./misspelt.ts";
 import type { OutsideVersion } from "./pin.ts";
 import {
   type ConfigDifference,
   type ConfigProblem,
+  type GlobalConfig,
   type OutsideChange,
   ProjectConfig,
 } from "./schema.ts";
@@ -108,9 +108,16 @@ export function toProblem(error: string): ConfigProblem {
   return { path, line: Number(line), column: Number(column), cause: cause!, next };
 }
 
+/** The config files of a project, and the state of its `overrideGlobal`. */
+export interface Configs {
+  project: Loaded<ProjectConfig>;
+  global: Loaded<GlobalConfig>;
+  override: "off" | "untrusted" | "trusted";
+}
+
 /** The warnings about a valid config. */
 export function warningsOf(
-  { project, global, override }: Pick<Snapshot, "project" | "global" | "override">,
+  { project, global, override }: Configs,
   id: string,
 ): string[] {
   const warnings = [

@@ -1,10 +1,10 @@
 import { matchUnit } from "./command_match.ts";
-import type { CompiledPolicy } from "./compile.ts";
+import type { CompiledPolicy, Decide } from "./policy.ts";
 import { builtin, byDefault, type Finding, findingOf, hasMatch } from "./finding.ts";
 import { isWild, show } from "./holes.ts";
 import { evaluateAccess, evaluateRead } from "./path_rules.ts";
 import { protectGate } from "./protect_command.ts";
-import type { CommandRequest, Decide, PathFacts, Surroundings } from "./request.ts";
+import type { CommandRequest, PathFacts, Surroundings } from "./request.ts";
 import type { Analysis } from "./schema.ts";
 import { analyse } from "./shell/analyse.ts";
 import { seenFrom } from "./shell/state.ts";

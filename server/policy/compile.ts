@@ -4,22 +4,9 @@ import type { CompiledRule } from "./finding.ts";
 import { LISTS, mergeLayers, type PolicyLayers, type SourcedEntry } from "./merge.ts";
 import { meter } from "./meter.ts";
 import { compilePath, matchPath, namePath, PathIndex } from "./path_match.ts";
-import type { PathRule, PathRules } from "./path_rules.ts";
-import type { Effect, PolicyLimits, Rule } from "./schema.ts";
 import { analyse } from "./shell/analyse.ts";
-import { compileTool, matchTool, type ToolRule } from "./tool_rules.ts";
-
-/** A merged policy with compiled patterns, ready to evaluate requests. */
-export interface CompiledPolicy {
-  readonly defaultEffect: Effect;
-  readonly limits: PolicyLimits;
-  readonly rules: readonly (Rule & { reason: string | null; alternative: string | null })[];
-  readonly paths: PathRules;
-  readonly commands: CommandIndex;
-  readonly tools: readonly ToolRule[];
-  /** Why the config cannot be used; while it is set, everything is denied. */
-  readonly error: string | null;
-}
+import type { CompiledPolicy, PathRule, ToolRule } from "./policy.ts";
+import { compileTool, matchTool } from "./tool_rules.ts";
 
 /** Merges and compiles the layers. @throws GateError `invalid`, naming the entry and its fault */
 export function compilePolicy(layers: PolicyLayers): CompiledPolicy {

@@ -1,14 +1,15 @@
 import { decideCommand } from "./command_rules.ts";
-import type { CompiledPolicy } from "./compile.ts";
+import type { CompiledPolicy, Findings } from "./policy.ts";
 import { builtin, type Finding, rank, rulesOf, toDecision } from "./finding.ts";
 import { meter } from "./meter.ts";
 import { decidePath } from "./path_rules.ts";
-import type { EvaluationOptions, Findings, Request } from "./request.ts";
+import type { EvaluationOptions, Request } from "./request.ts";
 import type { Analysis, Decision, Rule } from "./schema.ts";
 import type { Unit } from "./shell/unit.ts";
 import { decideTool } from "./tool_rules.ts";
 
-export { type CompiledPolicy, compilePolicy } from "./compile.ts";
+export { compilePolicy } from "./compile.ts";
+export type { CompiledPolicy } from "./policy.ts";
 export type { PolicyLayers } from "./merge.ts";
 export type { EvaluationOptions, PathFacts, Request, Surroundings } from "./request.ts";
 

@@ -1,32 +1,10 @@
-import type { CompiledPolicy } from "./compile.ts";
-import {
-  builtin,
-  byDefault,
-  type CompiledRule,
-  type Finding,
-  findingOf,
-  hasMatch,
-} from "./finding.ts";
+import { builtin, byDefault, type Finding, findingOf, hasMatch } from "./finding.ts";
 import { isWild, show } from "./holes.ts";
-import {
-  anchored,
-  matchPath,
-  namePath,
-  type PathIndex,
-  type PathNames,
-  type PathPattern,
-} from "./path_match.ts";
+import { anchored, matchPath, namePath, type PathNames } from "./path_match.ts";
 import { protectData, protectWrite } from "./protect.ts";
-import type { Access, Decide, PathFacts, PathRequest, Surroundings } from "./request.ts";
+import type { CompiledPolicy, Decide, PathRule, PathRules } from "./policy.ts";
+import type { Access, PathFacts, PathRequest, Surroundings } from "./request.ts";
 import { matchOwnTool } from "./tool_rules.ts";
-
-/** A path rule, compiled. */
-export interface PathRule extends CompiledRule {
-  compiled: PathPattern;
-}
-
-/** The path rules of a policy. */
-export type PathRules = PathIndex<PathRule>;
 
 /** Evaluates an access to one file: tool rules, path rules, self-protection, the default. */
 export const decidePath: Decide<PathRequest> = (policy, request, options) => {

@@ -1,7 +1,4 @@
-import type { CompiledPolicy } from "./compile.ts";
-import type { Finding } from "./finding.ts";
-import type { Analysis, Requester } from "./schema.ts";
-import type { Unit } from "./shell/unit.ts";
+import type { Requester } from "./schema.ts";
 
 export type Access = "read" | "write" | "delete";
 
@@ -62,17 +59,3 @@ export interface EvaluationOptions extends Surroundings {
   /** Absent if no session asks, as in `gate policy test`. */
   requester?: Requester;
 }
-
-/** The findings about one request; the strictest of them decides. */
-export interface Findings {
-  findings: Finding[];
-  analysis?: Analysis;
-  units?: Unit[];
-}
-
-/** Evaluates one kind of request; returns at least one finding. */
-export type Decide<R extends Request> = (
-  policy: CompiledPolicy,
-  request: R,
-  options: EvaluationOptions,
-) => Findings;

@@ -1,5 +1,5 @@
 import { GateError } from "../errors.ts";
-import type { CompiledPolicy } from "./compile.ts";
+import type { CompiledPolicy } from "./policy.ts";
 import { evaluate } from "./evaluate.ts";
 import type { Access, PathFacts, Request, Surroundings } from "./request.ts";
 import type { PolicyTestInput, PolicyTestResult } from "./schema.ts";

@@ -1,20 +1,9 @@
 import { GateError } from "../errors.ts";
-import type { CompiledPolicy } from "./compile.ts";
-import { byDefault, type CompiledRule, type Finding, findingOf } from "./finding.ts";
+import { byDefault, type Finding, findingOf } from "./finding.ts";
 import { compileSegment, expandBraces, GLOB_LIMITS, matchSegment, type Segment } from "./glob.ts";
-import type { Decide, ToolRequest } from "./request.ts";
+import type { CompiledPolicy, Decide, ToolPattern } from "./policy.ts";
+import type { ToolRequest } from "./request.ts";
 import type { PolicyEntry } from "./schema.ts";
-
-/** A tool rule, compiled. */
-export interface ToolRule extends CompiledRule {
-  compiled: ToolPattern;
-}
-
-/** A tool pattern: names, and globs over arguments that must all match. */
-export interface ToolPattern {
-  names: Segment[];
-  args: [string, Segment[]][];
-}
 
 type Call = Pick<ToolRequest, "tool" | "input">;
 

@@ -3,7 +3,8 @@ import type { ParsedInput, Plan } from "../actions/plan.ts";
 import type { ActionRow } from "../actions/store.ts";
 import { sha256 } from "../db/chain.ts";
 import type { CompiledPolicy, Evaluation, Surroundings } from "../policy/evaluate.ts";
-import { matchesName, type ToolRule } from "../policy/tool_rules.ts";
+import type { ToolRule } from "../policy/policy.ts";
+import { matchesName } from "../policy/tool_rules.ts";
 import type { Unjudged } from "./schema.ts";
 import { toolOf } from "../actions/tools.ts";
 

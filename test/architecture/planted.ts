@@ -66,13 +66,40 @@ export const PLANTED: Planted[] = [
   layer("commander and prompts only in cli/", "ui/a.ts", "@clack/prompts"),
   layer("imports name their file with its extension", "server/a.ts", "./b"),
   {
-    rule: "no import cycles",
+    rule: "no import cycle between files, types included",
     files: {
       "server/a.ts": 'import { b } from "./b.ts"; export const a = b;',
       "server/b.ts": 'export { c as b } from "./c.ts";',
       "server/c.ts": 'export const c = () => import("./a.ts");',
     },
     breach: "server/a.ts → server/b.ts → server/c.ts → server/a.ts",
+  },
+  {
+    rule: "no import cycle between files, types included",
+    files: {
+      "ui/a.ts": 'import type { B } from "./b.ts"; export type A = B;',
+      "ui/b.ts": 'export type B = import("./a.ts").A;',
+    },
+    breach: "ui/a.ts → ui/b.ts → ui/a.ts",
+  },
+  {
+    rule: "no import cycle between features, types included",
+    files: {
+      "server/a/a.ts": 'import { b } from "../b/b.ts"; export const a = b;',
+      "server/a/types.ts": "export type T = string;",
+      "server/b/b.ts": 'import type { T } from "../a/types.ts"; export const b: T = "";',
+    },
+    breach: "server/a → server/b → server/a",
+  },
+  {
+    rule: "no import cycle between features, types included",
+    files: {
+      "server/app.ts": 'import { a } from "./a/a.ts"; export const app = a;',
+      "server/a/a.ts": 'import { b } from "../../cli/b/c/d.ts"; export const a = b;',
+      "cli/b/c/d.ts": "export const b = 1;",
+      "cli/b/e.ts": 'import type { app } from "../../server/app.ts"; export type E = typeof app;',
+    },
+    breach: "server/app.ts → server/a → cli/b → server/app.ts",
   },
   code("Deno.*, Bun.* and process.* only in the runtime, the entry and the build", {
     path: "server/a.ts",

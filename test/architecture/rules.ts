@@ -1,4 +1,4 @@
-import { findCycles } from "./cycles.ts";
+import { findCycles, findFeatureCycles } from "./cycles.ts";
 import { type Node, type Source, textOf } from "./source.ts";
 
 /** A rule on the content of the files: answers one line per breach. */
@@ -40,7 +40,8 @@ const SQL = new RegExp(
 
 /** The rules that no import shows, by the sentence each stands for. */
 export const RULES: Record<string, Rule> = {
-  "no import cycles": findCycles,
+  "no import cycle between files, types included": findCycles,
+  "no import cycle between features, types included": findFeatureCycles,
   "Deno.*, Bun.* and process.* only in the runtime, the entry and the build": (sources) =>
     scan(sources, outside(RUNTIME_FILES), (node) => {
       if (node.type === "MemberExpression" && isGlobal(node.object as Node)) return "uses";

@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { raceRequests, type Strategy } from "../../cli/scenario/execute/race/race.ts";
+import { raceRequests } from "../../cli/scenario/execute/race/race.ts";
+import type { Strategy } from "../../cli/scenario/execute/race/strategy.ts";
 import { parseTarget } from "../../cli/scenario/execute/target.ts";
 import { judgeRace } from "../../cli/scenario/execute/verdict.ts";
 import {

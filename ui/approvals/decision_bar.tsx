@@ -6,7 +6,8 @@ import { Icon } from "../parts/icon.tsx";
 import { Text } from "../parts/text.tsx";
 import { shortHash } from "../parts/words.ts";
 import { marks } from "./marks.ts";
-import { type Caution, editableOf, type Review } from "./review.ts";
+import { editableOf } from "../card/card.tsx";
+import type { Caution, Review } from "./review.ts";
 
 interface BarProps {
   review: Review;

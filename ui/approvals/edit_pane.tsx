@@ -7,7 +7,8 @@ import type { DiffMode } from "../diff/diff.tsx";
 import { useLazy, Waiting } from "../parts/placeholder.tsx";
 import { Code, Text } from "../parts/text.tsx";
 import { api, explain, unwrap } from "../state/client.ts";
-import { editableOf, type Review } from "./review.ts";
+import { editableOf } from "../card/card.tsx";
+import type { Review } from "./review.ts";
 
 interface PaneProps {
   review: Review;

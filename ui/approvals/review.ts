@@ -1,11 +1,12 @@
 import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { Action, ActionDetail } from "../../server/actions/schema.ts";
-import { toolOf } from "../../server/actions/tools.ts";
 import type { Remember } from "../../server/grants/schema.ts";
 import { statusWord } from "../parts/badges.tsx";
 import { count, deciderOf } from "../parts/words.ts";
 import { api, explain, ProblemError, unwrap } from "../state/client.ts";
 import { type Loaded, refresh } from "../state/live.ts";
+import { editableOf } from "../card/card.tsx";
+import type { Reading } from "../diff/files.tsx";
 import { turnMark } from "./marks.ts";
 
 /**
@@ -13,12 +14,6 @@ import { turnMark } from "./marks.ts";
  * check of an edit, or the dialog that creates a grant.
  */
 type Mode = "idle" | "reject" | "confirm" | "edit" | "check" | "remember";
-
-/** Receives reports about the content: its hidden characters, and whether its end was in view. */
-export interface Reading {
-  shown(hidden: number, unseen?: boolean): void;
-  end(seen: boolean): void;
-}
 
 /** A warning that a reviewer must confirm before approving. */
 export interface Caution {
@@ -278,11 +273,4 @@ function baseCautions({ base, obstacle }: ActionDetail): Caution[] {
     ? "Approving applies the change to the current file, as the card shows."
     : "The change does not fit the current file: an approval would be refused.";
   return [{ kind: "base", title: "The file has changed since the action was held", why }];
-}
-
-/** The text that a reviewer can edit, or null. */
-export function editableOf(detail: ActionDetail): string | null {
-  const { edits } = toolOf(detail.tool);
-  if (edits === "command") return detail.command;
-  return edits && (detail.base?.rebased?.text ?? detail.after?.text ?? null);
 }

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from "preact";
 import type { ActionDetail, Reversibility } from "../../server/actions/schema.ts";
 import { toolOf } from "../../server/actions/tools.ts";
-import { editableOf, type Reading } from "../approvals/review.ts";
 import type { DiffMode } from "../diff/diff.tsx";
+import type { Reading } from "../diff/files.tsx";
 import { RiskBadge, ToolIcon } from "../parts/badges.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Headline } from "../parts/sentence.tsx";
@@ -266,4 +266,11 @@ function HiddenNote({ hidden }: { hidden: number }) {
       </span>
     </p>
   );
+}
+
+/** The text that a reviewer can edit, or null. */
+export function editableOf(detail: ActionDetail): string | null {
+  const { edits } = toolOf(detail.tool);
+  if (edits === "command") return detail.command;
+  return edits && (detail.base?.rebased?.text ?? detail.after?.text ?? null);
 }

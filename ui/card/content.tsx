@@ -1,8 +1,7 @@
 import { useEffect } from "preact/hooks";
 import type { ActionDetail } from "../../server/actions/schema.ts";
-import type { Reading } from "../approvals/review.ts";
 import type { DiffMode } from "../diff/diff.tsx";
-import { EndMark, type FileChange, Files, Moved } from "../diff/files.tsx";
+import { EndMark, type FileChange, Files, Moved, type Reading } from "../diff/files.tsx";
 import { countHidden } from "../parts/visible.ts";
 import { Command } from "./command.tsx";
 

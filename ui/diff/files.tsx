@@ -1,7 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ActionDetail } from "../../server/actions/schema.ts";
-import type { Reading } from "../approvals/review.ts";
 import { Segmented } from "../parts/button.tsx";
 import { More, useLazy, Waiting } from "../parts/placeholder.tsx";
 import { Text } from "../parts/text.tsx";
@@ -9,6 +8,12 @@ import { bytesOf, count } from "../parts/words.ts";
 import type { DiffMode } from "./diff.tsx";
 import type { DiffModel } from "./diff_model.ts";
 import { FileFrame } from "./file_frame.tsx";
+
+/** Receives reports about the content: its hidden characters, and whether its end was in view. */
+export interface Reading {
+  shown(hidden: number, unseen?: boolean): void;
+  end(seen: boolean): void;
+}
 
 interface FilesProps {
   files: FileChange[];

@@ -1,5 +1,6 @@
 import { mergeHeaders, withoutCredentials } from "../execute/request.ts";
-import { type Race, raceRequests, type Strategy } from "../execute/race/race.ts";
+import { type Race, raceRequests } from "../execute/race/race.ts";
+import type { Strategy } from "../execute/race/strategy.ts";
 import { type HttpExchange, type HttpRequest, isSuccess, sendRequest } from "../execute/http.ts";
 import type { Target } from "../execute/target.ts";
 

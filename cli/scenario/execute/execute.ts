@@ -2,7 +2,8 @@ import type { Execution, Scenario, SetupRequest } from "../schema.ts";
 import { wilson } from "../summary.ts";
 import { type CommandOptions, judgeCommand, runCommand } from "./command.ts";
 import { type HttpRequest, isSuccess, sendRequest } from "./http.ts";
-import { type Race, raceRequests, type Strategy } from "./race/race.ts";
+import { type Race, raceRequests } from "./race/race.ts";
+import type { Strategy } from "./race/strategy.ts";
 import { createReader, type ReadBack, readBack, withReadBack } from "./read_back.ts";
 import {
   isUniq,

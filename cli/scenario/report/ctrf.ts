@@ -1,6 +1,5 @@
 import { visibleJson } from "../../terminal/visible.ts";
 import type { RunResult } from "../summary.ts";
-import type { ReportContext } from "./reports.ts";
 
 const STATUS = {
   passed: "passed",
@@ -12,7 +11,7 @@ const STATUS = {
 /** Common Test Report Format. */
 export function ctrfOf(
   { scenarios, executions, summary }: RunResult,
-  context: ReportContext,
+  context: { started_at: number },
 ): string {
   const byId = new Map(executions.map((execution) => [execution.scenario_id, execution]));
   const tests = scenarios.map((scenario) => {

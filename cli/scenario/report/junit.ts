@@ -1,9 +1,8 @@
 import type { Execution, Scenario } from "../schema.ts";
 import type { RunResult } from "../summary.ts";
-import type { ReportContext } from "./reports.ts";
 
 /** JUnit XML: a suite for each confidence area, a case for each scenario. */
-export function junitOf(result: RunResult, context: ReportContext): string {
+export function junitOf(result: RunResult, context: { started_at: number }): string {
   const { scenarios, executions, summary } = result;
   const areas = [...new Set(scenarios.map(({ confidence_area }) => confidence_area))].sort();
   const byId = new Map(executions.map((execution) => [execution.scenario_id, execution]));

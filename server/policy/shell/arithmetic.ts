@@ -1,19 +1,31 @@
-import { type ArithmeticExpression, forEachChild, type TestExpression } from "unbash";
+import {
+  type ArithmeticExpression,
+  forEachChild,
+  type ParsedScript,
+  type TestExpression,
+} from "unbash";
 import type { Call } from "./call.ts";
-import { expandText } from "./expand.ts";
-import type { Interpreter } from "./interpreter.ts";
+import { type Context, expandText } from "./expand.ts";
+import type { Recorder } from "./recorder.ts";
+
+/** The part of the interpreter that expansions use. */
+export interface Expander {
+  readonly recorder: Recorder;
+  context(call: Call): Context;
+  substitution(script: ParsedScript, call: Call): string;
+}
 
 /** Runs the substitutions in an arithmetic expression; bash also evaluates the values of variables. */
 export function runArithmetic(
   expression: ArithmeticExpression | undefined,
   call: Call,
-  interpreter: Interpreter,
+  interpreter: Expander,
 ): void {
   if (!expression) return;
   interpreter.recorder.descend(() => runPart(expression, call, interpreter));
 }
 
-function runPart(expression: ArithmeticExpression, call: Call, interpreter: Interpreter): void {
+function runPart(expression: ArithmeticExpression, call: Call, interpreter: Expander): void {
   if (expression.type === "ArithmeticCommandExpansion") {
     if (expression.script) interpreter.substitution(expression.script, call);
   } else if (expression.type === "ArithmeticWord") {
@@ -29,7 +41,7 @@ function runPart(expression: ArithmeticExpression, call: Call, interpreter: Inte
 }
 
 /** Arithmetic replaces a name by its value and evaluates that value as well. */
-function runText(text: string, call: Call, { recorder }: Pick<Interpreter, "recorder">) {
+function runText(text: string, call: Call, { recorder }: Pick<Expander, "recorder">) {
   for (const [name] of text.matchAll(/[A-Za-z_]\w*/g)) {
     const variable = call.shell.variables.get(name);
     for (const value of variable?.values ?? []) recorder.reevaluate(value, call);
@@ -37,7 +49,7 @@ function runText(text: string, call: Call, { recorder }: Pick<Interpreter, "reco
 }
 
 /** Runs the substitutions in `[[ … ]]`. */
-export function runTest(expression: TestExpression, call: Call, interpreter: Interpreter): void {
+export function runTest(expression: TestExpression, call: Call, interpreter: Expander): void {
   const context = interpreter.context(call);
   if (expression.type === "TestUnary") {
     const texts = expandText(expression.operand, context);

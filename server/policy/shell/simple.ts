@@ -1,15 +1,24 @@
-import type { Assignment, Command, CommandArgument, Word } from "unbash";
+import type { Assignment, Command, CommandArgument, Redirection, Word } from "unbash";
 import { ANY, asOneWord, isWild } from "../holes.ts";
 import type { Call, Runner } from "./call.ts";
 import { checkVariable } from "./environment.ts";
 import { type Context, expandText, expandWord } from "./expand.ts";
-import type { Interpreter } from "./interpreter.ts";
+import type { Recorder } from "./recorder.ts";
+import type { redirect } from "./redirect.ts";
 import type { Variable } from "./state.ts";
 import { homesIn } from "./expand.ts";
 
 const MOST_LISTS = 24;
 /** One more than `RUN_LIMITS.words`, so that the runner notices the excess. */
 const MOST_WORDS = 1_001;
+
+/** The part of the interpreter that simple commands use. */
+interface Interpreter {
+  readonly recorder: Recorder;
+  readonly runner: Runner;
+  context(call: Call): Context;
+  redirect(redirects: readonly Redirection[], call: Call): ReturnType<typeof redirect>;
+}
 
 /** Runs a simple command in every form that its words may expand to. Returns its output. */
 export function runSimple(node: Command, outer: Call, interpreter: Interpreter): string {

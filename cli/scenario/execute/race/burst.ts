@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { serialize } from "../http.ts";
 import { dialSocket } from "./connect.ts";
-import type { Outcome, Volley } from "./race.ts";
+import type { Outcome, Volley } from "./strategy.ts";
 import { Runner } from "./runner.ts";
 
 /** The time for the target to take all connections. */

@@ -6,7 +6,7 @@ import { openSocket } from "./connect.ts";
 import { H2Connection } from "./h2_connection.ts";
 import { encodeFrame, FLAG, FRAME, type PeerSettings } from "./h2_frames.ts";
 import { encodeHeaders } from "./hpack.ts";
-import type { Outcome, Volley } from "./race.ts";
+import type { Outcome, Volley } from "./strategy.ts";
 
 const SETTLE_MS = 100;
 const DATA_BYTES = 16_384;

@@ -15,7 +15,7 @@ import {
   windowFrame,
 } from "./h2_frames.ts";
 import { decodeStatus } from "./hpack.ts";
-import type { Shot } from "./race.ts";
+import type { Shot } from "./strategy.ts";
 
 interface Stream {
   status: number | null;

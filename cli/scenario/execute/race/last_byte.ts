@@ -4,7 +4,7 @@ import { setImmediate as nextTick, setTimeout as sleep } from "node:timers/promi
 import { serialize } from "../http.ts";
 import type { Target } from "../target.ts";
 import { type Connected, openSocket } from "./connect.ts";
-import type { Outcome, Volley } from "./race.ts";
+import type { Outcome, Volley } from "./strategy.ts";
 import { Runner } from "./runner.ts";
 
 /** The settle time stays well below the time-outs of servers for slow heads. */

@@ -1,5 +1,5 @@
 import { type HttpRequest, isSuccess } from "../http.ts";
-import type { Means, Shot } from "./race.ts";
+import type { Means, Shot } from "./strategy.ts";
 
 /** Notes on answers that are neither a clear win (2xx) nor a clear loss. */
 export function notesOf(shots: readonly Shot[]): string[] {

@@ -1,4 +1,4 @@
-import type { Shot } from "./race.ts";
+import type { Shot } from "./strategy.ts";
 
 /** How many requests the target processed at one moment. */
 export interface ServerOverlap {

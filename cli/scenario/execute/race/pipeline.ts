@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
 import { serialize } from "../http.ts";
 import { openSocket } from "./connect.ts";
-import type { Outcome, Shot, Volley } from "./race.ts";
+import type { Outcome, Shot, Volley } from "./strategy.ts";
 import { type RawAnswer, ResponseParser } from "./response_parser.ts";
 import { shotOf } from "./runner.ts";
 

@@ -1,7 +1,7 @@
 import type { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { Socket } from "node:net";
-import type { Shot } from "./race.ts";
+import type { Shot } from "./strategy.ts";
 import { type RawAnswer, ResponseParser } from "./response_parser.ts";
 
 /** One connection of a volley with one request. */

@@ -1,0 +1,52 @@
+import type { CommandIndex } from "./command_match.ts";
+import type { CompiledRule, Finding } from "./finding.ts";
+import type { Segment } from "./glob.ts";
+import type { PathIndex, PathPattern } from "./path_match.ts";
+import type { EvaluationOptions, Request } from "./request.ts";
+import type { Analysis, Effect, PolicyLimits, Rule } from "./schema.ts";
+import type { Unit } from "./shell/unit.ts";
+
+/** A merged policy with compiled patterns, ready to evaluate requests. */
+export interface CompiledPolicy {
+  readonly defaultEffect: Effect;
+  readonly limits: PolicyLimits;
+  readonly rules: readonly (Rule & { reason: string | null; alternative: string | null })[];
+  readonly paths: PathRules;
+  readonly commands: CommandIndex;
+  readonly tools: readonly ToolRule[];
+  /** Why the config cannot be used; while it is set, everything is denied. */
+  readonly error: string | null;
+}
+
+/** A path rule, compiled. */
+export interface PathRule extends CompiledRule {
+  compiled: PathPattern;
+}
+
+/** The path rules of a policy. */
+export type PathRules = PathIndex<PathRule>;
+
+/** A tool rule, compiled. */
+export interface ToolRule extends CompiledRule {
+  compiled: ToolPattern;
+}
+
+/** A tool pattern: names, and globs over arguments that must all match. */
+export interface ToolPattern {
+  names: Segment[];
+  args: [string, Segment[]][];
+}
+
+/** The findings about one request; the strictest of them decides. */
+export interface Findings {
+  findings: Finding[];
+  analysis?: Analysis;
+  units?: Unit[];
+}
+
+/** Evaluates one kind of request; returns at least one finding. */
+export type Decide<R extends Request> = (
+  policy: CompiledPolicy,
+  request: R,
+  options: EvaluationOptions,
+) => Findings;
