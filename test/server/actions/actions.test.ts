@@ -17,7 +17,7 @@ const types = async (gate: TestGate, id: string) =>
 const write = (gate: TestGate, path: string, content: string, wait_ms = 0) =>
   gate.project.actions.submit({ tool: "write_file", input: { path, content }, wait_ms }, agent);
 
-test("an allowed write is on disk when submit answers, and in the ledger", async () => {
+test("submit() writes an allowed file and records the action before it returns", async () => {
   const gate = await createTestGate();
   const { action, result } = await write(gate, "src/a.txt", "hello");
   expect(action).toMatchObject({
@@ -42,7 +42,7 @@ test("an allowed write is on disk when submit answers, and in the ledger", async
   ]);
 });
 
-test("a blocked write is a result with rule and reason, and nothing happens", async () => {
+test("a blocked write returns its rule and reason and changes no file", async () => {
   const gate = await createTestGate({
     policies: { defaultEffect: "allow", blockedPaths: [".env"] },
   });
@@ -61,7 +61,7 @@ test("a blocked write is a result with rule and reason, and nothing happens", as
   expect(await types(gate, action.id)).toEqual(["action.submitted", "action.rejected"]);
 });
 
-test("a held write waits, is approved, keeps its mode and wakes the one who waits", async () => {
+test("an approval executes a held write, keeps the file's mode and ends the agent's wait", async () => {
   const gate = await createTestGate({ policies: HELD, files: { "run.sh": "old" } });
   chmodSync(join(gate.root, "run.sh"), 0o755);
   const { action } = await write(gate, "run.sh", "new");
@@ -88,7 +88,7 @@ test("a held write waits, is approved, keeps its mode and wakes the one who wait
   ]);
 });
 
-test("a rejected write never happens, and the agent is told why", async () => {
+test("a rejection leaves the file alone and gives the agent the reason", async () => {
   const gate = await createTestGate({ policies: HELD });
   const { action } = await write(gate, "a.txt", "x");
   const waiting = gate.project.actions.wait(action.id, { timeout_ms: 10_000 }, agent);
@@ -97,7 +97,7 @@ test("a rejected write never happens, and the agent is told why", async () => {
   expect(existsSync(join(gate.root, "a.txt"))).toBe(false);
 });
 
-test("a command is claimed once, run by its holder and reported", async () => {
+test("a command is claimed once and its result is accepted once", async () => {
   const gate = await createTestGate({ policies: HELD });
   const { actions } = gate.project;
   const { action } = await actions.submit({
@@ -120,7 +120,7 @@ test("a command is claimed once, run by its holder and reported", async () => {
   });
 });
 
-test("a rollback restores, can be undone itself, and a replay is a new action", async () => {
+test("a rollback can itself be rolled back, and a replay is a new action", async () => {
   const gate = await createTestGate({ files: { "a.txt": "v1" } });
   const { actions } = gate.project;
   const { action } = await write(gate, "a.txt", "v2");

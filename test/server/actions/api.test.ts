@@ -59,7 +59,7 @@ test.each<[string, unknown, number, Record<string, unknown>, string[]]>([
   expect(events.map(({ type }) => type)).toEqual(types);
 });
 
-describe("deciding over HTTP", () => {
+describe("the routes of one action", () => {
   test.each<[string, unknown, number, Record<string, unknown>]>([
     ["approve", {}, 200, { status: "approved", execution: "succeeded" }],
     ["approve", { expected_digest: "x" }, 412, { code: "digest_mismatch" }],
@@ -86,7 +86,7 @@ describe("deciding over HTTP", () => {
     expect([400, 404]).toContain(missing.status);
   });
 
-  test("the problem of a lost decision names the status that stands", async () => {
+  test("a second decision is refused with the action's current status", async () => {
     const gate = await createTestGate({ policies });
     const { id } = await heldOf(gate);
     await ask(gate, "POST", `/${id}/reject`, {});
@@ -102,7 +102,7 @@ describe("deciding over HTTP", () => {
   });
 });
 
-test("GET answers the list, the count, one action whole, and where it stands", async () => {
+test("GET returns the list, the count, one action in full and its status", async () => {
   const gate = await createTestGate({ policies, files: { "held/a.txt": "old\n" } });
   const held = await heldOf(gate);
   expect((await ask(gate, "GET", "")).body).toMatchObject({

@@ -11,7 +11,7 @@ export function sha(content: string | Uint8Array): string {
   return createHash("sha256").update(content).digest("hex");
 }
 
-/** A gate, with the verbs that these tests use most. */
+/** A test gate with short forms of the calls that these tests make most. */
 export async function openGate(options: TestGateOptions = {}) {
   const gate = await createTestGate(options);
   const { actions } = gate.project;

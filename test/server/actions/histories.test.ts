@@ -4,12 +4,12 @@ import { test } from "vitest";
 import { Run } from "./history/run.ts";
 import { step } from "./history/steps.ts";
 
-/** 1,000 with `GATE_TEST_HISTORIES=1000`; one that failed comes again with its seed. */
+/** `GATE_TEST_HISTORIES` sets the number of histories; `GATE_TEST_SEED` repeats a failed run. */
 const RUNS = Number(process.env["GATE_TEST_HISTORIES"] ?? 40);
 const SEED = Number(process.env["GATE_TEST_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
 
 test(
-  "any history of actions, decisions, commands, rollbacks and crashes goes as the model says",
+  "the gate agrees with the model after any actions, decisions, commands, rollbacks and crashes",
   async () => {
     console.log(`${RUNS} histories, seed ${SEED}`);
     await fc.assert(

@@ -44,7 +44,7 @@ const step = fc.oneof(
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
 test(
-  "any history of submissions, decisions, rollbacks and replays goes as the model says",
+  "the gate agrees with the model after any submissions, decisions, rollbacks and replays",
   async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 30 }), async (history) => {
@@ -88,7 +88,7 @@ class Run {
     await this.#decide(action, one);
   }
 
-  /** Everything the gate knows against everything the model knows. */
+  /** Expects the gate's actions, files and events to equal the model's. */
   async compare(): Promise<void> {
     this.#expire();
     const { actions, audit } = this.#gate.project;

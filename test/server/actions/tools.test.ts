@@ -16,18 +16,18 @@ test("the table has one row for each tool of the contract", () => {
   });
 });
 
-test("a host executes its own tool; nobody executes a tool that only has a name", () => {
+test("a host executes its native tool; an unknown tool has no executor", () => {
   expect(executorOf({ tool: "Bash", plan: { native: {} } })).toBe("host");
   expect(executorOf({ tool: "mcp__github__push", plan: {} })).toBe("nobody");
   expect(executorOf({ tool: "write_file", plan: null })).toBe("gate");
 });
 
-test.each(["constructor", "__proto__", "toString", ""])("%j is no row of the table", (name) => {
+test.each(["constructor", "__proto__", "toString", ""])("the table has no row for %j", (name) => {
   expect(toolOf(name).executor).toBe("nobody");
 });
 
-// A list in a statement is text: SQLite must still choose the partial index.
-test("statements with a list from the table follow the partial indexes", async () => {
+// The statement holds the list as text. SQLite must still choose the partial index.
+test("statements with a list from the table use the partial indexes", async () => {
   const { project: { ledger } } = await createTestGate();
   const gate = sqlNames(({ executor }) => executor === "gate");
   const plan = async (where: string) => {

@@ -25,7 +25,7 @@ const write = (gate: TestGate, path: string, content = "x") =>
 const summary = async (gate: TestGate, window = "30d", at = "/api/analytics/summary") =>
   AnalyticsSummary.parse(await ask(gate, "GET", `${at}?window=${window}`));
 
-test("nothing has happened: everything is there, and null where nothing can be said", async () => {
+test("an empty ledger has every field: zero counts, null for unknown values", async () => {
   const gate = await createTestGate();
   expect(await summary(gate)).toEqual({
     window: "30d",
@@ -44,7 +44,7 @@ test("nothing has happened: everything is there, and null where nothing can be s
   });
 });
 
-test("what happened is counted where it belongs", async () => {
+test("the summary counts decisions by path, reviewer, agent and rule", async () => {
   const gate = await createTestGate({ policies: POLICIES });
   for (let n = 0; n < 3; n++) await write(gate, "secret/key");
   await write(gate, ".env");
@@ -68,7 +68,7 @@ test("what happened is counted where it belongs", async () => {
     { path: "secret/key", count: 3 },
     { path: ".env", count: 1 },
   ]);
-  // Thursday, 2026-01-01; the rollback is an action too.
+  // 2026-01-01 is a Thursday. The rollback counts as an action.
   expect(found.busiest_hours).toEqual([{ weekday: 4, hour: 0, count: 14 }]);
   expect(found.approval_latency).toEqual({ count: 6, p50_ms: 0, p95_ms: 90_000, max_ms: 90_000 });
   expect(found.decisions).toMatchObject({
@@ -91,7 +91,7 @@ test("what happened is counted where it belongs", async () => {
   });
 });
 
-test("taking a rollback back counts too", async () => {
+test("rolling back a rollback takes the action out of the rolled-back share", async () => {
   const gate = await createTestGate();
   const { id } = await write(gate, "a");
   const { rollback } = await ask(gate, "POST", `/api/actions/${id}/rollback`, {});
@@ -100,7 +100,7 @@ test("taking a rollback back counts too", async () => {
   expect((await summary(gate)).policy_accuracy.allowed_later_rolled_back).toBe(0);
 });
 
-test("the window is of whole days", async () => {
+test("the window counts whole days", async () => {
   const gate = await createTestGate({ policies: POLICIES });
   await write(gate, ".env");
   gate.clock.advance(3 * 86_400_000);
@@ -113,7 +113,7 @@ test("the window is of whole days", async () => {
   expect((await summary(gate, "3650d")).decisions.total).toBe(2);
 });
 
-test("percentiles hold over thousands of decisions", async () => {
+test("the latency percentiles of 2,000 decisions are within 5 %", async () => {
   const gate = await createTestGate({ policies: POLICIES });
   const held = await write(gate, "held/a");
   const waits = Array.from({ length: 2_000 }, (_, n) => (n * 7919) % 600_000);
@@ -137,7 +137,7 @@ test("percentiles hold over thousands of decisions", async () => {
   expect(Math.abs(p95_ms! / sorted[1899]! - 1)).toBeLessThan(0.05);
 });
 
-test("a flood of names cannot make the counts grow without end", async () => {
+test("the daily counts are bounded however many names there are", async () => {
   const gate = await createTestGate({ policies: POLICIES });
   const { session_id } = await write(gate, ".env");
   const statements = Array.from({ length: MOST_KEYS * 2 }, (_, n) => ({
@@ -162,7 +162,7 @@ test("a flood of names cannot make the counts grow without end", async () => {
   expect(found.top_blocked_paths.every(({ path }) => path !== "")).toBe(true);
 });
 
-test("all projects together", async () => {
+test("the global summary adds up all projects", async () => {
   const gate = await createTestGate({ policies: POLICIES });
   const root = join(gate.root, "..", "two");
   mkdirSync(root);
@@ -194,7 +194,7 @@ test.each(["0d", "3651d", "7", "d", "07d", "1w", "", "1d&window=2d"])(
   },
 );
 
-test("days that are over are remembered, and the sums are those of a gate that remembers none", async () => {
+test("cached sums of past days equal freshly computed sums", async () => {
   const gate = await createTestGate({ policies: { defaultEffect: "deny" } });
   const write = (path: string) =>
     gate.request(

@@ -3,7 +3,7 @@ import { AuditVerification, Checkpoint } from "../../../server/evidence/schema.t
 import { isSigned } from "../../../server/evidence/signature.ts";
 import { createTestGate, testCaller } from "../../helpers.ts";
 
-test("GET /api/audit/verify answers what stands in the chain", async () => {
+test("GET /api/audit/verify returns the result and the number of events", async () => {
   const gate = await createTestGate();
   await gate.project.sessions.open({}, testCaller());
   const response = await gate.request("GET", "/api/audit/verify?project=test", undefined, "viewer");
@@ -11,7 +11,7 @@ test("GET /api/audit/verify answers what stands in the chain", async () => {
   expect(AuditVerification.parse(await response.json())).toMatchObject({ ok: true, events: 1 });
 });
 
-test("GET /api/audit/checkpoint answers a signed head that anybody can check", async () => {
+test("GET /api/audit/checkpoint returns a signed head that verifies", async () => {
   const gate = await createTestGate();
   await gate.project.sessions.open({}, testCaller());
   const response = await gate.request("GET", "/api/audit/checkpoint", undefined, "viewer");

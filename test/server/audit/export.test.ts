@@ -9,7 +9,7 @@ import type { AuditEvent } from "../../../server/evidence/schema.ts";
 import { isSigned } from "../../../server/evidence/signature.ts";
 import { createTestGate, testCaller, type TestGate } from "../../helpers.ts";
 
-/** What spreadsheets compute, and what looks like it. */
+/** Texts that spreadsheets compute, and texts that look like formulas. */
 const FORMULAS = [
   ...["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", " =1", "  +1", "\u00a0=1", "\0=1"],
   ...["＝1+1", "＋1", "－1", "＠SUM(A1)", " ＝1", "'=1", "''", "'", "'plain", '"=1"', '","=1'],
@@ -41,7 +41,7 @@ async function events(gate: TestGate, query: string, path?: string) {
   return JSON.parse((await exported(gate, query, path)).text).events as AuditEvent[];
 }
 
-test("50 formulas go through CSV as text and come back whole", async () => {
+test("CSV carries 50 formulas as text that parses back to the original", async () => {
   expect(FORMULAS.length).toBeGreaterThanOrEqual(50);
   const gate = await createTestGate();
   const session = await gate.project.sessions.open({}, testCaller());
@@ -68,7 +68,7 @@ test("50 formulas go through CSV as text and come back whole", async () => {
   expect(own.map(({ data }) => JSON.parse(unsafe(data!)).path)).toEqual(FORMULAS);
 });
 
-test("any text comes back from a cell", () => {
+test("toCell() is reversible for any text and never starts with a formula character", () => {
   fc.assert(fc.property(fc.array(fc.string({ unit: "binary" }), { minLength: 2 }), (texts) => {
     const line = `${texts.map(toCell).join(",")}\r\n`;
     const [cells] = parse(line, { record_delimiter: "\r\n" }) as string[][];
@@ -77,7 +77,7 @@ test("any text comes back from a cell", () => {
   }));
 });
 
-test("the database writes the same lines as we do, whatever stands in them", async () => {
+test("the CSV lines built in SQL equal those of toCsvLine() for any text", async () => {
   const gate = await createTestGate();
   const { id } = await gate.project.sessions.open({}, testCaller());
   const odd = fc.sample(fc.string({ unit: "binary", maxLength: 30 }), 500);
@@ -99,7 +99,7 @@ test("the database writes the same lines as we do, whatever stands in them", asy
   expect(text).toBe(CSV_HEADER + wanted.join(""));
 });
 
-test("JSON carries the chain with what proves it", async () => {
+test("a JSON export has all events and signed checkpoints", async () => {
   const gate = await createTestGate();
   await gate.request("POST", "/api/actions", {
     tool: "write_file",
@@ -114,20 +114,20 @@ test("JSON carries the chain with what proves it", async () => {
   expect(body.checkpoints).toEqual([body.checkpoint]);
 });
 
-test("an empty chain is a whole file too", async () => {
+test("the export of an empty chain is valid JSON and CSV", async () => {
   const gate = await createTestGate();
   const { text } = await exported(gate, "format=json");
   expect(JSON.parse(text)).toMatchObject({ events: [], checkpoint: { seq: 0 } });
   expect(parse((await exported(gate, "format=csv")).text)).toHaveLength(1);
 });
 
-test("filters narrow it, over several pages and whatever the clock does", async () => {
+test("filters select the right events over several pages, also when the clock is set back", async () => {
   const gate = await createTestGate();
   const a = await gate.project.sessions.open({}, testCaller());
   const b = await gate.project.sessions.open({}, testCaller());
   const begin = gate.clock.now;
   for (let round = 0; round < 25; round++) {
-    // Set back once, as a clock may be.
+    // The clock is set back once.
     gate.clock.now = begin + (round === 12 ? 5_500 : round * 1_000);
     await gate.project.ledger.commit({
       statements: [],
@@ -186,7 +186,7 @@ test.each([
   }
 });
 
-test("all projects are merged in the order of their times", async () => {
+test("the global export merges the events of all projects by time", async () => {
   const gate = await createTestGate();
   const roots = ["two", "three"].map((id) => {
     const root = join(gate.root, "..", id);
@@ -215,7 +215,7 @@ test("all projects are merged in the order of their times", async () => {
   expect(parse(csv.text)).toHaveLength(61);
 });
 
-test("who stops reading stops the reading", async () => {
+test("cancelling the download ends the stream", async () => {
   const gate = await createTestGate();
   for (let n = 0; n < 3; n++) await gate.project.sessions.open({}, testCaller());
   const response = await gate.request("GET", "/api/audit/export?format=csv");

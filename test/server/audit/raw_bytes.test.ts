@@ -23,7 +23,7 @@ const COLUMNS = [
   "hash",
 ];
 
-/** A closed ledger with events of many shapes, and what was known of it. */
+/** Writes a ledger with events of many shapes. Returns the path of a clean copy, and its rows. */
 async function closedLedger(): Promise<{ path: string; rows: Row[] }> {
   const gate = await createTestGate();
   const { id } = await gate.project.sessions.open({ agent: "codex" }, testCaller());
@@ -40,13 +40,13 @@ async function closedLedger(): Promise<{ path: string; rows: Row[] }> {
     });
   }
   const rows = await gate.project.ledger.all("SELECT * FROM audit ORDER BY seq");
-  // Pages that were split keep what stood in them before: a clean file holds each row once.
+  // A split page keeps old bytes. VACUUM writes a file that holds each row once.
   const path = join(gate.home, "clean.db");
   await gate.project.ledger.all("VACUUM INTO ?", [path]);
   return { path, rows };
 }
 
-/** The bytes of a value as SQLite keeps it: text, or a number of one byte. */
+/** The bytes that SQLite stores for a text or a one-byte number. */
 function bytesOf(value: Value): Uint8Array {
   if (value === null) return new Uint8Array();
   if (typeof value === "number") return value < 2 ? new Uint8Array() : Uint8Array.of(value);
@@ -56,17 +56,17 @@ function bytesOf(value: Value): Uint8Array {
 interface Place {
   seq: number;
   column: string;
-  /** More than one where a page that was split has kept what stood in it before. */
+  /** The offsets in the file; more than one when a split page has kept old bytes. */
   from: number[];
   length: number;
 }
 
-/** Where each value of each row stands in the file of the database. */
+/** The place of each value of each row in the database file. */
 function placesOf(path: string, rows: Row[]): Place[] {
   const file = readFileSync(path);
   return rows.flatMap((row) => {
     const values = COLUMNS.map((column) => bytesOf(row[column]!));
-    // All of a row side by side is nowhere but in the row itself.
+    // The joined values of a row occur only in the row itself.
     const whole = Buffer.concat(values);
     const starts: number[] = [];
     for (let at = file.indexOf(whole); at >= 0; at = file.indexOf(whole, at + 1)) starts.push(at);
@@ -81,7 +81,7 @@ function placesOf(path: string, rows: Row[]): Place[] {
   });
 }
 
-test("1,000 bytes changed in the file itself, in every column: 1,000 found, each at its event", async () => {
+test("verify() finds each of 1,000 changed bytes of the file and names its event", async () => {
   const { path, rows } = await closedLedger();
   const places = placesOf(path, rows).filter(({ length }) => length > 0);
   expect(new Set(places.map(({ column }) => column))).toEqual(new Set(COLUMNS));
@@ -92,7 +92,7 @@ test("1,000 bytes changed in the file itself, in every column: 1,000 found, each
   const head = { seq: EVENTS, hash: String(rows.at(-1)!.hash) };
   const missed: string[] = [];
   for (let n = 0; n < CHANGES; n++) {
-    // Each column as often as any other, and any byte of it.
+    // Every column has equal weight, and so has every byte of a value.
     const some = places.filter(({ column }) => column === COLUMNS[n % COLUMNS.length]);
     const { seq, column, from, length } = some[random(some.length)]!;
     const at = random(length);
@@ -116,7 +116,7 @@ function flip(path: string, places: number[], by: number): number {
   return byte;
 }
 
-/** The number of the first event that does not fit; null where all do. */
+/** The number of the first event that fails verification; null when all pass. */
 async function check(path: string, head: { seq: number; hash: string }): Promise<number | null> {
   const database = await Database.open(path);
   const ledger: Pick<Ledger, "project_id" | "head" | "all"> = {
@@ -131,10 +131,10 @@ async function check(path: string, head: { seq: number; hash: string }): Promise
 }
 
 test.each(["hash", "data", "at", "actor"])(
-  "a newest event whose %s is no text any more ends nothing: the gate opens, tells, and names it",
+  "the gate opens and names the newest event when its %s is no valid text",
   async (column) => {
     const gate = await createTestGate();
-    // Nothing of it stands in another table, where it would be damage of another kind.
+    // A new time keeps the changed value out of every other table.
     gate.clock.advance(1);
     const actor = { kind: "agent" as const, id: "codex" };
     const event = { session_id: null, action_id: null, type: "action.submitted" as const, actor };
@@ -153,7 +153,7 @@ test.each(["hash", "data", "at", "actor"])(
     flip(path, places, 0xff - text[0]!);
     await gate.open();
     expect((await gate.daemon.status()).problems).toEqual([expect.stringContaining("event 3")]);
-    // Three events of one agent at the same time: some values are those of the first one too.
+    // The three events share their agent and time, so these values also change in the first event.
     const seq = column === "at" || column === "actor" ? 1 : 3;
     expect(await gate.project.audit.verify()).toMatchObject({ ok: false, problem: { seq } });
     const exported = (format: string) =>

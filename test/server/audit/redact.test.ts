@@ -18,7 +18,7 @@ test.each([
   ["xoxb-1234567890-abcdefghij", "a Slack token"],
   [`sk-${letters}`, "an API key"],
   [`eyJ${letters}.eyJ${letters}.${letters}`, "a JWT"],
-])("a secret is masked wherever it stands: %s", (secret) => {
+])("redactText() masks a secret inside a text: %s", (secret) => {
   const text = redactText(`before ${secret} after`);
   expect(text).toContain("[redacted]");
   expect(text).toMatch(/^before /);
@@ -40,7 +40,7 @@ test.each([
   ["client_secret=hunter2", "hunter2"],
   ["TOKEN=hunter2", "hunter2"],
   ["access-key=hunter2", "hunter2"],
-])("what follows a telling word is masked: %s", (text, secret) => {
+])("redactText() masks the value after a key such as password: %s", (text, secret) => {
   expect(redactText(text)).not.toContain(secret);
   expect(redactText(text)).toContain("[redacted]");
 });
@@ -51,7 +51,7 @@ test.each([
   "/home/me/bearer/file.txt",
   "https://example.org:443/a@b",
   "AKIA is a prefix",
-])("ordinary text stays as it is: %s", (text) => {
+])("redactText() keeps ordinary text: %s", (text) => {
   expect(redactText(text)).toBe(text);
 });
 
@@ -63,18 +63,18 @@ const event = (data: Record<string, unknown>): NewEvent => ({
   data,
 });
 
-test("secrets are masked at any depth, and in the actor", () => {
+test("redactEvent() masks secrets at any depth and in the actor", () => {
   const clean = redactEvent(event({ a: [{ b: "password=x1y2z3" }] }));
   expect(clean.data).toEqual({ a: [{ b: "password=[redacted]" }] });
   expect(clean.actor.id).toBe("token=[redacted]");
 });
 
-test("a long text is cut, and says so", () => {
+test("redactEvent() cuts a long text and adds the number of cut characters", () => {
   const { data } = redactEvent(event({ a: "x".repeat(10_000) }));
   expect(data.a).toMatch(/^x{8192}… \[1808 more characters\]$/);
 });
 
-test("whatever an agent sends can be hashed and read back the same", () => {
+test("the canonical JSON of any redacted data parses back to itself", () => {
   const anything = fc.dictionary(fc.string({ unit: "binary" }), fc.anything({ maxDepth: 3 }));
   fc.assert(fc.property(anything, (data) => {
     const clean = redactEvent(event({ ...data, lone: "\ud800", none: undefined, nan: NaN }));
@@ -83,7 +83,7 @@ test("whatever an agent sends can be hashed and read back the same", () => {
   }));
 });
 
-test("hostile texts are masked in a short time", () => {
+test("redactText() takes less than 2 s for hostile texts", () => {
   const hostile = ["password".repeat(20_000), "://".repeat(50_000), "-----BEGIN ".repeat(20_000)];
   const started = performance.now();
   for (const text of hostile) redactText(text);

@@ -23,14 +23,14 @@ async function gateWith(count: number): Promise<TestGate> {
   return gate;
 }
 
-/** Changes the ledger as somebody would who has the file in hand. */
+/** Changes the ledger without its triggers, as an attacker with access to the file can. */
 async function tamper(gate: TestGate, ...sql: string[]): Promise<void> {
   const all = [...FREE, ...sql.flatMap((text) => text.split(";"))];
   const statements = all.map((text) => ({ sql: text, args: [] }));
   await gate.project.ledger.commit({ statements, events: [] });
 }
 
-test("a chain that nobody touched is good, by its head and its checkpoints", async () => {
+test("an unchanged chain verifies, and the answer has its head and checkpoints", async () => {
   const gate = await gateWith(5);
   const { head } = gate.project.ledger;
   expect(await gate.project.audit.verify()).toEqual({
@@ -43,7 +43,7 @@ test("a chain that nobody touched is good, by its head and its checkpoints", asy
   });
 });
 
-test("an empty chain is good", async () => {
+test("an empty chain verifies", async () => {
   const gate = await createTestGate();
   expect(await gate.project.audit.verify())
     .toMatchObject({ ok: true, events: 0, head: null, problem: null });
@@ -51,33 +51,37 @@ test("an empty chain is good", async () => {
 });
 
 test.each([
-  ["an event is gone", "DELETE FROM audit WHERE seq = 3", 3],
-  ["the first is gone", "DELETE FROM audit WHERE seq = 1", 1],
-  ["the last is gone", "DELETE FROM audit WHERE seq = 5", 5],
-  ["all are gone", "DELETE FROM audit", 1],
-  ["the time is another", "UPDATE audit SET at = '2026-01-01T00:00:00.001Z' WHERE seq = 2", 2],
-  ["the actor is another", `UPDATE audit SET actor = '{"id":"x","kind":"agent"}' WHERE seq = 2`, 2],
-  ["the session is none", "UPDATE audit SET session_id = NULL WHERE seq = 2", 2],
-  ["the project is another", "UPDATE audit SET project_id = 'x' WHERE seq = 4", 4],
-  ["a blank more in the JSON", "UPDATE audit SET data = data || ' ' WHERE seq = 2", 2],
-  ["no JSON any more", "UPDATE audit SET data = '{' WHERE seq = 2", 2],
-  ["two have changed places", SWAP, 4],
-  ["a checkpoint's hash", "UPDATE checkpoints SET hash = substr(hash, 2) || substr(hash, 1, 1)", 5],
-  ["a checkpoint's place", "UPDATE checkpoints SET seq = 4", 4],
-  ["a checkpoint's time", "UPDATE checkpoints SET at = '2027-01-01T00:00:00.000Z'", 5],
-  ["a checkpoint's key", "UPDATE checkpoints SET public_key = 'AAAA'", 5],
-])("a change is found and named: %s", async (_name, sql, seq) => {
+  ["a deleted event", "DELETE FROM audit WHERE seq = 3", 3],
+  ["a deleted first event", "DELETE FROM audit WHERE seq = 1", 1],
+  ["a deleted last event", "DELETE FROM audit WHERE seq = 5", 5],
+  ["all events deleted", "DELETE FROM audit", 1],
+  ["another time", "UPDATE audit SET at = '2026-01-01T00:00:00.001Z' WHERE seq = 2", 2],
+  ["another actor", `UPDATE audit SET actor = '{"id":"x","kind":"agent"}' WHERE seq = 2`, 2],
+  ["no session", "UPDATE audit SET session_id = NULL WHERE seq = 2", 2],
+  ["another project", "UPDATE audit SET project_id = 'x' WHERE seq = 4", 4],
+  ["an extra blank in the JSON", "UPDATE audit SET data = data || ' ' WHERE seq = 2", 2],
+  ["invalid JSON", "UPDATE audit SET data = '{' WHERE seq = 2", 2],
+  ["two swapped events", SWAP, 4],
+  [
+    "another hash of a checkpoint",
+    "UPDATE checkpoints SET hash = substr(hash, 2) || substr(hash, 1, 1)",
+    5,
+  ],
+  ["another number of a checkpoint", "UPDATE checkpoints SET seq = 4", 4],
+  ["another time of a checkpoint", "UPDATE checkpoints SET at = '2027-01-01T00:00:00.000Z'", 5],
+  ["another key of a checkpoint", "UPDATE checkpoints SET public_key = 'AAAA'", 5],
+])("verify() finds the change and names the event: %s", async (_name, sql, seq) => {
   const gate = await gateWith(5);
   await tamper(gate, sql);
   expect(await gate.project.audit.verify()).toMatchObject({ ok: false, problem: { seq } });
 });
 
-test("every single-byte edit of any column of any event is found", async () => {
+test("verify() finds each of 1,000 single-byte edits in any column", async () => {
   const gate = await gateWith(6);
   const columns = ["at", "session_id", "type", "actor", "data", "prev_hash", "hash"];
   const rows = await gate.project.ledger.all("SELECT * FROM audit ORDER BY seq");
   await tamper(gate);
-  // Nothing of this has to survive a power cut.
+  // The test needs no durability, only speed.
   await gate.project.ledger.all("PRAGMA synchronous = OFF");
   let edits = 0;
   for (let n = 0; n < 1000; n++) {
@@ -100,7 +104,7 @@ test("every single-byte edit of any column of any event is found", async () => {
   expect(await gate.project.audit.verify()).toMatchObject({ ok: true });
 });
 
-test("a chain cut short while the daemon was down is told at its start, and stays told", async () => {
+test("every start reports a chain that was cut while the daemon was down", async () => {
   const gate = await gateWith(3);
   await tamper(gate, "DELETE FROM audit WHERE seq = 3", "DELETE FROM checkpoints");
   for (let start = 0; start < 2; start++) {
@@ -110,13 +114,13 @@ test("a chain cut short while the daemon was down is told at its start, and stay
     expect(status.problems).toEqual([expect.stringContaining("event 3")]);
     expect(await gate.project.audit.verify())
       .toMatchObject({ ok: false, problem: { seq: 3 } });
-    // Whatever is appended now does not make it good again.
+    // Later events do not repair the chain.
     await gate.project.sessions.open({}, agent);
     expect(await gate.project.audit.verify()).toMatchObject({ ok: false });
   }
 });
 
-test("a chain written anew with correct hashes is not the one that was signed", async () => {
+test("verify() rejects a rewritten chain whose checkpoint has another key", async () => {
   const gate = await gateWith(2);
   const kept = await gate.project.ledger.all("SELECT * FROM checkpoints");
   const other = await gateWith(2);
@@ -134,7 +138,7 @@ test("a chain written anew with correct hashes is not the one that was signed", 
   });
 });
 
-test("a checkpoint is asked for twice and made once; its key is for its owner only", async () => {
+test("a second checkpoint of the same head is the first one; only the owner can read the key", async () => {
   const gate = await gateWith(2);
   const first = await gate.project.audit.checkpoint();
   expect(await gate.project.audit.checkpoint()).toEqual(first);

@@ -22,7 +22,7 @@ function environment() {
   return { home, now: () => time, id: () => crypto.randomUUID(), log: () => {} };
 }
 
-test("tokens are made once, kept private, and differ by scope", async () => {
+test("openTokens() creates one private token per scope and keeps it", async () => {
   const tokens = await openTokens(home);
   expect(new Set(Object.values(tokens)).size).toBe(3);
   expect(await openTokens(home)).toEqual(tokens);
@@ -32,13 +32,13 @@ test("tokens are made once, kept private, and differ by scope", async () => {
   }
 });
 
-test("a token that others can read is refused, with the way out", async () => {
+test("a token that others can read is refused with the next step", async () => {
   await openTokens(home);
   await chmod(join(home, "tokens", "reviewer"), 0o640);
   await expect(openTokens(home)).rejects.toThrow(/others can read it. Delete it/);
 });
 
-test("a token that is a link, or damaged, is refused", async () => {
+test("a token that is a link or damaged is refused", async () => {
   await openTokens(home);
   await rm(join(home, "tokens", "agent"));
   await symlink(join(home, "tokens", "reviewer"), join(home, "tokens", "agent"));
@@ -49,7 +49,7 @@ test("a token that is a link, or damaged, is refused", async () => {
   await expect(readToken(home, "viewer")).rejects.toThrow(/damaged/);
 });
 
-test("a page key is good for twelve hours, over a restart too, and kept as a digest", async () => {
+test("a page key is valid for 12 hours, survives a restart and is stored as a digest", async () => {
   const keys = new PageKeys(environment());
   const key = await keys.create("ada");
   const again = new PageKeys(environment());
@@ -62,7 +62,7 @@ test("a page key is good for twelve hours, over a restart too, and kept as a dig
   expect(again.memberOf(key)).toBe(null);
 });
 
-test("damaged page keys only mean logging in again", async () => {
+test("damaged page keys load as no keys", async () => {
   const keys = new PageKeys(environment());
   const key = await keys.create("ada");
   await writeFile(join(home, "tokens", "page_keys.json"), "{");
@@ -71,7 +71,7 @@ test("damaged page keys only mean logging in again", async () => {
   expect(again.memberOf(key)).toBe(null);
 });
 
-test("a code works once and for a minute", () => {
+test("a login code is valid once and for one minute", () => {
   const codes = new LoginCodes(environment());
   const { code } = codes.create("ada");
   expect(codes.use(code)).toBe("ada");
@@ -81,7 +81,7 @@ test("a code works once and for a minute", () => {
   expect(() => codes.use(late)).toThrow(/too old/);
 });
 
-test("five wrong codes bring a pause, which keeps nobody out who has a right one", () => {
+test("five wrong codes cause a pause of a minute in which a right code still works", () => {
   const codes = new LoginCodes(environment());
   const guess = () => {
     try {
@@ -99,7 +99,7 @@ test("five wrong codes bring a pause, which keeps nobody out who has a right one
   expect(guess()).toBe("unauthorized");
 });
 
-test("codes that nobody uses do not pile up", () => {
+test("at most 32 unused codes are kept", () => {
   const codes = new LoginCodes(environment());
   const first = codes.create("ada").code;
   const later = Array.from({ length: 32 }, () => codes.create("ada").code);
@@ -107,7 +107,7 @@ test("codes that nobody uses do not pile up", () => {
   codes.use(later[0]!);
 });
 
-test("a credential names its person: the sole one, or the one in its file", async () => {
+test("a credential identifies the sole person, or the person named in its file", async () => {
   const tokens = await openTokens(home);
   const keys = new PageKeys(environment());
   const bearer = (token: string): [string, string][] => [["authorization", `Bearer ${token}`]];
@@ -127,7 +127,7 @@ test("a credential names its person: the sole one, or the one in its file", asyn
   expect(team.identify([["x-gate-key", key]])).toMatchObject({ id: "grace", via: "page" });
 });
 
-test("page keys of an older version belong to the sole person", async () => {
+test("a page key of an older version identifies the sole person", async () => {
   const key = "k".repeat(43);
   const stored = [{ digest: hexDigestOf(key), expires_at: time + 1 }];
   await writeFile(join(home, "tokens", "page_keys.json"), JSON.stringify(stored));

@@ -34,11 +34,11 @@ const effect = async (config: Config, path: string) =>
   (await config.test({ path, action: "write" })).effect;
 
 describe("Config", () => {
-  test("without any file the default is ask", async () => {
+  test("asks by default when there is no file", async () => {
     expect(await effect(open(), "a.ts")).toBe("ask");
   });
 
-  test("reads comments and trailing commas, and reads again when the file has changed", async () => {
+  test("accepts comments and trailing commas, and reads a changed file again", async () => {
     project(`{ "id": "p", // why\n "policies": { "defaultEffect": "allow", }, }`);
     const config = open();
     expect(await effect(config, "a.ts")).toBe("allow");
@@ -81,7 +81,7 @@ describe("Config", () => {
     expect(await effect(config, "a.ts")).toBe("allow");
   });
 
-  test("a broken global config denies too, and names its file", async () => {
+  test("denies everything while the global config is broken, and names the file", async () => {
     project(`{ "id": "p", "policies": { "defaultEffect": "allow" } }`);
     global("{");
     const answer = await open().test({ path: "a.ts", action: "write" });
@@ -89,7 +89,7 @@ describe("Config", () => {
     expect(answer.reason).toContain("config.json:1:");
   });
 
-  test("a policy that has been seen may not vanish", async () => {
+  test("denies everything when the config file disappears", async () => {
     project(`{ "id": "p", "policies": { "defaultEffect": "allow" } }`);
     const config = open();
     expect(await effect(config, "a.ts")).toBe("allow");
@@ -98,7 +98,7 @@ describe("Config", () => {
     expect(await effect(config, "a.ts")).toBe("deny");
   });
 
-  test("overrideGlobal counts only once a person has trusted it", async () => {
+  test("overrideGlobal has an effect only while a person trusts it", async () => {
     global(`{ "policies": { "blockedPaths": ["*.ts"] } }`);
     project(`{ "overrideGlobal": true, "policies": { "defaultEffect": "allow" } }`);
     const config = open();
@@ -113,7 +113,7 @@ describe("Config", () => {
     expect(await effect(config, "a.ts")).toBe("deny");
   });
 
-  test("the view says where each rule comes from", async () => {
+  test("view() names the source of each rule", async () => {
     global(`{ "policies": { "blockedPaths": [".env"], "maxBashOutputBytes": 10 } }`);
     project(
       `{ "id": "p", "policies": { "askCommands": [{ "pattern": "npm *", "reason": "why" }] } }`,
@@ -133,7 +133,7 @@ describe("Config", () => {
     expect(etag).toMatch(/^"[0-9a-f]{32}"$/);
   });
 
-  test("a task is judged by its text, but what only the default would hold passes", async () => {
+  test("an allowed task is denied when its script runs a blocked command", async () => {
     project(
       `{ "id": "p", "policies": { "allowedCommands": ["npm run"], "blockedCommands": ["rm -rf"] } }`,
     );
@@ -153,7 +153,7 @@ describe("Config", () => {
   const CALLER = { scope: "reviewer", id: "anna", member_id: "anna", via: "token" } as const;
   const change = (if_match: string | null = null) => ({ caller: CALLER, if_match });
 
-  test("updatePolicies() keeps comments and unknown keys and holds when it answers", async () => {
+  test("updatePolicies() keeps comments and unknown keys and is in force when it returns", async () => {
     project(`{
   // who we are
   "id": "p",
@@ -187,7 +187,7 @@ describe("Config", () => {
     }]);
   });
 
-  test("updatePolicies() refuses a stale version, a broken file and a rule that cannot be used", async () => {
+  test("updatePolicies() refuses a stale version, an invalid rule and a broken file", async () => {
     project(`{ "id": "p", "policies": {} }`);
     const config = open();
     const before = readFileSync(join(base, "proj/gate.config.json"), "utf8");
@@ -203,7 +203,7 @@ describe("Config", () => {
     expect(recorded.filter((one) => one.data.source === "gate")).toEqual([]);
   });
 
-  test("updatePolicies() makes a file where there is none", async () => {
+  test("updatePolicies() creates a missing file", async () => {
     const config = open();
     await config.updatePolicies({ defaultEffect: "allow" }, change(`*`));
     expect(await effect(config, "a.ts")).toBe("allow");
@@ -214,7 +214,7 @@ describe("Config", () => {
     });
   });
 
-  test("a change that did not come through the gate is recorded, also across restarts", async () => {
+  test("a change from outside is recorded once, also when gate was not running", async () => {
     project(`{ "id": "p" }`);
     await open().view();
     expect(recorded).toEqual([]);
@@ -232,7 +232,7 @@ describe("Config", () => {
     expect(recorded.map((one) => one.data.source)).toEqual(["file", "gate"]);
   });
 
-  test("what was changed outside is told until a reviewer accepts that very text", async () => {
+  test("view() lists a change from outside until a reviewer accepts exactly that text", async () => {
     const config = open();
     const path = join(base, "proj/gate.config.json");
     const policies = { defaultEffect: "ask", blockedPaths: [".env"] };
@@ -249,7 +249,7 @@ describe("Config", () => {
       ],
     });
     expect(change!.by).not.toBeNull();
-    // It stays over restarts, and a change through the gate does not bury it.
+    // The change stays listed after a restart and after a change through gate.
     const again = open();
     await again.updatePolicies({ askPaths: ["y"] }, { caller: REVIEWER, if_match: null });
     const [both] = (await again.view()).outside_changes;
@@ -270,7 +270,7 @@ describe("Config", () => {
     expect((await open().view()).outside_changes).toEqual([]);
   });
 
-  test("what is put back as it was needs no word", async () => {
+  test("view() lists no change when the file has its old content again", async () => {
     const config = open();
     project(`{ "id": "p" }`);
     await config.view();
@@ -280,7 +280,7 @@ describe("Config", () => {
     expect((await config.view()).outside_changes).toEqual([]);
   });
 
-  test("a pin of an older release is taken over", async () => {
+  test("a pin of an older release still reveals a change from outside", async () => {
     project(`{ "id": "p" }`);
     const folder = join(base, "home/projects/p");
     mkdirSync(folder, { recursive: true });
@@ -289,7 +289,7 @@ describe("Config", () => {
     expect((await open().view()).outside_changes).toMatchObject([{ differences: null }]);
   });
 
-  test("a broken config is told in its parts", async () => {
+  test("view() returns the line, column, cause and next step of a broken config", async () => {
     project(`{ "id": "p",\n  "policies": {,} }`);
     expect((await open().view()).problem).toEqual({
       path: join(base, "proj/gate.config.json"),

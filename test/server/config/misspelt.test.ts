@@ -5,7 +5,7 @@ import { ProjectConfig } from "../../../server/config/schema.ts";
 
 const FILE = "gate.config.json";
 
-/** What is told of a config's keys, and what of it is kept. */
+/** Parses a config. Returns its value and the warnings about its keys. */
 function read(config: Record<string, unknown>) {
   const { value, error, unknown } = parseConfig(FILE, JSON.stringify(config), ProjectConfig);
   return { value, error, warnings: unknown.map((one) => describeUnknown(one, FILE)) };
@@ -22,7 +22,7 @@ test.each([
     '"reson" in the policies of gate.config.json has no effect: did you mean "reason"?',
   ],
   [{ policies: { colour: "red" } }, '"colour" in the policies of gate.config.json has no effect'],
-])("a key that is misspelt is told of, and kept: %j", (config, told) => {
+])("a misspelt key is kept and causes a warning: %j", (config, told) => {
   const { value, error, warnings } = read(config);
   expect({ value, error }).toEqual({ value: config, error: null });
   expect(warnings).toEqual([expect.stringContaining(told)]);
@@ -32,7 +32,7 @@ test.each([
   { note: "for people", policyVersion: 3, $schema: "x", description: "d", tags: [] },
   { policies: { blockedPaths: ["x"], askPaths: [{ pattern: "y", owner: "me", since: 1 }] } },
   { storage: { url: "x" }, matches: 1, argument: 2 },
-])("keys of others are kept without a word: %j", (config) => {
+])("an unknown key that resembles none of gate's causes no warning: %j", (config) => {
   const { value, error, warnings } = read(config);
   expect({ value, error }).toEqual({ value: config, error: null });
   expect(warnings.filter((warning) => warning !== null)).toEqual([]);

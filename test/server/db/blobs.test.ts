@@ -14,11 +14,11 @@ async function keep(content: Uint8Array) {
 }
 
 test.each([
-  ["nothing", new Uint8Array()],
+  ["an empty blob", new Uint8Array()],
   ["a text", new TextEncoder().encode("hällo\n")],
   ["one full chunk", new Uint8Array(CHUNK_BYTES).fill(7)],
   ["noise over three chunks", randomBytes(2 * CHUNK_BYTES + 1)],
-])("%s is read back as it was", async (_name, content) => {
+])("readBlob() returns the stored bytes: %s", async (_name, content) => {
   const { ledger, put } = await keep(content);
   expect(await sizeOfBlob(ledger, put.sha256)).toBe(content.byteLength);
   expect(Buffer.from((await readBlob(ledger, put.sha256))!).equals(content)).toBe(true);
@@ -27,7 +27,7 @@ test.each([
   expect(chunks.every(({ bytes }) => Number(bytes) <= CHUNK_BYTES)).toBe(true);
 });
 
-test("any bytes are read back as they were", async () => {
+test("readBlob() returns the stored bytes for any content", async () => {
   const { project: { ledger } } = await createTestGate();
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ maxLength: 4000 }), async (content) => {
@@ -39,7 +39,7 @@ test("any bytes are read back as they were", async () => {
   );
 });
 
-test("the same content is kept once, and what is not kept is null", async () => {
+test("equal content is stored once, and unknown content reads as null", async () => {
   const { ledger, put } = await keep(new Uint8Array([1, 2, 3]));
   await ledger.commit({ statements: put.statements, events: [] });
   expect(await ledger.all("SELECT count(*) AS n FROM blob_chunks")).toEqual([{ n: 1 }]);
@@ -49,10 +49,10 @@ test("the same content is kept once, and what is not kept is null", async () => 
 
 test.each([
   ["another byte", "UPDATE blob_chunks SET data = CAST(x'00' || substr(data, 2) AS BLOB)"],
-  ["a chunk that unfolds without end", "UPDATE blob_chunks SET encoding = 'deflate'"],
+  ["a chunk that cannot be decompressed", "UPDATE blob_chunks SET encoding = 'deflate'"],
   ["a missing chunk", "DELETE FROM blob_chunks"],
   ["a longer chunk", "UPDATE blob_chunks SET data = CAST(data || x'00' AS BLOB)"],
-])("a damaged copy is an error, never other bytes: %s", async (_name, sql) => {
+])("readBlob() rejects a damaged blob: %s", async (_name, sql) => {
   const { ledger, put } = await keep(new Uint8Array(100).map((_, i) => (i * 37 + 1) % 251));
   await ledger.commit({ statements: [{ sql, args: [] }], events: [] });
   await expect(readBlob(ledger, put.sha256)).rejects.toMatchObject({ code: "unavailable" });

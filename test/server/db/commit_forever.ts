@@ -3,7 +3,7 @@ import { redactEvent } from "../../../server/audit/redact.ts";
 import { Signer } from "../../../server/audit/signer.ts";
 import { openLedger } from "../../../server/db/open_ledger.ts";
 
-/** Commits one change after the other and prints the number of each as soon as it is durable. */
+/** Commits events without end and prints the number of each one when it is durable. */
 const folder = process.argv[2]!;
 const signer = Signer.open(folder);
 const { ledger } = await openLedger({

@@ -24,7 +24,7 @@ function open(): Connection {
 
 const all = (connection: Connection) => connection.run(sql("SELECT * FROM t ORDER BY id"));
 
-test("a statement that failed can be run again, alone and in a batch", () => {
+test("a failed statement can run again, alone and in a batch", () => {
   const connection = open();
   const twice = [sql(INSERT, 1, "a"), sql(INSERT, 1, "b")];
   for (let round = 0; round < 3; round++) {
@@ -37,7 +37,7 @@ test("a statement that failed can be run again, alone and in a batch", () => {
   expect(all(connection).map(({ x }) => x)).toEqual(["a", "b", "c"]);
 });
 
-test("nothing of an earlier run is left in the arguments", () => {
+test("a statement runs with its own arguments only", () => {
   const connection = open();
   connection.run(sql(INSERT, 1, "text"));
   connection.run(sql(INSERT, 2, null));
@@ -47,13 +47,13 @@ test("nothing of an earlier run is left in the arguments", () => {
   expect(values).toEqual(["text", null, new Uint8Array([0, 255]), 1.5]);
 });
 
-test("what an earlier run was given stands in for nothing that is left out", () => {
+test("a missing argument is an error, not the value of an earlier run", () => {
   const connection = open();
   expect(connection.run(sql("SELECT ?1 AS a, ?2 AS b", 1, 2))).toEqual([{ a: 1, b: 2 }]);
   expect(() => connection.run(sql("SELECT ?1 AS a, ?2 AS b", 3))).toThrow("arguments");
 });
 
-test("a file that cannot be opened is told by its code", async () => {
+test("opening a file in a missing folder fails with its SQLite code", async () => {
   const path = join(tmpdir(), "no", "such", "folder", "a.db");
   expect(() => new Connection(path)).toThrow(expect.objectContaining({ code: "SQLITE_CANTOPEN" }));
   await expect(Database.open(path)).rejects.toMatchObject({
@@ -62,7 +62,7 @@ test("a file that cannot be opened is told by its code", async () => {
   });
 });
 
-test("a kept statement sees the columns that came later", () => {
+test("a cached statement returns columns that were added later", () => {
   const connection = open();
   connection.run(sql(INSERT, 1, "a"));
   expect(all(connection)).toEqual([{ id: 1, x: "a" }]);
@@ -70,7 +70,7 @@ test("a kept statement sees the columns that came later", () => {
   expect(all(connection)).toEqual([{ id: 1, x: "a", y: null }]);
 });
 
-test("rows that were read part of the way by a failing statement hold no lock", () => {
+test("a statement that fails while reading rows holds no lock", () => {
   const connection = open();
   const text = (id: number) => id === 250 ? "no json" : "{}";
   connection.batch(Array.from({ length: 300 }, (_, id) => sql(INSERT, id, text(id))));
@@ -82,20 +82,20 @@ test("rows that were read part of the way by a failing statement hold no lock", 
   expect(connection.run(sql("PRAGMA wal_checkpoint(TRUNCATE)"))[0]).toMatchObject({ busy: 0 });
 });
 
-test("more kinds of statements than are kept give the same answers", () => {
+test("more statements than the cache holds return correct rows", () => {
   const connection = open();
   for (let round = 0; round < 2; round++) {
     for (let n = 0; n < 500; n++) expect(connection.run(sql(`SELECT ${n} AS n`))).toEqual([{ n }]);
   }
 });
 
-test("an integer that JavaScript cannot hold is an error, not another number", () => {
+test("an integer above the safe range is an error", () => {
   const connection = open();
   connection.run(sql(INSERT, 1, 2n ** 60n));
   expect(() => all(connection)).toThrow("not a safe integer");
 });
 
-test("any values come back as they were, whatever ran before", () => {
+test("any values are read back unchanged", () => {
   const connection = open();
   const length = fc.oneof(fc.nat(100), fc.integer({ min: 65_000, max: 66_000 }));
   const value = fc.oneof(
@@ -115,12 +115,12 @@ test("any values come back as they were, whatever ran before", () => {
   );
 });
 
-/** Bytes one by one take seconds to compare. */
+/** Encodes bytes as base64, because comparing arrays byte by byte takes seconds. */
 function plain(value: Value): unknown {
   return value instanceof Uint8Array ? { bytes: Buffer.from(value).toString("base64") } : value;
 }
 
-test("it can be closed twice", () => {
+test("close() can be called twice", () => {
   const connection = open();
   connection.close();
   connection.close();

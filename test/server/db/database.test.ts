@@ -40,27 +40,27 @@ test.each([
   expect(await database.all(`PRAGMA ${name}`)).toEqual([{ [name]: value }]);
 });
 
-test("a path may hold what means something in a URL", async () => {
+test("a path may contain characters with a meaning in URLs", async () => {
   const database = await openAt(place("ä ?#%41&.db"));
   await database.batch([sql("CREATE TABLE t (n INTEGER) STRICT")]);
   expect(await count(database)).toBe(0);
 });
 
-test("a batch is done whole or not at all", async () => {
+test("a failing batch changes nothing", async () => {
   const database = await openTable();
   const batch = database.batch([sql("INSERT INTO t VALUES (1)"), sql("INSERT INTO t VALUES (1)")]);
   await expect(batch).rejects.toThrow("UNIQUE");
   expect(await count(database)).toBe(0);
 });
 
-test("100 batches at once are done one after the other", async () => {
+test("100 concurrent batches run one after the other", async () => {
   const database = await openTable();
   const insert = sql("INSERT INTO t SELECT coalesce(max(n), 0) + 1 FROM t RETURNING n");
   const rows = await Promise.all(Array.from({ length: 100 }, () => database.batch([insert])));
   expect(rows.map(([first]) => first![0]!.n)).toEqual(Array.from({ length: 100 }, (_, i) => i + 1));
 });
 
-test("a text with a NUL is refused, not cut", async () => {
+test("a text with a NUL is refused", async () => {
   const database = await openTable();
   await expect(database.batch([{ sql: "SELECT ?", args: ["a\0b"] }]))
     .rejects.toMatchObject({ code: "invalid" });
@@ -68,7 +68,7 @@ test("a text with a NUL is refused, not cut", async () => {
 
 // libsql-client-ts#352: without a new connection the second batch fails, and its open transaction
 // locks the other process out.
-test("a connection that met a lock goes on working, for both processes", async () => {
+test("both processes continue to work after one of them waited for a lock", async () => {
   const database = await openTable();
   const other = await startChild("server/db/hold_lock.ts", [database.path]);
   for (let round = 1; round <= 3; round++) {
@@ -83,7 +83,7 @@ test("a connection that met a lock goes on working, for both processes", async (
   }
 });
 
-test("a lock that stays is told as unavailable, and everything works once it is gone", async () => {
+test("a batch fails as unavailable under a lasting lock and works again after it", async () => {
   const database = await openTable(50);
   const other = await startChild("server/db/hold_lock.ts", [database.path]);
   other.writeLine("lock");
@@ -96,7 +96,7 @@ test("a lock that stays is told as unavailable, and everything works once it is 
   expect(await count(database)).toBe(2);
 });
 
-test("a closed database has its log in the file, and says that it is closed", async () => {
+test("close() moves the write-ahead log into the file, and later calls are refused", async () => {
   const database = await openTable();
   await database.batch([sql("INSERT INTO t VALUES (1)")]);
   await Promise.all([database.close(), database.close()]);

@@ -51,14 +51,14 @@ test.each([
   ["the page of the schema", (path: string) => overwrite(path, 100, 200)],
   ["pages in the middle", (path: string) => overwrite(path, 4096 * 3, 4096 * 4)],
   ["the end cut off", (path: string) => writeFileSync(path, readFileSync(path).subarray(0, 9000))],
-  // libSQL ends the whole process where it reads a text that is no UTF-8.
+  // libSQL ends the whole process when it reads a text that is not UTF-8.
   ["one byte of a text", (path: string) => flip(path, "x".repeat(99))],
   ["one byte of a name", (path: string) => flip(path, "INTEGER, t TEXT")],
   [
-    "something else altogether",
+    "a file of another format",
     (path: string) => writeFileSync(path, "not a database\n".repeat(99)),
   ],
-])("damage is moved aside and a new file begun: %s", async (_name, damage) => {
+])("openChecked() moves a damaged file aside and creates a new one: %s", async (_name, damage) => {
   const path = await makeDatabase();
   damage(path);
   const before = readFileSync(path);
@@ -71,7 +71,7 @@ test.each([
 });
 
 test.each([["one byte of a text", "x".repeat(99)], ["one byte of a name", "INTEGER, t TEXT"]])(
-  "a check from end to end tells of %s",
+  "checkIntegrity() finds %s changed",
   async (_, where) => {
     const path = await makeDatabase();
     expect(checkIntegrity(path)).toBeNull();
@@ -80,7 +80,7 @@ test.each([["one byte of a text", "x".repeat(99)], ["one byte of a name", "INTEG
   },
 );
 
-test("a second damaged file in the same moment gets a name of its own", async () => {
+test("two files damaged at the same moment get different names", async () => {
   const path = await makeDatabase();
   for (let n = 0; n < 2; n++) {
     rmSync(`${path}-wal`, { force: true });
@@ -93,7 +93,7 @@ test("a second damaged file in the same moment gets a name of its own", async ()
     .toEqual(["damage 0", "damage 1"]);
 });
 
-test("a sound file stays where it is", async () => {
+test("openChecked() leaves an intact file in place", async () => {
   const path = await makeDatabase();
   const { database, moved_to } = await openChecked(path, { migrations, now });
   onTestFinished(() => database.close());

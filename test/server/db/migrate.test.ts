@@ -13,7 +13,7 @@ const STEPS: Migration[] = [
   { version: 1, statements: ["CREATE TABLE a (n INTEGER) STRICT", "INSERT INTO a VALUES (1)"] },
   { version: 2, statements: ["ALTER TABLE a ADD COLUMN m INTEGER", "UPDATE a SET m = n + 1"] },
 ];
-/** Tables that speak of the file or of the machine, not of a project. */
+/** Tables about the file or the machine, which have no project. */
 const MACHINE_WIDE = ["migrations", "idempotency", "workspaces"];
 const FIRST = STEPS.slice(0, 1);
 
@@ -29,7 +29,7 @@ async function openAt(path: string): Promise<Database> {
   return database;
 }
 
-test("a new file is brought to the newest version, without a backup", async () => {
+test("migrate() brings a new file to the newest version without a backup", async () => {
   const database = await openAt(makePath());
   await migrate(database, STEPS, now);
   expect(await database.all("SELECT * FROM a")).toEqual([{ n: 1, m: 2 }]);
@@ -40,7 +40,7 @@ test("a new file is brought to the newest version, without a backup", async () =
   expect(existsSync(`${database.path}.backup-1`)).toBe(false);
 });
 
-test("an older file is backed up first, then brought forward, and only once", async () => {
+test("migrate() backs up an older file once and migrates it once", async () => {
   const database = await openAt(makePath());
   await migrate(database, FIRST, now);
   await migrate(database, STEPS, now);
@@ -50,7 +50,7 @@ test("an older file is backed up first, then brought forward, and only once", as
   expect(await backup.all("SELECT * FROM a")).toEqual([{ n: 1 }]);
 });
 
-test("a newer schema is refused, both versions named, and nothing is touched", async () => {
+test("migrate() refuses a newer schema, names both versions and leaves the file unchanged", async () => {
   const path = makePath();
   const newer = await openAt(path);
   await migrate(newer, STEPS, now);
@@ -66,7 +66,7 @@ test("a newer schema is refused, both versions named, and nothing is touched", a
   expect(readFileSync(path).equals(before)).toBe(true);
 });
 
-test("a step that fails leaves the version before it, whole", async () => {
+test("a failed migration leaves the previous version intact", async () => {
   const database = await openAt(makePath());
   const broken = [...FIRST, { version: 2, statements: ["DROP TABLE a", "NO SQL"] }];
   await expect(migrate(database, broken, now)).rejects.toThrow("syntax");
@@ -76,7 +76,7 @@ test("a step that fails leaves the version before it, whole", async () => {
 });
 
 test.each([["ledger", LEDGER_MIGRATIONS], ["registry", REGISTRY_MIGRATIONS]])(
-  "each table of the %s is STRICT and carries project_id, versions count up",
+  "each table of the %s is STRICT and has project_id, and the versions count up",
   async (_name, migrations) => {
     const database = await openAt(makePath());
     await migrate(database, migrations, now);
@@ -147,7 +147,7 @@ test.each([
     "SELECT * FROM intents WHERE project_id = ? AND state = 'open' ORDER BY created_at",
     "intents_open",
   ],
-])("%s are found through an index, already in order", async (_name, sql, index) => {
+])("%s: the query uses an index and needs no sort", async (_name, sql, index) => {
   const database = await openAt(makePath());
   await migrate(database, LEDGER_MIGRATIONS, now);
   const args = Array.from(sql.matchAll(/\?/g), () => 1);

@@ -46,7 +46,7 @@ function event(data: Record<string, unknown> = {}): NewEvent {
 const verify = (ledger: Ledger, public_key: string) =>
   verifyChain(ledger, { public_key, remembered: null });
 
-/** A row to decide on, as an action is. */
+/** Inserts an open row, as a stand-in for a pending action. */
 const insertBlob = (sha256: string) => ({
   sql: "INSERT INTO blobs VALUES ('test', ?, 0, 0, 'open')",
   args: [sha256],
@@ -60,7 +60,7 @@ const decide = (as: string) => ({
   events: [event({ as })],
 });
 
-test("the first event follows the zero hash, each other one the one before", async () => {
+test("the first event links to the zero hash, and each later event to the one before", async () => {
   const { ledger, published } = await openIn(makeFolder());
   await ledger.commit({ statements: [], events: [event({ n: 1 }), event({ n: 2 })] });
   await ledger.commit({ statements: [], events: [event({ n: 3 })] });
@@ -74,17 +74,17 @@ test("the first event follows the zero hash, each other one the one before", asy
   expect(ledger.head).toEqual({ seq: 3, hash: events[2]!.hash });
 });
 
-test("the hash is that of RFC 8785 JSON, whatever the order of the keys", () => {
+test("the hash is over RFC 8785 JSON and independent of the order of keys", () => {
   const at = "2026-01-01T00:00:00.000Z";
   const place = { project_id: "test", at };
   const [one] = link(GENESIS, [event({ b: 1, a: "ü" })], place);
   const [other] = link(GENESIS, [event({ a: "ü", b: 1 })], place);
   expect(one!.hash).toBe(other!.hash);
-  // sha256sum of the canonical text, made by hand.
+  // The hash comes from sha256sum of the canonical text.
   expect(one!.hash).toBe("aa87d6c7832c06ca86927b239ae57c6bb32cb5a2df5a6ca29e77413838de0314");
 });
 
-test("20 decisions at once on one row: one winner, one event, the chain is whole", async () => {
+test("of 20 concurrent decisions on one row one wins and records one event", async () => {
   const { ledger, published, public_key } = await openIn(makeFolder());
   for (let round = 1; round <= 20; round++) {
     await ledger.commit({ statements: [insertBlob(`${round}`)], events: [] });
@@ -98,7 +98,7 @@ test("20 decisions at once on one row: one winner, one event, the chain is whole
   expect(await verify(ledger, public_key)).toMatchObject({ ok: true, events: 20 });
 });
 
-test("20 commits at once stand in the chain one after the other", async () => {
+test("20 concurrent commits are appended to the chain in order", async () => {
   const { ledger, published, public_key } = await openIn(makeFolder());
   const commits = Array.from(
     { length: 20 },
@@ -110,7 +110,7 @@ test("20 commits at once stand in the chain one after the other", async () => {
   expect(await verify(ledger, public_key)).toMatchObject({ ok: true, events: 40 });
 });
 
-test("a statement that fails takes the whole change with it, and the next one goes on", async () => {
+test("a failing statement rolls back the whole commit, and the next commit succeeds", async () => {
   const { ledger, published } = await openIn(makeFolder());
   await ledger.commit({ statements: [insertBlob("x")], events: [] });
   const change = { statements: [insertBlob("y"), insertBlob("x")], events: [event()] };
@@ -121,7 +121,7 @@ test("a statement that fails takes the whole change with it, and the next one go
   expect(events[0]!.seq).toBe(1);
 });
 
-test("a full disk is told, leaves nothing half done, and is over when there is room", async () => {
+test("a commit fails as a whole on a full disk and succeeds when there is space again", async () => {
   const { ledger, published, public_key } = await openIn(makeFolder());
   await ledger.commit({ statements: [], events: [event()] });
   const [pages] = await ledger.all("PRAGMA page_count");
@@ -137,7 +137,7 @@ test("a full disk is told, leaves nothing half done, and is over when there is r
   expect(await verify(ledger, public_key)).toMatchObject({ ok: true, events: 2 });
 });
 
-test("a head that somebody else has moved is read again, nothing is lost or left out", async () => {
+test("a commit re-reads the head after another process has appended an event", async () => {
   const folder = makeFolder();
   const { ledger, public_key } = await openIn(folder);
   await ledger.commit({ statements: [], events: [event()] });
@@ -183,7 +183,7 @@ test.each(["UPDATE audit SET data = '{}'", "DELETE FROM audit", "DELETE FROM che
   },
 );
 
-test("every 1,000 events the head is signed, also when a change steps over it", async () => {
+test("the ledger signs the head every 1,000 events, also when a commit passes that number", async () => {
   const { ledger, public_key } = await openIn(makeFolder());
   const add = (n: number) =>
     ledger.commit({ statements: [], events: Array.from({ length: n }, () => event()) });
@@ -195,7 +195,7 @@ test("every 1,000 events the head is signed, also when a change steps over it", 
   expect(await verify(ledger, public_key)).toMatchObject({ ok: true, checkpoints: 2 });
 });
 
-test("any changes give a chain that is whole, also after it is opened again", async () => {
+test("the chain verifies after any commits and reopenings", async () => {
   const folder = makeFolder();
   const change = fc.record({
     decided: fc.boolean(),
@@ -227,7 +227,7 @@ test("any changes give a chain that is whole, also after it is opened again", as
   );
 });
 
-test("a second process is refused and told who owns the ledger; it is free when that dies", async () => {
+test("a second process cannot open the ledger until its owner ends", async () => {
   const folder = makeFolder();
   const child = await startChild("server/db/commit_forever.ts", [folder]);
   expect(await child.readLine()).toBe("1");
@@ -240,7 +240,7 @@ test("a second process is refused and told who owns the ledger; it is free when 
   expect(ledger.head.seq).toBeGreaterThan(0);
 });
 
-test("what was acknowledged before a kill -9 is there after it, the chain is whole", async () => {
+test("every acknowledged commit survives kill -9, and the chain verifies", async () => {
   const folder = makeFolder();
   for (let round = 0; round < 8; round++) {
     const child = await startChild("server/db/commit_forever.ts", [folder]);
@@ -261,7 +261,7 @@ test("what was acknowledged before a kill -9 is there after it, the chain is who
   }
 });
 
-test("closing leaves one file, its owner gone", async () => {
+test("close() leaves one file and no owner", async () => {
   const folder = makeFolder();
   const { ledger } = await openIn(folder);
   await ledger.commit({ statements: [], events: [event()] });

@@ -9,7 +9,7 @@ class FakeStream {
   readonly kept: PublishedEvent[] = [];
   oldest = 0;
   head = 0;
-  /** Called in the middle of a look-up. */
+  /** Runs once in the middle of the next `since()`. */
   meanwhile: () => void = () => {};
 
   publish(count: number, change: Partial<PublishedEvent> = {}): void {
@@ -53,7 +53,7 @@ function textOf(reader: ReadableStreamDefaultReader<Uint8Array>) {
   let text = "";
   const decoder = new TextDecoder();
   return {
-    /** Reads on until the text matches; null at the end of the stream. */
+    /** Reads until the text matches. Returns null at the end of the stream. */
     async until(pattern: RegExp): Promise<string | null> {
       while (!pattern.test(text)) {
         const { value, done } = await reader.read();
@@ -77,7 +77,7 @@ function upTo(first: number, last: number): number[] {
   return Array.from({ length: last - first + 1 }, (_, i) => first + i);
 }
 
-test("a reader hears what is published from now on, as design wants it on the wire", async () => {
+test("a new reader receives later events in the documented format", async () => {
   const { stream, open } = createReaders();
   stream.publish(3);
   const reader = open();
@@ -95,7 +95,7 @@ test("a reader hears what is published from now on, as design wants it on the wi
   });
 });
 
-test("topics and project are filtered, live and kept alike", async () => {
+test("a reader receives only its topics and project, live and stored", async () => {
   const { stream, open } = createReaders();
   const send = () => {
     stream.publish(1, { topic: "sessions" });
@@ -109,19 +109,24 @@ test("topics and project are filtered, live and kept alike", async () => {
   expect(cursors((await reader.until(/id: 6/))!)).toEqual([3, 6]);
 });
 
-test.each([0, 1, 199, 200, 201, 1000])("a reader that comes back misses none of %i", async (n) => {
-  const { stream, open } = createReaders();
-  stream.publish(5);
-  stream.publish(n);
-  stream.meanwhile = () => stream.publish(7);
-  const reader = open("5");
-  const text = await reader.until(new RegExp(`id: ${5 + n + 7}\n`));
-  stream.publish(1);
-  expect(cursors((await reader.until(new RegExp(`id: ${5 + n + 8}\n`)))!)).toEqual(upTo(6, 13 + n));
-  expect(text).not.toContain("resync");
-});
+test.each([0, 1, 199, 200, 201, 1000])(
+  "a returning reader receives all %i missed events",
+  async (n) => {
+    const { stream, open } = createReaders();
+    stream.publish(5);
+    stream.publish(n);
+    stream.meanwhile = () => stream.publish(7);
+    const reader = open("5");
+    const text = await reader.until(new RegExp(`id: ${5 + n + 7}\n`));
+    stream.publish(1);
+    expect(cursors((await reader.until(new RegExp(`id: ${5 + n + 8}\n`)))!)).toEqual(
+      upTo(6, 13 + n),
+    );
+    expect(text).not.toContain("resync");
+  },
+);
 
-test("more events during the look-up than a queue holds are still not lost", async () => {
+test("no event is lost when 600 arrive while stored events are read", async () => {
   const { stream, open } = createReaders();
   stream.publish(1);
   stream.meanwhile = () => stream.publish(600);
@@ -130,7 +135,7 @@ test("more events during the look-up than a queue holds are still not lost", asy
 });
 
 test.each(["99999999999999999999", "-1", "x", "1.5", "50", "2"])(
-  "Last-Event-ID %s, which is not ours or too old, is answered with resync",
+  "an invalid or outdated Last-Event-ID %s is answered with resync",
   async (id) => {
     const { stream, open } = createReaders();
     stream.publish(10);
@@ -142,7 +147,7 @@ test.each(["99999999999999999999", "-1", "x", "1.5", "50", "2"])(
   },
 );
 
-test("a reader that does not keep up is told so and let go", async () => {
+test("a reader that does not keep up receives resync and is disconnected", async () => {
   const { stream, readers, open } = createReaders();
   const reader = open();
   stream.publish(10_000);
@@ -150,7 +155,7 @@ test("a reader that does not keep up is told so and let go", async () => {
   expect(await reader.rest()).toBe("event: resync\nid: 256\ndata: {}\n\n");
 });
 
-test("the queue is bounded in bytes as well", async () => {
+test("the queue of a reader is bounded in bytes", async () => {
   const { stream, readers, open } = createReaders();
   const reader = open();
   stream.publish(3, { id: "x".repeat(100_000) });
@@ -158,7 +163,7 @@ test("the queue is bounded in bytes as well", async () => {
   expect(await reader.rest()).toContain("event: resync");
 });
 
-test("a reader above the limit is refused and a place becomes free again", async () => {
+test("a reader above the limit is refused until another one leaves", async () => {
   const { readers, open } = createReaders({ readers: 2 });
   open();
   const second = open();
@@ -168,7 +173,7 @@ test("a reader above the limit is refused and a place becomes free again", async
   open();
 });
 
-test("silence is broken by a comment, and the end is announced", async () => {
+test("an idle reader receives comments, and bye when the stream closes", async () => {
   const { readers, open } = createReaders({ heartbeat_ms: 5 });
   const reader = open();
   await reader.until(/\n\n:\n\n:\n\n/);

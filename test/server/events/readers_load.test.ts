@@ -33,7 +33,7 @@ function text(method: string, path: string): string {
   ]);
 }
 
-/** A client of the event stream that counts what it is sent, or never looks. */
+/** Opens the event stream and collects its text, or never reads it. */
 function listen(isReading: boolean) {
   const socket = connect(gate.port, "127.0.0.1");
   const state = { socket, text: "", closed: false };
@@ -73,7 +73,7 @@ function publish(count: number): void {
   gate.daemon.bus.publish(events);
 }
 
-test("h-6287434616 a reader that never reads is dropped and costs nothing", async () => {
+test("h-6287434616 a reader that never reads is dropped and uses little memory", async () => {
   const client = listen(false);
   await until(async () => await readerCount() === 1);
   const before = process.memoryUsage().rss;
@@ -84,7 +84,7 @@ test("h-6287434616 a reader that never reads is dropped and costs nothing", asyn
   client.socket.destroy();
 });
 
-test("a reader that reads hears everything, in order, beside one that does not", async () => {
+test("a fast reader receives all 10,000 events in order beside a stalled one", async () => {
   const slow = listen(false);
   const quick = listen(true);
   await until(async () => await readerCount() === 2);
@@ -100,14 +100,14 @@ test("a reader that reads hears everything, in order, beside one that does not",
   await until(async () => await readerCount() === 0);
 });
 
-test("clients that vanish leave nothing behind", async () => {
+test("50 disconnected clients leave no reader", async () => {
   const clients = Array.from({ length: 50 }, () => listen(true));
   await until(async () => await readerCount() === 50);
   for (const { socket } of clients) socket.destroy();
   await until(async () => await readerCount() === 0);
 });
 
-test("a client that closes its half of the connection is let go", async () => {
+test("a client that closes its half of the connection is disconnected", async () => {
   const socket = connect({ port: gate.port, host: "127.0.0.1", allowHalfOpen: true });
   let isOver = false;
   socket.on("error", () => {});
@@ -119,9 +119,9 @@ test("a client that closes its half of the connection is let go", async () => {
   socket.destroy();
 });
 
-test("h-5c9df78a13 300 readers leave the rest of the API quick and small", async () => {
+test("h-5c9df78a13 the API stays fast and small with 300 readers", async () => {
   const before = process.memoryUsage().rss;
-  // A machine that is busy with other things is slow without any reader too.
+  // A busy machine is slow even without readers, so this measures it first.
   const alone = await statusTimes(20, () => {});
   const clients = Array.from({ length: 300 }, () => listen(true));
   await until(async () => await readerCount() === 300);

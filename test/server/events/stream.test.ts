@@ -19,7 +19,7 @@ async function openSessions(gate: TestGate, count: number): Promise<void> {
 
 const seqs = (events: PublishedEvent[] | null) => events?.map(({ seq }) => seq);
 
-test("a reader that comes back gets what it has missed, in order, and no more", async () => {
+test("since() returns exactly the events after a cursor, in order", async () => {
   const gate = await createTestGate();
   await openSessions(gate, 5);
   expect(gate.events.map(({ cursor }) => cursor)).toEqual([1, 2, 3, 4, 5]);
@@ -28,7 +28,7 @@ test("a reader that comes back gets what it has missed, in order, and no more", 
   expect(await gate.daemon.stream.since(5, 10)).toEqual([]);
 });
 
-test("cursors go on growing over a restart, and old ones still work", async () => {
+test("cursors keep growing after a restart, and old cursors stay valid", async () => {
   const gate = await createTestGate();
   await openSessions(gate, 2);
   const [first, second] = gate.events;
@@ -40,18 +40,18 @@ test("cursors go on growing over a restart, and old ones still work", async () =
   expect(await gate.daemon.stream.since(first!.cursor, 10)).toEqual([second, third]);
 });
 
-test("a cursor that is not ours asks for everything again", async () => {
+test("since() returns null for a cursor that the stream never issued", async () => {
   const gate = await createTestGate();
   await openSessions(gate, 1);
   expect(await gate.daemon.stream.since(gate.daemon.stream.head + 1, 10)).toBeNull();
   expect(await gate.daemon.stream.since(-1, 10)).toBeNull();
 });
 
-test("events that a crash kept from the stream are published at the next start", async () => {
+test("the next start publishes events that a crash kept from the stream", async () => {
   const gate = await createTestGate();
   await openSessions(gate, 3);
   await gate.daemon.close();
-  // As if the daemon had died before the registry was written.
+  // Restores the registry to the state before it received the last two events.
   const registry = await Database.open(`${gate.home}/gate.db`);
   const rows = await registry.all("SELECT * FROM stream ORDER BY cursor");
   expect(seqs(rows as unknown as PublishedEvent[])).toEqual([1, 2, 3]);
@@ -63,7 +63,7 @@ test("events that a crash kept from the stream are published at the next start",
   ]);
   await registry.close();
   await gate.open();
-  // A reader that had seen all three gets the lost ones again: twice is harmless, never is not.
+  // A reader that saw all three events receives the last two again: delivery is at least once.
   expect(seqs(await gate.daemon.stream.since(1, 10))).toEqual([2, 3]);
   expect(seqs(await gate.daemon.stream.since(3, 10))).toEqual([2, 3]);
 });
@@ -75,7 +75,7 @@ async function hashOfEvent(gate: TestGate, seq: number): Promise<string> {
   return String(rows[0]!.hash);
 }
 
-/** A stream of its own on a new registry, with small bounds. */
+/** Opens a stream with the given limits on a new registry. */
 async function openStream(limits: StreamLimits) {
   const folder = mkdtempSync(join(tmpdir(), "gate-stream-"));
   const { database } = await openChecked(join(folder, "gate.db"), {
@@ -110,7 +110,7 @@ const sessionStarted = (seq: number): AuditEvent => ({
   hash: `${seq}`,
 });
 
-test("old events are forgotten, and readers who would need them are told", async () => {
+test("old events are pruned, and a cursor before them returns null", async () => {
   const { stream, database, append } = await openStream({ keep: 10, prune_every: 5, unsaved: 99 });
   append(40);
   const rows = () => database.all("SELECT count(*) AS n FROM stream");
@@ -119,7 +119,7 @@ test("old events are forgotten, and readers who would need them are told", async
   expect(seqs(await stream.since(30, 100))).toEqual([31, 32, 33, 34, 35, 36, 37, 38, 39, 40]);
 });
 
-test("a registry that cannot be written keeps nobody waiting and fills no memory", async () => {
+test("append() neither blocks nor grows without bound while the registry is read-only", async () => {
   const { stream, database, warnings, append } = await openStream({
     keep: 100,
     prune_every: 100,
@@ -139,7 +139,7 @@ test("a registry that cannot be written keeps nobody waiting and fills no memory
   expect(seqs(await stream.since(4, 100))).toEqual([5, 6, 7, 8, 9]);
 });
 
-test("a listener that throws is dropped; the commit and the others do not notice", async () => {
+test("a listener that throws affects neither the commit nor other listeners", async () => {
   const gate = await createTestGate();
   gate.daemon.bus.subscribe(() => {
     throw new Error("broken listener");

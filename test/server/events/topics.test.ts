@@ -34,7 +34,7 @@ test.each([
   ["block.added", {}, ["risk"]],
   ["monitor.terminated", {}, ["agents"]],
   ["policy.changed", {}, ["approvals"]],
-])("%s %j is told to %j", (type, data, topics) => {
+])("%s %j is published under %j", (type, data, topics) => {
   const told = toStreamEvents(event(type, data));
   expect(told.map(({ topic }) => topic)).toEqual(topics);
   for (const { id, seq, project_id } of told) {

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { HOUR, openStage, type Stage } from "./stage.ts";
 
-describe("what a grant allowed is looked at again when it is claimed", () => {
+describe("a claim evaluates the policy and the grant again", () => {
   const PATTERN = { ...HOUR, max_uses: 1, pattern: "npm publish *" };
   test.each([
-    ["is claimed", async () => {}, 200, ""],
+    ["nothing has changed", async () => {}, 200, ""],
     [
-      "is revoked",
+      "the grant is revoked",
       async ({ call, list }) => {
         expect((await call("DELETE", `/api/grants/${(await list())[0]!.id}`)).status).toBe(200);
       },
@@ -14,7 +14,7 @@ describe("what a grant allowed is looked at again when it is claimed", () => {
       "the grant that allowed it was revoked",
     ],
     [
-      "has expired",
+      "the grant has expired",
       async ({ gate }) => {
         await Promise.resolve(gate.clock.advance(3_600_000));
       },
@@ -22,7 +22,7 @@ describe("what a grant allowed is looked at again when it is claimed", () => {
       "the grant that allowed it has expired",
     ],
     [
-      "is asked by another rule",
+      "another rule asks",
       async ({ call }) => {
         await call("PUT", "/api/config/policies", { askCommands: ["npm publish"] });
       },
@@ -30,7 +30,7 @@ describe("what a grant allowed is looked at again when it is claimed", () => {
       "does not cover what the policy now asks",
     ],
     [
-      "is blocked",
+      "the policy blocks the command",
       async ({ call }) => {
         await call("PUT", "/api/config/policies", { blockedCommands: ["npm publish"] });
       },
@@ -53,7 +53,7 @@ describe("what a grant allowed is looked at again when it is claimed", () => {
   );
 });
 
-test("a grant outlives the daemon", async () => {
+test("a grant survives a restart of the daemon", async () => {
   const { gate, run, remember, list } = await openStage();
   await remember(await run("npm test"), { ...HOUR, max_uses: 2 });
   await gate.reopen();
@@ -61,7 +61,7 @@ test("a grant outlives the daemon", async () => {
   expect(await list()).toMatchObject([{ uses: 1, state: "live" }]);
 });
 
-test("an approved command that its agent lost sight of takes no use", async () => {
+test("submitting an approved, unclaimed command again uses no grant", async () => {
   const { run, approve, list } = await openStage();
   const first = await run("npm test");
   await approve(first.id, HOUR);
@@ -69,7 +69,7 @@ test("an approved command that its agent lost sight of takes no use", async () =
   expect(await list()).toMatchObject([{ uses: 0 }]);
 });
 
-test("what is approved on top of a changed file is what is remembered", async () => {
+test("a grant from an approval on a changed file has the digest of the final action", async () => {
   const { gate, call, submit, list } = await openStage({ files: { "docs/a.md": "one\ntwo\n" } });
   const edits = [{ old_text: "two", new_text: "2" }];
   const held = await submit("edit_file", { path: "docs/a.md", edits });

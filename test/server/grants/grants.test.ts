@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { GrantPreview } from "../../../server/grants/schema.ts";
 import { HOUR, openStage } from "./stage.ts";
 
-describe("an approval that is remembered", () => {
-  test("allows the very same again, counted, and says who gave it", async () => {
+describe("a remembered approval", () => {
+  test("allows the same action again, counts the uses and names the reviewer", async () => {
     const { gate, run, remember, list, types } = await openStage();
     const first = await run("npm publish --tag next");
     expect(first.status).toBe("pending");
@@ -53,7 +53,7 @@ describe("an approval that is remembered", () => {
     expect(await gate.project.audit.verify()).toMatchObject({ ok: true });
   });
 
-  test("is in the chain with what it answers and what it was used for", async () => {
+  test("is in the audit chain with its questions and each use", async () => {
     const { gate, write, remember } = await openStage({
       policies: { defaultEffect: "allow", askPaths: ["docs/**"] },
     });
@@ -95,10 +95,10 @@ describe("an approval that is remembered", () => {
   });
 });
 
-describe("a grant allows", () => {
+describe("a grant", () => {
   const POLICIES = { defaultEffect: "ask" as const, allowedPaths: ["out/**"] };
 
-  test("within its session only, or in every session of the project", async () => {
+  test("allows in its session only, or in every session of the project", async () => {
     const { run, remember, session } = await openStage();
     const [mine, other] = [await session(), await session()];
     await remember(await run("npm test", mine), { ...HOUR, scope: "session" });
@@ -108,7 +108,7 @@ describe("a grant allows", () => {
     expect((await run("npm run lint", other)).status).toBe("approved");
   });
 
-  test("until its time is over", async () => {
+  test("allows until it expires", async () => {
     const { gate, run, remember, list } = await openStage();
     await remember(await run("npm test"), { ...HOUR, ttl_seconds: 60 });
     gate.clock.advance(59_999);
@@ -118,7 +118,7 @@ describe("a grant allows", () => {
     expect(await list()).toMatchObject([{ state: "expired", uses: 1 }]);
   });
 
-  test("not for a session that has ended: the project is what is left", async () => {
+  test("can be limited to the project, but not to a session that has ended", async () => {
     const { approve, call, run, session, list } = await openStage();
     const mine = await session();
     const { id } = await run("npm test", mine);
@@ -136,7 +136,7 @@ describe("a grant allows", () => {
     expect(await list()).toMatchObject([{ scope: "project", state: "live" }]);
   });
 
-  test("nothing any more once its session has ended", async () => {
+  test("expires when its session ends", async () => {
     const { call, run, remember, session, list } = await openStage();
     const mine = await session();
     await remember(await run("npm test", mine), { ...HOUR, scope: "session" });
@@ -145,7 +145,7 @@ describe("a grant allows", () => {
     expect(await list("?state=live")).toHaveLength(0);
   });
 
-  test("nothing any more once it is revoked", async () => {
+  test("allows nothing after it is revoked", async () => {
     const { call, gate, run, remember } = await openStage();
     const grant = await remember(await run("npm test"));
     expect(await call("DELETE", `/api/grants/${grant.id}`)).toMatchObject({
@@ -165,7 +165,7 @@ describe("a grant allows", () => {
     }]);
   });
 
-  test("the same command only in the same folder, with the same scripts", async () => {
+  test("allows the same command only in the same folder with the same scripts", async () => {
     const { gate, submit, remember } = await openStage({
       files: { "deploy.sh": "echo 1", "a/x": "", "a/deploy.sh": "echo 1" },
     });
@@ -179,7 +179,7 @@ describe("a grant allows", () => {
     expect((await run()).status).toBe("approved");
   });
 
-  test("what a command pattern names, as long as the scripts stay as they are", async () => {
+  test("allows commands that match its pattern while their scripts are unchanged", async () => {
     const { gate, run, remember } = await openStage({
       policies: POLICIES,
       files: { "deploy.sh": "echo 1", "other.sh": "echo 2" },
@@ -191,7 +191,7 @@ describe("a grant allows", () => {
     expect((await run("bash deploy.sh c")).status).toBe("pending");
   });
 
-  test("a path pattern for what was done with the file, and nothing else", async () => {
+  test("with a path pattern allows only the same kind of access", async () => {
     const { submit, write, remember } = await openStage({ files: { "docs/old.md": "old" } });
     await remember(await write("docs/a.md"), { ...HOUR, max_uses: 10, pattern: "docs/**" });
     expect((await write("docs/deep/b.md")).execution).toBe("succeeded");
@@ -205,7 +205,7 @@ describe("a grant allows", () => {
     expect((await write(".git/hooks/pre-commit")).status).toBe("pending");
   });
 
-  test("reading again what may be read", async () => {
+  test("allows reading a file again after it has changed", async () => {
     const { submit, remember, gate } = await openStage({ files: { "a.txt": "1" } });
     await remember(await submit("read_file", { path: "a.txt" }));
     gate.write("a.txt", "2");
@@ -216,7 +216,7 @@ describe("a grant allows", () => {
     });
   });
 
-  test("a tool of the host with the very same input", async () => {
+  test("allows a native tool with the same input only", async () => {
     const { submit, remember } = await openStage();
     const fetch = (url: string) => submit("WebFetch", { url });
     await remember(await fetch("https://a.example/"));
@@ -228,8 +228,8 @@ describe("a grant allows", () => {
   });
 });
 
-describe("a grant answers only the question that was asked", () => {
-  test("a rule added later asks again, and a rule that blocks wins", async () => {
+describe("a grant answers only the questions that its approval answered", () => {
+  test("a rule added later asks again, and a blocking rule wins", async () => {
     const { call, run, remember } = await openStage();
     await remember(await run("npm publish --tag next"), {
       ...HOUR,
@@ -242,7 +242,7 @@ describe("a grant answers only the question that was asked", () => {
     expect((await run("npm publish --tag c")).status).toBe("blocked");
   });
 
-  test("a wide pattern does not silence a rule of its own", async () => {
+  test("a wide pattern does not answer a rule about a narrower path", async () => {
     const { write, remember } = await openStage({
       policies: { defaultEffect: "ask", askPaths: ["src/auth/**"] },
     });
@@ -251,7 +251,7 @@ describe("a grant answers only the question that was asked", () => {
     expect((await write("src/auth/login.ts")).status).toBe("pending");
   });
 
-  test("a rule about the tool is answered for the very action only", async () => {
+  test("a tool rule can be answered for the same action only, not by a pattern", async () => {
     const { approve, write } = await openStage({
       policies: { defaultEffect: "allow", askTools: ["write_file"] },
     });

@@ -6,7 +6,7 @@ import { HOUR } from "./stage.ts";
 const reviewer = testCaller("reviewer");
 
 test.each(Object.keys(SPEAK))(
-  "a remembered decision counts for the own tools of %s",
+  "a grant allows the native command tool of %s",
   async (host) => {
     const speak = SPEAK[host]!;
     const { gate, post, actions } = await openHooks(host, { policies: { defaultEffect: "ask" } });

@@ -4,7 +4,7 @@ import type { Action } from "../../../server/actions/schema.ts";
 import { CASES } from "../policy/score.ts";
 import { HOUR, openStage, type Stage } from "./stage.ts";
 
-/** Kept small: each run is a whole gate. What fails prints its seed. */
+/** The number is small because each run opens a gate. A failure prints its seed. */
 const RUNS = { numRuns: 12 };
 
 const command = fc.constantFrom(
@@ -46,7 +46,7 @@ const POLICIES = {
 const STRICTNESS = { approved: 0, pending: 1, blocked: 2 } as Record<string, number>;
 type Asked = { tool: string; input: Record<string, string> };
 
-/** Has it approved and remembered, by the widest pattern that is offered; null where it cannot be. */
+/** Remembers an action by the widest offered pattern. Returns null when no grant is possible. */
 async function rememberOnce(stage: Stage, { tool, input }: Asked, max_uses: number) {
   const action = await stage.submit(tool, input);
   if (action.status !== "pending") return null;
@@ -65,12 +65,12 @@ async function rememberOnce(stage: Stage, { tool, input }: Asked, max_uses: numb
   return await stage.remember(action, { ...HOUR, max_uses, ...pattern && { pattern } });
 }
 
-/** The same file with other content is another action. */
+/** The same submission; a write gets the new content, which makes it another action. */
 function again({ tool, input }: Asked, content: string): Asked {
   return { tool, input: tool === "write_file" ? { ...input, content } : input };
 }
 
-test("a grant never allows what is denied without it, nor what nobody can answer", async () => {
+test("a grant never allows a blocked action or one that no grant can answer", async () => {
   const plain = await openStage({ policies: POLICIES });
   const stage = await openStage({ policies: POLICIES });
   await fc.assert(
@@ -96,7 +96,7 @@ test("a grant never allows what is denied without it, nor what nobody can answer
   );
 }, 120_000);
 
-test("a grant that is over allows nothing", async () => {
+test("a revoked, expired or used-up grant allows nothing", async () => {
   const how = fc.constantFrom("revoked", "expired", "used up");
   await fc.assert(
     fc.asyncProperty(asked, how, async (one, end) => {
@@ -119,7 +119,7 @@ test("a grant that is over allows nothing", async () => {
   );
 }, 120_000);
 
-test("a grant for the very action allows nothing with another digest", async () => {
+test("a grant without a pattern allows only its own digest", async () => {
   await fc.assert(
     fc.asyncProperty(
       asked,
@@ -159,7 +159,7 @@ function isMeant(pattern: string, path: string, root: string): boolean {
   return file.endsWith(`.${ending}`);
 }
 
-test("a grant with a path pattern allows nothing that the pattern does not mean", async () => {
+test("a grant with a path pattern allows only paths that match the pattern", async () => {
   const stage = await openStage({ policies: { defaultEffect: "ask" } });
   const { root } = stage.gate;
   let allowed = 0;
@@ -185,7 +185,7 @@ test("a grant with a path pattern allows nothing that the pattern does not mean"
         const answer = await stage.approve(first.id, { ...HOUR, max_uses: 100, pattern });
         if (answer.status !== 200) return;
         for (const path of [one, ...all]) {
-          // Where a folder stands by now, nothing can be written.
+          // A write to a path that is now a folder fails.
           const { decision } = await stage.write(path, `${++content}`) as Partial<Action>;
           if (decision?.grant_id === undefined) continue;
           expect(isMeant(pattern, path, root), `${path} by ${pattern}`).toBe(true);

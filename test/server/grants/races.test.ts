@@ -5,25 +5,28 @@ import { HOUR, openStage } from "./stage.ts";
 const AT_ONCE = 40;
 
 test.each([
-  ["exactly the same command", undefined, () => "npm test"],
-  ["commands of one pattern", "npm run *", (n: number) => `npm run t${n}`],
-])("of many at once no more are allowed than may be: %s", async (_name, pattern, commandOf) => {
-  const { gate, run, remember, list } = await openStage();
-  const grant = await remember(await run(commandOf(0)), { ...HOUR, max_uses: 7, pattern });
-  const sent = Array.from({ length: AT_ONCE }, (_, n) => run(commandOf(n)));
-  const answers = await Promise.all(sent);
-  const ids = new Set(
-    answers.filter(({ decision }) => decision.grant_id === grant.id).map(({ id }) => id),
-  );
-  expect(ids.size).toBe(7);
-  expect(await list()).toMatchObject([{ uses: 7, state: "used_up" }]);
-  const used = (await gate.audit()).filter(({ type }) => type === "grant.used");
-  expect(used.map(({ data }) => data.use)).toEqual([1, 2, 3, 4, 5, 6, 7]);
-  expect(new Set(used.map(({ action_id }) => action_id))).toEqual(ids);
-  expect(await gate.project.audit.verify()).toMatchObject({ ok: true });
-});
+  ["equal commands", undefined, () => "npm test"],
+  ["commands that match one pattern", "npm run *", (n: number) => `npm run t${n}`],
+])(
+  "of 40 concurrent submissions a grant with 7 uses allows 7: %s",
+  async (_name, pattern, commandOf) => {
+    const { gate, run, remember, list } = await openStage();
+    const grant = await remember(await run(commandOf(0)), { ...HOUR, max_uses: 7, pattern });
+    const sent = Array.from({ length: AT_ONCE }, (_, n) => run(commandOf(n)));
+    const answers = await Promise.all(sent);
+    const ids = new Set(
+      answers.filter(({ decision }) => decision.grant_id === grant.id).map(({ id }) => id),
+    );
+    expect(ids.size).toBe(7);
+    expect(await list()).toMatchObject([{ uses: 7, state: "used_up" }]);
+    const used = (await gate.audit()).filter(({ type }) => type === "grant.used");
+    expect(used.map(({ data }) => data.use)).toEqual([1, 2, 3, 4, 5, 6, 7]);
+    expect(new Set(used.map(({ action_id }) => action_id))).toEqual(ids);
+    expect(await gate.project.audit.verify()).toMatchObject({ ok: true });
+  },
+);
 
-test("of many writes at once no more are done than may be", async () => {
+test("of 40 concurrent writes a grant with 5 uses executes 5", async () => {
   const { write, remember, list } = await openStage();
   await remember(await write("docs/first.md"), { ...HOUR, max_uses: 5, pattern: "docs/**" });
   const sent = Array.from({ length: AT_ONCE }, (_, n) => write(`docs/${n}.md`));
@@ -32,7 +35,7 @@ test("of many writes at once no more are done than may be", async () => {
   expect(await list()).toMatchObject([{ uses: 5 }]);
 });
 
-test("two grants give as many uses as both have", async () => {
+test("two grants allow the sum of their uses", async () => {
   const { run, remember, list } = await openStage();
   await remember(await run("npm run a"), { ...HOUR, max_uses: 3, pattern: "npm run *" });
   const second = await run("npx tsc");
@@ -46,7 +49,7 @@ test("two grants give as many uses as both have", async () => {
   expect((await list()).map(({ uses }) => uses)).toEqual([2, 3]);
 });
 
-test("a revocation among uses: whoever comes after it is asked about", async () => {
+test("no use is counted after a concurrent revocation", async () => {
   for (let round = 0; round < 10; round++) {
     const { gate, call, write, remember, list } = await openStage();
     const grant = await remember(await write("docs/0"), {
@@ -68,7 +71,7 @@ test("a revocation among uses: whoever comes after it is asked about", async () 
   }
 });
 
-test("a use that was counted by somebody else is not taken again", async () => {
+test("five concurrent commits with the same count use a grant once", async () => {
   const { gate, run, remember, list } = await openStage();
   const { id } = await remember(await run("npm test"), { ...HOUR, max_uses: 9 });
   const { ledger } = gate.project;
@@ -84,7 +87,7 @@ test("a use that was counted by somebody else is not taken again", async () => {
   expect(await list()).toMatchObject([{ uses: 1 }]);
 });
 
-test("of many revocations at once one is recorded", async () => {
+test("of 20 concurrent revocations one succeeds and is recorded", async () => {
   const { gate, call, run, remember } = await openStage();
   const { id } = await remember(await run("npm test"));
   const sent = Array.from({ length: 20 }, () => call("DELETE", `/api/grants/${id}`));
@@ -94,7 +97,7 @@ test("of many revocations at once one is recorded", async () => {
   expect(revoked).toHaveLength(1);
 });
 
-test("of many approvals at once that want to be remembered, one makes a grant", async () => {
+test("of 20 concurrent remembered approvals one creates a grant", async () => {
   const { gate, approve, run, list } = await openStage();
   const { id } = await run("npm test");
   const sent = Array.from({ length: 20 }, (_, n) => approve(id, { ...HOUR, max_uses: n + 1 }));

@@ -10,7 +10,7 @@ export interface Answer<T = Record<string, unknown>> {
 
 export const HOUR = { scope: "project" as const, ttl_seconds: 3600, max_uses: 3 };
 
-/** A gate that asks, driven through its routes: agents submit, a reviewer remembers. */
+/** Opens a gate that holds everything by default, with calls of its routes. */
 export async function openStage(options: TestGateOptions = {}) {
   const gate = await createTestGate({ policies: { defaultEffect: "ask" }, ...options });
   const call = async <T>(...request: Parameters<TestGate["request"]>): Promise<Answer<T>> => {
@@ -27,7 +27,7 @@ export async function openStage(options: TestGateOptions = {}) {
     (await call<{ items: Grant[] }>("GET", `/api/grants${query}`)).body.items;
   const run = (command: string, session_id?: string) =>
     submit("run_command", { command }, session_id);
-  /** Claims an approved command and reports that it went well. */
+  /** Claims an approved command and reports success. */
   const finish = async ({ id }: Action) => {
     const claim = await call<{ claim_id: string }>("POST", `/api/actions/${id}/claim`, {}, "agent");
     if (claim.status !== 200) return claim;
@@ -45,7 +45,7 @@ export async function openStage(options: TestGateOptions = {}) {
     run,
     write: (path: string, content = "x", session_id?: string) =>
       submit("write_file", { path, content }, session_id),
-    /** Has an action approved, remembered and, where it is a command, run; returns the grant. */
+    /** Approves and remembers an action, and runs it when it is a command. Returns the grant. */
     async remember(action: Action, remember: Remember = HOUR): Promise<Grant> {
       const answer = await approve(action.id, remember);
       if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));

@@ -21,11 +21,11 @@ test.each([
   ['\ufeff{"a":1}', /not valid JSON/],
   ['{"a":"', /not valid JSON/],
   ['{"a\\x":1}', /not valid JSON/],
-])("refuses %j", (text, message) => {
+])("parseJson() refuses %j", (text, message) => {
   expect(() => parseJson(encode(text))).toThrow(message);
 });
 
-test("refuses what is not UTF-8", () => {
+test("parseJson() refuses bytes that are not UTF-8", () => {
   expect(() => parseJson(new Uint8Array([0x22, 0xff, 0xfe, 0x22]))).toThrow(/UTF-8/);
 });
 
@@ -36,12 +36,12 @@ test.each([
   '{"a":"{\\"a\\":1}[[[","b":"\\\\"}',
   "[".repeat(64) + "]".repeat(64),
   " 1 ",
-])("reads %j", (text) => {
+])("parseJson() reads %j", (text) => {
   expect(parseJson(encode(text))).toEqual(JSON.parse(text));
 });
 
-test("reads whatever JSON.stringify writes", () => {
-  // But a "__proto__", which is refused: see below.
+test("parseJson() reads the output of JSON.stringify()", () => {
+  // parseJson() refuses the key "__proto__".
   const values = fc.jsonValue({ maxDepth: 8 })
     .filter((value) => !JSON.stringify(value).includes('"__proto__"'));
   fc.assert(fc.property(values, (value) => {
@@ -49,11 +49,11 @@ test("reads whatever JSON.stringify writes", () => {
   }));
 });
 
-test("an empty body is none", () => {
+test("parseJson() returns undefined for an empty body", () => {
   expect(parseJson(new Uint8Array())).toBeUndefined();
 });
 
-test("16 MB of content are read without holding the process up", () => {
+test("parseJson() reads 16 MB in less than 2 s", () => {
   const bytes = encode(JSON.stringify({ input: { content: 'line "one"\\\n'.repeat(1_000_000) } }));
   const started = performance.now();
   parseJson(bytes);

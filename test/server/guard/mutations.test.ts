@@ -73,7 +73,7 @@ const name = fc.oneof(
   fc.stringMatching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,20}$/),
 );
 
-/** Values made of the true ones, so that near misses are many. */
+/** Header values derived from valid ones, so that many are nearly right. */
 const value = fc.tuple(
   fc.constantFrom("", "Bearer ", "bearer ", "Bearer  ", "Basic ", "Bearer x, Bearer ", "gate="),
   fc.constantFrom("reviewer", "agent", "none", "close", "application/json", "text/plain"),
@@ -116,7 +116,7 @@ function mutate(lines: Line[], given: Mutation): void {
   if (given.kind === "double") lines.splice(at, 0, [...line]);
 }
 
-/** What the request must carry, said independently of the guard. */
+/** Whether the guard must accept the request, by a second, independent definition. */
 function isEntitled(lines: Line[]): boolean {
   const values = (name: string) =>
     lines.filter((line) => line[0].toLowerCase() === name).map((line) => line[1].trim());
@@ -125,7 +125,7 @@ function isEntitled(lines: Line[]): boolean {
     values("x-gate-key").length === 0;
 }
 
-test("1,000 mutated approvals: none gets in without exactly one good credential", async () => {
+test("the guard accepts none of 1,000 mutated requests without exactly one valid credential", async () => {
   let entitled = 0;
   const property = fc.asyncProperty(
     fc.array(mutation, { minLength: 1, maxLength: 4 }),

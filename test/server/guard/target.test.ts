@@ -11,7 +11,7 @@ test.each([
   "/api/actions/a%20b%C3%A9",
   "/api/actions/%25",
   "/assets/main-A1.js",
-])("%s is clear", (raw) => {
+])("parseTarget() accepts %s", (raw) => {
   const { path, query } = parseTarget(raw);
   expect(path + query).toBe(raw);
 });
@@ -49,7 +49,7 @@ test.each([
   "/api/{id}",
   "/api?x=%zz",
   "/api?x=\u0001",
-])("%j is refused", (raw) => {
+])("parseTarget() refuses %j", (raw) => {
   expect(() => parseTarget(raw)).toThrow(/Cannot read the address/);
 });
 
@@ -71,7 +71,7 @@ const part = fc.oneof(
 );
 const target = fc.array(part, { maxLength: 10 }).map((parts) => `/${parts.join("")}`);
 
-test("what is let through means the same to whoever reads it next", () => {
+test("an accepted target has the same path and query for the URL parser", () => {
   fc.assert(
     fc.property(target, (raw) => {
       let clear;
@@ -130,7 +130,7 @@ test.each([
   ["DELETE", "/api/agent-monitor/ports/1"],
   ["POST", "/api/team/members"],
   ["POST", "/api/anything/new"],
-])("an agent may not %s %s, and a viewer nothing but read", (method, path) => {
+])("an agent may not %s %s, and a viewer may only read", (method, path) => {
   expect(isAllowed("agent", method, path)).toBe(false);
   expect(isAllowed("viewer", method, path)).toBe(method === "GET");
   expect(isAllowed("reviewer", method, path)).toBe(true);

@@ -17,8 +17,8 @@ async function openTwo() {
   return { ...around, codex, claude, detail, conflicted };
 }
 
-describe("two sessions at one file", () => {
-  test("both hold a write to it: both are told, with what the other one would do", async () => {
+describe("two sessions that change one file", () => {
+  test("two held writes each show a conflict with the diff of the other", async () => {
     const { codex, claude, submit, write, detail, ask, gate, conflicted } = await openTwo();
     const first = await write(codex, "held/a.txt", "by codex\n");
     const second = await submit(claude, "write_file", {
@@ -52,7 +52,7 @@ describe("two sessions at one file", () => {
     expect(third.conflicts).toEqual([]);
   });
 
-  test("a command and a write count alike", async () => {
+  test("a held command conflicts with a held write to the same file", async () => {
     const { codex, claude, submit, write } = await openTwo();
     const first = await write(codex, "held/a.txt", "by codex\n");
     const second = await submit(claude, "run_command", { command: "rm held/a.txt" });
@@ -62,7 +62,7 @@ describe("two sessions at one file", () => {
     });
   });
 
-  test("one replaces what another wrote and nobody has looked at: both are told", async () => {
+  test("overwriting an unreviewed write of another session marks both actions", async () => {
     const { codex, claude, submit, write, detail, conflicted } = await openTwo();
     const first = await write(codex, "free.txt", "by codex\n");
     const second = await submit(claude, "write_file", { path: "free.txt", content: "by claude\n" });
@@ -77,12 +77,12 @@ describe("two sessions at one file", () => {
       }],
     });
     expect(await conflicted()).toHaveLength(2);
-    // Its own earlier writes are no news to it.
+    // A session's own earlier writes are no conflict.
     const third = await submit(claude, "write_file", { path: "free.txt", content: "again\n" });
     expect(third.conflicts).toEqual([]);
   });
 
-  test("what a person has approved is replaced in peace", async () => {
+  test("replacing a write that a person approved is no conflict", async () => {
     const { codex, claude, submit, write, ask } = await openTwo();
     const first = await write(codex, "held/a.txt", "by codex\n");
     await ask("POST", `/api/actions/${first}/approve`, {});
@@ -93,7 +93,7 @@ describe("two sessions at one file", () => {
     expect(second).toMatchObject({ status: "pending", conflicts: [] });
   });
 
-  test("one writes what another holds a change of: both are told", async () => {
+  test("an executed write conflicts with another session's held write to the file", async () => {
     const { codex, claude, submit, detail, gate } = await openTwo();
     gate.write(
       "gate.config.json",
@@ -115,7 +115,7 @@ describe("two sessions at one file", () => {
 
 const LINES = "one\ntwo\nthree\nfour\nfive\nsix\n";
 
-describe("a held write whose file has changed since", () => {
+describe("a held action whose file has changed since", () => {
   async function held(tool: string, input: Record<string, unknown>) {
     const around = await openTwo();
     around.gate.write("held/a.txt", LINES);
@@ -127,7 +127,7 @@ describe("a held write whose file has changed since", () => {
   const EDIT = { edits: [{ old_text: "two\n", new_text: "TWO\n" }] };
   const WRITE = { content: LINES.replace("two", "TWO") };
 
-  test("stands unchanged: there is no other base", async () => {
+  test("has no new base while the file is unchanged", async () => {
     const { look, approve, action } = await held("edit_file", EDIT);
     expect((await look()).base).toBeNull();
     const refused = await approve({ base_sha256: action.before_sha256 });
@@ -135,7 +135,7 @@ describe("a held write whose file has changed since", () => {
   });
 
   test.each([["edit_file", EDIT, "reapplied"], ["write_file", WRITE, "merged"]] as const)(
-    "%s: is shown, and approved on what stands there now",
+    "%s: can be approved on top of the file's current content",
     async (tool, input, how) => {
       const { gate, look, approve, read, ask, action } = await held(tool, input);
       gate.write("held/a.txt", LINES.replace("six", "SIX"));
@@ -145,7 +145,7 @@ describe("a held write whose file has changed since", () => {
         diff: expect.stringContaining("-six\n+SIX"),
         rebased: { how, diff: expect.stringContaining("-two\n+TWO") },
       });
-      // Without having seen it nobody approves it.
+      // An approval must name the current content that the reviewer saw.
       const plain = await approve({ expected_digest: digest });
       expect([plain.status, plain.body.detail]).toEqual([409, expect.stringContaining("--rebase")]);
       const wrong = await approve({ base_sha256: "0".repeat(64) });
@@ -164,7 +164,7 @@ describe("a held write whose file has changed since", () => {
   );
 
   test.each([["edit_file", EDIT], ["write_file", WRITE]] as const)(
-    "%s: that does not fit says so, and takes a reviewer's own version",
+    "%s: asks the reviewer for an edited version when the change no longer applies",
     async (tool, input) => {
       const { gate, look, approve, read } = await held(tool, input);
       gate.write("held/a.txt", LINES.replace("two", "zwei"));
@@ -190,7 +190,7 @@ describe("a held write whose file has changed since", () => {
     ["delete_file", { path: "held/a.txt" }, null],
     ["move_file", { from: "held/a.txt", to: "held/b.txt" }, "held/b.txt"],
   ])(
-    "%s: does the same with what stands there now, once that was seen",
+    "%s: applies to the current file once the approval names its hash",
     async (tool, input, to) => {
       const { gate, ask, codex, submit, detail, read } = await openTwo();
       gate.write("held/a.txt", LINES);
@@ -222,7 +222,7 @@ describe("a held write whose file has changed since", () => {
   test.each([
     ["delete_file", { path: "held/a.txt" }],
     ["move_file", { from: "held/a.txt", to: "held/b.txt" }],
-  ])("%s: of a file that is gone can only be rejected", async (tool, input) => {
+  ])("%s: can only be rejected when its file no longer exists", async (tool, input) => {
     const { gate, ask, codex, submit, detail } = await openTwo();
     gate.write("held/a.txt", LINES);
     const action = await submit(codex, tool, input);
@@ -235,7 +235,7 @@ describe("a held write whose file has changed since", () => {
     expect(refused.body.detail).toContain("no longer exists");
   });
 
-  test("move_file: to where something has come to stand is refused", async () => {
+  test("move_file: cannot be approved when its destination exists now", async () => {
     const { gate, ask, codex, submit, detail, read } = await openTwo();
     gate.write("held/a.txt", LINES);
     const { id } = await submit(codex, "move_file", { from: "held/a.txt", to: "held/b.txt" });
@@ -252,7 +252,7 @@ describe("a held write whose file has changed since", () => {
     expect([read("held/a.txt"), read("held/b.txt")]).toEqual(["other\n", "in the way\n"]);
   });
 
-  test("that policy blocks by now stays blocked", async () => {
+  test("cannot be approved when the policy now blocks it", async () => {
     const { gate, look, approve, read } = await held("edit_file", EDIT);
     const changed = LINES.replace("six", "SIX");
     gate.write("held/a.txt", changed);

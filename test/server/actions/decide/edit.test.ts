@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { agent, openGate, reviewer, sha } from "../harness.ts";
 
-describe("an edited approval", () => {
+describe("approve with edit", () => {
   const policies = { defaultEffect: "ask" as const };
 
-  test("writes what the reviewer made of it and tells the agent", async () => {
+  test("writes the reviewer's version and returns it to the agent", async () => {
     const { submitted, actions, at } = await openGate({ policies });
     const { action } = await submitted("write_file", { path: "a.txt", content: "one\ntwo\n" });
     const edit = { content: "one\n2\n", reason: "digits", expected_digest: action.digest };
@@ -40,7 +40,7 @@ describe("an edited approval", () => {
     ["ls", "ls $(cat where)", "wider"],
     ["echo hi", "echo hi; $X", "wider"],
     ["npm test", "npm publish", "blocked"],
-  ])("of %j may become %j: %s", async (command, edited, outcome) => {
+  ])("changing the command %j to %j is %s", async (command, edited, outcome) => {
     const { submitted, actions } = await openGate({
       policies: { ...policies, blockedCommands: ["npm publish"] },
     });
@@ -63,7 +63,7 @@ describe("an edited approval", () => {
     ["write_file", { path: "a", content: "x" }, { content: "x", command: "ls" }],
     ["run_command", { command: "ls" }, { content: "x" }],
     ["delete_file", { path: "file" }, { content: "x" }],
-  ])("of %s %j takes no %j", async (tool, input, edit) => {
+  ])("%s with input %j rejects the edit %j", async (tool, input, edit) => {
     const { submitted, actions } = await openGate({ policies, files: { file: "x" } });
     const { action } = await submitted(tool, input);
     await expect(actions.approveWithEdit(action.id, edit, reviewer)).rejects.toMatchObject({

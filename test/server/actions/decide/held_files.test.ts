@@ -4,14 +4,14 @@ import { describe, expect, test } from "vitest";
 import type { TestGate } from "../../../helpers.ts";
 import { agent, openGate, reviewer, sha } from "../harness.ts";
 
-describe("what happens to files while something is held", () => {
+describe("an action is held while files or policy change", () => {
   const policies = { defaultEffect: "ask" as const };
   async function held(gate: TestGate, path: string) {
     const input = { path, content: "agent's" };
     return (await gate.project.actions.submit({ tool: "write_file", input }, agent)).action;
   }
 
-  test("a folder swapped for a link: nothing is written anywhere", async () => {
+  test("an approval writes nothing when a link has replaced the folder", async () => {
     const { gate, actions, at } = await openGate({
       policies,
       files: { "h/a.txt": "v1", "out/x": "" },
@@ -26,7 +26,7 @@ describe("what happens to files while something is held", () => {
     expect(readdirSync(at("out"))).toEqual(["x"]);
   });
 
-  test("an edit by hand survives, and the conflict names both contents", async () => {
+  test("an approval keeps a file edited by hand and names both hashes", async () => {
     const { gate, actions, read } = await openGate({ policies, files: { "a.txt": "v1" } });
     const action = await held(gate, "a.txt");
     gate.write("a.txt", "by hand");
@@ -37,7 +37,7 @@ describe("what happens to files while something is held", () => {
     expect(read("a.txt")).toBe("by hand");
   });
 
-  test("a script that changes is not the one that was approved", async () => {
+  test("a command is refused when its script has changed", async () => {
     const { gate, actions, submit } = await openGate({
       policies,
       files: { "deploy.sh": "echo 1" },
@@ -53,7 +53,7 @@ describe("what happens to files while something is held", () => {
     expect(await actions.get(late.id)).toMatchObject({ status: "approved", execution: "failed" });
   });
 
-  test("a policy that blocks it by now is asked again", async () => {
+  test("an approval is refused when the policy now blocks the path", async () => {
     const { gate, actions, at } = await openGate({ policies });
     const action = await held(gate, "late.txt");
     gate.write(
@@ -67,7 +67,7 @@ describe("what happens to files while something is held", () => {
     expect(existsSync(at("late.txt"))).toBe(false);
   });
 
-  test("another digest than the one that was shown is refused", async () => {
+  test("a decision with another digest is refused", async () => {
     const { gate, actions } = await openGate({ policies });
     const action = await held(gate, "a.txt");
     const expected_digest = "0".repeat(64);

@@ -12,7 +12,7 @@ interface Answer {
   body: Record<string, unknown>;
 }
 
-/** One write that waits for a person; each round has its own file. */
+/** Submits a write that policy holds, to a file of its own for each round. Returns its id. */
 async function held(gate: TestGate, round: number): Promise<string> {
   const input = { path: `f${round}.txt`, content: `${round}` };
   const { action } = await gate.project.actions.submit({ tool: "write_file", input }, agent);
@@ -30,7 +30,7 @@ async function typesOf(gate: TestGate, id: string): Promise<string[]> {
   return events.filter(({ action_id }) => action_id === id).map(({ type }) => type);
 }
 
-test("20 approvals at once: one wins, one execution, one decision event", async () => {
+test("of 20 concurrent approvals one wins, executes once and records one decision", async () => {
   const gate = await createTestGate({ policies: { defaultEffect: "ask" } });
   for (let round = 0; round < ROUNDS; round++) {
     const id = await held(gate, round);
@@ -51,7 +51,7 @@ test("20 approvals at once: one wins, one execution, one decision event", async 
   }
 }, 120_000);
 
-test("20 approvals against 20 rejections: one wins, and what it said is what happens", async () => {
+test("of 20 concurrent approvals and 20 rejections one wins and takes effect", async () => {
   const gate = await createTestGate({ policies: { defaultEffect: "ask" } });
   const wins = { approve: 0, reject: 0 };
   for (let round = 0; round < ROUNDS; round++) {
@@ -79,28 +79,32 @@ test("20 approvals against 20 rejections: one wins, and what it said is what hap
   expect(await gate.project.audit.verify()).toMatchObject({ ok: true });
 }, 120_000);
 
-test("an approval and the deadline at the same moment: one of the two, never both", async () => {
-  const gate = await createTestGate({
-    policies: { defaultEffect: "ask", approvalTimeoutSeconds: 60 },
-  });
-  const { actions } = gate.project;
-  for (let round = 0; round < ROUNDS; round++) {
-    const id = await held(gate, round);
-    gate.clock.advance(60_000 - round % 2);
-    const approve = () => actions.approve(id, {}, reviewer).then(() => "approved", () => "lost");
-    const [answer] = round % 3 === 0
-      ? await Promise.all([approve(), actions.expireDue()])
-      : (await Promise.all([actions.expireDue(), approve()])).reverse() as [string];
-    gate.clock.advance(1);
-    await actions.expireDue();
-    const { status } = await actions.get(id);
-    expect(status).toBe(answer === "approved" ? "approved" : "expired");
-    const decisions = (await typesOf(gate, id)).filter((type) => /approved|expired/.test(type));
-    expect(decisions).toEqual([`action.${status}`]);
-  }
-}, 120_000);
+test(
+  "an action with a concurrent approval and deadline is approved or expired, never both",
+  async () => {
+    const gate = await createTestGate({
+      policies: { defaultEffect: "ask", approvalTimeoutSeconds: 60 },
+    });
+    const { actions } = gate.project;
+    for (let round = 0; round < ROUNDS; round++) {
+      const id = await held(gate, round);
+      gate.clock.advance(60_000 - round % 2);
+      const approve = () => actions.approve(id, {}, reviewer).then(() => "approved", () => "lost");
+      const [answer] = round % 3 === 0
+        ? await Promise.all([approve(), actions.expireDue()])
+        : (await Promise.all([actions.expireDue(), approve()])).reverse() as [string];
+      gate.clock.advance(1);
+      await actions.expireDue();
+      const { status } = await actions.get(id);
+      expect(status).toBe(answer === "approved" ? "approved" : "expired");
+      const decisions = (await typesOf(gate, id)).filter((type) => /approved|expired/.test(type));
+      expect(decisions).toEqual([`action.${status}`]);
+    }
+  },
+  120_000,
+);
 
-test("20 claims of one command: one runs it", async () => {
+test("of 20 concurrent claims of one command one succeeds", async () => {
   const gate = await createTestGate();
   const { actions } = gate.project;
   const input = { command: "echo hi" };
@@ -114,7 +118,7 @@ test("20 claims of one command: one runs it", async () => {
   );
 });
 
-test("20 rollbacks at once: one restores, the rest are told it is undone", async () => {
+test("of 20 concurrent rollbacks one restores the file and 19 conflict", async () => {
   const gate = await createTestGate({ files: { "a.txt": "v1" } });
   const { actions } = gate.project;
   const input = { path: "a.txt", content: "v2" };
@@ -126,7 +130,7 @@ test("20 rollbacks at once: one restores, the rest are told it is undone", async
   expect(readFileSync(join(gate.root, "a.txt"), "utf8")).toBe("v1");
 });
 
-test("identical submissions at once attach to one action; later and other ones do not", async () => {
+test("identical concurrent submissions share one action; different and later ones do not", async () => {
   const gate = await createTestGate({ policies: { defaultEffect: "ask" } });
   const { actions } = gate.project;
   const submit = (content = "x", path = "a.txt") =>
@@ -141,7 +145,7 @@ test("identical submissions at once attach to one action; later and other ones d
   expect(events.filter(({ type }) => type === "action.submitted")).toHaveLength(3);
 });
 
-test("50 writes to different files and 50 to one file: each is whole, all are recorded", async () => {
+test("100 concurrent writes, 50 of them to one file, leave whole files and a valid chain", async () => {
   const gate = await createTestGate();
   const { actions } = gate.project;
   const write = (path: string, content: string) =>

@@ -9,24 +9,40 @@ const of = (program: string, effects: Partial<typeof NONE> | Record<string, stri
 });
 
 test.each([
-  ["the same", of("rm", { deletes: ["/p/build"] }), of("rm", { deletes: ["/p/build"] })],
-  ["less", of("rm", { deletes: ["/p/a", "/p/b"] }), of("rm", { deletes: ["/p/a"] })],
-  ["a part of it", of("rm", { deletes: ["/p/build"] }), of("rm", { deletes: ["/p/build/tmp"] })],
   [
-    "a write instead of a deletion",
+    "has the same effects",
+    of("rm", { deletes: ["/p/build"] }),
+    of("rm", { deletes: ["/p/build"] }),
+  ],
+  ["deletes fewer files", of("rm", { deletes: ["/p/a", "/p/b"] }), of("rm", { deletes: ["/p/a"] })],
+  [
+    "deletes a folder inside the approved one",
+    of("rm", { deletes: ["/p/build"] }),
+    of("rm", { deletes: ["/p/build/tmp"] }),
+  ],
+  [
+    "writes a file instead of deleting it",
     of("rm", { deletes: ["/p/a"] }),
     of("rm", { writes: ["/p/a"] }),
   ],
-  ["a read of what was written", of("cat", { writes: ["/p/a"] }), of("cat", { reads: ["/p/a"] })],
-  ["the same by a relative path", of("rm", { deletes: ["a"] }), of("rm", { deletes: ["/p/a/b"] })],
-  ["a harmless program", of("npm"), of("echo")],
-  ["the same program by its path", of("/usr/bin/git"), of("git")],
   [
-    "what could not be told before",
+    "reads a file instead of writing it",
+    of("cat", { writes: ["/p/a"] }),
+    of("cat", { reads: ["/p/a"] }),
+  ],
+  [
+    "deletes a file inside an approved relative path",
+    of("rm", { deletes: ["a"] }),
+    of("rm", { deletes: ["/p/a/b"] }),
+  ],
+  ["runs a harmless program", of("npm"), of("echo")],
+  ["runs the same program by its name instead of its path", of("/usr/bin/git"), of("git")],
+  [
+    "has the same unresolved part",
     of("sh", { unresolved: ["$x"] }),
     of("sh", { unresolved: ["$x"] }),
   ],
-])("an edit is fine that does %s", (_name, before, after) => {
+])("widenedBy() accepts an edit that %s", (_name, before, after) => {
   expect(widenedBy(before, after, "/p")).toBeNull();
 });
 
@@ -44,6 +60,6 @@ test.each([
   ['writes "/p/a"', of("cat", { reads: ["/p/a"] }), of("cat", { writes: ["/p/a"] })],
   ['reads "/etc/x"', of("cat", { reads: ["/p/a"] }), of("cat", { reads: ["/etc/x"] })],
   ['"$x"', of("rm"), of("rm", { unresolved: ["$x"] })],
-])("an edit is refused that also %s", (what, before, after) => {
+])("widenedBy() names the wider effect: %s", (what, before, after) => {
   expect(widenedBy(before, after, "/p")).toContain(what);
 });

@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { openCommands } from "./open_commands.ts";
 
-describe("what a command reaches is looked for within bounds", () => {
-  test("stars that all but fit are compared at once", async () => {
+describe("the search for a command's files is bounded", () => {
+  test("a pattern with 60 stars that nearly matches is compared quickly", async () => {
     const { gate, submit } = await openCommands();
     gate.write("a".repeat(250), "");
     const { reversibility } = await submit("run_command", { command: `rm ${"*a".repeat(60)}b` });
@@ -16,7 +16,7 @@ describe("what a command reaches is looked for within bounds", () => {
     ["rm *.l*g", ["x.log", "y.log"]],
     ["rm d*r/c.*", ["dir/c.txt"]],
     ["rm 'st*r' e\\?", ["st*r", "e?"]],
-  ])("%s: finds what the shell would", async (command, names) => {
+  ])("%s: finds the files that the shell finds", async (command, names) => {
     const { gate, run, back, at } = await openCommands();
     for (const name of ["st*r", "star", "e?", "ee"]) gate.write(name, name);
     const { done } = await run(command);
@@ -25,7 +25,7 @@ describe("what a command reaches is looked for within bounds", () => {
     expect(names.filter((name) => existsSync(at(name)))).toEqual(names);
   });
 
-  test("more names than anybody looks through make it partly undone at most", async () => {
+  test("a pattern over more than 20,000 names is at most partly reversible", async () => {
     const { submit, at } = await openCommands();
     mkdirSync(at("full"));
     for (let n = 0; n <= 20_000; n++) writeFileSync(at(`full/${n}`), "");
@@ -36,7 +36,7 @@ describe("what a command reaches is looked for within bounds", () => {
     });
   });
 
-  test("effects are not called reversible if not all of its files could be read", async () => {
+  test("a command is only partly reversible when not all of its files could be read", async () => {
     const { gate, run } = await openCommands();
     for (let n = 0; n < 1_100; n++) gate.write(`many/${n}`, "");
     const { asked, done } = await run("cp -r many copy");

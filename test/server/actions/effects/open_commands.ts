@@ -14,7 +14,7 @@ export const FILES = {
 };
 export const RESULT = { output: "", truncated: false, duration_ms: 1 };
 
-/** A project with some files, whose commands are run as `gate mcp` runs them. */
+/** A project with the files in `FILES`. Its commands run as `gate mcp` runs them. */
 export async function openCommands(options: TestGateOptions = {}) {
   const around = await openGate({ files: FILES, ...options });
   const { gate, actions, submit } = around;
@@ -27,7 +27,7 @@ export async function openCommands(options: TestGateOptions = {}) {
     ...around,
     claim,
     finish,
-    /** Submits, claims, runs and reports it, as `gate mcp` does. */
+    /** Submits, claims and runs a command and reports its result, as `gate mcp` does. */
     async run(command: string) {
       const asked = await submit("run_command", { command });
       const { claim_id } = await claim(asked.id);

@@ -32,36 +32,39 @@ const REVERSIBLE: [command: string, kept: number][] = [
 ];
 
 describe("a command whose files are all known", () => {
-  test.each(REVERSIBLE)("%s: is undone, and done again, to the byte", async (command, least) => {
-    const { gate, run, tree, back, actions, at } = await openCommands();
-    mkdirSync(at("empty"));
-    chmodSync(at("b.txt"), 0o600);
-    chmodSync(at("dir/deep"), 0o750);
-    const before = tree();
-    const { asked, done } = await run(command);
-    expect(asked).toMatchObject({ reversibility: { level: "reversible" }, reversible: true });
-    expect(asked.reversibility!.kept).toBeGreaterThanOrEqual(least);
-    expect(done).toMatchObject({ reversibility: { level: "reversible" }, reversible: true });
-    const after = tree();
-    expect(after).not.toEqual(before);
-    const { rollback, outcome } = await back(done.id);
-    expect([outcome, tree()]).toEqual(["restored", before]);
-    expect((await actions.get(done.id)).status).toBe("rolled_back");
-    await back(rollback!.id);
-    expect(withoutFolderModes(tree())).toEqual(withoutFolderModes(after));
-    expect((await actions.get(done.id)).status).toBe("approved");
-    expect(await gate.project.audit.verify()).toMatchObject({ ok: true });
-  });
+  test.each(REVERSIBLE)(
+    "%s: a rollback restores every byte, and rolling that back redoes the command",
+    async (command, least) => {
+      const { gate, run, tree, back, actions, at } = await openCommands();
+      mkdirSync(at("empty"));
+      chmodSync(at("b.txt"), 0o600);
+      chmodSync(at("dir/deep"), 0o750);
+      const before = tree();
+      const { asked, done } = await run(command);
+      expect(asked).toMatchObject({ reversibility: { level: "reversible" }, reversible: true });
+      expect(asked.reversibility!.kept).toBeGreaterThanOrEqual(least);
+      expect(done).toMatchObject({ reversibility: { level: "reversible" }, reversible: true });
+      const after = tree();
+      expect(after).not.toEqual(before);
+      const { rollback, outcome } = await back(done.id);
+      expect([outcome, tree()]).toEqual(["restored", before]);
+      expect((await actions.get(done.id)).status).toBe("rolled_back");
+      await back(rollback!.id);
+      expect(withoutFolderModes(tree())).toEqual(withoutFolderModes(after));
+      expect((await actions.get(done.id)).status).toBe("approved");
+      expect(await gate.project.audit.verify()).toMatchObject({ ok: true });
+    },
+  );
 });
 
-// Of a folder that an undo emptied only the name is known.
+// A rollback of a rollback restores a folder by name, not by mode.
 function withoutFolderModes(tree: Record<string, string>) {
   return Object.fromEntries(
     Object.entries(tree).map(([path, is]) => [path, is.endsWith(" /") ? "/" : is]),
   );
 }
 
-describe("before it is approved", () => {
+describe("a held command tells how much of it can be rolled back", () => {
   test.each<[command: string, level: string, why: RegExp]>([
     ["ls -la", "reversible", /changes no file/],
     ["npm test", "not", /other effects of "npm" are unknown/],
@@ -77,7 +80,7 @@ describe("before it is approved", () => {
     ["sleep 5 && rm a.txt &", "partly", /keeps running in the background/],
     ["sudo rm a.txt", "partly", /other effects of "sudo" are unknown/],
     ["python3 x.py > out.txt", "partly", /other effects of "python3" are unknown/],
-  ])("%s: is %s, and why", async (command, level, why) => {
+  ])("%s: %s", async (command, level, why) => {
     const { gate, submit, at, actions } = await openCommands({
       policies: { defaultEffect: "ask", maxBlobBytes: 200 },
     });
@@ -93,8 +96,8 @@ describe("before it is approved", () => {
   });
 });
 
-describe("what was kept", () => {
-  test("is what stood there at the claim, not at the submission", async () => {
+describe("the snapshots of a command's files", () => {
+  test("hold the content at the claim, not at the submission", async () => {
     const { gate, submit, claim, finish, back, read } = await openCommands();
     const { id } = await submit("run_command", { command: "rm a.txt" });
     gate.write("a.txt", "changed meanwhile");
@@ -104,7 +107,7 @@ describe("what was kept", () => {
     expect(read("a.txt")).toBe("changed meanwhile");
   });
 
-  test("brings back what a command changed that never reported", async () => {
+  test("roll back a command that never reported its result", async () => {
     const { gate, submit, claim, actions, back, read, at } = await openCommands({
       policies: { defaultEffect: "allow", commandTimeoutSeconds: 10 },
     });
@@ -118,7 +121,7 @@ describe("what was kept", () => {
     expect(read("dir/deep/d.txt")).toBe("dee");
   });
 
-  test("brings back what a command changed whose gate was stopped under it", async () => {
+  test("roll back a command that ran while the daemon restarted", async () => {
     const { gate, submit, claim, at, read } = await openCommands();
     const { id } = await submit("run_command", { command: "rm a.txt b.txt" });
     const { claim_id } = await claim(id);
@@ -126,7 +129,7 @@ describe("what was kept", () => {
     await gate.reopen();
     const { actions } = gate.project;
     expect(await actions.get(id)).toMatchObject({ execution: "unknown", reversible: true });
-    // It had gone on all the while, and reports after all.
+    // The command continues during the restart and reports afterwards.
     rmSync(at("b.txt"));
     await actions.result(id, { ...RESULT, claim_id, exit_code: 0 }, agent);
     const { changes } = await actions.rollback(id, {}, reviewer);
@@ -134,7 +137,7 @@ describe("what was kept", () => {
     expect([read("a.txt"), read("b.txt")]).toEqual([FILES["a.txt"], "bee"]);
   });
 
-  test("is not given up for a file that has changed since: 409 with hashes and a diff", async () => {
+  test("never replace a file that has changed since: 409 with hashes and a diff", async () => {
     const { gate, run, back, read } = await openCommands();
     const { done } = await run("sed -i s/one/1/ a.txt && rm b.txt");
     gate.write("a.txt", "1\ntwo\nthree by hand\n");
@@ -158,7 +161,7 @@ describe("what was kept", () => {
     ]);
   });
 
-  test("leaves alone what another action wrote while the command ran", async () => {
+  test("exclude a file that another action wrote while the command ran", async () => {
     const { submit, write, claim, finish, back, read } = await openCommands();
     const { id } = await submit("run_command", { command: "rm a.txt b.txt" });
     const { claim_id } = await claim(id);
@@ -172,7 +175,7 @@ describe("what was kept", () => {
     expect([read("a.txt"), read("b.txt")]).toEqual(["by another action\n", "bee"]);
   });
 
-  test("never lets an undo remove what stood there and was not kept", async () => {
+  test("never let a rollback delete an earlier file that has no snapshot", async () => {
     const { gate, run, back, at } = await openCommands({
       policies: { defaultEffect: "allow", maxBlobBytes: 200 },
     });
@@ -183,7 +186,7 @@ describe("what was kept", () => {
     expect([existsSync(at("dir/new.txt")), existsSync(at("dir/big.bin"))]).toEqual([false, true]);
   });
 
-  test("keeps a folder that holds something else by now", async () => {
+  test("keep a created folder that now holds another file", async () => {
     const { gate, run, back, at } = await openCommands();
     const { done } = await run("mkdir -p made/sub && echo x > made/sub/f");
     gate.write("made/mine.txt", "mine");
@@ -191,7 +194,7 @@ describe("what was kept", () => {
     expect(readdirSync(at("made"))).toEqual(["mine.txt"]);
   });
 
-  test("is promised: what a person approved as reversible is refused when it no longer is", async () => {
+  test("are required: a claim is refused when less can be rolled back than at the approval", async () => {
     const { gate, submit, claim, actions } = await openCommands({
       policies: { defaultEffect: "ask", maxBlobBytes: 200 },
     });
@@ -207,7 +210,7 @@ describe("what was kept", () => {
     await expect(actions.rollback(id, {}, reviewer)).rejects.toMatchObject({ code: "conflict" });
   });
 
-  test("is no way to undo a command that changed nothing", async () => {
+  test("do not exist for a command that changed no file", async () => {
     const { run, back } = await openCommands();
     const { done } = await run("ls");
     expect(done).toMatchObject({ reversible: false, reversibility: { why: "It changes no file" } });
@@ -217,7 +220,7 @@ describe("what was kept", () => {
     });
   });
 
-  test("counts in its session: the diff, the rollback of all of it, its state", async () => {
+  test("count in the session's diff, rollback and rollback state", async () => {
     const { gate, run, write, tree } = await openCommands();
     const before = tree();
     const first = await write("a.txt", "written\n");

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { agent, openGate } from "../harness.ts";
 
 describe("commands", () => {
-  test("run where they are told to, and not beyond the caps", async () => {
+  test("a claim names the folder and the limits, and a result is cut to them", async () => {
     const { gate, submitted, actions } = await openGate({
       policies: { defaultEffect: "allow", maxBashOutputBytes: 100, commandTimeoutSeconds: 7 },
     });
@@ -29,7 +29,7 @@ describe("commands", () => {
     expect(new TextEncoder().encode(output).length).toBeLessThanOrEqual(100);
   });
 
-  test("whose holder never reports are unknown in the end", async () => {
+  test("a claimed command without a result becomes unknown after its time-out", async () => {
     const { gate, submitted, actions } = await openGate({
       policies: { defaultEffect: "allow", commandTimeoutSeconds: 10 },
     });

@@ -23,9 +23,9 @@ import { testCaller } from "../../../helpers.ts";
 
 interface Row {
   what: string;
-  /** The step at which it dies, and its how many-th time. */
+  /** The step at which the daemon is killed, and which occurrence of it: `step:n`. */
   at: string;
-  /** The content on disk afterwards. */
+  /** The expected content on disk after recovery. */
   files: Record<string, string | null>;
   status?: Action["status"];
   execution: Action["execution"];
@@ -54,7 +54,7 @@ const rows: Row[] = [
     { what: "edited", at, files: { ...OLD, "held/a.txt": "v3" }, execution: "succeeded" },
     { what: "rolled_back", at, files: OLD, execution: "succeeded" },
   ]),
-  // Decided and never begun: carried out now, once.
+  // The next start executes an approved action that never started.
   {
     what: "approved",
     at: "decided:1",
@@ -68,7 +68,7 @@ const rows: Row[] = [
     execution: "succeeded",
   },
   { what: "deleted", at: "intent:1", files: OLD, execution: "failed" },
-  // Between the two files of a move: what is done of it is taken back.
+  // Recovery restores the first file of a half-executed move.
   { what: "moved", at: "renamed:1", files: OLD, execution: "failed" },
   {
     what: "moved",
@@ -79,32 +79,36 @@ const rows: Row[] = [
   { what: "claimed", at: "never:1", files: OLD, execution: "unknown" },
 ];
 
-test.each(rows)("killed: $what at $at is $execution afterwards", async (row) => {
-  const { home, root } = build();
-  const child = await startChild("server/actions/execute/crash_program.ts", [
-    home,
-    root,
-    row.what,
-    row.at,
-  ]);
-  expect(await child.readLine()).toBeNull();
+test.each(rows)(
+  "a daemon killed at $at while an action is $what recovers it as $execution",
+  async (row) => {
+    const { home, root } = build();
+    const child = await startChild("server/actions/execute/crash_program.ts", [
+      home,
+      root,
+      row.what,
+      row.at,
+    ]);
+    expect(await child.readLine()).toBeNull();
 
-  const first = await look(home, root);
-  expect(first.files(Object.keys(row.files))).toEqual(row.files);
-  expect(first.action).toMatchObject({ status: "approved", execution: row.execution });
-  expect(first.finished).toEqual([first.action.id]);
-  expect(first.leftovers).toEqual([]);
-  if (row.what === "rolled_back") {
-    const isUndone = row.execution === "succeeded";
-    expect(first.original?.status).toBe(isUndone ? "rolled_back" : "approved");
-  }
-  const second = await look(home, root);
-  expect(second.action).toEqual(first.action);
-  expect(second.finished).toEqual(first.finished);
-  expect(second.files(Object.keys(row.files))).toEqual(row.files);
-}, 60_000);
+    const first = await look(home, root);
+    expect(first.files(Object.keys(row.files))).toEqual(row.files);
+    expect(first.action).toMatchObject({ status: "approved", execution: row.execution });
+    expect(first.finished).toEqual([first.action.id]);
+    expect(first.leftovers).toEqual([]);
+    if (row.what === "rolled_back") {
+      const isUndone = row.execution === "succeeded";
+      expect(first.original?.status).toBe(isUndone ? "rolled_back" : "approved");
+    }
+    const second = await look(home, root);
+    expect(second.action).toEqual(first.action);
+    expect(second.finished).toEqual(first.finished);
+    expect(second.files(Object.keys(row.files))).toEqual(row.files);
+  },
+  60_000,
+);
 
-test("a command that was running is never given out again, but its result is still taken", async () => {
+test("a command that ran during a crash cannot be claimed again, but its result is accepted", async () => {
   const { home, root } = build();
   const child = await startChild("server/actions/execute/crash_program.ts", [
     home,
@@ -153,7 +157,7 @@ async function open(home: string, root: string): Promise<{ daemon: Daemon; proje
   return { daemon, project: await daemon.project(id) };
 }
 
-/** Starts a daemon on what the dead one left, looks at everything, and stops it. */
+/** Starts a daemon on the folders of the killed one, reads actions, events and files, and stops it. */
 async function look(home: string, root: string) {
   const { daemon, project } = await open(home, root);
   const { items } = await project.actions.list({});

@@ -3,8 +3,7 @@ import { v7 } from "uuid";
 import type { Caller } from "../../../../server/auth/schema.ts";
 import { Daemon } from "../../../../server/daemon.ts";
 
-// Opens a daemon of its own on the given folders, does one thing and dies at the given step of it,
-// like a daemon that was killed there; says which action it was about before it begins.
+// Opens a daemon on the given folders, starts one operation and kills itself at the given step.
 const [home, root, what, at] = process.argv.slice(2) as [string, string, string, string];
 const agent: Caller = { scope: "agent", id: "agent", member_id: null, via: "token" };
 const reviewer: Caller = {
@@ -25,7 +24,7 @@ const daemon = await Daemon.open({
   fault: (now) => {
     if (isArmed && now === step && ++steps === Number(occurrence)) {
       process.kill(process.pid, "SIGKILL");
-      return new Promise(() => {}); // nothing happens any more, on any runtime
+      return new Promise(() => {}); // no runtime continues after the kill
     }
   },
 }, { port: 47997 });
@@ -36,7 +35,7 @@ const submit = async (tool: string, input: Record<string, unknown>) =>
   (await actions.submit({ tool, input }, agent)).action.id;
 const write = (path: string) => submit("write_file", { path, content: "v2" });
 
-const DEEDS: Record<string, () => Promise<() => Promise<unknown>>> = {
+const OPERATIONS: Record<string, () => Promise<() => Promise<unknown>>> = {
   allowed: () => Promise.resolve(() => write("free/a.txt")),
   created: () => Promise.resolve(() => write("free/new/deep/a.txt")),
   deleted: () => Promise.resolve(() => submit("delete_file", { path: "free/a.txt" })),
@@ -63,7 +62,7 @@ const DEEDS: Record<string, () => Promise<() => Promise<unknown>>> = {
   },
 };
 
-const deed = await DEEDS[what]!();
+const operation = await OPERATIONS[what]!();
 isArmed = true;
-await deed();
+await operation();
 console.log("survived");

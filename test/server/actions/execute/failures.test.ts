@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { agent, openGate, reviewer } from "../harness.ts";
 
-/** Makes one step fail, as a full disk would. */
+/** A fault that fails the first occurrence of a step, as a full disk does. */
 function failing(step: string) {
   const state = { armed: true };
   const fault = (now: string) => {
@@ -13,9 +13,9 @@ function failing(step: string) {
   return { state, fault };
 }
 
-describe("a write that fails on the way", () => {
+describe("a failing execution", () => {
   test.each(["temporary"])(
-    "at %s leaves the file as it was, and the next one works",
+    "a write that fails at step %s keeps the file, and the next write succeeds",
     async (step) => {
       const { fault } = failing(step);
       const { gate, write, read } = await openGate({ fault, files: { "a.txt": "v1" } });
@@ -31,7 +31,7 @@ describe("a write that fails on the way", () => {
     },
   );
 
-  test("after the rename has happened: that is found out by looking", async () => {
+  test("a write that fails after its rename is recorded as succeeded", async () => {
     const { fault } = failing("renamed");
     const { write, back, read } = await openGate({ fault, files: { "a.txt": "v1" } });
     const action = await write("a.txt", "v2");
@@ -41,7 +41,7 @@ describe("a write that fails on the way", () => {
     expect(read("a.txt")).toBe("v1");
   });
 
-  test("in the second half of a move takes the first half back", async () => {
+  test("a move that fails at its second file restores the first one", async () => {
     const { gate, submit, read, at } = await openGate({
       files: { "a.txt": "v1" },
       fault: (step) => {
@@ -59,7 +59,7 @@ describe("a write that fails on the way", () => {
     expect(readdirSync(gate.root).sort()).toEqual(["a.txt", "gate.config.json"]);
   });
 
-  test("because a folder stands there by now", async () => {
+  test("an approval is refused when a folder now has the file's name", async () => {
     const { actions, write, at } = await openGate({ policies: { defaultEffect: "ask" } });
     const action = await write("a.txt", "x");
     mkdirSync(at("a.txt"));
@@ -70,7 +70,7 @@ describe("a write that fails on the way", () => {
   });
 });
 
-test("a rollback that fails leaves both actions as they were", async () => {
+test("a failed rollback changes neither the file nor the action", async () => {
   let armed = false;
   const { actions, write, back, read } = await openGate({
     files: { "a.txt": "v1" },
@@ -88,7 +88,7 @@ test("a rollback that fails leaves both actions as they were", async () => {
   expect(read("a.txt")).toBe("v1");
 });
 
-test("what was done and could not be recorded is settled without a restart, once", async () => {
+test("a write whose outcome could not be recorded is recovered once, without a restart", async () => {
   const { fault } = failing("applied");
   const { gate, actions, write, back, read } = await openGate({ fault, files: { "a.txt": "v1" } });
   await expect(write("a.txt", "v2")).rejects.toThrow("ENOSPC");
@@ -103,7 +103,7 @@ test("what was done and could not be recorded is settled without a restart, once
   expect(read("a.txt")).toBe("v1");
 });
 
-test("what is being done just now is not taken for left behind", async () => {
+test("recovery ignores a write that is still executing", async () => {
   let sweep = () => Promise.resolve();
   const { actions, write, read } = await openGate({
     files: { "a.txt": "v1" },
@@ -115,7 +115,7 @@ test("what is being done just now is not taken for left behind", async () => {
   expect(read("a.txt")).toBe("v2");
 });
 
-test("a broken config blocks everything, and is said to be the reason", async () => {
+test("a broken config blocks every action, also an approval", async () => {
   const { gate, actions, write } = await openGate({ policies: { defaultEffect: "ask" } });
   const held = await write("a.txt", "x");
   gate.write("gate.config.json", "{ not json");

@@ -4,7 +4,7 @@ import type { Modelled } from "./model.ts";
 import { PATHS } from "./steps.ts";
 import { agents, REFUSED, type World } from "./world.ts";
 
-/** Commands, really run by bash, and what the gate should find that they did. */
+/** Runs commands in bash and models the effects that the gate must find. */
 export class Commands {
   readonly #world: World;
 
@@ -26,7 +26,7 @@ export class Commands {
     if (action) await this.reportOn(action);
   }
 
-  /** Claims it, and lets it run to its end. */
+  /** Claims an approved command and runs it to its end. */
   async claim(which: number): Promise<Modelled | null> {
     const action = this.#world.pick(
       which,
@@ -89,7 +89,7 @@ export class Commands {
     });
   }
 
-  /** A command that ran is unknown by now, and what it has changed until now is on record. */
+  /** A restart makes a running command unknown and records its changes so far. */
   afterRestart(): void {
     for (const action of this.#world.model.actions) {
       if (action.execution !== "running") continue;
@@ -99,7 +99,7 @@ export class Commands {
   }
 }
 
-/** Whether it names the path for more than to copy from it. */
+/** Whether the command names the path other than as the source of a copy. */
 function mayChange(command: string, path: string): boolean {
   return command.replace(/^cp \S+/, "").includes(path);
 }

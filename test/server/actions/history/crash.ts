@@ -4,49 +4,50 @@ import { expect } from "vitest";
 import type { Model } from "./model.ts";
 import type { World } from "./world.ts";
 
-/** A crash at one step of the gate: what it left then is what it starts from again. */
+/** Simulates a crash: copies all files at one step of the gate and restarts the gate from the copy. */
 export class Crash {
   #world!: World;
-  /** Steps of the gate until it crashes; what it left then is kept beside it. */
-  #fuse = Infinity;
-  #left: string | null = null;
+  /** The number of steps until the crash. */
+  #stepsLeft = Infinity;
+  /** The folder that holds the copy. */
+  #copy: string | null = null;
 
   on(world: World): this {
     this.#world = world;
     return this;
   }
 
-  /** Lays the fuse; the crash comes when so many steps are done, or never. */
+  /** Sets the crash after so many steps; `Infinity` for never. */
   arm(steps: number): void {
-    this.#fuse = steps;
+    this.#stepsLeft = steps;
   }
 
   get hasHappened(): boolean {
-    return this.#left !== null;
+    return this.#copy !== null;
   }
 
-  /** Keeps what a crash at this moment would leave. */
-  burn(): void {
-    if (--this.#fuse !== 0) return;
-    this.#left = join(dirname(this.#world.gate.root), "left");
+  /** Counts one step; at the last one it copies the files. */
+  countStep(): void {
+    if (--this.#stepsLeft !== 0) return;
+    this.#copy = join(dirname(this.#world.gate.root), "copy");
     for (const name of ["home", "project"]) {
-      cpSync(join(dirname(this.#world.gate.root), name), join(this.#left, name), {
+      cpSync(join(dirname(this.#world.gate.root), name), join(this.#copy, name), {
         recursive: true,
       });
     }
   }
 
-  /** Goes back to that moment, starts again, and looks what the gate made of it. */
+  /** Restarts the gate from the copy and compares what it recovered with the model. */
   async crash(before: Model): Promise<void> {
-    const left = this.#left!;
-    this.#left = null;
+    const copy = this.#copy!;
+    this.#copy = null;
     await this.#world.gate.reopen(() => {
       for (const name of ["home", "project"]) {
-        const folder = join(dirname(left), name);
+        const folder = join(dirname(copy), name);
         rmSync(folder, { recursive: true, force: true });
-        cpSync(join(left, name), folder, { recursive: true });
+        cpSync(join(copy, name), folder, { recursive: true });
       }
-      rmSync(left, { recursive: true, force: true });
+      rmSync(copy, { recursive: true, force: true });
     });
     const meant = this.#world.model;
     this.#world.model = before;
@@ -54,7 +55,7 @@ export class Crash {
     this.#world.compareFiles();
   }
 
-  /** Each part of what was under way is done or not done, and its files say the same. */
+  /** Each action of the interrupted step is done or not done; the model adopts the gate's answer. */
   async reconcile(meant: Model): Promise<void> {
     const { actions } = this.#world.gate.project;
     for (const action of meant.actions) {

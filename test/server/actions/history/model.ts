@@ -23,12 +23,12 @@ export interface Modelled {
   byPolicy: boolean;
   of: string | null;
   created_at: number;
-  /** In which order things were done. */
+  /** The position in the order of execution; 0 before it. */
   done_at: number;
   claim: { id: string; files: Map<string, State>; at: number; exit_code: number } | null;
 }
 
-/** The files and the actions, as simply as they can be thought of. */
+/** The simplest model of the files and the actions. */
 export class Model {
   files = new Map<string, State>();
   actions: Modelled[] = [];
@@ -80,7 +80,7 @@ export class Model {
     );
   }
 
-  /** Whether what was asked on still stands. */
+  /** Whether the files still have the content that the action was planned on. */
   isBase(changes: readonly Change[]): boolean {
     return changes.every(({ path, before }) => this.at(path) === before);
   }
@@ -125,7 +125,7 @@ export class Model {
     );
   }
 
-  /** The undoing of all of them, newest first; null where it is refused. */
+  /** The changes of a rollback of all of them, newest first; null when the gate must refuse it. */
   undoAll(chosen: readonly Modelled[]): Map<string, Change[]> | null {
     const isOpen = chosen.every((action) => this.isUndoable(action));
     if (!isOpen || this.isNeeded(chosen)) return null;

@@ -4,7 +4,7 @@ import type { StepOf } from "./steps.ts";
 import { REFUSED, reviewer, type World } from "./world.ts";
 import { rollbackSession } from "../../../../server/sessions/rollback.ts";
 
-/** The steps that roll back and replay. */
+/** Rolls back and replays, in the gate and in the model. */
 export class Rollbacks {
   readonly #world: World;
 

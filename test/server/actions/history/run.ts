@@ -6,7 +6,7 @@ import { Rollbacks } from "./rollbacks.ts";
 import { type Step, type StepOf, textOf } from "./steps.ts";
 import { agents, REFUSED, reviewer, World } from "./world.ts";
 
-/** A gate and a model of it, led through the same history. */
+/** Applies each step of a history to a gate and to its model. */
 export class Run {
   readonly #world: World;
   readonly #crash: Crash;
@@ -22,14 +22,14 @@ export class Run {
 
   static async open(): Promise<Run> {
     const crash = new Crash();
-    return new Run(await World.open(() => crash.burn()), crash);
+    return new Run(await World.open(() => crash.countStep()), crash);
   }
 
   close(): Promise<void> {
     return this.#world.gate.close();
   }
 
-  /** Everything the gate knows against everything the model knows. */
+  /** Expects the gate's actions, files and sessions to equal the model's. */
   compare(): Promise<void> {
     return this.#world.compare();
   }

@@ -9,7 +9,7 @@ const content = fc.constantFrom("", "one", "two", "three\n");
 const which = fc.nat({ max: 99 });
 const is = <T extends string>(name: T) => fc.constant(name);
 
-/** Commands that touch two of the paths at most. */
+/** Commands that touch at most two of the paths. */
 const command = fc.record({
   kind: fc.constantFrom("rm", "mv", "cp", "print", "both"),
   from: path,
@@ -59,7 +59,7 @@ const plain = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: is("later"), ms: fc.nat(2_000_000) }) },
   { weight: 1, arbitrary: fc.record({ do: is("restart") }) },
 );
-/** One thing that happens, and how far it gets: a crash at one of its steps is the end of it. */
+/** One step of a history; the gate crashes at its internal step `crash_at`, never when null. */
 export const step = fc.oneof(
   { weight: 8, arbitrary: plain.map((one) => ({ ...one, crash_at: null })) },
   {
@@ -69,7 +69,6 @@ export const step = fc.oneof(
   },
 );
 export type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
-/** A step of that name. */
 export type StepOf<Name extends Step["do"]> = Extract<Step, { do: Name }>;
 
 /** The command line for bash. */

@@ -39,7 +39,7 @@ export class World {
     return this.gate.clock.now;
   }
 
-  /** Everything the gate knows against everything the model knows. */
+  /** Expects the gate's actions, files and sessions to equal the model's. */
   async compare(): Promise<void> {
     const { actions, audit } = this.gate.project;
     this.model.expire(this.now);
@@ -109,7 +109,7 @@ export class World {
     if (isDone) this.model.apply(what.changes);
   }
 
-  /** Null where it cannot be done at all. */
+  /** The expected changes; null when the gate must refuse the action. */
   planOf(one: StepOf<"write" | "edit" | "delete" | "move">, before: State): Change[] | null {
     const { path } = one;
     if (one.do === "write") return [{ path, before, after: one.content }];
@@ -126,7 +126,7 @@ export class World {
     else this.gate.write(path, content);
   }
 
-  /** Mostly one that it would work on; now and then any. */
+  /** Picks an action that fits in most cases, and any action in the others. */
   pick(which: number, works: (action: Modelled) => boolean): Modelled | undefined {
     const { actions } = this.model;
     const fit = actions.filter(works);

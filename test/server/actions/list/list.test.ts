@@ -18,7 +18,7 @@ interface Planted {
   at: string;
 }
 
-/** Many actions of all kinds, ten a minute, straight into the ledger; the clock is set back twice. */
+/** Inserts actions of all kinds into the ledger, ten a minute. The clock is set back twice. */
 async function plant(gate: TestGate, count: number): Promise<Planted[]> {
   const session = await gate.project.sessions.open({}, testCaller());
   const rows = Array.from({ length: count }, (_, n): Planted => ({
@@ -59,44 +59,48 @@ async function seqs(gate: TestGate, query: string): Promise<number[]> {
   return found;
 }
 
-test("every filter and every pair of them finds exactly what it says, newest first", async () => {
-  const gate = await createTestGate();
-  const rows = await plant(gate, 2_500);
-  const at = (minutes: number) => new Date(gate.clock.now + minutes * 60_000).toISOString();
-  const filters: [string, (row: Planted) => boolean][] = [
-    [`from=${at(80)}`, (row) => row.at >= at(80)],
-    [`from=${at(61)}&to=${at(62)}`, (row) => row.at >= at(61) && row.at < at(62)],
-    [`to=${at(100)}`, (row) => row.at < at(100)],
-    ["from=2025-12-31&to=2026-01-01", () => false],
-    ["from=2027-01-01", () => false],
-    ["from=2026-01-01&to=2026-01-02", () => true],
-    ["status=blocked", ({ status }) => status === "blocked"],
-    ["status=rejected", ({ status }) => status === "rejected"],
-    ["tool=run_command", ({ tool }) => tool === "run_command"],
-    ["agent=codex", ({ agent }) => agent === "codex"],
-    ["path=src/part7/file1237.ts", ({ path }) => path === "src/part7/file1237.ts"],
-    ["risk=critical", ({ risk }) => risk === "critical"],
-    ["execution=none", () => true],
-    ["decided_by=policy", () => true],
-    ["decided_by=nobody", () => false],
-    ["q=part3", ({ path }) => path.includes("part3/")],
-    ["q=gefahrlich", ({ reason }) => reason !== null],
-    ["q=FILE77.TS", ({ path }) => path.endsWith("/file77.ts")],
-    ["q=nowhere", () => false],
-    ["q=src/part3%20allowed", ({ path }) => path.includes("part3/")],
-  ];
-  for (const [place, [first, one]] of filters.entries()) {
-    for (const [second, other] of filters.slice(place)) {
-      const names = [first, second].map((query) => [...new URLSearchParams(query).keys()]);
-      if (first !== second && names[0]!.some((name) => names[1]!.includes(name))) continue;
-      const query = first === second ? first : `${first}&${second}`;
-      const wanted = rows.filter((row) => one(row) && other(row)).map(({ seq }) => seq).reverse();
-      expect(await seqs(gate, query), query).toEqual(wanted);
+test(
+  "every filter and every pair of filters finds exactly the matching actions, newest first",
+  async () => {
+    const gate = await createTestGate();
+    const rows = await plant(gate, 2_500);
+    const at = (minutes: number) => new Date(gate.clock.now + minutes * 60_000).toISOString();
+    const filters: [string, (row: Planted) => boolean][] = [
+      [`from=${at(80)}`, (row) => row.at >= at(80)],
+      [`from=${at(61)}&to=${at(62)}`, (row) => row.at >= at(61) && row.at < at(62)],
+      [`to=${at(100)}`, (row) => row.at < at(100)],
+      ["from=2025-12-31&to=2026-01-01", () => false],
+      ["from=2027-01-01", () => false],
+      ["from=2026-01-01&to=2026-01-02", () => true],
+      ["status=blocked", ({ status }) => status === "blocked"],
+      ["status=rejected", ({ status }) => status === "rejected"],
+      ["tool=run_command", ({ tool }) => tool === "run_command"],
+      ["agent=codex", ({ agent }) => agent === "codex"],
+      ["path=src/part7/file1237.ts", ({ path }) => path === "src/part7/file1237.ts"],
+      ["risk=critical", ({ risk }) => risk === "critical"],
+      ["execution=none", () => true],
+      ["decided_by=policy", () => true],
+      ["decided_by=nobody", () => false],
+      ["q=part3", ({ path }) => path.includes("part3/")],
+      ["q=gefahrlich", ({ reason }) => reason !== null],
+      ["q=FILE77.TS", ({ path }) => path.endsWith("/file77.ts")],
+      ["q=nowhere", () => false],
+      ["q=src/part3%20allowed", ({ path }) => path.includes("part3/")],
+    ];
+    for (const [place, [first, one]] of filters.entries()) {
+      for (const [second, other] of filters.slice(place)) {
+        const names = [first, second].map((query) => [...new URLSearchParams(query).keys()]);
+        if (first !== second && names[0]!.some((name) => names[1]!.includes(name))) continue;
+        const query = first === second ? first : `${first}&${second}`;
+        const wanted = rows.filter((row) => one(row) && other(row)).map(({ seq }) => seq).reverse();
+        expect(await seqs(gate, query), query).toEqual(wanted);
+      }
     }
-  }
-}, 60_000);
+  },
+  60_000,
+);
 
-test("words are found in paths, commands and reasons, also when these change", async () => {
+test("a search finds words in paths, commands and reasons, also after these change", async () => {
   const gate = await createTestGate({
     policies: {
       defaultEffect: "ask",
@@ -140,7 +144,7 @@ test.each([
   "",
   "\0",
 ])(
-  "q=%j is a search like any other",
+  "q=%j is a valid search",
   async (q) => {
     const gate = await createTestGate();
     await plant(gate, 5);
@@ -152,7 +156,7 @@ test.each([
   },
 );
 
-test("nothing is scanned and nothing is sorted, whatever is asked for", async () => {
+test("no query of a list scans a table or sorts", async () => {
   const gate = await createTestGate();
   await plant(gate, 100);
   const plans: string[] = [];

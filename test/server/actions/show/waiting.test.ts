@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { agent, openGate, reviewer } from "../harness.ts";
 
-describe("waiting", () => {
-  test("ends at the time-out with the action as it is", async () => {
+describe("a wait", () => {
+  test("ends at its time-out while the action is still pending", async () => {
     const { submitted } = await openGate({ policies: { defaultEffect: "ask" } });
     const started = performance.now();
     const { action } = await submitted("write_file", { path: "a", content: "x" }, 50);
@@ -10,7 +10,7 @@ describe("waiting", () => {
     expect(performance.now() - started).toBeGreaterThan(45);
   });
 
-  test("ends when the deadline of the action comes", async () => {
+  test("ends when the action expires", async () => {
     const { gate, submitted, actions } = await openGate({
       policies: { defaultEffect: "ask", approvalTimeoutSeconds: 60 },
     });
@@ -25,7 +25,7 @@ describe("waiting", () => {
     expect((await waiting).action).toMatchObject({ status: "expired", decided_by: "system" });
   });
 
-  test("of many for one action ends for all, also when the gate closes", async () => {
+  test("ends for all 50 waiters of an action, also when the gate closes", async () => {
     const { gate, submitted, actions } = await openGate({ policies: { defaultEffect: "ask" } });
     const { action } = await submitted("write_file", { path: "a", content: "x" });
     const wait = () => actions.wait(action.id, { timeout_ms: 20_000 }, agent);
@@ -40,7 +40,7 @@ describe("waiting", () => {
     );
   });
 
-  test("is for so many actions only: an agent that goes on is told so", async () => {
+  test("is refused with 429 when 2,000 actions are pending", async () => {
     const { gate, write, submit, actions } = await openGate({
       policies: { defaultEffect: "ask", allowedPaths: ["free/**"] },
     });

@@ -22,7 +22,7 @@ const HOSTILE = [
 ];
 const OTHERS = [null, true, 0, -1, 1e308, [], {}, [[]], { path: {} }];
 
-test("whatever stands in a field, the answer is never a failure of ours", async () => {
+test("no value of any field is answered with a server error", async () => {
   const gate = await createTestGate({
     policies: { defaultEffect: "allow", askPaths: ["held/**"] },
     files: { "held/a.txt": "old" },
@@ -84,7 +84,7 @@ test("whatever stands in a field, the answer is never a failure of ours", async 
   expect(await gate.project.audit.verify()).toMatchObject({ ok: true });
 }, 180_000);
 
-test("half a character in a policy ends nobody who looks at what it has decided", async () => {
+test("a lone surrogate in a policy breaks no route that shows its decisions", async () => {
   const gate = await createTestGate({
     policies: {
       defaultEffect: "ask",

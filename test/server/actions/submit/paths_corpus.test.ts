@@ -79,10 +79,10 @@ afterAll(async () => {
   rmSync(base, { recursive: true, force: true });
 });
 
-// Paths that could harm the real system are tested against the policy only.
+// Only the policy tests run the paths that could harm the real system.
 const cases = corpus.cases.filter((one) => HERE.has(one.platform) && !one.system);
 
-describe("paths.json, submitted, approved and looked up on disk", () => {
+describe("each path of paths.json, submitted and approved, changes only the expected file", () => {
   test.each(cases)("$id $category: $reason", async (one) => {
     const sentinels = await build(one);
     const before = snapshot(base);
@@ -137,7 +137,7 @@ async function writeThrough(path: unknown) {
   return { submitted, held: submitted?.status === "pending", approved };
 }
 
-/** Builds the case's files; answers those whose bytes must stay. */
+/** Builds the case's files. Returns the paths whose bytes must not change. */
 async function build(one: Case): Promise<string[]> {
   emptyFolder(base);
   mkdirSync(root);
@@ -159,7 +159,7 @@ function writeConfig(blockedPaths: string[]): void {
   writeFileSync(join(root, "gate.config.json"), JSON.stringify(config));
 }
 
-/** Removes everything but the daemon's own data. */
+/** Deletes everything except the daemon's own data. */
 function emptyFolder(folder: string): void {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
@@ -199,7 +199,7 @@ function makeSocket(path: string): Promise<void> {
   });
 }
 
-/** Everything below the folder but the daemon's own data, as one line each. */
+/** One line for each entry below the folder, without the daemon's own data. */
 function snapshot(base: string): Map<string, string> {
   const found = new Map<string, string>();
   const look = (folder: string) => {

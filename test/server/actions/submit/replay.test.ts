@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { agent, openGate, reviewer } from "../harness.ts";
 
-describe("replay", () => {
-  test("is for rolled-back writes, and passes policy again", async () => {
+describe("a replay", () => {
+  test("needs a rolled-back write and a reviewer, and evaluates the policy again", async () => {
     const { gate, actions, write, back, read } = await openGate({ files: { "a.txt": "v1" } });
     const action = await write("a.txt", "v2");
     await expect(actions.replay(action.id, reviewer)).rejects.toMatchObject({ code: "conflict" });
@@ -21,7 +21,7 @@ describe("replay", () => {
     expect(types.at(-1)).toBe("action.replayed");
   });
 
-  test("of an edited write writes what the reviewer made of it", async () => {
+  test("of an edited write uses the reviewer's version", async () => {
     const { actions, write, back, read } = await openGate({ policies: { defaultEffect: "ask" } });
     const action = await write("a.txt", "agent's");
     await actions.approveWithEdit(action.id, { content: "reviewer's" }, reviewer);

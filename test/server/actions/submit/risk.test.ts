@@ -49,7 +49,7 @@ describe("risk", () => {
       ["creates"],
       "low",
     ],
-    ["an old file", risk({ plan: plan({ changes: [change()] }) }), ["overwrites"], "low"],
+    ["an existing file", risk({ plan: plan({ changes: [change()] }) }), ["overwrites"], "low"],
     [
       "a deletion",
       risk({ plan: plan({ changes: [change({ after: null })] }) }),
@@ -57,7 +57,7 @@ describe("risk", () => {
       "medium",
     ],
     [
-      "a file outside",
+      "a file outside the project",
       risk({ plan: plan({ changes: [change({ path: "/etc/a" })] }) }),
       ["outside", "overwrites"],
       "high",
@@ -77,7 +77,12 @@ describe("risk", () => {
       ["overwrites", "shrinks", "executable"],
       "medium",
     ],
-    ["what cannot be restored", risk({ irreversible: "too large" }), ["not_reversible"], "low"],
+    [
+      "a change that cannot be rolled back",
+      risk({ irreversible: "too large" }),
+      ["not_reversible"],
+      "low",
+    ],
     ["a plain command", ofCommand({ commands: [["ls"]] }), ["not_reversible"], "low"],
     [
       "a command that deletes and pushes",
@@ -86,13 +91,13 @@ describe("risk", () => {
       "high",
     ],
     [
-      "a command that writes outside as root",
+      "a command that writes outside the project as root",
       ofCommand({ commands: [["sudo", "tee", "/etc/x"]], writes: ["/etc/x"], unresolved: ["$y"] }),
       ["outside", "writes", "unresolved", "privilege", "not_reversible"],
       "critical",
     ],
     [
-      "a relative path from a folder below",
+      "a command in a subfolder that writes a relative path",
       ofCommand({ commands: [["touch", "../a"]], writes: ["../a"] }, "/p/sub"),
       ["writes", "not_reversible"],
       "low",
@@ -122,14 +127,14 @@ describe("digest", () => {
     ["the file", { changes: [change({ path: "/p/b" })] }],
     ["the new content", { changes: [change({ after: { sha256: "9", bytes: 1, mode: null } })] }],
     ["the mode", { changes: [change({ after: { sha256: "1", bytes: 100, mode: 0o755 } })] }],
-    ["what stands there", { changes: [change({ before: null })] }],
-    ["what is touched", { accesses: [] }],
+    ["the current content", { changes: [change({ before: null })] }],
+    ["the accesses", { accesses: [] }],
     ["the input of another host's tool", { input_sha256: "4" }],
   ])("changes with %s", (_name, over) => {
     expect(digestOf({ ...whole, ...over })).not.toBe(digestOf(whole));
   });
 
-  test("does not depend on the order of keys, nor on how a path was written", () => {
+  test("does not depend on the order of keys or the spelling of a path", () => {
     fc.assert(fc.property(fc.constantFrom("a", "./a", "/p/a"), (path) => {
       const same = Object.fromEntries(Object.entries(whole).reverse()) as unknown as Plan;
       expect(digestOf({ ...same, path, input: { path } })).toBe(digestOf(whole));

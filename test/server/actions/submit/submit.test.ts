@@ -9,7 +9,7 @@ const base64 = (bytes: Uint8Array) => btoa(String.fromCharCode(...bytes));
 
 describe("write_file keeps every byte", () => {
   test.each<[string, Record<string, unknown>, Uint8Array | string]>([
-    ["nothing", { content: "" }, ""],
+    ["an empty file", { content: "" }, ""],
     ["no final newline", { content: "a\nb" }, "a\nb"],
     ["CRLF", { content: "a\r\nb\r\n" }, "a\r\nb\r\n"],
     ["a byte order mark", { content: "\ufeffa" }, "\ufeffa"],
@@ -35,42 +35,45 @@ describe("write_file keeps every byte", () => {
   });
 });
 
-describe("what cannot be understood is refused and leaves no action", () => {
+describe("an invalid input is refused and leaves no action", () => {
   test.each<[string, string, Record<string, unknown>]>([
     ["no path", "write_file", { content: "x" }],
-    ["a path that is no string", "write_file", { path: 1, content: "x" }],
+    ["a path that is a number", "write_file", { path: 1, content: "x" }],
     ["an unknown key", "write_file", { path: "a", content: "x", mode: 1 }],
-    ["half a character", "write_file", { path: "a", content: "\ud800" }],
+    ["content with a lone surrogate", "write_file", { path: "a", content: "\ud800" }],
     ["bad base64", "write_file", { path: "a", content: "a=b", encoding: "base64" }],
-    ["a path with half a character", "write_file", { path: "\udc00", content: "x" }],
+    ["a path with a lone surrogate", "write_file", { path: "\udc00", content: "x" }],
     ["a folder", "write_file", { path: "dir", content: "x" }],
-    ["below a file", "write_file", { path: "file/x", content: "x" }],
-    ["an edit of nothing", "edit_file", {
+    ["a path below a file", "write_file", { path: "file/x", content: "x" }],
+    ["an edit of a missing file", "edit_file", {
       path: "none",
       edits: [{ old_text: "a", new_text: "b" }],
     }],
-    ["an edit that fits nowhere", "edit_file", {
+    ["an edit whose old text is missing", "edit_file", {
       path: "file",
       edits: [{ old_text: "zzz", new_text: "b" }],
     }],
-    ["an edit that fits twice", "edit_file", {
+    ["an edit whose old text occurs twice", "edit_file", {
       path: "file",
       edits: [{ old_text: "o", new_text: "b" }],
     }],
     ["no edits", "edit_file", { path: "file", edits: [] }],
-    ["deleting nothing", "delete_file", { path: "none" }],
+    ["deleting a missing file", "delete_file", { path: "none" }],
     ["deleting a folder", "delete_file", { path: "dir" }],
-    ["moving onto something", "move_file", { from: "file", to: "other" }],
+    ["moving onto an existing file", "move_file", { from: "file", to: "other" }],
     ["moving onto itself", "move_file", { from: "file", to: "./file" }],
-    ["moving nothing", "move_file", { from: "none", to: "x" }],
+    ["moving a missing file", "move_file", { from: "none", to: "x" }],
     ["reading a folder", "read_file", { path: "dir" }],
     ["an empty command", "run_command", { command: "" }],
     ["a command with NUL", "run_command", { command: "echo \0" }],
     ["a command of 200 KB", "run_command", { command: `echo ${"x".repeat(200_000)}` }],
-    ["a folder outside", "run_command", { command: "ls", cwd: "/" }],
-    ["a folder that is a link outside", "run_command", { command: "ls", cwd: "out" }],
-    ["a folder that is none", "run_command", { command: "ls", cwd: "file" }],
-    ["an unknown action", "rollback", { action_id: "x" }],
+    ["a working folder outside the project", "run_command", { command: "ls", cwd: "/" }],
+    ["a working folder that is a link to the outside", "run_command", {
+      command: "ls",
+      cwd: "out",
+    }],
+    ["a working folder that is a file", "run_command", { command: "ls", cwd: "file" }],
+    ["a rollback of an unknown action", "rollback", { action_id: "x" }],
   ])("%s", async (_name, tool, input) => {
     const { gate, submitted, actions, at } = await openGate({
       files: { file: "foo", other: "bar" },
@@ -85,9 +88,9 @@ describe("what cannot be understood is refused and leaves no action", () => {
   });
 });
 
-describe("who may do what", () => {
+describe("scopes", () => {
   const viewer = testCaller("viewer");
-  test("a viewer only looks; an agent never decides", async () => {
+  test("a viewer only reads; an agent never reviews", async () => {
     const { submitted, actions } = await openGate({ policies: { defaultEffect: "ask" } });
     const { action: { id } } = await submitted("write_file", { path: "a", content: "x" });
     const result = { claim_id: "x", exit_code: 0, output: "", truncated: false, duration_ms: 0 };
@@ -130,7 +133,7 @@ describe("who may do what", () => {
     },
   );
 
-  test("what is decided is not decided again", async () => {
+  test("a decided action is not decided again", async () => {
     const { submitted, actions } = await openGate({ policies: { defaultEffect: "ask" } });
     const { action: { id } } = await submitted("write_file", { path: "a", content: "x" });
     expect(await actions.cancel(id, { reason: "changed my mind" }, agent)).toMatchObject({
@@ -153,8 +156,8 @@ describe("who may do what", () => {
   });
 });
 
-describe("reading", () => {
-  test("hands out text and bytes, and records what was read", async () => {
+describe("read_file", () => {
+  test("returns text or bytes and records the hash of the content", async () => {
     const { gate, submitted } = await openGate({ files: { "a.txt": "grüße\n" } });
     gate.write("b.bin", BINARY);
     expect(await submitted("read_file", { path: "a.txt" })).toMatchObject({
@@ -167,7 +170,7 @@ describe("reading", () => {
     });
   });
 
-  test("of what is not there fails, and is recorded", async () => {
+  test("records a failure when the file is missing", async () => {
     const { submitted } = await openGate();
     expect(await submitted("read_file", { path: "none" })).toMatchObject({
       action: {
@@ -179,7 +182,7 @@ describe("reading", () => {
     });
   });
 
-  test("that was approved hands nothing out once policy blocks it", async () => {
+  test("returns no content of an approved read once the policy blocks the path", async () => {
     const { gate, submitted, actions } = await openGate({
       policies: { defaultEffect: "ask" },
       files: { "a.txt": "secret" },
@@ -193,7 +196,7 @@ describe("reading", () => {
   });
 });
 
-describe("rules that name a tool of the gate", () => {
+describe("rules that name one of gate's tools", () => {
   test.each([
     [{ allowedTools: ["read_file"] }, "a.txt", "approved"],
     [{ allowedTools: ["read_file"], askPaths: ["a.txt"] }, "a.txt", "pending"],
@@ -222,12 +225,12 @@ describe("rules that name a tool of the gate", () => {
     [["mcp__gate__run_command"], "approved"],
     [["mcp__gate__*"], "pending"],
     [["mcp__*"], "pending"],
-  ])("%j: a command that no rule speaks of is %s", async (allowedTools, status) => {
+  ])("%j: a command that no command rule matches is %s", async (allowedTools, status) => {
     const { submitted } = await openGate({ policies: { defaultEffect: "ask", allowedTools } });
     expect((await submitted("run_command", { command: "true x" })).action.status).toBe(status);
   });
 
-  test("to allow one lets no write through that no rule of paths allows", async () => {
+  test("allowing a tool allows no write that no path rule allows", async () => {
     const policies = { defaultEffect: "ask" as const, allowedTools: ["write_file", "mcp__*"] };
     const { submitted } = await openGate({ policies });
     const { action } = await submitted("write_file", { path: "a.txt", content: "x" });
@@ -235,8 +238,8 @@ describe("rules that name a tool of the gate", () => {
   });
 });
 
-describe("tools of other hosts", () => {
-  test("are recorded under their own names, without secrets", async () => {
+describe("native tools", () => {
+  test("are recorded under their own names with secrets masked", async () => {
     const { submitted, actions } = await openGate({
       policies: { defaultEffect: "ask", allowedTools: ["mcp__github__*"], blockedTools: ["Web*"] },
     });
@@ -251,8 +254,8 @@ describe("tools of other hosts", () => {
   });
 });
 
-describe("lists", () => {
-  test("come in pages, newest first, by filter", async () => {
+describe("the list of actions", () => {
+  test("has pages, newest first, and filters", async () => {
     const { gate, submitted, actions } = await openGate({ policies: { defaultEffect: "ask" } });
     const ids: string[] = [];
     for (let n = 0; n < 7; n++) {

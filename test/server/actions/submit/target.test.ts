@@ -18,7 +18,7 @@ symlinkSync("src/new.ts", join(root, "dangling"));
 symlinkSync("loop", join(root, "loop"));
 symlinkSync("root", join(base, "alias"));
 
-describe("a path means exactly one file", () => {
+describe("a path resolves to exactly one file", () => {
   test.each([
     ["src/a.ts", "src/a.ts", "root/src/a.ts"],
     ["./src//a.ts", "src/a.ts", "root/src/a.ts"],
@@ -40,7 +40,7 @@ describe("a path means exactly one file", () => {
   });
 });
 
-describe("ordinary names are fine", () => {
+describe("an ordinary name is accepted", () => {
   test.each([
     "$types.ts",
     "routes/$id.tsx",
@@ -68,7 +68,7 @@ describe("ordinary names are fine", () => {
   });
 });
 
-describe("what two readers could take for different files is refused", () => {
+describe("an ambiguous path is refused", () => {
   test.each([
     ["", /empty/],
     ["   ", /empty/],
@@ -112,7 +112,7 @@ describe("what two readers could take for different files is refused", () => {
   });
 });
 
-test("resolvePath() follows as many links as the kernel, and no more", () => {
+test("resolvePath() follows 40 links, as the kernel does, and refuses 41", () => {
   for (let n = 0; n < 41; n++) {
     symlinkSync(n === 40 ? "src" : `chain${n + 1}`, join(root, `chain${n}`));
   }

@@ -11,7 +11,7 @@ import {
 import { describe, expect, test } from "vitest";
 import { agent, openGate, reviewer, sha } from "../harness.ts";
 
-describe("rollback", () => {
+describe("a rollback", () => {
   test("restores bytes and mode", async () => {
     const { gate, submit, back, at } = await openGate();
     const old = Uint8Array.from({ length: 256 }, (_, n) => n);
@@ -33,7 +33,7 @@ describe("rollback", () => {
     expect(existsSync(at("new"))).toBe(false);
   });
 
-  test("keeps a folder that holds something else by now", async () => {
+  test("keeps a created folder that now holds another file", async () => {
     const { gate, write, back, at } = await openGate();
     const action = await write("new/dir/b.txt", "x");
     gate.write("new/dir/mine.txt", "mine");
@@ -41,7 +41,7 @@ describe("rollback", () => {
     expect(readdirSync(at("new/dir"))).toEqual(["mine.txt"]);
   });
 
-  test("never touches a file that has changed since, and says how", async () => {
+  test("is refused with hashes and a diff when the file has changed since", async () => {
     const { gate, write, back, read, actions } = await openGate({ files: { "a.txt": "v1\n" } });
     const action = await write("a.txt", "v2\n");
     gate.write("a.txt", "by hand\n");
@@ -62,7 +62,7 @@ describe("rollback", () => {
   });
 
   test.each([
-    ["a deleted file", (path: string) => rmSync(path)],
+    ["nothing", (path: string) => rmSync(path)],
     ["a link to elsewhere", (path: string) => {
       rmSync(path);
       symlinkSync("/etc/passwd", path);
@@ -71,14 +71,14 @@ describe("rollback", () => {
       rmSync(path);
       mkdirSync(path);
     }],
-  ])("refuses %s", async (_name, change) => {
+  ])("is refused when %s has taken the place of the file", async (_name, change) => {
     const { write, back, at } = await openGate({ files: { "a.txt": "v1" } });
     const action = await write("a.txt", "v2");
     change(at("a.txt"));
     await expect(back(action.id)).rejects.toMatchObject({ code: "conflict" });
   });
 
-  test("of the older of two writes is refused; newest first works", async () => {
+  test("of the older of two writes is refused until the newer one is rolled back", async () => {
     const { write, back, read } = await openGate({ files: { "a.txt": "v0" } });
     const first = await write("a.txt", "v1");
     const second = await write("a.txt", "v2");
@@ -88,7 +88,7 @@ describe("rollback", () => {
     expect(read("a.txt")).toBe("v0");
   });
 
-  test("where the file is as it was already does nothing but say so", async () => {
+  test("reports that the file already has its old content", async () => {
     const { gate, write, back, actions } = await openGate({ files: { "a.txt": "v1" } });
     const action = await write("a.txt", "v2");
     gate.write("a.txt", "v1");
@@ -103,7 +103,7 @@ describe("rollback", () => {
     });
   });
 
-  test("merges what came later, and can be undone", async () => {
+  test("merges later changes of other lines, and can itself be rolled back", async () => {
     const { gate, write, back, read } = await openGate({ files: { "a.txt": "1\n2\n3\n4\n5\n" } });
     const action = await write("a.txt", "1\nTWO\n3\n4\n5\n");
     gate.write("a.txt", "1\nTWO\n3\n4\nFIVE\n");
@@ -114,7 +114,7 @@ describe("rollback", () => {
     expect(read("a.txt")).toBe("1\nTWO\n3\n4\nFIVE\n");
   });
 
-  test("does not merge what touches the same lines", async () => {
+  test("does not merge later changes of the same lines", async () => {
     const { gate, write, back, read } = await openGate({ files: { "a.txt": "1\n2\n3\n" } });
     const action = await write("a.txt", "1\nTWO\n3\n");
     gate.write("a.txt", "1\nTWO!\n3\n");
@@ -125,7 +125,7 @@ describe("rollback", () => {
     expect(read("a.txt")).toBe("1\nTWO!\n3\n");
   });
 
-  test("forced keeps what it replaces, so that undoing it brings that back", async () => {
+  test("with force keeps the replaced content, so a second rollback restores it", async () => {
     const { gate, write, back, read } = await openGate({ files: { "a.txt": "v1" } });
     const action = await write("a.txt", "v2");
     gate.write("a.txt", "by hand");
@@ -136,7 +136,7 @@ describe("rollback", () => {
     expect(read("a.txt")).toBe("by hand");
   });
 
-  test("as a dry run changes nothing", async () => {
+  test("changes nothing in a dry run", async () => {
     const { gate, write, back, read } = await openGate({ files: { "a.txt": "v1" } });
     const action = await write("a.txt", "v2");
     const events = (await gate.audit()).length;
@@ -151,7 +151,7 @@ describe("rollback", () => {
     expect((await gate.audit()).length).toBe(events);
   });
 
-  test("of deletions, moves and edits", async () => {
+  test("restores deleted, moved and edited files", async () => {
     const { submit, back, read, at } = await openGate({
       files: { "a.txt": "one two", "b.txt": "b" },
     });
@@ -171,7 +171,7 @@ describe("rollback", () => {
     expect(read("a.txt")).toBe("one two");
   });
 
-  test("is not for what was never carried out", async () => {
+  test("is refused for an action that was never executed", async () => {
     const { actions, submit, back } = await openGate({
       policies: { defaultEffect: "ask", blockedPaths: ["no.txt"], allowedCommands: ["true"] },
     });
@@ -188,7 +188,7 @@ describe("rollback", () => {
     await expect(back("0")).rejects.toMatchObject({ code: "not_found" });
   });
 
-  test("is announced as impossible where the file is larger than may be kept", async () => {
+  test("is announced as impossible when the file is larger than maxBlobBytes", async () => {
     const { gate, write, back, actions } = await openGate({
       policies: { defaultEffect: "ask", maxBlobBytes: 10 },
     });
@@ -202,7 +202,7 @@ describe("rollback", () => {
     await expect(back(action.id)).rejects.toMatchObject({ code: "conflict" });
   });
 
-  test("submitted by an agent passes policy, for its own session only", async () => {
+  test("by an agent passes the policy and is limited to the agent's own session", async () => {
     const { gate, actions, submit, read } = await openGate({
       policies: { defaultEffect: "allow", askPaths: ["held.txt"] },
       files: { "a.txt": "v1", "held.txt": "v1" },
@@ -235,7 +235,7 @@ describe("rollback", () => {
     });
   });
 
-  test("survives a restart in between", async () => {
+  test("works after a restart of the daemon", async () => {
     const { gate, write, read } = await openGate({ files: { "a.txt": "v1" } });
     const action = await write("a.txt", "v2");
     await gate.reopen();

@@ -10,12 +10,12 @@ const CONTENTS: [name: string, content: Uint8Array][] = [
   ["BOM", text("\ufeffone\n")],
   ["256 bytes, each value", Uint8Array.from({ length: 256 }, (_, n) => n)],
   ["invalid UTF-8", Uint8Array.from([0x61, 0xff, 0xfe, 0xc3, 0x28, 0x0a])],
-  ["one byte more than a piece", new Uint8Array(1024 * 1024 + 1).fill(7)],
-  ["more than is held in memory", new Uint8Array(9 * 1024 * 1024 + 3).fill(9)],
+  ["one byte more than a chunk", new Uint8Array(1024 * 1024 + 1).fill(7)],
+  ["larger than the limit in memory", new Uint8Array(9 * 1024 * 1024 + 3).fill(9)],
 ];
 
-describe("every byte comes back", () => {
-  test.each(CONTENTS)("%s: overwritten, deleted, moved, and each undone", async (_, content) => {
+describe("a rollback restores every byte", () => {
+  test.each(CONTENTS)("%s: after an overwrite, a deletion and a move", async (_, content) => {
     const { gate, submit, back, at } = await openGate();
     gate.write("f", content);
     const hash = sha(content);
@@ -29,25 +29,28 @@ describe("every byte comes back", () => {
       expect(action).toMatchObject({ execution: "succeeded", reversible: true });
       const { rollback } = await back(action.id);
       expect([tool, sha(readFileSync(at("f")))]).toEqual([tool, hash]);
-      // And the undo undone, and that undone again.
+      // A rollback can be rolled back, repeatedly.
       const again = await back(rollback!.id);
       await back(again.rollback!.id);
       expect([tool, sha(readFileSync(at("f")))]).toEqual([tool, hash]);
     }
   });
 
-  test.each(CONTENTS.slice(0, 6))("%s: written as it was sent", async (_, content) => {
-    const { submit, at } = await openGate();
-    const action = await submit("write_file", {
-      path: "f",
-      content: btoa(String.fromCharCode(...content)),
-      encoding: "base64",
-    });
-    expect(action.after_sha256).toBe(sha(content));
-    expect(sha(readFileSync(at("f")))).toBe(sha(content));
-  });
+  test.each(CONTENTS.slice(0, 6))(
+    "%s: write_file keeps the bytes that were sent",
+    async (_, content) => {
+      const { submit, at } = await openGate();
+      const action = await submit("write_file", {
+        path: "f",
+        content: btoa(String.fromCharCode(...content)),
+        encoding: "base64",
+      });
+      expect(action.after_sha256).toBe(sha(content));
+      expect(sha(readFileSync(at("f")))).toBe(sha(content));
+    },
+  );
 
-  test("a large file that changes while it is kept is never kept wrongly", async () => {
+  test("a deletion is refused when its large file changes while it is read", async () => {
     const { gate, submit, back, at } = await openGate();
     gate.write("f", new Uint8Array(9 * 1024 * 1024).fill(1));
     const hash = sha(readFileSync(at("f")));
