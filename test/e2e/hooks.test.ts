@@ -131,8 +131,8 @@ describe("gate hook, by the executable", () => {
     const HEAD = "HTTP/1.1 200 OK\r\nContent-Length: ";
 
     test.each([
-      ["speaks first, and no HTTP", (to: Socket) => to.end("hello\r\n"), /no HTTP/],
-      ["hangs up", (to: Socket) => to.end(), /no HTTP/],
+      ["speaks first, and no HTTP", (to: Socket) => to.end("hello\r\n"), /not HTTP/],
+      ["hangs up", (to: Socket) => to.end(), /not HTTP/],
       ["hangs up hard", (to: Socket) => void to.destroy(), /^Blocked by gate: /],
       ["cuts its answer off", afterRequest((to) => to.end(`${HEAD}10\r\n\r\n{}`)), /cut off/],
       ["never ends its answer", afterRequest(flood), /too long/],
