@@ -5,6 +5,7 @@ import { copyFile, mkdir, readFile, rename, rm, symlink, writeFile } from "node:
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { withoutOwnVariables } from "./bun_environment.ts";
 import { buildExecutable, type BunBuild, hashOf, type Target } from "./executable.ts";
 import { signAdHoc, verifyAdHoc } from "./macho.ts";
 import {
@@ -87,11 +88,13 @@ async function compile(
   parts: { bun: string; library: string; outfile: string },
 ): Promise<void> {
   await mkdir(BIN, { recursive: true });
+  const runtime = `${parts.outfile}.bun`;
+  await writeFile(runtime, withoutOwnVariables(await readFile(parts.bun)), { mode: 0o755 });
   const target: Target = {
     root: ROOT,
     entry: join(ROOT, "cli", "main.ts"),
     outfile: parts.outfile,
-    bun: { name: machine.bun.target, file: parts.bun },
+    bun: { name: machine.bun.target, file: runtime },
     library: parts.library,
   };
   const args = [fileURLToPath(import.meta.url), "--target", JSON.stringify(target)];
@@ -99,6 +102,7 @@ async function compile(
     stdio: "inherit",
     cwd: ROOT,
   });
+  await rm(runtime);
   if (status !== 0) throw error ?? new Error(`Cannot compile for "${machine.name}"`);
   console.log(parts.outfile.slice(ROOT.length));
   if (machine.name.startsWith("darwin-")) await signForMac(machine, parts.outfile);
