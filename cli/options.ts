@@ -6,7 +6,7 @@ export function examples(...lines: string[]): string {
   return `\nExamples:\n${lines.map((line) => `  ${line}\n`).join("")}`;
 }
 
-/** What every option that takes an action's id says about it. */
+/** The help text of every argument that is an action's id. */
 export const ACTION_ID = "the action's id, or the first digits of it if no other action has them";
 
 const UNITS: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 };
