@@ -13,10 +13,10 @@ interface HealthServices {
 
 /** `/healthz` and `/metrics`. Health needs no credential, so its answer holds no data. */
 export const healthApi = new Hono<AppEnv<HealthServices>>()
-  .get("/healthz", describe("Whether the gate answers", Health), (c) => {
+  .get("/healthz", describe("Check that the gate answers", Health), (c) => {
     return c.json({ name: "gate" as const, ok: true as const, version: VERSION });
   })
-  .get("/metrics", describe("Figures for Prometheus", "text/plain"), async (c) => {
+  .get("/metrics", describe("Get metrics for Prometheus", "text/plain"), async (c) => {
     const text = toMetrics(await c.var.daemon.status(), c.var.readers.size);
     return c.text(text, 200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
   });

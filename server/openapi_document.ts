@@ -55,7 +55,7 @@ export function createOpenApi(operations: readonly Operation[]): Json {
     paths,
     components: {
       securitySchemes: {
-        token: { type: "http", scheme: "bearer", description: "what `gate token` prints" },
+        token: { type: "http", scheme: "bearer", description: "the output of `gate token`" },
         page_key: { type: "apiKey", in: "header", name: "X-Gate-Key" },
       },
       schemas: schemas.definitions,
@@ -107,7 +107,7 @@ function toOperation(operation: Operation, schemas: Schemas): Json {
     responses: {
       [operation.status]: goodAnswer(operation, schemas),
       default: {
-        description: "A problem document (RFC 9457); `code` says which",
+        description: "A problem document (RFC 9457) with the error `code`",
         content: { "application/problem+json": { schema: reference("Problem") } },
       },
     },

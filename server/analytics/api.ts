@@ -10,7 +10,7 @@ interface AnalyticsServices {
 export const analyticsApi = new Hono<AppEnv<AnalyticsServices>>()
   .get(
     "/summary",
-    describe("What happened in the last days", AnalyticsSummary),
+    describe("Get the totals of the last days", AnalyticsSummary),
     query(AnalyticsQuery),
     async (c) => {
       return c.json(await c.var.project.summarize(c.req.valid("query").window));

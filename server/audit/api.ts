@@ -14,12 +14,12 @@ export const auditApi = new Hono<AppEnv<AuditServices>>()
   .get("/verify", describe("Check the audit chain", AuditVerification), async (c) => {
     return c.json(await c.var.project.audit.verify());
   })
-  .get("/checkpoint", describe("The signed head of the chain", Checkpoint), async (c) => {
+  .get("/checkpoint", describe("Get the signed head of the audit chain", Checkpoint), async (c) => {
     return c.json(await c.var.project.audit.checkpoint());
   })
   .get(
     "/export",
-    describe("The audit log as JSON or as a CSV file", AuditExport),
+    describe("Export the audit log as JSON, as CSV or as a page with its proof", AuditExport),
     query(AuditExportQuery),
     async (c) => {
       const exported = await c.var.project.audit.export(c.req.valid("query"));

@@ -14,7 +14,7 @@ interface AuthServices {
 export const authApi = new Hono<AppEnv<AuthServices>>()
   .post(
     "/login-code",
-    describe("A code that logs one browser in, once, within a minute", LoginCode, 201),
+    describe("Create a code that logs in one browser, once, within a minute", LoginCode, 201),
     // The guard admits only reviewers here, and each of them is a person.
     (c) => c.json(c.var.logins.codes.create(c.var.caller.member_id!), 201),
   );

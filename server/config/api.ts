@@ -14,7 +14,7 @@ interface ConfigServices {
 export const configApi = new Hono<AppEnv<ConfigServices>>()
   .get(
     "/",
-    describe("The config in force, with where each rule comes from", ConfigView),
+    describe("Get the config in force, with the source of each rule", ConfigView),
     async (c) => {
       const view = await c.var.project.config.view();
       c.header("ETag", view.etag);
@@ -23,13 +23,13 @@ export const configApi = new Hono<AppEnv<ConfigServices>>()
   )
   .post(
     "/accept",
-    describe("Accept a config that was changed outside the gate", ConfigView),
+    describe("Accept a change of a config file outside the gate", ConfigView),
     json(AcceptInput),
     async (c) => c.json(await c.var.project.config.accept(c.req.valid("json"), c.var.caller)),
   )
   .put(
     "/policies",
-    describe("Change the policies in the project's config; keys left out stay", ConfigView),
+    describe("Change the policies in the project's config and keep omitted keys", ConfigView),
     json(Policies),
     async (c) => {
       const if_match = c.req.header("if-match") ?? null;

@@ -13,7 +13,7 @@ interface EventServices {
 export const eventsApi = new Hono<AppEnv<EventServices>>()
   .get(
     "/",
-    describe("What changed, as Server-Sent Events; Last-Event-ID resumes", "text/event-stream"),
+    describe("Stream changes as Server-Sent Events; Last-Event-ID resumes", "text/event-stream"),
     query(EventsQuery),
     async (c) => {
       const headers = { "content-type": "text/event-stream", "x-accel-buffering": "no" };

@@ -33,7 +33,7 @@ interface GlobalServices {
 export const daemonApi = new Hono<AppEnv<GlobalServices>>()
   .get(
     "/status",
-    describe("Health, uptime and projects of the daemon", DaemonStatus),
+    describe("Get the health, uptime and projects of the daemon", DaemonStatus),
     async (c) => {
       return c.json(await c.var.daemon.status());
     },
@@ -43,7 +43,7 @@ export const daemonApi = new Hono<AppEnv<GlobalServices>>()
 export const globalApi = new Hono<AppEnv<GlobalServices>>()
   .get(
     "/approvals/pending",
-    describe("Everything held, in all projects", z.object({ items: z.array(Action) })),
+    describe("List the held actions of all projects", z.object({ items: z.array(Action) })),
     query(InWorkspace),
     async (c) => {
       const { workspace } = c.req.valid("query");
@@ -52,7 +52,7 @@ export const globalApi = new Hono<AppEnv<GlobalServices>>()
   )
   .get(
     "/approvals/count",
-    describe("How many are held, in all projects", z.object({ count: z.number().int() })),
+    describe("Count the held actions of all projects", z.object({ count: z.number().int() })),
     query(InWorkspace),
     async (c) => {
       const { workspace } = c.req.valid("query");
@@ -61,7 +61,7 @@ export const globalApi = new Hono<AppEnv<GlobalServices>>()
   )
   .get(
     "/actions",
-    describe("Actions of all projects, newest first", ActionList),
+    describe("List the actions of all projects, newest first", ActionList),
     query(GlobalActionQuery),
     async (c) => {
       return c.json(await c.var.daemon.listActions(c.req.valid("query")));
@@ -69,7 +69,7 @@ export const globalApi = new Hono<AppEnv<GlobalServices>>()
   )
   .get(
     "/analytics/summary",
-    describe("What happened in all projects in the last days", AnalyticsSummary),
+    describe("Get the totals of all projects in the last days", AnalyticsSummary),
     query(GlobalAnalyticsQuery),
     async (c) => {
       const { window, workspace } = c.req.valid("query");
@@ -78,7 +78,7 @@ export const globalApi = new Hono<AppEnv<GlobalServices>>()
   )
   .get(
     "/audit/export",
-    describe("The audit log of all projects as JSON or as a CSV file", GlobalAuditExport),
+    describe("Export the audit log of all projects as JSON or CSV", GlobalAuditExport),
     query(GlobalAuditExportQuery),
     async (c) => {
       const exported = await c.var.daemon.exportAudit(c.req.valid("query"));
@@ -87,7 +87,7 @@ export const globalApi = new Hono<AppEnv<GlobalServices>>()
   )
   .post(
     "/approvals/:id/approve",
-    describe("Approve from any project", Action),
+    describe("Approve a held action of any project", Action),
     json(ApproveInput),
     async (c) => {
       const project = await c.var.daemon.projectOfAction(c.req.param("id"));
@@ -98,7 +98,7 @@ export const globalApi = new Hono<AppEnv<GlobalServices>>()
   )
   .post(
     "/approvals/:id/reject",
-    describe("Reject from any project", Action),
+    describe("Reject a held action of any project", Action),
     json(RejectInput),
     async (c) => {
       const project = await c.var.daemon.projectOfAction(c.req.param("id"));

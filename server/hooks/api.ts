@@ -14,7 +14,7 @@ interface HookServices {
 export const hooksApi = new Hono<AppEnv<HookServices>>()
   .post(
     "/:host",
-    describe("Answer a hook of an agent's host, in the host's own shape", HookOutput),
+    describe("Answer a hook of an agent host, in the host's own format", HookOutput),
     json(HookInput),
     query(HookQuery),
     async (c) => {

@@ -25,7 +25,7 @@ export const policyApi = new Hono<AppEnv<PolicyServices>>()
   .get(
     "/hits",
     describe(
-      "How often each rule has decided, and how often a person overruled it",
+      "Count how often each rule decided, and how often a person overruled it",
       z.array(PolicyHit),
     ),
     async (c) => c.json(await listHits(c.var.project.ledger)),

@@ -16,7 +16,7 @@ export const hubApi = new Hono<AppEnv<ProjectsServices>>()
   .get(
     "/projects",
     describe(
-      "Registered projects with what waits in them",
+      "List the registered projects, with their pending actions counted",
       z.object({ items: z.array(HubProject) }),
     ),
     async (c) => {
@@ -33,7 +33,7 @@ export const hubApi = new Hono<AppEnv<ProjectsServices>>()
   )
   .delete(
     "/projects/:id",
-    describe("Forget a project; its ledger and its files stay", z.object({ id: z.string() })),
+    describe("Forget a project and keep its ledger and files", z.object({ id: z.string() })),
     async (c) => {
       await c.var.daemon.removeProject(c.req.param("id"));
       return c.json({ id: c.req.param("id") });

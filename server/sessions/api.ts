@@ -37,12 +37,12 @@ export const sessionsApi = new Hono<AppEnv<SessionsServices>>()
   .post("/", describe("Open a session", Session, 201), json(SessionInput), async (c) => {
     return c.json(await c.var.project.sessions.open(c.req.valid("json"), c.var.caller), 201);
   })
-  .get("/:id", describe("One session", Session), async (c) => {
+  .get("/:id", describe("Get a session", Session), async (c) => {
     return c.json(await c.var.project.sessions.get(c.req.param("id")));
   })
   .get(
     "/:id/actions",
-    describe("The actions of a session", ActionList),
+    describe("List the actions of a session", ActionList),
     query(ActionQuery),
     async (c) => {
       const session = await c.var.project.sessions.get(c.req.param("id"));
@@ -53,17 +53,17 @@ export const sessionsApi = new Hono<AppEnv<SessionsServices>>()
   )
   .get(
     "/:id/status",
-    describe("What of a session is rolled back", SessionStatusView),
+    describe("Get the rollback state of a session", SessionStatusView),
     async (c) => {
       return c.json(await c.var.project.sessions.status(c.req.param("id")));
     },
   )
-  .get("/:id/diff", describe("What a session did to the files", SessionDiff), async (c) => {
+  .get("/:id/diff", describe("Get the effects of a session on files", SessionDiff), async (c) => {
     return c.json(await diffSession(c.var.project, c.req.param("id")));
   })
   .post(
     "/:id/rollback",
-    describe("Undo a session, newest first, all or nothing", SessionRollbackResult),
+    describe("Roll back a session, newest action first, all or nothing", SessionRollbackResult),
     json(SessionRollbackInput),
     async (c) => {
       const { project, caller } = c.var;
@@ -74,7 +74,7 @@ export const sessionsApi = new Hono<AppEnv<SessionsServices>>()
   )
   .post(
     "/:id/rollback-partial",
-    describe("Undo these actions of a session", SessionRollbackResult),
+    describe("Roll back these actions of a session", SessionRollbackResult),
     json(PartialRollbackInput),
     async (c) => {
       const { project, caller } = c.var;

@@ -68,23 +68,23 @@ export type SessionRollbackInput = z.infer<typeof SessionRollbackInput>;
 /** Body of `POST /api/sessions/:id/rollback-partial`. */
 export const PartialRollbackInput = RollbackInput.extend({
   action_ids: z.array(z.string().max(64)).min(1).max(10_000)
-    .describe("actions of the session, in any order; a rollback among them is undone too"),
+    .describe("actions of the session, in any order; naming a rollback undoes it"),
 });
 export type PartialRollbackInput = z.infer<typeof PartialRollbackInput>;
 
-/** What a rollback of a session did, or would do: newest first. */
+/** The steps of a session rollback, or of its dry run, newest first. */
 export const SessionRollbackResult = z.object({
   session_id: z.string(),
   dry_run: z.boolean(),
   rollback_state: z.enum(["none", "partial", "full"]),
   actions: z.array(z.object({
     action_id: z.string(),
-    rollback_id: z.string().nullable().describe("the action that undid it"),
+    rollback_id: z.string().nullable().describe("the action that rolled it back"),
     outcome: RollbackResult.shape.outcome,
     changes: RollbackResult.shape.changes,
   })),
   skipped: z.array(z.object({ action_id: z.string(), tool: z.string(), why: z.string() }))
-    .describe("what was done and cannot be undone, such as commands"),
+    .describe("actions without a rollback, such as commands"),
 });
 export type SessionRollbackResult = z.infer<typeof SessionRollbackResult>;
 
@@ -94,7 +94,7 @@ const FileState = z.object({
   mode: z.number().int().nullable(),
 });
 
-/** One file from before to after; a file that is not shown is told by size and hash. */
+/** The change of one file. A file without a patch has its size and hash. */
 export const FileDiff = z.object({
   path: z.string(),
   renamed_from: z.string().nullable(),
@@ -103,7 +103,7 @@ export const FileDiff = z.object({
   after: FileState.nullable(),
   patch: z.string().nullable().describe("unified"),
   omitted: z.enum(["binary", "too_large", "too_different", "not_kept"]).nullable()
-    .describe("why there is no patch although the content changed"),
+    .describe("why a changed file has no patch"),
   action_ids: z.array(z.string()),
 });
 export type FileDiff = z.infer<typeof FileDiff>;
@@ -111,7 +111,7 @@ export type FileDiff = z.infer<typeof FileDiff>;
 /** `GET /api/sessions/:id/diff`. */
 export const SessionDiff = z.object({
   session_id: z.string(),
-  files: z.array(FileDiff).describe("first before to last after, for each file that differs"),
+  files: z.array(FileDiff).describe("each changed file, from its first state to its last"),
   actions: z.array(z.object({
     action_id: z.string(),
     tool: z.string(),

@@ -12,7 +12,7 @@ interface WorkspacesServices {
 export const workspacesApi = new Hono<AppEnv<WorkspacesServices>>()
   .get(
     "/",
-    describe("Named sets of projects", z.object({ items: z.array(Workspace) })),
+    describe("List workspaces: named sets of projects", z.object({ items: z.array(Workspace) })),
     async (c) => {
       return c.json({ items: await c.var.daemon.workspaces.list() });
     },
@@ -25,12 +25,12 @@ export const workspacesApi = new Hono<AppEnv<WorkspacesServices>>()
       return c.json(await c.var.daemon.workspaces.create(c.req.valid("json")), 201);
     },
   )
-  .get("/:id", describe("One workspace", Workspace), async (c) => {
+  .get("/:id", describe("Get a workspace", Workspace), async (c) => {
     return c.json(await c.var.daemon.workspaces.get(c.req.param("id")));
   })
   .delete(
     "/:id",
-    describe("Forget a workspace; its projects stay", z.object({ id: z.string() })),
+    describe("Remove a workspace and keep its projects", z.object({ id: z.string() })),
     async (c) => {
       await c.var.daemon.workspaces.remove(c.req.param("id"));
       return c.json({ id: c.req.param("id") });
@@ -38,7 +38,7 @@ export const workspacesApi = new Hono<AppEnv<WorkspacesServices>>()
   )
   .post(
     "/:id/projects",
-    describe("Add the project of a folder, registered where it was not", Workspace, 201),
+    describe("Add the project of a folder and register it if necessary", Workspace, 201),
     json(AddWorkspaceProjectInput),
     async (c) => {
       const { root } = c.req.valid("json");
@@ -47,7 +47,7 @@ export const workspacesApi = new Hono<AppEnv<WorkspacesServices>>()
   )
   .delete(
     "/:id/projects/:project_id",
-    describe("Take a project out of a workspace; the project stays", Workspace),
+    describe("Remove a project from a workspace and keep the project", Workspace),
     async (c) => {
       const { id, project_id } = c.req.param();
       return c.json(await c.var.daemon.workspaces.removeProject(id, project_id));
