@@ -97,8 +97,8 @@ const withProject = createMiddleware<AppEnv<ApiServices>>(async (c, next) => {
   }
   const { daemon } = c.var;
   const action = /^\/api\/actions\/([^/]+)/.exec(c.req.path)?.[1];
-  if (named) c.set("project", await daemon.project(named));
-  else if (action) c.set("project", await daemon.projectOfAction(action));
-  else c.set("project", await daemon.onlyProject());
+  if (named) c.set("project", await daemon.projects.get(named));
+  else if (action) c.set("project", await daemon.projects.ofAction(action));
+  else c.set("project", await daemon.projects.only());
   await next();
 });

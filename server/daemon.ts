@@ -38,12 +38,12 @@ export class Daemon {
   readonly bus: Bus;
   readonly stream: Stream;
   readonly idempotency: Idempotency;
+  readonly projects: Projects;
   readonly workspaces: Workspaces;
   readonly #environment: Environment;
   readonly #started: number;
   readonly #owner: OwnerLock;
   readonly #registry: Registry;
-  readonly #projects: Projects;
   #closing: Promise<void> | null = null;
 
   private constructor(
@@ -61,7 +61,7 @@ export class Daemon {
     this.idempotency = new Idempotency(parts.registry.database, environment.now);
     this.#owner = parts.owner;
     this.#registry = parts.registry;
-    this.#projects = parts.projects;
+    this.projects = parts.projects;
     this.workspaces = new Workspaces({
       registry: parts.registry.database,
       register: (root) => parts.projects.register(root),
@@ -93,41 +93,6 @@ export class Daemon {
       owner.release();
       throw error;
     }
-  }
-
-  /** The project with that id. Opens its ledger. @throws GateError `not_found`, `unavailable` */
-  project(id: string): Promise<Project> {
-    return this.#projects.get(id);
-  }
-
-  /** The only registered project. @throws GateError `project_required` */
-  onlyProject(): Promise<Project> {
-    return this.#projects.only();
-  }
-
-  /** The project of an action. @throws GateError `not_found` */
-  projectOfAction(id: string): Promise<Project> {
-    return this.#projects.ofAction(id);
-  }
-
-  /** Every registered project, with the number of its pending actions. */
-  listProjects(): Promise<HubProject[]> {
-    return this.#projects.list();
-  }
-
-  /** The ids and folders of every registered project. Faster than `listProjects()`. */
-  listRoots(): Promise<Pick<HubProject, "id" | "roots">[]> {
-    return this.#projects.listRoots();
-  }
-
-  /** Registers the project with a config in `root`. @throws GateError `conflict` … */
-  registerProject(root: string): Promise<HubProject> {
-    return this.#projects.register(root);
-  }
-
-  /** Forgets a project. Keeps its ledger and files. @throws GateError `not_found`, `conflict` */
-  removeProject(id: string): Promise<void> {
-    return this.#projects.remove(id);
   }
 
   /** The pending actions of all projects or of a workspace, newest first. */
@@ -169,7 +134,7 @@ export class Daemon {
       ...listDamaged(join(this.home, "gate.db")).map((path) =>
         `damaged registry kept, a new one was begun: ${path}`
       ),
-      ...this.#projects.problems(),
+      ...this.projects.problems(),
     ];
     return {
       version: VERSION,
@@ -178,14 +143,14 @@ export class Daemon {
       started_at: new Date(this.#started).toISOString(),
       uptime_seconds: Math.max(0, (now - this.#started) / 1000),
       healthy: problems.length === 0,
-      projects: await this.listProjects(),
+      projects: await this.projects.list(),
       problems,
     };
   }
 
   /** Ends every wait for a decision, so that no request is cut off at shutdown. */
   letGo(): Promise<void> {
-    return this.#projects.letGo();
+    return this.projects.letGo();
   }
 
   /** Closes every ledger, its log folded into the file, and gives the data folder free. */
@@ -195,13 +160,13 @@ export class Daemon {
 
   /** @throws GateError `not_found` */
   async #projectsOf(workspace: string | undefined): Promise<ProjectSet> {
-    if (workspace === undefined) return this.#projects;
+    if (workspace === undefined) return this.projects;
     const { project_ids } = await this.workspaces.get(workspace);
-    return narrow(this.#projects, new Set(project_ids));
+    return narrow(this.projects, new Set(project_ids));
   }
 
   async #close(): Promise<void> {
-    await this.#projects.close();
+    await this.projects.close();
     await this.stream.close();
     await this.#registry.close();
     this.#owner.release();

@@ -162,8 +162,8 @@ class OpenTestGate implements TestGate {
     this.#isOpen = true;
     this.daemon.bus.subscribe((event) => this.events.push(event));
     this.#router = this.#createApp();
-    const { id } = await this.daemon.registerProject(this.root);
-    this.project = await this.daemon.project(id);
+    const { id } = await this.daemon.projects.register(this.root);
+    this.project = await this.daemon.projects.get(id);
   }
 
   audit(): Promise<AuditEvent[]> {

@@ -14,14 +14,14 @@ export function leaveRoot(home: string, root: string): void {
 
 /** Registers the folders that were noted while no daemon ran. */
 export async function registerWaiting(
-  daemon: Pick<Daemon, "registerProject">,
+  daemon: { projects: Pick<Daemon["projects"], "register"> },
   home: string,
   log: Environment["log"],
 ): Promise<void> {
   for (const path of waitingFiles(home)) {
     try {
       const { root } = JSON.parse(readFileSync(path, "utf8")) as { root: string };
-      await daemon.registerProject(root);
+      await daemon.projects.register(root);
     } catch (error) {
       log("warn", "cannot register a project", { error: (error as Error).message });
     }

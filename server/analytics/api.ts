@@ -12,7 +12,5 @@ export const analyticsApi = new Hono<AppEnv<AnalyticsServices>>()
     "/summary",
     describe("Get the totals of the last days", AnalyticsSummary),
     query(AnalyticsQuery),
-    async (c) => {
-      return c.json(await c.var.project.summarize(c.req.valid("query").window));
-    },
+    async (c) => c.json(await c.var.project.summarize(c.req.valid("query").window)),
   );

@@ -11,12 +11,16 @@ interface AuditServices {
 
 /** `/api/audit`. */
 export const auditApi = new Hono<AppEnv<AuditServices>>()
-  .get("/verify", describe("Check the audit chain", AuditVerification), async (c) => {
-    return c.json(await c.var.project.audit.verify());
-  })
-  .get("/checkpoint", describe("Get the signed head of the audit chain", Checkpoint), async (c) => {
-    return c.json(await c.var.project.audit.checkpoint());
-  })
+  .get(
+    "/verify",
+    describe("Check the audit chain", AuditVerification),
+    async (c) => c.json(await c.var.project.audit.verify()),
+  )
+  .get(
+    "/checkpoint",
+    describe("Get the signed head of the audit chain", Checkpoint),
+    async (c) => c.json(await c.var.project.audit.checkpoint()),
+  )
   .get(
     "/export",
     describe("Export the audit log as JSON, as CSV or as a page with its proof", AuditExport),

@@ -5,7 +5,7 @@ import { type AppEnv, describe, query } from "../route.ts";
 import { EventsQuery } from "./schema.ts";
 
 interface EventServices {
-  daemon: { listRoots(): Promise<{ id: string }[]> };
+  daemon: { projects: { listRoots(): Promise<{ id: string }[]> } };
   readers: EventReaders;
 }
 
@@ -31,6 +31,6 @@ export const eventsApi = new Hono<AppEnv<EventServices>>()
 
 /** @throws GateError `not_found`, because an unknown project never has an event */
 async function requireProject(daemon: EventServices["daemon"], project: string): Promise<void> {
-  if ((await daemon.listRoots()).some(({ id }) => id === project)) return;
+  if ((await daemon.projects.listRoots()).some(({ id }) => id === project)) return;
   throw new GateError("not_found", `Cannot find project "${project}": see gate project list`);
 }

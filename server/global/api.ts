@@ -1,5 +1,4 @@
 import { Hono } from "hono";
-import type { Actions } from "../actions/actions.ts";
 import type { Caller } from "../auth/schema.ts";
 import { z } from "zod";
 import { Action, ApproveInput, RejectInput } from "../actions/schema.ts";
@@ -8,6 +7,7 @@ import { AnalyticsSummary } from "../analytics/schema.ts";
 import { type Export, headersOf, toBody } from "../audit/export.ts";
 import { GlobalAuditExport } from "../audit/schema.ts";
 import { type AppEnv, describe, json, query } from "../route.ts";
+import type { Projects } from "../projects/projects.ts";
 import { InWorkspace } from "../workspaces/schema.ts";
 import {
   DaemonStatus,
@@ -25,7 +25,7 @@ interface GlobalServices {
     listActions(query: GlobalActionQuery): Promise<ActionList>;
     summarize(window: string, workspace?: string): Promise<AnalyticsSummary>;
     exportAudit(query: GlobalAuditExportQuery): Promise<Export>;
-    projectOfAction(id: string): Promise<{ actions: Pick<Actions, "approve" | "reject"> }>;
+    projects: Pick<Projects, "ofAction">;
   };
 }
 
@@ -34,9 +34,7 @@ export const daemonApi = new Hono<AppEnv<GlobalServices>>()
   .get(
     "/status",
     describe("Get the health, uptime and projects of the daemon", DaemonStatus),
-    async (c) => {
-      return c.json(await c.var.daemon.status());
-    },
+    async (c) => c.json(await c.var.daemon.status()),
   );
 
 /** `/api/global`. */
@@ -63,9 +61,7 @@ export const globalApi = new Hono<AppEnv<GlobalServices>>()
     "/actions",
     describe("List the actions of all projects, newest first", ActionList),
     query(GlobalActionQuery),
-    async (c) => {
-      return c.json(await c.var.daemon.listActions(c.req.valid("query")));
-    },
+    async (c) => c.json(await c.var.daemon.listActions(c.req.valid("query"))),
   )
   .get(
     "/analytics/summary",
@@ -90,7 +86,7 @@ export const globalApi = new Hono<AppEnv<GlobalServices>>()
     describe("Approve a held action of any project", Action),
     json(ApproveInput),
     async (c) => {
-      const project = await c.var.daemon.projectOfAction(c.req.param("id"));
+      const project = await c.var.daemon.projects.ofAction(c.req.param("id"));
       return c.json(
         await project.actions.approve(c.req.param("id"), c.req.valid("json"), c.var.caller),
       );
@@ -101,7 +97,7 @@ export const globalApi = new Hono<AppEnv<GlobalServices>>()
     describe("Reject a held action of any project", Action),
     json(RejectInput),
     async (c) => {
-      const project = await c.var.daemon.projectOfAction(c.req.param("id"));
+      const project = await c.var.daemon.projects.ofAction(c.req.param("id"));
       return c.json(
         await project.actions.reject(c.req.param("id"), c.req.valid("json"), c.var.caller),
       );

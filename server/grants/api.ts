@@ -29,6 +29,8 @@ export const grantsApi = new Hono<AppEnv<GrantsServices>>()
     json(GrantPreviewInput),
     async (c) => c.json(await c.var.project.previewGrants(c.req.valid("json"), c.var.caller)),
   )
-  .delete("/:id", describe("Revoke a grant", Grant), async (c) => {
-    return c.json(await c.var.project.grants.revoke(c.req.param("id"), c.var.caller));
-  });
+  .delete(
+    "/:id",
+    describe("Revoke a grant", Grant),
+    async (c) => c.json(await c.var.project.grants.revoke(c.req.param("id"), c.var.caller)),
+  );

@@ -26,8 +26,8 @@ export async function findPlace(
   project_dir: string | undefined,
 ): Promise<Place | null> {
   const registry = {
-    list: () => daemon.listRoots(),
-    register: (root: string) => daemon.registerProject(root),
+    list: () => daemon.projects.listRoots(),
+    register: (root: string) => daemon.projects.register(root),
   };
   const none = { workspaces: [], roots: [], home: homedir() };
   const hints = { ...none, cwd: nearestFolder(call.cwd), claude_project_dir: project_dir };
@@ -54,7 +54,7 @@ function nearestFolder(folder: string): string {
 
 async function open(daemon: Daemon, found: { project_id: string; root: string; rule: string }) {
   const { project_id, root, rule } = found;
-  return { project: await daemon.project(project_id), root, rule };
+  return { project: await daemon.projects.get(project_id), root, rule };
 }
 
 /** The real paths that a call uses; for a command, the paths that it changes. */

@@ -18,9 +18,7 @@ export const policyApi = new Hono<AppEnv<PolicyServices>>()
     "/test",
     describe("Evaluate a path, a command or a tool call without recording it", PolicyTestResult),
     json(PolicyTestInput),
-    async (c) => {
-      return c.json(await c.var.project.testPolicy(c.req.valid("json")));
-    },
+    async (c) => c.json(await c.var.project.testPolicy(c.req.valid("json"))),
   )
   .get(
     "/hits",

@@ -1,14 +1,11 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { type AppEnv, describe, json } from "../route.ts";
+import type { Projects } from "./projects.ts";
 import { HubProject, RegisterProjectInput } from "./schema.ts";
 
 interface ProjectsServices {
-  daemon: {
-    listProjects(): Promise<HubProject[]>;
-    registerProject(root: string): Promise<HubProject>;
-    removeProject(id: string): Promise<void>;
-  };
+  daemon: { projects: Projects };
 }
 
 /** `/api/hub`. */
@@ -19,23 +16,19 @@ export const hubApi = new Hono<AppEnv<ProjectsServices>>()
       "List the registered projects, with their pending actions counted",
       z.object({ items: z.array(HubProject) }),
     ),
-    async (c) => {
-      return c.json({ items: await c.var.daemon.listProjects() });
-    },
+    async (c) => c.json({ items: await c.var.daemon.projects.list() }),
   )
   .post(
     "/projects",
     describe("Register the project of a folder", HubProject, 201),
     json(RegisterProjectInput),
-    async (c) => {
-      return c.json(await c.var.daemon.registerProject(c.req.valid("json").root), 201);
-    },
+    async (c) => c.json(await c.var.daemon.projects.register(c.req.valid("json").root), 201),
   )
   .delete(
     "/projects/:id",
     describe("Forget a project and keep its ledger and files", z.object({ id: z.string() })),
     async (c) => {
-      await c.var.daemon.removeProject(c.req.param("id"));
+      await c.var.daemon.projects.remove(c.req.param("id"));
       return c.json({ id: c.req.param("id") });
     },
   );

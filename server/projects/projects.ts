@@ -44,12 +44,12 @@ export class Projects {
     }
   }
 
-  /** @throws GateError `not_found`, `unavailable` */
+  /** The project with that id. Opens its ledger. @throws GateError `not_found`, `unavailable` */
   get(id: string): Promise<Project> {
     return this.#open.get(id);
   }
 
-  /** @throws GateError `project_required` with the list, unless there is exactly one project */
+  /** The only project. @throws GateError `project_required` with the list of all projects */
   async only(): Promise<Project> {
     const registered = await this.#list();
     const first = registered[0];
@@ -65,7 +65,7 @@ export class Projects {
     throw new GateError("project_required", message, { fields: { projects } });
   }
 
-  /** @throws GateError `not_found` */
+  /** The project of an action. @throws GateError `not_found` */
   async ofAction(id: string): Promise<Project> {
     for await (const project of UUID.test(id) ? this.#mayHold(id) : []) {
       if (await hasAction(project.ledger, id)) return project;
@@ -84,6 +84,7 @@ export class Projects {
     }
   }
 
+  /** Registers the project with a config in `root`. @throws GateError `conflict` … */
   async register(root: string): Promise<HubProject> {
     const identity = identifyProject(root);
     if (identity.warning) this.#shared.environment.log("warn", identity.warning);
@@ -92,7 +93,7 @@ export class Projects {
     return await this.#toHub(registered);
   }
 
-  /** @throws GateError `not_found`, `conflict` while an action in it is unfinished */
+  /** Forgets a project. Keeps its ledger and files. @throws GateError `not_found`, `conflict` */
   async remove(id: string): Promise<void> {
     const project = await this.get(id);
     if (await project.isUnfinished()) {
@@ -105,13 +106,14 @@ export class Projects {
     await this.#open.close(id);
   }
 
-  /** The folders of every served project. */
+  /** The ids and folders of every served project. Faster than `list()`. */
   async listRoots(): Promise<Pick<HubProject, "id" | "roots">[]> {
     return (await this.#registry.roots()).filter(({ id }) =>
       this.#only === null || id === this.#only
     );
   }
 
+  /** Every served project, with the number of its pending actions. */
   async list(): Promise<HubProject[]> {
     const registered = await this.#list();
     return await Promise.all(registered.map((project) => this.#toHub(project)));

@@ -30,16 +30,19 @@ export const sessionsApi = new Hono<AppEnv<SessionsServices>>()
     "/",
     describe("List sessions, newest first", SessionList),
     query(SessionQuery),
-    async (c) => {
-      return c.json(await c.var.project.sessions.list(c.req.valid("query")));
-    },
+    async (c) => c.json(await c.var.project.sessions.list(c.req.valid("query"))),
   )
-  .post("/", describe("Open a session", Session, 201), json(SessionInput), async (c) => {
-    return c.json(await c.var.project.sessions.open(c.req.valid("json"), c.var.caller), 201);
-  })
-  .get("/:id", describe("Get a session", Session), async (c) => {
-    return c.json(await c.var.project.sessions.get(c.req.param("id")));
-  })
+  .post(
+    "/",
+    describe("Open a session", Session, 201),
+    json(SessionInput),
+    async (c) => c.json(await c.var.project.sessions.open(c.req.valid("json"), c.var.caller), 201),
+  )
+  .get(
+    "/:id",
+    describe("Get a session", Session),
+    async (c) => c.json(await c.var.project.sessions.get(c.req.param("id"))),
+  )
   .get(
     "/:id/actions",
     describe("List the actions of a session", ActionList),
@@ -54,13 +57,13 @@ export const sessionsApi = new Hono<AppEnv<SessionsServices>>()
   .get(
     "/:id/status",
     describe("Get the rollback state of a session", SessionStatusView),
-    async (c) => {
-      return c.json(await c.var.project.sessions.status(c.req.param("id")));
-    },
+    async (c) => c.json(await c.var.project.sessions.status(c.req.param("id"))),
   )
-  .get("/:id/diff", describe("Get the effects of a session on files", SessionDiff), async (c) => {
-    return c.json(await diffSession(c.var.project, c.req.param("id")));
-  })
+  .get(
+    "/:id/diff",
+    describe("Get the effects of a session on files", SessionDiff),
+    async (c) => c.json(await diffSession(c.var.project, c.req.param("id"))),
+  )
   .post(
     "/:id/rollback",
     describe("Roll back a session, newest action first, all or nothing", SessionRollbackResult),
@@ -83,6 +86,8 @@ export const sessionsApi = new Hono<AppEnv<SessionsServices>>()
       );
     },
   )
-  .post("/:id/end", describe("End a session", Session), async (c) => {
-    return c.json(await c.var.project.sessions.end(c.req.param("id"), c.var.caller));
-  });
+  .post(
+    "/:id/end",
+    describe("End a session", Session),
+    async (c) => c.json(await c.var.project.sessions.end(c.req.param("id"), c.var.caller)),
+  );

@@ -13,21 +13,19 @@ export const workspacesApi = new Hono<AppEnv<WorkspacesServices>>()
   .get(
     "/",
     describe("List workspaces: named sets of projects", z.object({ items: z.array(Workspace) })),
-    async (c) => {
-      return c.json({ items: await c.var.daemon.workspaces.list() });
-    },
+    async (c) => c.json({ items: await c.var.daemon.workspaces.list() }),
   )
   .post(
     "/",
     describe("Create an empty workspace", Workspace, 201),
     json(CreateWorkspaceInput),
-    async (c) => {
-      return c.json(await c.var.daemon.workspaces.create(c.req.valid("json")), 201);
-    },
+    async (c) => c.json(await c.var.daemon.workspaces.create(c.req.valid("json")), 201),
   )
-  .get("/:id", describe("Get a workspace", Workspace), async (c) => {
-    return c.json(await c.var.daemon.workspaces.get(c.req.param("id")));
-  })
+  .get(
+    "/:id",
+    describe("Get a workspace", Workspace),
+    async (c) => c.json(await c.var.daemon.workspaces.get(c.req.param("id"))),
+  )
   .delete(
     "/:id",
     describe("Remove a workspace and keep its projects", z.object({ id: z.string() })),

@@ -44,9 +44,9 @@ async function addProject({ daemon }: Gate, root: string, at: number): Promise<v
     join(root, "gate.config.json"),
     JSON.stringify({ id, policies: { defaultEffect: "ask" } }),
   );
-  await daemon.registerProject(root);
+  await daemon.projects.register(root);
   if (at >= HOLDING) return;
-  const { actions } = await daemon.project(id);
+  const { actions } = await daemon.projects.get(id);
   await actions.submit({ tool: "write_file", input: { path: "a.txt", content: "a" } }, CALLER);
 }
 

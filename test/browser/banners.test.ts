@@ -145,7 +145,7 @@ test(
     stage.write("gate.config.json", "{ broken", "p21");
     // The page checks them in turns, a few seconds apart.
     await banner(page).getByText("Everything in p21 is denied").waitFor({ timeout: 25_000 });
-    for (const name of names) await stage.gate.daemon.removeProject(name);
+    for (const name of names) await stage.gate.daemon.projects.remove(name);
   },
   60_000,
 );

@@ -55,7 +55,7 @@ export class Stage {
 
   async addProject(id: string): Promise<void> {
     this.write("gate.config.json", JSON.stringify({ id, policies: POLICIES }), id);
-    await this.gate.daemon.registerProject(join(this.folder, id));
+    await this.gate.daemon.projects.register(join(this.folder, id));
   }
 
   write(path: string, text: string | Uint8Array, project = "my-app", mode = 0o644): string {

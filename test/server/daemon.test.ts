@@ -12,7 +12,7 @@ async function addProject(gate: TestGate, id: string): Promise<string> {
   const root = join(gate.root, "..", id);
   mkdirSync(root);
   writeFileSync(join(root, "gate.config.json"), JSON.stringify({ id }));
-  await gate.daemon.registerProject(root);
+  await gate.daemon.projects.register(root);
   return root;
 }
 
@@ -46,16 +46,16 @@ test("20 calls at once open a ledger once", async () => {
   const gate = await createTestGate();
   await addProject(gate, "other");
   const opened = await Promise.all(
-    Array.from({ length: 20 }, () => gate.daemon.project("other")),
+    Array.from({ length: 20 }, () => gate.daemon.projects.get("other")),
   );
   expect(new Set(opened).size).toBe(1);
 });
 
 test("without a name the only project is meant; of two the choice is listed", async () => {
   const gate = await createTestGate();
-  expect((await gate.daemon.onlyProject()).id).toBe("test");
+  expect((await gate.daemon.projects.only()).id).toBe("test");
   await addProject(gate, "other");
-  await expect(gate.daemon.onlyProject()).rejects.toMatchObject({
+  await expect(gate.daemon.projects.only()).rejects.toMatchObject({
     code: "project_required",
     fields: { projects: [{ id: "other" }, { id: "test" }] },
   });
@@ -65,7 +65,7 @@ test("a home without projects says how to make one", async () => {
   const gate = await createTestGate();
   const { environment } = createTestEnvironment(join(gate.home, "..", "fresh"));
   const daemon = await Daemon.open(environment, { port: 1 });
-  await expect(daemon.onlyProject()).rejects.toMatchObject({
+  await expect(daemon.projects.only()).rejects.toMatchObject({
     code: "project_required",
     message: expect.stringContaining("gate init"),
   });
@@ -76,7 +76,7 @@ test.each(["nope", "", "../test", "a\0b", "x".repeat(10_000)])(
   "an unknown project is not found: %j",
   async (id) => {
     const { daemon } = await createTestGate();
-    await expect(daemon.project(id)).rejects.toMatchObject({ code: "not_found" });
+    await expect(daemon.projects.get(id)).rejects.toMatchObject({ code: "not_found" });
   },
 );
 
@@ -84,7 +84,7 @@ test.each(["nope", "", "00000000-0000-7000-8000-000000000000", "%00"])(
   "an unknown action is not found: %j",
   async (id) => {
     const { daemon } = await createTestGate();
-    await expect(daemon.projectOfAction(id)).rejects.toMatchObject({ code: "not_found" });
+    await expect(daemon.projects.ofAction(id)).rejects.toMatchObject({ code: "not_found" });
   },
 );
 
@@ -92,7 +92,7 @@ test("a damaged ledger is set aside and told; the project and the others go on",
   const gate = await createTestGate();
   await addProject(gate, "other");
   await gate.project.sessions.open({}, agent);
-  await (await gate.daemon.project("other")).sessions.open({}, agent);
+  await (await gate.daemon.projects.get("other")).sessions.open({}, agent);
   await gate.daemon.close();
   const path = join(gate.home, "projects", "test", "ledger.db");
   rmSync(`${path}-wal`, { force: true });
@@ -105,7 +105,7 @@ test("a damaged ledger is set aside and told; the project and the others go on",
   expect((await gate.project.audit.verify()).events).toBe(0);
   await gate.project.sessions.open({}, agent);
   expect(await gate.project.audit.verify()).toMatchObject({ ok: true, events: 1 });
-  const other = await gate.daemon.project("other");
+  const other = await gate.daemon.projects.get("other");
   expect(await other.audit.verify()).toMatchObject({ ok: true, events: 1 });
 });
 
@@ -123,7 +123,7 @@ test("a ledger of a newer release is a problem of that project alone, and stays 
   const { environment, clock } = gate;
   const daemon = await Daemon.open(environment, { port: 1 });
   clock.advance(1);
-  await expect(daemon.project("test")).rejects.toMatchObject({
+  await expect(daemon.projects.get("test")).rejects.toMatchObject({
     code: "unavailable",
     message: expect.stringMatching(/9\.9\.9.*schema 999/),
   });
@@ -133,7 +133,7 @@ test("a ledger of a newer release is a problem of that project alone, and stays 
     problems: [expect.stringContaining("9.9.9")],
   });
   expect(projects.find(({ id }) => id === "test")).toMatchObject({ reachable: false });
-  await (await daemon.project("other")).sessions.open({}, agent);
+  await (await daemon.projects.get("other")).sessions.open({}, agent);
   await daemon.close();
 });
 
@@ -149,7 +149,7 @@ test("a damaged registry is set aside and made anew from the ledgers", async () 
   writeFileSync(path, "damage".repeat(1000));
   const daemon = await Daemon.open(gate.environment, { port: 1 });
   expect((await daemon.status()).problems).toEqual([expect.stringContaining(`${path}.corrupt-`)]);
-  expect(await daemon.listProjects()).toMatchObject([
+  expect(await daemon.projects.list()).toMatchObject([
     { id: "test", name: "project", roots: [gate.root], pending_count: 1 },
   ]);
   expect((await daemon.listPending()).map(({ id }) => id)).toEqual([action.id]);
@@ -178,9 +178,9 @@ test.each([
   const daemon = await Daemon.open(gate.environment, { port: 1 });
   // No ledger tells where an unused project is: it is back in its set with its folder.
   expect(await daemon.workspaces.list()).toEqual([{ ...before[0], project_ids: ["test"] }]);
-  await daemon.registerProject(unused);
+  await daemon.projects.register(unused);
   expect(await daemon.workspaces.list()).toEqual(before);
-  expect((await daemon.listProjects()).map(({ name }) => name)).toEqual(["project", "unused"]);
+  expect((await daemon.projects.list()).map(({ name }) => name)).toEqual(["project", "unused"]);
   await daemon.close();
 });
 
@@ -193,7 +193,7 @@ test("what was kept of the workspaces and cannot be read keeps no daemon from st
   writeFileSync(join(gate.home, "workspaces.json"), '[{"id": 1}]');
   const daemon = await Daemon.open(gate.environment, { port: 1 });
   expect(await daemon.workspaces.list()).toEqual([]);
-  expect(await daemon.listProjects()).toMatchObject([{ id: "test" }]);
+  expect(await daemon.projects.list()).toMatchObject([{ id: "test" }]);
   await daemon.close();
 });
 
@@ -219,7 +219,7 @@ test("a closed daemon has freed the home, and opens nothing any more", async () 
   const gate = await createTestGate();
   const { daemon } = gate;
   await gate.reopen();
-  await expect(daemon.project("test")).rejects.toMatchObject({ code: "unavailable" });
+  await expect(daemon.projects.get("test")).rejects.toMatchObject({ code: "unavailable" });
   expect((await gate.daemon.status()).healthy).toBe(true);
 });
 
@@ -228,8 +228,8 @@ test("limited to one project, the others are not there", async () => {
   await addProject(gate, "other");
   await gate.daemon.close();
   const daemon = await Daemon.open(gate.environment, { port: 1, project: "other" });
-  expect((await daemon.onlyProject()).id).toBe("other");
-  expect((await daemon.listProjects()).map(({ id }) => id)).toEqual(["other"]);
-  await expect(daemon.project("test")).rejects.toMatchObject({ code: "not_found" });
+  expect((await daemon.projects.only()).id).toBe("other");
+  expect((await daemon.projects.list()).map(({ id }) => id)).toEqual(["other"]);
+  await expect(daemon.projects.get("test")).rejects.toMatchObject({ code: "not_found" });
   await daemon.close();
 });

@@ -19,7 +19,7 @@ async function open(): Promise<CorpusGate> {
   const environment = { home, now: Date.now, id: () => crypto.randomUUID(), log: () => {} };
   const timeouts = { headers_ms: 2_000, request_ms: 3_000, check_ms: 100 };
   const gate = await startGate({ environment, port: 0, timeouts });
-  await gate.daemon.registerProject(root);
+  await gate.daemon.projects.register(root);
   return {
     port: gate.port,
     tokens: await openTokens(home),

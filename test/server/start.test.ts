@@ -119,7 +119,7 @@ test("who waits for a decision is answered when it stops", async () => {
   const root = mkdtempSync(join(tmpdir(), "gate-project-"));
   writeFileSync(join(root, "gate.config.json"), '{"id":"p","policies":{"defaultEffect":"ask"}}');
   const ending = await startGate({ environment: environmentOf(other), port: 0 });
-  await ending.daemon.registerProject(root);
+  await ending.daemon.projects.register(root);
   const token = await readToken(other, "agent");
   const fetch = createSocketFetch(ending.socket_path);
   const post = (path: string, body: unknown) =>

@@ -24,7 +24,7 @@ beforeAll(async () => {
   );
   const environment = { home, now: Date.now, id: () => crypto.randomUUID(), log: () => {} };
   gate = await startGate({ environment, port: 0 });
-  await gate.daemon.registerProject(root);
+  await gate.daemon.projects.register(root);
   headers = {
     agent: `Authorization: Bearer ${await readToken(home, "agent")}`,
     reviewer: `Authorization: Bearer ${await readToken(home, "reviewer")}`,

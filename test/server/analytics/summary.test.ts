@@ -167,7 +167,7 @@ test("the global summary adds up all projects", async () => {
   const root = join(gate.root, "..", "two");
   mkdirSync(root);
   writeFileSync(join(root, "gate.config.json"), JSON.stringify({ id: "two", policies: POLICIES }));
-  await gate.daemon.registerProject(root);
+  await gate.daemon.projects.register(root);
   await ask(gate, "POST", "/api/actions?project=test", {
     tool: "write_file",
     input: { path: ".env", content: "" },

@@ -196,8 +196,8 @@ test("the global export merges the events of all projects by time", async () => 
   });
   const projects = [gate.project];
   for (const { id, root } of roots) {
-    await gate.daemon.registerProject(root);
-    projects.push(await gate.daemon.project(id));
+    await gate.daemon.projects.register(root);
+    projects.push(await gate.daemon.projects.get(id));
   }
   for (let n = 0; n < 60; n++) {
     gate.clock.advance(1_000);

@@ -13,7 +13,7 @@ async function gateWith(projects: string[], defaultEffect: "ask" | "allow"): Pro
     mkdirSync(root);
     const config = JSON.stringify({ id, policies: { defaultEffect } });
     writeFileSync(join(root, "gate.config.json"), config);
-    await gate.daemon.registerProject(root);
+    await gate.daemon.projects.register(root);
   }
   return gate;
 }
@@ -21,7 +21,7 @@ async function gateWith(projects: string[], defaultEffect: "ask" | "allow"): Pro
 /** Submits a write in that project, one millisecond after whatever was before. */
 async function submit(gate: TestGate, id: string, n: number): Promise<Action> {
   gate.clock.advance(1);
-  const project = await gate.daemon.project(id);
+  const project = await gate.daemon.projects.get(id);
   const input = { path: `file-${n}.txt`, content: `${n}` };
   return (await project.actions.submit({ tool: "write_file", input }, agent)).action;
 }
@@ -40,7 +40,7 @@ test("what is held in any project is in one list, newest first, and counted per 
   const gate = await gateWith(["one", "two"], "ask");
   const newest = await submitMany(gate, 7);
   expect((await gate.daemon.listPending()).map(({ id }) => id)).toEqual(newest);
-  const counts = (await gate.daemon.listProjects()).map(({ id, pending_count }) => [
+  const counts = (await gate.daemon.projects.list()).map(({ id, pending_count }) => [
     id,
     pending_count,
   ]);
@@ -83,7 +83,7 @@ test("what was submitted a moment ago is in the list at once", async () => {
 test("an action is found and decided on without naming its project", async () => {
   const gate = await gateWith(["one"], "ask");
   const { id } = await submit(gate, "one", 1);
-  expect((await gate.daemon.projectOfAction(id)).id).toBe("one");
+  expect((await gate.daemon.projects.ofAction(id)).id).toBe("one");
   const answer = await gate.request("POST", `/api/global/approvals/${id}/approve`, {});
   expect(answer.status).toBe(200);
   expect(await answer.json()).toMatchObject({ id, status: "approved", project_id: "one" });

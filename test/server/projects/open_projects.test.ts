@@ -20,8 +20,8 @@ async function openAnother(gate: TestGate, id: string): Promise<void> {
   mkdirSync(root);
   const config = { id, policies: { defaultEffect: "ask" } };
   writeFileSync(join(root, "gate.config.json"), JSON.stringify(config));
-  await gate.daemon.registerProject(root);
-  await gate.daemon.project(id);
+  await gate.daemon.projects.register(root);
+  await gate.daemon.projects.get(id);
 }
 
 const isClosed = (project: { ledger: { all(sql: string): Promise<unknown> } }) =>
@@ -30,23 +30,23 @@ const isClosed = (project: { ledger: { all(sql: string): Promise<unknown> } }) =
 test("of many ledgers the idle ones are closed, never one that holds something", async () => {
   const gate = await gateWith(70);
   const [idle, holding, used] = await Promise.all(
-    ["p0", "p1", "p2"].map((id) => gate.daemon.project(id)),
+    ["p0", "p1", "p2"].map((id) => gate.daemon.projects.get(id)),
   );
   await holding!.actions.submit(write, agent);
   gate.clock.advance(7 * 60 * 1000);
-  await gate.daemon.project("p2");
+  await gate.daemon.projects.get("p2");
   await openAnother(gate, "new");
   expect(await Promise.all([idle, holding, used].map((project) => isClosed(project!))))
     .toEqual([true, false, false]);
   expect(await gate.daemon.listPending()).toHaveLength(1);
-  const again = await gate.daemon.project("p0");
+  const again = await gate.daemon.projects.get("p0");
   await again.sessions.open({}, agent);
   expect(await again.audit.verify()).toMatchObject({ ok: true, events: 1 });
 });
 
 test("a ledger that somebody exports stays open, however slowly it is read", async () => {
   const gate = await gateWith(70);
-  const project = await gate.daemon.project("p0");
+  const project = await gate.daemon.projects.get("p0");
   await project.sessions.open({}, agent);
   const path = "/api/audit/export?format=csv&project=p0";
   const reader = (await gate.request("GET", path)).body!.getReader();
@@ -63,7 +63,7 @@ test("a ledger that somebody exports stays open, however slowly it is read", asy
 
 test("few ledgers stay open, however long nobody asks", async () => {
   const gate = await gateWith(3);
-  const project = await gate.daemon.project("p0");
+  const project = await gate.daemon.projects.get("p0");
   gate.clock.advance(24 * 60 * 60 * 1000);
   await openAnother(gate, "new");
   expect(await isClosed(project)).toBe(false);
@@ -74,15 +74,15 @@ test("a project that is forgotten and registered again at once is open again", a
   const root = join(gate.root, "..", "p0");
   for (let n = 0; n < 5; n++) {
     const [, , project] = await Promise.all([
-      gate.daemon.removeProject("p0"),
-      gate.daemon.project("p0").catch(() => null),
-      gate.daemon.registerProject(root).then(() => gate.daemon.project("p0")),
+      gate.daemon.projects.remove("p0"),
+      gate.daemon.projects.get("p0").catch(() => null),
+      gate.daemon.projects.register(root).then(() => gate.daemon.projects.get("p0")),
     ].map((step) => Promise.resolve(step).catch(() => null)));
-    if (project === null) await gate.daemon.registerProject(root);
-    const open = await gate.daemon.project("p0");
+    if (project === null) await gate.daemon.projects.register(root);
+    const open = await gate.daemon.projects.get("p0");
     await open.sessions.open({}, agent);
   }
-  const open = await gate.daemon.project("p0");
+  const open = await gate.daemon.projects.get("p0");
   expect(await open.audit.verify()).toMatchObject({ ok: true, events: 5 });
 });
 
@@ -92,7 +92,7 @@ test("a daemon that ends while projects are being opened leaves none of them ope
   await gate.open();
   const opening = Array.from(
     { length: 8 },
-    (_, n) => gate.daemon.project(`p${n}`).catch(() => null),
+    (_, n) => gate.daemon.projects.get(`p${n}`).catch(() => null),
   );
   await gate.daemon.close();
   for (const project of await Promise.all(opening)) {
@@ -106,7 +106,7 @@ test("an action is found without opening the ledgers that cannot hold it", async
   const gate = await gateWith(6);
   const ids: string[] = [];
   for (let n = 0; n < 6; n++) {
-    const { actions } = await gate.daemon.project(`p${n}`);
+    const { actions } = await gate.daemon.projects.get(`p${n}`);
     const { action } = await actions.submit(write, agent);
     await actions.cancel(action.id, {}, agent);
     ids.push(action.id);

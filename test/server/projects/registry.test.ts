@@ -40,26 +40,26 @@ test("a folder with a config is a project; registering it again changes nothing"
     reachable: true,
     workspace_ids: [],
   };
-  expect(await daemon.registerProject(folder)).toEqual(expected);
-  expect(await daemon.registerProject(folder)).toEqual(expected);
-  expect((await daemon.listProjects()).map(({ id }) => id)).toEqual(["other", "test"]);
+  expect(await daemon.projects.register(folder)).toEqual(expected);
+  expect(await daemon.projects.register(folder)).toEqual(expected);
+  expect((await daemon.projects.list()).map(({ id }) => id)).toEqual(["other", "test"]);
 });
 
 test("a folder reached through a link is the folder itself", async () => {
   const { daemon } = await createTestGate();
   const folder = makeFolder();
   symlinkSync(folder, `${folder}-link`);
-  expect((await daemon.registerProject(`${folder}-link`)).roots).toEqual([folder]);
+  expect((await daemon.projects.register(`${folder}-link`)).roots).toEqual([folder]);
 });
 
 test("without an id it is the folder's name and 8 hex digits of its path, with a warning", async () => {
   const gate = await createTestGate();
   const folder = makeFolder("my täg!", "{}");
   const hash = createHash("sha256").update(folder).digest("hex").slice(0, 8);
-  const { id } = await gate.daemon.registerProject(folder);
+  const { id } = await gate.daemon.projects.register(folder);
   expect(id).toBe(`my-t-g-${hash}`);
   expect(gate.logs).toMatchObject([{ level: "warn", message: expect.stringContaining(id) }]);
-  expect((await gate.daemon.project(id)).id).toBe(id);
+  expect((await gate.daemon.projects.get(id)).id).toBe(id);
 });
 
 test.each([
@@ -76,7 +76,7 @@ test.each([
   const response = await gate.request("POST", "/api/hub/projects", { root });
   expect(response.status).toBe(status);
   expect((await response.json()).detail).toContain(message);
-  expect(await gate.daemon.listProjects()).toHaveLength(1);
+  expect(await gate.daemon.projects.list()).toHaveLength(1);
 });
 
 test.each(["/nowhere/at/all", "relative/nowhere", "a\0b", "\ud800"])(
@@ -91,29 +91,29 @@ test.each(["/nowhere/at/all", "relative/nowhere", "a\0b", "\ud800"])(
 test("another folder with the same id is a conflict that says what to do", async () => {
   const { daemon } = await createTestGate();
   const [first, second] = [makeFolder(), makeFolder()];
-  await daemon.registerProject(first);
-  await expect(daemon.registerProject(second)).rejects.toMatchObject({
+  await daemon.projects.register(first);
+  await expect(daemon.projects.register(second)).rejects.toMatchObject({
     code: "conflict",
     message: expect.stringContaining(first),
   });
-  expect((await daemon.listProjects())[0]!.roots).toEqual([first]);
+  expect((await daemon.projects.list())[0]!.roots).toEqual([first]);
 });
 
 test("an id that differs only in case is a conflict: both would share a folder", async () => {
   const { daemon } = await createTestGate();
-  await daemon.registerProject(makeFolder());
-  await expect(daemon.registerProject(makeFolder("project", '{"id": "Other"}'))).rejects
+  await daemon.projects.register(makeFolder());
+  await expect(daemon.projects.register(makeFolder("project", '{"id": "Other"}'))).rejects
     .toMatchObject({ code: "conflict", message: expect.stringContaining('"other"') });
 });
 
 test("a folder that was moved takes the place of the one that is gone", async () => {
   const { daemon } = await createTestGate();
   const first = makeFolder();
-  await daemon.registerProject(first);
+  await daemon.projects.register(first);
   const second = `${first}-moved`;
   cpSync(first, second, { recursive: true });
   rmSync(first, { recursive: true });
-  expect((await daemon.registerProject(second)).roots).toEqual([second]);
+  expect((await daemon.projects.register(second)).roots).toEqual([second]);
 });
 
 test("a folder that was moved while its project is open is where its config is read", async () => {
@@ -121,7 +121,7 @@ test("a folder that was moved while its project is open is where its config is r
   const moved = `${gate.root}-moved`;
   cpSync(gate.root, moved, { recursive: true });
   rmSync(gate.root, { recursive: true });
-  await gate.daemon.registerProject(moved);
+  await gate.daemon.projects.register(moved);
   expect(gate.project.roots).toEqual([moved]);
   expect(await gate.project.config.view()).toMatchObject({
     path: join(moved, "gate.config.json"),
@@ -137,9 +137,9 @@ test("a git worktree is a second root, seen at once by what is open", async () =
   mkdirSync(own, { recursive: true });
   writeFileSync(join(own, "commondir"), "../..\n");
   writeFileSync(join(tree, ".git"), `gitdir: ${own}\n`);
-  await daemon.registerProject(main);
-  const project = await daemon.project("other");
-  expect((await daemon.registerProject(tree)).roots).toEqual([main, tree]);
+  await daemon.projects.register(main);
+  const project = await daemon.projects.get("other");
+  expect((await daemon.projects.register(tree)).roots).toEqual([main, tree]);
   expect(project.roots).toEqual([main, tree]);
 });
 
@@ -152,8 +152,8 @@ test.each([
   const [first, second] = [makeFolder(), makeFolder()];
   makeRepository(first, one);
   makeRepository(second, other);
-  await daemon.registerProject(first);
-  const registering = daemon.registerProject(second);
+  await daemon.projects.register(first);
+  const registering = daemon.projects.register(second);
   if (isSame) expect((await registering).roots).toEqual([first, second]);
   else await expect(registering).rejects.toMatchObject({ code: "conflict" });
 });
@@ -163,6 +163,6 @@ test("a clone of the folder itself is the same project", async () => {
   const [first, second] = [makeFolder(), makeFolder()];
   makeRepository(first);
   makeRepository(second, first);
-  await daemon.registerProject(first);
-  expect((await daemon.registerProject(second)).roots).toEqual([first, second]);
+  await daemon.projects.register(first);
+  expect((await daemon.projects.register(second)).roots).toEqual([first, second]);
 });

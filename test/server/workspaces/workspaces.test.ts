@@ -53,7 +53,7 @@ test("a workspace is made, filled, shown, emptied and forgotten; its projects st
   expect(await ask(gate, "DELETE", "/api/workspaces/shop"))
     .toEqual({ status: 200, body: { id: "shop" } });
   expect(await ask(gate, "GET", "/api/workspaces/shop")).toMatchObject({ status: 404 });
-  expect(await gate.daemon.listProjects()).toHaveLength(3);
+  expect(await gate.daemon.projects.list()).toHaveLength(3);
 });
 
 test.each([
@@ -94,9 +94,9 @@ test("of twenty creations at once one wins", async () => {
 test("a forgotten project leaves its workspaces, and is in them again when it comes back", async () => {
   const gate = await createTestGate();
   await shop(gate, "one", "two");
-  await gate.daemon.removeProject("one");
+  await gate.daemon.projects.remove("one");
   expect(await gate.daemon.workspaces.get("shop")).toMatchObject({ project_ids: ["two"] });
-  await gate.daemon.registerProject(join(gate.root, "..", "one"));
+  await gate.daemon.projects.register(join(gate.root, "..", "one"));
   expect(await gate.daemon.workspaces.get("shop")).toMatchObject({ project_ids: ["one", "two"] });
 });
 
@@ -112,7 +112,7 @@ test("what goes over all projects can be narrowed to those of a workspace", asyn
   await shop(gate, "one", "two");
   for (const id of ["one", "test", "two"]) {
     gate.clock.advance(1);
-    const { actions } = await gate.daemon.project(id);
+    const { actions } = await gate.daemon.projects.get(id);
     await actions.submit({ tool: "write_file", input: { path: "a", content: id } }, agent);
   }
   const all = async (path: string) => {

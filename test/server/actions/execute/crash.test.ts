@@ -153,8 +153,8 @@ function build(): { home: string; root: string } {
 async function open(home: string, root: string): Promise<{ daemon: Daemon; project: Project }> {
   const environment = { home, now: () => Date.now(), id: () => v7(), log: () => {} };
   const daemon = await Daemon.open(environment, { port: 47997 });
-  const { id } = await daemon.registerProject(root);
-  return { daemon, project: await daemon.project(id) };
+  const { id } = await daemon.projects.register(root);
+  return { daemon, project: await daemon.projects.get(id) };
 }
 
 /** Starts a daemon on the folders of the killed one, reads actions, events and files, and stops it. */

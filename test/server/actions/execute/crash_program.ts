@@ -28,8 +28,8 @@ const daemon = await Daemon.open({
     }
   },
 }, { port: 47997 });
-const { id: project_id } = await daemon.registerProject(root);
-const { actions } = await daemon.project(project_id);
+const { id: project_id } = await daemon.projects.register(root);
+const { actions } = await daemon.projects.get(project_id);
 
 const submit = async (tool: string, input: Record<string, unknown>) =>
   (await actions.submit({ tool, input }, agent)).action.id;

@@ -69,7 +69,7 @@ beforeAll(async () => {
   daemon = await Daemon.open(createTestEnvironment(join(user, ".gate")).environment, {
     port: 47998,
   });
-  project = await daemon.project((await daemon.registerProject(root)).id);
+  project = await daemon.projects.get((await daemon.projects.register(root)).id);
 });
 
 afterAll(async () => {
