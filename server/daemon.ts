@@ -16,10 +16,8 @@ import type { DaemonStatus, GlobalActionQuery, GlobalAuditExportQuery } from "./
 import { Idempotency } from "./idempotency/idempotency.ts";
 import { exportAcross } from "./projects/export_across.ts";
 import { listAcross, listPendingAcross, narrow, type ProjectSet } from "./projects/across.ts";
-import type { Project } from "./projects/project.ts";
 import { Projects } from "./projects/projects.ts";
 import { Registry } from "./projects/registry.ts";
-import type { HubProject } from "./projects/schema.ts";
 import { openHome } from "./runtime/home.ts";
 import { ownPid } from "./runtime/self.ts";
 import { Workspaces } from "./workspaces/workspaces.ts";
