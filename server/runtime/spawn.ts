@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import process from "node:process";
+import { commandEnvironment } from "./command_environment.ts";
 import { OutputBuffer } from "./output_buffer.ts";
 
 /** How a command line is run. */
@@ -9,7 +10,7 @@ export interface RunOptions {
   timeout_ms: number;
   /** Longer output is cut in the middle, with a line that says so. */
   max_output_bytes: number;
-  /** The environment of the command; the default is that of this process. */
+  /** The command gets the known variables of this environment; default: that of this process. */
   env?: Record<string, string | undefined>;
   /** Ends the command and everything it started. */
   signal?: AbortSignal;
@@ -118,7 +119,7 @@ function endOf(code: number | null, signal: string | null, why: string | undefin
 }
 
 function spawnShell(command: string, options: RunOptions): ChildProcess {
-  const shared = { cwd: options.cwd, env: cleaned(options.env ?? process.env) };
+  const shared = { cwd: options.cwd, env: commandEnvironment(options.env ?? process.env) };
   if (process.platform === "win32") {
     return spawn("cmd.exe", ["/d", "/s", "/c", `"${command}"`], {
       ...shared,
@@ -145,12 +146,6 @@ const BASH = [
 function shell(): string[] {
   const bash = BASH.find((path) => existsSync(path));
   return bash ? [bash, "--noprofile", "--norc"] : ["/bin/sh"];
-}
-
-/** Without the variables that make a shell run more than the approved command. */
-function cleaned(env: Record<string, string | undefined>): Record<string, string | undefined> {
-  const unwanted = /^(BASH_ENV|ENV|BASHOPTS|SHELLOPTS|CDPATH|PROMPT_COMMAND|PS4|BASH_FUNC_.*)$/;
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !unwanted.test(name)));
 }
 
 function endGroup(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): void {

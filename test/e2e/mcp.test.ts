@@ -139,11 +139,11 @@ describe("an agent on gate mcp", () => {
   });
 
   test("a command runs as the reviewer edited it, in the agent's environment and folder", async () => {
-    const agent = await connect(world, { env: { FROM_AGENT: "seen" } });
-    const command = "printf mine; printenv FROM_AGENT; pwd";
+    const agent = await connect(world, { env: { JAVA_HOME: "seen" } });
+    const command = "printf mine; printenv JAVA_HOME; pwd";
     const answer = agent.call("run_command", { command });
     const held = await heldAction(world);
-    const edited = "printenv FROM_AGENT; pwd";
+    const edited = "printenv JAVA_HOME; pwd";
     await decide(world, held.id, "approve-with-edit", { command: edited });
     const { body } = await answer;
     expect(body).toMatchObject({ edited: true, exit_code: 0, final_command: edited });

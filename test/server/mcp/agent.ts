@@ -36,7 +36,7 @@ export async function connectAgent(options: Partial<StdioOptions> = {}): Promise
     program: () => ["gate"],
     input: up,
     output: down,
-    env: { PATH: "/usr/bin:/bin", FROM_AGENT: "yes" },
+    env: { PATH: "/usr/bin:/bin", JAVA_HOME: "yes" },
     cwd: folder,
     user_home: tmpdir(),
     stop: stop.signal,

@@ -51,7 +51,7 @@ test.each([
   ["delete_file", { path: "a.txt" }, { status: "approved" }],
   ["move_file", { from: "a", to: "b" }, { status: "approved" }],
   ["rollback_action", { action_id: "x" }, { tool: "rollback", status: "approved" }],
-  ["run_command", { command: "echo $FROM_AGENT; exit 3" }, { exit_code: 3, output: "yes\n" }],
+  ["run_command", { command: "echo $JAVA_HOME; exit 3" }, { exit_code: 3, output: "yes\n" }],
   ["policy_check", { path: ".env", action: "write" }, {
     effect: "deny",
     rule: { pattern: ".env" },
