@@ -12,7 +12,7 @@ const ROUNDS = 5;
 const ROUND_MS = 1_500;
 const PATH = "/api/actions?count=true";
 
-/** How many requests a second it answers: its smallest route, beside a bare one of Hono's on Bun. */
+/** Compares requests per second: gate's smallest route and the same route on bare Hono and Bun. */
 export async function bench(): Promise<void> {
   const world = await World.create("executable");
   const bare = await startBare(world);
@@ -25,7 +25,7 @@ export async function bench(): Promise<void> {
         bare: await rateOf({ port: bare.port, token: "-" }),
         gate: await rateOf(gate),
       };
-      if (round === 0) continue; // both are compiled in the first round
+      if (round === 0) continue; // the first round warms up the JIT
       rates["bare"]!.push(pair.bare);
       rates["gate"]!.push(pair.gate);
     }
@@ -38,7 +38,7 @@ export async function bench(): Promise<void> {
   }
 }
 
-/** A server of nothing but the route, on the runtime that the executable is made of. */
+/** Starts a server with only that route, on the runtime of the executable. */
 async function startBare(world: World): Promise<{ port: number; stop: () => void }> {
   const port = await freePort();
   const program = join(world.folder, "bare.ts");
@@ -65,7 +65,7 @@ function isListening(port: number): Promise<boolean> {
   });
 }
 
-/** Answers a second over some connections, each of which asks again as soon as it is answered. */
+/** Responses per second over several connections, each with one request in flight. */
 async function rateOf(asked: Asked): Promise<number> {
   const started = performance.now();
   const counts = await Promise.all(
@@ -86,7 +86,7 @@ function askOn({ port, token }: Asked, end: number): Promise<number> {
     socket.on("connect", () => socket.write(request));
     socket.on("data", (piece) => {
       text += piece;
-      if (!isWhole(text)) return;
+      if (!isComplete(text)) return;
       if (!text.startsWith("HTTP/1.1 200 ")) return reject(new Error(`${PATH} answers ${text}`));
       count++;
       text = "";
@@ -98,7 +98,7 @@ function askOn({ port, token }: Asked, end: number): Promise<number> {
   });
 }
 
-function isWhole(text: string): boolean {
+function isComplete(text: string): boolean {
   const head = text.indexOf("\r\n\r\n");
   const length = /^content-length: *(\d+)/im.exec(text)?.[1];
   return head >= 0 && length !== undefined && text.length >= head + 4 + Number(length);

@@ -7,7 +7,7 @@ import { ask, type Asked } from "./http.ts";
 const READERS = 1_000;
 const ROUNDS = 100;
 
-/** How long after it was asked for a change has reached whoever listens: one, and a thousand. */
+/** Measures how long an event takes from the request to one listener and to a thousand. */
 export async function bench(): Promise<void> {
   const world = await World.create("executable");
   const heard: Heard = { count: 0, at: 0 };
@@ -29,7 +29,7 @@ export async function bench(): Promise<void> {
   }
 }
 
-/** The commit lies between the two: it was not done when it was asked for, and was when answered. */
+/** The delays since the request and since the response. The commit happens between the two. */
 async function timeSessions(
   asked: Asked,
   heard: Heard,
@@ -41,14 +41,14 @@ async function timeSessions(
     const started = performance.now();
     await ask(asked, "/api/sessions", { agent: "bench" });
     const answered = performance.now();
-    await until("all have heard", () => heard.count === readers);
+    await until("all listeners have the event", () => heard.count === readers);
     times[0].push(heard.at - started);
     times[1].push(Math.max(0, heard.at - answered));
   }
   return times;
 }
 
-/** How many events came since, and when the last of them did. */
+/** The number of events received in this round, and the time of the last one. */
 interface Heard {
   count: number;
   at: number;
@@ -58,7 +58,7 @@ interface Reader {
   close: () => void;
 }
 
-/** A listener that only notes when the newest event came. */
+/** Opens an event stream that counts events and notes the time of the last one. */
 function listen({ port, token }: Asked, heard: Heard): Promise<Reader> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${token}` };

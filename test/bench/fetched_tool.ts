@@ -2,12 +2,12 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** How long a package may take to come; without a network it never comes. */
+/** The time limit for npm, which can hang without a network. */
 const TIMEOUT_MS = 180_000;
 
 /**
- * Another tool to be measured against, fetched into a folder that is thrown away: as a dependency it
- * would bring hundreds of packages for nobody. Null, said loudly, where it cannot be fetched.
+ * Installs another tool into a temporary folder, because as a dependency it would add hundreds of
+ * packages. Returns the path of its program; prints a message and returns null if npm fails.
  */
 export function fetchTool(pack: string, bin: string, folder: string): string | null {
   const name = pack.slice(0, pack.lastIndexOf("@"));

@@ -7,7 +7,7 @@ import { compare, quantile, report } from "./figures.ts";
 
 const ROUNDS = 100;
 
-/** What a host waits for before each tool, beside an empty script of Node; and a shell's prompt. */
+/** Times `gate hook` and `gate prompt`, and compares them with an empty Node script. */
 export async function bench(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "gate-bench-"));
   const world = await World.create("executable");
@@ -15,7 +15,7 @@ export async function bench(): Promise<void> {
     await world.init();
     const empty = join(folder, "empty.mjs");
     writeFileSync(empty, "");
-    // What stands on PATH may be a script that only starts the real one.
+    // `node` on PATH may be a wrapper script.
     const real = execFileSync("node", ["-p", "process.execPath"]).toString().trim();
     const time = (command: string[], input: string) => timeOf(command, input, world);
     const times = { node: [] as number[], hook: [] as number[], prompt: [] as number[] };
@@ -23,7 +23,7 @@ export async function bench(): Promise<void> {
       const node = time([real, empty], "");
       const hook = time(world.command(["hook", "claude-code"]), callOf(world, round));
       const prompt = time(world.command(["prompt"]), "");
-      if (round < 5) continue; // the files come off the disk in the first rounds
+      if (round < 5) continue; // the first rounds read the files from disk
       times.node.push(node);
       times.hook.push(hook);
       times.prompt.push(prompt);
@@ -42,7 +42,7 @@ export async function bench(): Promise<void> {
   }
 }
 
-/** An allowed command, judged and recorded by the daemon each time. */
+/** A hook input with an allowed command that is new in each round. */
 function callOf({ project }: World, round: number): string {
   return JSON.stringify({
     ...{ session_id: "bench", cwd: project, hook_event_name: "PreToolUse", tool_name: "Bash" },
@@ -51,7 +51,7 @@ function callOf({ project }: World, round: number): string {
 }
 
 function timeOf([program, ...args]: string[], input: string, { env, project }: World): number {
-  // Node reads more certificates where it is told to, which would flatter us.
+  // These variables would make Node load more at start, so gate would look faster than it is.
   const plain = { ...env, NODE_EXTRA_CA_CERTS: "", NODE_OPTIONS: "" };
   const started = performance.now();
   const { status, stdout } = spawnSync(program!, args, { env: plain, cwd: project, input });

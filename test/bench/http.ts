@@ -1,7 +1,7 @@
 import { Agent, request } from "node:http";
 import { performance } from "node:perf_hooks";
 
-/** A daemon to be asked, over one connection. */
+/** The port of a daemon, and a token for it. */
 export interface Asked {
   port: number;
   token: string;
@@ -9,7 +9,7 @@ export interface Asked {
 
 const agent = new Agent({ keepAlive: true, maxSockets: 4 });
 
-/** What an answer took, and when its first byte came. */
+/** The time to the end and to the first byte of a response, and its size. */
 export interface Answered {
   ms: number;
   first_ms: number;
@@ -17,7 +17,7 @@ export interface Answered {
   lines: number;
 }
 
-/** Asks once and reads the answer to its end. */
+/** Sends one request and reads the whole response. */
 export function ask({ port, token }: Asked, path: string, body?: unknown): Promise<Answered> {
   const started = performance.now();
   const answered: Answered = { ms: 0, first_ms: 0, bytes: 0, lines: 0 };

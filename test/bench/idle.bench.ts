@@ -10,7 +10,7 @@ const SETTLE_MS = 30_000;
 const WATCH_MS = 20_000;
 const TICK_MS = 10;
 
-/** What the daemon holds and does while nobody asks anything: fresh, and after some work. */
+/** Measures memory and processor time of an idle daemon: fresh, and after some work. */
 export async function bench(): Promise<void> {
   if (process.platform !== "linux") return console.log("  SKIPPED: it is read from /proc");
   const world = await World.create("executable");
@@ -52,7 +52,7 @@ function memoryOf(pid: number): number {
   return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1024;
 }
 
-/** Milliseconds of processor time, in the program itself and in the system for it. */
+/** The process's user and system time, in ms. */
 function cpuOf(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ");
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS;

@@ -25,14 +25,13 @@ export interface LargeLedger {
 }
 
 /**
- * Fills a ledger as months of work would: through the real tables, triggers and indexes, with a
- * chain whose every hash is right, and its signed checkpoints; two events an action. One that was
- * cut off is gone on with.
+ * Fills a ledger like months of work, with two events per action. Uses the real tables, triggers and
+ * indexes, a valid hash chain and signed checkpoints. Continues an interrupted run.
  */
 export async function makeLargeLedger(options: LargeLedger): Promise<void> {
   mkdirSync(options.folder, { recursive: true, mode: 0o700 });
   let database = await openFast(options);
-  let { made, head } = await soFar(database);
+  let { made, head } = await readProgress(database);
   while (made < options.actions) {
     const chunk = makeChunk(options, made);
     const statements = toStatements(options.project_id, chunk);
@@ -41,7 +40,7 @@ export async function makeLargeLedger(options: LargeLedger): Promise<void> {
     head = chained.head;
     made += chunk.length;
     if (made % REOPEN !== 0) continue;
-    // Statements that were used are let go of with their connection only.
+    // Only closing the connection frees its prepared statements.
     await database.close();
     database = await openFast(options);
   }
@@ -50,14 +49,14 @@ export async function makeLargeLedger(options: LargeLedger): Promise<void> {
 
 async function openFast({ folder, until }: LargeLedger): Promise<Database> {
   const database = await Database.open(join(folder, "ledger.db"));
-  // Nothing of this has to survive a power cut.
+  // The data need not survive a power cut.
   await database.all("PRAGMA synchronous = OFF");
   await database.all("PRAGMA cache_size = -200000");
   await migrate(database, LEDGER_MIGRATIONS, () => until);
   return database;
 }
 
-async function soFar(database: Database): Promise<{ made: number; head: Head }> {
+async function readProgress(database: Database): Promise<{ made: number; head: Head }> {
   const [actions] = await database.all("SELECT max(seq) AS made FROM actions");
   const [event] = await database.all("SELECT seq, hash FROM audit ORDER BY rowid DESC LIMIT 1");
   const head = event ? { seq: Number(event.seq), hash: String(event.hash) } : GENESIS;
@@ -79,7 +78,7 @@ function makeChunk(options: LargeLedger, from: number): Made[] {
   );
 }
 
-/** A pending one is decided by an update, as it would be. */
+/** Inserts held actions as pending and updates them, as gate does. */
 function toStatements(project_id: string, made: Made[]): Statement[] {
   const sessions = [...new Set(made.map(({ action }) => action.session))]
     .map((number) => makeSession(number, made[0]!.action.created_at));

@@ -11,13 +11,13 @@ import { ask, type Asked } from "./http.ts";
 import { makeLargeLedger } from "./large_ledger.ts";
 
 const SIZES = { small: 1_000, large: Number(process.env["GATE_BENCH_ACTIONS"] ?? 1_000_000) };
-/** A folder in which the ledgers are kept for the next run: the large one takes minutes to make. */
+/** A folder that keeps the ledgers for the next run, because the large one takes minutes to make. */
 const KEPT = process.env["GATE_BENCH_LEDGERS"];
 const ROUNDS = 40;
 const MOST_GROWTH = 1.5;
 const MIB = 2 ** 20;
 
-/** A ledger of months of work: what a page of it costs beside a small one, and its export. */
+/** Compares reads of a large and a small ledger, and measures the export of the large one. */
 export async function bench(): Promise<void> {
   const world = await World.create("executable");
   try {
@@ -53,7 +53,7 @@ async function plant(world: World, id: string, actions: number, until: number): 
   console.log(`  ${id}: ${actions} actions, two events each, made in ${seconds.toFixed(0)} s`);
 }
 
-/** Each fills its page in the small ledger as in the large one, or finds nothing in both. */
+/** Reads that return a full page from both ledgers, or nothing from both. */
 function readsOf(until: number): Record<string, string> {
   const time = (days: number) => new Date(until - days * 86_400_000).toISOString();
   return {
@@ -83,7 +83,7 @@ function readsOf(until: number): Record<string, string> {
   };
 }
 
-/** One and the other by turns: whatever else the machine does falls on both. */
+/** Alternates between the ledgers, so that other load affects both equally. */
 async function compareReads(asked: Asked, until: number): Promise<void> {
   for (const [name, path] of Object.entries(readsOf(until))) {
     const times: Record<string, number[]> = { small: [], large: [] };
@@ -101,7 +101,7 @@ async function compareReads(asked: Asked, until: number): Promise<void> {
 }
 
 async function measureExport(world: World, asked: Asked): Promise<void> {
-  // What is done for the first time is not what waits for the other.
+  // Warms up, so that the waits below do not include the first use of the code.
   await ask(asked, "/api/policy/test?project=large", { command: "npm test" });
   await ask(asked, "/api/audit/export?format=csv&project=small");
   const memory = watchMemory(world);
@@ -119,7 +119,7 @@ async function measureExport(world: World, asked: Asked): Promise<void> {
   await asking;
   const rows = (got.lines - 1) / got.ms * 1_000;
   console.log(`  CSV: ${got.lines - 1} events, ${(got.bytes / 1e6).toFixed(0)} MB`);
-  compare("its first byte", got.first_ms, { most: 50, unit: "ms" });
+  compare("first byte", got.first_ms, { most: 50, unit: "ms" });
   compare("a policy test meanwhile, p95", quantile(waits, 0.95), { most: 50, unit: "ms" });
   compare("a policy test meanwhile, worst", quantile(waits, 1), { most: 50, unit: "ms" });
   compare("more memory", memory.stop(), { most: 64, unit: "MiB" });
@@ -157,7 +157,7 @@ async function measureBundle(world: World): Promise<void> {
   await timed("ledger verified", ["audit", "verify", "--project", "large"]);
 }
 
-/** What the daemon holds more at most, until it is stopped; known on Linux only. */
+/** Watches the daemon's memory; `stop` returns the peak growth in MiB. Linux only. */
 function watchMemory(world: World): { stop: () => number } {
   const { pid } = JSON.parse(readFileSync(join(world.gateHome, "daemon.json"), "utf8"));
   const read = () => {

@@ -2,10 +2,10 @@ import type { NewEvent } from "../../server/db/ledger.ts";
 
 export type Random = (below: number) => number;
 
-/** One action with what stands beside it. */
+/** One action with its events. */
 export interface Made {
   action: Record<string, unknown> & { session: number; created_at: string };
-  /** What decides a held one later. */
+  /** The columns that a later review of a held action updates. */
   later: Record<string, unknown> | null;
   events: NewEvent[];
 }
@@ -33,8 +33,8 @@ const WHY = ["Secrets stay with people", "Builds are looked at", "Costs money"];
 const LISTS: Record<string, string> = { allow: "allowed", ask: "ask", deny: "blocked" };
 
 /**
- * The action of that number at that time: written, run, read, blocked or held as work goes. Only
- * what is recent can be held still: no gate holds more than 2,000 at once.
+ * The nth action: a write, a command or a read with a realistic mix of statuses. Only recent actions
+ * may still be held, because gate holds at most 2,000 at once.
  */
 export function makeAction(
   number: number,
@@ -74,7 +74,7 @@ export function makeAction(
   return { action, later, events: eventsOf(action, agent, id, decision, later) };
 }
 
-/** The session of that number. */
+/** The nth session. */
 export function makeSession(number: number, at: string): Record<string, unknown> {
   const agent = AGENTS[number % AGENTS.length]!;
   const place = { root: "/home/dev/shop", host: agent, agent, client: `${agent} 1.0` };
@@ -141,7 +141,7 @@ function eventsOf(
   ];
 }
 
-/** A UUID of version 7 that grows with time and number. */
+/** A UUIDv7 that grows with time and number. */
 function uuidAt(time: number, number: number): string {
   const stamp = Math.floor(time).toString(16).padStart(12, "0");
   const tail = number.toString(16).padStart(15, "0");

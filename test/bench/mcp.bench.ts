@@ -11,7 +11,7 @@ const WRITES = 300;
 const WARM_UP = 30;
 const CONTENT = "x".repeat(4095) + "\n";
 
-/** A write of 4 KiB over MCP on standard input and output, beside a server that asks nobody. */
+/** Times a 4 KiB write over MCP on stdio, and compares it with a server without policy or ledger. */
 export async function bench(): Promise<void> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "gate-bench-")));
   const world = await World.create("executable");
@@ -23,7 +23,7 @@ export async function bench(): Promise<void> {
     const ours = await connect(command!, args, world.project, world.env);
     const times: { rival: number[]; ours: number[] } = { rival: [], ours: [] };
     for (let at = 0; at < WRITES + WARM_UP; at++) {
-      // Ten files each, so that most writes have a before-image.
+      // Each server gets ten files, so that most writes overwrite one.
       const rivals = await timeWrite(rival, join(folder, "files", `${at % 10}.txt`));
       const own = await timeWrite(ours, `src/${at % 10}.txt`);
       if (at < WARM_UP) continue;

@@ -8,7 +8,7 @@ const WRITES = 400;
 const STARTS = 60;
 const WARM_UP = 20;
 const CONTENT = "x".repeat(4095) + "\n";
-/** Two runs of the same executable differ by up to this factor on a quiet machine. */
+/** On a quiet machine, two runs of one executable differ by up to this factor. */
 const NOISE = 1.05;
 
 interface Subject {
@@ -19,7 +19,7 @@ interface Subject {
   close: () => Promise<void>;
 }
 
-/** Compares this executable with an older one, whose path is in `$GATE_OLDER`, turn by turn. */
+/** Compares this executable with the older one at `$GATE_OLDER`. */
 export async function bench(): Promise<void> {
   const path = process.env["GATE_OLDER"];
   if (!path) return console.log("  set GATE_OLDER to an older executable");
@@ -67,7 +67,7 @@ async function open(name: string, command: string[] | null): Promise<Subject> {
   };
 }
 
-/** Measures the subjects alternately, so that a busy moment of the machine meets all of them. */
+/** Alternates between the subjects, so that other load affects both equally. */
 async function takeTurns(
   subjects: Subject[],
   what: string,

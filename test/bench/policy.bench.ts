@@ -11,7 +11,7 @@ const BAR = {
 };
 const ROUNDS = 4;
 
-/** A thousand rules of all kinds, the ones of the corpus among them. */
+/** A thousand rules of every kind, including those of the corpus. */
 const THOUSAND: Policies = {
   defaultEffect: "allow",
   blockedCommands: [...BLOCKED_COMMANDS, ...of(395, (at) => `prog${at} sub --flag${at}`)],
@@ -20,16 +20,16 @@ const THOUSAND: Policies = {
   askPaths: of(100, (at) => `/srv/data${at}/**`),
 };
 
-/** How long a decision with a thousand rules takes: everyday and hostile commands, everyday paths. */
+/** Times decisions with a thousand rules on everyday commands and paths, and on hostile commands. */
 export function bench(): void {
-  const evaluateCommand = judging(THOUSAND);
+  const evaluateCommand = commandEvaluator(THOUSAND);
   benchEveryday("command", CASES.map(({ command }) => () => evaluateCommand(command)));
-  const path = pathJudging(THOUSAND);
+  const path = pathEvaluator(THOUSAND);
   benchEveryday("path", of(500, (at) => () => path(`src/dir${at}/file${at}.rs`)));
   const hostile = Object.entries(HOSTILE_COMMANDS).map(([name, text]) =>
     [name, best(() => evaluateCommand(text))] as const
   );
-  const meet = judging(HOSTILE_POLICY);
+  const meet = commandEvaluator(HOSTILE_POLICY);
   const meetings = Object.entries(HOSTILE_MEETINGS).map(([name, text]) =>
     [name, best(() => meet(text))] as const
   );
@@ -40,7 +40,7 @@ function of<T>(length: number, make: (at: number) => T): T[] {
   return Array.from({ length }, (_, at) => make(at));
 }
 
-function judging(policies: Policies) {
+function commandEvaluator(policies: Policies) {
   const policy = compilePolicy({ global: null, project: policies, override_global: false });
   return (command: string) => {
     const text = command.replaceAll("{PORT}", "47000");
@@ -48,7 +48,7 @@ function judging(policies: Policies) {
   };
 }
 
-function pathJudging(policies: Policies) {
+function pathEvaluator(policies: Policies) {
   const policy = compilePolicy({ global: null, project: policies, override_global: false });
   return (path: string) => {
     const facts = { lexical: `${ROOT}/${path}`, real: `${ROOT}/${path}` };
@@ -56,10 +56,10 @@ function pathJudging(policies: Policies) {
   };
 }
 
-function benchEveryday(name: string, judged: (() => void)[]): void {
+function benchEveryday(name: string, decisions: (() => void)[]): void {
   const times: number[] = [];
   for (let round = 0; round < ROUNDS * 2; round++) {
-    const taken = judged.map(timeOf);
+    const taken = decisions.map(timeOf);
     if (round >= ROUNDS) times.push(...taken);
   }
   report(name, times);
@@ -67,7 +67,7 @@ function benchEveryday(name: string, judged: (() => void)[]): void {
   compare(`${name}: p99`, quantile(times, 0.99), BAR.p99);
 }
 
-/** All of them against the bar; the dearest by name. */
+/** Counts the inputs within the limit, and prints the slowest ones. */
 function reportHostile(rows: (readonly [string, number])[]): void {
   const worst = rows.toSorted((a, b) => b[1] - a[1]);
   const slow = worst.filter(([, ms]) => ms >= BAR.hostile.most);
@@ -77,7 +77,7 @@ function reportHostile(rows: (readonly [string, number])[]): void {
   console.log(`  ${rows.length - slow.length} of ${rows.length} hostile inputs keep the bar`);
 }
 
-/** The best of several: what it costs, without what else the machine does. */
+/** The best of 15 times, which excludes other load. */
 function best(evaluateCommand: () => void): number {
   return Math.min(...of(15, () => timeOf(evaluateCommand)));
 }

@@ -13,7 +13,7 @@ const ROUNDS = 100;
 const CALLER = { scope: "agent", id: "bench", member_id: null, via: "token" } as const;
 const PATHS = ["/api/global/approvals/pending", "/api/hub/projects", "/api/daemon/status"];
 
-/** A thousand registered projects, of which every fifth holds something. */
+/** Times reads over a thousand registered projects, of which every fifth has a held action. */
 export async function bench(): Promise<void> {
   const base = realpathSync(mkdtempSync(join(tmpdir(), "gate-bench-")));
   const home = join(base, "home");

@@ -19,13 +19,13 @@ import { fetchTool } from "./fetched_tool.ts";
 import { compare, least } from "./figures.ts";
 
 const ROUNDS = 40;
-const GUARDED_ROUNDS = 25; // 8 cells of them: 200 at each runtime
+const GUARDED_ROUNDS = 25; // 8 cells give 200 rounds per runtime
 const SLOW_ROUNDS = 10; // autocannon takes a second for each volley
 const AUTOCANNON = "autocannon@9.0.0";
 
 type Attack = (path: string) => Promise<boolean>;
 
-/** How often a race of ten requests shows, by the length of its window and by who asks. */
+/** Measures how often ten concurrent requests expose a race, by window length and by client. */
 export async function bench(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "gate-bench-"));
   const autocannon = fetchTool(AUTOCANNON, "autocannon", folder);
@@ -80,7 +80,7 @@ async function compareAttacks(
 
 let volleys = 0;
 
-/** How many of `rounds` volleys of ten, each on a fresh resource, had more than one winner. */
+/** Counts volleys with more than one winner. Each volley sends ten requests to a fresh resource. */
 async function count(
   attack: Attack,
   kind: "open" | "guarded",

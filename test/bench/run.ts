@@ -1,6 +1,6 @@
 /**
- * `deno task bench [name …]`: measures gate side by side with its reference in one run. Each
- * `<name>.bench.ts` exports `bench()`; without a name all of them run.
+ * `deno task bench [name …]` runs the named benchmarks, or all of them. Each `<name>.bench.ts` exports
+ * `bench()`, which measures gate and its reference in the same run.
  */
 import { readdirSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
@@ -22,7 +22,7 @@ async function main(asked: string[]): Promise<void> {
   for (const name of known.filter((name) => asked.length === 0 || asked.includes(name))) {
     console.log(`\n${name}`);
     const { bench } = await import(`./${name}.bench.ts`) as { bench(): void | Promise<void> };
-    // A bench that needs something this machine lacks must not end the run.
+    // A benchmark may need something that this machine lacks. The others still run.
     await Promise.resolve().then(bench).catch((error) => {
       console.log(`  NOT MEASURED: ${(error as Error).message}`);
       process.exitCode = 1;

@@ -16,7 +16,7 @@ const COUNT = 200;
 const STARTS = 60;
 const RUNS = 5;
 
-/** The scenario tool as CI meets it: how fast it starts, writes scenarios and executes them. */
+/** Times the start of the scenario tool, its generator and its runs. */
 export async function bench(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "gate-bench-"));
   const tool = join(folder, "scenario-tool");
@@ -35,7 +35,7 @@ function compareStarts(tool: string, folder: string): void {
   const times = { empty: [] as number[], ours: [] as number[] };
   for (let round = 0; round < STARTS + 10; round++) {
     const pair = { empty: timeOf(empty, []), ours: timeOf(tool, ["--version"]) };
-    if (round < 10) continue; // the files come off the disk in the first rounds
+    if (round < 10) continue; // the first rounds read the files from disk
     times.empty.push(pair.empty);
     times.ours.push(pair.ours);
   }
@@ -45,7 +45,7 @@ function compareStarts(tool: string, folder: string): void {
   compare("ratio of the medians", ratio, { most: 1.5, unit: "x" });
 }
 
-/** In this process, so that it is the generating that is timed; and whole, as it is called. */
+/** Times the generator alone in this process, and the whole program. */
 function timeGeneration(tool: string, folder: string): void {
   const text = JSON.stringify(openapi());
   const times = Array.from({ length: 20 }, () => {
@@ -68,7 +68,7 @@ function timeGeneration(tool: string, folder: string): void {
   compare("the best of them, start included", Math.min(...whole), { most: 100, unit: "ms" });
 }
 
-/** The same 200 requests by each tool, start included. */
+/** Times 200 requests by each tool, including its start. */
 async function compareRunners(tool: string, folder: string): Promise<void> {
   const { server, url } = await listen();
   try {
@@ -79,7 +79,7 @@ async function compareRunners(tool: string, folder: string): Promise<void> {
     };
     const ready = Object.entries(runners).filter(([, command]) => command !== null);
     const times = Object.fromEntries(ready.map(([name]) => [name, [] as number[]]));
-    // In turns, so that a busy moment of the machine is no one's alone.
+    // Alternates between the tools, so that other load affects all equally.
     for (let run = 0; run < RUNS; run++) {
       for (const [name, command] of ready) times[name]!.push(await timeRun(command!));
     }
@@ -97,7 +97,7 @@ async function compareRunners(tool: string, folder: string): Promise<void> {
   }
 }
 
-/** Counts what arrives: a runner that skips requests would look fast. */
+/** Counts requests, because a runner that skips some would look fast. */
 async function listen(): Promise<{ server: Server; url: string }> {
   const server = createServer((_request, response) => {
     arrived++;
@@ -112,7 +112,7 @@ let arrived = 0;
 
 async function timeRun([program, ...args]: string[]): Promise<number> {
   arrived = 0;
-  const env = { ...process.env, STEPCI_DISABLE_ANALYTICS: "1" }; // it waits for its telemetry else
+  const env = { ...process.env, STEPCI_DISABLE_ANALYTICS: "1" }; // stepci waits for its telemetry
   const started = performance.now();
   const child = spawn(program!, args, { env, stdio: "ignore" });
   const code = await new Promise((resolve) => child.once("exit", resolve));
@@ -167,12 +167,12 @@ function writeWorkflow(folder: string, url: string): string[] {
     name: path,
     http: { url: url + path, method: "GET", check: { status: 200 } },
   }));
-  // JSON is YAML.
+  // Every JSON file is also valid YAML.
   writeFileSync(file, JSON.stringify({ version: "1.1", name: "bench", tests: { all: { steps } } }));
   return ["run", file];
 }
 
-/** 25 resources with a POST and a GET each. */
+/** A document with 25 resources, each with GET and POST. */
 function openapi(): object {
   const body = {
     content: {

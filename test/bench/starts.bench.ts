@@ -8,7 +8,7 @@ import { buildEmpty, timeOf } from "./programs.ts";
 const ROUNDS = 200;
 const KILLS = 100;
 
-/** How long it takes to start, as a person or a hook waits for it. */
+/** Times the start of the executable and of the daemon. */
 export async function bench(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "gate-bench-"));
   try {
@@ -25,7 +25,7 @@ function compareStarts(folder: string): void {
   const times: Record<string, number[]> = { empty: [], gate: [] };
   for (let round = 0; round < ROUNDS + 10; round++) {
     const pair = { empty: timeOf(empty, []), gate: timeOf(gate, ["--version"]) };
-    if (round < 10) continue; // the files come off the disk in the first rounds
+    if (round < 10) continue; // the first rounds read the files from disk
     times["empty"]!.push(pair.empty);
     times["gate"]!.push(pair.gate);
   }
@@ -36,7 +36,7 @@ function compareStarts(folder: string): void {
   compare("ratio of the medians", ours / theirs, { most: 1.5, unit: "x" });
 }
 
-/** `gate daemon start` until it answers, each time after the daemon was killed hard. */
+/** Times `gate daemon start` after the daemon was killed with SIGKILL. */
 async function startAfterKills(): Promise<void> {
   const world = await World.create("executable");
   const times: number[] = [];

@@ -26,7 +26,7 @@ describe.skipIf(process.platform === "win32")("install.sh", () => {
     return { status, stdout, stderr, to };
   }
 
-  test("puts the machine's executable in place and says what is missing", () => {
+  test("installs the executable for this machine and shows the missing PATH entry", () => {
     const { status, stdout, to } = install(release());
     expect(status).toBe(0);
     expect(stdout).toContain(`gate 1.2.3 is in ${to}`);
@@ -36,8 +36,8 @@ describe.skipIf(process.platform === "win32")("install.sh", () => {
   });
 
   test.each([
-    ["bytes that are not those of the checksum", { checksum: sha256("other") }, "is not what"],
-    ["a release that does not know this machine", { name: "gate-vax" }, "does not know"],
+    ["an executable whose checksum does not match", { checksum: sha256("other") }, "is not what"],
+    ["a release without an executable for this machine", { name: "gate-vax" }, "does not know"],
   ])("refuses %s and installs nothing", (_, options, message) => {
     const { status, stderr, to } = install(release(options));
     expect(status).toBe(1);
@@ -45,7 +45,7 @@ describe.skipIf(process.platform === "win32")("install.sh", () => {
     expect(() => readFileSync(join(to, "gate"))).toThrow("ENOENT");
   });
 
-  test("refuses an address that is not encrypted", () => {
+  test("refuses a URL without encryption", () => {
     const { status, stderr } = install("http://127.0.0.1:9/release");
     expect(status).toBe(1);
     expect(stderr).toContain("use https");

@@ -41,7 +41,7 @@ describe("signAdHoc()", () => {
     expect(signed.subarray(192, CODE_BYTES)).toEqual(unsigned.subarray(192, CODE_BYTES));
   });
 
-  test("is the same when it is signed again", () => {
+  test("signing twice gives the same bytes", () => {
     const signed = signAdHoc(madeExecutable(), "gate");
     expect(signAdHoc(signed, "gate")).toEqual(signed);
   });
@@ -76,7 +76,7 @@ describe("verifyAdHoc()", () => {
   });
 });
 
-describe("what Bun's compiler makes", () => {
+describe("an executable from Bun's compiler", () => {
   test.for([["darwin-x64", true], ["darwin-arm64", false]] as const)(
     "%s has a right signature once it is signed",
     { timeout: 120_000 },
@@ -92,7 +92,7 @@ describe("what Bun's compiler makes", () => {
   );
 });
 
-/** Two segments, room for a signature, and 10,000 bytes that it has to cover. */
+/** A Mach-O file with two segments, space for a signature, and 10,000 bytes for it to cover. */
 function madeExecutable({ commands = 3 } = {}): Buffer {
   const bytes = Buffer.alloc(CODE_BYTES + 64, "made");
   bytes.fill(0, 0, 192);
@@ -115,7 +115,7 @@ function writeSegment(bytes: Buffer, at: number, name: string, from: number, siz
   bytes.writeBigUInt64LE(BigInt(size), at + 48);
 }
 
-/** `npm pack` failed; a package with a wrong hash is an error all the same. */
+/** Returns null when `npm pack` fails offline. A package with a wrong hash is still an error. */
 function unlessOffline(error: object): null {
   if ("status" in error) return null;
   throw error;

@@ -23,7 +23,7 @@ describe("thisMachine()", () => {
     expect(thisMachine(platform, arch, isMusl).name).toBe(name);
   });
 
-  test("says when there is nothing for a machine", () => {
+  test("throws for an unsupported machine", () => {
     expect(() => thisMachine("freebsd", "x64", false)).toThrow('Cannot compile on "freebsd-x64"');
   });
 });

@@ -2,7 +2,7 @@ import process from "node:process";
 import { connectClient, StdioClientTransport } from "../server/mcp/sdk_client.ts";
 import { until, type World } from "./world.ts";
 
-/** What a tool of the gate answered. */
+/** The result of one call of a gate tool. */
 export interface ToolAnswer {
   isError: boolean;
   /** `structuredContent`: the record of the action and what the tool returned. */
@@ -13,7 +13,7 @@ export interface ToolAnswer {
 
 type Connected = Awaited<ReturnType<typeof connectClient>>;
 
-/** An agent as hosts run one: the SDK's client on a `gate mcp` of its own. */
+/** An agent as a host runs it: the SDK's client, connected to its own `gate mcp` process. */
 export class Agent {
   readonly #client: Connected;
   readonly #transport: StdioClientTransport;
@@ -52,7 +52,7 @@ export class Agent {
     };
   }
 
-  /** Ends the host's process tree as a crash would: no goodbye. */
+  /** Kills `gate mcp` without closing the connection first, as a crash does. */
   async kill(): Promise<void> {
     const pid = this.#transport.pid!;
     process.kill(pid, "SIGKILL");
@@ -64,7 +64,7 @@ export class Agent {
   }
 }
 
-/** The one action that waits for a person, once there is one. */
+/** Waits until an action is held, then returns it. */
 // deno-lint-ignore no-explicit-any
 export function heldAction(world: World): Promise<any> {
   return until("an action is held", async () => {

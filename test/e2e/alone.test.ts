@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Agent } from "./agent.ts";
 import { must, SUBJECTS, World } from "./world.ts";
 
-describe("the executable alone: empty folder, empty home, no Node, no Deno", () => {
+describe("the executable on a machine without Node, Deno or Bun", () => {
   let world: World;
 
   beforeAll(async () => {
@@ -14,19 +14,19 @@ describe("the executable alone: empty folder, empty home, no Node, no Deno", () 
 
   afterAll(() => world.close());
 
-  test("there is nothing else it could run on", () => {
+  test("PATH holds no JavaScript runtime, and the home is empty", () => {
     const tools = readdirSync(world.env["PATH"]!);
     expect(tools).toContain("bash");
     expect(tools).not.toEqual(expect.arrayContaining([expect.stringMatching(/node|deno|bun/)]));
     expect(readdirSync(world.home)).toEqual([]);
   });
 
-  test("says its version and writes nothing", async () => {
+  test("--version prints the version and writes nothing", async () => {
     expect(must(await world.run(["--version"])).stdout).toMatch(/^gate \d+\.\d+\.\d+\n$/);
     expect(readdirSync(world.home)).toEqual([]);
   });
 
-  test("shows the whole main road by itself: gate demo", async () => {
+  test("gate demo runs and leaves no file in the project", async () => {
     const { stdout } = must(await world.run(["demo"]));
     const shown = [
       "allowed by the policy",
@@ -43,7 +43,7 @@ describe("the executable alone: empty folder, empty home, no Node, no Deno", () 
     expect(readdirSync(world.project)).toEqual([]);
   });
 
-  test("serves the dashboard out of itself", async () => {
+  test("the daemon serves the dashboard from the executable", async () => {
     must(await world.run(["daemon", "start"]));
     const page = await fetch(`http://127.0.0.1:${world.port}/`);
     expect(page.headers.get("content-type")).toContain("text/html");
@@ -54,7 +54,7 @@ describe("the executable alone: empty folder, empty home, no Node, no Deno", () 
     expect(asset.headers.get("content-type")).toContain("text/javascript");
   });
 
-  test("serves an agent that writes and runs commands", async () => {
+  test("an agent writes a file and runs a command", async () => {
     await world.init();
     const agent = await Agent.connect(world);
     const wrote = await agent.call("write_file", { path: "src/a.txt", content: "a\n" });
@@ -65,7 +65,7 @@ describe("the executable alone: empty folder, empty home, no Node, no Deno", () 
     await agent.close();
   });
 
-  test("is the scenario tool when it is called so", () => {
+  test("a link named scenario-tool runs the scenario tool", () => {
     const tool = join(world.folder, "scenario-tool");
     symlinkSync(SUBJECTS.executable[0], tool);
     const said = execFileSync(tool, ["run", "--output", "json"], {
@@ -75,14 +75,14 @@ describe("the executable alone: empty folder, empty home, no Node, no Deno", () 
     expect(JSON.parse(said)).toMatchObject({ scenarios: [], executions: [], exit_code: 0 });
   });
 
-  test("keeps its library where only its owner can write", () => {
+  test("only the owner can write to the folder of the unpacked library", () => {
     const folder = join(world.gateHome, "lib");
     expect(statSync(folder).mode & 0o777).toBe(0o700);
     expect(statSync(world.gateHome).mode & 0o777).toBe(0o700);
     expect(readdirSync(folder)).toEqual([expect.stringMatching(/^[0-9a-f]{64}\.node$/)]);
   });
 
-  test("obeys no file of the folder it is started in", async () => {
+  test("bunfig.toml and .env in the current folder have no effect", async () => {
     const folder = join(world.folder, "hostile");
     mkdirSync(folder);
     world.write("../hostile/bunfig.toml", 'preload = ["./planted.ts"]\n');
@@ -97,7 +97,7 @@ describe("the executable alone: empty folder, empty home, no Node, no Deno", () 
     expect(existsSync(join(folder, "planted-home"))).toBe(false);
   });
 
-  test("works from wherever it is copied to", () => {
+  test("a copy in another folder works", () => {
     const copy = join(world.folder, "copied gate");
     copyFileSync(SUBJECTS.executable[0], copy);
     expect(execFileSync(copy, ["--version"], { env: world.env }).toString()).toMatch(/^gate /);

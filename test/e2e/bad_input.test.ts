@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { World } from "./world.ts";
 
-describe("what a client may get wrong, on the executable", () => {
+describe("the executable rejects invalid requests", () => {
   let world: World;
 
   beforeAll(async () => {
@@ -40,16 +40,16 @@ describe("what a client may get wrong, on the executable", () => {
     ["a tool that is a number", ACTIONS, '{"tool":1,"input":{}}', 400, "invalid"],
     ["an input that is a list", ACTIONS, '{"tool":"write_file","input":[]}', 400, "invalid"],
     ["no path", ACTIONS, '{"tool":"write_file","input":{"content":""}}', 400, "invalid"],
-    ["a key too many", ACTIONS, '{"tool":"read_file","input":{"path":"a"},"x":1}', 400, "invalid"],
+    ["an unknown key", ACTIONS, '{"tool":"read_file","input":{"path":"a"},"x":1}', 400, "invalid"],
     ["an unknown project", "/api/actions?project=nope", "{}", 404, "not_found"],
     ["an unknown action", `/api/actions/${UNKNOWN}/approve`, "{}", 404, "not_found"],
-    ["an id that is none", "/api/actions/%20/approve", "{}", 404, "not_found"],
+    ["a malformed id", "/api/actions/%20/approve", "{}", 404, "not_found"],
     ["an unknown route", "/api/nothing", "{}", 404, "not_found"],
-  ])("%s", async (_, path, body, status, code) => {
+  ])("%s", async (_title, path, body, status, code) => {
     expect(await post(path, body)).toMatchObject({ status, code });
   });
 
-  test("a decision of the wrong type leaves the action as it was", async () => {
+  test("an invalid review leaves the action pending", async () => {
     const { body: held } = await world.api("POST", ACTIONS, {
       tool: "write_file",
       input: { path: "docs/a.txt", content: "x" },
@@ -65,7 +65,7 @@ describe("what a client may get wrong, on the executable", () => {
     expect(body.status).toBe("pending");
   });
 
-  test("a broken gate.config.json is named with its line, and everything is refused", async () => {
+  test("a broken gate.config.json blocks every action, and the reason names the line", async () => {
     const config = readFileSync(join(world.project, "gate.config.json"), "utf8");
     world.write(
       "gate.config.json",
@@ -86,7 +86,7 @@ describe("what a client may get wrong, on the executable", () => {
   });
 });
 
-describe("a port or a ledger that is not ours, on the executable", () => {
+describe("the executable leaves a foreign port and a newer ledger alone", () => {
   let world: World;
   let stranger: Server | null = null;
 
@@ -95,7 +95,7 @@ describe("a port or a ledger that is not ours, on the executable", () => {
     await world.close();
   });
 
-  test("a stranger on the port is named, not killed", async () => {
+  test("daemon start names the program that occupies the port, and does not kill it", async () => {
     world = await World.create("executable");
     stranger = createServer((_, response) => response.end("mine"));
     await new Promise<void>((resolve) => stranger!.listen(world.port, "127.0.0.1", resolve));
@@ -106,7 +106,7 @@ describe("a port or a ledger that is not ours, on the executable", () => {
     expect(await (await fetch(`http://127.0.0.1:${world.port}/`)).text()).toBe("mine");
   });
 
-  test("a ledger of a newer version is refused and kept as it is", async () => {
+  test("a ledger from a newer version is rejected and not changed", async () => {
     world = await World.create("executable");
     await world.init();
     await world.api("GET", "/api/actions?project=demo");

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SUBJECTS, World } from "./world.ts";
 
-/** How each shell is asked what it offers for a line, of which the last word is being typed. */
+/** The arguments that make each shell print its completions for the last word of a line. */
 const SHELLS: Record<string, (words: string[]) => string[]> = {
   bash: (words) => [
     "--norc",
@@ -31,7 +31,7 @@ const SHELLS: Record<string, (words: string[]) => string[]> = {
   ],
 };
 
-describe("completion in real shells, by the executable", () => {
+describe("completion in real shells, with the executable", () => {
   let world: World;
   let held: string;
 
@@ -51,7 +51,7 @@ describe("completion in real shells, by the executable", () => {
 
   afterAll(() => world.close());
 
-  describe.each(Object.keys(SHELLS).filter(isHere))("%s", (shell) => {
+  describe.each(Object.keys(SHELLS).filter(isInstalled))("%s", (shell) => {
     const offers = (line: string) => {
       const args = SHELLS[shell]!(line.split(" "));
       const options = { env: world.env, cwd: world.project, encoding: "utf8" as const };
@@ -65,21 +65,21 @@ describe("completion in real shells, by the executable", () => {
       ["gate init --policy-template s", ["strict"]],
       ["gate pending --project d", ["demo"]],
       ["gate nothing-like-it", []],
-    ])("offers for %j %j", (line, values) => {
+    ])("%j completes to %j", (line, values) => {
       expect(offers(line)).toEqual(values);
     });
 
-    test("offers the id of what waits", () => {
+    test("gate approve completes to the id of a held action", () => {
       expect(offers("gate approve ")).toEqual([held]);
     });
   });
 
-  test("bash completes what comes after the = of an option", () => {
+  test("bash completes the value after --option=", () => {
     const args = SHELLS.bash!(["gate", "log", "--risk", "=", "h"]);
     expect(execFileSync("bash", args, { env: world.env, encoding: "utf8" })).toBe("high\n");
   });
 
-  test("without a daemon it offers what the program itself knows, and starts none", async () => {
+  test("without a daemon, completion offers commands only and starts no daemon", async () => {
     await world.run(["daemon", "stop"]);
     const ask = (...words: string[]) =>
       execFileSync("bash", SHELLS.bash!(words), { env: world.env, encoding: "utf8" });
@@ -89,6 +89,6 @@ describe("completion in real shells, by the executable", () => {
   });
 });
 
-function isHere(shell: string): boolean {
+function isInstalled(shell: string): boolean {
   return spawnSync(shell, ["-c", "true"]).status === 0;
 }

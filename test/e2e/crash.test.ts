@@ -13,7 +13,7 @@ const NEW = "the new line\n".repeat(9000);
 interface Kind {
   tool: string;
   input: Record<string, unknown>;
-  /** What is decided and then crashed: the approval of the action, or its rollback. */
+  /** The request during which the daemon is killed. */
   verb: "approve" | "rollback";
 }
 
@@ -46,7 +46,7 @@ const KINDS: Record<string, Kind> = {
   },
 };
 
-describe("a daemon killed between a decision and its end", () => {
+describe("a daemon killed during an approval or a rollback", () => {
   let world: World | null = null;
   let daemon: ChildProcess | null = null;
 
@@ -72,7 +72,7 @@ describe("a daemon killed between a decision and its end", () => {
 
   const url = () => `http://127.0.0.1:${world!.port}`;
 
-  // Tokens are files, so no program has to run for one: a launched daemon would be another one.
+  // Reads the token from its file, because `gate token` would start another daemon.
   async function send(scope: string, path: string, body?: unknown) {
     const token = readFileSync(join(world!.gateHome, "tokens", scope), "utf8").trim();
     const response = await fetch(`${url()}${path}`, {
@@ -125,7 +125,7 @@ describe("a daemon killed between a decision and its end", () => {
     return hashes.join(" ");
   }
 
-  /** The steps it passes, and how the files stand before and after, when nothing goes wrong. */
+  /** Runs without a crash. Returns the steps passed, and the state of the files before and after. */
   async function rehearse(kind: Kind) {
     const id = await prepare(kind, "");
     const before = state();
@@ -138,7 +138,7 @@ describe("a daemon killed between a decision and its end", () => {
   }
 
   test.each(Object.entries(KINDS))(
-    "%s: whole at every step, and the ledger agrees",
+    "%s: after a kill at any step, the file is whole and the ledger agrees with it",
     async (_, kind) => {
       const { passed, before, after } = await rehearse(kind);
       expect(passed.length).toBeGreaterThan(2);
@@ -154,7 +154,7 @@ describe("a daemon killed between a decision and its end", () => {
         expect({ step, ...seen(action) }).toEqual({ step, ...expected(kind, now === after) });
         const { body: chain } = await send("reviewer", "/api/audit/verify?project=demo");
         expect(chain.ok, step).toBe(true);
-        // What was left behind half done is cleared away.
+        // The restarted daemon has removed temporary files.
         const names = readdirSync(join(world!.project, "docs")).filter((name) =>
           !name.endsWith(".txt")
         );

@@ -1,6 +1,6 @@
 /**
- * A daemon that ends itself as `kill -9` does when it comes to the step named in CRASH_AT, and
- * writes each step it passes to CRASH_LOG.
+ * A daemon that appends each step it reaches to the file in $CRASH_LOG. It kills itself with SIGKILL
+ * at the step in $CRASH_AT.
  */
 import { appendFileSync } from "node:fs";
 import process from "node:process";

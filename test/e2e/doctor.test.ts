@@ -7,7 +7,7 @@ import { must, POLICIES, World } from "./world.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
-describe("gate doctor on a machine with every host, on the executable", () => {
+describe("gate doctor with every host set up, on the executable", () => {
   let world: World;
 
   beforeAll(async () => {
@@ -27,11 +27,11 @@ describe("gate doctor on a machine with every host, on the executable", () => {
     return report.findings;
   }
 
-  test("nothing is wrong", async () => {
+  test("doctor reports no problem", async () => {
     expect((await diagnose()).filter(({ level }) => level !== "ok")).toEqual([]);
   });
 
-  test("--prove finds a canary of every entry and of every hook in the ledger", async () => {
+  test("--prove finds a canary from every entry and every hook in the ledger", async () => {
     const proofs = (await diagnose("--prove")).filter(({ check }) => check === "proof");
     expect(proofs.filter(({ level }) => level !== "ok")).toEqual([]);
     const proved = proofs.map(({ message }) => message.slice(0, message.indexOf(": seen in")));
@@ -42,12 +42,12 @@ describe("gate doctor on a machine with every host, on the executable", () => {
       const id = /[0-9a-f-]{36}/.exec(message)?.[0];
       expect(items.map((item: { id: string }) => item.id)).toContain(id);
     }
-    // What a hook was asked about is told as done: nothing stays open after the proof.
+    // --prove also reports the end of each hook call, so no action stays running.
     const open = items.filter((item: { execution: string }) => item.execution === "running");
     expect(open).toEqual([]);
   });
 
-  test("a home in which nothing can be kept hides nothing else", async () => {
+  test("an unusable home does not hide the other checks", async () => {
     const { GATE_HOME } = world.env;
     world.env.GATE_HOME = join(world.folder, "file");
     writeFileSync(world.env.GATE_HOME, "");
@@ -68,7 +68,7 @@ describe("gate doctor on a machine with every host, on the executable", () => {
     expect(new Set(findings.map(({ check }) => check)).size).toBe(14);
   });
 
-  test("an entry of a gate that has gone is a problem, by name", async () => {
+  test("a host entry whose program is missing is a problem, with its host and path", async () => {
     const file = join(world.home, ".cursor", "mcp.json");
     const whole = readFileSync(file, "utf8");
     const config = JSON.parse(whole);

@@ -1,15 +1,15 @@
 import type { World } from "./world.ts";
 
-/** A dashboard without a screen: hears every event, and takes up again where it was cut off. */
+/** Reads the event stream like the dashboard: after a disconnect it resumes at its last cursor. */
 export class EventListener {
-  /** `project_id:seq` of the audit events heard of. */
+  /** `project_id:seq` of each audit event received. */
   readonly heard = new Set<string>();
   readonly #stop = new AbortController();
   readonly #ended: Promise<void>;
   readonly #url: string;
   readonly #token: string;
   #last: string | null;
-  /** How often it was cut off. */
+  /** The number of disconnects. */
   cuts = 0;
 
   private constructor(world: World, token: string, last: string | null) {
@@ -19,12 +19,12 @@ export class EventListener {
     this.#ended = this.#listen();
   }
 
-  /** @param last where it takes up again; null begins with what comes next */
+  /** @param last the cursor to resume at; null starts with the next event */
   static async open(world: World, last: string | null = null): Promise<EventListener> {
     return new EventListener(world, await world.token("viewer"), last);
   }
 
-  /** The cursor of what it heard last; null before it hears anything. */
+  /** The cursor of the last event; null before the first. */
   get last(): string | null {
     return this.#last;
   }

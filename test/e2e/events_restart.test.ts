@@ -6,7 +6,7 @@ const WRITES = 2_550;
 const AT_ONCE = 8;
 const EVENTS = 10_000;
 
-/** Writes until that many were answered; a daemon that is away is asked again. */
+/** Writes `count` files. Repeats each request until the daemon answers. */
 async function write(world: World, count: number, from: number): Promise<void> {
   let next = from;
   await Promise.all(Array.from({ length: AT_ONCE }, async () => {
@@ -26,21 +26,21 @@ async function write(world: World, count: number, from: number): Promise<void> {
   }));
 }
 
-async function whatHappened(world: World): Promise<string[]> {
+async function exportedEvents(world: World): Promise<string[]> {
   const { body } = await world.api("GET", "/api/audit/export?project=demo", undefined, "viewer");
   return body.events.filter(({ type }: { type: string }) => type.startsWith("action."))
     .map(({ seq }: { seq: number }) => `demo:${seq}`);
 }
 
 test(
-  "10,000 events over a kill and a restart: a listener that comes back has missed none",
+  "a listener misses none of 10,000 events across a kill and a restart of the daemon",
   async () => {
     const world = await World.create("executable");
     onTestFinished(() => world.close());
     await world.init();
     const present = await EventListener.open(world);
     onTestFinished(() => present.close());
-    const begin = await until("it is told where it begins", () => present.last);
+    const begin = await until("the listener has a cursor", () => present.last);
     const parts = Math.floor(WRITES / 3);
     await write(world, parts, 0);
     const writing = write(world, parts, parts);

@@ -7,12 +7,12 @@ import { World } from "./world.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 
-/** One line of a person's day: what is typed, how it ends, and what is remembered of it. */
+/** One command line with its expected outcome. */
 interface Step {
-  /** A word that begins with `$` stands for what an earlier step or the set-up has kept. */
+  /** A word that begins with `$` is replaced by a value that an earlier step kept. */
   line: string;
   code?: number;
-  /** What the error says; without one the command has to print JSON of its shape. */
+  /** A part of the error; without one the command must print JSON in its shape. */
   error?: string;
   // deno-lint-ignore no-explicit-any
   keep?: (json: any) => Record<string, string>;
@@ -106,7 +106,7 @@ const STEPS: Step[] = [
   { line: "prompt --json" },
 ];
 
-describe("every command by the executable, one after the other", () => {
+describe("every command, run in sequence by the executable", () => {
   let world: World;
   const kept: Record<string, string> = {};
 
@@ -137,13 +137,13 @@ describe("every command by the executable, one after the other", () => {
     }
     const shape = SHAPES[nameOf(line)]!;
     for (const json of ended.stdout.trim().split("\n").map((one) => JSON.parse(one))) {
-      // A key that the shape does not know would be lost on the way.
+      // Some shapes are loose: parse() must keep every key.
       expect(shape.parse(json)).toEqual(json);
       Object.assign(kept, keep?.(json));
     }
   });
 
-  test("the steps take in every command that prints JSON", async () => {
+  test("the steps cover every command that prints JSON", async () => {
     const printing = (await listCommands())
       .filter(({ command }) => command.options.some(({ long }) => long === "--json"))
       .map(({ path }) => path.join(" "));
@@ -153,7 +153,7 @@ describe("every command by the executable, one after the other", () => {
   });
 });
 
-/** The longest beginning of a line that is a command with a shape. */
+/** The command of a line: two words when that command has a shape, else one. */
 function nameOf(line: string): string {
   const words = line.split(" ");
   const two = words.slice(0, 2).join(" ");

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { SPEAK } from "../server/hooks/stage.ts";
 import type { World } from "./world.ts";
 
-/** Asks as that host does: one line in its shape, and nothing else, is the answer. */
+/** Runs `gate hook` as the host does. It must print exactly one line of JSON. */
 export async function askHook(world: World, host: string, input: unknown) {
   const text = typeof input === "string" ? input : JSON.stringify(input);
   const { code, stdout, stderr } = await world.run(["hook", host], { input: text });

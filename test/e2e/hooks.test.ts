@@ -9,7 +9,7 @@ import { must, until, World } from "./world.ts";
 
 const HOSTS = Object.keys(SPEAK);
 
-describe("gate hook, by the executable", () => {
+describe("gate hook, run by the executable", () => {
   let world: World;
 
   beforeAll(async () => {
@@ -24,25 +24,28 @@ describe("gate hook, by the executable", () => {
     SPEAK[host]![event](SPEAK[host]!.command, { command }, { cwd: world.project, key: command });
   const newest = async () => (await world.api("GET", "/api/actions?limit=1")).body.items[0];
 
-  test("it starts the daemon when none runs", async () => {
+  test("the hook starts the daemon when none runs", async () => {
     expect((await ask("claude-code", call("claude-code", "echo first"))).output).toEqual({});
     expect(await newest()).toMatchObject({ tool: "Bash", command: "echo first" });
   });
 
-  test.each(HOSTS)("%s: allowed, reported, blocked", async (host) => {
-    expect((await ask(host, call(host, "echo hi"))).output).toEqual({});
-    expect(await newest()).toMatchObject({ agent: host, execution: "running" });
-    expect((await ask(host, call(host, "echo hi", "after"))).output).toEqual({});
-    expect(await newest()).toMatchObject({ agent: host, execution: "succeeded" });
-    const [tool, input] = SPEAK[host]!.write;
-    const written = input(join(world.project, ".env"), "S=1");
-    const at = { cwd: world.project, key: "w" };
-    const { reason } = await ask(host, SPEAK[host]!.before(tool, written, at));
-    expect(reason).toMatch(/secrets stay with people.*Instead: write \.env\.example/);
-    expect(existsSync(join(world.project, ".env"))).toBe(false);
-  });
+  test.each(HOSTS)(
+    "%s: the hook allows a call, records its end, and blocks another",
+    async (host) => {
+      expect((await ask(host, call(host, "echo hi"))).output).toEqual({});
+      expect(await newest()).toMatchObject({ agent: host, execution: "running" });
+      expect((await ask(host, call(host, "echo hi", "after"))).output).toEqual({});
+      expect(await newest()).toMatchObject({ agent: host, execution: "succeeded" });
+      const [tool, input] = SPEAK[host]!.write;
+      const written = input(join(world.project, ".env"), "S=1");
+      const at = { cwd: world.project, key: "w" };
+      const { reason } = await ask(host, SPEAK[host]!.before(tool, written, at));
+      expect(reason).toMatch(/secrets stay with people.*Instead: write \.env\.example/);
+      expect(existsSync(join(world.project, ".env"))).toBe(false);
+    },
+  );
 
-  test.each(HOSTS)("%s: held until a person has decided", async (host) => {
+  test.each(HOSTS)("%s: the hook waits until a person approves a held call", async (host) => {
     const asked = ask(host, call(host, `make ${host}`));
     const held = await until("it is held", async () => {
       const { body } = await world.api("GET", "/api/actions?status=pending");
@@ -54,7 +57,7 @@ describe("gate hook, by the executable", () => {
     expect(await newest()).toMatchObject({ id: held.id, execution: "running" });
   });
 
-  test("a daemon that is replaced in the middle of a hold loses no call", async () => {
+  test("a held call survives a restart of the daemon", async () => {
     const asked = ask("codex", call("codex", "make restart"));
     const held = () =>
       until("it is held", async () => {
@@ -67,7 +70,7 @@ describe("gate hook, by the executable", () => {
     expect((await asked).output).toEqual({});
   });
 
-  test("a native write comes back", async () => {
+  test("a write by the host's own tool can be rolled back", async () => {
     const file = world.write("src/a.txt", "old\n");
     const input = { file_path: file, content: "new\n" };
     const { before, after } = SPEAK["claude-code"]!;
@@ -79,7 +82,7 @@ describe("gate hook, by the executable", () => {
     expect(readFileSync(file, "utf8")).toBe("old\n");
   });
 
-  test("a long input goes over whole", async () => {
+  test("an input of 3 MiB arrives complete", async () => {
     const file = join(world.project, "src/long.txt");
     const content = "x".repeat(3 * 1024 * 1024);
     const { before } = SPEAK["claude-code"]!;
@@ -90,18 +93,18 @@ describe("gate hook, by the executable", () => {
   });
 
   test.each(["", "{", "[]", '"x"', "{}", "\0", "x".repeat(100_000)])(
-    "input %# is refused",
+    "malformed input %# is refused",
     async (input) => {
       expect((await ask("claude-code", input)).reason).toMatch(/^Blocked by gate: /);
     },
   );
 
-  test("input that is no text, or longer than any tool's, is refused", async () => {
+  test("input over the size limit is refused", async () => {
     const long = JSON.stringify({ ...call("codex", "echo"), filler: "x".repeat(17 * 1024 * 1024) });
     expect((await ask("codex", long)).reason).toMatch(/too long/);
   });
 
-  test("a wrong token is a refusal", async () => {
+  test("a call with a wrong token is refused", async () => {
     const token = join(world.gateHome, "tokens", "agent");
     const kept = readFileSync(token);
     writeFileSync(token, `${"x".repeat(43)}\n`);
@@ -110,7 +113,7 @@ describe("gate hook, by the executable", () => {
     writeFileSync(token, kept);
   });
 
-  test("a token that others can read is a refusal", async () => {
+  test("a call is refused when other users can read the token", async () => {
     const token = join(world.gateHome, "tokens", "agent");
     chmodSync(token, 0o644);
     onTestFinished(() => chmodSync(token, 0o600));
@@ -118,7 +121,7 @@ describe("gate hook, by the executable", () => {
     expect(reason).toMatch(/^Blocked by gate: .*others/);
   });
 
-  describe("with a stranger on the socket", () => {
+  describe("with another program on the socket", () => {
     beforeAll(async () => void must(await world.run(["daemon", "stop"])));
 
     const listen = async (answer: (socket: Socket) => void) => {
@@ -131,31 +134,31 @@ describe("gate hook, by the executable", () => {
     const HEAD = "HTTP/1.1 200 OK\r\nContent-Length: ";
 
     test.each([
-      ["speaks first, and no HTTP", (to: Socket) => to.end("hello\r\n"), /not HTTP/],
-      ["hangs up", (to: Socket) => to.end(), /not HTTP/],
-      ["hangs up hard", (to: Socket) => void to.destroy(), /^Blocked by gate: /],
-      ["cuts its answer off", afterRequest((to) => to.end(`${HEAD}10\r\n\r\n{}`)), /cut off/],
+      ["speaks first, and not HTTP", (to: Socket) => to.end("hello\r\n"), /not HTTP/],
+      ["closes the connection", (to: Socket) => to.end(), /not HTTP/],
+      ["resets the connection", (to: Socket) => void to.destroy(), /^Blocked by gate: /],
+      ["ends its answer early", afterRequest((to) => to.end(`${HEAD}10\r\n\r\n{}`)), /cut off/],
       ["never ends its answer", afterRequest(flood), /too long/],
       [
-        "says something else",
+        "answers other JSON that is cut off",
         afterRequest((to) => to.end(`${HEAD}9\r\n\r\n{"go":"on"}`)),
         /cut off/,
       ],
       [
-        "is no gate",
+        "answers JSON that is not a decision",
         afterRequest((to) => to.end(`${HEAD}7\r\n\r\n{"a":1}`)),
         /cannot be understood/,
       ],
-    ])("that %s: a refusal", async (_name, answer, reason) => {
+    ])("that %s, the call is refused", async (_name, answer, reason) => {
       await listen(answer);
       const said = await ask("claude-code", call("claude-code", "echo hi"));
       expect(said.reason).toMatch(reason);
     });
 
     test.each([
-      ["is told that it is late", "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n"],
+      ["receives 408", "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n"],
       ["is closed", ""],
-    ])("an early connection that %s is made anew", async (_name, early) => {
+    ])("an early connection that %s is opened again", async (_name, early) => {
       const [program, ...args] = world.command(["hook", "claude-code"]);
       const child = spawn(program!, args, { cwd: world.project, env: world.env });
       let connections = 0;
@@ -164,7 +167,7 @@ describe("gate hook, by the executable", () => {
         if (++connections > 1) {
           return void socket.once("data", () => socket.end(`${HEAD}2\r\n\r\n{}`));
         }
-        // Whatever comes first to the hook, this or its input.
+        // The hook may notice the close before or after its input.
         socket.on("close", () => child.stdin.end(JSON.stringify(call("claude-code", "echo hi"))));
         socket.resume().end(early);
       });
@@ -174,13 +177,13 @@ describe("gate hook, by the executable", () => {
       expect({ code, stdout, connections }).toEqual({ code: 0, stdout: "{}\n", connections: 2 });
     });
 
-    test("an input that comes in pieces is read to its end", async () => {
+    test("input that arrives in pieces is read to its end", async () => {
       const text = JSON.stringify(call("claude-code", "echo hi"));
       const [program, ...args] = world.command(["hook", "claude-code"]);
       const child = spawn(program!, args, { cwd: world.project, env: world.env });
       let heard = "";
       await listen((socket) => {
-        // The hook connects before it has read anything.
+        // The hook connects before it has read all its input.
         child.stdin.end(text.slice(20));
         let request = "";
         socket.on("data", (piece) => {
@@ -199,7 +202,7 @@ describe("gate hook, by the executable", () => {
     });
   });
 
-  test("wrong usage is 64 and names the hosts", async () => {
+  test("wrong usage exits with 64, and --help names the hosts", async () => {
     for (const args of [["hook"], ["hook", "zed"], ["hook", "codex", "more"]]) {
       expect(await world.run(args)).toMatchObject({ code: 64, stdout: "" });
     }
@@ -208,7 +211,7 @@ describe("gate hook, by the executable", () => {
   });
 });
 
-/** Answers once something has been asked. */
+/** Waits for the first bytes of a request, then answers. */
 function afterRequest(answer: (socket: Socket) => void): (socket: Socket) => void {
   return (socket) => void socket.on("error", () => {}).once("data", () => answer(socket));
 }

@@ -3,7 +3,7 @@ import { playRecorded, RECORDED } from "../server/hooks/recorded.ts";
 import { askHook } from "./hook.ts";
 import { World } from "./world.ts";
 
-describe("gate hook, by the executable", () => {
+describe("gate hook on recorded sessions, run by the executable", () => {
   let world: World;
 
   beforeAll(async () => {
@@ -12,12 +12,15 @@ describe("gate hook, by the executable", () => {
   });
   afterAll(() => world.close());
 
-  test.each(Object.keys(RECORDED))("%s: each line of its real sessions", async (host) => {
-    const said = await playRecorded(host, {
-      root: world.project,
-      ask: async (line) => (await askHook(world, host, line)).output,
-      actions: async () => (await world.api("GET", "/api/actions")).body.items,
-    });
-    expect(said).toEqual(RECORDED[host]!.map((one) => one.replace(/default$/, "blocked")));
-  });
+  test.each(Object.keys(RECORDED))(
+    "%s: each line of the recording gets the expected decision",
+    async (host) => {
+      const said = await playRecorded(host, {
+        root: world.project,
+        ask: async (line) => (await askHook(world, host, line)).output,
+        actions: async () => (await world.api("GET", "/api/actions")).body.items,
+      });
+      expect(said).toEqual(RECORDED[host]!.map((one) => one.replace(/default$/, "blocked")));
+    },
+  );
 });

@@ -8,11 +8,11 @@ import { SPEAK } from "../server/hooks/stage.ts";
 import { askHook } from "./hook.ts";
 import { must, World } from "./world.ts";
 
-// Windows knows no signal that freezes a process.
+// Windows has no signal that freezes a process.
 const describeHere = describe.skipIf(process.platform === "win32");
 
-/** With the deadlines that ship, which end well before a test may last. */
-describeHere("gate hook, by the executable, refuses before its host stops waiting", () => {
+/** Uses the shipped deadlines, which are shorter than the test time-out. */
+describeHere("gate hook refuses before its host stops waiting, run by the executable", () => {
   let world: World;
 
   beforeEach(async () => {
@@ -21,7 +21,7 @@ describeHere("gate hook, by the executable, refuses before its host stops waitin
   });
   afterEach(() => world.close());
 
-  /** All hosts at once: each takes its time. */
+  /** The refusal reason for every host. The hosts run at once because each waits for its deadline. */
   const reasons = () =>
     Promise.all(
       Object.entries(SPEAK).map(async ([host, { before, command }]) => {
@@ -31,14 +31,14 @@ describeHere("gate hook, by the executable, refuses before its host stops waitin
     );
   const everyHost = (reason: unknown) => Object.keys(SPEAK).map((host) => [host, reason]);
 
-  test("where no daemon can be started", async () => {
+  test("when no daemon can start", async () => {
     expect(await reasons()).toEqual(everyHost(undefined));
     world.env.GATE_HOME = "/dev/null";
     expect(await reasons()).toEqual(everyHost(expect.stringMatching(/^Blocked by gate: Cannot/)));
     delete world.env.GATE_HOME;
   });
 
-  test("where a pipe that nobody writes stands in the place of its token", async () => {
+  test("when the token file is a pipe without a writer", async () => {
     const token = join(world.gateHome, "tokens", "agent");
     makePipe(token);
     expect(await reasons()).toEqual(everyHost(expect.stringMatching(/token.* is damaged/)));
@@ -47,7 +47,7 @@ describeHere("gate hook, by the executable, refuses before its host stops waitin
     rmSync(token);
   });
 
-  test("where a link stands in the place of its token", async () => {
+  test("when the token file is a symbolic link", async () => {
     const token = join(world.gateHome, "tokens", "agent");
     renameSync(token, `${token}.real`);
     symlinkSync(`${token}.real`, token);
@@ -59,19 +59,22 @@ describeHere("gate hook, by the executable, refuses before its host stops waitin
     expect(await reasons()).toEqual(everyHost(undefined));
   });
 
-  test.each(["daemon.json", "run/starting.json"])("not where it stands for %s", async (name) => {
-    must(await world.run(["daemon", "stop"]));
-    makePipe(join(world.gateHome, name));
-    expect(await reasons()).toEqual(everyHost(undefined));
-  });
+  test.each(["daemon.json", "run/starting.json"])(
+    "a pipe in place of %s does not stop the hook",
+    async (name) => {
+      must(await world.run(["daemon", "stop"]));
+      makePipe(join(world.gateHome, name));
+      expect(await reasons()).toEqual(everyHost(undefined));
+    },
+  );
 
-  test("where the daemon hangs", async () => {
+  test("when the daemon hangs", async () => {
     const said = await world.whileFrozen(reasons);
     expect(said).toEqual(everyHost("Blocked by gate: the daemon does not answer"));
     expect(await reasons()).toEqual(everyHost(undefined));
   });
 
-  test("where the daemon answers a letter a second", async () => {
+  test("when the daemon answers one byte per second", async () => {
     must(await world.run(["daemon", "stop"]));
     const server = await startDripping(join(world.gateHome, "run"));
     expect(await reasons()).toEqual(everyHost("Blocked by gate: the daemon does not answer"));

@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connectClient, StdioClientTransport } from "../server/mcp/sdk_client.ts";
 import { must, World } from "./world.ts";
 
-describe("agent hosts, set up by the executable", () => {
+describe("the executable sets up agent hosts", () => {
   let world: World;
   const inHome = (name: string) => join(world.home, name);
   const json = (name: string) => JSON.parse(readFileSync(inHome(name), "utf8"));
@@ -31,7 +31,7 @@ describe("agent hosts, set up by the executable", () => {
 
   afterAll(() => world.close());
 
-  test("global-setup registers in those that are there, once, and the entry serves", async () => {
+  test("global-setup adds one working entry to each installed host", async () => {
     const dry = must(await world.run(["global-setup", "--dry-run"]));
     expect(dry.stdout).toContain("+[mcp_servers.gate]");
     expect(existsSync(inHome(".config/zed/settings.json"))).toBe(false);
@@ -59,7 +59,7 @@ describe("agent hosts, set up by the executable", () => {
     await client.close();
   });
 
-  test("cleanup-mcp takes old entries out, also in projects that the daemon knows", async () => {
+  test("cleanup-mcp removes old entries, also from registered projects", async () => {
     world.write(".mcp.json", JSON.stringify({ mcpServers: { "gate-demo": old, mine: { a: 1 } } }));
     const { stdout, stderr } = must(await world.run(["cleanup-mcp"], { cwd: world.home }));
     expect(stdout.match(/^removed /gm)).toHaveLength(2);
@@ -69,7 +69,7 @@ describe("agent hosts, set up by the executable", () => {
     expect(JSON.parse(project)).toEqual({ mcpServers: { mine: { a: 1 } } });
   });
 
-  test("update-instructions --check is 1 until it has been done, in all projects", async () => {
+  test("update-instructions --all --check exits with 1 until all projects are up to date", async () => {
     const check = ["update-instructions", "--all", "--check"];
     expect(await world.run(check)).toMatchObject({ code: 1 });
     must(await world.run(["update-instructions", "--all"], { cwd: world.home }));
@@ -77,7 +77,7 @@ describe("agent hosts, set up by the executable", () => {
     expect(await world.run(check)).toMatchObject({ code: 0, stderr: "" });
   });
 
-  test("eight set-ups at once all end well, and leave one entry and no other file", async () => {
+  test("eight concurrent set-ups succeed, and leave one entry and no other file", async () => {
     const servers = { mcpServers: { other: { command: "x" } } };
     writeFileSync(inHome(".cursor/mcp.json"), JSON.stringify(servers));
     const ended = await Promise.all(
@@ -88,7 +88,7 @@ describe("agent hosts, set up by the executable", () => {
     expect(readdirSync(inHome(".cursor"))).toEqual(["mcp.json"]);
   });
 
-  test("a broken file ends with 1 and names its line; an unknown host with 64", async () => {
+  test("a broken settings file exits with 1 and names its line; an unknown host exits with 64", async () => {
     writeFileSync(inHome(".config/zed/settings.json"), '{\n  "a": ]\n}\n');
     const { code, stderr } = await world.run(["global-setup"]);
     expect(code).toBe(1);

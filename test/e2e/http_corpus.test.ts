@@ -4,8 +4,8 @@ import { describe } from "vitest";
 import { CORPUS_POLICIES, type CorpusGate, describeCorpus } from "../http_corpus_suite.ts";
 import { World } from "./world.ts";
 
-// With the real time limits: a client that never ends its body is waited for half a minute.
-describe("every request of the corpus, on the executable", () => describeCorpus(open, 90_000));
+// Uses the real time limits: the daemon waits 30 s for an unfinished body.
+describe("the executable answers every request of the corpus", () => describeCorpus(open, 90_000));
 
 async function open(): Promise<CorpusGate> {
   const world = await World.create("executable");
@@ -24,7 +24,7 @@ async function open(): Promise<CorpusGate> {
   };
 }
 
-// Known on Linux only; elsewhere the memory is judged by the suite that runs in this process.
+// Only Linux shows the memory of a process. The in-process suite checks it elsewhere.
 function rssOf(pid: number): number {
   if (process.platform !== "linux") return 0;
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]) * 1024;

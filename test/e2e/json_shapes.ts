@@ -41,8 +41,8 @@ const server = z.strictObject({ name: text, project: text.nullable() });
 const serviceFile = { manager: z.enum(["systemd", "launchd"]), file: path };
 
 /**
- * What each command prints with `--json`: programs read it, so a change here is a change for them.
- * A key that is not named here may not be printed.
+ * The `--json` output of each command. Programs depend on it, so a change here is a breaking change.
+ * A strict shape rejects keys that it does not name.
  */
 export const SHAPES: Record<string, z.ZodType> = {
   demo: z.strictObject({
@@ -162,7 +162,7 @@ export const SHAPES: Record<string, z.ZodType> = {
   "audit checkpoint": Checkpoint,
 };
 
-/** Those whose shape is held elsewhere, and where. */
+/** Commands whose output another test checks, with that test. */
 export const ELSEWHERE: Record<string, string> = {
   watch: "a stream of actions, a line each: test/cli/commands/interactive.test.ts",
   "policy bench": "figures of a corpus: test/cli/commands/policy.test.ts",

@@ -7,7 +7,7 @@ import { must, until, World } from "./world.ts";
 const ROUNDS = 12;
 const SETTLED = ["succeeded", "failed", "unknown"];
 
-describe("a daemon killed at any moment after an approval, on the executable", () => {
+describe("a daemon killed shortly after an approval, on the executable", () => {
   let world: World;
   let agent: Agent;
 
@@ -30,7 +30,7 @@ describe("a daemon killed at any moment after an approval, on the executable", (
     });
   }
 
-  // The one clock in here is the killer's: its moments are spread over what a decision takes.
+  // Each round kills 4 ms later, so that the kills cover the whole time of an approval.
   async function killAfter(ms: number): Promise<void> {
     const pid = await world.daemonPid();
     await new Promise((resolve) => setTimeout(resolve, ms));
@@ -48,7 +48,7 @@ describe("a daemon killed at any moment after an approval, on the executable", (
   }
 
   test.each(Array.from({ length: ROUNDS }, (_, round) => round))(
-    "round %i: nothing is half done, lost or done twice",
+    "round %i: no action is half done, lost or executed twice",
     async (round) => {
       const file = `docs/write-${round}.txt`;
       const marks = `docs/count-${round}.txt`;
@@ -83,7 +83,7 @@ describe("a daemon killed at any moment after an approval, on the executable", (
     60_000,
   );
 
-  test("no temporary file was left behind", () => {
+  test("no temporary file remains", () => {
     const names = readdirSync(join(world.project, "docs"));
     expect(names.filter((name) => !/^(write|count)-\d+\.txt$/.test(name))).toEqual([]);
   });

@@ -22,14 +22,14 @@ describe.runIf(existsSync("/proc/self/status"))(`a file of 100 MB, on ${SUBJECT}
   let world: World;
   afterAll(() => world?.close());
 
-  test("is overwritten, restored, deleted and restored, and never held in memory", async () => {
+  test("is overwritten and deleted, and restored both times, within 64 MiB of memory", async () => {
     world = await World.create(SUBJECT);
     await world.init(POLICIES);
     const path = join(world.project, "large.bin");
     fill(path);
     const before = await hashOf(path);
     const pid = await world.daemonPid();
-    // The first of everything loads code; what counts is what a large file adds.
+    // The first write and rollback load code; the test measures only what a large file adds.
     const small = await submit("write_file", { path: "small.txt", content: "x" });
     await world.api("POST", `/api/actions/${small.id}/rollback`);
     const idle = memory(pid, "VmRSS");

@@ -15,8 +15,8 @@ beforeAll(async () => {
 
 afterAll(async () => await world?.close());
 
-describe("gate mcp, as a host starts it", () => {
-  test("answers a probe before initialize, survives nonsense, prints JSON-RPC only", async () => {
+describe("the process of gate mcp", () => {
+  test("answers a probe before initialize, survives invalid input, and prints only JSON-RPC", async () => {
     const lines = [
       '{"jsonrpc":"2.0","id":"probe-1","method":"server/discover","params":{}}',
       "this is no JSON",
@@ -44,7 +44,7 @@ describe("gate mcp, as a host starts it", () => {
     expect(readFileSync(join(world.project, "piped.txt"), "utf8")).toBe("piped");
   });
 
-  test.each(["SIGTERM", "SIGINT"] as const)("puts itself in order on %s", async (signal) => {
+  test.each(["SIGTERM", "SIGINT"] as const)("ends its session on %s", async (signal) => {
     const child = world.spawn(["mcp"]);
     child.stdin!.write(initialize(1) + "\n" + toolCall(2, "project_info", {}) + "\n");
     const { session_id } = await infoFrom(child);
@@ -54,7 +54,7 @@ describe("gate mcp, as a host starts it", () => {
     expect(ended_at).toEqual(expect.any(String));
   });
 
-  test("kills what it runs when its host goes away, and reports it", async () => {
+  test("kills its running command when its host disconnects, and reports it", async () => {
     const child = world.spawn(["mcp"]);
     const mark = join(world.project, "running");
     const command =
@@ -62,13 +62,13 @@ describe("gate mcp, as a host starts it", () => {
     child.stdin!.write(initialize(1) + "\n");
     child.stdin!.write(toolCall(2, "run_command", { command }) + "\n");
     await until(
-      "it runs",
+      "the command runs",
       () => existsSync(mark) && /\d\n/.test(readFileSync(`${mark}.pid`, "utf8")),
     );
     child.stdin!.end();
     await endOf(child);
     const background = Number(readFileSync(`${mark}.pid`, "utf8"));
-    await until("nothing of it is left", () => identify(background) === null);
+    await until("the command is gone", () => identify(background) === null);
     const { items } = (await world.api("GET", "/api/actions?tool=run_command&limit=1")).body;
     expect(items[0]).toMatchObject({ command, execution: "failed", exit_code: null });
     expect(items[0].error).toBeTruthy();
@@ -76,7 +76,7 @@ describe("gate mcp, as a host starts it", () => {
 });
 
 describe("an agent on gate mcp", () => {
-  test("twenty calls at once are all carried out", async () => {
+  test("twenty concurrent calls all execute", async () => {
     const agent = await connect(world);
     const paths = Array.from({ length: 20 }, (_, i) => `many/${i}.txt`);
     const answers = await Promise.all(
@@ -87,7 +87,7 @@ describe("an agent on gate mcp", () => {
     await agent.close();
   });
 
-  test("a content of eight megabytes arrives whole, one that is too large is refused", async () => {
+  test("content of 8 MB arrives complete, and content over the limit is refused", async () => {
     const agent = await connect(world);
     const content = "0123456789abcdé\n".repeat(500_000);
     expect((await agent.call("write_file", { path: "big", content })).body.execution)
@@ -103,7 +103,7 @@ describe("an agent on gate mcp", () => {
     await agent.close();
   });
 
-  test("a hold outlives the daemon: killed, started again, approved, delivered", async () => {
+  test("a held call survives a kill and a restart of the daemon", async () => {
     const agent = await connect(world);
     const answer = agent.call("write_file", { path: "held/a.txt", content: "kept" });
     const held = await heldAction(world);
@@ -119,7 +119,7 @@ describe("an agent on gate mcp", () => {
     await agent.close();
   });
 
-  test("an approved command whose holder has gone is run by whoever awaits it", async () => {
+  test("an approved command whose client is gone runs in the session that awaits it", async () => {
     const first = await connect(world);
     const command = "printf 'by the %s' second";
     const { body } = await first.call("run_command", { command, wait_ms: 50 });
@@ -138,7 +138,7 @@ describe("an agent on gate mcp", () => {
     await second.close();
   });
 
-  test("a command runs as the reviewer edited it, in the agent's environment and folder", async () => {
+  test("an edited command runs in the agent's environment and folder", async () => {
     const agent = await connect(world, { env: { JAVA_HOME: "seen" } });
     const command = "printf mine; printenv JAVA_HOME; pwd";
     const answer = agent.call("run_command", { command });
@@ -152,7 +152,7 @@ describe("an agent on gate mcp", () => {
     await agent.close();
   });
 
-  test("a write tells the agent what the reviewer made of it", async () => {
+  test("the result of an edited write shows the agent the reviewer's text", async () => {
     const agent = await connect(world);
     const answer = agent.call("write_file", { path: "held/b.txt", content: "mine\n" });
     const held = await heldAction(world);
@@ -164,7 +164,7 @@ describe("an agent on gate mcp", () => {
     await agent.close();
   });
 
-  test("an output over the cap is cut, and the cut is announced", async () => {
+  test("output over the cap is cut, and the result says so", async () => {
     const agent = await connect(world);
     const { body } = await agent.call("run_command", { command: "seq 1 20000" });
     expect(body).toMatchObject({ exit_code: 0, truncated: true });
@@ -173,7 +173,7 @@ describe("an agent on gate mcp", () => {
     await agent.close();
   });
 
-  test("a cancelled call decides nothing", async () => {
+  test("a cancelled call leaves its action pending", async () => {
     const agent = await connect(world);
     const giveUp = new AbortController();
     const args = { path: "held/c.txt", content: "later" };
@@ -190,7 +190,7 @@ describe("an agent on gate mcp", () => {
     await agent.close();
   });
 
-  test("a rollback restores what was there", async () => {
+  test("a rollback restores the previous content", async () => {
     const agent = await connect(world);
     world.write("old.txt", "old");
     const { body } = await agent.call("write_file", { path: "old.txt", content: "new" });
@@ -202,7 +202,7 @@ describe("an agent on gate mcp", () => {
     await agent.close();
   });
 
-  test("a rollback of what has changed since is refused, and nothing is touched", async () => {
+  test("a rollback of a file that has changed since is refused and changes nothing", async () => {
     const agent = await connect(world);
     const { body } = await agent.call("write_file", { path: "shared.txt", content: "agent" });
     world.write("shared.txt", "person");
@@ -214,7 +214,7 @@ describe("an agent on gate mcp", () => {
   });
 });
 
-/** What `project_info` answered on the child's output. */
+/** The result of `project_info`, read from the child's output. */
 async function infoFrom(child: ChildProcess): Promise<{ session_id: string }> {
   let said = "";
   child.stdout!.on("data", (chunk) => said += chunk);

@@ -25,11 +25,11 @@ export const POLICIES = {
   maxBashOutputBytes: 2000,
 };
 
-/** An agent as a host runs one, or one that speaks HTTP. */
+/** An agent that is connected to `gate mcp` or to the daemon's `/mcp`. */
 export interface Agent {
   client: Client;
   call: (name: string, args?: Record<string, unknown>) => Promise<Answer>;
-  /** Ends the server as a crash of the host would. */
+  /** Kills `gate mcp`, as a crash of the host does. */
   kill: () => Promise<void>;
   close: () => Promise<void>;
 }
@@ -37,11 +37,11 @@ export interface Agent {
 export interface HostOptions {
   env?: Record<string, string>;
   cwd?: string;
-  /** The folders that the host calls its roots; it has none unless given. */
+  /** The MCP roots of the host; none by default. */
   roots?: string[];
 }
 
-/** The SDK's client on a `gate mcp` of its own. */
+/** Connects the SDK's client to its own `gate mcp` process. */
 export async function connect(
   world: World,
   { env = {}, cwd = world.project, roots }: HostOptions = {},
@@ -67,7 +67,7 @@ export async function connect(
   return agentOf(client, kill);
 }
 
-/** The SDK's client on the daemon's own `/mcp`. */
+/** Connects the SDK's client to the daemon's `/mcp`. */
 export async function connectOverHttp(world: World, scope: string): Promise<Agent> {
   const url = new URL(`http://localhost:${world.port}/mcp`);
   const headers = { authorization: `Bearer ${await world.token(scope)}` };
@@ -84,7 +84,7 @@ function agentOf(client: Client, kill: () => Promise<void>): Agent {
   };
 }
 
-/** Does what a reviewer does. */
+/** Sends one review request, which must succeed. */
 export async function decide(
   world: World,
   id: string,
@@ -96,8 +96,8 @@ export async function decide(
   expect(status).toBe(200);
 }
 
-/** The one action that waits for a person, once there is one. */
-// deno-lint-ignore no-explicit-any -- a test looks into whatever came
+/** Waits until an action is held, then returns it. */
+// deno-lint-ignore no-explicit-any -- tests read any field
 export function heldAction(world: World): Promise<any> {
   return until(
     "an action is held",
@@ -105,14 +105,14 @@ export function heldAction(world: World): Promise<any> {
   );
 }
 
-/** The line with which a client begins. */
+/** The `initialize` request as one line. */
 export function initialize(id: number, protocolVersion = "2025-11-25"): string {
   const clientInfo = { name: "raw", version: "1" };
   const params = { protocolVersion, capabilities: {}, clientInfo };
   return JSON.stringify({ jsonrpc: "2.0", id, method: "initialize", params });
 }
 
-/** The line that calls a tool. */
+/** A `tools/call` request as one line. */
 export function toolCall(id: number, name: string, args: Record<string, unknown>): string {
   const params = { name, arguments: args };
   return JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params });

@@ -14,7 +14,7 @@ beforeAll(async () => {
 
 afterAll(async () => await world?.close());
 
-describe("the project of a call", () => {
+describe("the project of a tool call", () => {
   test.each([
     ["a root of the client", "mcp_root"],
     ["Codex's workspace", "codex_workspace"],
@@ -37,7 +37,7 @@ describe("the project of a call", () => {
     await agent.close();
   });
 
-  test("is asked for where none can be found, with the registered ones and the next step", async () => {
+  test("is required when gate finds none; the error lists the registered projects and a next step", async () => {
     const agent = await connect(world, { cwd: "/" });
     const { isError, body } = await agent.call("write_file", { path: "x", content: "" });
     expect(isError).toBe(true);
@@ -49,7 +49,7 @@ describe("the project of a call", () => {
     await agent.close();
   });
 
-  test("a folder with a config is registered from the host's folder, never from an argument", async () => {
+  test("gate registers a folder with a config when the host starts there, not from an argument", async () => {
     const folder = join(world.folder, "cloned");
     mkdirSync(folder);
     world.write(
@@ -108,16 +108,16 @@ describe("POST /mcp on the daemon", () => {
     await response.body?.cancel();
   });
 
-  test("a daemon that is stopped kills what it runs, and reports it", async () => {
+  test("a stopping daemon kills its running command and reports it", async () => {
     const agent = await connectOverHttp(world, "agent");
     const mark = join(world.project, "running");
     const command = `echo $$ > ${mark}; while :; do :; done`;
     const args = { command, project: "demo", wait_ms: 1_500 };
     const { body } = await agent.call("run_command", args);
     expect(body).toMatchObject({ execution: "running", next_tool: "await_action" });
-    const pid = await until("it runs", () => Number(readText(mark)));
+    const pid = await until("the command runs", () => Number(readText(mark)));
     must(await world.run(["daemon", "stop"]));
-    await until("nothing of it is left", () => identify(pid) === null);
+    await until("the command is gone", () => identify(pid) === null);
     must(await world.run(["daemon", "start"]));
     expect((await world.api("GET", `/api/actions/${body.action_id}`)).body)
       .toMatchObject({ execution: "failed", exit_code: null });

@@ -20,10 +20,10 @@ import { SUBJECTS } from "./world.ts";
 
 const PROGRAM = SUBJECTS.executable[0];
 
-/** Why no root of our own can be made here, null where it can. */
-function obstacle(): string | null {
+/** The reason why this machine cannot run a root of its own; null if it can. */
+function findObstacle(): string | null {
   if (process.platform !== "linux") return "a root of one's own needs Linux";
-  // Where namespaces may be made, mounting in them may still be forbidden.
+  // Some machines allow namespaces but forbid mounts inside them.
   const tried = [...NAMESPACES, "mount", "-t", "proc", "proc", "/proc"];
   const { status, stderr } = spawnSync("unshare", tried, { encoding: "utf8", env: ENV });
   return status === 0 ? null : `no namespaces here: ${stderr}`;
@@ -31,13 +31,13 @@ function obstacle(): string | null {
 
 const ENV = { PATH: `${process.env["PATH"]}:/usr/sbin:/sbin` };
 const NAMESPACES = ["--user", "--map-root-user", "--mount", "--pid", "--fork"];
-const why = obstacle();
+const why = findObstacle();
 if (why) console.error(`SKIPPED, the scenario tool was not run in a minimal image: ${why}`);
 
 describe.skipIf(why !== null)("an image with nothing but glibc", () => {
   let root: string;
 
-  /** The loader, the libraries it names, the executable; `/proc` and `/dev` as any image has them. */
+  /** Copies the executable, the loader and their libraries, with empty `/proc` and `/dev`. */
   beforeAll(() => {
     root = mkdtempSync(join(tmpdir(), "gate-image-"));
     const needed = execFileSync("ldd", [PROGRAM], { encoding: "utf8" }).match(/\/\S+/g)!;
@@ -79,14 +79,14 @@ describe.skipIf(why !== null)("an image with nothing but glibc", () => {
       .toBe(true);
   });
 
-  test("is enough to say the version", async () => {
+  test("runs scenario-tool --version", async () => {
     expect(await inside("--version")).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/^scenario-tool \d+\.\d+\.\d+\n$/),
     });
   });
 
-  test("is enough to execute scenarios: 2 for a critical failure", async () => {
+  test("executes scenarios, and exits with 2 on a critical failure", async () => {
     const server = createServer((request, response) => {
       response.statusCode = request.url === "/crash" ? 500 : 200;
       response.end();
@@ -104,7 +104,7 @@ describe.skipIf(why !== null)("an image with nothing but glibc", () => {
       .toEqual(["passed", "failed"]);
   });
 
-  test("is enough to generate them", async () => {
+  test("generates scenarios", async () => {
     const spec = { openapi: "3.1.0", paths: { "/a": { get: { responses: { 200: {} } } } } };
     writeFileSync(join(root, "job/openapi.json"), JSON.stringify(spec));
     const { code, stdout } = await inside(
@@ -119,31 +119,34 @@ describe.skipIf(why !== null)("an image with nothing but glibc", () => {
   });
 });
 
-test.runIf(process.platform === "linux")("maps no native module, and writes no home", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "gate-maps-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  symlinkSync(PROGRAM, join(folder, "scenario-tool"));
-  const list = execs({ mode: "http", method: "GET", path: "/" });
-  writeFileSync(join(folder, "scenarios.json"), JSON.stringify(list));
-  // When its request arrives, everything is loaded that a run needs.
-  const maps = await new Promise<string>((resolve, reject) => {
-    const server = createServer((_request, response) => {
-      resolve(readFileSync(`/proc/${child.pid}/maps`, "utf8"));
-      response.end();
+test.runIf(process.platform === "linux")(
+  "the scenario tool maps no native module and writes no home",
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), "gate-maps-"));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    symlinkSync(PROGRAM, join(folder, "scenario-tool"));
+    const list = execs({ mode: "http", method: "GET", path: "/" });
+    writeFileSync(join(folder, "scenarios.json"), JSON.stringify(list));
+    // When the request arrives, the tool has loaded all its code.
+    const maps = await new Promise<string>((resolve, reject) => {
+      const server = createServer((_request, response) => {
+        resolve(readFileSync(`/proc/${child.pid}/maps`, "utf8"));
+        response.end();
+      });
+      onTestFinished(() => void server.close());
+      let child: ReturnType<typeof spawn>;
+      server.listen(0, "127.0.0.1", () => {
+        const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+        const env = { HOME: folder, PATH: "/usr/bin:/bin" };
+        const argv = ["run", "--target", url];
+        child = spawn(join(folder, "scenario-tool"), argv, { cwd: folder, env, stdio: "ignore" });
+        child.on("error", reject);
+        child.on("exit", (code) => reject(new Error(`it ended with ${code} and sent nothing`)));
+      });
     });
-    onTestFinished(() => void server.close());
-    let child: ReturnType<typeof spawn>;
-    server.listen(0, "127.0.0.1", () => {
-      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-      const env = { HOME: folder, PATH: "/usr/bin:/bin" };
-      const argv = ["run", "--target", url];
-      child = spawn(join(folder, "scenario-tool"), argv, { cwd: folder, env, stdio: "ignore" });
-      child.on("error", reject);
-      child.on("exit", (code) => reject(new Error(`it ended with ${code} and sent nothing`)));
-    });
-  });
-  const mapped = [...new Set(maps.match(/\/\S+$/gm))];
-  expect(mapped.some((file) => file.includes("libc"))).toBe(true);
-  expect(mapped.filter((file) => /\.node\b|libsql/.test(file))).toEqual([]);
-  expect(readdirSync(folder).sort()).toEqual(["scenario-tool", "scenarios.json"]);
-});
+    const mapped = [...new Set(maps.match(/\/\S+$/gm))];
+    expect(mapped.some((file) => file.includes("libc"))).toBe(true);
+    expect(mapped.filter((file) => /\.node\b|libsql/.test(file))).toEqual([]);
+    expect(readdirSync(folder).sort()).toEqual(["scenario-tool", "scenarios.json"]);
+  },
+);

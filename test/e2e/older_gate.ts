@@ -5,10 +5,10 @@ import { VERSION } from "../../server/constants.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** The version that an older gate says of itself. */
+/** The version that the older gate reports. */
 export const OLDER_VERSION = "4.99.0";
 
-/** This very program, but of an older release: how to call it. @param folder where it is put */
+/** Writes this program into `folder` with an older version number. Returns its command line. */
 export function olderGate(folder: string): string[] {
   const bundle = readFileSync(join(ROOT, "dist/node/gate.mjs"), "utf8");
   const parts = bundle.split(JSON.stringify(VERSION));

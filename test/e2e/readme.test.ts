@@ -7,7 +7,7 @@ import { SUBJECTS, World } from "./world.ts";
 const README = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
-describe("the tour of the README, on the executable", () => {
+describe("the README's tour prints the shown output, on the executable", () => {
   let world: World;
   let held = "";
 
@@ -23,14 +23,14 @@ describe("the tour of the README, on the executable", () => {
 
   const steps = stepsOf(README);
 
-  test("there is one", () => {
+  test("the README has a tour", () => {
     expect(steps.length).toBeGreaterThan(8);
   });
 
   test.each(steps)("$command", async ({ command, output }) => {
     const said = await runInShell(command.replace(UUID, held));
     held = said.match(UUID)?.[0] ?? held;
-    expect(masked(said)).toBe(masked(output));
+    expect(mask(said)).toBe(mask(output));
   });
 
   function runInShell(command: string): Promise<string> {
@@ -59,8 +59,8 @@ function stepsOf(readme: string): Step[] {
   );
 }
 
-// What differs from one run to the next: ids, hashes, ports, processes, times and names of folders.
-function masked(text: string): string {
+// Masks ids, hashes, ports, pids, times and folder names, which differ between runs.
+function mask(text: string): string {
   return text
     .replace(UUID, "<id>")
     .replaceAll(/\b[0-9a-f]{16}\b/g, "<hash>")

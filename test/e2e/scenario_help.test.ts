@@ -9,7 +9,7 @@ beforeAll(async () => {
 
 afterAll(() => world.close());
 
-test("every command of gate stands what its own help lets a user get wrong", async () => {
+test("every gate command passes the scenarios generated from its help", async () => {
   const [program] = world.command([]);
   const argv = ["--target", "cli", "--from-help", program!, "--depth", "normal"];
   const { code, stdout } = await world.run(["scenario", "run", ...argv, "--output", "json"]);
@@ -22,7 +22,7 @@ test("every command of gate stands what its own help lets a user get wrong", asy
   expect(summary.coverage.operations).toBeGreaterThan(20);
 });
 
-test("so does the scenario tool under its own name", async () => {
+test("every gate scenario command passes the scenarios generated from its help", async () => {
   const [program] = world.command([]);
   const argv = ["--target", "cli", "--from-help", `${program} scenario`, "--depth", "normal"];
   const { code, stdout } = await world.run(["scenario", "run", ...argv, "--output", "json"]);

@@ -6,7 +6,7 @@ import { BUGS, openShop } from "../cli/scenario/seeded/shop.ts";
 import { type Agent, connect, connectOverHttp, decide } from "./mcp_agent.ts";
 import { until, World } from "./world.ts";
 
-/** Whoever allows the scenario tool in words has not allowed everything it could do. */
+/** The default allows a run against loopback; a run against another host still asks. */
 const POLICIES = { defaultEffect: "allow", askCommands: ["sleep"] };
 const IDENTITIES = {
   alice: "Authorization: Bearer token-alice",
@@ -50,7 +50,7 @@ describe.each<[string, () => Promise<Agent>]>([
 
   afterAll(() => agent.close());
 
-  test("finds what is wrong with a running service, and is an action in the ledger", async () => {
+  test("a run finds the bugs of a service, and the ledger records it as an action", async () => {
     const { isError, body } = await agent.call("scenario_run", input());
     expect({ isError, body }).toMatchObject({
       isError: false,
@@ -73,7 +73,7 @@ describe.each<[string, () => Promise<Agent>]>([
     expect(kept.body.command).toContain(`scenario run --only-requests`);
   });
 
-  test("another machine is held for a person, and nothing is sent before", async () => {
+  test("a run against another machine is held, and sends nothing before approval", async () => {
     const elsewhere = { ...input(), target: "http://192.0.2.1", wait_ms: 0 };
     const { body } = await agent.call("scenario_run", elsewhere);
     expect(body).toMatchObject({ status: "pending", next_tool: "await_action" });
@@ -82,7 +82,7 @@ describe.each<[string, () => Promise<Agent>]>([
     expect(after).toMatchObject({ status: "rejected", execution: "none" });
   });
 
-  test("the gate itself is off limits", async () => {
+  test("a run against gate itself is blocked", async () => {
     const target = `http://127.0.0.1:${world.port}`;
     const { isError, body } = await agent.call("scenario_run", { ...input(), target });
     expect({ isError, body }).toMatchObject({
@@ -91,19 +91,19 @@ describe.each<[string, () => Promise<Agent>]>([
     });
   });
 
-  test("a run that tests nothing says so", async () => {
+  test("a run without scenarios reports that it tested nothing", async () => {
     const nothing = { target: shop.url, scenarios: ["terse.json"] };
     const { body } = await agent.call("scenario_run", nothing);
     expect(body.message).toContain("Nothing was tested");
   });
 
-  test("an error of the tool is told in its own words", async () => {
+  test("the result contains the tool's own error", async () => {
     const { body } = await agent.call("scenario_run", { ...input(), spec: ["missing.json"] });
     expect(body).toMatchObject({ exit_code: 3, output: expect.stringContaining("missing.json") });
   });
 });
 
-test("a long run sends signs of life", async () => {
+test("a long run sends progress notifications", async () => {
   const agent = await connect(world);
   const slow = await openShop([], [{
     method: "GET",
@@ -119,7 +119,7 @@ test("a long run sends signs of life", async () => {
     onprogress: () => void heard++,
     timeout: 60_000,
   });
-  await until("it was heard of", () => heard > 0);
+  await until("a notification arrives", () => heard > 0);
   expect((await answered).structuredContent).toMatchObject({ exit_code: 0 });
   slow.server.close();
   await agent.close();

@@ -17,7 +17,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Runs a program in the folder, with nothing of this process around it. */
+/** Runs a program in the folder, with a minimal environment. */
 function run(program: string, args: string[], env: Record<string, string> = {}): Promise<Ended> {
   const child = spawn(program, args, {
     cwd: folder,
@@ -55,10 +55,10 @@ describe("exit codes", () => {
 
   test.each([
     ["an unknown flag", ["run", "--nothing"]],
-    ["a target that nobody serves", ["run", "--target", "http://127.0.0.1:1"]],
-    ["a document that is wrong", ["run", "--scenarios", "wrong.json"]],
-    ["no such command", ["walk"]],
-  ])("%s is 3, and stdout stays empty", async (_name, args) => {
+    ["a target without a server", ["run", "--target", "http://127.0.0.1:1"]],
+    ["an invalid document", ["run", "--scenarios", "wrong.json"]],
+    ["an unknown command", ["walk"]],
+  ])("%s exits with 3 and prints nothing to stdout", async (_name, args) => {
     write(execs(get("/")));
     write([scenario({ priority: "Critical" })], "wrong.json");
     const { code, stdout, stderr } = await run(tool, args);
@@ -81,7 +81,7 @@ describe("10 MB of scenarios", () => {
     );
   });
 
-  test("are nothing but JSON, and whole, through a pipe that is read in small bites", async () => {
+  test("are complete, valid JSON through a slow pipe", async () => {
     const line = `{ "${tool}" run --output json; echo "code $?" >&2; } | dd bs=512 2>/dev/null`;
     const { stdout, stderr } = await run("sh", ["-c", line]);
     expect(new TextEncoder().encode(stdout).length).toBeGreaterThan(10_000_000);
@@ -91,7 +91,7 @@ describe("10 MB of scenarios", () => {
     expect(stderr).toBe(`${note}\ncode 0\n`);
   });
 
-  test("may be cut off by who reads them: no stack trace, no hang", async () => {
+  test("cause no stack trace and no hang when the reader closes the pipe", async () => {
     const line = `"${tool}" run --output json | head -c 20`;
     const { code, stdout, stderr } = await run("sh", ["-c", line]);
     expect({ code, stdout }).toEqual({ code: 0, stdout: '{"scenarios":[{"scen' });
@@ -99,7 +99,7 @@ describe("10 MB of scenarios", () => {
   });
 });
 
-test("a pack runs by itself, and passes once the failure is mended", async () => {
+test("a reproduction pack runs alone, and passes once the service is fixed", async () => {
   let isMended = false;
   const used = new Set<string>();
   const { url } = await serve((request, response) => {
@@ -122,7 +122,7 @@ test("a pack runs by itself, and passes once the failure is mended", async () =>
   expect(readFileSync(join(folder, "packs/TS-001/README.md"), "utf8")).toContain("10 of 10");
 });
 
-test("command lines pass chaos without a service; a fragile one is named", async () => {
+test("--chaos checks commands without a service and names the one that fails", async () => {
   const command = (script: string) => ({ mode: "cli", command: ["sh", "-c", script] });
   write(execs(command("cat >/dev/null"), command('[ -n "$HOME" ] || kill -ABRT $$')));
   const { code, stdout } = await run(tool, [

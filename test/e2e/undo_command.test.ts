@@ -8,7 +8,7 @@ import { must, type Subject, World } from "./world.ts";
 const SUBJECT = (process.env["GATE_TEST_SUBJECT"] ?? "executable") as Subject;
 const POLICIES = { defaultEffect: "ask", allowedPaths: ["src/**"] };
 
-describe.sequential(`agents and their commands, on ${SUBJECT}`, () => {
+describe.sequential(`commands and writes of two agents, on ${SUBJECT}`, () => {
   let world: World;
   let codex: Agent;
   let claude: Agent;
@@ -27,7 +27,7 @@ describe.sequential(`agents and their commands, on ${SUBJECT}`, () => {
     await world?.close();
   });
 
-  test("a folder that an approved command deleted comes back", async () => {
+  test("a rollback restores a folder that a command deleted", async () => {
     world.write("docs/a.txt", "a\n", 0o600);
     world.write("docs/deep/run.sh", "#!/bin/sh\n", 0o755);
     const call = codex.call("run_command", { command: "rm -rf docs" });
@@ -42,7 +42,7 @@ describe.sequential(`agents and their commands, on ${SUBJECT}`, () => {
     expect([read("docs/a.txt"), read("docs/deep/run.sh")]).toEqual(["a\n", "#!/bin/sh\n"]);
   });
 
-  test("whoever reviews sees that both hold a change of one file", async () => {
+  test("the reviewer sees that two sessions hold changes of one file", async () => {
     const write = (agent: Agent, content: string) =>
       agent.call("write_file", { path: "docs/both.txt", content, wait_ms: 0 });
     const [first, second] = [await write(codex, "by codex\n"), await write(claude, "by claude\n")];
@@ -59,7 +59,7 @@ describe.sequential(`agents and their commands, on ${SUBJECT}`, () => {
     }
   });
 
-  test("both agents are told when one replaces what the other wrote", async () => {
+  test("both agents learn when one overwrites the other's file", async () => {
     const first = await codex.call("write_file", { path: "src/x.txt", content: "codex\n" });
     const second = await claude.call("write_file", { path: "src/x.txt", content: "claude\n" });
     expect(second.data).toMatchObject({

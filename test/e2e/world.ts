@@ -11,7 +11,7 @@ import { identify } from "../../server/runtime/processes.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** The ways a gate can be started, each by the program and its first arguments. */
+/** The command line of gate on each runtime. */
 export const SUBJECTS = {
   deno: [DENO, "run", "--cached-only", "--allow-all", "--no-prompt", join(ROOT, "cli/main.ts")],
   node: ["node", join(ROOT, "dist/node/gate.mjs")],
@@ -21,7 +21,7 @@ export const SUBJECTS = {
 
 export type Subject = keyof typeof SUBJECTS;
 
-/** What an agent may do in the projects of these tests. */
+/** The default policy of the test projects. */
 export const POLICIES = {
   defaultEffect: "ask",
   allowedPaths: ["src/**"],
@@ -33,14 +33,14 @@ export const POLICIES = {
   maxBashOutputBytes: 2000,
 };
 
-/** What a program left behind. */
+/** The exit code and output of a program. */
 export interface Ended {
   code: number | null;
   stdout: string;
   stderr: string;
 }
 
-/** A home, a project and a port of its own for one gate, on a machine with hardly anything else. */
+/** One gate with its own home, project, port and a minimal environment. */
 export class World {
   readonly folder = mkdtempSync(join(tmpdir(), "gate-world-"));
   readonly home = join(this.folder, "home");
@@ -65,13 +65,13 @@ export class World {
     };
   }
 
-  /** @param isBare leaves nothing on PATH but a shell and a handful of tools */
+  /** @param isBare restricts PATH to a shell and a few tools */
   static async create(subject: Subject, { isBare = false } = {}): Promise<World> {
     const port = await freePort();
     return new World(subject, port, isBare);
   }
 
-  /** From now on every command is run by this program, as after an upgrade. */
+  /** Runs all later commands with this program, as after an upgrade. */
   use(command: readonly string[]): void {
     this.#command = command;
   }
@@ -104,7 +104,7 @@ export class World {
     return { code, ...output };
   }
 
-  /** Runs a command that has to end well and answer JSON. */
+  /** Runs a command that must succeed and print JSON. */
   // deno-lint-ignore no-explicit-any
   async json(args: string[]): Promise<any> {
     return JSON.parse(must(await this.run(args)).stdout);
@@ -143,13 +143,13 @@ export class World {
     return this.json(["api", "GET", "/api/daemon/status"]).then(({ pid }) => pid);
   }
 
-  /** Ends the daemon at once, as a crash would. */
+  /** Kills the daemon with SIGKILL. */
   async kill(pid: number): Promise<void> {
     process.kill(pid, "SIGKILL");
     await until("the daemon is gone", () => !isRunning(pid));
   }
 
-  /** What is done while the daemon takes connections and answers none. */
+  /** Runs `work` while the daemon is stopped, so that it accepts connections but never answers. */
   async whileFrozen<T>(work: () => Promise<T>): Promise<T> {
     const pid = await this.daemonPid();
     process.kill(pid, "SIGSTOP");
@@ -165,7 +165,7 @@ export class World {
     this.remove();
   }
 
-  /** Removes the folder alone: for tests that run the daemon themselves. */
+  /** Removes only the folder, for tests that start the daemon themselves. */
   remove(): void {
     rmSync(this.folder, { recursive: true, force: true });
   }
@@ -173,13 +173,13 @@ export class World {
 
 const JSON_TYPE = { "content-type": "application/json" };
 
-/** The ended program, if it ended well. @throws Error with what it said, if not */
+/** Returns `ended` if its exit code is 0. @throws Error with its output otherwise */
 export function must(ended: Ended): Ended {
   if (ended.code === 0) return ended;
   throw new Error(`exit ${ended.code}\n${ended.stdout}\n${ended.stderr}`);
 }
 
-/** Polls until the condition holds. @throws Error after the deadline, naming it */
+/** Polls until the condition holds. @throws Error after the deadline, with `what` */
 export async function until<T>(
   what: string,
   condition: () => T | Promise<T>,
@@ -191,10 +191,10 @@ export async function until<T>(
     if (value) return value as NonNullable<T>;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
-  throw new Error(`waited ${deadline_ms} ms in vain until ${what}`);
+  throw new Error(`timed out after ${deadline_ms} ms: ${what}`);
 }
 
-/** A TCP port of the loopback that nobody uses now. */
+/** A free TCP port on loopback. */
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
@@ -220,7 +220,7 @@ function isMusl(): boolean {
 
 const TOOLS = ["sh", "bash", "cat", "seq", "printf", "ls", "rm", "sleep", "env", "git"];
 
-// A PATH on which neither Node nor Deno nor Bun can be found.
+// Node, Deno and Bun must not be on this PATH.
 function bareBin(folder: string): string {
   mkdirSync(folder);
   for (const tool of TOOLS) {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { must, type Subject, SUBJECTS, World } from "../e2e/world.ts";
 
-describe.each(Object.keys(SUBJECTS) as Subject[])("the gate on %s", (subject) => {
+describe.each(Object.keys(SUBJECTS) as Subject[])("gate on %s", (subject) => {
   let world: World;
   let written: string;
 
@@ -14,7 +14,7 @@ describe.each(Object.keys(SUBJECTS) as Subject[])("the gate on %s", (subject) =>
 
   afterAll(() => world.close());
 
-  test("starts, and says who it is", async () => {
+  test("starts, and reports its port and health", async () => {
     const { status, body } = await world.api("GET", "/api/daemon/status");
     expect({ status, ...body }).toMatchObject({ status: 200, port: world.port, healthy: true });
   });
@@ -24,7 +24,7 @@ describe.each(Object.keys(SUBJECTS) as Subject[])("the gate on %s", (subject) =>
     expect(await page.text()).toMatch(/<!doctype html>/i);
   });
 
-  test("holds a write, and does it once it is approved", async () => {
+  test("holds a write, and executes it on approval", async () => {
     const { body } = await world.api("POST", "/api/actions?project=demo", {
       tool: "write_file",
       input: { path: "docs/a.md", content: "hello\n" },
@@ -36,17 +36,17 @@ describe.each(Object.keys(SUBJECTS) as Subject[])("the gate on %s", (subject) =>
     expect(readFileSync(join(world.project, "docs/a.md"), "utf8")).toBe("hello\n");
   });
 
-  test("an agent's token decides nothing", async () => {
+  test("does not accept an approval with an agent's token", async () => {
     const { status } = await world.api("POST", `/api/actions/${written}/approve`, {}, "agent");
     expect(status).toBe(403);
   });
 
-  test("rolls it back", async () => {
+  test("rolls the write back", async () => {
     must(await world.run(["rollback", written]));
     expect(existsSync(join(world.project, "docs/a.md"))).toBe(false);
   });
 
-  test("keeps a whole chain, over a restart too", async () => {
+  test("keeps an intact audit chain across a restart", async () => {
     must(await world.run(["audit", "verify"]));
     must(await world.run(["daemon", "restart"]));
     must(await world.run(["audit", "verify"]));

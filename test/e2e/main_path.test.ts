@@ -5,8 +5,8 @@ import { openChromium } from "../browser/chromium.ts";
 import { Agent, heldAction } from "./agent.ts";
 import { must, World } from "./world.ts";
 
-// One story, told in order: each test goes on where the one before it ended.
-describe.sequential("an agent's work on the executable", () => {
+// The tests depend on each other and run in order.
+describe.sequential("the main path of an action, on the executable", () => {
   let world: World;
   let agent: Agent;
   let browser: Awaited<ReturnType<typeof openChromium>>;
@@ -26,7 +26,7 @@ describe.sequential("an agent's work on the executable", () => {
     await world?.close();
   });
 
-  test("every tool is offered", async () => {
+  test("gate mcp offers every tool", async () => {
     expect(await agent.toolNames()).toEqual(expect.arrayContaining([
       "write_file",
       "edit_file",
@@ -42,7 +42,7 @@ describe.sequential("an agent's work on the executable", () => {
     ]));
   });
 
-  test("a write that policy allows is done at once", async () => {
+  test("a write that policy allows executes at once", async () => {
     const { isError, data } = await agent.call("write_file", {
       path: "src/a.txt",
       content: "one\n",
@@ -76,7 +76,7 @@ describe.sequential("an agent's work on the executable", () => {
     expect(existsSync(join(world.project, ".env"))).toBe(false);
   });
 
-  test("a held write, approved in a browser, reaches the disk and the waiting client", async () => {
+  test("a held write executes when a person approves it in the browser, and the call returns", async () => {
     world.write("docs/guide.md", "before\n", 0o640);
     const waiting = agent.call("write_file", { path: "docs/guide.md", content: "after\n" });
     const { id } = await heldAction(world);
@@ -98,7 +98,7 @@ describe.sequential("an agent's work on the executable", () => {
     await page.close();
   });
 
-  test("a held write is done although its client was killed before the approval", async () => {
+  test("a held write executes on approval, even after its client was killed", async () => {
     const second = await Agent.connect(world);
     const lost = second.call("write_file", { path: "docs/late.md", content: "late\n" })
       .catch((error: Error) => error);
@@ -110,7 +110,7 @@ describe.sequential("an agent's work on the executable", () => {
     expect(read("docs/late.md")).toBe("late\n");
   });
 
-  test("a held command runs as the reviewer edited it, its output capped", async () => {
+  test("a held command runs with the reviewer's edit, and its output is capped", async () => {
     const waiting = agent.call("run_command", { command: "seq 1 3 > docs/n.txt" });
     const held = await heldAction(world);
     expect(existsSync(join(world.project, "docs/n.txt"))).toBe(false);
@@ -144,7 +144,7 @@ describe.sequential("an agent's work on the executable", () => {
     expect(body).toMatchObject({ status: "rolled_back" });
   });
 
-  test("a rollback is refused where the file has changed since", async () => {
+  test("a rollback is refused when the file has changed since", async () => {
     world.write("src/a.txt", "a person's work\n");
     const { status, body } = await world.api("POST", `/api/actions/${ids["allowed"]}/rollback`);
     expect({ status, code: body.code }).toEqual({ status: 409, code: "conflict" });
@@ -154,7 +154,7 @@ describe.sequential("an agent's work on the executable", () => {
     expect(refused.stderr).toContain('"src/a.txt" changed since');
   });
 
-  test("a replay of what was rolled back is a new action", async () => {
+  test("a replay of a rolled-back action is a new action", async () => {
     const { status, body } = await world.api("POST", `/api/actions/${ids["approved"]}/replay`);
     expect(status).toBe(202);
     expect(body).toMatchObject({
@@ -167,7 +167,7 @@ describe.sequential("an agent's work on the executable", () => {
     expect(read("docs/guide.md")).toBe("after\n");
   });
 
-  test("the ledger agrees and its chain is whole", async () => {
+  test("audit verify finds the chain intact", async () => {
     const verified = await world.run(["audit", "verify"]);
     expect({ code: verified.code, stderr: verified.stderr }).toEqual({ code: 0, stderr: "" });
     const { body } = await world.api("GET", "/api/audit/verify?project=demo");
