@@ -20,11 +20,11 @@ test("editConfig() keeps comments, order and unknown keys", () => {
   expect(readConfig(edited, "x")).toMatchObject({ id: "web", extends: "global" });
 });
 
-test("editConfig() with nothing wanted changes no byte", () => {
+test("editConfig() without edits changes no byte", () => {
   expect(editConfig(COMMENTED, [])).toBe(COMMENTED);
 });
 
-test("readConfig() names the line and column of what is broken", () => {
+test("readConfig() names the line and column of a syntax error", () => {
   expect(() => readConfig('{\n  "id": "x"\n  "b": 1\n}', "gate.config.json"))
     .toThrow('Cannot read "gate.config.json": comma expected at line 3, column 3');
 });
@@ -33,12 +33,12 @@ test.each(["[]", "1", "null", ""])("readConfig() refuses %j", (text) => {
   expect(() => readConfig(text, "x")).toThrow(/Cannot read "x"/);
 });
 
-test("lineDiff() shows what goes and what comes, in order", () => {
+test("lineDiff() lists removed and added lines in order", () => {
   expect(lineDiff("a\nb\nc", "a\nx\nc\nd")).toEqual(["- b", "+ x", "+ d"]);
   expect(lineDiff("same", "same")).toEqual([]);
 });
 
-test("formatConfig() puts on a line what fits there", () => {
+test("formatConfig() keeps a value on one line if it fits", () => {
   const config = { id: "web", none: {}, list: ["a", "b"], rules: [{ pattern: "x", reason: "y" }] };
   expect(formatConfig(config)).toBe(`{
   "id": "web",
@@ -50,7 +50,7 @@ test("formatConfig() puts on a line what fits there", () => {
   expect(formatConfig(long).split("\n")).toHaveLength(34);
 });
 
-test("formatConfig() writes the very value, and lines that fit", () => {
+test("formatConfig() keeps every value unchanged", () => {
   fc.assert(fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
     expect(JSON.parse(formatConfig({ value }))).toEqual(JSON.parse(JSON.stringify({ value })));
   }));

@@ -6,14 +6,14 @@ let terminal: TestTerminal;
 beforeAll(async () => void (terminal = await createTerminal()));
 afterAll(() => terminal.close());
 
-// The scenario tool has a parser, a help and exit codes of its own.
+// The scenario tool has its own parser, help and exit codes.
 const commands = (await listCommands()).filter(({ path }) => path[0] !== "scenario");
 const rows = commands.map(({ path, command }) => [path.join(" "), command] as const);
 
-/** Commands that print no data, or nothing but data of another shape. */
+/** Commands without --json, with the reason. */
 const WITHOUT_JSON: Record<string, string> = {
   "global-config edit": "opens an editor",
-  start: "serves until it is ended",
+  start: "serves until it is stopped",
   token: "prints a credential and nothing else",
   hook: "prints what a host reads",
   mcp: "speaks MCP on standard output",
@@ -26,7 +26,7 @@ const WITHOUT_JSON: Record<string, string> = {
 describe.each(rows)("gate %s", (line, command) => {
   const path = line.split(" ");
 
-  test("--help ends well and teaches by example", async () => {
+  test("--help succeeds, and its examples use known commands", async () => {
     const { code, stdout, stderr } = await terminal.run([...path, "--help"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toContain(`Usage: gate ${line}`);
@@ -37,11 +37,11 @@ describe.each(rows)("gate %s", (line, command) => {
     }
   });
 
-  test("an option that is mistyped ends with 64 and the right one", async () => {
+  test("a mistyped option exits with 64 and suggests the right one", async () => {
     const names = command.createHelp().visibleOptions(command).map(({ long }) => long!);
     const must = command.options.filter(({ mandatory }) => mandatory)
       .flatMap(({ long }) => [long!, "x"]);
-    // What is left of "--jsonl" is an option itself.
+    // Dropping the last letter of "--jsonl" gives another valid option.
     const mistyped = names.filter((name) => !names.includes(name.slice(0, -1)));
     for (const name of mistyped.filter((long) => long.length > 5)) {
       const { code, stdout, stderr } = await terminal.run([...path, ...must, name.slice(0, -1)]);
@@ -52,14 +52,14 @@ describe.each(rows)("gate %s", (line, command) => {
     }
   });
 
-  test("it has --json, or a reason not to", () => {
+  test("it has --json, or is listed as an exception", () => {
     const isGroup = command.commands.length > 0;
     const hasJson = command.options.some(({ long }) => long === "--json");
     expect(hasJson || isGroup).toBe(WITHOUT_JSON[line] === undefined);
   });
 });
 
-test("a command that is mistyped ends with 64 and the right one", async () => {
+test("a mistyped command exits with 64 and suggests the right one", async () => {
   for (const { path } of commands) {
     const wrong = [...path.slice(0, -1), `${path.at(-1)!.slice(0, -1)}x`];
     const { code, stdout, stderr } = await terminal.run(wrong);

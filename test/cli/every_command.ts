@@ -3,15 +3,15 @@ import { PassThrough } from "node:stream";
 import type { Io } from "../../cli/io.ts";
 import { createProgram } from "../../cli/program.ts";
 
-/** One command of the tree, by the words that call it. */
+/** A command, and the words that call it. */
 export interface Listed {
   path: string[];
   command: CommandUnknownOpts;
 }
 
-/** Every command and every group of commands that a person may type, hidden ones left out. */
+/** Every visible command and command group. */
 export async function listCommands(): Promise<Listed[]> {
-  const program = await createProgram(nobody(), () => true);
+  const program = await createProgram(emptyIo(), () => true);
   const list: Listed[] = [];
   const walk = (command: CommandUnknownOpts, path: string[]) => {
     for (const child of command.createHelp().visibleCommands(command)) {
@@ -25,8 +25,8 @@ export async function listCommands(): Promise<Listed[]> {
   return list;
 }
 
-/** Commands are only looked at, never run: nothing of the outside is there. */
-function nobody(): Io {
+/** No command runs, so nothing uses this Io. */
+function emptyIo(): Io {
   const stream = () => new PassThrough();
   return {
     env: {},

@@ -6,7 +6,7 @@ import type { Action } from "../../server/actions/schema.ts";
 import { unwrap } from "../../server/client.ts";
 import { createTerminal, type Ended, type TestTerminal } from "./terminal.ts";
 
-/** The config of such a project. */
+/** The project's config. */
 export const CONFIG = {
   id: "web",
   version: "2",
@@ -18,11 +18,11 @@ export const CONFIG = {
   },
 };
 
-/** A terminal in a project behind a running daemon, and what an agent does there. */
+/** A terminal in a project with a running daemon, and an agent's actions in it. */
 export interface GatedProject {
   terminal: TestTerminal;
   folder: string;
-  /** Runs a command that has to end well. */
+  /** Runs a command that must succeed. */
   good(...args: string[]): Promise<Ended>;
   // deno-lint-ignore no-explicit-any
   json(...args: string[]): Promise<any>;

@@ -8,7 +8,7 @@ let terminal: TestTerminal;
 beforeAll(async () => void (terminal = await createTerminal()));
 afterAll(() => terminal.close());
 
-describe("wrong usage ends with 64, a hint and nothing on stdout", () => {
+describe("wrong usage exits with 64, and prints a hint and nothing on stdout", () => {
   test.each([
     [["nonsense"], "unknown command 'nonsense'"],
     [["tokn"], "Did you mean token?"],
@@ -46,14 +46,14 @@ describe("wrong usage ends with 64, a hint and nothing on stdout", () => {
   });
 });
 
-test("gate help stands among its like, and tells of a command", async () => {
+test("gate --help lists help in the Help group, and gate help shows one command", async () => {
   const { stdout } = await terminal.run(["--help"]);
   expect(stdout).toMatch(/^Help:\n(?: {2}.*\n)* {2}help \[command\]/m);
   expect(stdout).not.toContain("Commands:");
   expect((await terminal.run(["help", "reject"])).stdout).toMatch(/^Usage: gate reject/);
 });
 
-test("a port that is none is wrong usage", async () => {
+test("an invalid GATE_PORT is wrong usage", async () => {
   for (const port of ["0", "65536", "abc", "-1", "1e3"]) {
     const wrong = await createTerminal({ GATE_PORT: port });
     expect(await wrong.run(["pending"])).toMatchObject({ code: 64 });
@@ -61,7 +61,7 @@ test("a port that is none is wrong usage", async () => {
   }
 });
 
-test("a data folder that is a file: what mends it is said once", async () => {
+test("a data folder that is a file is an error with one fix", async () => {
   const file = join(terminal.folder, "file");
   writeFileSync(file, "");
   const wrong = await createTerminal({ GATE_HOME: file });
@@ -89,19 +89,19 @@ describe("without a daemon", () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
   });
 
-  test("gate prompt says nothing and ends well", async () => {
+  test("gate prompt prints nothing and succeeds", async () => {
     expect(await terminal.run(["prompt"])).toEqual({ code: 0, stdout: "", stderr: "" });
     expect((await terminal.run(["prompt", "--json"])).stdout)
       .toBe('{"running":false,"pending":0}\n');
   });
 
-  test("gate daemon stop and logs have nothing to do", async () => {
+  test("gate daemon stop and gate daemon logs succeed", async () => {
     expect(await terminal.run(["daemon", "stop"]))
       .toMatchObject({ code: 0, stdout: "The daemon is not running.\n" });
     expect(await terminal.run(["daemon", "logs"])).toMatchObject({ code: 0 });
   });
 
-  test("gate token prints one credential and nothing else, always the same", async () => {
+  test("gate token prints only the token, and the same one each time", async () => {
     const first = await terminal.run(["token"]);
     expect(first).toMatchObject({ code: 0, stderr: "" });
     expect(first.stdout).toMatch(/^[\w-]{43}\n$/);
@@ -112,7 +112,7 @@ describe("without a daemon", () => {
 });
 
 describe("help", () => {
-  test("gate without arguments shows every command, and ends well", async () => {
+  test("gate without arguments lists every command and succeeds", async () => {
     const { code, stdout, stderr } = await terminal.run([]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const shown = COMMANDS.filter(({ group }) => group !== HIDDEN);
@@ -121,7 +121,7 @@ describe("help", () => {
     expect(stdout).toContain("Examples:");
   });
 
-  // The scenario tool has a help of its own.
+  // The scenario tool has its own help.
   const ours = COMMANDS.map(({ name }) => name).filter((name) => name !== "scenario");
   test.each(ours)("gate %s --help", async (name) => {
     const { code, stdout, stderr } = await terminal.run([name, "--help"]);
@@ -138,8 +138,12 @@ test.each([
     (folder: string) => join(folder, "file", "x"),
     "a part of its path is not a folder",
   ],
-  ["a name too long", (folder: string) => join(folder, "x".repeat(300)), "the name is too long"],
-])("a home that is %s is told plainly", async (_what, home, hint) => {
+  [
+    "a name that is too long",
+    (folder: string) => join(folder, "x".repeat(300)),
+    "the name is too long",
+  ],
+])("a home that is %s is an error with its cause", async (_title, home, hint) => {
   const other = await createTerminal();
   writeFileSync(join(other.folder, "file"), "");
   other.env.GATE_HOME = home(other.folder);
@@ -151,7 +155,7 @@ test.each([
   other.close();
 });
 
-test("broken files are told with their line, never with a stack trace", async () => {
+test("the error of a broken file names its line and shows no stack trace", async () => {
   const project = join(terminal.folder, "broken");
   mkdirSync(project);
   writeFileSync(join(project, "gate.config.json"), '{\n  "id": "x",\n  "policies": {]\n}');

@@ -8,23 +8,23 @@ import { run } from "../../cli/program.ts";
 import { denoFolder } from "../deno_folder.ts";
 import { freePort } from "../e2e/world.ts";
 
-/** What a command printed and how it ended. */
+/** The exit code and output of a command. */
 export interface Ended {
   code: number;
   stdout: string;
   stderr: string;
 }
 
-/** A terminal of its own for commands that run in this process. */
+/** Runs commands in this process, with their own home, port and streams. */
 export interface TestTerminal {
   folder: string;
   env: Io["env"];
-  /** @param options.person somebody sits at it, who types with `type` */
+  /** @param options.person makes the streams a terminal; `type` sends keys to it */
   run(args: string[], options?: RunOptions): Promise<Ended>;
   type(keys: string): void;
-  /** Sends a signal to the command that runs. */
+  /** Sends a signal to the running command. */
   signal(signal: Signal): void;
-  /** What has been printed so far by the command that runs. */
+  /** The standard output of the running command so far. */
   printed(): string;
   close(): void;
 }
@@ -35,7 +35,7 @@ interface RunOptions {
   person?: boolean;
 }
 
-/** @param env is laid over an environment that has a home and a port of its own and little else */
+/** @param env overrides variables of a minimal environment with its own home and port */
 export async function createTerminal(env: Io["env"] = {}): Promise<TestTerminal> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "gate-cli-")));
   mkdirSync(join(folder, "project"));

@@ -51,16 +51,20 @@ test(
     await world.run(["daemon", "restart"]);
     await more;
 
-    const all = await whatHappened(world);
+    const all = await exportedEvents(world);
     expect(all.length).toBeGreaterThanOrEqual(EVENTS);
     const missed = (listener: EventListener) => all.filter((event) => !listener.heard.has(event));
-    await until("it has heard of everything", () => missed(present).length === 0, 60_000);
+    await until(
+      "the connected listener has every event",
+      () => missed(present).length === 0,
+      60_000,
+    );
     expect(present.cuts).toBeGreaterThanOrEqual(2);
 
-    // One that was away all the time, and knows the first cursor only.
+    // This listener was disconnected all the time and has only the first cursor.
     const absent = await EventListener.open(world, begin);
     onTestFinished(() => absent.close());
-    await until("it has heard of everything", () => missed(absent).length === 0, 60_000);
+    await until("the late listener has every event", () => missed(absent).length === 0, 60_000);
     expect(absent.cuts).toBe(0);
   },
   300_000,

@@ -9,7 +9,7 @@ let gated: GatedProject;
 beforeAll(async () => void (gated = await openGatedProject()));
 afterAll(() => gated.close());
 
-test("attaches the credential, prints the body, exits 1 on a problem", async () => {
+test("gate api sends the token, prints the body, and exits with 1 on a problem", async () => {
   expect(await gated.json("api", "get", "/api/actions?count=true")).toEqual({ count: 0 });
   const body = '{"path": ".env", "action": "write"}';
   expect(await gated.json("api", "POST", "/api/policy/test", "-d", body)).toMatchObject({
@@ -36,7 +36,7 @@ test("attaches the credential, prints the body, exits 1 on a problem", async () 
   expect(JSON.parse(broken.stdout)).toMatchObject({ code: "invalid" });
 });
 
-test("--include shows status and headers; a missing file is told", async () => {
+test("--include prints status and headers, and a missing body file is an error", async () => {
   const { stdout } = await gated.good("api", "GET", "/healthz", "-i");
   expect(stdout).toMatch(/^HTTP\/1\.1 200 OK\n/);
   expect(stdout).toContain("content-type: application/json");
@@ -51,7 +51,7 @@ test("--include shows status and headers; a missing file is told", async () => {
   expect(absent.stderr).toContain('Cannot read "absent.json": it does not exist');
 });
 
-test("dashboard --no-open prints a link that logs in once", async () => {
+test("gate dashboard --no-open prints a login link", async () => {
   const { stdout } = await gated.good("dashboard", "--no-open");
   expect(stdout).toMatch(
     new RegExp(`^http://localhost:${gated.terminal.env.GATE_PORT}/login\\?code=\\S+\n$`),
@@ -59,7 +59,7 @@ test("dashboard --no-open prints a link that logs in once", async () => {
   expect(await gated.json("dashboard", "--no-open", "--json")).toEqual({ url: expect.any(String) });
 });
 
-test("among several projects the one of the folder is meant", async () => {
+test("gate api uses the project of the current folder", async () => {
   const other = join(gated.folder, "..", "other");
   mkdirSync(other);
   writeFileSync(join(other, "gate.config.json"), JSON.stringify({ id: "other", version: "2" }));

@@ -13,13 +13,13 @@ beforeEach(() => {
 });
 afterAll(() => gated.close());
 
-/** `gate approve --edit` with this as the editor; the file comes behind it. */
+/** Runs `gate approve --edit` with this editor command, which receives the file as last argument. */
 function edit(id: string, editor: string, ...more: string[]) {
   gated.terminal.env.EDITOR = editor;
   return gated.terminal.run(["approve", id, "--edit", ...more]);
 }
 
-test("what is left in the editor is what is written", async () => {
+test("approve --edit writes the text from the editor", async () => {
   const { id } = await gated.write("notes.md", "one\ntwo\n");
   const ended = await edit(id, "sed -i.bak 's/two/TWO/'", "--reason", "louder");
   expect(ended).toMatchObject({ code: 0, stdout: "✓ approved, succeeded, edited: notes.md\n" });
@@ -29,7 +29,7 @@ test("what is left in the editor is what is written", async () => {
   });
 });
 
-test("a command is edited too, and may not do more than was asked", async () => {
+test("approve --edit runs the edited command, and refuses one with more effects", async () => {
   const { id } = await gated.submit("run_command", { command: "make all" });
   const more = await edit(id, "sed -i.bak 's/$/ \\&\\& rm -rf ~/'");
   expect(more).toMatchObject({ code: 1, stdout: "" });
@@ -40,7 +40,7 @@ test("a command is edited too, and may not do more than was asked", async () => 
 });
 
 test.each([["true"], ["sh -c 'echo >> \"$1\"' sh"]])(
-  "a text that is left as it was by `%s` is approved as it is",
+  "a text that `%s` does not change is approved without an edit",
   async (editor) => {
     const { id } = await gated.write("same.txt", `no end ${editor}`);
     expect((await edit(id, editor)).stdout).toBe("✓ approved, succeeded: same.txt\n");
@@ -53,13 +53,13 @@ test.each([
   ["strips the last newline", "perl -pi -e 'chomp if eof'", "make a"],
   ["adds a newline", "sh -c 'echo >> \"$1\"' sh", "make b"],
   ["strips the newline of a command that ends in one", "perl -pi -e 'chomp if eof'", "make c\n"],
-])("an editor that %s leaves a command as it was", async (_, editor, command) => {
+])("an editor that %s does not edit the command", async (_title, editor, command) => {
   const { id } = await gated.submit("run_command", { command });
   expect(await edit(id, editor, "--json")).toMatchObject({ code: 0 });
   expect(await gated.json("show", id, "--json")).toMatchObject({ edited: false, command });
 });
 
-/** What a refusal names: the file that is kept and the command to go on with. */
+/** The kept file and the next command in a refusal. */
 function keptIn({ stderr }: { stderr: string }): { file: string; next: string } {
   const [, file, next] = /\n {2}your text is kept in (.*)\n {2}try: (.*)\n$/.exec(stderr) ??
     [];
@@ -67,7 +67,7 @@ function keptIn({ stderr }: { stderr: string }): { file: string; next: string } 
   return { file: file!, next: next! };
 }
 
-test("what was typed is kept when it is refused, and can be gone on with", async () => {
+test("a refused text is kept, and --draft continues with it", async () => {
   const { id } = await gated.submit("run_command", { command: "make all" });
   const refused = await edit(id, "sed -i.bak 's/$/ \\&\\& rm -rf ~/'", "--reason", "it's fine");
   expect(refused).toMatchObject({ code: 1, stdout: "" });
@@ -82,7 +82,7 @@ test("what was typed is kept when it is refused, and can be gone on with", async
   expect(existsSync(file)).toBe(true);
 });
 
-test("where others were faster, what was typed is kept and the right way on is named", async () => {
+test("if the file changes during the edit, the text is kept and --rebase suggested", async () => {
   const file = join(gated.folder, "race.txt");
   writeFileSync(file, "one\ntwo\n");
   const changed = await gated.write("race.txt", "ONE\ntwo\n");
@@ -97,7 +97,7 @@ test("where others were faster, what was typed is kept and the right way on is n
   expect(twice).toMatchObject({ code: 64, stdout: "" });
 });
 
-test("an editor that fails leaves what was typed, and an unchanged file is not kept", async () => {
+test("if the editor fails, changed text is kept and unchanged text is not", async () => {
   const { id } = await gated.write("failing.txt", "x\n");
   const typed = await edit(id, "sh -c 'echo much > \"$1\"; exit 3' sh");
   expect(typed.stderr).toMatch(/ended with code 3/);
@@ -116,7 +116,7 @@ test.each([
   ["false", /the editor "false" ended with code 1/],
   ["kill -9 $$ #", /was ended by SIGKILL/],
   ["printf '\\377' >", /saved text that is not UTF-8/],
-])("with `%s` as the editor nothing is decided", async (editor, said) => {
+])("with the editor `%s` the action stays pending", async (editor, said) => {
   const { id } = await gated.write("undecided.txt", "x\n");
   const ended = await edit(id, editor);
   expect(ended).toMatchObject({ code: 1, stdout: "" });
@@ -126,7 +126,7 @@ test.each([
   await gated.good("reject", id, "--reason", "no");
 });
 
-test("VISUAL goes before EDITOR; without either both are named", async () => {
+test("VISUAL overrides EDITOR, and the error names both if neither is set", async () => {
   const { id } = await gated.write("visual.txt", "x\n");
   const none = await gated.terminal.run(["approve", id, "--edit"], { person: true });
   expect(none).toMatchObject({ code: 1, stdout: "" });
@@ -136,13 +136,13 @@ test("VISUAL goes before EDITOR; without either both are named", async () => {
   expect(gated.onDisk("visual.txt")).toBe("visual\n");
 });
 
-test("the file has the ending of its path, and nothing else of it", async () => {
+test("the temporary file has the extension of the path, and not its name", async () => {
   const { id } = await gated.write("named $(id).ts", "x\n");
   await edit(id, 'sh -c \'basename "$1" > "$1"\' sh');
   expect(gated.onDisk("named $(id).ts")).toBe("proposed.ts\n");
 });
 
-test("where the file has changed since, the edit is on top of that, with --rebase", async () => {
+test("--rebase applies the edit to the changed file", async () => {
   const file = join(gated.folder, "base.txt");
   writeFileSync(file, "one\ntwo\nthree\nfour\nfive\n");
   const { id } = await gated.write("base.txt", "ONE\ntwo\nthree\nfour\nfive\n");
@@ -154,7 +154,7 @@ test("where the file has changed since, the edit is on top of that, with --rebas
   expect(gated.onDisk("base.txt")).toBe("ONE\n2\nthree\nfour\nfünf\n");
 });
 
-test("where the two do not fit, no editor could show what others would lose", async () => {
+test("--rebase fails if the held change conflicts with the file, and suggests the dashboard", async () => {
   const file = join(gated.folder, "unfit.txt");
   writeFileSync(file, "one\ntwo\n");
   const { id } = await gated.write("unfit.txt", "ONE\ntwo\n");
@@ -169,7 +169,7 @@ test("where the two do not fit, no editor could show what others would lose", as
   expect(gated.onDisk("unfit.txt")).toBe("eins\ntwo\n");
 });
 
-test("what has no text to edit is refused before an editor opens", async () => {
+test("an action without editable text is refused before an editor opens", async () => {
   const read = await gated.submit("delete_file", { path: "gate.config.json" });
   const bytes = { path: "a.bin", content: "AP8BAg==", encoding: "base64" };
   const binary = await gated.submit("write_file", bytes);
@@ -185,7 +185,7 @@ test("what has no text to edit is refused before an editor opens", async () => {
   expect(decided.stderr).toContain("it is rejected");
 });
 
-test("--edit and --remember do not go together", async () => {
+test("--edit with --remember is wrong usage", async () => {
   const { id } = await gated.write("both.txt", "x\n");
   const ended = await edit(id, "true", "--remember");
   expect(ended).toMatchObject({ code: 64, stdout: "" });

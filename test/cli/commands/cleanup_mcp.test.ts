@@ -18,7 +18,7 @@ const write = (name: string, value: unknown) => {
 };
 const read = (name: string) => JSON.parse(readFileSync(path(name), "utf8"));
 
-test("the entries of single projects in Claude Code's own file go, and those in the projects", async () => {
+test("cleanup-mcp removes project entries from Claude Code's file and from the projects", async () => {
   const web = path("elsewhere/web");
   const universal = { command: "/usr/bin/gate", args: ["mcp"] };
   write(".claude.json", {
@@ -67,13 +67,13 @@ test.each([
   [{ url: "http://localhost:47000/mcp" }, false],
   ["gate mcp", false],
   [null, false],
-])("an entry that starts %j is ours: %j", async (entry, isOurs) => {
+])("the entry %j is recognized as gate's: %j", async (entry, isOurs) => {
   write(".cursor/mcp.json", { mcpServers: { "gate-web": entry } });
   await terminal.run(["cleanup-mcp"]);
   expect(Object.keys(read(".cursor/mcp.json").mcpServers)).toEqual(isOurs ? [] : ["gate-web"]);
 });
 
-test("of two files that a host reads, both are looked at", async () => {
+test("cleanup-mcp checks both files of a host", async () => {
   const entry = { mcp: { "gate-web": { command: [OLD.command, ...OLD.args] } } };
   write(".config/opencode/opencode.jsonc", entry);
   write(".config/opencode/opencode.json", entry);
@@ -82,7 +82,7 @@ test("of two files that a host reads, both are looked at", async () => {
   expect(read(".config/opencode/opencode.json")).toEqual({ mcp: {} });
 });
 
-test("a broken file is named and left; the others are cleaned all the same", async () => {
+test("cleanup-mcp reports a broken file and still cleans the others", async () => {
   write(".cursor/mcp.json", { mcpServers: { "gate-web": OLD } });
   mkdirSync(path(".gemini"));
   writeFileSync(path(".gemini/settings.json"), '{"mcpServers": {"gate-web": }}');
@@ -93,7 +93,7 @@ test("a broken file is named and left; the others are cleaned all the same", asy
   expect(stderr).toContain("gate global-setup");
 });
 
-test("a project's file that is a link out of the project is not followed", async () => {
+test("cleanup-mcp does not follow a symbolic link out of the project", async () => {
   write("victim.json", { mcpServers: { "gate-web": OLD } });
   writeFileSync(path("project/gate.config.json"), '{"id":"web"}');
   symlinkSync(path("victim.json"), path("project/.mcp.json"));

@@ -11,7 +11,7 @@ let gated: GatedProject;
 beforeAll(async () => void (gated = await openGatedProject()));
 afterAll(() => gated.close());
 
-test("pending, show, approve: what is held happens once it is approved", async () => {
+test("pending, show and prompt list a held write, and approve executes it", async () => {
   expect((await gated.good("pending")).stdout).toBe("No action is held.\n");
   expect((await gated.good("prompt")).stdout).toBe("");
   const held = await gated.write("held.txt", "now\n");
@@ -44,7 +44,7 @@ test("pending, show, approve: what is held happens once it is approved", async (
   });
 });
 
-test("reject tells why, and nothing happens", async () => {
+test("reject stores the reason and executes nothing", async () => {
   const held = await gated.write("unwanted.txt", "x");
   await gated.good("reject", held.id, "--reason", "not here");
   expect(await gated.json("show", held.id, "--json"))
@@ -52,7 +52,7 @@ test("reject tells why, and nothing happens", async () => {
   expect(gated.onDisk("unwanted.txt")).toBeNull();
 });
 
-test("an id may be given by a beginning that only it has", async () => {
+test("commands accept a unique prefix of an id", async () => {
   const [first, second] = [await gated.write("a.txt", "a"), await gated.write("b.txt", "b")];
   const shared = [...first!.id].findIndex((char, i) => char !== second!.id[i]);
   const both = await gated.terminal.run(["show", first!.id.slice(0, shared)]);
@@ -72,7 +72,7 @@ test("an id may be given by a beginning that only it has", async () => {
   expect(none.stderr).toContain(`no id begins with "ffffffff"\n  try: gate log`);
 });
 
-test.each([[[]], [["--json"]]])("what is approved and fails is no success %j", async (more) => {
+test.each([[[]], [["--json"]]])("approve exits with 1 if the execution fails %j", async (more) => {
   const { id } = await gated.submit("read_file", { path: "absent.txt" });
   const { code, stdout, stderr } = await gated.terminal.run(["approve", id, ...more]);
   expect(code).toBe(1);
@@ -83,13 +83,13 @@ test.each([[[]], [["--json"]]])("what is approved and fails is no success %j", a
   expect(stderr).toContain('Cannot read "absent.txt": there is no such file');
 });
 
-test("rollback: dry run, the real one, and a conflict that is left alone", async () => {
+test("rollback restores a file, previews with --dry-run, and refuses a conflict", async () => {
   writeFileSync(join(gated.folder, "old.txt"), "old\n");
   const held = await gated.write("old.txt", "new\n");
   await gated.good("approve", held.id);
   await until("it is on disk", () => gated.onDisk("old.txt") === "new\n");
   await until(
-    "it is noted",
+    "the execution is recorded",
     async () => (await gated.json("show", held.id, "--json")).execution === "succeeded",
   );
   expect((await gated.good("rollback", held.id, "--dry-run")).stdout).toContain(
@@ -122,7 +122,7 @@ test("rollback: dry run, the real one, and a conflict that is left alone", async
   expect(gated.onDisk("old.txt")).toBe("old\n");
 });
 
-test("log and audit verify tell what happened", async () => {
+test("log lists actions by status, and audit verify finds the chain intact", async () => {
   await gated.write(".env", "KEY=1");
   const [newest] = await gated.json("log", "--json", "-n", "1");
   expect(newest).toMatchObject({ status: "blocked", path: ".env" });
@@ -136,7 +136,7 @@ test("log and audit verify tell what happened", async () => {
   });
 });
 
-describe("what an agent says cannot act on the terminal", () => {
+describe("an agent's text prints no control characters", () => {
   const HOSTILE = "run \x1b[2J\x1b]52;c;aGk=\x07 \u202Etxt.exe\u200B";
 
   test.each([["pending"], ["log"], ["show"], ["watch"]])("gate %s", async (command) => {
@@ -161,7 +161,7 @@ describe("what an agent says cannot act on the terminal", () => {
   });
 });
 
-test("watch --json prints each held action once, as it comes", async () => {
+test("watch --json prints each held action once, when it arrives", async () => {
   const watching = gated.terminal.run(["watch", "--json", "--project", "web"]);
   const first = await gated.write("w1.txt", "1");
   await until("the first is printed", () => gated.terminal.printed().includes(first.id));
@@ -177,7 +177,7 @@ test("watch --json prints each held action once, as it comes", async () => {
   for (const { id } of [first, second]) await gated.good("reject", id, "--reason", "no");
 });
 
-test("watch waits for a daemon that was stopped, and does not start it", async () => {
+test("watch waits for a stopped daemon and does not start it", async () => {
   const watching = gated.terminal.run(["watch", "--json"]);
   const first = await gated.write("w3.txt", "3");
   await until("the first is printed", () => gated.terminal.printed().includes(first.id));
@@ -195,7 +195,7 @@ test("watch waits for a daemon that was stopped, and does not start it", async (
   other.close();
 });
 
-test("project remove forgets; init brings it back with its ledger", async () => {
+test("project remove unregisters the project, and init registers it again with its ledger", async () => {
   const before = await gated.json("log", "--json", "-n", "500");
   const held = await gated.write("still.txt", "x");
   const refused = await gated.terminal.run(["project", "remove", "web"]);

@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-// Deno keeps caches of its own where it finds room.
+// Deno may also put caches into TMPDIR.
 const left = () => readdirSync(world.env["TMPDIR"]!).filter((name) => name.startsWith("gate-"));
 
 test("demo shows a write, a block, a hold, an approval, a capped command and a rollback", async () => {
@@ -37,7 +37,7 @@ test("demo shows a write, a block, a hold, an approval, a capped command and a r
   expect(existsSync(world.gateHome)).toBe(false);
 });
 
-test("demo --json tells the same to a program", async () => {
+test("demo --json prints the same scenes as JSON", async () => {
   const { ok, scenes } = await world.json(["demo", "--json"]);
   expect(ok).toBe(true);
   expect(scenes).toHaveLength(6);

@@ -13,14 +13,14 @@ const run = (command: string) => gated.submit("run_command", { command });
 const list = (...more: string[]): Promise<Grant[]> =>
   gated.json("grant", "list", "--json", ...more);
 
-test("nothing is remembered until it is asked for", async () => {
+test("approve without --remember creates no grant", async () => {
   expect((await gated.good("grant", "list")).stdout).toContain("There is no live grant");
   const { id } = await run("npm run once");
   await gated.good("approve", id);
   expect(await list()).toEqual([]);
 });
 
-test("approve --remember shows what it means first, and allows it again", async () => {
+test("approve --remember shows the possible patterns and creates a grant", async () => {
   const first = await run("npm run build");
   const { stdout, stderr } = await gated.good("approve", first.id, "--remember");
   expect(stderr).toContain("Each shows what it would have allowed in the last 30 days");
@@ -42,7 +42,7 @@ test("approve --remember shows what it means first, and allows it again", async 
   }
 });
 
-test("with scope, time, uses and a pattern; revoked by the beginning of its id", async () => {
+test("a grant takes scope, time, uses and pattern, and ends when it is revoked", async () => {
   const first = await gated.write("docs/a.md", "a");
   const options = ["--remember", "project", "--ttl", "7d", "--max-uses", "2"];
   const done = await gated.json(
@@ -72,7 +72,7 @@ test("with scope, time, uses and a pattern; revoked by the beginning of its id",
   expect(again.stderr).toContain("it is revoked already");
 });
 
-test("a person at the terminal is asked, and no is what a mere return means", async () => {
+test("approve --remember asks for confirmation, and return means no", async () => {
   const { id } = await run("npm run asked");
   const no = gated.terminal.run(["approve", id, "--remember"], { person: true });
   await until(
@@ -92,7 +92,7 @@ test("a person at the terminal is asked, and no is what a mere return means", as
   expect(await gated.json("show", id, "--json")).toMatchObject({ status: "approved" });
 });
 
-test("what a session that has ended asked for is remembered for the project, or not at all", async () => {
+test("an action of an ended session can be remembered only for the project", async () => {
   const { id, session_id } = await run("npm run ended");
   await gated.good("api", "POST", `/api/sessions/${session_id}/end`, "-d", "{}");
   const refused = await gated.terminal.run(["approve", id, "--remember"], { person: true });
@@ -126,7 +126,7 @@ describe("wrong usage", () => {
     expect(await gated.json("show", id, "--json")).toMatchObject({ status: "pending" });
   });
 
-  test("what nobody can answer ahead of time", async () => {
+  test("a command with an unknown variable cannot be remembered", async () => {
     const { id } = await run("deploy $TARGET");
     const ended = await gated.terminal.run(["approve", id, "--remember"]);
     expect(ended).toMatchObject({ code: 1, stdout: "" });

@@ -29,7 +29,7 @@ const init = async (...args: string[]) => {
 };
 const config = () => JSON.parse(readFileSync(file, "utf8"));
 
-test("init --yes names the project after its folder, the same each time", async () => {
+test("init --yes derives the project id from the folder", async () => {
   await init("--yes");
   expect(config().id).toMatch(/^project-[0-9a-f]{8}$/);
   const before = readFileSync(file, "utf8");
@@ -38,13 +38,13 @@ test("init --yes names the project after its folder, the same each time", async 
   expect(existsSync(join(terminal.folder, ".gate", "backups"))).toBe(false);
 });
 
-test("a template only adds to a config that is there, and init says so", async () => {
+test("a template only adds to an existing config, and init says so", async () => {
   expect((await init("--yes")).stderr).not.toContain("still allows");
   expect((await init("--yes", "--policy-template", "strict")).stderr).toContain("still allows");
   expect(config().policies.allowedPaths).toContain("src/**");
 });
 
-test("init takes the id, the platforms, the template and the inheritance", async () => {
+test("init writes the given id, platforms, template and inheritance", async () => {
   await init(
     ..."--yes --id web --platform claude-code --platform codex".split(" "),
     ..."--policy-template strict --extend-global".split(" "),
@@ -58,14 +58,14 @@ test("init takes the id, the platforms, the template and the inheritance", async
   });
 });
 
-test("init --dry-run shows everything and writes nothing", async () => {
+test("init --dry-run shows all changes and writes nothing", async () => {
   const { stdout } = await init("--dry-run", "--id", "web", "--policy-template", "permissive");
   expect(stdout).toContain('"id": "web"');
   expect(existsSync(file)).toBe(false);
   expect(readdirSync(terminal.folder)).toEqual(["project"]);
 });
 
-test("init keeps comments, unknown keys, the mode, and a copy of the old file", async () => {
+test("init keeps comments, unknown keys and the mode, and writes a backup", async () => {
   const before = '{\n  // ours\n  "x": [1, 2],\n  "policies": { "defaultEffect": "deny" }\n}\n';
   writeFileSync(file, before, { mode: 0o640 });
   const { stdout } = await init("--yes", "--id", "web");
@@ -80,7 +80,7 @@ test("init keeps comments, unknown keys, the mode, and a copy of the old file", 
   expect(readFileSync(join(backups, copy!), "utf8")).toBe(before);
 });
 
-test("init refuses the home folder and a config that is no plain file", async () => {
+test("init refuses the home folder, and a config that is not a plain file", async () => {
   const home = await terminal.run(["init", "--yes"], { cwd: terminal.folder });
   expect(home).toMatchObject({ code: 1, stdout: "" });
   expect(home.stderr).toContain("a project needs a folder of its own");
@@ -120,7 +120,7 @@ test("global-config init, show and edit", async () => {
   expect(readFileSync(path, "utf8")).toBe(written);
   expect(await edit("sed -i.bak 's/65536/1024/'")).toMatchObject({ code: 0 });
   expect(readFileSync(path, "utf8")).toBe(written.replace("65536", "1024"));
-  // Somebody else was quicker: theirs stays, and what was typed is kept.
+  // Another program changed the file first: its version stays, and the edit is kept.
   const raced = await edit(`sed -i.bak 's/1024/4096/' '${path}'; sed -i.bak 's/1024/512/'`);
   expect(raced).toMatchObject({
     code: 1,
@@ -129,7 +129,7 @@ test("global-config init, show and edit", async () => {
   expect(readFileSync(path, "utf8")).toBe(written.replace("65536", "4096"));
 });
 
-test("what global-config refuses is kept, and can be gone on with", async () => {
+test("global-config edit keeps a refused text and continues with it", async () => {
   const path = join(terminal.folder, ".gate", "config.json");
   await terminal.run(["global-config", "init"]);
   const edit = (script: string, ...more: string[]) => {
@@ -144,7 +144,7 @@ test("what global-config refuses is kept, and can be gone on with", async () => 
   expect(readFileSync(path, "utf8")).toContain("2048");
 });
 
-test("init registers with the next daemon when none runs", async () => {
+test("without a daemon, init leaves the registration to the next start", async () => {
   mkdirSync(join(terminal.folder, ".gate"), { mode: 0o700 });
   const { stdout } = await init("--yes", "--id", "web");
   expect(stdout).toContain("is registered when the daemon starts");

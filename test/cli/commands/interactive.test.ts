@@ -25,7 +25,7 @@ afterEach(async () => {
   terminal.close();
 });
 
-/** Types the keys as soon as the question stands there. */
+/** Types the keys when the question appears. */
 async function answer(question: string, keys: string): Promise<void> {
   const from = asked;
   await until(`"${question}" is asked`, () => terminal.printed().includes(question, from));
@@ -34,14 +34,14 @@ async function answer(question: string, keys: string): Promise<void> {
 }
 let asked = 0;
 
-/** Waits until that stands there, so that the next question is a new one. */
+/** Waits for the text, so that the next question is a new one. */
 async function seen(text: string): Promise<void> {
   await until(`"${text}" is shown`, () => terminal.printed().includes(text, asked));
   asked = terminal.printed().indexOf(text, asked) + text.length;
 }
 beforeEach(() => void (asked = 0));
 
-test("init asks a person, shows what it will write, and writes it", async () => {
+test("init asks questions, shows the config, and writes it", async () => {
   const ended = terminal.run(["init"], { person: true });
   await answer("Name of the project", ENTER);
   await answer("Policy", UP + ENTER);
@@ -56,7 +56,7 @@ test("init asks a person, shows what it will write, and writes it", async () => 
 });
 
 test.each(["Name of the project", "Policy", "Write gate.config.json?"])(
-  "init that is broken off at %j writes nothing",
+  "init interrupted at %j writes nothing",
   async (last) => {
     const ended = terminal.run(["init"], { person: true });
     const questions = ["Name of the project", "Policy", "Inherit", "Which agents", "Write gate"];
@@ -70,12 +70,12 @@ test.each(["Name of the project", "Policy", "Write gate.config.json?"])(
   },
 );
 
-test("init asks nobody where CI is set", async () => {
+test("init asks nothing if CI is set", async () => {
   terminal.env.CI = "true";
   expect(await terminal.run(["init"], { person: true })).toMatchObject({ code: 64 });
 });
 
-test("watch lets a person decide on one after the other", async () => {
+test("watch lets a person review actions one after the other", async () => {
   writeFileSync(file, JSON.stringify({ id: "web", policies: { defaultEffect: "ask" } }));
   expect(await terminal.run(["init", "--yes"])).toMatchObject({ code: 0 });
   const ids: string[] = [];
@@ -108,7 +108,7 @@ test("watch lets a person decide on one after the other", async () => {
   expect(readFileSync(join(terminal.folder, "project", "yes.txt"), "utf8")).toBe("yes.txt");
 });
 
-test("on a terminal the output is coloured, unless NO_COLOR says otherwise", async () => {
+test("output on a terminal is coloured unless NO_COLOR is set", async () => {
   const coloured = await createTerminal({ TERM: "xterm" });
   writeFileSync(
     join(coloured.folder, "project", "gate.config.json"),

@@ -13,7 +13,7 @@ let gated: GatedProject;
 beforeAll(async () => void (gated = await openGatedProject()));
 afterAll(() => gated.close());
 
-test("a session is listed, compared, and rolled back as a whole or in part", async () => {
+test("session list, show, diff and rollback work, also for a part of the session", async () => {
   expect((await gated.good("session", "list")).stdout).toBe("There is no session yet.\n");
   const first = await gated.write("src/a.ts", "one\n");
   await gated.write("src/b.ts", "two\n");
@@ -36,7 +36,7 @@ test("a session is listed, compared, and rolled back as a whole or in part", asy
   expect(await gated.terminal.run(["session", "show", "none"])).toMatchObject({ code: 1 });
 });
 
-test("the log takes words and filters", async () => {
+test("gate log filters by words and options", async () => {
   await gated.write(".env", "SECRET=1");
   expect(await gated.json("log", "--json", "secrets", "stay")).toMatchObject([{ path: ".env" }]);
   expect(await gated.json("log", "--json", "nowhere")).toEqual([]);
@@ -59,7 +59,7 @@ test.each([
   });
 });
 
-test("the rollback of many files says how many, and of what", async () => {
+test("the log describes the rollback of many files by their number and command", async () => {
   const id = await removeBy("rm r1.txt r2.txt", ["r1.txt", "r2.txt"]);
   const { rollback } = await gated.json("rollback", id, "--json");
   expect((await gated.good("log", "-n", "1")).stdout)
@@ -73,7 +73,7 @@ test("the rollback of many files says how many, and of what", async () => {
   expect((await gated.json("show", again.id, "--json")).rollback_of).toBe(rollback.id);
 });
 
-test("what a listed rollback undid is not asked for again where it is listed too", async () => {
+test("describeRollbacks() uses the listed action instead of fetching it again", async () => {
   const id = await removeBy("rm q1.txt q2.txt", ["q1.txt", "q2.txt"]);
   await gated.good("rollback", id);
   const { terminal, folder } = gated;
@@ -91,13 +91,13 @@ test("what a listed rollback undid is not asked for again where it is listed too
   expect(asked).toEqual([`/api/actions/${items[0]!.id}`]);
 });
 
-test("the rollback of a command that changed one file names the file", async () => {
+test("the log names the file of a command's rollback if it is only one", async () => {
   const id = await removeBy("rm only.txt", ["only.txt"]);
   await gated.good("rollback", id);
   expect(await gated.json("log", "-n", "1", "--json")).toMatchObject([{ path: "only.txt" }]);
 });
 
-test.skipIf(!existsSync("/dev/full"))("an export that finds no room says so", async () => {
+test.skipIf(!existsSync("/dev/full"))("an export to a full disk is an error", async () => {
   expect(await gated.terminal.run(["audit", "export", "-o", "/dev/full"])).toEqual({
     code: 1,
     stdout: "",
@@ -105,7 +105,7 @@ test.skipIf(!existsSync("/dev/full"))("an export that finds no room says so", as
   });
 });
 
-test("the audit log is exported to a file or to standard output", async () => {
+test("audit export writes to a file or to standard output", async () => {
   const file = join(gated.folder, "audit.csv");
   await gated.good("audit", "export", "--format", "csv", "-o", file);
   expect(readFileSync(file, "utf8")).toMatch(/^seq,at,project_id,.*\r\n1,/);
@@ -115,7 +115,7 @@ test("the audit log is exported to a file or to standard output", async () => {
   expect(some.events.length).toBeGreaterThan(0);
 });
 
-test("log --follow prints each action once, as it comes", async () => {
+test("log --follow prints each action once, when it arrives", async () => {
   const following = gated.terminal.run(["log", "-f", "--json", "-n", "1", "--tool", "write_file"]);
   const lines = () => gated.terminal.printed().split("\n").filter((line) => line !== "");
   await until("it shows the newest", () => lines().length === 1);
@@ -131,14 +131,14 @@ test("log --follow prints each action once, as it comes", async () => {
   expect(printed.slice(1)).toEqual(ids);
 });
 
-test("an export into a folder that is not there names the folder", async () => {
+test("an export into a missing folder names the folder", async () => {
   expect(await gated.terminal.run(["audit", "export", "-o", "absent/a.json"])).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("its folder does not exist"),
   });
 });
 
-test("a bundle and an export are checked without the daemon, and held against a checkpoint", async () => {
+test("audit verify checks a bundle and an export without the daemon, and against a checkpoint", async () => {
   const [bundle, json] = [join(gated.folder, "audit.html"), join(gated.folder, "audit.json")];
   expect((await gated.good("audit", "export", "--bundle", bundle)).stdout).toContain(bundle);
   await gated.good("audit", "export", "--project", "web", "-o", json);
@@ -165,7 +165,7 @@ test("a bundle and an export are checked without the daemon, and held against a 
   expect(await gated.terminal.run(["audit", "verify", "--key", "x"])).toMatchObject({ code: 64 });
 });
 
-/** Approves a command, and reports it as an agent does that has removed these files with it. */
+/** Approves a command and, in place of the agent, removes the files and reports success. */
 async function removeBy(command: string, names: string[]): Promise<string> {
   const files = names.map((name) => join(gated.folder, name));
   for (const file of files) writeFileSync(file, "kept");

@@ -10,21 +10,21 @@ afterAll(() => gated.close());
 
 const LONG = `${"读我很长/".repeat(30)}读我.md`;
 
-/** What a person sees on a terminal of 120 columns. */
+/** The lines of `gate log` on a terminal of 120 columns. */
 async function seen(...args: string[]): Promise<string[]> {
   const { code, stdout } = await gated.terminal.run(args, { person: true });
   expect(code).toBe(0);
   return stdout.trimEnd().split("\n");
 }
 
-test("one action of a session is not said to be several", async () => {
+test('session list writes "1 action" in the singular', async () => {
   await gated.write("docs/a.md", "a\n");
   const lines = await seen("session", "list");
   expect(lines.join("\n")).toContain("1 action, 1 held");
   expect(lines.join("\n")).not.toMatch(/1 actions| $/m);
 });
 
-test("on a terminal each action is one line that fits, and its id is long enough to be typed", async () => {
+test("on a terminal each action fits one line and shows a usable id prefix", async () => {
   await gated.write(LONG, "b\n");
   await gated.submit("run_command", { command: "echo 'a b' && npm publish --tag next" });
   for (const command of ["log", "pending"]) {
@@ -41,7 +41,7 @@ test("on a terminal each action is one line that fits, and its id is long enough
   }
 });
 
-test("a program gets every id and every path whole", async () => {
+test("without a terminal the log prints complete ids and paths", async () => {
   const { stdout } = await gated.good("log");
   expect(stdout).toContain(LONG);
   expect(stdout).toMatch(/^[\da-f-]{36} /m);

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => terminal.close());
 
-test("it has every command that a person types, and none that only programs call", () => {
+test("the man page lists every visible command and no hidden one", () => {
   for (const { name, group } of COMMANDS) {
     const head = new RegExp(`^\\.SS gate ${name.replaceAll("-", "\\\\-")}( |$)`, "m");
     if (group === HIDDEN) expect(page).not.toMatch(head);
@@ -21,7 +21,7 @@ test("it has every command that a person types, and none that only programs call
   expect(page).not.toContain(".SS gate daemon run");
 });
 
-test("every line is a request of man(7) or text that roff shows to the letter", () => {
+test("every line is a man(7) request or escaped text", () => {
   const lines = page.trimEnd().split("\n");
   expect(lines[0]).toMatch(/^\.TH GATE 1 "" "gate [\d.]+"/);
   for (const line of lines) {
@@ -35,17 +35,17 @@ test("every line is a request of man(7) or text that roff shows to the letter", 
   );
 });
 
-test("it is the same every time", async () => {
+test("gate man prints the same page each time", async () => {
   expect((await terminal.run(["man"])).stdout).toBe(page);
 });
 
-// A date would be that of whoever prints the page: it would never be the same twice.
-test.skipIf(!has("mandoc"))("mandoc has nothing to warn of but the date", () => {
+// The page has no date, because a date would change with each run.
+test.skipIf(!has("mandoc"))("mandoc warns only about the missing date", () => {
   const { said } = ask("mandoc", ["-Tlint", "-Wwarning"]);
   expect(said.trim().split("\n").filter((line) => !line.includes("missing date"))).toEqual([]);
 });
 
-test.skipIf(!has("groff"))("groff has nothing to warn of", () => {
+test.skipIf(!has("groff"))("groff has no warnings", () => {
   expect(ask("groff", ["-man", "-Tutf8", "-ww", "-z"])).toEqual({ status: 0, said: "" });
 });
 

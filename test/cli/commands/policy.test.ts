@@ -25,7 +25,7 @@ describe("policy test", () => {
     );
   });
 
-  test("--stdin --jsonl answers line by line", async () => {
+  test("--stdin --jsonl prints one result per input line", async () => {
     const input = '{"command":"ls"}\n\n{"path":".env","action":"write"}\n{"command":"ls -l"}';
     const ended = await gated.terminal.run(["policy", "test", "--stdin", "--jsonl"], { input });
     expect(ended.code).toBe(1);
@@ -43,7 +43,7 @@ describe("policy test", () => {
     ['{"command":"ls"}\n{"comand":"ls"}', "Cannot read line 2"],
     ["{}", "Cannot read line 1: Nothing to test"],
     ['{"command":"ls"}\n{"action":"write","command":"ls"}', "Cannot answer line 2: Cannot test"],
-  ])("wrong input %j is wrong usage", async (input, message) => {
+  ])("invalid input %j is wrong usage", async (input, message) => {
     const ended = await gated.terminal.run(["policy", "test", "--stdin", "--jsonl"], { input });
     expect(ended.code).toBe(64);
     expect(ended.stderr).toContain(message);
@@ -53,7 +53,7 @@ describe("policy test", () => {
 test.each([
   [["--path", "a.ts", "--action", "wirte"], 'no action is called "wirte"'],
   [["--path", "a.ts", "--command", "ls", "--action", "command"], "either a command or a path"],
-])("%j is a question nobody can answer: wrong usage", async (args, message) => {
+])("%j is wrong usage", async (args, message) => {
   const ended = await gated.terminal.run(["policy", "test", ...args]);
   expect({ code: ended.code, stderr: ended.stderr }).toEqual({
     code: 64,
@@ -61,7 +61,7 @@ test.each([
   });
 });
 
-test("a broken config denies, and says where it is broken", async () => {
+test("a broken config denies everything, and the reason names the place", async () => {
   const file = join(gated.folder, "gate.config.json");
   writeFileSync(file, '{\n  "id": "web",\n  "policies": { "defaultEffect": "maybe" }\n}');
   const denied = await gated.terminal.run(["policy", "test", "--command", "ls", "--json"]);
@@ -91,7 +91,7 @@ describe("policy bench", () => {
     [["."], 1, /Cannot read "\.": it is a folder/],
     [["bad.jsonl"], 1, /Cannot read line 2 of the corpus: it is not JSON/],
     [["other.jsonl"], 1, /Cannot read line 1 of the corpus: it needs "command"/],
-  ])("%j is refused with a reason", async (args, code, message) => {
+  ])("policy bench %j fails with a reason", async (args, code, message) => {
     writeFileSync(join(gated.folder, "bad.jsonl"), '{"command": "ls", "expect": "any"}\nls\n');
     writeFileSync(join(gated.folder, "other.jsonl"), '{"line": "ls"}\n');
     const ended = await gated.terminal.run(["policy", "bench", ...args]);

@@ -11,7 +11,7 @@ afterAll(() => gated.close());
 
 const LINES = Array.from({ length: 40 }, (_, i) => `line ${i}`);
 
-test("what changes of a file that is there, when it was asked and what to type", async () => {
+test("show prints the diff of a changed file, the time and the next commands", async () => {
   writeFileSync(join(gated.folder, "long.txt"), `${LINES.join("\n")}\n`);
   const held = await gated.write("long.txt", `${LINES.with(20, "changed").join("\n")}\n`);
   const shown = await gated.good("show", held.id);
@@ -26,7 +26,7 @@ test("what changes of a file that is there, when it was asked and what to type",
   expect(done.stderr).toBe("");
 });
 
-test("a new file is shown whole, and what is not text by size and hash", async () => {
+test("show prints a new text file completely, and a binary file by size and hash", async () => {
   const text = await gated.write("new.txt", "first\nsecond\n");
   expect((await gated.good("show", text.id)).stdout).toMatch(/── after ─+\nfirst\nsecond\n/);
   const bytes = { path: "a.bin", content: "AP8BAg==", encoding: "base64" };
@@ -37,7 +37,7 @@ test("a new file is shown whole, and what is not text by size and hash", async (
   expect(stdout).toContain(`sha256 ${held.after_sha256}`);
 });
 
-test("what a reviewer changed is told apart from what the agent had asked for", async () => {
+test("show separates the reviewer's edit from the agent's input", async () => {
   const held = await gated.write("edited.txt", "asked\nkept\n");
   const edit = JSON.stringify({ content: "better\nkept\n" });
   await gated.json("api", "POST", `/api/actions/${held.id}/approve-with-edit`, "-d", edit);
@@ -46,7 +46,7 @@ test("what a reviewer changed is told apart from what the agent had asked for", 
   expect(stdout).toContain("-asked\n+better\n kept");
 });
 
-test("an approved command that no agent has come for is said to wait for one", async () => {
+test("show says that an approved, unclaimed command waits for an agent", async () => {
   const held = await gated.submit("run_command", { command: "make all" });
   expect((await gated.good("show", held.id)).stdout).toMatch(/── would run ─+\nmake all/);
   const approved = await gated.good("approve", held.id);
@@ -54,7 +54,7 @@ test("an approved command that no agent has come for is said to wait for one", a
   expect((await gated.good("show", held.id)).stdout).toContain("approved, not run yet");
 });
 
-test("whether a command can be undone, and what of it cannot", async () => {
+test("show says whether a command can be rolled back, and which parts cannot", async () => {
   writeFileSync(join(gated.folder, "gone.txt"), "gone");
   const whole = await gated.submit("run_command", { command: "rm gone.txt" });
   expect((await gated.good("show", whole.id)).stdout)
@@ -64,7 +64,7 @@ test("whether a command can be undone, and what of it cannot", async () => {
     .toMatch(/undoable +partly: The other effects of "make" are unknown/);
 });
 
-test("another session at the file, and a base that has changed", async () => {
+test("show reports another session's change of the file, and a changed base", async () => {
   const lines = "one\ntwo\nthree\nfour\nfive\n";
   writeFileSync(join(gated.folder, "both.txt"), lines);
   const held = await gated.write("both.txt", lines.replace("one", "ONE"));
@@ -82,7 +82,7 @@ test("another session at the file, and a base that has changed", async () => {
     .toBe(lines.replace("one", "ONE").replace("five", "FIVE"));
 });
 
-test("of what can only be rejected nothing else is proposed", async () => {
+test("show suggests only reject if nothing else is possible", async () => {
   const path = join(gated.folder, "only.txt");
   writeFileSync(path, "one\n");
   const write = await gated.write("only.txt", "ONE\n");
@@ -106,7 +106,7 @@ test("of what can only be rejected nothing else is proposed", async () => {
   for (const { id } of [write, edited, removed]) await gated.good("reject", id, "--reason", "no");
 });
 
-test("what a host's own tools write is shown file by file, and as asked where it cannot be known", async () => {
+test("show prints the files of a host tool, or its input if the result is unknown", async () => {
   writeFileSync(join(gated.folder, "host.txt"), "one\ntwo\ntwo\n");
   const patch = ["*** Begin Patch", "*** Add File: new/host.txt", "+first"];
   const more = ["*** Update File: host.txt", "@@", "-one", "+ONE", "*** End Patch"];
@@ -129,7 +129,7 @@ async function use(host: string, tool_name: string, tool_input: unknown): Promis
   return held.id;
 }
 
-test("no line of a command can pass for a fact of the card", async () => {
+test("a line of a command cannot imitate a field of show", async () => {
   const held = await gated.submit("run_command", {
     command: "make all\nrisk        low 0\n── would run ──\nls",
   });
@@ -139,7 +139,7 @@ test("no line of a command can pass for a fact of the card", async () => {
   expect(facts).toContain("\n            risk        low 0\n            ── would run ──\n");
 });
 
-test("where a moved file goes, when an answer is due and what weighs how much", async () => {
+test("show prints the target of a move, the deadline and the risk factors", async () => {
   writeFileSync(join(gated.folder, "from.txt"), "x\n");
   const held = await gated.submit("move_file", { from: "from.txt", to: "deep/to.txt" });
   const { stdout } = await gated.good("show", held.id);

@@ -12,7 +12,7 @@ afterAll(() => gated.close());
 const config = () => join(gated.folder, "gate.config.json");
 const told = async () => (await gated.good("status")).stdout;
 
-test("status tells that everything is denied, and where the config is broken", async () => {
+test("status reports a broken config with its place, and that every action is denied", async () => {
   const good = readFileSync(config(), "utf8");
   expect(await told()).not.toContain("! ");
   writeFileSync(config(), '{\n  "id": "web",\n  "policies": ,\n}\n');
@@ -23,7 +23,7 @@ test("status tells that everything is denied, and where the config is broken", a
   expect(await told()).not.toContain("! ");
 });
 
-test("status tells of a key that is misspelt and so has no effect", async () => {
+test("status reports a misspelt key, which has no effect", async () => {
   const { allowedPaths: allowedPath, ...others } = CONFIG.policies;
   writeFileSync(config(), JSON.stringify({ ...CONFIG, policies: { ...others, allowedPath } }));
   expect(await told()).toContain(

@@ -26,7 +26,7 @@ const files = async (...args: string[]) => {
   );
 };
 
-test("a project without any gets AGENTS.md; a second run changes nothing", async () => {
+test("a project without instructions gets AGENTS.md, and a second run changes nothing", async () => {
   expect(await files()).toEqual({ "AGENTS.md": "created" });
   expect(read("AGENTS.md")).toContain("(`web`) is behind gate");
   expect(read("AGENTS.md")).toContain("`await_action`");
@@ -35,7 +35,7 @@ test("a project without any gets AGENTS.md; a second run changes nothing", async
   expect(snapshot(terminal.folder)).toEqual(before);
 });
 
-test("--check exits 1 with a difference when it is missing or outdated, and writes nothing", async () => {
+test("--check exits with 1 and a diff if the file is missing or outdated, and writes nothing", async () => {
   const before = snapshot(terminal.folder);
   expect(await update("--check")).toMatchObject({
     code: 1,
@@ -56,7 +56,7 @@ test("--check exits 1 with a difference when it is missing or outdated, and writ
   expect(await update("--check")).toMatchObject({ code: 1 });
 });
 
-test("--dry-run shows the same, writes nothing and exits 0", async () => {
+test("--dry-run shows the diff, exits with 0 and writes nothing", async () => {
   const before = snapshot(terminal.folder);
   expect(await update("--dry-run")).toMatchObject({
     code: 0,
@@ -65,7 +65,7 @@ test("--dry-run shows the same, writes nothing and exits 0", async () => {
   expect(snapshot(terminal.folder)).toEqual(before);
 });
 
-test("the platforms of the config decide which files are made; what is there is kept up", async () => {
+test("the config's platforms decide which files are created, and existing files are updated", async () => {
   config({ id: "web", platforms: ["claude-code", "claude-desktop", "gemini-cli", "qwen-code"] });
   expect(await files()).toEqual({
     "CLAUDE.md": "created",
@@ -85,7 +85,7 @@ test("the platforms of the config decide which files are made; what is there is 
   expect(read(".github/copilot-instructions.md")).toMatch(/^Be kind\.\n\n<!-- gate:begin/);
 });
 
-test("without platforms in the config, the folders of hosts show who works here", async () => {
+test("without platforms in the config, the hosts' folders decide", async () => {
   mkdirSync(join(root, ".claude"));
   expect(await files()).toEqual({ "CLAUDE.md": "created" });
   config({ id: "web", platforms: ["codex"] });
@@ -93,7 +93,7 @@ test("without platforms in the config, the folders of hosts show who works here"
 });
 
 test.each([".codex", ".cursor", ".github/hooks", ".opencode", ".windsurf", ".devin", ".zed"])(
-  "beside the folder of Claude Code, %s shows an agent that reads AGENTS.md",
+  "next to .claude, the folder %s means that AGENTS.md is needed",
   async (sign) => {
     mkdirSync(join(root, ".claude"));
     mkdirSync(join(root, sign), { recursive: true });
@@ -111,7 +111,7 @@ test.each([
     "a\n<!-- gate:begin old -->\nx\n<!-- gate:end -->\nb\n",
     /^a\n<!-- gate:begin -[^]*end -->\nb\n$/,
   ],
-])("outside of the block %j stays byte for byte", async (before, after) => {
+])("text outside the block is kept byte for byte: %j", async (before, after) => {
   write("AGENTS.md", before);
   await update();
   expect(read("AGENTS.md")).toMatch(after);
@@ -123,7 +123,7 @@ test.each([
   "<!-- gate:begin -->\nx\n",
   "<!-- gate:end -->\n<!-- gate:begin -->\n",
   "<!-- gate:begin -->\n<!-- gate:begin -->\n<!-- gate:end -->\n",
-])("marks that do not pair stop it: %j", async (before) => {
+])("unpaired marks are an error: %j", async (before) => {
   write("AGENTS.md", before);
   const { code, stderr } = await update();
   expect(code).toBe(1);
@@ -131,7 +131,7 @@ test.each([
   expect(read("AGENTS.md")).toBe(before);
 });
 
-test("CLAUDE.md as a link to AGENTS.md is written once, and one that imports it is left alone", async () => {
+test("a CLAUDE.md that links to AGENTS.md is written once, and one that imports it is not changed", async () => {
   write("AGENTS.md", "Ours\n");
   symlinkSync("AGENTS.md", join(root, "CLAUDE.md"));
   expect(await files()).toEqual({ "AGENTS.md": "updated" });
@@ -140,7 +140,7 @@ test("CLAUDE.md as a link to AGENTS.md is written once, and one that imports it 
   expect(read("AGENTS.md").match(/gate:begin/g)).toHaveLength(1);
 });
 
-test("an import of AGENTS.md is enough", async () => {
+test("a CLAUDE.md that imports AGENTS.md needs no block", async () => {
   write("AGENTS.md", "Ours\n");
   write("CLAUDE.md", "@AGENTS.md\n");
   expect(await files()).toEqual({ "AGENTS.md": "updated", "CLAUDE.md": "unchanged" });
@@ -149,7 +149,7 @@ test("an import of AGENTS.md is enough", async () => {
   expect(await files()).toEqual({ "CLAUDE.md": "updated" });
 });
 
-test("a link that leads out of the project is refused: a project may be hostile", async () => {
+test("a symbolic link out of the project is refused, because a project may be hostile", async () => {
   const target = join(terminal.folder, ".bashrc");
   writeFileSync(target, "export A=1\n");
   symlinkSync(target, join(root, "AGENTS.md"));
@@ -159,7 +159,7 @@ test("a link that leads out of the project is refused: a project may be hostile"
   expect(readFileSync(target, "utf8")).toBe("export A=1\n");
 });
 
-test("a new file is one that others may read, and a folder of no project is refused", async () => {
+test("a new file is readable by others, and a folder without a project is refused", async () => {
   await update();
   expect(statSync(join(root, "AGENTS.md")).mode & 0o777).toBe(0o644);
   const { code, stderr } = await terminal.run(["update-instructions"], { cwd: terminal.folder });

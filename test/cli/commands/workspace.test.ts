@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => gated.close());
 
-test("a set of projects is made, filled by folder, shown and opened in the dashboard", async () => {
+test("workspace create, add-project, show and start work", async () => {
   const api = join(gated.terminal.folder, "api");
   mkdirSync(api);
   writeFileSync(join(api, "gate.config.json"), '{"id": "api"}');
@@ -34,26 +34,26 @@ test("a set of projects is made, filled by folder, shown and opened in the dashb
   expect(login.headers.get("location")).toMatch(/^\/\?workspace=shop#key=[\w-]{43}$/);
 });
 
-test("what waits is narrowed to the workspace", async () => {
+test("pending --workspace lists only held actions of the workspace", async () => {
   await gated.good("workspace", "create", "Empty", "--id", "empty");
   expect(await gated.json("pending", "--workspace", "shop", "--json"))
     .toMatchObject([{ id: held }]);
   expect(await gated.json("pending", "--workspace", "empty", "--json")).toEqual([]);
 });
 
-test("a shell's prompt counts what waits in all projects", async () => {
+test("prompt counts held actions in all projects", async () => {
   expect((await gated.good("prompt")).stdout).toBe("gate:1\n");
   expect(await gated.json("prompt", "--json")).toEqual({ running: true, pending: 1 });
 });
 
-test("start brings the daemon up", async () => {
+test("workspace start starts the daemon", async () => {
   await gated.good("daemon", "stop");
   const { stdout } = await gated.good("workspace", "start", "shop", "--no-open");
   expect(stdout).toContain("&workspace=shop");
   expect(await gated.json("daemon", "status", "--json")).toMatchObject({ healthy: true });
 });
 
-test("a project is taken out by its id or its folder, a workspace by its id", async () => {
+test("remove-project takes an id or a folder, and workspace remove takes an id", async () => {
   expect((await gated.good("workspace", "remove-project", "shop", "../api")).stdout)
     .toBe("shop: web\n");
   expect((await gated.good("workspace", "remove-project", "shop", "web")).stdout)
@@ -72,13 +72,13 @@ test.each([
   [["remove", "none"], 1, 'Cannot find workspace "none"'],
   [["add-project", "none", "."], 1, 'Cannot find workspace "none"'],
   [["add-projet", "none", "."], 64, "Did you mean add-project?"],
-])("gate workspace %j ends with %i", async (args, code, hint) => {
+])("gate workspace %j exits with %i", async (args, code, hint) => {
   const ended = await gated.terminal.run(["workspace", ...args]);
   expect(ended).toMatchObject({ code, stdout: "" });
   expect(ended.stderr).toContain(hint);
 });
 
-test("an agent may look at workspaces, not make or open them", async () => {
+test("policy lets an agent list workspaces, but not create or start them", async () => {
   const effect = async (command: string) =>
     (await gated.terminal.run(["policy", "test", "--command", command, "--json"])).stdout;
   for (const verb of ["create x --id y", "start shop", "add-project shop .", "remove shop"]) {

@@ -6,7 +6,7 @@ import { createTerminal, type TestTerminal } from "../terminal.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 
-/** What is offered for a line, of which the last word is being typed. */
+/** The completions for the last word of a line. */
 async function offered(terminal: TestTerminal, line: string, shell = "zsh"): Promise<string[]> {
   const words = line.split(" ");
   const current = words.pop()!;
@@ -47,27 +47,27 @@ describe("without a daemon", () => {
     ["token extra ", []],
     ["daemon run ", []],
     ["help wor", ["workspace"]],
-  ])("%j offers %j", async (line, values) => {
+  ])("%j completes to %j", async (line, values) => {
     expect((await offered(terminal, line)).sort()).toEqual([...values].sort());
   });
 
-  test("at the beginning it offers every command that a person types", async () => {
+  test("an empty line completes to every visible command", async () => {
     const names = COMMANDS.filter(({ group }) => group !== HIDDEN).map(({ name }) => name);
     expect((await offered(terminal, "")).sort()).toEqual([...names, "help"].sort());
   });
 
-  // bash hands the "=" of an option over as a word of its own, and wants what comes after it.
+  // bash passes the "=" of an option as its own word and expects only the value.
   test.each([
     ["log --risk = h", ["high"]],
     ["log --risk =", ["low", "medium", "high", "critical"]],
     ["log --risk = ", ["low", "medium", "high", "critical"]],
     ["log --ris", ["--risk"]],
     ["log --risk h", ["high"]],
-  ])("in bash %j offers %j", async (line, values) => {
+  ])("in bash %j completes to %j", async (line, values) => {
     expect(await offered(terminal, line, "bash")).toEqual(values);
   });
 
-  test("it never starts the daemon", async () => {
+  test("completion does not start the daemon", async () => {
     await offered(terminal, "approve ");
     expect(await terminal.run(["daemon", "status"])).toMatchObject({ code: 1 });
   });
@@ -78,7 +78,7 @@ describe("with a daemon", () => {
   beforeAll(async () => void (gated = await openGatedProject()));
   afterAll(() => gated.close());
 
-  test("ids of what waits, of projects and of workspaces are offered", async () => {
+  test("completion offers ids of held actions, projects and workspaces", async () => {
     const held = await gated.write("docs/\u001b[31mred\tand\nmore.md", "x").catch(() => null) ??
       await gated.write("docs/a.md", "x");
     await gated.good("workspace", "create", "Web shop", "--id", "shop");

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { identify, isSameProcess } from "../../../server/runtime/processes.ts";
 import { must, until, World } from "../../e2e/world.ts";
 
-// Each test starts up to fifty processes. The executable starts fastest; test/runtime/ starts the others.
+// Each test starts up to fifty processes, so it uses the executable, which starts fastest.
 vi.setConfig({ testTimeout: 180_000 });
 
 let world: World;
@@ -19,7 +19,7 @@ const countStarts = () =>
   readFileSync(join(world.gateHome, "logs", "daemon.log"), "utf8").split("\n")
     .filter((line) => line.includes('"message":"started"')).length;
 
-test("start, start again, status, restart, logs, stop, stop again", async () => {
+test("start, status, restart, logs and stop work, and start and stop can be repeated", async () => {
   expect(must(await world.run(["daemon", "start"])).stdout).toContain(`:${world.port} (pid `);
   const pid = await world.daemonPid();
   expect(must(await world.run(["daemon", "start"])).stdout).toContain("already runs");
@@ -40,7 +40,7 @@ test("start, start again, status, restart, logs, stop, stop again", async () => 
   expect(await world.run(["daemon", "status"])).toMatchObject({ code: 1 });
 });
 
-test("fifty starts at once make one daemon, and all end well", async () => {
+test("fifty concurrent starts all succeed and start one daemon", async () => {
   const ended = await Promise.all(
     Array.from({ length: 50 }, () => world.run(["daemon", "start"])),
   );
@@ -50,17 +50,17 @@ test("fifty starts at once make one daemon, and all end well", async () => {
   expect(countStarts()).toBe(1);
 });
 
-test("killed hard, it is up again with the next start, every time", async () => {
+test("a start after each SIGKILL starts the daemon again", async () => {
   for (let round = 1; round <= 8; round++) {
     must(await world.run(["daemon", "start"]));
-    // It answers a moment before it logs that it has started.
-    await until("the log tells of it", () => countStarts() === round);
+    // The daemon answers a moment before it logs its start.
+    await until("the start is logged", () => countStarts() === round);
     await world.kill(await world.daemonPid());
     expect(await world.run(["daemon", "status"])).toMatchObject({ code: 1 });
   }
 });
 
-test("a daemon.json that names a living stranger harms nobody", async () => {
+test("a daemon.json that names another program's pid does not harm that program", async () => {
   const stranger = spawn("sleep", ["60"], { stdio: "ignore" });
   try {
     const identity = identify(stranger.pid!)!;
@@ -89,7 +89,7 @@ test("a daemon.json that names a living stranger harms nobody", async () => {
   }
 });
 
-test("a stranger on the port is named and left alone", async () => {
+test("an error names the program that occupies the port, and that program keeps running", async () => {
   const stranger = createServer((_request, response) => response.end("mine"));
   stranger.listen(world.port, "127.0.0.1");
   await once(stranger, "listening");
@@ -107,7 +107,7 @@ test("a stranger on the port is named and left alone", async () => {
   }
 });
 
-test("it ends within its time while clients listen and wait", async () => {
+test("stop takes less than 6 s with open event streams", async () => {
   must(await world.run(["daemon", "start"]));
   const token = await world.token("viewer");
   const streams = await Promise.all(
@@ -123,7 +123,7 @@ test("it ends within its time while clients listen and wait", async () => {
   await Promise.all(streams.map(({ body }) => body?.cancel().catch(() => {})));
 });
 
-test("in the foreground it prints a login link that works once; Ctrl-C ends it well", async () => {
+test("start --foreground prints a login link that works once, and Ctrl-C stops it", async () => {
   const daemon = world.spawn(["daemon", "start", "--foreground"]);
   const said = collect(daemon);
   const link = await until(
@@ -140,26 +140,26 @@ test("in the foreground it prints a login link that works once; Ctrl-C ends it w
   expect(await once(daemon, "exit")).toEqual([0, null]);
 });
 
-test("without credentials it runs on a home and a port of its own only, with a warning", async () => {
+test("--auth none is refused on the default home", async () => {
   const daemon = world.spawn(["daemon", "start", "--foreground", "--auth", "none"]);
-  const ended = once(daemon, "exit"); // it may have ended before its words are read
+  const ended = once(daemon, "exit"); // it may exit before its output is read
   const said = collect(daemon);
-  await until("it says what it refuses or serves", () => said().includes("default home"));
+  await until("it prints the refusal", () => said().includes("default home"));
   expect(await ended).toEqual([1, null]);
 });
 
-test("logs -f goes on until it is told to end", async () => {
+test("logs -f follows the log until Ctrl-C", async () => {
   must(await world.run(["daemon", "start"]));
   const following = world.spawn(["daemon", "logs", "-f"]);
   const said = collect(following);
-  await until("what was there is shown", () => said().includes('"started"'));
+  await until("the earlier lines are shown", () => said().includes('"started"'));
   must(await world.run(["daemon", "stop"]));
-  await until("what comes is shown", () => said().includes('"stopped"'));
+  await until("the new lines are shown", () => said().includes('"stopped"'));
   process.kill(following.pid!, "SIGINT");
   expect(await once(following, "exit")).toEqual([0, null]);
 });
 
-test("a home that others may write to is refused, with the way to mend it", async () => {
+test("a home that other users may write to is refused, with the fix", async () => {
   mkdirSync(world.gateHome);
   chmodSync(world.gateHome, 0o777);
   const { code, stderr } = await world.run(["daemon", "start"]);
@@ -167,14 +167,14 @@ test("a home that others may write to is refused, with the way to mend it", asyn
   expect(stderr).toContain("chmod go-rwx");
 });
 
-test("a home too deep for a socket is reached over the port", async () => {
+test("a home path too long for a socket uses the port", async () => {
   world.env["GATE_HOME"] = join(world.folder, "deep".repeat(30), "home");
   must(await world.run(["daemon", "start"]));
   expect(await world.json(["daemon", "status", "--json"])).toMatchObject({ port: world.port });
   must(await world.run(["daemon", "stop"]));
 });
 
-/** Everything the process has printed so far, on either stream. */
+/** Returns a function for the output so far, of both streams. */
 function collect(child: ChildProcess): () => string {
   let text = "";
   child.stdout?.on("data", (chunk) => text += chunk);
@@ -182,7 +182,7 @@ function collect(child: ChildProcess): () => string {
   return () => text;
 }
 
-test("a daemon whose home is deleted ends by itself", async () => {
+test("a daemon exits after its home is deleted", async () => {
   must(await world.run(["daemon", "start"]));
   const pid = await world.daemonPid();
   rmSync(world.gateHome, { recursive: true, maxRetries: 5 });

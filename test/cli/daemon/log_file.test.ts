@@ -22,7 +22,7 @@ test("LogFile appends JSON lines that only their owner can read", () => {
   expect(statSync(join(folder, "logs")).mode & 0o777).toBe(0o700);
 });
 
-test("LogFile keeps five files, each within its size, and goes on after a restart", () => {
+test("LogFile keeps five files within the size limit, also across restarts", () => {
   for (let start = 0; start < 4; start++) {
     const file = new LogFile(path(), SMALL);
     for (let n = 0; n < 25; n++) file.write({ start, n, text: "x".repeat(20) });
@@ -38,7 +38,7 @@ test("LogFile keeps five files, each within its size, and goes on after a restar
   expect(readFileSync(path(), "utf8")).toContain('"start":3,"n":24');
 });
 
-test("LogFile opens a new file once another program has moved it", () => {
+test("LogFile.reopen() opens a new file after another program moved the old one", () => {
   const file = new LogFile(path());
   file.write({ n: 1 });
   renameSync(path(), `${path()}.moved`);
@@ -48,14 +48,14 @@ test("LogFile opens a new file once another program has moved it", () => {
   expect(readFileSync(path(), "utf8")).toBe('{"n":2}\n');
 });
 
-test("LogFollower loses no line and repeats none over rotations", () => {
+test("LogFollower reads each line once across rotations", () => {
   const file = new LogFile(path(), SMALL);
   const follower = new LogFollower(path());
   const seen: number[] = [];
   const look = () => seen.push(...follower.read().map((line) => JSON.parse(line).n));
   for (let n = 0; n < 60; n++) {
     file.write({ n, text: "grüße".repeat(5) });
-    // Between two looks the log is moved aside up to twice.
+    // The log rotates up to twice between two reads.
     if (n % 7 === 0) look();
   }
   look();
@@ -64,7 +64,7 @@ test("LogFollower loses no line and repeats none over rotations", () => {
   file.close();
 });
 
-test("LogFollower waits for a log that is not there yet and for the end of a line", () => {
+test("LogFollower returns no lines until the log exists", () => {
   const follower = new LogFollower(path());
   expect(follower.read()).toEqual([]);
   const file = new LogFile(path());

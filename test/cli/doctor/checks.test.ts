@@ -21,12 +21,12 @@ vi.setConfig({ testTimeout: 120_000 });
 /** The expected finding for one fault. */
 type Said = [check: string, level: Finding["level"], message: RegExp, fix: RegExp];
 
-describe("on a machine on which nothing was done yet", () => {
+describe("on a machine without gate data", () => {
   let terminal: TestTerminal;
   beforeEach(async () => void (terminal = await createTerminal()));
   afterEach(() => terminal.close());
 
-  test("it finds no problem, and leaves nothing behind", async () => {
+  test("doctor finds no problem and writes no file", async () => {
     const before = snapshot(terminal.folder);
     const { ok, findings } = await diagnose(terminal);
     expect(ok).toBe(true);
@@ -34,7 +34,7 @@ describe("on a machine on which nothing was done yet", () => {
     expect(snapshot(terminal.folder)).toEqual(before);
   });
 
-  test("a program on the port is named, and left alone", async () => {
+  test("doctor reports another program on the port and does not stop it", async () => {
     const server = createServer();
     const port = Number(terminal.env.GATE_PORT);
     await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
@@ -45,7 +45,7 @@ describe("on a machine on which nothing was done yet", () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  test("a clock that was set back is told", async () => {
+  test("doctor reports a clock that was set back", async () => {
     const logs = join(terminal.folder, ".gate", "logs");
     mkdirSync(logs, { recursive: true, mode: 0o700 });
     chmodSync(join(terminal.folder, ".gate"), 0o700);
@@ -58,7 +58,7 @@ describe("on a machine on which nothing was done yet", () => {
   });
 });
 
-describe("in a project behind a daemon", () => {
+describe("in a project with a running daemon", () => {
   let gated: GatedProject;
   let home: string;
   let restore: () => void;
@@ -89,17 +89,17 @@ describe("in a project behind a daemon", () => {
   const hooks = () => join(gated.terminal.folder, ".cursor", "hooks.json");
   const config = () => join(gated.folder, "gate.config.json");
 
-  test("all is well, and a person reads that", async () => {
+  test("doctor finds no problem and says so", async () => {
     expect((await diagnose(gated.terminal)).problems).toEqual([]);
     const { stdout } = await gated.good("doctor");
     expect(stdout).toContain("Cursor starts this gate");
     expect(stdout).toContain("No problems were found.");
   });
 
-  // Each fault is planted in a healthy gate, and adds exactly this finding.
+  // Each fault in a healthy gate must add exactly this finding.
   const FAULTS: [what: string, plant: () => void, said: Said][] = [
     [
-      "a config that is broken",
+      "a broken config",
       () => writeFileSync(config(), '{\n "id": "web", ]'),
       ["config", "problem", /gate\.config\.json:2:\d+: not valid JSON/, /^correct /],
     ],
@@ -116,12 +116,12 @@ describe("in a project behind a daemon", () => {
       ["config", "problem", /src\/a\.ts/, /^correct /],
     ],
     [
-      "a global config that is broken",
+      "a broken global config",
       () => writeFileSync(join(home, "config.json"), "{"),
       ["config", "problem", /config\.json:1:/, /^gate global-config edit$/],
     ],
     [
-      "a host that starts a gate that has gone",
+      "a host entry whose program is missing",
       () =>
         writeFileSync(
           cursor(),
@@ -140,12 +140,12 @@ describe("in a project behind a daemon", () => {
       ["hosts", "warning", /Cursor has no entry for gate/, /^gate global-setup --host cursor$/],
     ],
     [
-      "a host's file that is broken",
+      "a broken host settings file",
       () => writeFileSync(cursor(), '{\n "a": ]}'),
       ["hosts", "problem", /line 2, column 7/, /./],
     ],
     [
-      "a host whose own tools go round the gate",
+      "a host without hooks",
       () => writeFileSync(hooks(), "{}"),
       ["hooks", "warning", /Cursor's own tools go round/, /^gate global-setup --enforce --host c/],
     ],
@@ -159,7 +159,7 @@ describe("in a project behind a daemon", () => {
       ["hooks", "problem", /Cursor's hooks are not whole/, /^gate global-setup --enforce --host c/],
     ],
     [
-      "an old entry",
+      "an old gate entry",
       () =>
         writeFileSync(
           join(gated.folder, ".mcp.json"),
@@ -170,7 +170,7 @@ describe("in a project behind a daemon", () => {
       ["old entries", "warning", /gate-web of Claude Code/, /^gate cleanup-mcp$/],
     ],
     [
-      "instructions of another day",
+      "outdated instructions",
       () => {
         const file = join(gated.folder, "AGENTS.md");
         const text = readFileSync(file, "utf8");
@@ -187,14 +187,14 @@ describe("in a project behind a daemon", () => {
       ["tokens", "problem", /others may read .*agent/, /^chmod 600 ".*agent"$/],
     ],
     [
-      "a home that others can look into",
+      "a home that others can list",
       () => chmodSync(home, 0o755),
       ["home", "warning", /others may look into/, /^chmod 700 /],
     ],
   ];
 
   test.each([...FAULTS, ...platform() === "win32" ? [] : POSIX_FAULTS])(
-    "%s is told, with what mends it",
+    "doctor reports %s, with a fix",
     async (_what, plant, [check, level, message, fix]) => {
       plant();
       const { problems } = await diagnose(gated.terminal);
@@ -207,7 +207,7 @@ describe("in a project behind a daemon", () => {
     },
   );
 
-  test("a damaged ledger is found in a process of its own; nothing is moved", async () => {
+  test("doctor reports a damaged ledger and moves no file", async () => {
     for (let n = 0; n < 40; n++) await gated.write(`src/${n}.ts`, "x".repeat(900));
     await gated.good("daemon", "stop");
     const ledger = join(home, "projects", "web", "ledger.db");

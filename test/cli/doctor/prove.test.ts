@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterEach(() => restore());
 afterAll(() => gated.close());
 
-test("--prove has each entry act, and finds that in the ledger", async () => {
+test("--prove submits an action through each entry and finds it in the ledger", async () => {
   const policies = { ...CONFIG.policies, allowedCommands: ["true"] };
   writeFileSync(config(), JSON.stringify({ ...CONFIG, policies }));
   const { ok, findings, stderr } = await diagnose(gated.terminal, "--prove");
@@ -41,7 +41,7 @@ test("--prove has each entry act, and finds that in the ledger", async () => {
   expect(seen.agent).toMatch(/^gate-doctor-[0-9a-f]{8}$/);
 });
 
-test("--prove withdraws a canary that is held, and nobody has to decide", async () => {
+test("--prove withdraws its held canaries", async () => {
   const policies = {
     defaultEffect: "ask",
     askPaths: ["gate.config.json"],
@@ -55,7 +55,7 @@ test("--prove withdraws a canary that is held, and nobody has to decide", async 
   expect(await gated.json("pending", "--json")).toEqual([]);
 });
 
-test("--prove tells of an entry that does not work", async () => {
+test("--prove reports an entry that does not work", async () => {
   const broken = join(gated.terminal.folder, "gate");
   writeFileSync(broken, "#!/bin/sh\nexit 3\n", { mode: 0o755 });
   const servers = { mcpServers: { gate: { command: broken, args: ["mcp"] } } };
@@ -80,7 +80,7 @@ test("--prove tells of an entry that does not work", async () => {
   });
 });
 
-test("an agent may look, but not have the hosts' entries started", async () => {
+test("policy denies an agent gate doctor --prove and does not deny gate doctor", async () => {
   const ask = async (command: string) =>
     JSON.parse(
       (await gated.terminal.run(["policy", "test", "--command", command, "--json"])).stdout,

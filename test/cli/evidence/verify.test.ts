@@ -64,7 +64,7 @@ function save(text: string | Uint8Array): string {
 const check = (text: string | Uint8Array, known = {}) => verifyFile(save(text), known);
 
 test.each(FORMATS)(
-  "a %s that nobody touched is good, also held against what is known",
+  "an unchanged %s verifies, also against a known key and checkpoint",
   async (f) => {
     const { head } = gate.project.ledger;
     const good = {
@@ -89,54 +89,57 @@ test.each(FORMATS)(
   },
 );
 
-test("an export that another program wrote anew is read as well", async () => {
+test("an export that was reformatted as JSON verifies, and a changed one does not", async () => {
   const text = JSON.stringify(JSON.parse(written.json), null, 2);
   expect(await check(text)).toMatchObject({ ok: true, events: EVENTS });
   const edited = text.replace('"kind": "agent"', '"kind": "agent", "name": "x"');
   expect(await check(edited)).toMatchObject({ ok: false, problem: { seq: 1 } });
 });
 
-test.each(FORMATS)("500 single bytes of a %s changed: 500 found, and named", async (format) => {
-  const seed = chooseSeed(process.env);
-  console.log(`${format}: GATE_SEED=${seed}`);
-  const random = createRandom(seed);
-  const whole = Buffer.from(written[format]);
-  const [begin, end] = dataOf(whole);
-  const missed: string[] = [];
-  for (let n = 0; n < 500; n++) {
-    const at = begin + random(end - begin);
-    const byte = (whole[at]! + 1 + random(255)) % 256;
-    const changed = Buffer.from(whole);
-    changed[at] = byte;
-    const seq = seqAt(whole, at);
-    const found = await check(changed).then(
-      ({ ok, problem }) => !ok && (seq === null || problem?.seq === seq),
-      // What proves the events cannot be read any more.
-      (error) => error instanceof CliError && seq === null,
-    );
-    if (!found) missed.push(`seed ${seed}: byte ${at} of event ${seq} became ${byte}`);
-  }
-  expect(missed).toEqual([]);
-});
+test.each(FORMATS)(
+  "each of 500 single-byte changes of a %s is found in the right event",
+  async (format) => {
+    const seed = chooseSeed(process.env);
+    console.log(`${format}: GATE_SEED=${seed}`);
+    const random = createRandom(seed);
+    const whole = Buffer.from(written[format]);
+    const [begin, end] = dataOf(whole);
+    const missed: string[] = [];
+    for (let n = 0; n < 500; n++) {
+      const at = begin + random(end - begin);
+      const byte = (whole[at]! + 1 + random(255)) % 256;
+      const changed = Buffer.from(whole);
+      changed[at] = byte;
+      const seq = seqAt(whole, at);
+      const found = await check(changed).then(
+        ({ ok, problem }) => !ok && (seq === null || problem?.seq === seq),
+        // The proof itself became unreadable.
+        (error) => error instanceof CliError && seq === null,
+      );
+      if (!found) missed.push(`seed ${seed}: byte ${at} of event ${seq} became ${byte}`);
+    }
+    expect(missed).toEqual([]);
+  },
+);
 
-/** Where what proves the events begins, and where the last event ends. */
+/** The offsets of the start of the proof and the end of the last event. */
 function dataOf(whole: Uint8Array<ArrayBuffer>): [number, number] {
   const text = Buffer.from(whole).toString("latin1");
   const last = text.lastIndexOf('{"seq":');
   return [text.indexOf('"checkpoint":'), text.indexOf("\n", last)];
 }
 
-/** The number of the event in whose line that byte is. */
+/** The number of the event whose line contains the byte at `at`; null for none. */
 function seqAt(whole: Uint8Array<ArrayBuffer>, at: number): number | null {
   const text = Buffer.from(whole).toString("latin1");
   const line = text.slice(text.lastIndexOf("\n", at - 1) + 1, text.indexOf("\n", at));
   if (text[at] === "\n" || line.startsWith("<")) return null;
   const seq = /^\{"seq":(\d+),/.exec(line)?.[1];
-  // A comma between two events belongs to none.
+  // A comma between two events belongs to neither.
   return seq === undefined || text.slice(at, at + 2) === ",\n" ? null : Number(seq);
 }
 
-/** The file with fewer events, or others. */
+/** The export after `change`. */
 function edit(change: (body: AuditExport) => void): string {
   const body = JSON.parse(written.json) as AuditExport;
   change(body);
@@ -146,23 +149,23 @@ function edit(change: (body: AuditExport) => void): string {
 }
 
 test.each<[string, (body: AuditExport) => void, RegExp]>([
-  ["an event is gone", ({ events }) => void events.splice(6, 1), /event 7 is missing/],
-  ["the first is gone", ({ events }) => void events.shift(), /event 1 is missing/],
-  ["all are gone", ({ events }) => void events.splice(0), /ends at event 0, but event 450/],
-  ["the tail is gone", ({ events }) => void events.splice(-3), /ends at event 447, but event 450/],
-  ["two changed places", ({ events }) => void events.reverse(), /event 1 is missing/],
-  ["a checkpoint's hash", ({ checkpoints }) => {
+  ["a missing event", ({ events }) => void events.splice(6, 1), /event 7 is missing/],
+  ["a missing first event", ({ events }) => void events.shift(), /event 1 is missing/],
+  ["no events", ({ events }) => void events.splice(0), /ends at event 0, but event 450/],
+  ["a missing tail", ({ events }) => void events.splice(-3), /ends at event 447, but event 450/],
+  ["events in another order", ({ events }) => void events.reverse(), /event 1 is missing/],
+  ["another checkpoint hash", ({ checkpoints }) => {
     checkpoints[0]!.hash = "0".repeat(64);
   }, /the checkpoint at event 225 has a wrong signature/],
-  ["the head's key", ({ checkpoint }) => {
+  ["another key of the head", ({ checkpoint }) => {
     checkpoint.public_key = "AAAA";
   }, /was signed with another key|has a wrong signature/],
-])("a change is named: %s", async (_name, change, what) => {
+])("verification reports %s", async (_name, change, what) => {
   const { ok, problem } = await check(edit(change));
   expect({ ok, what: problem?.what }).toEqual({ ok: false, what: expect.stringMatching(what) });
 });
 
-test("a tail cut together with its proof is found by a known checkpoint, and only so", async () => {
+test("only a known checkpoint reveals a tail cut together with its proof", async () => {
   const { checkpoint } = JSON.parse(written.json) as AuditExport;
   const cut = edit((body) => {
     body.events.splice(first.seq);
@@ -174,7 +177,7 @@ test("a tail cut together with its proof is found by a known checkpoint, and onl
   expect(await check(cut, known)).toMatchObject({ ok: false, problem: { seq: first.seq + 1 } });
 });
 
-test("a log made up as a whole is found by a known key or checkpoint", async () => {
+test("a known key or checkpoint reveals a forged log", async () => {
   const other = await createTestGate();
   await plant(other, EVENTS);
   const answer = await other.request("GET", "/api/audit/export?format=bundle");
@@ -186,7 +189,7 @@ test("a log made up as a whole is found by a known key or checkpoint", async () 
     .toMatchObject({ ok: false, problem: { seq: first.seq } });
 });
 
-test("a file cut anywhere is not good", async () => {
+test("a truncated file never verifies", async () => {
   for (const format of FORMATS) {
     const whole = Buffer.from(written[format]);
     const [begin, end] = dataOf(whole);
@@ -199,12 +202,12 @@ test("a file cut anywhere is not good", async () => {
 });
 
 test.each([
-  ["nothing", ""],
-  ["no JSON", "seq,at\r\n1,2\r\n"],
+  ["an empty file", ""],
+  ["CSV", "seq,at\r\n1,2\r\n"],
   ["other JSON", '{"events":[],"x":1}'],
   ["another page", "<!doctype html>\n<p>hello\n"],
   ["a page with a broken proof", (whole: string) => whole.replace('"version":1', '"version":2')],
-])("%s is no audit log, and that is said", async (_name, text) => {
+])("%s is rejected as no audit log", async (_name, text) => {
   const file = typeof text === "string" ? text : text(written.bundle);
   await expect(check(file)).rejects.toThrow(CliError);
 });
@@ -213,11 +216,11 @@ test.each([
   [{ key: "nonsense" }],
   [{ checkpoint: "12" }],
   [{ checkpoint: "12:abc" }],
-])("what is no key and no checkpoint is refused: %j", async (known) => {
+])("an invalid key or checkpoint is wrong usage: %j", async (known) => {
   await expect(check(written.json, known)).rejects.toMatchObject({ exit: 64 });
 });
 
-test("a bundle takes no filter and is of one project", async () => {
+test("a bundle export rejects filters and several projects", async () => {
   const paths = [
     "audit/export?format=bundle&window=7d",
     "audit/export?format=bundle&type=vote.cast",
@@ -232,7 +235,7 @@ test("a bundle takes no filter and is of one project", async () => {
   expect(page).toContain("default-src 'none'");
 });
 
-test("a bundle can be read a line at a time", () => {
+test("a bundle contains one event per line", () => {
   const lines = readFileSync(save(written.bundle), "utf8").split("\n");
   expect(lines.filter((line) => line.startsWith('{"seq":'))).toHaveLength(EVENTS);
 });

@@ -16,7 +16,7 @@ const hook = (input: unknown = CALL, env = {}) => stage.hook("claude-code", inpu
 const reasonOf = async (answer: Promise<string>, host = "claude-code") =>
   SPEAK[host]!.reason(JSON.parse(await answer));
 
-test("what the daemon says is passed on, over the socket, with the agent's token", async () => {
+test("the hook sends the call and the agent's token over the socket, and prints the response", async () => {
   await stage.daemon(() => http("{}"));
   expect(await hook(CALL, { CLAUDE_PROJECT_DIR: "/my project" })).toBe("{}");
   const [request] = stage.asked;
@@ -27,14 +27,14 @@ test("what the daemon says is passed on, over the socket, with the agent's token
   expect(JSON.parse(request!.split("\r\n\r\n")[1]!)).toEqual(CALL);
 });
 
-test("an answer in chunks is put together", async () => {
+test("the hook reads a chunked response", async () => {
   await stage.daemon(() =>
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n"
   );
   expect(await hook()).toBe("{}");
 });
 
-test("held: it asks again until a person has decided", async () => {
+test("the hook repeats the request for a held call until a person decides", async () => {
   await stage.daemon((_request, nth) => nth < 3 ? heldAnswer("claude-code") : http("{}"));
   expect(await hook()).toBe("{}");
   expect(stage.asked).toHaveLength(3);
@@ -43,45 +43,49 @@ test("held: it asks again until a person has decided", async () => {
 
 const WRONG: [string, Say, RegExp][] = [
   ["hangs", () => null, /does not answer/],
-  ["is not what it should be", () => "SSH-2.0-OpenSSH\r\n\r\n", /not HTTP/],
-  ["says garbage", () => http("<html>"), /not JSON/],
-  ["says what no host understands", () => http('{"decision":"approve"}'), /cannot be understood/],
-  ["says a list", () => http("[]"), /not a JSON object/],
-  ["is cut off", () => http("{}").slice(0, -1), /cut off|not HTTP/],
-  ["says nothing and goes", () => "", /not HTTP/],
+  ["is not an HTTP server", () => "SSH-2.0-OpenSSH\r\n\r\n", /not HTTP/],
+  ["answers without JSON", () => http("<html>"), /not JSON/],
   [
-    "never stops",
+    "answers JSON that is not a decision",
+    () => http('{"decision":"approve"}'),
+    /cannot be understood/,
+  ],
+  ["answers a JSON list", () => http("[]"), /not a JSON object/],
+  ["ends its answer early", () => http("{}").slice(0, -1), /cut off|not HTTP/],
+  ["closes without an answer", () => "", /not HTTP/],
+  [
+    "answers too much",
     () => `HTTP/1.1 200 OK\r\n\r\n${"x".repeat(5_000_000)}`,
     /too long|does not answer/,
   ],
   ["refuses the token", () => http('{"detail":"wrong token"}', { status: 401 }), /wrong token/],
-  ["is broken", () => http('{"detail":"no"}', { status: 500 }), /cannot judge it: no/],
+  ["answers 500", () => http('{"detail":"no"}', { status: 500 }), /cannot judge it: no/],
 ];
 
-describe.each(Object.keys(SPEAK))("%s: it refuses where the daemon", (host) => {
+describe.each(Object.keys(SPEAK))("%s: the hook refuses a call when the daemon", (host) => {
   const { command, before, after } = SPEAK[host]!;
 
-  test.each(WRONG)("%s", async (_what, say, why) => {
+  test.each(WRONG)("%s", async (_title, say, why) => {
     await stage.daemon(say);
     const reason = await reasonOf(stage.hook(host, before(command, { command: "ls" }, at)), host);
     expect(reason).toMatch(why);
     expect(reason).toMatch(/^Blocked by gate: /);
   });
 
-  test("cannot be started", async () => {
+  test("cannot start", async () => {
     rmSync(stage.home, { recursive: true });
     writeFileSync(stage.home, "no folder");
     const reason = await reasonOf(stage.hook(host, before(command, { command: "ls" }, at)), host);
     expect(reason).toMatch(/^Blocked by gate: /);
   });
 
-  test("hangs, but not what has happened already", async () => {
+  test("hangs, but accepts a finished call", async () => {
     await stage.daemon(() => null);
     expect(await stage.hook(host, after(command, { command: "ls" }, at))).toBe("{}");
   });
 });
 
-test("a token that others can read is not sent", async () => {
+test("the hook does not send a token that other users can read", async () => {
   await stage.daemon(() => http("{}"));
   rmSync(join(stage.home, "tokens", "agent"));
   writeFileSync(join(stage.home, "tokens", "agent"), `${TOKEN}\n`, { mode: 0o644 });
@@ -90,18 +94,18 @@ test("a token that others can read is not sent", async () => {
 });
 
 test.each([
-  ["no JSON", "garbage", /not JSON/],
+  ["not JSON", "garbage", /not JSON/],
   ["a list", "[]", /not a JSON object/],
-  ["nothing", "", /not JSON/],
-  ["no event", {}, /hook_event_name/],
-  ["no tool", { hook_event_name: "PreToolUse" }, /tool_name/],
-])("input that is %s is refused, and nobody is asked", async (_what, input, why) => {
+  ["empty", "", /not JSON/],
+  ["without an event", {}, /hook_event_name/],
+  ["without a tool", { hook_event_name: "PreToolUse" }, /tool_name/],
+])("input that is %s is refused without a request", async (_title, input, why) => {
   await stage.daemon(() => http("{}"));
   expect(await reasonOf(hook(input))).toMatch(why);
   expect(stage.asked).toEqual([]);
 });
 
-test("an event that gate has no part in goes on, and nobody is asked", async () => {
+test("an event that gate does not handle continues without a request", async () => {
   await stage.daemon(() => http("{}"));
   expect(await hook({ ...CALL, hook_event_name: "Stop" })).toBe("{}");
   expect(stage.asked).toEqual([]);

@@ -4,11 +4,11 @@ import { HOOK_TIMEOUT_S } from "../../../server/hosts/host.ts";
 import { SPEAK } from "../../server/hooks/stage.ts";
 import { createHookStage, heldAnswer, http, type Say } from "./stage.ts";
 
-/** The moment before a host stops waiting. */
+/** The last millisecond before a host stops waiting. */
 const LAST_MS = HOOK_TIMEOUT_S * 1000 - 1;
 
-/** Uses the real deadlines, with a clock that stops at the last moment. */
-describe.each(Object.keys(SPEAK))("%s: it refuses before its host stops waiting", (host) => {
+/** Uses the real deadlines and a fake clock that stops at LAST_MS. */
+describe.each(Object.keys(SPEAK))("%s: the hook refuses before its host stops waiting", (host) => {
   const { before, command } = SPEAK[host]!;
   let stage: ReturnType<typeof createHookStage>;
   let started: number;
@@ -36,14 +36,14 @@ describe.each(Object.keys(SPEAK))("%s: it refuses before its host stops waiting"
 
   const SILENT: [string, Say][] = [
     ["hangs", () => null],
-    ["says half of it", (_request, _nth, socket) => {
+    ["answers partially and hangs", (_request, _nth, socket) => {
       socket.write(http("{}").slice(0, -1));
       return null;
     }],
-    ["hangs while it is held", (_request, nth) => nth === 1 ? heldAnswer(host) : null],
+    ["hangs while the call is held", (_request, nth) => nth === 1 ? heldAnswer(host) : null],
   ];
 
-  test.each(SILENT)("the daemon %s", async (_what, say) => {
+  test.each(SILENT)("when the daemon %s", async (_title, say) => {
     await stage.daemon((...asked) => {
       const said = say(...asked);
       if (said === null) void wait(LAST_MS);
@@ -52,7 +52,7 @@ describe.each(Object.keys(SPEAK))("%s: it refuses before its host stops waiting"
     expect(await ask()).toBe("Blocked by gate: the daemon does not answer");
   });
 
-  test("nobody decides", async () => {
+  test("when nobody reviews the held call", async () => {
     let waited = 0;
     await stage.daemon((request) => {
       const wait_ms = Number(/wait_ms=(\d+)/.exec(request)![1]);
@@ -65,7 +65,7 @@ describe.each(Object.keys(SPEAK))("%s: it refuses before its host stops waiting"
     expect(waited).toBeLessThan(LAST_MS);
   });
 
-  test("the host never ends its input", async () => {
+  test("when the host never ends the input", async () => {
     expect(await ask(() => new Promise(() => {}))).toMatch(/given no input in time/);
     expect(stage.asked).toEqual([]);
   });

@@ -9,10 +9,10 @@ import { SPEAK } from "../../server/hooks/stage.ts";
 export const SHORT = { refuse: 1_500, report: 300, slice: 200, answer: 300, margin: 100 };
 export const TOKEN = "a".repeat(43);
 
-/** The answer of a daemon to its nth request; null for no answer. */
+/** Returns the daemon's answer to the nth request; null for none. */
 export type Say = (request: string, nth: number, socket: Socket) => string | null;
 
-/** A home with a token, and a daemon whose answers the test gives. */
+/** Creates a home with a token, and a fake daemon. */
 export function createHookStage() {
   const home = mkdtempSync(join(tmpdir(), "gate-hook-"));
   const asked: string[] = [];
@@ -51,14 +51,14 @@ export function createHookStage() {
   return { home, asked, daemon, hook, close };
 }
 
-/** One answer over HTTP. */
+/** An HTTP response. */
 export function http(body: string, { status = 200, headers = "" } = {}): string {
   return `HTTP/1.1 ${status} X\r\nContent-Length: ${
     Buffer.byteLength(body)
   }\r\n${headers}\r\n${body}`;
 }
 
-/** The answer of the daemon for a held call. */
+/** The daemon's response for a held call. */
 export function heldAnswer(host: string): string {
   const body = JSON.stringify(SPEAK[host]!.deny("Held by gate"));
   return http(body, { headers: "Gate-Held: 01a1\r\n" });

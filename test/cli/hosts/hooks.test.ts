@@ -42,10 +42,10 @@ describe.each(HOOKED_HOSTS.map(({ id }) => id))("the hooks of %s", (id) => {
   const sample = (hooks?: Json) =>
     `${JSON.stringify({ first: [1, 2], ...(hooks ? { hooks } : {}), last: "é" }, null, 4)}\n`;
 
-  /** Dry, then real, then again: what each may write is checked for every row of the table. */
+  /** Runs with --dry-run, then for real, then again. Only the real run may write. */
   const run = async (...flags: string[]) => {
     const args = ["global-setup", "--host", id, ...flags];
-    await terminal.run(["global-setup", "--host", id]); // the server's own entry is not meant here
+    await terminal.run(["global-setup", "--host", id]); // adds the MCP entry, so that later runs change only hooks
     const before = snapshot(terminal.folder);
     const dry = await terminal.run([...args, "--dry-run"]);
     expect(snapshot(terminal.folder)).toEqual(before);
@@ -62,7 +62,7 @@ describe.each(HOOKED_HOSTS.map(({ id }) => id))("the hooks of %s", (id) => {
   const install = () => run("--enforce");
   const remove = () => run("--no-enforce");
 
-  /** Our hooks by their events, as the host reads them. */
+  /** Gate's hooks with their events, parsed as the host does. */
   const ours = (): [string, Json][] => {
     const { hooks = {} } = parse(text().replace(/^\uFEFF/, "")) as {
       hooks?: Record<string, Json[]>;
@@ -108,7 +108,7 @@ describe.each(HOOKED_HOSTS.map(({ id }) => id))("the hooks of %s", (id) => {
     expect(text()).toBe(before);
   };
 
-  test("absent: the file is made, and taken out again", async () => {
+  test("an absent file is created, and --no-enforce removes the hooks", async () => {
     expect(await install()).toMatchObject({ code: 0, outcome: "added", file });
     expectOurs();
     expect(await remove()).toMatchObject({ code: 0, outcome: "removed" });
@@ -116,7 +116,7 @@ describe.each(HOOKED_HOSTS.map(({ id }) => id))("the hooks of %s", (id) => {
     if (id === "copilot-cli") expect(existsSync(file)).toBe(false);
   });
 
-  test("global-setup --remove removes them too", async () => {
+  test("global-setup --remove removes the hooks too", async () => {
     await install();
     const { code, stdout } = await terminal.run([
       "global-setup",
@@ -137,13 +137,13 @@ describe.each(HOOKED_HOSTS.map(({ id }) => id))("the hooks of %s", (id) => {
     });
   });
 
-  test("empty: it is filled", async () => {
+  test("an empty file gets the hooks", async () => {
     write("");
     expect(await install()).toMatchObject({ code: 0, outcome: "added" });
     expectOurs();
   });
 
-  test("other settings: ours are put in, nothing else moves, and out again leaves every byte", async () => {
+  test("other settings are kept, and removing the hooks restores the file", async () => {
     await terminal.run(["global-setup", "--host", id]);
     const before = existsSync(file) ? text() : null;
     if (before === null) write(sample());
@@ -160,7 +160,7 @@ describe.each(HOOKED_HOSTS.map(({ id }) => id))("the hooks of %s", (id) => {
     if (Object.keys(settings.frame).length === 0) expect(text()).toBe(was);
   });
 
-  test("hooks of others: each stays as it is, and out again leaves every byte", async () => {
+  test("other programs' hooks are kept, and removing gate's restores every byte", async () => {
     write(sample({ ...foreign() }).replace('"first"', '"version": 1,\n    "first"'));
     await terminal.run(["global-setup", "--host", id]);
     const was = text();
@@ -174,7 +174,7 @@ describe.each(HOOKED_HOSTS.map(({ id }) => id))("the hooks of %s", (id) => {
     expect(text()).toBe(was);
   });
 
-  test("one line: it stays one", async () => {
+  test("a file with one line keeps that form", async () => {
     write('{"version":1,"a":{"b":[1,2]}}');
     await install();
     expectOurs();
@@ -182,7 +182,7 @@ describe.each(HOOKED_HOSTS.map(({ id }) => id))("the hooks of %s", (id) => {
     expect(text()).toContain('{"version":1,"a":{"b":[1,2]}');
   });
 
-  test("comments: kept where the host reads them, else a fault that stops", async () => {
+  test("comments are kept if the host's format allows them, else an error", async () => {
     const before = sample(foreign()).replace("{\n", "// mine\n{\n  /* and mine */\n");
     write(before);
     if (!takesComments) return await expectRefused(/line 1, column 1/);
@@ -191,7 +191,7 @@ describe.each(HOOKED_HOSTS.map(({ id }) => id))("the hooks of %s", (id) => {
     expect(text()).toContain("// mine\n{\n  /* and mine */\n");
   });
 
-  test("CRLF and BOM: they stay", async () => {
+  test("CRLF line endings and a BOM are kept", async () => {
     write(`\uFEFF${sample(foreign()).replaceAll("\n", "\r\n")}`);
     await install();
     expectOurs();
@@ -199,7 +199,7 @@ describe.each(HOOKED_HOSTS.map(({ id }) => id))("the hooks of %s", (id) => {
     expect(text().lastIndexOf("\uFEFF")).toBe(0);
   });
 
-  test("symlink: its target is changed, the link stays", async () => {
+  test("a symbolic link is kept, and its target is changed", async () => {
     mkdirSync(join(terminal.folder, "dotfiles"));
     const target = join(terminal.folder, "dotfiles", "hooks");
     writeFileSync(target, sample(foreign()));
@@ -209,21 +209,25 @@ describe.each(HOOKED_HOSTS.map(({ id }) => id))("the hooks of %s", (id) => {
     expectOurs();
   });
 
-  test("read-only: it is left alone, with the way to change that", async () => {
+  test("a read-only file is not changed, and the error suggests chmod", async () => {
     write(sample(foreign()), 0o440);
     await expectRefused(/read-only.*chmod u\+w/s);
   });
 
   test.each([
-    ["broken", (before: string) => before.replace("[", "! ["), /Cannot read .* line [1-9]/],
-    ["no object of hooks", () => '{"hooks": []}\n', /hooks is no object/],
-    ["no list of an event", () => `{"hooks": {"${settings.events[0]!.name}": 3}}\n`, /is no list/],
-  ])("%s: it stops", async (_name, spoil, why) => {
+    ["syntax error", (before: string) => before.replace("[", "! ["), /Cannot read .* line [1-9]/],
+    ["list in place of the hooks object", () => '{"hooks": []}\n', /hooks is no object/],
+    [
+      "number in place of an event's list",
+      () => `{"hooks": {"${settings.events[0]!.name}": 3}}\n`,
+      /is no list/,
+    ],
+  ])("a %s is an error, and the file is not changed", async (_name, spoil, why) => {
     write(spoil(sample(foreign())));
     await expectRefused(why);
   });
 
-  test("old ours: the path moves, a longer time-out stays, a shorter or missing switch is mended", async () => {
+  test("outdated hooks get the new path and switches, and keep a longer time-out", async () => {
     await install();
     const now = text();
     const old = now.replaceAll(/GATE_PORT=\d+ [^"]*? hook /g, "/old/place/gate hook ")
@@ -236,7 +240,7 @@ describe.each(HOOKED_HOSTS.map(({ id }) => id))("the hooks of %s", (id) => {
     expect(text()).not.toContain("/old/place");
   });
 
-  test("ours in a group that somebody has narrowed: it stands before every tool again", async () => {
+  test("a narrowed matcher of gate's hook matches every tool again", async () => {
     await install();
     if (!settings.is_grouped) return expect(text()).not.toContain("matcher");
     write(text().replace('"matcher": "*"', '"matcher": "Bash"'));
@@ -247,7 +251,7 @@ describe.each(HOOKED_HOSTS.map(({ id }) => id))("the hooks of %s", (id) => {
     expectOurs();
   });
 
-  test("not installed: named and skipped, unless it is asked for", async () => {
+  test("a host that is not installed is listed and skipped", async () => {
     const bare = await createTerminal({ PATH: "/nonexistent" });
     try {
       const { stdout, code } = await bare.run(["global-setup", "--enforce", "--json"]);
@@ -260,7 +264,7 @@ describe.each(HOOKED_HOSTS.map(({ id }) => id))("the hooks of %s", (id) => {
     }
   });
 
-  test("gate init --enforce puts them into the project's own file", async () => {
+  test("gate init --enforce writes the hooks to the project's file", async () => {
     const project = join(terminal.folder, "project");
     const there = join(project, settings.project_file);
     const args = ["init", "--yes", "--platform", id];
@@ -275,7 +279,7 @@ describe.each(HOOKED_HOSTS.map(({ id }) => id))("the hooks of %s", (id) => {
 });
 
 describe("a host without hooks", () => {
-  test("is named, with what to do instead, where it is in use", async () => {
+  test("is listed with a next step if it is in use", async () => {
     const terminal = await createTerminal({ PATH: "/nonexistent" });
     try {
       mkdirSync(join(terminal.folder, ".config", "zed"), { recursive: true });

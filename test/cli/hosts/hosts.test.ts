@@ -16,7 +16,7 @@ const filesOf = (id: string, os: Machine["os"], env: Machine["env"] = {}) =>
   userFiles(hostById(id), { os, home, env })
     .map(({ path }) => path.slice(home.length + 1));
 
-test("there is one for each platform id", () => {
+test("PLATFORMS lists each host id once", () => {
   expect(PLATFORMS).toEqual([
     "claude-desktop",
     "claude-code",
@@ -61,11 +61,11 @@ test.each(
       ".codeium/windsurf/mcp_config.json",
     ]],
   ] as const,
-)("%s on %s keeps its servers in %j", (id, os, paths) => {
+)("%s on %s stores its servers in %j", (id, os, paths) => {
   expect(filesOf(id, os)).toEqual(paths);
 });
 
-test("what the environment says comes first", () => {
+test("environment variables override the default folders", () => {
   const env = {
     CLAUDE_CONFIG_DIR: join(home, "c"),
     CODEX_HOME: join(home, "x"),
@@ -82,7 +82,7 @@ test("what the environment says comes first", () => {
   expect(filesOf("zed", "win32", env)).toEqual(["r/Zed/settings.json"]);
 });
 
-test("the packaged Claude Desktop of Windows, profiles of VS Code and both names of opencode's file", () => {
+test("userFiles() finds packaged Claude Desktop, VS Code profiles and both opencode file names", () => {
   const pack = "AppData/Local/Packages/Claude_abc";
   mkdirSync(join(home, pack), { recursive: true });
   expect(filesOf("claude-desktop", "win32")[0])
@@ -98,7 +98,7 @@ test("the packaged Claude Desktop of Windows, profiles of VS Code and both names
   expect(filesOf("opencode", "linux")).toEqual([".config/opencode/opencode.json"]);
 });
 
-test("a host is there when its folder is, or its program on PATH", () => {
+test("a host is in use if its folder exists or its program is on PATH", () => {
   const machine = { os: "linux", home, env: { PATH: `relative:${join(home, "bin")}` } } as const;
   const used = () =>
     HOSTS.filter((host) => filesInUse(host, machine).length > 0).map(({ id }) => id);

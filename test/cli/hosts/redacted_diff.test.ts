@@ -14,7 +14,7 @@ test.each([
   "[a.env]\nB = 's3cret'\n",
   "[a]\nenv = { B = \"s3cret\", C = 's3cret' }\n",
   'bearer_token = "s3cret"\n',
-])("no secret of %j is shown, neither as context nor as a change", (text) => {
+])("redactedDiff() hides the secret of %j in context and changed lines", (text) => {
   expect(text).toContain("s3cret");
   const shown = [
     ...redactedDiff("f", text, `${text}\nmore`),
@@ -25,7 +25,7 @@ test.each([
   expect(shown).toContain("***");
 });
 
-test("it is a unified diff, and nothing in it acts on a terminal", () => {
+test("redactedDiff() returns a unified diff without control characters", () => {
   const lines = redactedDiff("f", "a\nb\n", "a\n\u001b[31mc\n");
   expect(lines).toEqual([
     "Index: f",
@@ -38,12 +38,12 @@ test("it is a unified diff, and nothing in it acts on a terminal", () => {
   ]);
 });
 
-test("our own variables are shown", () => {
+test("redactedDiff() shows gate's own variables", () => {
   const lines = redactedDiff("f", null, '{"env": {"GATE_HOME": "/x", "OTHER": "/y"}}');
   expect(lines.join("\n")).toContain('{"GATE_HOME": "/x", "OTHER": "***"}');
 });
 
-test("megabytes without a blank in them do not hold it up", () => {
+test("redactedDiff() is fast on megabytes without blanks", () => {
   const text = `{"a": "${"key-token.-_x".repeat(100_000)}", "b": ${'"env": {'.repeat(1000)}}`;
   expect(redactedDiff("f", text, `${text}\nmore`).at(-1)).toBe("+more");
 });

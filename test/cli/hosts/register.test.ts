@@ -27,7 +27,7 @@ const setUp = async () => {
   return { code, ...JSON.parse(stdout).hosts[0] };
 };
 
-describe("with Claude Code's own program on PATH", () => {
+describe("with the claude program on PATH", () => {
   /** Writes a program that records its arguments and then runs a script. */
   const install = (script: string) => {
     const bin = join(stage.folder, "bin");
@@ -46,7 +46,7 @@ describe("with Claude Code's own program on PATH", () => {
   const WRITES = `[ "$2" = remove ] && exit 0
 printf '{"mcpServers":{"gate":%s},"numStartups":7}' "$last" > "$HOME/.claude.json"`;
 
-  test("it writes the entry, once", async () => {
+  test("claude writes the entry, once", async () => {
     install(WRITES);
     expect(await setUp()).toMatchObject({ code: 0, outcome: "added", via: "claude", backup: null });
     expect(calls()).toHaveLength(1);
@@ -56,7 +56,7 @@ printf '{"mcpServers":{"gate":%s},"numStartups":7}' "$last" > "$HOME/.claude.jso
     expect(calls()).toHaveLength(1);
   });
 
-  test("--remove has it remove the entry", async () => {
+  test("--remove lets claude remove the entry", async () => {
     install(WRITES);
     await setUp();
     install(`[ "$2" = remove ] && printf '{"numStartups":8}' > "$HOME/.claude.json"`);
@@ -72,7 +72,7 @@ printf '{"mcpServers":{"gate":%s},"numStartups":7}' "$last" > "$HOME/.claude.jso
     expect(readFileSync(stage.file, "utf8")).toBe('{"numStartups":8}');
   });
 
-  test("an old entry is taken away before, with what a person had set kept in the new one", async () => {
+  test("claude replaces an outdated entry, and the new one keeps a person's settings", async () => {
     write(
       stage,
       sample(stage, { gate: { command: "/old/gate", args: ["mcp"], timeout: 5, env: { A: "b" } } }),
@@ -87,7 +87,7 @@ printf '{"mcpServers":{"gate":%s},"numStartups":7}' "$last" > "$HOME/.claude.jso
   });
 
   test.each(["exit 1", "exit 0", "echo '{' ; exit 3"])(
-    "where it does not do it (%s), the file is edited instead",
+    "if claude does not write the entry (%s), gate edits the file",
     async (script) => {
       write(stage, sample(stage, { other: { command: "x" } }));
       install(script);
@@ -96,7 +96,7 @@ printf '{"mcpServers":{"gate":%s},"numStartups":7}' "$last" > "$HOME/.claude.jso
     },
   );
 
-  test("a file that it has broken is named, and a copy of the good one is there", async () => {
+  test("a file that claude broke is an error, and a backup exists", async () => {
     write(stage, sample(stage, { other: { command: "x" } }));
     const before = readFileSync(stage.file, "utf8");
     install(`echo '{"half' > "$HOME/.claude.json"`);
@@ -105,14 +105,14 @@ printf '{"mcpServers":{"gate":%s},"numStartups":7}' "$last" > "$HOME/.claude.jso
     expect(readFileSync(join(folder, readdirSync(folder)[0]!), "utf8")).toBe(before);
   });
 
-  test("a file that is broken already is not shown to it: it would move it away", async () => {
+  test("claude does not run on a broken file, because it would move the file away", async () => {
     write(stage, "{ broken");
     install(WRITES);
     expect(await setUp()).toMatchObject({ code: 1, outcome: "failed" });
     expect(calls()).toEqual([]);
   });
 
-  test("--dry-run does not start it", async () => {
+  test("--dry-run does not start claude", async () => {
     install(WRITES);
     const before = snapshot(stage.folder);
     await stage.run(["global-setup", "--dry-run"]);
@@ -120,8 +120,8 @@ printf '{"mcpServers":{"gate":%s},"numStartups":7}' "$last" > "$HOME/.claude.jso
   });
 });
 
-describe("a file that somebody else writes at the same time", () => {
-  test("is not overwritten: what was read must still be there", async () => {
+describe("a file that another program changes at the same time", () => {
+  test("is not overwritten if it changed since it was read", async () => {
     write(stage, "{}");
     const file = openConfig(stage.file);
     write(stage, '{"theirs":1}');
@@ -131,7 +131,7 @@ describe("a file that somebody else writes at the same time", () => {
     expect(readdirSync(stage.folder).filter((name) => name.includes(".tmp"))).toEqual([]);
   });
 
-  test("is read again, three times at most", async () => {
+  test("is read again, at most three times", async () => {
     const home = join(stage.folder, ".gate");
     write(stage, "{}");
     let n = 0;
@@ -148,7 +148,7 @@ describe("a file that somebody else writes at the same time", () => {
   });
 });
 
-test("copies of one moment have names of their own", () => {
+test("backups made at the same moment have different names", () => {
   write(stage, "{}");
   const backups = { home: join(stage.folder, ".gate"), label: "x" };
   const file = openConfig(stage.file);
@@ -156,7 +156,7 @@ test("copies of one moment have names of their own", () => {
   expect(copies.size).toBe(20);
 });
 
-test("GATE_HOME is passed on when it is not the usual one, and taken out when it is again", async () => {
+test("the entry sets GATE_HOME only if it is not the default", async () => {
   stage.env.GATE_HOME = join(stage.folder, "elsewhere");
   delete stage.env.GATE_PORT;
   await setUp();
@@ -166,7 +166,7 @@ test("GATE_HOME is passed on when it is not the usual one, and taken out when it
   expect(serversIn(stage).gate.env ?? {}).toEqual({});
 });
 
-test("what is no host is wrong usage, and several hosts can be named in either way", async () => {
+test("an unknown host is wrong usage, and --host accepts several hosts", async () => {
   expect(await stage.run(["global-setup", "--host", "emacs"])).toMatchObject({ code: 64 });
   const args = [
     "global-setup",

@@ -6,7 +6,7 @@ import { hostById, userFiles } from "../../../cli/hosts/hosts.ts";
 import type { AgentHost } from "../../../server/hosts/host.ts";
 import { createTerminal, type TestTerminal } from "../terminal.ts";
 
-/** One agent host on a machine of its own, for tests of what is done to its config file. */
+/** A terminal on which one agent host is installed, and the host's config file. */
 export interface HostStage extends TestTerminal {
   host: AgentHost;
   file: string;
@@ -14,7 +14,7 @@ export interface HostStage extends TestTerminal {
 }
 
 export async function createHostStage(id: string): Promise<HostStage> {
-  // Nothing of the machine that runs the tests may be found.
+  // The tests must not find the real machine's hosts.
   const terminal = await createTerminal({ PATH: "/nonexistent" });
   const host = hostById(id);
   const machine = { os: "linux", home: terminal.folder, env: terminal.env } as const;
@@ -25,7 +25,7 @@ export async function createHostStage(id: string): Promise<HostStage> {
   return { ...terminal, host, file, format: format === "json-with-comments" ? "jsonc" : format };
 }
 
-/** A document with those servers and more besides, as a person may have written it. */
+/** A document with these servers and other settings. */
 export function sample(stage: HostStage, servers: Record<string, Record<string, unknown>>): string {
   if (stage.format !== "toml") {
     const document = { first: { a: [1, 2] }, [stage.host.mcp.key]: servers, last: "é" };
@@ -49,13 +49,13 @@ function toml(value: unknown): string {
   return `{ ${pairs.join(", ")} }`;
 }
 
-/** An entry in the shape of that host. */
+/** An entry in the host's format. */
 export function entry(stage: HostStage, words: string[], env?: Record<string, string>) {
   if (stage.host.id === "opencode") return { command: words, ...(env && { environment: env }) };
   return { command: words[0], args: words.slice(1), ...(env && { env }) };
 }
 
-/** The servers in the file as the host's own kind of parser reads them. */
+/** The servers in the file, parsed as the host does. */
 // deno-lint-ignore no-explicit-any
 export function serversIn(stage: HostStage): Record<string, any> {
   const text = readFileSync(stage.file, "utf8").replace(/^\uFEFF/, "");
@@ -72,7 +72,7 @@ export function write(stage: HostStage, text: string, mode = 0o640): void {
   chmodSync(stage.file, mode);
 }
 
-/** The paths, kinds, modes, contents and times of everything below a folder. */
+/** The path, mode, time and content of every file below a folder. */
 export function snapshot(folder: string): string[] {
   return readdirSync(folder).sort().flatMap((name) => {
     const path = join(folder, name);
@@ -84,7 +84,7 @@ export function snapshot(folder: string): string[] {
 }
 
 /**
- * The one piece that was inserted into a text, with at most one comma before it. Null for any other
+ * The single piece inserted into a text; a separate comma may precede it. Null for any other
  * change.
  */
 export function insertedInto(before: string, after: string): string | null {

@@ -37,7 +37,7 @@ describe.each(PLATFORMS)("%s", (id) => {
     return existsSync(folder) ? readdirSync(folder) : [];
   };
 
-  /** Dry, then real, then again: what each may write is checked for every row of the table. */
+  /** Runs with --dry-run, then for real, then again. Only the real run may write. */
   const setUp = async () => {
     const before = snapshot(stage.folder);
     const dry = await stage.run(["global-setup", "--host", id, "--dry-run"]);
@@ -57,7 +57,7 @@ describe.each(PLATFORMS)("%s", (id) => {
     const [command, ...args] = [ours.command, ours.args ?? []].flat();
     expect(isAbsolute(command)).toBe(true);
     expect(args.at(-1)).toBe("mcp");
-    // This terminal has a port of its own, which the server has to be told.
+    // The entry needs the port, because this terminal does not use the default one.
     expect(ours.env ?? ours.environment).toEqual({ GATE_PORT: stage.env.GATE_PORT });
   };
 
@@ -73,20 +73,20 @@ describe.each(PLATFORMS)("%s", (id) => {
     other: entry(stage, ["npx", "-y", "other"], { TOKEN: "s3cret-of-mine" }),
   });
 
-  test("absent: the file is made, for its owner alone", async () => {
+  test("an absent file is created with mode 600", async () => {
     expect(await setUp()).toMatchObject({ code: 0, outcome: "added" });
     expectOurs();
     expect(statSync(stage.file).mode & 0o777).toBe(0o600);
     expect(text()).toMatch(/\n$/);
   });
 
-  test("empty: it is filled", async () => {
+  test("an empty file gets the entry", async () => {
     write(stage, "");
     expect(await setUp()).toMatchObject({ code: 0, outcome: "added" });
     expectOurs();
   });
 
-  test("other servers: ours is put in, nothing else moves, a copy is kept, no secret is shown", async () => {
+  test("with other servers, only gate's entry is added, with a backup and without showing secrets", async () => {
     const before = sample(stage, other());
     write(stage, before);
     const { dry, outcome } = await setUp();
@@ -103,7 +103,7 @@ describe.each(PLATFORMS)("%s", (id) => {
     expect(statSync(kept).mode & 0o777).toBe(0o600);
   });
 
-  test("one line or no line break at the end: that stays so", async () => {
+  test("a file with one line, or without a final newline, keeps that form", async () => {
     const before = stage.format === "toml"
       ? "a = 1 # no end"
       : JSON.stringify({ a: 1, [stage.host.mcp.key]: { x: {} } });
@@ -115,7 +115,7 @@ describe.each(PLATFORMS)("%s", (id) => {
     expectOurs();
   });
 
-  test("comments: kept where the host reads them, else a fault that stops", async () => {
+  test("comments are kept if the host's format allows them, else an error", async () => {
     const before = stage.format === "toml"
       ? sample(stage, other()).replaceAll("\n\n", "\n# mine\n\n")
       : sample(stage, other())
@@ -128,7 +128,7 @@ describe.each(PLATFORMS)("%s", (id) => {
     expectOurs();
   });
 
-  test("CRLF: every line ends so", async () => {
+  test("CRLF line endings are kept", async () => {
     const before = sample(stage, other()).replaceAll("\n", "\r\n");
     write(stage, before);
     await setUp();
@@ -137,7 +137,7 @@ describe.each(PLATFORMS)("%s", (id) => {
     expectOurs();
   });
 
-  test("BOM: it stays in front, once", async () => {
+  test("a BOM is kept at the start", async () => {
     const before = `\uFEFF${sample(stage, other())}`;
     write(stage, before);
     await setUp();
@@ -146,7 +146,7 @@ describe.each(PLATFORMS)("%s", (id) => {
     expectOurs();
   });
 
-  test("symlink: its target is changed, the link stays", async () => {
+  test("a symbolic link is kept, and its target is changed", async () => {
     mkdirSync(join(stage.folder, "dotfiles"));
     const target = join(stage.folder, "dotfiles", "config");
     const link = stage.file;
@@ -159,7 +159,7 @@ describe.each(PLATFORMS)("%s", (id) => {
     expectOurs();
   });
 
-  test("symlink to nothing yet: its target is made", async () => {
+  test("the missing target of a symbolic link is created", async () => {
     mkdirSync(join(stage.folder, "dotfiles"));
     symlinkSync(join(stage.folder, "dotfiles", "config"), stage.file);
     expect(await setUp()).toMatchObject({ code: 0, outcome: "added" });
@@ -167,19 +167,19 @@ describe.each(PLATFORMS)("%s", (id) => {
     expectOurs();
   });
 
-  test("read-only: it is left alone, with the way to change that", async () => {
+  test("a read-only file is not changed, and the error suggests chmod", async () => {
     const before = sample(stage, other());
     write(stage, before, 0o440);
     await expectRefused(before, /read-only.*chmod u\+w/s);
   });
 
-  test("broken: it stops and says where", async () => {
+  test("a syntax error is reported with its line", async () => {
     const before = sample(stage, other()).replace(stage.format === "toml" ? "= [" : "[", "= ! [");
     write(stage, before);
     await expectRefused(before, /Cannot read .* line [1-9]/);
   });
 
-  test("not UTF-8, or no table of servers: it stops", async () => {
+  test("servers of the wrong type are an error", async () => {
     write(
       stage,
       stage.format === "toml" ? "mcp_servers = 3\n" : `{"${stage.host.mcp.key}": []}\n`,
@@ -187,7 +187,7 @@ describe.each(PLATFORMS)("%s", (id) => {
     await expectRefused(text(), /Cannot edit/);
   });
 
-  test("a folder in its place, or no UTF-8: it stops and says what to do", async () => {
+  test("a folder in place of the file, or a file that is not UTF-8, is an error with a next step", async () => {
     mkdirSync(stage.file, { recursive: true });
     expect((await setUp()).stdout).toMatch(/no plain file.*move it away, then/s);
     rmdirSync(stage.file);
@@ -199,7 +199,7 @@ describe.each(PLATFORMS)("%s", (id) => {
     expect([...readFileSync(stage.file)]).toEqual([0xff, 0xfe]);
   });
 
-  test("already ours: not touched at all", async () => {
+  test("a file with the current entry is not written", async () => {
     await setUp();
     const before = statSync(stage.file);
     expect(await setUp()).toMatchObject({ code: 0, outcome: "unchanged" });
@@ -207,7 +207,7 @@ describe.each(PLATFORMS)("%s", (id) => {
     expect(backups()).toEqual([]);
   });
 
-  test("old ours: command and arguments are renewed, what a person set stays", async () => {
+  test("an outdated entry gets the new command and keeps a person's settings", async () => {
     const old = entry(stage, ["/old/place/gate", "mcp", "--project", "web"], {
       MINE: "kept",
       GATE_HOME: "/gone",
@@ -222,7 +222,7 @@ describe.each(PLATFORMS)("%s", (id) => {
     expect(serversIn(stage).other).toEqual(other().other);
   });
 
-  test("--remove removes our entry and leaves every other byte", async () => {
+  test("--remove removes gate's entry and keeps every other byte", async () => {
     const before = sample(stage, other());
     write(stage, before);
     await setUp();
@@ -236,7 +236,7 @@ describe.each(PLATFORMS)("%s", (id) => {
     expect(JSON.parse(again.stdout).hosts[0].outcome).toBe("unchanged");
   });
 
-  test("--remove leaves a server of another kind called gate", async () => {
+  test("--remove keeps another program's server named gate", async () => {
     const before = sample(stage, { gate: entry(stage, ["npx", "gate-keeper"]) });
     write(stage, before);
     const removal = ["global-setup", "--host", id, "--remove"];
@@ -245,13 +245,13 @@ describe.each(PLATFORMS)("%s", (id) => {
     expect(text()).toBe(before);
   });
 
-  test("a server of another kind called gate: it stops", async () => {
+  test("another program's server named gate is an error", async () => {
     const before = sample(stage, { gate: entry(stage, ["npx", "gate-keeper"]) });
     write(stage, before);
     await expectRefused(before, /another kind/);
   });
 
-  test("v4 entries: set-up leaves them, cleanup-mcp removes them and nothing else", async () => {
+  test("global-setup keeps version 4 entries, and cleanup-mcp removes only them", async () => {
     const strangers = {
       ...other(),
       "gate-keeper": entry(stage, ["npx", "gate-keeper", "mcp"]),
@@ -288,7 +288,7 @@ describe.each(PLATFORMS)("%s", (id) => {
     expect(snapshot(stage.folder)).toEqual(done);
   });
 
-  test("not installed: named and skipped, unless it is asked for", async () => {
+  test("a host that is not installed is listed and skipped, unless --host names it", async () => {
     rmSync(stage.file, { force: true });
     for (const name of readdirSync(stage.folder).filter((one) => one !== "project")) {
       rmSync(join(stage.folder, name), { recursive: true });

@@ -11,7 +11,7 @@ const ANSWERS: Answers = {
 const plan = (before: string | null, answers: Partial<Answers> = {}) =>
   planConfig(before, "gate.config.json", { ...ANSWERS, ...answers });
 
-test("planConfig() makes a whole file where there is none", () => {
+test("planConfig() creates a complete config if there is none", () => {
   expect(JSON.parse(plan(null).after)).toMatchObject({
     version: "2",
     id: "web",
@@ -21,12 +21,12 @@ test("planConfig() makes a whole file where there is none", () => {
   });
 });
 
-test("planConfig() asked again changes nothing", () => {
+test("planConfig() changes nothing the second time", () => {
   const once = plan(null).after;
   expect(plan(once).after).toBe(once);
 });
 
-test("planConfig() lets lists grow and keeps what stands in them", () => {
+test("planConfig() appends to lists and keeps their entries and unknown keys", () => {
   const before = '{"id":"web","policies":{"blockedPaths":["mine.txt",".env"]},"x":1}';
   const after = JSON.parse(plan(before).after);
   const patterns = after.policies.blockedPaths.map((e: string | { pattern: string }) =>
@@ -38,7 +38,7 @@ test("planConfig() lets lists grow and keeps what stands in them", () => {
   expect(after.x).toBe(1);
 });
 
-test("planConfig() adds a platform to those that are there", () => {
+test("planConfig() appends a platform to the existing ones", () => {
   const before = '{"id":"web","platforms":["cursor"]}';
   expect(JSON.parse(plan(before, { template: null }).after).platforms).toEqual(["cursor", "codex"]);
 });

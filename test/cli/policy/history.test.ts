@@ -12,7 +12,7 @@ afterEach(() => gated.close());
 
 const config = () => JSON.parse(readFileSync(join(gated.folder, "gate.config.json"), "utf8"));
 
-/** Some approvals of a kind, and one action that was rejected. */
+/** Approves eight similar writes and rejects one other. Returns the rejected id. */
 async function makeHabit(): Promise<string> {
   for (let at = 0; at < 8; at++) {
     const { id } = await gated.write(`docs/guide/${at}.md`, "x");
@@ -23,7 +23,7 @@ async function makeHabit(): Promise<string> {
   return id;
 }
 
-test("policy replay says what other policies would have done, by rule, with ids", async () => {
+test("policy replay shows changed decisions of other policies, by rule and with ids", async () => {
   const rejected = await makeHabit();
   writeFileSync(join(gated.folder, "rules.json"), '{ "allowedPaths": ["docs/**"], /* why */ }');
   const { stdout } = await gated.good("policy", "replay", "--policies", "rules.json");
@@ -55,7 +55,7 @@ test.each([
   });
 });
 
-test("policy suggest prints rules to paste, and writes them only when told to", async () => {
+test("policy suggest prints rules, and --apply --yes writes them", async () => {
   await makeHabit();
   const before = config();
   const { stdout } = await gated.good("policy", "suggest");
@@ -74,7 +74,7 @@ test("policy suggest prints rules to paste, and writes them only when told to", 
   expect(await gated.write("docs/guide/new.md", "x")).toMatchObject({ status: "approved" });
 });
 
-test("policy suggest --apply asks a person, and no means no", async () => {
+test("policy suggest --apply asks for confirmation, and no writes nothing", async () => {
   await makeHabit();
   const before = config();
   for (const [answer, code] of [["n", 1], ["y", 0]] as const) {

@@ -8,7 +8,7 @@ import { CASES, evaluateCommand } from "../../server/policy/score.ts";
 
 const io = { env: {}, stdout: new PassThrough() } as unknown as Io;
 
-/** What the daemon would answer to this command under the corpus's policy. */
+/** The daemon's decision on this command under the corpus's policy. */
 function ask(command: string): PolicyTestResult {
   const { decision, matched, analysis, span } = evaluateCommand(command);
   return { ...decision, matched, elapsed_us: 1, analysis: analysis!, span: span ?? undefined };
@@ -20,29 +20,29 @@ test.each([
   ["ls; rm $x", "$x"],
   ["cd a && sudo cp b /etc/c; ls", "sudo cp b /etc/c"],
   ["ls; echo x > gate.config.json", "echo x"],
-])("the part of %j that decides is underlined", (command, part) => {
+])("explain() underlines the deciding part of %j", (command, part) => {
   const [, , shown, marked] = explain(io, command, ask(command)).split("\n");
   const from = marked!.indexOf("^");
   expect(shown!.slice(from, marked!.lastIndexOf("^") + 1)).toBe(part);
 });
 
-test("an unknown operand explains the decision, not a rule that it might match", () => {
+test('an unresolved operand names the list "unresolved" instead of a rule that it might match', () => {
   expect(ask("rm $x").rule).toMatchObject({ list: "unresolved" });
 });
 
-test("many rules are counted, not listed", () => {
+test("explain() lists at most nine other rules", () => {
   const text = explain(io, "rm $x", ask("rm $x"));
   expect(text.split("\n").filter((line) => line.startsWith("also")).length).toBeLessThanOrEqual(9);
 });
 
-test("hostile text cannot act on a terminal", () => {
+test("explain() prints no control character", () => {
   expect(explain(io, "echo \u001b[31m\u202e", ask("echo \u001b[31m\u202e"))).not.toMatch(
     // deno-lint-ignore no-control-regex
     /[\u001b\u202e]/u,
   );
 });
 
-test("the score card tells both rates and every wrong case", () => {
+test("scoreCard() shows both rates and each wrong case", () => {
   const corpus = CASES.map((one) => JSON.stringify(one)).join("\n");
   expect(scoreCard(scoreCorpus(corpus))).toMatch(/^stopped +\d+ of \d+ +\d+\.\d %\nfalse alarms/);
   const wrong = JSON.stringify({ id: "c-1", category: "x", command: "rm -rf /", expect: "allow" });

@@ -8,12 +8,12 @@ let home: string;
 beforeEach(() => void (home = mkdtempSync(join(tmpdir(), "gate-ports-"))));
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-test("portOfProject() counts up from 47001 and stays the project's", () => {
+test("portOfProject() counts up from 47001 and keeps each project's port", () => {
   expect(["a", "b", "c", "a", "b"].map((id) => portOfProject(home, id)))
     .toEqual([47001, 47002, 47003, 47001, 47002]);
 });
 
-test("portOfProject() uses the port of a project that is gone again", () => {
+test("portOfProject() reuses the port of a removed project", () => {
   portOfProject(home, "a");
   portOfProject(home, "b");
   rmSync(join(home, "ports", "47001"));

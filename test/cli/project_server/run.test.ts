@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-test("gate start serves alone, leaves the ledger to a daemon and forwards from then on", async () => {
+test("gate start serves the project alone until a daemon starts, then forwards to it", async () => {
   const server = world.spawn(["start"]);
   let said = "";
   server.stdout!.on("data", (chunk) => said += chunk);
@@ -44,7 +44,7 @@ test("gate start serves alone, leaves the ledger to a daemon and forwards from t
   const link = said.match(/http:\S+login\?code=\S+/g)!.at(-1)!.replace("localhost", "127.0.0.1");
   expect((await fetch(link, { redirect: "manual" })).headers.get("location")).toMatch(/^\/#key=/);
 
-  // What depends on this port cannot be checked by the daemon behind the socket.
+  // gate start itself must check the origin, because the daemon does not see this port.
   const refused = await Promise.all([
     fetch(`${url}/api/config`, { headers: { ...headers, origin: "http://evil.example" } }),
     fetch(`${url}/api/config`, {
@@ -61,7 +61,7 @@ test("gate start serves alone, leaves the ledger to a daemon and forwards from t
   expect(await once(server, "exit")).toEqual([0, null]);
 });
 
-test("gate start outside any project says what to do", async () => {
+test("gate start outside a project suggests gate init", async () => {
   const { code, stderr } = await world.run(["start"], { cwd: world.folder });
   expect(code).toBe(1);
   expect(stderr).toContain("try: gate init");

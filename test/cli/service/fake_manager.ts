@@ -2,8 +2,8 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * A `systemctl` and a `journalctl` for one service. They really start the program of the unit. A
- * container that runs tests has no systemd.
+ * Writes a fake `systemctl` and `journalctl` that start the unit's program, because test containers
+ * have no systemd.
  */
 export function installFakeSystemd(folder: string): { bin: string; calls: () => string[] } {
   const bin = join(folder, "fake-bin");

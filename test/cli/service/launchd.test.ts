@@ -22,7 +22,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const calls = () => readFileSync(join(folder, "calls"), "utf8").trim().split("\n");
 
-/** Loads and unloads like the real one: an unload ends only after the second request for the state. */
+/** A fake launchctl. Like the real one, it unloads only after the next request for the state. */
 const LAUNCHCTL = `#!/bin/bash
 echo "$*" >> STATE/calls
 case "$1 $2" in
@@ -36,7 +36,7 @@ case "$1 $2" in
 esac
 `;
 
-test("it is loaded, known as running, loaded again over the old one, and unloaded", async () => {
+test("activate() loads the service and replaces a loaded one; deactivate() unloads it", async () => {
   expect(await launchd.obstacle()).toBeNull();
   expect(await launchd.state()).toMatchObject({ enabled: false, running: false, pid: null });
   await launchd.activate();
@@ -53,7 +53,7 @@ test("it is loaded, known as running, loaded again over the old one, and unloade
   expect(await launchd.state()).toMatchObject({ enabled: false, running: false });
 });
 
-test("without a session at the screen it says what to do", async () => {
+test("obstacle() gives the next step without a login session", async () => {
   writeFileSync(join(folder, "no-session"), "");
   expect(await launchd.obstacle()).toMatchObject({
     why: "launchd has no session for this user",
@@ -61,6 +61,6 @@ test("without a session at the screen it says what to do", async () => {
   });
 });
 
-test("its log is the daemon's own file", async () => {
+test("journal() is null, because launchd keeps no log", async () => {
   expect(await launchd.journal({ lines: 1, follow: false, json: false })).toBeNull();
 });

@@ -14,7 +14,7 @@ const machine = (os: Machine["os"]): Machine => ({ os, home: "/home/ana", env: {
 const systemd = createSystemd(machine("linux"));
 const launchd = createLaunchd(machine("darwin"));
 
-/** Common and unusual names of folders. */
+/** Common and unusual folder names. */
 const NAMES = [
   "gate",
   "my gate",
@@ -46,7 +46,7 @@ function programIn(name: string) {
 }
 
 describe.each(NAMES)("in a folder called %s", (name) => {
-  test("systemd starts that very program, with its variables", () => {
+  test("systemd starts this program with its variables", () => {
     const program = programIn(name);
     const { Service } = parseUnit(systemd.render(program));
     const words = wordsOf(Service!.ExecStart![0]!);
@@ -59,13 +59,13 @@ describe.each(NAMES)("in a folder called %s", (name) => {
     expect(Object.fromEntries(Service!.Environment!.map(variableOf))).toEqual(program.env);
   });
 
-  test.skipIf(!hasVerify())("systemd itself finds nothing wrong with the unit", () => {
+  test.skipIf(!hasVerify())("systemd-analyze accepts the unit", () => {
     const file = join(folder, "gate.service");
     writeFileSync(file, systemd.render(programIn(name)));
     expect(verify(file)).toEqual({ code: 0, said: "" });
   });
 
-  test("launchd starts that very program, with its variables", () => {
+  test("launchd starts this program with its variables", () => {
     const program = programIn(name);
     expect(parsePlist(launchd.render(program))).toEqual({
       Label: "gate.daemon",
@@ -82,7 +82,7 @@ describe.each(NAMES)("in a folder called %s", (name) => {
   });
 });
 
-test("the unit is hardened where a gate can be, and starts again only after a failure", () => {
+test("the unit has the supported hardening and restarts only after a failure", () => {
   const { Unit, Service, Install } = parseUnit(systemd.render(programIn("gate")));
   expect(Unit).toMatchObject({ StartLimitBurst: ["5"] });
   expect(Service).toMatchObject({
@@ -98,26 +98,26 @@ test("the unit is hardened where a gate can be, and starts again only after a fa
     LockPersonality: ["yes"],
     RestrictAddressFamilies: ["AF_UNIX AF_INET AF_INET6"],
   });
-  // Each of these would break the daemon: the comment at render() gives the reasons.
+  // Each of these breaks the daemon; the comment at render() gives the reasons.
   for (const key of ["MemoryDenyWriteExecute", "ProtectHome", "PrivateTmp", "WatchdogSec"]) {
     expect(Service).not.toHaveProperty(key);
   }
   expect(Install).toEqual({ WantedBy: ["default.target"] });
 });
 
-test("without variables of its own it sets none", () => {
+test("without variables the file sets none", () => {
   const program = { ...programIn("gate"), env: {} };
   expect(parseUnit(systemd.render(program)).Service).not.toHaveProperty("Environment");
   expect(parsePlist(launchd.render(program))).not.toHaveProperty("EnvironmentVariables");
 });
 
-test("a line break in a path is refused: it would be a line of the unit", () => {
+test("a line break in a path is refused, because it would add a line to the unit", () => {
   const program = { ...programIn("gate"), command: "/a\nExecStartPre=/evil" };
   expect(() => systemd.render(program)).toThrow("it contains a line break");
   expect(() => launchd.render(program)).toThrow("it contains a control character");
 });
 
-test("the files stand where each system looks for them", () => {
+test("the files are where each system looks for them", () => {
   expect(systemd.file).toBe("/home/ana/.config/systemd/user/gate.service");
   expect(launchd.file).toBe("/home/ana/Library/LaunchAgents/gate.daemon.plist");
 });

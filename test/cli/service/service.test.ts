@@ -32,10 +32,10 @@ async function good(...args: string[]): Promise<Ended> {
   return ended;
 }
 
-/** Waits, because the daemon answers a moment before it writes its log line. */
+/** Waits, because the daemon answers a moment before it logs its start. */
 function startedIsLogged(...args: string[]): Promise<boolean> {
   return until(
-    "the log says so",
+    "the start is logged",
     async () => (await good("service", "logs", ...args)).stdout.includes('"message":"started"'),
   );
 }
@@ -43,7 +43,7 @@ function startedIsLogged(...args: string[]): Promise<boolean> {
 // deno-lint-ignore no-explicit-any
 const json = async (...args: string[]): Promise<any> => JSON.parse((await good(...args)).stdout);
 
-test("on Windows there is none, and what to do instead is said", () => {
+test("on Windows an error suggests gate daemon start", () => {
   const io = { env: terminal.env, cwd: terminal.folder } as Io;
   const machine = { os: "win32", home: terminal.folder, env: terminal.env } as const;
   expect(() => findService(io, machine)).toThrow(
@@ -55,7 +55,7 @@ test("on Windows there is none, and what to do instead is said", () => {
 });
 
 describe.skipIf(platform() !== "linux")("gate service, with systemd", () => {
-  test("install, again, status, logs, remove, again", async () => {
+  test("install, status, logs and remove work, and install and remove can be repeated", async () => {
     expect(await terminal.run(["service", "status"])).toMatchObject({ code: 1 });
     const installed = await json("service", "install", "--json");
     expect(installed).toMatchObject({ outcome: "created", backup: null, file: unit });
@@ -84,7 +84,7 @@ describe.skipIf(platform() !== "linux")("gate service, with systemd", () => {
     // The journal also holds the daemon's own lines.
     await startedIsLogged();
     const following = terminal.run(["service", "logs", "--follow"]);
-    await until("the journal is there", () => terminal.printed().includes('"message":"started"'));
+    await until("the journal is shown", () => terminal.printed().includes('"message":"started"'));
     terminal.signal("SIGINT");
     expect(await following).toMatchObject({ code: 0, stderr: "" });
     expect((await good("service", "remove")).stdout).toContain(`Removed ${unit}`);
@@ -94,7 +94,7 @@ describe.skipIf(platform() !== "linux")("gate service, with systemd", () => {
     expect((await good("service", "remove")).stdout).toBe("No service is installed.\n");
   });
 
-  test("it takes the place of a daemon that runs, and says so", async () => {
+  test("install replaces a running daemon and says so", async () => {
     await good("daemon", "start");
     const { pid } = await json("daemon", "status", "--json");
     const { stderr } = await good("service", "install");
@@ -104,7 +104,7 @@ describe.skipIf(platform() !== "linux")("gate service, with systemd", () => {
     expect(await json("service", "status", "--json")).toMatchObject({ daemon_pid: now.pid });
   });
 
-  test("an older file of ours is replaced and kept; one of somebody else's is refused", async () => {
+  test("install replaces and backs up gate's older unit, and refuses a foreign one", async () => {
     await good("service", "install");
     const written = readFileSync(unit, "utf8");
     writeFileSync(unit, written.replace("MemoryMax=512M", "MemoryMax=64M"));
@@ -123,7 +123,7 @@ describe.skipIf(platform() !== "linux")("gate service, with systemd", () => {
     await good("service", "remove");
   });
 
-  test("without a session of systemd it is refused, with what to do; nothing is written", async () => {
+  test("install without a systemd session fails with a next step and writes nothing", async () => {
     writeFileSync(join(terminal.folder, "fake-state", "no-session"), "");
     const refused = await terminal.run(["service", "install"]);
     expect(refused).toMatchObject({ code: 1, stdout: "" });
@@ -135,7 +135,7 @@ describe.skipIf(platform() !== "linux")("gate service, with systemd", () => {
     bare.close();
   });
 
-  test("--dry-run prints the unit and does nothing", async () => {
+  test("--dry-run prints the unit and installs nothing", async () => {
     const { stdout, stderr } = await good("service", "install", "--dry-run");
     expect(parseUnit(stdout).Install).toEqual({ WantedBy: ["default.target"] });
     expect(stderr).toContain(unit);
@@ -144,14 +144,14 @@ describe.skipIf(platform() !== "linux")("gate service, with systemd", () => {
     expect([existsSync(unit), calls()]).toEqual([false, []]);
   });
 
-  test("a service without credentials is refused", async () => {
+  test("install --auth none is refused", async () => {
     const refused = await terminal.run(["service", "install", "--auth", "none"]);
     expect(refused).toMatchObject({ code: 64, stdout: "" });
     expect(refused.stderr).toContain("it must require a token");
     expect(existsSync(unit)).toBe(false);
   });
 
-  test("without a journal the logs are those of the daemon", async () => {
+  test("without a journal, service logs prints the daemon's log", async () => {
     await good("daemon", "start");
     await startedIsLogged("-n", "1");
   });

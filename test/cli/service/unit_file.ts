@@ -1,7 +1,7 @@
-/** A unit file as systemd parses it: the values of each key of each section, in order. */
+/** A parsed unit file: section → key → values in order. */
 export type UnitFile = Record<string, Record<string, string[]>>;
 
-/** Reads a unit by the rules of systemd.syntax(7). @throws Error for an invalid line */
+/** Parses a unit as systemd.syntax(7) describes. @throws Error for an invalid line */
 export function parseUnit(text: string): UnitFile {
   const unit: UnitFile = {};
   let section: Record<string, string[]> | undefined;
@@ -19,7 +19,7 @@ export function parseUnit(text: string): UnitFile {
   return unit;
 }
 
-/** The words that systemd passes to the program of a command line. @throws Error */
+/** Splits a command line as systemd does. @throws Error for unbalanced quotes */
 export function wordsOf(value: string): string[] {
   const words: string[] = [];
   const rest = /\s*(?:"((?:[^"\\]|\\.)*)"|([^\s"]+))/gy;
@@ -28,7 +28,7 @@ export function wordsOf(value: string): string[] {
     if (!match) throw new Error(`no command has these quotes: ${value}`);
     words.push(unescape(match[1] ?? match[2]!));
   }
-  // systemd does not expand variables in the name of the program.
+  // systemd does not expand variables in the program name.
   const [program = "", ...args] = words.map((word) => word.replaceAll("%%", "%"));
   return [program, ...args.map((arg) => arg.replaceAll("$$", "$"))];
 }

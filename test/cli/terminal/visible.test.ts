@@ -15,16 +15,16 @@ test.each([
   ["no\u00A0break", "no[U+00A0]break"],
   ["two\nlines\tand a tab", "two\nlines\tand a tab"],
   ["Grüße, 世界 🎉", "Grüße, 世界 🎉"],
-])("visibleText() shows what %j hides", (text, shown) => {
+])("visibleText() shows the hidden characters of %j", (text, shown) => {
   expect(visibleText(text)).toBe(shown);
 });
 
-test("visibleText() folds long blanks that would push text out of sight", () => {
+test("visibleText() folds long runs of blanks", () => {
   expect(visibleText(`a${" ".repeat(200)}rm -rf`)).toBe("a[200 blanks]rm -rf");
   expect(visibleText(`a${"\n".repeat(200)}rm -rf`)).toBe("a[200 blanks]\nrm -rf");
 });
 
-test("visibleLine() is one line", () => {
+test("visibleLine() returns one line", () => {
   expect(visibleLine("a\nb\tc")).toBe("a⏎b⇥c");
 });
 
@@ -34,14 +34,14 @@ const ACTS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e
 const anyText = fc.array(fc.integer({ min: 0, max: 0x10ffff }), { maxLength: 60 })
   .map((points) => String.fromCodePoint(...points));
 
-test("nothing that a terminal acts on survives, whatever the text", () => {
+test("visibleText() and visibleJson() leave no control character in any text", () => {
   fc.assert(fc.property(anyText, (text) => {
     expect(visibleText(text)).not.toMatch(ACTS);
     expect(visibleJson({ text }, 0)).not.toMatch(ACTS);
   }));
 });
 
-test("visibleJson() is the same value", () => {
+test("visibleJson() keeps the value", () => {
   fc.assert(fc.property(fc.jsonValue(), (value) => {
     expect(JSON.parse(visibleJson(value, 2))).toEqual(JSON.parse(JSON.stringify(value)));
   }));

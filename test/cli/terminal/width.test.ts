@@ -27,7 +27,7 @@ test.each([
   expect(displayWidth(kept)).toBeLessThanOrEqual(width);
 });
 
-test("a table stands in columns, whatever its cells are written in, without blanks at the end", () => {
+test("table() aligns cells of any script and colour, without trailing blanks", () => {
   const lines = table([["读我", "a", ""], ["abcdef", "\x1b[31mb\x1b[39m", "c"]]).split("\n");
   expect(lines).toEqual(["读我    a", "abcdef  \x1b[31mb\x1b[39m  c"]);
 });

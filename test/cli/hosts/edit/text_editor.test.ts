@@ -36,7 +36,7 @@ const document = fc.tuple(
 const indent = fc.constantFrom(0, 1, 2, 4, "\t");
 const eol = fc.constantFrom("\n", "\r\n");
 
-/** Comments and commas in all the places where they may stand. */
+/** Inserts comments, blanks and trailing commas in random places. */
 function litter(text: string, dice: number[]): string {
   let n = 0;
   const next = () => dice[n++ % dice.length]!;
@@ -49,8 +49,8 @@ function litter(text: string, dice: number[]): string {
   ).join("");
 }
 
-describe("whatever a person has written", () => {
-  test("JSON: ours is put in at one place, and taking it out leaves the rest", () => {
+describe("any document", () => {
+  test("in JSON: adding and removing gate's entry changes nothing else", () => {
     fc.assert(
       fc.property(document, indent, eol, (value, space, end) => {
         const before = JSON.stringify(value, null, space).replaceAll("\n", end);
@@ -60,7 +60,7 @@ describe("whatever a person has written", () => {
     );
   });
 
-  test("JSONC: comments and trailing commas stay where they are", () => {
+  test("in JSONC: comments and trailing commas are kept", () => {
     const dice = fc.array(fc.integer({ min: 0, max: 6 }), { minLength: 5, maxLength: 40 });
     let good = 0;
     fc.assert(
@@ -69,7 +69,7 @@ describe("whatever a person has written", () => {
         try {
           JSONC_TEXT.read(before, "f");
         } catch {
-          return; // a comma too many in the wrong place: no document at all
+          return; // a misplaced comma makes the document invalid
         }
         good++;
         expectOwnOnly(JSONC_TEXT, before, (text) => parseJsonc(text));
@@ -79,7 +79,7 @@ describe("whatever a person has written", () => {
     expect(good).toBeGreaterThan(100);
   });
 
-  test("TOML: ours is put at the end, and taking it out leaves the rest", () => {
+  test("in TOML: adding and removing gate's table changes nothing else", () => {
     const name = fc.constantFrom("a", '"d.e', "'f", "gate-x", "k.l");
     const words = fc.constantFrom(
       '"x # y"',
@@ -106,7 +106,7 @@ describe("whatever a person has written", () => {
         try {
           value = TOML_TEXT.read(before, "f");
         } catch {
-          return; // a key or a table twice: no document at all
+          return; // a duplicate key or table makes the document invalid
         }
         good++;
         const after = editText(TOML_TEXT, before, ADD, "f");
@@ -125,7 +125,7 @@ describe("whatever a person has written", () => {
 
 type Line = string | [string, string];
 
-/** Each name with a number, so that none comes twice. */
+/** Appends a number to each name, so that names are unique. */
 function tomlText(top: Line[], tables: [string, Line[]][]): string {
   let n = 0;
   const close = (name: string) => `${name}${n++}${/["']/.exec(name)?.[0] ?? ""}`;
@@ -144,7 +144,7 @@ function expectOwnOnly(editor: TextEditor, before: string, parse: (text: string)
   if (before.includes("\r\n")) expect(after).not.toMatch(/[^\r]\n/);
   const back = editText(editor, after, REMOVE, "f");
   expect(parse(back)).toEqual({ ...value, servers: { ...value.servers } });
-  // The old content is still there in its order, with all comments.
+  // The old content is complete, in order, and has all comments.
   if (value.servers && Object.keys(value.servers).length > 0) {
     expect(withoutBlanks(back)).toBe(withoutBlanks(before));
   }
@@ -154,7 +154,7 @@ function withoutBlanks(text: string): string {
   return text.replace(/\s+/g, "");
 }
 
-describe("in place", () => {
+describe("editText()", () => {
   const toml = (text: string, path: string[], value: unknown) =>
     editText(TOML_TEXT, text, [{ path, value }], "f");
 
@@ -198,13 +198,13 @@ describe("in place", () => {
     ["s = 3\n", "safely"],
     ["a = \n", "line 1, column"],
     ["a = 1\na = 2\n", "line 2, column"],
-  ])("TOML %j stops", (before, why) => {
+  ])("TOML %j is an error", (before, why) => {
     const root = before.startsWith("mcp") ? "mcp_servers" : "s";
     expect(() => toml(before, [root, "gate"], ENTRY)).toThrow(why);
   });
 
   test.each(["s.gate.a = 1\n", "s = { gate = { a = 1 } }\n"])(
-    "TOML %j stops, and says how it can be written",
+    "TOML %j is an error that suggests a separate table",
     (before) => {
       expect(() => toml(before, ["s", "gate", "b"], 2)).toThrow(
         expect.objectContaining({
@@ -222,7 +222,7 @@ describe("in place", () => {
     ['{"s": {"gate": 1,}}', "line 1, column"],
     ['{"s": "\u0001"}', "line 1, column"],
     ['{\n  "s": tru\n}', "line 2, column 8"],
-  ])("JSON %j stops", (before, why) => {
+  ])("JSON %j is an error", (before, why) => {
     const change = [{ path: ["s", "gate"], value: 2 }];
     expect(() => editText(JSON_TEXT, before, change, "f")).toThrow(why);
   });
