@@ -149,7 +149,7 @@ describe("gate hook, run by the executable", () => {
         afterRequest((to) => to.end(`${HEAD}7\r\n\r\n{"a":1}`)),
         /cannot be understood/,
       ],
-    ])("that %s, the call is refused", async (_name, answer, reason) => {
+    ])("that %s the call is refused", async (_name, answer, reason) => {
       await listen(answer);
       const said = await ask("claude-code", call("claude-code", "echo hi"));
       expect(said.reason).toMatch(reason);

@@ -17,11 +17,11 @@ test.each([
   [0, 10, 0, 0.278],
   [1, 1, 0.207, 1],
   [50, 100, 0.404, 0.596],
-])("%i of %i passed: between %f and %f", (passed, total, low, high) => {
+])("wilson(%i, %i) is the interval from %f to %f", (passed, total, low, high) => {
   expect(wilson(passed, total)).toEqual({ low, high });
 });
 
-test("confidence is told for each area; what was skipped counts for nothing", async () => {
+test("the summary counts passed and failed scenarios per area", async () => {
   const { url } = await crashing();
   const [ok, crash] = execs(get("/ok"), get("/crash"));
   const { summary } = await runJson(
@@ -37,7 +37,7 @@ test("confidence is told for each area; what was skipped counts for nothing", as
 });
 
 describe("--baseline", () => {
-  test("an accepted failure is still shown, and no longer changes the exit code", async () => {
+  test("an accepted failure is shown and does not change the exit code", async () => {
     const { url } = await crashing();
     const cwd = folder({ "scenarios.json": execs({ ...get("/crash"), priority: "critical" }) });
     const run = (...more: string[]) =>
@@ -51,7 +51,7 @@ describe("--baseline", () => {
     });
   });
 
-  test("what has expired counts again, and an update keeps the days that stand", async () => {
+  test("an expired entry counts again, and an update keeps existing dates", async () => {
     const { url } = await crashing();
     const cwd = folder({ "scenarios.json": execs(get("/crash")) });
     const argv = ["run", "--target", url, "--baseline", "base.json"];
@@ -76,7 +76,7 @@ describe("--baseline", () => {
   );
 });
 
-test("--confirm repeats failures and reports the rate instead of hiding it", async () => {
+test("--confirm repeats failures and reports their rate", async () => {
   let n = 0;
   const { url, requests } = await serve((request, response) => {
     response.statusCode = request.url === "/flaky" ? (n++ % 2 === 0 ? 500 : 200) : 500;
@@ -100,7 +100,7 @@ test("--confirm repeats failures and reports the rate instead of hiding it", asy
   expect({ flaky: summary.flaky, sent: requests.length }).toEqual({ flaky: 1, sent: 10 });
 });
 
-test("the coverage matrix names each operation with its families", async () => {
+test("the coverage matrix lists the families of each operation", async () => {
   const spec = { openapi: "3.1.0", paths: { "/a": { get: { responses: { 200: {} } } } } };
   const { stdout } = await tool(
     folder({ "openapi.json": spec }),

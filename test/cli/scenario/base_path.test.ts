@@ -14,8 +14,8 @@ const document = (url: string, variables = {}) => ({
   paths: { "/cart": { get: { responses: { 200: {} } } } },
 });
 
-/** Runs a source against a target with this base path; answers what was asked for, and the words. */
-async function asked(source: object, base: string) {
+/** Runs a source against a target with this base path. Returns the requested path and stderr. */
+async function requested(source: object, base: string) {
   const { url, requests } = await serve((_request, response) => response.end());
   const { stderr } = await tool(
     folder({ "source.json": source }),
@@ -24,24 +24,24 @@ async function asked(source: object, base: string) {
   return { url, stderr, path: requests[0]!.line.split(" ")[1]! };
 }
 
-describe("a recording has whole paths", () => {
+describe("the paths of a recording contain the base path", () => {
   test.each([
     ["", "/api/cart"],
     ["/api", "/api/cart"],
     ["/api/", "/api/cart"],
     ["/v1", "/v1/api/cart"],
-  ])("with the base %j it asks for %s", async (base, path) => {
-    expect((await asked(recording("/api/cart", "/api/user"), base)).path).toBe(path);
+  ])("with the base %j the tool requests %s", async (base, path) => {
+    expect((await requested(recording("/api/cart", "/api/user"), base)).path).toBe(path);
   });
 
-  test("of which not all are below the base: they are left as they are", async () => {
-    expect((await asked(recording("/api/cart", "/login"), "/api")).path).toMatch(
+  test("paths stay unchanged if some are not below the base", async () => {
+    expect((await requested(recording("/api/cart", "/login"), "/api")).path).toMatch(
       /^\/api\/(api|login)/,
     );
   });
 });
 
-describe("a document that names the path of its server", () => {
+describe("a document with a server path", () => {
   test.each<[string, object, string, string | null]>([
     ["/api/v1", {}, "", "/api/v1"],
     ["https://shop.example/api/v1/", {}, "", "/api/v1"],
@@ -56,8 +56,8 @@ describe("a document that names the path of its server", () => {
     ["/", {}, "", null],
     ["https://shop.example", {}, "", null],
     ["https://[", {}, "", null],
-  ])("%s %j, base %j: %j is missed", async (server, variables, base, missed) => {
-    const { url, stderr, path } = await asked(document(server, variables), base);
+  ])("%s %j with the base %j: the missing path is %j", async (server, variables, base, missed) => {
+    const { url, stderr, path } = await requested(document(server, variables), base);
     expect(path).toBe(`${base}/cart`);
     if (missed === null) expect(stderr).not.toContain("--target");
     else expect(stderr).toContain(`use --target ${url}${missed}\n`);
@@ -67,7 +67,7 @@ describe("a document that names the path of its server", () => {
 test.each([
   ["./docs.json", "docs.json"],
   ["docs.json", "docs.json"],
-])("code scanning is told of %s as it stands in the repository", async (given, shown) => {
+])("the SARIF report names %s relative to the repository", async (given, shown) => {
   const { url } = await serve((_request, response) => {
     response.statusCode = 500;
     response.end();
@@ -83,7 +83,7 @@ test.each([
 });
 
 test.each(["nine", 0, -1, 1.5, null])(
-  "a line of %j of somebody else's is no line",
+  "an invalid line %j in a scenario file becomes line 1 in SARIF",
   async (line) => {
     const { url } = await serve((_request, response) => {
       response.statusCode = 500;

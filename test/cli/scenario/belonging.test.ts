@@ -23,7 +23,7 @@ const path = (name: string) => ({
   schema: { type: "string" },
 });
 
-/** Boards with cards on them, and payments with a key. */
+/** Boards with cards, and payments with an idempotency key. */
 const DOCUMENT = {
   openapi: "3.1.0",
   security: [{ bearer: [] }],
@@ -62,7 +62,7 @@ interface Call {
   json: Record<string, unknown> | null;
 }
 
-/** The service of that document with one bug, or with none. */
+/** A service for the document, with one bug or none. */
 function service(bug?: Bug) {
   const records = new Map<string, { owner: string; board?: string; closed?: boolean }>();
   const keys = new Map<string, { amount: unknown; id: string }>();
@@ -112,7 +112,7 @@ function service(bug?: Bug) {
   };
 }
 
-/** Runs the whole document against the service; answers what failed, as `family operation`. */
+/** Runs all scenarios of the document. Returns the failures as `family operation`. */
 async function failures(bug?: Bug): Promise<string[]> {
   const handle = service(bug);
   const { url } = await serve(async (request, response, text) => {
@@ -121,7 +121,7 @@ async function failures(bug?: Bug): Promise<string[]> {
     try {
       json = JSON.parse(text);
     } catch {
-      // Broken bodies are refused like wrong ones.
+      // The service refuses malformed bodies like invalid ones.
     }
     const [status, answer] = await handle({
       method: request.method!,
@@ -154,6 +154,6 @@ test.each<[Bug | undefined, string[]]>([
   ["key_race", ["same_key_at_once POST /payments"]],
   ["key_replays", ["same_key_for_two POST /payments"]],
   ["key_ignored", ["same_key_twice POST /payments"]],
-])("what belongs to another record, and keys: %s", async (bug, expected) => {
+])("nested records and idempotency keys with the bug %s", async (bug, expected) => {
   expect(await failures(bug)).toEqual(expected);
 });

@@ -3,7 +3,7 @@ import { execs, folder, serve, tool } from "./harness.ts";
 
 const get = (path: string, priority = "high") => ({ mode: "http", method: "GET", path, priority });
 
-test("--output brief is one line with the figures and the worst failures", async () => {
+test("--output brief prints one line with the counts and the worst failures", async () => {
   const { url } = await serve((request, response) => {
     response.statusCode = request.url === "/ok" ? 200 : 500;
     response.end("x".repeat(5_000));
@@ -36,7 +36,7 @@ test.each([
   ["--report", "junit=out.xml"],
   ["--record", "tape"],
   ["--repro", "packs"],
-])("--only-requests goes with no %s", async (flag, value) => {
+])("--only-requests with %s is a usage error", async (flag, value) => {
   const { url, requests } = await serve((_request, response) => response.end());
   const cwd = folder({ "scenarios.json": execs(get("/")) });
   const argv = ["run", "--target", url, "--only-requests", flag, value];
@@ -45,7 +45,7 @@ test.each([
   expect(requests).toEqual([]);
 });
 
-test("--only-requests goes with no settings file that asks for more", async () => {
+test("--only-requests with a program in the settings file is a usage error", async () => {
   const { url } = await serve((_request, response) => response.end());
   const cwd = folder({
     "scenarios.json": execs(get("/")),
@@ -55,7 +55,7 @@ test("--only-requests goes with no settings file that asks for more", async () =
   expect(code).toBe(3);
 });
 
-test("--only-requests runs no program that a scenario names", async () => {
+test("--only-requests skips a scenario that runs a program", async () => {
   const { url } = await serve((_request, response) => response.end());
   const cwd = folder({ "scenarios.json": execs({ mode: "cli", command: ["touch", "planted"] }) });
   const argv = ["run", "--target", url, "--only-requests", "--output", "json"];

@@ -5,7 +5,7 @@ import { execs, runJson, serve } from "./harness.ts";
 const get = (path: string, more: object = {}) => ({ mode: "http", method: "GET", path, ...more });
 const post = (path: string) => ({ mode: "http", method: "POST", path });
 
-/** Answers as the handler for the path says, given how many requests for it came before. */
+/** Serves each path with its handler, which gets the number of earlier requests for the path. */
 async function routes(
   handlers: Record<string, (response: ServerResponse, before: number) => void>,
 ) {
@@ -29,8 +29,8 @@ async function reasons(url: string, ...list: Record<string, unknown>[]) {
   return executions as { status: string; reason: string; evidence: Record<string, unknown> }[];
 }
 
-describe("a route that is broken by itself is blamed on no scenario", () => {
-  test("an answer that was cut off is no model of a healthy target", async () => {
+describe("no scenario is blamed for a route that was already broken", () => {
+  test("a truncated response is not used as the canary", async () => {
     const { url } = await routes({ "/half": half });
     const [first, second, third] = await reasons(url, get("/half"), get("/half"), post("/fine"));
     for (const one of [first!, second!]) {
@@ -42,7 +42,7 @@ describe("a route that is broken by itself is blamed on no scenario", () => {
     expect(third!.status).toBe("passed");
   });
 
-  test("nor is an answer that its scenario calls wrong", async () => {
+  test("a response that failed its scenario is not used as the canary", async () => {
     const { url, requests } = await routes({});
     const [, second] = await reasons(url, get("/open", { expected_status: 401 }), post("/fine"));
     expect(second!.status).toBe("passed");
@@ -51,8 +51,8 @@ describe("a route that is broken by itself is blamed on no scenario", () => {
 
   test.each<[string, Record<string, unknown>]>([
     ["a change", post("/fine")],
-    ["another reading request that fails", get("/wrong", { expected_status: 404 })],
-  ])("a route that answers well once, then %s", async (_name, other) => {
+    ["another read that fails", get("/wrong", { expected_status: 404 })],
+  ])("a route that succeeds once, then %s", async (_name, other) => {
     const { url } = await routes({
       "/once": (response, before) => before === 0 ? response.end() : half(response),
     });
@@ -61,7 +61,7 @@ describe("a route that is broken by itself is blamed on no scenario", () => {
     expect(second!.reason).not.toContain("left the target broken");
   });
 
-  test("a route that fails now and then", async () => {
+  test("a flaky route", async () => {
     const { url } = await routes({
       "/flaky": (response, before) => {
         response.statusCode = before % 3 === 2 ? 500 : 200;
@@ -74,7 +74,7 @@ describe("a route that is broken by itself is blamed on no scenario", () => {
 });
 
 describe("lasting damage is still found", () => {
-  test("a request that stops one route for good", async () => {
+  test("a request that breaks one route permanently", async () => {
     let isBroken = false;
     const { url } = await routes({
       "/list": (response) => isBroken ? half(response) : response.end("[]"),
@@ -92,7 +92,7 @@ describe("lasting damage is still found", () => {
     });
   });
 
-  test("a reading request after which no route answers", async () => {
+  test("a read after which every route fails", async () => {
     let isBroken = false;
     const { url } = await serve((request, response) => {
       isBroken ||= request.url === "/z";
@@ -104,7 +104,7 @@ describe("lasting damage is still found", () => {
     expect(all[3]!.evidence.after_damage_by).toBe("TS-003");
   });
 
-  test("a request that ends the target, which answered once before", async () => {
+  test("a request that stops the target", async () => {
     const { url, server } = await serve((request, response) => {
       if (request.url !== "/end") return void response.end();
       server.close();

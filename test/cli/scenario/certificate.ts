@@ -1,4 +1,4 @@
-/** A self-signed certificate for 127.0.0.1 and its key: a secret of nobody, for tests on loopback only. */
+/** A self-signed certificate for 127.0.0.1 and its key. The key is no secret: only tests use it. */
 export const CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBmjCCAUGgAwIBAgIUXIq9cb3s+JQfsrCghc+EGpJDxXowCgYIKoZIzj0EAwIw
 FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMDExMDMyOVoYDzIxMjYxMDI3

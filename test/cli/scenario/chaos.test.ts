@@ -11,7 +11,7 @@ interface Run {
   reason: string;
 }
 
-/** Runs one shell script as a program, under every condition or those named. */
+/** Runs a shell script as a scenario's command with chaos conditions. */
 async function under(script: string, ...argv: string[]) {
   const command = ["sh", "-c", script, "program"];
   const list = execs({ mode: "cli", command, priority: "critical" });
@@ -21,7 +21,7 @@ async function under(script: string, ...argv: string[]) {
   return { code, execution: executions[0], runs, failed };
 }
 
-test("a sturdy program passes all of them, in the order of the table", async () => {
+test("a robust program passes all conditions, in table order", async () => {
   const { execution, runs } = await under('printf "%s\\n" "$0" || exit 1', "--chaos");
   expect(runs.map(({ condition }) => condition)).toEqual(NAMES);
   expect(runs.filter(({ status }) => status === "failed")).toEqual([]);
@@ -33,7 +33,7 @@ test("a sturdy program passes all of them, in the order of the table", async () 
   });
 });
 
-describe("each condition is what it says", () => {
+describe("each condition changes what its name says", () => {
   const die = "kill -SEGV $$";
   test.each([
     ["tz-far", `if [ "$(date +%z)" = +1400 ]; then exit 3; fi`],
@@ -76,14 +76,14 @@ describe("each condition is what it says", () => {
   });
 });
 
-describe("what is asked of a program", () => {
-  test("it may fail without a HOME, by its exit code", async () => {
+describe("the verdict on a program under chaos", () => {
+  test("a non-zero exit code without HOME passes", async () => {
     const { execution } = await under('[ -n "${HOME+set}" ] || exit 9', "--chaos", "home-missing");
     expect(execution.status).toBe("passed");
     expect(execution.evidence.chaos).toMatchObject([{ reason: "Exited with 9" }]);
   });
 
-  test("a crash of what it calls is a crash, whoever tells of it", async () => {
+  test("a crash of a child process counts as a crash", async () => {
     const crash = "sh -c 'kill -SEGV $$'; exit $?";
     const { execution } = await under(
       `[ -n "\${HOME+set}" ] || { ${crash}; }`,
@@ -93,7 +93,7 @@ describe("what is asked of a program", () => {
     expect(execution.reason).toContain("exited with 139: a signal ended it");
   });
 
-  test("it may not show a stack trace", async () => {
+  test("a stack trace fails", async () => {
     const trace = "printf 'Traceback (most recent call last):\\n' >&2; exit 1";
     const { execution } = await under(
       `[ -n "\${HOME+set}" ] || { ${trace}; }`,
@@ -103,7 +103,7 @@ describe("what is asked of a program", () => {
     expect(execution.reason).toContain("exited with 1 and a stack trace");
   });
 
-  test("every condition that it fails under is named", async () => {
+  test("the reason names every failed condition", async () => {
     const { execution, failed } = await under(
       '[ "$LC_ALL" != C ] && [ "$COLUMNS" != 1 ]',
       "--chaos",
@@ -114,13 +114,13 @@ describe("what is asked of a program", () => {
     );
   });
 
-  test("nothing is tried once the plain run has failed, or where nobody asked", async () => {
+  test("chaos runs only with --chaos and after a passed plain run", async () => {
     expect((await under("exit 4", "--chaos")).runs).toEqual([]);
     expect((await under("exit 0")).runs).toEqual([]);
   });
 });
 
-test("names choose, a minus leaves out, an unknown one is a usage error", async () => {
+test("--chaos takes names, excludes names with a minus, and rejects unknown names", async () => {
   expect((await under(":", "--chaos=tz-far,locale-c")).runs).toHaveLength(2);
   const { runs } = await under(":", "--chaos=-cwd-deleted");
   expect(runs.map(({ condition }) => condition)).toEqual(
@@ -131,7 +131,7 @@ test("names choose, a minus leaves out, an unknown one is a usage error", async 
   expect(stderr).toContain("tz-far");
 });
 
-test("no folder is left behind", async () => {
+test("no temporary folder remains", async () => {
   const own = folder();
   vi.stubEnv("TMPDIR", own);
   onTestFinished(() => void vi.unstubAllEnvs());

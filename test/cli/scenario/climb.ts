@@ -2,7 +2,7 @@ import type { AddressInfo, Server, Socket } from "node:net";
 import { onTestFinished } from "vitest";
 import { execs, runJson } from "./harness.ts";
 
-/** A race of ten requests that need no answer in particular. */
+/** A race of ten requests without an expected status. */
 export const race = { mode: "http", method: "POST", path: "/", body: "{}", concurrency: 10 };
 
 interface Rung {
@@ -11,7 +11,7 @@ interface Rung {
   why: string;
 }
 
-/** Listens until the test is over; answers the port. */
+/** Listens until the test ends. Returns the port. */
 export async function listen(server: Server): Promise<number> {
   const sockets = new Set<Socket>();
   server.on("connection", (socket) => sockets.add(socket.on("error", () => {})));
@@ -23,7 +23,7 @@ export async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Races against a target; answers what was taken, what was seen, and what came of it. */
+/** Runs a race. Returns the strategies tried, the race evidence and the execution. */
 export async function climb(url: string, ...argv: string[]) {
   const { executions } = await runJson(execs(race), "--target", url, "--insecure", ...argv);
   const { race: seen } = executions[0].evidence;

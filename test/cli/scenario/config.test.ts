@@ -8,7 +8,7 @@ afterEach(() => {
 
 const list = execs({ mode: "http", method: "GET", path: "/" });
 
-test("the file gives defaults, lists included; the environment and flags win in this order", async () => {
+test("flags override the environment, which overrides the settings file", async () => {
   const { url, requests } = await serve((_request, response) => response.end());
   const config = {
     target: url,
@@ -38,7 +38,7 @@ test.each([
   expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining(words) });
 });
 
-test("a wrong value in the environment is a usage error too", async () => {
+test("an invalid value in the environment is a usage error", async () => {
   process.env.SCENARIO_OUTPUT = "xml";
   const { code, stderr } = await tool(folder({ "scenarios.json": list }), "run");
   expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining("SCENARIO_OUTPUT") });

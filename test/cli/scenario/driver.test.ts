@@ -11,7 +11,7 @@ const verdict = (verdict: string, evidence: string[], claims: object[]): Call =>
   { verdict, evidence, claims, reason: "because" },
 ];
 
-/** The service under test: fine, but for /crash; it also tries to talk to the model. */
+/** The service under test. /crash fails, and every body contains a prompt injection. */
 const target = () =>
   serve((request, response) => {
     response.statusCode = request.url === "/crash" ? 500 : request.url === "/" ? 200 : 404;
@@ -20,7 +20,7 @@ const target = () =>
     );
   });
 
-/** A model's API that makes these moves, one a turn, whatever it is told. */
+/** A fake model API that makes the given calls, one list per turn. */
 const openai = (turns: Call[][]) => {
   let turn = 0;
   return serve((_request, response) => {
@@ -69,20 +69,20 @@ async function drive(turns: Call[][], ...argv: string[]) {
 const GOOD = [[request("/")], [verdict("pass", ["r1"], [{ id: "r1", status: 200 }])]];
 const FAIL = [[request("/crash")], [verdict("fail", ["r1"], [{ id: "r1", status: 500 }])]];
 
-test("an honest pass, from the ledger's own evidence", async () => {
+test("a true pass verdict passes, with evidence from the ledger", async () => {
   const { code, execution } = await drive(GOOD);
   expect({ code, status: execution.status }).toEqual({ code: 0, status: "passed" });
   expect(execution.evidence.ledger).toMatchObject([{ id: "r1", path: "/", status: 200 }]);
 });
 
-test("one honest critical failure: exit 2", async () => {
+test("a true fail verdict of a critical scenario exits with 2", async () => {
   const { code, execution } = await drive(FAIL);
   expect({ code, status: execution.status }).toEqual({ code: 2, status: "failed" });
 });
 
 const forever = Array.from({ length: 50 }, () => [request("/")]);
 
-/** Ten kinds of drivers that are not to be believed. */
+/** Drivers whose verdict must not count. */
 const LIARS: [string, Call[][], string][] = [
   [
     "passes without a request",
@@ -90,23 +90,23 @@ const LIARS: [string, Call[][], string][] = [
     "no request was sent",
   ],
   ["fails without a request", [[verdict("fail", [], [])]], "no request was sent"],
-  ["cites an entry that is not there", [[request("/")], [
+  ["cites a missing entry", [[request("/")], [
     verdict("pass", ["r9"], [{ id: "r9", status: 200 }]),
   ]], "r9"],
-  ["claims a status that was not seen", [[request("/none")], [
+  ["claims a wrong status", [[request("/none")], [
     verdict("fail", ["r1"], [{ id: "r1", status: 500 }]),
   ]], "it claims 500"],
-  ["claims a text that was not seen", [[request("/")], [
+  ["claims a wrong text", [[request("/")], [
     verdict("pass", ["r1"], [{ id: "r1", body_contains: "welcome" }]),
   ]], "not there"],
-  ["passes over a crash", [[request("/crash"), request("/")], [
+  ["passes despite a crash", [[request("/crash"), request("/")], [
     verdict("pass", ["r2"], [{ id: "r2", status: 200 }]),
   ]], "server error"],
-  ["cites nothing", [[request("/")], [verdict("fail", [], [])]], "no evidence"],
+  ["cites no entry", [[request("/")], [verdict("fail", [], [])]], "no evidence"],
   ["claims nothing", [[request("/")], [verdict("fail", ["r1"], [{ id: "r1" }])]], "is empty"],
   ["never stops", forever, "12 turns"],
-  ["says nothing at all", [], "without a verdict"],
-  ["writes broken arguments", [[["submit_verdict", '{"verdict": "pass"']], ...forever], "budget"],
+  ["makes no call", [], "without a verdict"],
+  ["sends malformed arguments", [[["submit_verdict", '{"verdict": "pass"']], ...forever], "budget"],
   [
     "calls tools that do not exist",
     [[["run_shell", { command: "id" }]], [verdict("pass", [], [])]],
@@ -117,7 +117,7 @@ const LIARS: [string, Call[][], string][] = [
   ]], "Not accepted"],
 ];
 
-describe("a driver that lies is never a pass and never exit 2", () => {
+describe("a false verdict is inconclusive, never a pass and never exit code 2", () => {
   test.each(LIARS)("%s", async (_name, turns, why) => {
     const { code, execution } = await drive(turns);
     expect({ code, status: execution.status }).toEqual({ code: 0, status: "inconclusive" });
@@ -125,19 +125,19 @@ describe("a driver that lies is never a pass and never exit 2", () => {
   });
 });
 
-test("a path on another host is refused before anything is sent", async () => {
+test("a request to another host is refused and not sent", async () => {
   const { sent } = await drive([[request("http://127.0.0.1:1/")], [verdict("pass", [], [])]]);
   expect(sent).toEqual([]);
 });
 
-test("what the service says reaches the model as untrusted data only", async () => {
+test("the model receives the service's body only as untrusted data", async () => {
   const { asked } = await drive(GOOD);
   const messages = JSON.parse(asked[1]!.body).messages;
   expect(messages.at(-1).role).toBe("tool");
   expect(JSON.parse(messages.at(-1).content)).toHaveProperty("untrusted_body");
 });
 
-test("budgets of tokens and requests end a scenario", async () => {
+test("the token and request budgets end a scenario", async () => {
   expect((await drive(forever, "--max-tokens", "2500")).execution.reason).toContain("2500 tokens");
   const { sent } = await drive(
     [Array.from({ length: 9 }, () => request("/")), [verdict("inconclusive", [], [])]],
@@ -147,7 +147,7 @@ test("budgets of tokens and requests end a scenario", async () => {
   expect(sent).toHaveLength(3);
 });
 
-test("a race is sent at once and judged by its statuses", async () => {
+test("the race tool sends requests at once and records their statuses", async () => {
   const { execution } = await drive([
     [["race", { method: "POST", path: "/", n: 5 }]],
     [verdict("fail", ["r1"], [{ id: "r1", status: 200 }])],
@@ -161,7 +161,7 @@ test("a race is sent at once and judged by its statuses", async () => {
 });
 
 test.each([401, 429, 500])(
-  "an API that answers %i makes it inconclusive, and shows no key",
+  "an API that answers %i makes the scenario inconclusive, and the key is not shown",
   async (status) => {
     const service = await target();
     const model = await serve((_request, response) => {
@@ -190,7 +190,7 @@ test.each([401, 429, 500])(
   },
 );
 
-test("Anthropic's API: the same loop over its own messages", async () => {
+test("the driver works with Anthropic's API", async () => {
   const turns = [...GOOD];
   const model = await serve((_request, response) => {
     const calls = turns.shift() ?? [];
@@ -222,7 +222,7 @@ test("Anthropic's API: the same loop over its own messages", async () => {
   });
 });
 
-test("a program plays, its moves are recorded, and the cassette plays them again", async () => {
+test("a program drives a scenario, and the recorded cassette replays it", async () => {
   const service = await target();
   const cwd = folder({ "scenarios.json": [scenario()] });
   const moves = [request("/"), verdict("pass", ["r1"], [{ id: "r1", status: 200 }])];
@@ -253,7 +253,7 @@ test.each([
   expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining(words) });
 });
 
-test("no key: the error names the variable and the driver that needs none", async () => {
+test("the error without a key names the variable and the driver that needs no key", async () => {
   const { url } = await target();
   delete process.env.ANTHROPIC_BASE_URL;
   delete process.env.ANTHROPIC_API_KEY;

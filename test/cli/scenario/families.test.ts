@@ -13,7 +13,7 @@ const id = [{ name: "id", in: "path", required: true, schema: { type: "integer" 
 
 type Respond = (line: string, who: string, seen: string[]) => number | [number, object];
 
-/** Runs one family of a document against a server of a few lines, as alice and bob. */
+/** Runs the document against a server as alice and bob. Returns the status of the family. */
 async function verdict(
   document: object,
   family: string,
@@ -63,7 +63,7 @@ const texts = secured({
     delete: answers(204),
   },
 });
-/** A record with the id 7; any other is unknown, whatever is sent to it. */
+/** A service with one record, id 7, that answers `odd` to a PUT. */
 const updating = (odd: number): Respond => (line) => {
   if (line.startsWith("POST")) return [201, { id: 7 }];
   if (!line.endsWith("/7")) return 404;
@@ -83,15 +83,15 @@ const documenting = (...statuses: number[]) => ({
   paths: { "/texts": { post: { requestBody, ...answers(201, ...statuses) } } },
 });
 
-describe("broken input is refused with a 4xx of the service's choice", () => {
+describe("invalid input must get a 4xx, if the document names a refusal", () => {
   test.each<[string, number[], number, string]>([
-    ["the documented one", [422], 422, "passed"],
-    ["another one than the document names", [422], 400, "passed"],
-    ["one of two", [400, 422], 400, "passed"],
-    ["it is taken", [422], 201, "failed"],
-    ["it is taken, where two are documented", [400, 422], 201, "failed"],
-    ["it is taken, where no refusal is documented", [], 201, "passed"],
-    ["it crashes", [422], 500, "failed"],
+    ["the documented status passes", [422], 422, "passed"],
+    ["another 4xx status passes", [422], 400, "passed"],
+    ["one of two documented statuses passes", [400, 422], 400, "passed"],
+    ["success fails", [422], 201, "failed"],
+    ["success fails if two refusals are documented", [400, 422], 201, "failed"],
+    ["success passes if no refusal is documented", [], 201, "passed"],
+    ["500 fails", [422], 500, "failed"],
   ])("%s", async (_name, documented, status, expected) => {
     for (const family of ["body_malformed", "body_empty", "field_missing", "field_type"]) {
       expect(await verdict(documenting(...documented), family, () => status)).toBe(expected);
@@ -99,7 +99,7 @@ describe("broken input is refused with a 4xx of the service's choice", () => {
   });
 });
 
-describe("an id outside the documented rules may be refused before it is looked up", () => {
+describe("an unknown id must get 404, or the documented 400 or 422 if it breaks the documented rules", () => {
   const reading = (schema: object, ...statuses: number[]) => ({
     openapi: "3.1.0",
     paths: {
@@ -111,35 +111,55 @@ describe("an id outside the documented rules may be refused before it is looked 
   });
   const order = { type: "string", pattern: "^ord_[a-z]{10}$" };
   test.each<[string, object, number, string]>([
-    ["it is unknown", reading(order, 200, 404, 400), 404, "passed"],
-    ["it is refused as documented", reading(order, 200, 404, 400), 400, "passed"],
-    ["it is refused with 422, as documented", reading(order, 200, 404, 422), 422, "passed"],
-    ["a format", reading({ type: "string", format: "date" }, 200, 404, 400), 400, "passed"],
-    ["a length", reading({ type: "string", maxLength: 5 }, 200, 404, 400), 400, "passed"],
-    ["a range", reading({ type: "integer", maximum: 99 }, 200, 404, 400), 400, "passed"],
+    ["404 passes", reading(order, 200, 404, 400), 404, "passed"],
+    ["a documented 400 passes", reading(order, 200, 404, 400), 400, "passed"],
+    ["a documented 422 passes", reading(order, 200, 404, 422), 422, "passed"],
     [
-      "a pattern that would take hours",
+      "a documented 400 passes for a format",
+      reading({ type: "string", format: "date" }, 200, 404, 400),
+      400,
+      "passed",
+    ],
+    [
+      "a documented 400 passes for a length",
+      reading({ type: "string", maxLength: 5 }, 200, 404, 400),
+      400,
+      "passed",
+    ],
+    [
+      "a documented 400 passes for a range",
+      reading({ type: "integer", maximum: 99 }, 200, 404, 400),
+      400,
+      "passed",
+    ],
+    [
+      "a documented 400 passes for a pattern that backtracks for hours",
       reading({ type: "string", pattern: "^((([a-z-]+)+)+)+!$" }, 200, 404, 400),
       400,
       "passed",
     ],
-    ["it is found", reading(order, 200, 404, 400), 200, "failed"],
-    ["it is forbidden", reading(order, 200, 404, 400), 403, "failed"],
-    ["it crashes", reading(order, 200, 404, 400), 500, "failed"],
-    ["no refusal is documented", reading(order, 200, 404), 400, "failed"],
+    ["200 fails", reading(order, 200, 404, 400), 200, "failed"],
+    ["403 fails", reading(order, 200, 404, 400), 403, "failed"],
+    ["500 fails", reading(order, 200, 404, 400), 500, "failed"],
+    ["an undocumented 400 fails", reading(order, 200, 404), 400, "failed"],
     [
-      "the id fits its pattern",
+      "400 fails if the id matches its pattern",
       reading({ type: "string", pattern: "^[a-z-]+$" }, 200, 404, 400),
       400,
       "failed",
     ],
-    ["the id has no rules", reading({ type: "string" }, 200, 404, 400), 400, "failed"],
-    ["the id is a UUID", reading({ type: "string", format: "uuid" }, 200, 404, 400), 400, "failed"],
+    ["400 fails if the id has no rules", reading({ type: "string" }, 200, 404, 400), 400, "failed"],
+    [
+      "400 fails if the id is a UUID",
+      reading({ type: "string", format: "uuid" }, 200, 404, 400),
+      400,
+      "failed",
+    ],
   ])("%s", async (_name, document, status, expected) => {
     expect(await verdict(document, "unknown_id", () => status)).toBe(expected);
   });
 
-  test("what only administrators may do, with an id that no document allows", async () => {
+  test("admin_only accepts a documented 400 for an invalid id", async () => {
     const parameters = [{ name: "id", in: "path", required: true, schema: order }];
     const document = (...statuses: number[]) =>
       secured({ "/admin/orders/{id}": { parameters, get: answers(200, ...statuses) } });
@@ -147,7 +167,7 @@ describe("an id outside the documented rules may be refused before it is looked 
     expect(await verdict(document(), "admin_only", () => 400)).toBe("failed");
   });
 
-  test("two refusals are compared only with an id that the document allows", () => {
+  test("existence_leak is generated only with an id that the document allows", () => {
     const leaks = (schema: object) => {
       const parameters = [{ name: "id", in: "path", required: true, schema }];
       const document = secured({
@@ -166,22 +186,40 @@ describe("an id outside the documented rules may be refused before it is looked 
 
 describe("families of several requests", () => {
   test.each<[string, object, string, Respond, string]>([
-    ["administrators only", admin, "admin_only", () => 403, "passed"],
-    ["anybody is an administrator", admin, "admin_only", () => 200, "failed"],
-    ["one refusal for all", notes, "existence_leak", making(() => 404), "passed"],
+    ["admin_only: a refusal passes", admin, "admin_only", () => 403, "passed"],
+    ["admin_only: a success fails", admin, "admin_only", () => 200, "failed"],
     [
-      "403 tells what is there",
+      "existence_leak: the same refusal for all ids passes",
+      notes,
+      "existence_leak",
+      making(() => 404),
+      "passed",
+    ],
+    [
+      "existence_leak: 403 only for existing ids fails",
       notes,
       "existence_leak",
       making((line) => line.endsWith("/7") ? 403 : 404),
       "failed",
     ],
-    ["what may be read cannot leak", notes, "existence_leak", making(() => 200), "inconclusive"],
-    ["odd bodies are refused", texts, "odd_updates", updating(400), "passed"],
-    ["odd bodies are taken", texts, "odd_updates", updating(200), "failed"],
-    ["odd bodies crash what has found its record", texts, "odd_updates", updating(500), "failed"],
     [
-      "what was created with a role keeps it",
+      "existence_leak: a readable record is inconclusive",
+      notes,
+      "existence_leak",
+      making(() => 200),
+      "inconclusive",
+    ],
+    ["odd_updates: a refusal passes", texts, "odd_updates", updating(400), "passed"],
+    ["odd_updates: a success fails", texts, "odd_updates", updating(200), "failed"],
+    [
+      "odd_updates: a crash on an existing record fails",
+      texts,
+      "odd_updates",
+      updating(500),
+      "failed",
+    ],
+    [
+      "privileged_create: a record that keeps the sent role fails",
       texts,
       "privileged_create",
       (line, _who, seen) => {
@@ -191,9 +229,9 @@ describe("families of several requests", () => {
       },
       "failed",
     ],
-    ["a visit that can be repeated", har, "recorded_visit", () => 200, "passed"],
+    ["recorded_visit: a repeatable visit passes", har, "recorded_visit", () => 200, "passed"],
     [
-      "a visit that crashes when it is repeated",
+      "recorded_visit: a visit that crashes when repeated fails",
       har,
       "recorded_visit",
       (line, _who, seen) => line.startsWith("POST") && seen.includes(line) ? 500 : 200,
@@ -208,7 +246,7 @@ describe("the shop's document", () => {
   const generate = (depth: "light" | "normal" | "aggressive", budget?: number) =>
     generateScenarios(operationsOf(JSON.stringify(DOCUMENT), "x"), { depth, budget });
 
-  /** research: each family with its priority; those of a CLI have a test of their own. */
+  /** The families for HTTP with their priorities; help.test.ts covers those for command lines. */
   test.each([
     ["double_submit", ["critical", "high"]],
     ["double_action", ["critical"]],
@@ -245,19 +283,22 @@ describe("the shop's document", () => {
     ["text_quote", ["high"]],
     ["text_crlf", ["high"]],
     ["existence_leak", ["low"]],
-  ])("%s is generated, %j, in the operation's area", (family, priorities) => {
-    const found = generate("aggressive").filter((one) => one.family === family);
-    expect(found.length).toBeGreaterThan(0);
-    expect(priorities).toEqual(
-      expect.arrayContaining([...new Set(found.map((one) => one.priority))]),
-    );
-    for (const { confidence_area, operation } of found) {
-      expect(String(operation)).toContain(`/${confidence_area}`);
-    }
-  });
+  ])(
+    "the family %s is generated with priority %j in the operation's area",
+    (family, priorities) => {
+      const found = generate("aggressive").filter((one) => one.family === family);
+      expect(found.length).toBeGreaterThan(0);
+      expect(priorities).toEqual(
+        expect.arrayContaining([...new Set(found.map((one) => one.priority))]),
+      );
+      for (const { confidence_area, operation } of found) {
+        expect(String(operation)).toContain(`/${confidence_area}`);
+      }
+    },
+  );
 
   test.each(["light", "normal", "aggressive"] as const)(
-    "%s: every operation, at any budget",
+    "depth %s covers every operation at any budget",
     (depth) => {
       const all = new Set(generate(depth).map(({ operation }) => operation));
       for (const budget of [all.size, all.size * 2, all.size * 5]) {
@@ -268,7 +309,7 @@ describe("the shop's document", () => {
     },
   );
 
-  test("a budget is spent on what weighs most", () => {
+  test("a budget prefers critical scenarios", () => {
     const all = new Set(generate("normal").map(({ operation }) => operation)).size;
     const count = (budget: number) =>
       generate("normal", budget).filter(({ priority }) => priority === "critical").length;
@@ -278,7 +319,7 @@ describe("the shop's document", () => {
     );
   });
 
-  test("the matrix of operations and families is printed", async () => {
+  test("the output contains the matrix of operations and families", async () => {
     const cwd = folder({ "openapi.json": DOCUMENT });
     const { stdout } = await tool(cwd, "run", "--spec", "openapi.json");
     expect(stdout).toMatch(/^\d+ operations × \d+ families$/m);

@@ -4,7 +4,7 @@ import { generateScenarios } from "../../../cli/scenario/generate/generate.ts";
 import { ScenarioDocument } from "../../../cli/scenario/schema.ts";
 import { folder, serve, tool } from "./harness.ts";
 
-/** Fifty operations: reading and writing, open and secured, with references and a circle. */
+/** Fifty operations: reads and writes, open and secured, with references and a cycle. */
 function shop(): Record<string, unknown> {
   const paths: Record<string, unknown> = {};
   for (let n = 0; n < 25; n++) {
@@ -51,7 +51,7 @@ function shop(): Record<string, unknown> {
 const operations = () => operationsOf(JSON.stringify(shop()), "openapi.json");
 
 describe("from OpenAPI", () => {
-  test("50 operations give at least 150 scenarios that are valid, byte for byte the same twice", () => {
+  test("50 operations give at least 150 valid scenarios, the same each time", () => {
     const [one, two] = [1, 2].map(() => generateScenarios(operations(), { depth: "light" }));
     expect(one!.length).toBeGreaterThanOrEqual(150);
     expect(ScenarioDocument.safeParse(one).success).toBe(true);
@@ -72,7 +72,7 @@ describe("from OpenAPI", () => {
     expect(new Set(scenarios.map(({ operation }) => operation)).size).toBe(50);
   });
 
-  test("deeper means more, and ids run on without a gap", () => {
+  test("a greater depth gives more scenarios, and ids are consecutive", () => {
     const counts = (["light", "normal", "aggressive"] as const).map((depth) =>
       generateScenarios(operations(), { depth }).length
     );
@@ -85,7 +85,7 @@ describe("from OpenAPI", () => {
   const family = (name: string) =>
     generateScenarios(operations(), { depth: "aggressive" }).filter((one) => one.family === name);
 
-  test("a secured operation is tried without a credential: 401, critical", () => {
+  test("a secured operation gets a critical scenario without a credential that expects 401", () => {
     expect(family("auth_missing")).toHaveLength(25);
     expect(family("auth_missing")[0]).toMatchObject({
       priority: "critical",
@@ -93,12 +93,12 @@ describe("from OpenAPI", () => {
     });
   });
 
-  test("what may happen once is raced", () => {
+  test("an operation that may succeed once gets a race", () => {
     expect(family("double_submit")).toHaveLength(25);
     expect(family("double_submit")[0]).toMatchObject({ exec: { concurrency: 10, method: "POST" } });
   });
 
-  test("samples keep their schema's rules and leave out what is read-only", () => {
+  test("samples match their schema and omit read-only properties", () => {
     const body = JSON.parse(family("double_submit")[0]!.exec!.body!);
     expect(body).toMatchObject({ name: "sample", age: 19, born: "2026-01-31" });
     expect(body).not.toHaveProperty("id");
@@ -111,7 +111,7 @@ describe("from OpenAPI", () => {
     expect(text.split("\n")[Number(first!.line) - 1]).toMatch(/"(get|post)": \{/);
   });
 
-  test("YAML is read too, with its lines", () => {
+  test("YAML documents work, with line numbers", () => {
     const yaml =
       "openapi: 3.0.3\npaths:\n  /a:\n    get:\n      responses: { '200': { description: ok } }\n";
     expect(operationsOf(yaml, "x.yaml")).toMatchObject([{
@@ -163,7 +163,7 @@ describe("from other documents", () => {
     "```",
   ].join("\n");
 
-  test("HAR: requests with their bodies, and no credential that was recorded", () => {
+  test("HAR: scenarios contain the bodies and no recorded credential", () => {
     const scenarios = generateScenarios(operationsOf(JSON.stringify(har), "x.har"), {
       depth: "normal",
     });
@@ -173,13 +173,13 @@ describe("from other documents", () => {
     expect(JSON.stringify(scenarios)).not.toContain("real-token");
   });
 
-  test("Postman: variables filled in, folders as areas", () => {
+  test("Postman: variables are filled in and folders become areas", () => {
     expect(operationsOf(JSON.stringify(postman), "x.json")).toMatchObject([
       { method: "POST", path: "/v2/cart/{id}", area: "cart", body: { sample: { item: 7 } } },
     ]);
   });
 
-  test("Markdown: rows of tables and curl commands over several lines", () => {
+  test("Markdown: table rows and multi-line curl commands become operations", () => {
     expect(operationsOf(markdown, "README.md")).toMatchObject([
       { method: "GET", path: "/api/cart/{id}", summary: "Shows a cart", body: null },
       { method: "POST", path: "/api/cart", body: { sample: { item: 7 } } },
@@ -188,7 +188,7 @@ describe("from other documents", () => {
 });
 
 test.each([
-  ["a document of nothing known", "{}", "OpenAPI"],
+  ["an unknown document", "{}", "OpenAPI"],
   ["Swagger 2", '{"swagger": "2.0", "paths": {}}', "OpenAPI"],
   ["broken JSON", "{", "Cannot read"],
   ["broken YAML", "a: [", "Cannot read"],
@@ -204,7 +204,7 @@ test.each([
   expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining(words) });
 });
 
-describe("the target's own document", () => {
+describe("a document on the target", () => {
   const spec = { openapi: "3.1.0", paths: { "/a": { get: { responses: { 200: {} } } } } };
   const serving = () =>
     serve((request, response) => {
@@ -235,7 +235,7 @@ describe("the target's own document", () => {
     expect((await tool(folder(), ...argv)).stderr).toContain("403");
   });
 
-  test("no other host is ever asked", async () => {
+  test("is not fetched from another host", async () => {
     const { url, requests } = await serving();
     const { code, stderr } = await tool(
       folder(),

@@ -17,7 +17,7 @@ const JUNK: unknown[] = [
   "x".repeat(10_000),
 ];
 
-/** The document with one of its parts, found by a walk of these turns, replaced. */
+/** A copy of the document in which the part at the end of a walk is replaced. */
 function broken(document: unknown, turns: number[], junk: unknown): unknown {
   const copy = structuredClone(document);
   let node = copy as Record<string, unknown>;
@@ -35,8 +35,8 @@ function broken(document: unknown, turns: number[], junk: unknown): unknown {
   return copy;
 }
 
-describe("whatever a document holds", () => {
-  test("scenarios from it are valid, or it is refused in words", () => {
+describe("with hostile documents", () => {
+  test("the generator returns valid scenarios or throws a ToolError", () => {
     const turns = fc.array(fc.nat({ max: 60 }), { minLength: 1, maxLength: 9 });
     const property = fc.property(turns, turns, fc.constantFrom(...JUNK), (one, other, junk) => {
       const text = JSON.stringify(broken(broken(DOCUMENT, one, junk), other, junk));
@@ -51,7 +51,7 @@ describe("whatever a document holds", () => {
     fc.assert(property, { numRuns: 400 });
   });
 
-  test("help texts of any kind are read to their end", () => {
+  test("readHelp() reads any text", () => {
     const piece = fc.constantFrom(
       "  -",
       "--a",
@@ -87,8 +87,8 @@ describe("whatever a document holds", () => {
     ["usage: " + "[a ".repeat(5_000) + "]".repeat(5_000)],
     ["  a" + ",b".repeat(200) + "!"],
     ["Commands:\n" + "  a b c\n".repeat(50_000)],
-  ])("no line costs more than it is worth: %#", (help) => {
-    // A pattern that backtracks would not come to its end before the test's deadline.
+  ])("readHelp() is fast on the hostile line %#", (help) => {
+    // A backtracking pattern would exceed the test time-out.
     expect(readHelp(help).options.length).toBeLessThan(2_001);
   });
 });

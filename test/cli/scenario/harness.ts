@@ -8,7 +8,7 @@ import { PassThrough } from "node:stream";
 import { onTestFinished } from "vitest";
 import { main, type ToolIo } from "../../../cli/scenario/main.ts";
 
-/** A valid scenario with the changes of a test. */
+/** A valid scenario with some fields changed. */
 export function scenario(changes: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     scenario_id: "TS-001",
@@ -33,7 +33,7 @@ export function execs(...list: Record<string, unknown>[]): Record<string, unknow
   );
 }
 
-/** A folder with these files, removed after the test. */
+/** Creates a folder with these files and removes it after the test. */
 export function folder(files: Record<string, unknown> = {}): string {
   const path = mkdtempSync(join(tmpdir(), "scenario-"));
   onTestFinished(() => rmSync(path, { recursive: true, force: true }));
@@ -51,7 +51,7 @@ export function tool(cwd: string, ...argv: string[]) {
   return toolWith({}, cwd, ...argv);
 }
 
-/** Runs the tool with another environment. */
+/** Runs the tool with another ToolIo. */
 export async function toolWith(io: Partial<ToolIo>, cwd: string, ...argv: string[]) {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   const texts = [stdout, stderr].map((stream) => {
@@ -73,7 +73,7 @@ export async function toolWith(io: Partial<ToolIo>, cwd: string, ...argv: string
       try {
         process.kill(-pid, "SIGKILL");
       } catch {
-        // The group has already ended.
+        // The process group has already ended.
       }
     },
     ...io,
@@ -89,7 +89,7 @@ export async function runJson(scenarios: unknown[], ...argv: string[]) {
   return { code, stderr, ...JSON.parse(stdout) };
 }
 
-/** A server on loopback, closed after the test. */
+/** Starts a server on loopback and closes it after the test. */
 export async function serve(
   handler: (request: IncomingMessage, response: ServerResponse, body: string) => void,
 ): Promise<

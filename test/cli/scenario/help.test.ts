@@ -14,7 +14,7 @@ Options:
 Commands:
   add <name>         Add a thing
 `;
-/** A shop with two commands; `crash` shows a stack trace for any mistake. */
+/** A program with two commands and one fault. */
 const SHOP = (fault = "none") =>
   `#!/bin/sh
 help() { printf 'Usage: shop [options] [command]\\n\\nOptions:\\n  --version  print it\\n  --output <format>  json, text\\n  -h, --help\\n\\nCommands:\\n  add <name>  Add it\\n'; exit 0; }
@@ -45,7 +45,7 @@ async function generate(cwd: string, ...argv: string[]) {
 }
 
 describe("--from-help", () => {
-  test("commands are followed to the depth that is asked for", async () => {
+  test("--depth limits how deep subcommands are read", async () => {
     const cwd = shop();
     const operations = async (depth: string) =>
       Object.keys((await generate(cwd, "--depth", depth)).summary.coverage.matrix)
@@ -54,7 +54,7 @@ describe("--from-help", () => {
     expect(await operations("normal")).toEqual(["shop", "shop add"]);
   });
 
-  test("scenarios are valid, the same twice, and a small budget covers every command", async () => {
+  test("scenarios are valid and the same each time, and a small budget covers every command", async () => {
     const cwd = shop();
     const { scenarios } = await generate(cwd, "--depth", "aggressive");
     expect(ScenarioDocument.safeParse(scenarios).success).toBe(true);
@@ -93,7 +93,7 @@ describe("--from-help", () => {
     ["accepting", 1, ["cli_argument_missing", "cli_unknown_command", "cli_unknown_option"]],
     ["crash", 1, ["cli_argument_missing", "cli_unknown_command", "cli_unknown_option"]],
     ["segv", 1, ["cli_argument_missing", "cli_unknown_command", "cli_unknown_option"]],
-  ])("a program with the fault %s", async (fault, code, families) => {
+  ])("a program with the fault %s gets the expected failures", async (fault, code, families) => {
     const run = await generate(shop(fault), "--target", "cli", "--depth", "normal");
     const failed = run.scenarios.filter((_: unknown, n: number) =>
       run.executions[n].status === "failed"
@@ -102,7 +102,7 @@ describe("--from-help", () => {
     if (code === 0) expect(run.summary.executed).toBeGreaterThan(10);
   });
 
-  test("a saved help is read, and nothing is run for it", async () => {
+  test("a saved help text is read without running the program", async () => {
     const cwd = folder({ "help.txt": SAVED });
     const { code, stdout } = await tool(
       cwd,
@@ -120,21 +120,21 @@ describe("--from-help", () => {
     ["shop=missing.txt", "Cannot read"],
     ["shop=empty.txt", "names no option"],
     ["", "names no program"],
-  ])("%j is a usage error", async (given, words) => {
+  ])("--from-help %j is a usage error", async (given, words) => {
     const cwd = folder({ "empty.txt": "nothing", mute: "#!/bin/sh\n" });
     chmodSync(join(cwd, "mute"), 0o755);
     const { code, stderr } = await tool(cwd, "run", "--from-help", given);
     expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining(words) });
   });
 
-  test("a program that never answers is ended, with what it started", async () => {
+  test("a program that hangs is killed with its children", async () => {
     const cwd = folder({ shop: "#!/bin/sh\nsleep 60 &\nsleep 60\n" });
     chmodSync(join(cwd, "shop"), 0o755);
     const { code, stderr } = await tool(cwd, "run", "--from-help", join(cwd, "shop"));
     expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining("prints none") });
   });
 
-  test("no shell is between: what would be a command stays a word", async () => {
+  test("--from-help uses no shell", async () => {
     const cwd = shop();
     const { stderr } = await tool(cwd, "run", "--from-help", `${cwd}/shop; touch ${cwd}/planted`);
     expect(stderr).toContain("cannot be started");
@@ -142,7 +142,7 @@ describe("--from-help", () => {
 });
 
 describe("the target cli", () => {
-  test("needs no service, and skips what needs one", async () => {
+  test("runs commands without a service and skips HTTP scenarios", async () => {
     const list = execs(
       { mode: "cli", command: ["true"] },
       { mode: "http", method: "GET", path: "/" },
@@ -162,12 +162,12 @@ describe("the target cli", () => {
     ["orderly", 0, "passed"],
     ["orderly", 3, "passed"],
     ["orderly", 134, "failed"],
-  ])("%s and exit %i: %s", async (expected_end, exit, status) => {
+  ])("with expected_end %s, exit code %i has %s", async (expected_end, exit, status) => {
     const list = execs({ mode: "cli", command: ["sh", "-c", `exit ${exit}`], expected_end });
     expect((await runJson(list, "--target", "cli")).executions[0].status).toBe(status);
   });
 
-  test("a word that no program can be given is a failure, not a crash of the tool", async () => {
+  test("an argument with a NUL byte is a failed scenario, not a crash of the tool", async () => {
     const list = execs({ mode: "cli", command: ["true", "a\u0000b"] });
     const { executions } = await runJson(list, "--target", "cli");
     expect(executions[0]).toMatchObject({
@@ -178,7 +178,7 @@ describe("the target cli", () => {
 });
 
 describe.skipIf(process.platform === "win32")("real programs", () => {
-  test.each(["git", "tar"])("%s keeps its own rules", async (program) => {
+  test.each(["git", "tar"])("%s passes the scenarios from its help", async (program) => {
     const here = process.cwd();
     const cwd = folder();
     process.chdir(cwd);

@@ -3,11 +3,11 @@ import { execs, folder, runJson, scenario, serve, tool } from "./harness.ts";
 
 const get = (path: string, more: object = {}) => ({ mode: "http", method: "GET", path, ...more });
 
-describe("what no answer may show", () => {
+describe("forbidden content of a response", () => {
   const trace = "Error: x\n    at read (/srv/app/read.js:10:5)\n    at next (/srv/app/b.js:1:2)";
   test.each<[string, object, { body?: string; headers?: object }, string | null]>([
     ["a text", { texts: ["root:x:0:0:"] }, { body: "root:x:0:0:root" }, "root:x:0:0:"],
-    ["a text that is not there", { texts: ["root:x:0:0:"] }, { body: "root" }, null],
+    ["an absent text", { texts: ["root:x:0:0:"] }, { body: "root" }, null],
     [
       "a header, in any case",
       { headers: ["x-injected"] },
@@ -25,12 +25,12 @@ describe("what no answer may show", () => {
     ["a stack trace", { traces: true }, { body: trace }, "stack trace"],
     ["a stack trace in JSON", { traces: true }, { body: JSON.stringify({ trace }) }, "stack trace"],
     [
-      "a message of the database",
+      "a database message",
       { traces: true },
       { body: "SQLITE_ERROR: no such column" },
       "database",
     ],
-    ["nothing of it", { traces: true }, { body: "not found, look at it" }, null],
+    ["none of them", { traces: true }, { body: "not found, look at it" }, null],
   ])("%s", async (_name, forbidden, answer, shown) => {
     const { url } = await serve((_request, response) => {
       response.writeHead(400, { ...answer.headers });
@@ -45,7 +45,7 @@ describe("what no answer may show", () => {
   });
 });
 
-describe("what a scenario takes for granted", () => {
+describe("a scenario that presumes a login or a record", () => {
   test.each([
     [["login"], 401, "inconclusive"],
     [["login"], 403, "inconclusive"],
@@ -55,7 +55,7 @@ describe("what a scenario takes for granted", () => {
     [["login", "record"], 500, "failed"],
     [["login", "record"], 400, "passed"],
     [[], 404, "failed"],
-  ])("%j, expected 400, answered %i: %s", async (presumes, status, verdict) => {
+  ])("presumes %j, expected 400, answered %i: %s", async (presumes, status, verdict) => {
     const { url } = await serve((_request, response) => {
       response.statusCode = status;
       response.end();
@@ -66,7 +66,7 @@ describe("what a scenario takes for granted", () => {
   });
 });
 
-describe("a refusal may have any 4xx", () => {
+describe("expected_end refused accepts any 4xx", () => {
   test.each([
     [[], 400, "passed"],
     [[], 422, "passed"],
@@ -80,7 +80,7 @@ describe("a refusal may have any 4xx", () => {
     [[], 200, "failed"],
     [[], 302, "failed"],
     [["login", "record"], 500, "failed"],
-  ])("%j, answered %i: %s", async (presumes, status, verdict) => {
+  ])("presumes %j, answered %i: %s", async (presumes, status, verdict) => {
     const { url } = await serve((_request, response) => {
       response.statusCode = status;
       response.end();
@@ -99,7 +99,7 @@ describe("identities", () => {
     });
   const step = (name: string, more: object) => ({ name, method: "GET", path: `/${name}`, ...more });
 
-  test("the first one sends what names nobody, and no run without a login sends either", async () => {
+  test("a request without an identity uses the first one, and an anonymous request uses none", async () => {
     const { url, requests } = await who();
     const steps = [step("plain", {}), step("bob", { as: "bob" }), step("nobody", { as: "nobody" })];
     const list = [
@@ -119,7 +119,7 @@ describe("identities", () => {
       headers.includes("alice"),
       headers.includes("Bearer bob"),
     ]);
-    // Around the playbook, which may change something, the canary asks for a good answer again.
+    // The canary repeats a good request before and after the playbook, which may change data.
     expect(sent).toEqual([
       ["exec", true, false],
       ["stranger", false, false],
@@ -132,7 +132,7 @@ describe("identities", () => {
   });
 });
 
-test("a scenario that ends the run's login is named, and what is refused after it decides nothing", async () => {
+test("a scenario that ends the login is named, and later refusals are inconclusive", async () => {
   let loggedIn = true;
   const { url } = await serve((request, response) => {
     if (request.url === "/bye") loggedIn = false;
@@ -150,7 +150,7 @@ test("a scenario that ends the run's login is named, and what is refused after i
   expect(executions[3].reason).toContain("TS-003 had ended the login");
 });
 
-test("a key in a header of its own is forged there, and nowhere else", async () => {
+test("an API key in a custom header is forged only in that header", async () => {
   const spec = {
     openapi: "3.1.0",
     security: [{ key: [] }],
@@ -172,7 +172,7 @@ test("a key in a header of its own is forged there, and nowhere else", async () 
   expect(requests.every(({ headers }) => !headers.includes("real"))).toBe(true);
 });
 
-test("reads come first, then races, then changes, and what may break the target last", async () => {
+test("reads run first, then races, then changes, then requests that may break the target", async () => {
   const { url, requests } = await serve((_request, response) => response.end());
   const post = (path: string, more: object = {}) => ({
     mode: "http",

@@ -21,7 +21,7 @@ const target = () =>
     response.end("hello");
   });
 
-/** Runs one critical scenario with a driver; a cassette and a program lie in its folder. */
+/** Runs one critical scenario with a driver. The files may contain a cassette or a program. */
 async function judged(files: Record<string, string>, driver: string) {
   const { url } = await target();
   const cwd = folder({ "scenarios.json": [scenario({ priority: "critical" })], ...files });
@@ -37,31 +37,31 @@ const tape = (turns: Move[][]) =>
     moves: turns.map((moves) => moves.map((move, n) => ({ id: `${n}`, ...move }))),
   });
 
-describe("a cassette that lies", () => {
+describe("a cassette", () => {
   test.each<[string, Move[][], string]>([
-    ["passes by picking among what it saw", [[request("/forbidden"), request("/")], [
+    ["passes without citing all requests", [[request("/forbidden"), request("/")], [
       verdict("pass", ["r2"], [seen("r2", 200)]),
     ]], "leaves out r1"],
-    ["claims a text of nothing", [[request("/")], [
+    ["claims an empty text", [[request("/")], [
       verdict("pass", ["r1"], [{ id: "r1", body_contains: "" }]),
     ]], "is empty"],
-    ["claims a text of blanks", [[request("/")], [
+    ["claims a blank text", [[request("/")], [
       verdict("fail", ["r1"], [{ id: "r1", body_contains: " \n" }]),
     ]], "is empty"],
-    ["cites what it says nothing of", [[request("/"), request("/forbidden")], [
+    ["cites an entry without a claim", [[request("/"), request("/forbidden")], [
       verdict("pass", ["r1", "r2"], [seen("r1", 200)]),
     ]], "claims nothing"],
-    ["asks for tools of every object", [[{ name: "__proto__", arguments: {} }], [
+    ["calls names from Object.prototype", [[{ name: "__proto__", arguments: {} }], [
       { name: "constructor", arguments: null },
       verdict("pass", [], []),
     ]], "no request was sent"],
-  ])("%s", async (_name, turns, why) => {
+  ])("that %s is inconclusive", async (_name, turns, why) => {
     const { code, execution } = await judged({ tape: tape(turns) }, "replay:tape");
     expect({ code, status: execution.status }).toEqual({ code: 0, status: "inconclusive" });
     expect(execution.reason).toContain(why);
   });
 
-  test("an honest one that cites all it sent passes", async () => {
+  test("with a true verdict that cites all requests passes", async () => {
     const turns = [[request("/"), request("/forbidden")], [
       verdict("pass", ["r1", "r2"], [seen("r1", 200), seen("r2", 204)]),
     ]];
@@ -69,40 +69,40 @@ describe("a cassette that lies", () => {
   });
 
   test.each([
-    ["a move of nothing", { scenario_id: "TS-001", moves: [[null]] }],
-    ["a move without a name", { scenario_id: "TS-001", moves: [[{}]] }],
-    ["a name that is no text", {
+    ["with a null move", { scenario_id: "TS-001", moves: [[null]] }],
+    ["with a move without a name", { scenario_id: "TS-001", moves: [[{}]] }],
+    ["with a name that is not a string", {
       scenario_id: "TS-001",
       moves: [[{ id: "1", name: 1, arguments: {} }]],
     }],
-    ["moves of text", { scenario_id: "TS-001", moves: ["x"] }],
-    ["an id that is no text", { scenario_id: 1, moves: [] }],
-  ])("%s is no cassette: the line is named", async (_name, track) => {
+    ["with a string in place of moves", { scenario_id: "TS-001", moves: ["x"] }],
+    ["with an id that is not a string", { scenario_id: 1, moves: [] }],
+  ])("%s is a usage error that names the line", async (_name, track) => {
     const { code, stderr } = await judged({ tape: JSON.stringify(track) }, "replay:tape");
     expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining("tape:1") });
   });
 });
 
-describe("a program that lies", () => {
+describe("a broken program", () => {
   test.each([
-    ["writes without an end", "yes aaaaaaaaaaaaaaaa | tr -d '\\n'", "a line without an end"],
+    ["writes an endless line", "yes aaaaaaaaaaaaaaaa | tr -d '\\n'", "a line without an end"],
     ["writes a number", "echo 42; sleep 9", "not a JSON object"],
-    ["ends at once", "exit 3", "without a verdict"],
-    ["ends in the middle of a line", 'printf \'{"name": "submit_v\'', "not a JSON object"],
+    ["exits at once", "exit 3", "without a verdict"],
+    ["exits within a line", 'printf \'{"name": "submit_v\'', "not a JSON object"],
     [
-      "never stops calling nothing",
+      "sends empty calls forever",
       "echo '{}'; while read -r line; do echo '{}'; done",
       "12 turns",
     ],
-  ])("%s", async (_name, body, why) => {
+  ])("that %s is inconclusive", async (_name, body, why) => {
     const player = `#!/bin/sh\nread -r first\n${body}\n`;
     const { code, execution } = await judged({ player }, "command:player");
     expect({ code, status: execution.status }).toEqual({ code: 0, status: "inconclusive" });
     expect(execution.reason).toContain(why);
   });
 
-  test.each([["one that is not there", "command:nobody"], ["a folder", "command:."]])(
-    "%s is told before anything is sent",
+  test.each([["missing", "command:nobody"], ["a folder", "command:."]])(
+    "that is %s is a usage error",
     async (_name, driver) => {
       const { code, stderr } = await judged({}, driver);
       expect({ code, stderr }).toEqual({
@@ -112,31 +112,31 @@ describe("a program that lies", () => {
     },
   );
 
-  test("so is one that nobody may run", async () => {
+  test("that is not executable is a usage error", async () => {
     const { code } = await judged({ text: "hello" }, "command:text");
     expect(code).toBe(3);
   });
 });
 
-describe("a model's API that answers nonsense", () => {
+describe("a misbehaving model API", () => {
   const message = (tool_calls: unknown) => ({ choices: [{ message: { tool_calls } }] });
   test.each<[string, unknown]>([
     ["null", null],
     ["a list", []],
     ["no message", { choices: [{}] }],
-    ["choices of text", { choices: "x" }],
-    ["calls that are no list", message({ a: 1 })],
-    ["calls of nothing", message([null, {}, { id: 1, function: null }])],
-    ["tokens below nothing", { ...message([{}]), usage: { total_tokens: -1e12 } }],
-    ["tokens that are no number", { ...message([{}]), usage: { total_tokens: "many" } }],
-  ])("%s", async (_name, answer) => {
+    ["choices as a string", { choices: "x" }],
+    ["calls that are not a list", message({ a: 1 })],
+    ["empty calls", message([null, {}, { id: 1, function: null }])],
+    ["negative tokens", { ...message([{}]), usage: { total_tokens: -1e12 } }],
+    ["tokens as a string", { ...message([{}]), usage: { total_tokens: "many" } }],
+  ])("that answers %s makes the scenario inconclusive", async (_name, answer) => {
     const model = await serve((_request, response) => response.end(JSON.stringify(answer)));
     process.env.OPENAI_BASE_URL = model.url;
     const { code, execution } = await judged({}, "openai:x");
     expect({ code, status: execution.status }).toEqual({ code: 0, status: "inconclusive" });
   });
 
-  test("an answer without an end is given up", async () => {
+  test("an endless response is cancelled", async () => {
     const model = await serve((_request, response) => {
       const chunk = " ".repeat(64 * 1024);
       const write = () => {
@@ -153,7 +153,7 @@ describe("a model's API that answers nonsense", () => {
     });
   });
 
-  test("of a thousand calls at once no more than fifty are done", async () => {
+  test("at most fifty calls of one turn are executed", async () => {
     const turns = [Array.from({ length: 1_000 }, () => request("/")), [verdict("pass", [], [])]];
     const { url, requests } = await target();
     const cwd = folder({
@@ -166,7 +166,7 @@ describe("a model's API that answers nonsense", () => {
   });
 });
 
-test("a cassette that cannot be written is told", async () => {
+test("a cassette that cannot be written is a usage error", async () => {
   const { url } = await target();
   const cwd = folder({ "scenarios.json": [scenario()], tape: tape([[request("/")]]) });
   writeFileSync(join(cwd, "file"), "");

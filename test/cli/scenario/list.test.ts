@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { execs, folder, scenario, tool } from "./harness.ts";
 
 describe("list", () => {
-  test("stands in columns, and nothing of a file acts on the terminal", async () => {
+  test("prints columns without control characters", async () => {
     const http = { mode: "http", method: "GET", path: "/a" };
     const [first] = execs(http);
     const second = scenario({
@@ -24,7 +24,7 @@ describe("list", () => {
 });
 
 test.each([[[], ""], [["mine.json"], " --scenarios mine.json"]])(
-  "init %j names a command that reads the file it wrote",
+  "init %j suggests a command that reads the written file",
   async (argv, named) => {
     const cwd = folder();
     const { code, stdout } = await tool(cwd, "init", ...argv);

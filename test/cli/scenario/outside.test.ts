@@ -9,7 +9,7 @@ import { execs, folder, runJson, serve, tool, toolWith } from "./harness.ts";
 
 const get = (path: string, more: object = {}) => ({ mode: "http", method: "GET", path, ...more });
 
-/** A server below HTTP, gone after the test. */
+/** Listens until the test ends. Returns the port. */
 async function listen(server: {
   listen: (port: number, host: string, done: () => void) => unknown;
   close: () => unknown;
@@ -20,8 +20,8 @@ async function listen(server: {
   return (server.address() as AddressInfo).port;
 }
 
-describe("a target whose TLS is not to be trusted is no failed scenario", () => {
-  test("a certificate of nobody: exit 3, and what to do", async () => {
+describe("a TLS problem of the target is not a failed scenario", () => {
+  test("an untrusted certificate exits with 3 and suggests --insecure", async () => {
     const server = createSecureServer({ key: KEY, cert: CERTIFICATE }, (_request, response) => {
       response.end();
     });
@@ -32,7 +32,7 @@ describe("a target whose TLS is not to be trusted is no failed scenario", () => 
     expect((await tool(cwd, "run", "--target", url, "--insecure")).code).toBe(0);
   });
 
-  test("a port that speaks no TLS: exit 3", async () => {
+  test("a port without TLS exits with 3", async () => {
     const server = createServer((socket) => {
       socket.on("error", () => {});
       socket.end("hello\r\n");
@@ -44,7 +44,7 @@ describe("a target whose TLS is not to be trusted is no failed scenario", () => 
   });
 });
 
-test("a switch of protocols is an answer", async () => {
+test("101 counts as a response", async () => {
   const { url, server } = await serve((_request, response) => response.end());
   server.on("upgrade", (_request, socket) => {
     socket.on("error", () => {});
@@ -58,9 +58,9 @@ test("a switch of protocols is an answer", async () => {
   expect(executions).toMatchObject([{ status: "passed" }]);
 });
 
-describe("a 204 with a body is answered well, and warned of", () => {
+describe("a 204 response with a body passes with a warning", () => {
   test.each([
-    ["with its length", "Content-Length: 5\r\n", "hello"],
+    ["with Content-Length", "Content-Length: 5\r\n", "hello"],
     ["in chunks", "Transfer-Encoding: chunked\r\n", "5\r\nhello\r\n0\r\n\r\n"],
     ["with neither", "", "hello"],
   ])("%s", async (_name, header, body) => {
@@ -85,7 +85,7 @@ describe("a 204 with a body is answered well, and warned of", () => {
     ]);
   });
 
-  test("a 204 without one is not warned of; what is no answer at all is still broken", async () => {
+  test("a 204 response without a body has no warning, and a non-HTTP response fails", async () => {
     const server = createServer((socket) => {
       socket.on("error", () => {});
       socket.once("data", (data) =>
@@ -104,7 +104,7 @@ describe("a 204 with a body is answered well, and warned of", () => {
   });
 });
 
-test("a run that a signal ends is no success; the second one is not held up", async () => {
+test("a run stopped by a signal exits with 3, and a second signal is not handled", async () => {
   let hear: (signal: Signal) => void = () => {};
   let isHearing = true;
   const onSignal = (handler: typeof hear) => {
@@ -125,7 +125,7 @@ test("a run that a signal ends is no success; the second one is not held up", as
   expect(isHearing).toBe(false);
 });
 
-test("nothing that a terminal would act on leaves in any format", async () => {
+test("no output format contains control characters", async () => {
   const odd = "\u001b[2J\u009b31m\u202eevil";
   const { url } = await serve((_request, response) => {
     response.statusCode = 500;
@@ -151,8 +151,8 @@ test("nothing that a terminal would act on leaves in any format", async () => {
   expect(JSON.parse(readFileSync(join(cwd, "json"), "utf8")).scenarios[0].title).toBe(odd);
 });
 
-describe("a run that proves nothing says so", () => {
-  test("every scenario is inconclusive", async () => {
+describe("a run without results says so", () => {
+  test("if every scenario is inconclusive", async () => {
     const { url } = await serve((_request, response) => {
       response.statusCode = 401;
       response.end();
@@ -166,10 +166,10 @@ describe("a run that proves nothing says so", () => {
   });
 });
 
-describe("what the tool is asked and cannot do is told with exit 3", () => {
+describe("a request that the tool cannot fulfil exits with 3", () => {
   test.each<[string, string[], string]>([
     ["an update without a baseline", ["--baseline-update"], "there is no --baseline"],
-    ["a report into a file's folder", ["--report", "tap=scenarios.json/x"], "Cannot write"],
+    ["a report below a file", ["--report", "tap=scenarios.json/x"], "Cannot write"],
   ])("%s", async (_name, argv, words) => {
     const { url } = await serve((_request, response) => response.end());
     const cwd = folder({ "scenarios.json": execs(get("/")) });
@@ -177,7 +177,7 @@ describe("what the tool is asked and cannot do is told with exit 3", () => {
     expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining(words) });
   });
 
-  test("a wrong option names the help that explains it", async () => {
+  test("the error of an unknown option names the help", async () => {
     const { code, stderr } = await tool(folder(), "run", "--worker", "8");
     expect(code).toBe(3);
     expect(stderr).toContain("scenario-tool run --help");
@@ -194,14 +194,14 @@ describe("what the tool is asked and cannot do is told with exit 3", () => {
     expect(stderr).not.toContain("s3cret");
   });
 
-  test("a broken baseline is told before anything is sent", async () => {
+  test("a broken baseline is an error before the first request", async () => {
     const { url, requests } = await serve((_request, response) => response.end());
     const cwd = folder({ "scenarios.json": execs(get("/")), "base.json": "{" });
     const { code } = await tool(cwd, "run", "--target", url, "--baseline", "base.json");
     expect({ code, requests }).toEqual({ code: 3, requests: [] });
   });
 
-  test("init makes the folder, and says why it cannot", async () => {
+  test("init creates the folder, or says why it cannot", async () => {
     const cwd = folder({ file: "" });
     expect((await tool(cwd, "init", "tests/first.json")).code).toBe(0);
     expect((await tool(cwd, "validate", "tests/first.json")).code).toBe(0);
@@ -213,7 +213,7 @@ describe("what the tool is asked and cannot do is told with exit 3", () => {
   });
 });
 
-test("a baseline keeps what a run did not try", async () => {
+test("a baseline update keeps entries that the run did not execute", async () => {
   const { url } = await serve((_request, response) => {
     response.statusCode = 500;
     response.end();
@@ -226,7 +226,7 @@ test("a baseline keeps what a run did not try", async () => {
   expect((await tool(cwd, ...argv)).code).toBe(0);
 });
 
-test("the target's document is fetched with the run's secrets filled in", async () => {
+test("the target's document is fetched with the run's secrets", async () => {
   const spec = { openapi: "3.1.0", paths: { "/a": { get: { responses: { 200: {} } } } } };
   const { url } = await serve((request, response) => {
     response.statusCode = request.headers["x-key"] === "s3cret" ? 200 : 403;

@@ -3,7 +3,7 @@ import { folder, serve, tool } from "./harness.ts";
 
 type Fault = "none" | "foreign" | "undead" | "half_write" | "key_ignored";
 
-/** A store of notes with owners; each fault is one classic mistake. */
+/** A service for notes with owners, with one fault or none. */
 async function notes(fault: Fault) {
   const records = new Map<string, { owner: string; text: string }>();
   const keys = new Map<string, string>();
@@ -109,16 +109,16 @@ describe("playbooks run several requests without a model", () => {
     ["foreign", "foreign_record"],
     ["half_write", "failed_write"],
     ["key_ignored", "same_key_twice"],
-  ])("the fault %s is found by %s alone", async (fault, family) => {
+  ])("the fault %s fails only the family %s", async (fault, family) => {
     expect(await play(fault)).toEqual({ ...CLEAN, [family]: "failed" });
   });
 
-  test("the service without faults passes them all", async () => {
+  test("the service without faults passes all families", async () => {
     expect(await play("none")).toEqual(CLEAN);
   });
 });
 
-test("without the identities a playbook needs it is inconclusive, never a pass", async () => {
+test("a playbook without its identities is inconclusive", async () => {
   const { url } = await notes("foreign");
   const cwd = folder({ "openapi.json": SPEC });
   const argv = [

@@ -3,7 +3,7 @@ import { execs, runJson, serve } from "./harness.ts";
 
 const WINDOW_MS = 5;
 
-/** Twins: one checks, waits and then sets; the other checks and sets at once. */
+/** Two routes: the open one waits between check and set, the guarded one does not. */
 async function twins() {
   const used = new Set<string>();
   return await serve((request, response) => {
@@ -29,7 +29,7 @@ const race = (path: string) => ({
   concurrency: 10,
 });
 
-test("the vulnerable twin is caught and its guarded twin is not, 20 rounds each", async () => {
+test("the vulnerable route fails and the guarded route passes in all of 20 rounds", async () => {
   const { url } = await twins();
   const rounds = Array.from({ length: 20 }, (_, n) => [race(`/open/${n}`), race(`/guarded/${n}`)]);
   const { executions } = await runJson(execs(...rounds.flat()), "--target", url);
@@ -38,7 +38,7 @@ test("the vulnerable twin is caught and its guarded twin is not, 20 rounds each"
   expect(statuses.filter((_: string, n: number) => n % 2 === 1)).toEqual(Array(20).fill("passed"));
 });
 
-test("all requests are identical, and all are in flight before the first answer", async () => {
+test("all requests are identical and in flight before the first response", async () => {
   let inFlight = 0;
   let most = 0;
   const { url, requests } = await serve((_request, response) => {
@@ -77,7 +77,7 @@ describe("the verdict of a race", () => {
     expect(executions).toMatchObject([{ status, reason: expect.stringContaining(reason) }]);
   });
 
-  test("a connection that is cut is a failure of its own", async () => {
+  test("a closed connection is a failure", async () => {
     let n = 0;
     const { url } = await serve((request, response) =>
       n++ === 0 ? request.socket.destroy() : response.end()
@@ -90,7 +90,7 @@ describe("the verdict of a race", () => {
   });
 });
 
-test("a race runs with nothing else in flight", async () => {
+test("no other request is in flight during a race", async () => {
   const order: string[] = [];
   const { url } = await serve((request, response) => {
     order.push(`${request.method} ${request.url}`);

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { execs, runJson } from "./harness.ts";
 import { CERTIFICATE, KEY } from "./certificate.ts";
 
-/** Twins over HTTP/2: one gives way for a tick between its check and its set, the other does not. */
+/** Two HTTP/2 routes: the open one yields a tick between check and set, the guarded one does not. */
 async function twins(server: Http2Server, scheme: string): Promise<string> {
   const used = new Set<string>();
   server.on("stream", (stream, headers) => {
@@ -38,7 +38,7 @@ test.each([
   ["https", () => createSecureServer({ key: KEY, cert: CERTIFICATE }), ["--insecure"]],
   ["http", () => createServer(), ["--race-strategy", "h2"]],
 ])(
-  "over %s a window of one tick is found every time, its guarded twin never blamed",
+  "over %s the route with a window of one tick always fails, and the guarded one passes",
   async (scheme, create, argv) => {
     const url = await twins(create(), scheme);
     const race = (path: string, body?: string) => ({

@@ -8,8 +8,8 @@ import { execs, runJson, serve } from "./harness.ts";
 
 const certified = { key: KEY, cert: CERTIFICATE };
 
-describe("the ladder says what was taken, what was not, and why", () => {
-  test("plain HTTP: nothing negotiates HTTP/2", async () => {
+describe("the ladder shows the strategies tried, and why some failed", () => {
+  test("plain HTTP does not negotiate HTTP/2", async () => {
     const { url, requests } = await serve((_request, response) => response.end());
     const { rungs, race } = await climb(url);
     expect(rungs).toEqual([expect.stringContaining("not h2: nothing negotiates"), "by last-byte"]);
@@ -17,13 +17,13 @@ describe("the ladder says what was taken, what was not, and why", () => {
     expect(race.dates.map((date: string) => Date.parse(date))).not.toContain(NaN);
   });
 
-  test("TLS that does not agree on HTTP/2", async () => {
+  test("TLS without HTTP/2", async () => {
     const server = createHttps(certified, (_request, response) => response.end());
     const { rungs } = await climb(`https://127.0.0.1:${await listen(server)}`);
     expect(rungs).toEqual(["not h2: TLS did not agree on HTTP/2", "by last-byte"]);
   });
 
-  test("a target that takes fewer HTTP/2 requests at once", async () => {
+  test("a target that allows too few HTTP/2 streams", async () => {
     const settings = { settings: { maxConcurrentStreams: 5 }, allowHTTP1: true };
     const server = createHttp2(
       { ...certified, ...settings },
@@ -36,14 +36,14 @@ describe("the ladder says what was taken, what was not, and why", () => {
     ]);
   });
 
-  test("HTTP/2 asked for, and not spoken: no request is lost or doubled by trying", async () => {
+  test("trying HTTP/2 on a target without it loses and repeats no request", async () => {
     const { url, requests } = await serve((_request, response) => response.end());
     const { rungs } = await climb(url, "--race-strategy", "h2");
     expect(rungs).toEqual(["not h2: the target does not greet in HTTP/2", "by last-byte"]);
     expect(requests).toHaveLength(10);
   });
 
-  test("bodies that one HTTP/2 connection cannot take at once", async () => {
+  test("bodies larger than the HTTP/2 window", async () => {
     const server = createHttp2({ ...certified, allowHTTP1: true }, (request, response) => {
       request.resume().on("end", () => response.end());
     });
@@ -62,7 +62,7 @@ describe("the ladder says what was taken, what was not, and why", () => {
   });
 
   test.each([["closes", ""], ["answers 408", "HTTP/1.1 408 Slow\r\nContent-Length: 0\r\n\r\n"]])(
-    "a target that %s when the last byte is late gets whole requests, each once",
+    "a target that %s if the last byte is late gets each request once, complete",
     async (_name, last) => {
       let whole = 0;
       const port = await listen(createServer((socket) => {
@@ -83,7 +83,7 @@ describe("the ladder says what was taken, what was not, and why", () => {
     },
   );
 
-  test("a target that lets few in at once gets the others as they come in", async () => {
+  test("a target with few connections gets the other requests when connections become free", async () => {
     let answered = 0;
     const shop = createHttps(certified, (request, response) => {
       request.resume().on("end", () => response.writeHead(answered++ === 0 ? 200 : 409).end());
@@ -116,7 +116,7 @@ describe("the ladder says what was taken, what was not, and why", () => {
     });
   });
 
-  test("a target that reads one request after the other is not waited for", async () => {
+  test("a target that reads requests one by one gets complete requests", async () => {
     const waiting: Socket[] = [];
     let answered = 0;
     const serve = () =>
@@ -146,7 +146,7 @@ describe("the ladder says what was taken, what was not, and why", () => {
     });
   });
 
-  test("nothing listens: the last rung says so, and the race fails", async () => {
+  test("without a server the last strategy reports an error", async () => {
     const { url, server } = await serve((_request, response) => response.end());
     const { raceRequests } = await import("../../../cli/scenario/execute/race/race.ts");
     const { parseTarget } = await import("../../../cli/scenario/execute/target.ts");
@@ -163,7 +163,7 @@ describe("the ladder says what was taken, what was not, and why", () => {
   });
 });
 
-test("every connection goes to one address, and TLS still asks for the name", async () => {
+test("every connection uses one address, and TLS keeps the host name", async () => {
   const names: string[] = [];
   const SNICallback = (name: string, done: (error: null) => void) => {
     names.push(name);
@@ -181,8 +181,8 @@ test("every connection goes to one address, and TLS still asks for the name", as
   expect(answered).toEqual(Array(10).fill(`localhost:${port}`));
 });
 
-describe("what has to be asked for", () => {
-  /** Gives way for one tick between check and set, and counts connections. */
+describe("strategies that --race-strategy selects", () => {
+  /** A server that yields one tick between check and set, and counts connections. */
   async function leaky() {
     let used = false;
     const { url, server, requests } = await serve((_request, response) => {
@@ -197,17 +197,17 @@ describe("what has to be asked for", () => {
     return { url, requests, connections: () => connections };
   }
 
-  test("pipeline: one connection, ten requests, ten answers", async () => {
+  test("pipeline sends ten requests over one connection", async () => {
     const { url, requests, connections } = await leaky();
     const { race: seen, execution } = await climb(url, "--race-strategy", "pipeline");
     expect(seen.strategy).toBe("pipeline");
     expect(seen.shots).toHaveLength(10);
     expect(execution).toMatchObject({ status: "failed", reason: expect.stringContaining("won") });
-    expect([requests.length, connections() - 1]).toEqual([10, 1]); // one more looked if it is up
+    expect([requests.length, connections() - 1]).toEqual([10, 1]); // another connection checked the target
     expect(seen.blind_spots.join()).toContain("pipelined");
   });
 
-  test("burst: whole requests, a connection each", async () => {
+  test("burst sends complete requests over separate connections", async () => {
     const { url, requests } = await leaky();
     const { race: seen } = await climb(url, "--race-strategy", "burst");
     expect([seen.strategy, seen.shots.length, requests.length]).toEqual(["burst", 10, 10]);

@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import { climb, listen, race } from "./climb.ts";
 import { execs, folder, serve, tool } from "./harness.ts";
 
-describe("overlap", () => {
-  test("is told by the target's own clock where it shows one", async () => {
+describe("the overlap of requests", () => {
+  test("is taken from the target's own timing if it sends any", async () => {
     const { url } = await serve((_request, response) => {
       response.setHeader("Server-Timing", "db;dur=1.5, total;dur=80");
       setTimeout(() => response.end(), 80);
@@ -17,7 +17,7 @@ describe("overlap", () => {
     });
   });
 
-  test("is denied by a target that takes one after the other", async () => {
+  test("is low for a target that handles one request at a time", async () => {
     let before: Promise<void> = Promise.resolve();
     const { url } = await serve((_request, response) => {
       response.setHeader("X-Runtime", "0.004");
@@ -36,7 +36,7 @@ describe("overlap", () => {
     expect(seen.server_overlap.most_at_once).toBeLessThan(6);
   });
 
-  test("answers that came before the last byte are told", async () => {
+  test("is denied if responses arrive before the last byte", async () => {
     const port = await listen(createServer((socket) => {
       socket.write("HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n");
     }));
@@ -47,7 +47,7 @@ describe("overlap", () => {
   });
 });
 
-describe("answers that neither won nor lost are explained", () => {
+describe("the reason explains responses that neither won nor lost", () => {
   const answer = (status: number, more = "") =>
     `HTTP/1.1 ${status} X\r\n${more}Content-Length: 0\r\n\r\n`;
   test.each([
@@ -72,14 +72,14 @@ describe("answers that neither won nor lost are explained", () => {
     expect(execution).toMatchObject({ status: "passed", reason: expect.stringContaining(words) });
   });
 
-  test("winners that all say the same may be a repeated answer", async () => {
+  test("identical winning responses may be one repeated response", async () => {
     const { url } = await serve((_request, response) => response.end("done"));
     const { race: seen } = await climb(url);
     expect(seen.notes.join()).toContain("10 of 10 won with the same answer");
   });
 });
 
-test("a person is shown the means, the proof and the blind spots", async () => {
+test("text and markdown show the strategy, the overlap and the blind spots", async () => {
   const { url } = await serve((_request, response) => response.end());
   const list = execs({ ...race, headers: { Cookie: "a=1" } });
   const cwd = folder({ "scenarios.json": list });

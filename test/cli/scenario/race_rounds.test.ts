@@ -10,7 +10,7 @@ const race = {
   concurrency: 10,
 };
 
-/** Coupons that are credited as often as is answered; only every `open`th lets several through. */
+/** A coupon service. Only every `open`th coupon can be redeemed more than once. */
 async function shop({ open = 1, honest = true, credits = 1 } = {}) {
   const used = new Set<string>();
   const made: string[] = [];
@@ -38,7 +38,7 @@ async function shop({ open = 1, honest = true, credits = 1 } = {}) {
 }
 
 describe("rounds", () => {
-  test("each has a value of its own, the same in path, headers and body", async () => {
+  test("each round has its own value, the same in path, headers and body", async () => {
     const { url, requests } = await shop();
     const { executions } = await runJson(execs({ ...race, rounds: 3 }), "--target", url);
     expect(executions[0]).toMatchObject({
@@ -56,7 +56,7 @@ describe("rounds", () => {
     );
   });
 
-  test("a race that shows in one round of four is a race, with its rate", async () => {
+  test("a race in one of four rounds is reported with its rate", async () => {
     const { url } = await shop({ open: 4 });
     const setup = [{ method: "PUT", path: "/coupons/{{uniq}}" }];
     const list = execs({ ...race, setup });
@@ -69,7 +69,7 @@ describe("rounds", () => {
     });
   });
 
-  test("clean rounds say what they rule out", async () => {
+  test("rounds without a race report the excluded rate", async () => {
     const { url } = await shop({ open: Infinity });
     const { executions } = await runJson(execs({ ...race, rounds: 10 }), "--target", url);
     expect(executions[0]).toMatchObject({
@@ -80,21 +80,21 @@ describe("rounds", () => {
     });
   });
 
-  test("without {{uniq}} there is one round, whatever is asked", async () => {
+  test("without {{uniq}} there is only one round", async () => {
     const { url, requests } = await serve((_request, response) => response.end());
     const plain = execs({ mode: "http", method: "POST", path: "/", concurrency: 2 });
     await runJson(plain, "--target", url, "--race-rounds", "5");
     expect(requests).toHaveLength(2);
   });
 
-  test("two runs never meet each other's values", async () => {
+  test("two runs use different values", async () => {
     const { url, used } = await shop({ open: Infinity });
     await runJson(execs({ ...race, rounds: 2 }), "--target", url);
     await runJson(execs({ ...race, rounds: 2 }), "--target", url);
     expect(used.size).toBe(4);
   });
 
-  test("a set-up that fails makes the scenario inconclusive, and nothing is raced", async () => {
+  test("a failed set-up makes the scenario inconclusive, and no race runs", async () => {
     const { url, requests } = await serve((_request, response) => response.writeHead(404).end());
     const setup = [{ method: "PUT", path: "/coupons/{{uniq}}" }];
     const { executions, code } = await runJson(
@@ -110,10 +110,10 @@ describe("rounds", () => {
   });
 });
 
-describe("the effect is read back", () => {
+describe("check reads back the effect", () => {
   const check = { path: "/balance", pointer: "/balance", changes_by: 1 };
 
-  test("a race that answers well and credits ten times is caught by its effect alone", async () => {
+  test("a race with correct statuses and ten credits fails by its effect", async () => {
     const { url } = await shop({ honest: false, open: Infinity });
     const { executions } = await runJson(execs({ ...race, check }), "--target", url);
     expect(executions[0]).toMatchObject({
@@ -146,7 +146,7 @@ describe("the effect is read back", () => {
       "failed",
       "is 1, less than 2",
     ],
-    ["no number", { path: "/balance", at_most: 2 }, "failed", "which is no number"],
+    ["not a number", { path: "/balance", at_most: 2 }, "failed", "which is no number"],
     ["a status", { path: "/balance", expected_status: 200 }, "passed", "right"],
     [
       "another status",
@@ -154,15 +154,15 @@ describe("the effect is read back", () => {
       "failed",
       "answered 200, not 404",
     ],
-    ["no such value", { ...check, pointer: "/nothing" }, "inconclusive", "there is no /nothing"],
-    ["no JSON", { path: "/coupons/x", equals: 1 }, "inconclusive", "answered 400"],
+    ["a missing value", { ...check, pointer: "/nothing" }, "inconclusive", "there is no /nothing"],
+    ["not JSON", { path: "/coupons/x", equals: 1 }, "inconclusive", "answered 400"],
   ])("%s", async (_name, wanted, status, words) => {
     const { url } = await shop({ open: Infinity });
     const { executions } = await runJson(execs({ ...race, check: wanted }), "--target", url);
     expect(executions).toMatchObject([{ status, reason: expect.stringContaining(words) }]);
   });
 
-  test("several winners with the right effect stay a failure, and it is said", async () => {
+  test("several winners with the right effect fail, and the reason says so", async () => {
     const { url } = await shop({ credits: 0 });
     const { executions } = await runJson(
       execs({ ...race, check: { ...check, changes_by: 0 } }),
@@ -175,7 +175,7 @@ describe("the effect is read back", () => {
     }]);
   });
 
-  test("a single request is checked too, after the same value was set up", async () => {
+  test("check also applies to a single request, with the value of the set-up", async () => {
     const { url, requests } = await shop({ honest: false, open: Infinity, credits: 2 });
     const setup = [{ method: "PUT", path: "/coupons/{{uniq}}" }];
     const one = execs({ ...race, concurrency: undefined, setup, check });

@@ -155,8 +155,8 @@ test.each<[string, string, CliOption[], string[], string[]]>([
     [],
     [],
   ],
-  ["no help at all", "hello\nworld", [], [], []],
-  ["a line without end", `  --${"x".repeat(100_000)}`, [option(`--${"x".repeat(396)}`)], [], []],
-])("the help of %s is read", (_name, text, options, commands, required) => {
+  ["a text without help", "hello\nworld", [], [], []],
+  ["an endless line", `  --${"x".repeat(100_000)}`, [option(`--${"x".repeat(396)}`)], [], []],
+])("readHelp() reads %s", (_name, text, options, commands, required) => {
   expect(readHelp(text)).toEqual({ options, commands, required });
 });

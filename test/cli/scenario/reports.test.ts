@@ -8,7 +8,7 @@ import { execs, folder, scenario, serve, tool } from "./harness.ts";
 
 const HOSTILE = 'a<b>&"c\u0000\u001b[31m\ud800 # ::error::\n|`';
 
-/** One that passes, one that fails with hostile words, one without exec. */
+/** Runs a passing scenario, a failing one with a hostile title, and one without exec. */
 async function reported(format: string): Promise<string> {
   const { url } = await serve((request, response) => {
     response.statusCode = request.url === "/crash" ? 500 : 200;
@@ -25,7 +25,7 @@ async function reported(format: string): Promise<string> {
   return readFileSync(join(cwd, "out/report"), "utf8");
 }
 
-test("junit: counts, illegal characters replaced, markup escaped", async () => {
+test("junit has the counts, replaces illegal characters and escapes markup", async () => {
   const xml = await reported("junit");
   expect(xml).toMatch(/^<\?xml version="1.0"/);
   expect(xml).toContain('tests="3" failures="1" errors="0" skipped="1"');
@@ -34,13 +34,13 @@ test("junit: counts, illegal characters replaced, markup escaped", async () => {
   expect(xml).toContain("a&lt;b&gt;&amp;&quot;c");
 });
 
-test("sarif: a result for each failure, with its rule and place", async () => {
+test("sarif has one result per failure, with rule and location", async () => {
   const log = JSON.parse(await reported("sarif"));
   expect(log).toMatchObject({ version: "2.1.0", runs: [{ results: [{ level: "error" }] }] });
   expect(log.runs[0].results[0].locations[0].physicalLocation.region.startLine).toBe(1);
 });
 
-test("tap: plan, points and directives that hostile titles cannot forge", async () => {
+test("tap has a plan and one line per scenario, and hostile titles cannot forge directives", async () => {
   const lines = (await reported("tap")).split("\n");
   expect(lines.slice(0, 2)).toEqual(["TAP version 14", "1..3"]);
   expect(lines.filter((line) => /^(not )?ok /.test(line))).toHaveLength(3);
@@ -48,7 +48,7 @@ test("tap: plan, points and directives that hostile titles cannot forge", async 
   expect(lines.find((line) => line.startsWith("ok 3"))).toContain("# SKIP");
 });
 
-test("ctrf: the required members", async () => {
+test("ctrf has the required members", async () => {
   const report = JSON.parse(await reported("ctrf"));
   expect(report).toMatchObject({
     reportFormat: "CTRF",
@@ -59,7 +59,7 @@ test("ctrf: the required members", async () => {
   });
 });
 
-test("json and markdown: what --output prints", async () => {
+test("json and markdown reports contain the --output format", async () => {
   expect(JSON.parse(await reported("json"))).toMatchObject({ exit_code: 1 });
   expect(await reported("markdown")).toMatch(/^# Scenarios\n/);
 });
@@ -87,7 +87,7 @@ describe("github", () => {
     duration_ms: 1,
   });
 
-  test("annotations stay within what is shown, and say what is left", () => {
+  test("annotations stay within GitHub's limit and count the rest", () => {
     const lines = annotationsOf(result).trimEnd().split("\n");
     expect(lines).toHaveLength(10);
     expect(lines.every((line) => line.startsWith("::error "))).toBe(true);
@@ -95,14 +95,14 @@ describe("github", () => {
     expect(lines.at(-1)).toContain("21 more");
   });
 
-  test("the step summary is cut before it would be dropped whole", () => {
+  test("the step summary is cut to GitHub's limit", () => {
     const summary = stepSummaryOf(result);
     expect(new TextEncoder().encode(summary).length).toBeLessThan(1_048_576);
     expect(summary).toContain("… cut:");
   });
 });
 
-test("a secret is sent, and shown nowhere in any form", async () => {
+test("a secret is sent and never printed in any form", async () => {
   const secret = "s3cr3t/v\u00e4lue";
   const { url, requests } = await serve((request, response) => {
     const given = request.headers.authorization ?? "";

@@ -21,7 +21,7 @@ const race = {
   concurrency: 5,
 };
 
-/** Vouchers that several may use, for whoever brings both credentials; `mend()` guards them. */
+/** A voucher service with a race and two required credentials. `mend()` fixes the race. */
 async function shop() {
   const used = new Set<string>();
   let isOpen = true;
@@ -62,7 +62,7 @@ async function packed(list: Record<string, unknown>[], url: string, ...argv: str
   return { cwd, code, stderr, pack, files };
 }
 
-/** Runs a file of a pack with the credentials it asks for, and nothing else. */
+/** Runs a file of a pack with only the credentials in its environment. */
 function run(program: string, args: string[], env: Record<string, string> = {}) {
   const all = { PATH: process.env.PATH, TOKEN, AUTHORIZATION: PASSWORD, ...env };
   return new Promise<{ code: number; said: string }>((resolve) =>
@@ -75,7 +75,7 @@ function run(program: string, args: string[], env: Record<string, string> = {}) 
   );
 }
 
-/** Runs `repeat.sh`, with this process in place of the tool. */
+/** Executes the command of `repeat.sh` in this process. */
 async function repeat({ cwd, pack }: { cwd: string; pack: string }) {
   writeFileSync(join(cwd, "words.sh"), `printf '%s\\0' "$@"`);
   const { said } = await run("sh", [join(pack, "repeat.sh")], {
@@ -87,7 +87,7 @@ async function repeat({ cwd, pack }: { cwd: string; pack: string }) {
   return await tool(cwd, ...words);
 }
 
-test("a race comes with everything that repeats it, and with no credential", async () => {
+test("the pack of a race contains everything to repeat it, and no credential", async () => {
   const { url } = await shop();
   const { pack, files, stderr } = await packed(execs(race), url, ...CREDENTIALS);
   expect(files).toEqual([
@@ -106,8 +106,8 @@ test("a race comes with everything that repeats it, and with no credential", asy
   expect(readFileSync(join(pack, "README.md"), "utf8")).toContain("5 of 5 identical requests won");
 });
 
-describe("a pack repeats its failure while it is there, and no longer once it is mended", () => {
-  test("race.mjs, by Node alone", async () => {
+describe("a pack fails until the service is fixed", () => {
+  test("race.mjs needs only Node", async () => {
     const { url, mend } = await shop();
     const { pack } = await packed(execs(race), url, ...CREDENTIALS);
     const open = await run("node", [join(pack, "race.mjs")]);
@@ -148,7 +148,7 @@ describe("a pack repeats its failure while it is there, and no longer once it is
     expect(await run("node", [join(pack, "race.mjs")])).toMatchObject({ code: 0 });
   });
 
-  test("repeat.sh, by this tool", async () => {
+  test("repeat.sh uses the tool", async () => {
     const { url, mend } = await shop();
     const made = await packed(
       execs({ ...race, rounds: 2, priority: "critical" }),
@@ -184,7 +184,7 @@ describe("a pack repeats its failure while it is there, and no longer once it is
     },
   );
 
-  test("request.http, byte for byte", async () => {
+  test("request.http contains the exact request", async () => {
     const { url, requests } = await serve((_request, response) => response.writeHead(500).end());
     const plain = {
       mode: "http",
@@ -203,7 +203,7 @@ describe("a pack repeats its failure while it is there, and no longer once it is
     expect(requests[1]).toEqual(requests[0]);
   });
 
-  test("a command line, with the chaos that it failed under", async () => {
+  test("a command's pack contains its chaos condition", async () => {
     const command = ["sh", "-c", '[ "$COLUMNS" != 1 ]'];
     const made = await packed(execs({ mode: "cli", command }), "cli", "--chaos=columns-tiny");
     expect(made.files).toEqual(["README.md", "repeat.sh", "scenario.json"]);
@@ -214,7 +214,7 @@ describe("a pack repeats its failure while it is there, and no longer once it is
     });
   });
 
-  test("a playbook, with the identities as placeholders", async () => {
+  test("a playbook's pack has placeholders for the identities", async () => {
     const { url } = await serve((request, response) => {
       response.writeHead(request.headers.authorization === PASSWORD ? 200 : 401).end();
     });
@@ -240,7 +240,7 @@ describe("a pack repeats its failure while it is there, and no longer once it is
   });
 });
 
-test("nothing is written where nothing failed, and a folder that cannot be made is a usage error", async () => {
+test("a run without failures writes no pack, and an impossible folder is a usage error", async () => {
   const { url } = await serve((_request, response) => response.end());
   const ok = execs({ mode: "http", method: "GET", path: "/" });
   expect((await packed(ok, url)).files).toEqual([]);
@@ -253,7 +253,7 @@ test("nothing is written where nothing failed, and a folder that cannot be made 
   expect(stderr).toContain("Cannot write the pack");
 });
 
-test("a certificate that the run did not trust is not trusted by its pack", async () => {
+test("a pack does not trust a certificate that the run did not trust", async () => {
   const { url } = await shop();
   const { pack } = await packed(execs(race), url, ...CREDENTIALS);
   const [script, curl] = ["race.mjs", "curl.sh"].map((file) =>
@@ -263,7 +263,7 @@ test("a certificate that the run did not trust is not trusted by its pack", asyn
   expect(curl).not.toContain(" -k ");
 });
 
-test("hostile words of a scenario stay words", async () => {
+test("hostile text of a scenario stays text in the pack", async () => {
   const { url } = await serve((_request, response) => response.writeHead(500).end());
   const cwd = folder();
   const list = execs({ mode: "http", method: "GET", path: "/'$(touch pwned)`touch pwned`" });

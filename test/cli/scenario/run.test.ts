@@ -9,7 +9,7 @@ describe("exit codes", () => {
     ["everything passes", [get("/ok")], 0],
     ["a failure that is not critical", [get("/ok"), { ...crash, priority: "high" }], 1],
     ["a critical failure", [{ ...crash, priority: "critical" }], 2],
-    ["a critical that passes", [{ ...get("/ok"), priority: "critical" }, crash], 1],
+    ["a critical scenario that passes", [{ ...get("/ok"), priority: "critical" }, crash], 1],
   ])("%s", async (_name, list, code) => {
     const { url } = await serve((request, response) => {
       response.statusCode = request.url === "/crash" ? 500 : 200;
@@ -19,7 +19,7 @@ describe("exit codes", () => {
     expect({ code: result.code, said: result.exit_code }).toEqual({ code, said: code });
   });
 
-  test("a critical scenario without a target is only checked for its form", async () => {
+  test("without a target, scenarios are validated and not executed", async () => {
     const result = await runJson([scenario({ priority: "critical" })]);
     expect(result).toMatchObject({ code: 0, executions: [], exit_code: 0 });
     expect(result.stderr).toContain("Nothing was executed");
@@ -43,21 +43,21 @@ describe("exit codes", () => {
     [["run", "-H", "no colon"]],
     [["run", "--no-such-flag"]],
     [["walk"]],
-  ])("%j is a usage error: 3", async (argv) => {
+  ])("%j is a usage error and exits with 3", async (argv) => {
     const { code, stdout, stderr } = await tool(folder({ "one.json": [scenario()] }), ...argv);
     expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
     expect(stderr).toMatch(/^(scenario-tool|error): /);
   });
 });
 
-test("a run that finds nothing prints an empty list and says so", async () => {
+test("a run without scenarios prints an empty list and says so", async () => {
   const { code, stdout, stderr } = await tool(folder(), "run", "--output", "json");
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({ scenarios: [], executions: [] });
   expect(stderr).toContain("Nothing was tested");
 });
 
-test("exactly one request is sent: no redirect is followed, nothing is repeated", async () => {
+test("each scenario sends one request, without redirects or retries", async () => {
   const { url, requests } = await serve((request, response) => {
     if (request.url === "/moved") response.writeHead(302, { Location: "/elsewhere" });
     else response.statusCode = 503;
@@ -77,13 +77,13 @@ test.each([
   ["/base", "?q=1", "GET /base?q=1"],
   ["", "/%E0%A4%A", "GET /%E0%A4%A"],
   ["", "/with blank/\u00e9", "GET /with%20blank/%C3%A9"],
-])("base %j and path %j are sent as %j", async (base, path, line) => {
+])("base %j and path %j give the request line %j", async (base, path, line) => {
   const { url, requests } = await serve((_request, response) => response.end());
   await runJson(execs(get(path)), "--target", url + base);
   expect(requests.map((request) => request.line)).toEqual([line]);
 });
 
-test("method, headers and body arrive as they are written", async () => {
+test("method, headers and body arrive unchanged", async () => {
   const { url, requests } = await serve((_request, response) => response.end());
   const headers = { Host: "other.example", "X-UTF8": "gr\u00fc\u00dfe", "x-lower": "1" };
   await runJson(
@@ -105,7 +105,7 @@ test("method, headers and body arrive as they are written", async () => {
   expect(new TextDecoder().decode(bytes)).toBe(headers["X-UTF8"]);
 });
 
-test("a target that never answers ends with the time-out", async () => {
+test("a target that never answers causes a time-out", async () => {
   const { url } = await serve(() => {});
   const { executions } = await runJson(execs(get("/")), "--target", url, "--timeout", "100ms");
   expect(executions).toMatchObject([{
@@ -114,7 +114,7 @@ test("a target that never answers ends with the time-out", async () => {
   }]);
 });
 
-test("an endless answer is read up to a bound", async () => {
+test("an endless response is read up to a limit", async () => {
   const { url } = await serve((_request, response) => {
     const more = () => {
       while (!response.destroyed && response.write("x".repeat(65_536)));
@@ -127,7 +127,7 @@ test("an endless answer is read up to a bound", async () => {
   expect(executions[0].evidence.response.body_bytes).toBeLessThan(10_000_000);
 });
 
-test("lasting damage is blamed on the scenario that did it", async () => {
+test("the scenario that broke the target is named", async () => {
   let broken = false;
   const { url } = await serve((request, response) => {
     if (request.url === "/poison") broken = true;
@@ -141,7 +141,7 @@ test("lasting damage is blamed on the scenario that did it", async () => {
   expect(executions[3].evidence.after_damage_by).toBe("TS-003");
 });
 
-test("only loopback counts as this machine", async () => {
+test("isLoopback() accepts only loopback addresses", async () => {
   const { isLoopback, parseTarget } = await import("../../../cli/scenario/execute/target.ts");
   expect(
     ["http://localhost:1", "http://127.9.9.9", "http://[::1]:2"].map((url) =>
@@ -158,12 +158,12 @@ test("only loopback counts as this machine", async () => {
 
 describe("command lines", () => {
   test.each([
-    ["the exit that was expected", ["sh", "-c", "exit 3"], 3, "passed", "Exited with 3"],
-    ["another exit", ["sh", "-c", "exit 3"], 0, "failed", "instead of 0"],
-    ["death by a signal", ["sh", "-c", "kill -SEGV $$"], 0, "failed", "SIGSEGV"],
-    ["no such program", ["/no/such/program"], 0, "failed", "cannot be started"],
+    ["the expected exit code passes", ["sh", "-c", "exit 3"], 3, "passed", "Exited with 3"],
+    ["another exit code fails", ["sh", "-c", "exit 3"], 0, "failed", "instead of 0"],
+    ["death by a signal fails", ["sh", "-c", "kill -SEGV $$"], 0, "failed", "SIGSEGV"],
+    ["a missing program fails", ["/no/such/program"], 0, "failed", "cannot be started"],
     [
-      "blanks and quotes in arguments",
+      "blanks and quotes in arguments are kept",
       ["sh", "-c", '[ "$1" = "a  \'b" ]', "x", "a  'b"],
       0,
       "passed",
@@ -179,7 +179,7 @@ describe("command lines", () => {
     expect(executions).toMatchObject([{ status, reason: expect.stringContaining(reason) }]);
   });
 
-  test("a command that hangs is ended with everything it started", async () => {
+  test("a command that hangs is killed with its children", async () => {
     const { url } = await serve((_request, response) => response.end());
     const command = ["sh", "-c", "sleep 60 & echo $!; sleep 60"];
     const { executions } = await runJson(
@@ -195,7 +195,7 @@ describe("command lines", () => {
     });
   });
 
-  test("10 MB of output are kept to their head and tail", async () => {
+  test("of 10 MB of output the head and the tail are kept", async () => {
     const { url } = await serve((_request, response) => response.end());
     const command = ["sh", "-c", "echo first; head -c 10000000 /dev/zero; echo last"];
     const { executions } = await runJson(execs({ mode: "cli", command }), "--target", url);
@@ -205,7 +205,7 @@ describe("command lines", () => {
   });
 });
 
-test("a scenario without a login is sent without the run's credentials", async () => {
+test("an anonymous scenario is sent without the run's credentials", async () => {
   const { url, requests } = await serve((request, response) => {
     response.statusCode = request.headers.authorization ? 200 : 401;
     response.end();
@@ -227,7 +227,7 @@ test("a scenario without a login is sent without the run's credentials", async (
   expect(requests.every(({ headers }) => headers.includes("X-Trace"))).toBe(true);
 });
 
-test("a stream of events is answered by its head", async () => {
+test("an event stream passes by its status and headers", async () => {
   const { url } = await serve((_request, response) => {
     response.writeHead(200, { "Content-Type": "text/event-stream" });
     response.write(": open\n\n");

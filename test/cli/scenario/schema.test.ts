@@ -19,7 +19,7 @@ const TEXTS = ["title", "user_perspective", "expected_behavior", "confidence_are
 const LISTS = ["preconditions", "steps", "chaos_factors", "failure_modes"];
 const http = { mode: "http", method: "GET", path: "/" };
 
-/** Documents that are wrong, with where. */
+/** Invalid documents with the pointer of the error. */
 const BAD: [string, unknown, string][] = [
   ...REQUIRED.map((field): [string, unknown, string] => {
     const { [field]: _left, ...rest } = scenario();
@@ -31,7 +31,7 @@ const BAD: [string, unknown, string][] = [
     [`a number as ${field}`, [scenario({ [field]: 1 })], `/0/${field}`],
   ]),
   ...LISTS.flatMap((field): [string, unknown, string][] => [
-    [`a text as ${field}`, [scenario({ [field]: "one" })], `/0/${field}`],
+    [`a string as ${field}`, [scenario({ [field]: "one" })], `/0/${field}`],
     [`an empty entry in ${field}`, [scenario({ [field]: ["a", ""] })], `/0/${field}/1`],
     [`null in ${field}`, [scenario({ [field]: [null] })], `/0/${field}/0`],
   ]),
@@ -102,17 +102,17 @@ const BAD: [string, unknown, string][] = [
   ["exec null", [scenario({ exec: null })], "/0/exec"],
   ["exec a list", [scenario({ exec: [] })], "/0/exec"],
   ["two with one id", [scenario(), scenario()], "/1/scenario_id"],
-  ["a scenario that is a text", ["TS-001"], "/0"],
+  ["a scenario that is a string", ["TS-001"], "/0"],
   ["a scenario that is null", [null], "/0"],
-  ["a document that is a text", "scenarios", ""],
+  ["a document that is a string", "scenarios", ""],
   ["a document that is null", null, ""],
   ["an object without scenarios", { tests: [] }, ""],
   ["scenarios that are an object", { scenarios: {} }, "/scenarios"],
 ];
 
-test("the table is as long as it should be", () => expect(BAD.length).toBeGreaterThanOrEqual(80));
+test("the table has at least 80 documents", () => expect(BAD.length).toBeGreaterThanOrEqual(80));
 
-describe("a document that is wrong is refused where it is wrong", () => {
+describe("an invalid document is refused with the pointer of the error", () => {
   test.each(BAD)("%s", async (_name, document, pointer) => {
     const text = JSON.stringify(document, null, 2);
     const pointers = readDocument(text).findings.map((finding) => finding.pointer);
@@ -141,8 +141,8 @@ test("findings name the line", () => {
 test.each([
   ["a missing brace", '{"scenarios": [', 1],
   ["a comment", '{\n// no\n"scenarios": []}', 2],
-  ["nothing", "", 1],
-  ["a key twice", '{"scenarios": [],\n"scenarios": []}', 2],
+  ["an empty file", "", 1],
+  ["a duplicate key", '{"scenarios": [],\n"scenarios": []}', 2],
 ])("%s is a finding with its line", (_name, text, line) => {
   expect(readDocument(text).findings[0]).toMatchObject({ line });
 });
@@ -152,8 +152,8 @@ test.each([
   ["an object", { scenarios: [scenario()] }],
   ["v0.1, with other keys", { project_name: "x", scenarios: [scenario({ notes: "kept" })] }],
   ["expected_status 0", [scenario({ exec: { ...http, expected_status: 0 } })]],
-  ["ids of four digits", [scenario({ scenario_id: "TS-1000" })]],
-])("%s is read", (_name, document) => {
+  ["ids with four digits", [scenario({ scenario_id: "TS-1000" })]],
+])("%s is valid", (_name, document) => {
   const { scenarios, findings } = readDocument(JSON.stringify(document));
   expect(findings).toEqual([]);
   expect(scenarios).toEqual(Array.isArray(document) ? document : document.scenarios);

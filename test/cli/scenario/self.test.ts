@@ -43,7 +43,7 @@ const run = (...argv: string[]) =>
     ...["-H", headers.reviewer, ...argv],
   );
 
-test("the gate passes its own scenarios, races included", async () => {
+test("gate passes its own scenarios, including races", async () => {
   const file = fileURLToPath(new URL("../../scenarios/gate.json", import.meta.url));
   const { code, stdout } = await run(
     ...["--scenarios", file, "--driver", "playbook"],
@@ -58,7 +58,7 @@ test("the gate passes its own scenarios, races included", async () => {
 });
 
 test(
-  "scenarios from its own OpenAPI document find nothing, several requests and two identities included",
+  "gate passes the scenarios generated from its OpenAPI document, with two identities",
   async () => {
     const fetch = createSocketFetch(null);
     const answer = await fetch(`http://127.0.0.1:${gate.port}/api/openapi.json`, {

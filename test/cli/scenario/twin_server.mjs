@@ -1,7 +1,6 @@
 /**
- * A target in a process of its own, on Node or on Deno: `/open/<window>/<id>` checks, waits and
- * then sets; its twin `/guarded/<window>/<id>` sets while it checks, and waits after that. Prints
- * where it listens, and ends with its stdin.
+ * A target with a race, for Node and Deno. `/open/<window>/<id>` checks, waits and then sets; its
+ * twin `/guarded/<window>/<id>` sets before it waits. Prints its ports. Exits when stdin ends.
  */
 import { createServer } from "node:http";
 import { createSecureServer } from "node:http2";
@@ -18,7 +17,7 @@ const WINDOWS = {
   "5ms": () => new Promise((resolve) => setTimeout(resolve, 5)),
 };
 
-/** Lets others run until the time is over: no timer is that short. */
+/** Yields to the event loop until the time is over, because timers are not that precise. */
 async function turns(ms) {
   const end = performance.now() + ms;
   while (performance.now() < end) await WINDOWS.tick();

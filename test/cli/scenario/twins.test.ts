@@ -3,7 +3,7 @@ import { wilson } from "../../../cli/scenario/summary.ts";
 import { execs, runJson } from "./harness.ts";
 import { isAtHand, rate, RUNTIMES, startTwins, WINDOWS } from "./twins.ts";
 
-/** Volleys of ten for each window: 200 at guarded twins in all. */
+/** Rounds of ten requests per window; guarded twins get 200 rounds in all. */
 const ROUNDS = { plain: 20, secure: 5 };
 
 interface Seen {
@@ -22,7 +22,7 @@ async function detect(url: string, rounds: number): Promise<Seen[]> {
 }
 
 test.for(Object.keys(RUNTIMES) as (keyof typeof RUNTIMES)[])(
-  "on %s the open twin is caught and its guarded twin never is, over HTTP/1.1 and HTTP/2",
+  "on %s the open twin fails and the guarded twin passes, over HTTP/1.1 and HTTP/2",
   async (runtime, { skip }) => {
     skip(!isAtHand(runtime), `${runtime} is not on PATH: deno task test puts it there`);
     const twins = await startTwins(runtime);
@@ -39,7 +39,7 @@ test.for(Object.keys(RUNTIMES) as (keyof typeof RUNTIMES)[])(
         (table[window] ??= {})[`${runtime}, ${strategy}`] = rate(open!, rounds);
         expect({ window, alarms: guarded }).toEqual({ window, alarms: 0 });
         if (strategy === "h2") expect({ window, open }).toEqual({ window, open: rounds });
-        // A few volleys cannot prove a rate of 95 %, but they can prove that it is missed.
+        // A few rounds cannot prove a rate of 95 %, but they can disprove it.
         else if (/ms/.test(window)) expect(wilson(open!, rounds).high).toBeGreaterThanOrEqual(0.95);
       });
     }

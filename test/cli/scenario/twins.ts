@@ -5,25 +5,25 @@ import { createInterface } from "node:readline";
 import { DENO } from "../../deno_folder.ts";
 import { CERTIFICATE, KEY } from "./certificate.ts";
 
-/** The time between check and set of a vulnerable twin. */
+/** The times between check and set of the vulnerable twins. */
 export const WINDOWS = ["tick", "300us", "1ms", "5ms"] as const;
 export type Window = typeof WINDOWS[number];
 
 export const RUNTIMES = { node: ["node"], deno: [DENO, "run", "--allow-all"] } as const;
 
-/** True when that runtime is installed. The whole suite needs both. */
+/** True if the runtime is installed. The whole suite needs both. */
 export function isAtHand(runtime: keyof typeof RUNTIMES): boolean {
   return spawnSync(RUNTIMES[runtime][0], ["--version"]).status === 0;
 }
 
-/** A running pair of twins, over HTTP/1.1 and over TLS with HTTP/2. */
+/** The URLs of running twins over HTTP/1.1 and over TLS with HTTP/2. */
 export interface Twins {
   plain: string;
   secure: string;
   stop: () => Promise<void>;
 }
 
-/** Starts the twins in a process of their own. */
+/** Starts the twins in a separate process. */
 export async function startTwins(runtime: keyof typeof RUNTIMES): Promise<Twins> {
   const [program, ...args] = RUNTIMES[runtime];
   const file = fileURLToPath(new URL("twin_server.mjs", import.meta.url));
@@ -41,7 +41,7 @@ export async function startTwins(runtime: keyof typeof RUNTIMES): Promise<Twins>
   };
 }
 
-/** `19 of 20 (95 %)` for the tables of detection. */
+/** Formats a detection rate, such as `19 of 20 (95 %)`. */
 export function rate(caught: number, rounds: number): string {
   return `${caught} of ${rounds} (${Math.round((100 * caught) / rounds)} %)`;
 }

@@ -101,7 +101,7 @@ const paths: Json = {
   "/go": { get: { security: [], parameters: [query("to", text)], ...answers(302) } },
 };
 
-/** The shop's OpenAPI document, as its makers would publish it: it knows nothing of the bugs. */
+/** The shop's OpenAPI document. It describes the shop without bugs. */
 export const DOCUMENT: Json = {
   openapi: "3.1.0",
   info: { title: "Shop", version: "1" },

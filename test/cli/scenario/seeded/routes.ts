@@ -6,7 +6,7 @@ const get = (pattern: RegExp, handle: Handler, open = false): Route =>
 const post = (pattern: RegExp, handle: Handler, open = false): Route =>
   route("POST", pattern, handle, open);
 
-/** The shop's URL map. */
+/** The shop's routes. */
 export const ROUTES: Route[] = [
   post(/^\/sessions$/, logIn, true),
   route("DELETE", /^\/sessions\/current$/, logOut),
@@ -51,7 +51,7 @@ function shown([id, { owner: _owner, ...rest }]: [string, { owner: string }]) {
   return { id, ...rest };
 }
 
-/** The body as an object, or a refusal. */
+/** Parses the body as an object. Throws a refusal if it is none. */
 function read({ body, headers }: Call, shop: Shop, path = ""): Record<string, unknown> {
   const type = headers["content-type"] ?? "";
   const lax = shop.has("any_content_type") && path === "/comments";
@@ -187,7 +187,7 @@ async function payOrder(call: Call, shop: Shop): Promise<Answer> {
   const order = orderOf(call, shop);
   if (order.paid) refuse(409, "it is paid");
   if (!shop.has("pay_race")) order.paid = true;
-  await later(2); // the bank answers
+  await later(2); // the time of a bank's response
   order.paid = true;
   return ok({ paid: true });
 }

@@ -4,7 +4,7 @@ import { DOCUMENT } from "./document.ts";
 import { ROUTES } from "./routes.ts";
 import { type Bug, BUGS, openShop } from "./shop.ts";
 
-/** Where each bug is, and what a finding of it is about: any other failure is a false alarm. */
+/** The operation and families that reveal each bug. Any other failure is a false alarm. */
 const SEEDED: Record<Bug, { operation: string | RegExp; families: RegExp }> = {
   idor_read: { operation: "GET /notes/{id}", families: /^foreign_/ },
   missing_auth: { operation: "GET /reports", families: /^auth_/ },
@@ -34,7 +34,7 @@ interface Failure {
   reason: string;
 }
 
-/** What a user types who has the document and two accounts. */
+/** Runs the tool with the document and two accounts. Returns the failures. */
 async function failuresOf(bugs: readonly Bug[]): Promise<Failure[]> {
   const { url, server } = await openShop(bugs, ROUTES);
   onTestFinished(() => {
@@ -64,7 +64,7 @@ function isAbout({ operation, family }: Failure, bug: Bug): boolean {
   return here && seeded.families.test(family);
 }
 
-test("of 20 seeded bugs at least 16 are found, with at most 2 false alarms in both shops", async () => {
+test("the tool finds at least 16 of 20 seeded bugs, with at most 2 false alarms in both shops", async () => {
   const [seeded, guarded] = [await failuresOf(BUGS), await failuresOf([])];
   const found = BUGS.filter((bug) => seeded.some((failure) => isAbout(failure, bug)));
   const missed = BUGS.filter((bug) => !found.includes(bug));

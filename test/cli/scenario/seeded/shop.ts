@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** The mistakes that the shop can be made with; without any it is the guarded twin. */
+/** The bugs that the shop can have. Without any it is the guarded twin. */
 export const BUGS = [
   "idor_read",
   "missing_auth",
@@ -26,19 +26,19 @@ export const BUGS = [
 ] as const;
 export type Bug = typeof BUGS[number];
 
-/** One request, read. */
+/** A parsed request. */
 export interface Call {
   method: string;
   path: string;
   query: URLSearchParams;
   headers: IncomingMessage["headers"];
   body: string;
-  /** Who is logged in, null for nobody. */
+  /** The logged-in user; null for none. */
   user: string | null;
   id: string;
 }
 
-/** What a handler answers. */
+/** A handler's response. */
 export interface Answer {
   status: number;
   body?: unknown;
@@ -54,7 +54,7 @@ interface Order {
   paid: boolean;
 }
 
-/** Everything the shop remembers. */
+/** The shop's state. */
 export class Shop {
   readonly #bugs: ReadonlySet<Bug>;
   readonly tokens = new Map([["token-alice", "alice"], ["token-bob", "bob"]]);
@@ -94,7 +94,7 @@ export function refuse(status: number, message: string): never {
   throw new Refused(status, message);
 }
 
-/** One row of the shop's URL map; `open` needs no login. */
+/** A route; an `open` one needs no login. */
 export interface Route {
   method: string;
   pattern: RegExp;
@@ -104,7 +104,7 @@ export interface Route {
 
 const BODY_BYTES = 200_000;
 
-/** Serves a shop on loopback until it is closed. */
+/** Serves a shop on loopback until the server is closed. */
 export async function openShop(bugs: Iterable<Bug>, routes: Route[]): Promise<{
   url: string;
   server: Server;
@@ -163,7 +163,7 @@ async function answerTo(
 function userOf({ headers, url }: IncomingMessage, shop: Shop): string | null {
   const token = /^Bearer (.+)$/.exec(headers.authorization ?? "")?.[1];
   const known = token === undefined ? null : shop.tokens.get(token) ?? null;
-  // The profile was written first, when any token would do.
+  // The bug: /profile accepts any token.
   const trusting = shop.has("forged_token") && url === "/profile" && token !== undefined;
   return known ?? (trusting ? "alice" : null);
 }
@@ -179,7 +179,7 @@ function decoded(text: string): string {
 function write(response: ServerResponse, { status, body, headers = {} }: Answer): void {
   const { "X-Raw": raw, ...others } = headers;
   if (raw !== undefined) {
-    // Written by hand, as a proxy would.
+    // Node refuses such headers, so the response is written to the socket.
     response.socket?.end(`HTTP/1.1 ${status} Found\r\n${raw}\r\nContent-Length: 0\r\n\r\n`);
     return;
   }
