@@ -63,6 +63,8 @@ function follow(source: string, call: Call, recorder: Recorder, setting: Setting
   if (hasStrayOpener(source, script)) {
     recorder.doubt("Bash may run quoted text as code", call.text, call);
   }
+  call.shell.warn = (name) =>
+    recorder.doubt(`the shell computes the value of "${name}", which may run code`, name, call);
   const runner = new TableRunner(recorder, setting.script ?? (() => null));
   runner.interpreter.script(script, call);
 }

@@ -1,7 +1,7 @@
 import { ANY, isStatic, isWild } from "../holes.ts";
 import type { Call, Handler, Runner } from "./call.ts";
 import { checkVariable } from "./environment.ts";
-import { forNames, readOptions, spec, valuesOf } from "./options.ts";
+import { forNames, has, readOptions, spec, valuesOf } from "./options.ts";
 import { OUTPUTS } from "./outputs.ts";
 import { absolutePath } from "./state.ts";
 import { runFile } from "./scripts.ts";
@@ -19,12 +19,25 @@ const active = (run: Handler): Builtin => ({ passive: false, run });
 /** The builtins of the shell, one row each. */
 export const BUILTINS: Record<string, Builtin> = {
   ...forNames(
-    ": true false exit return break continue wait jobs fg bg disown umask ulimit hash times unalias",
+    ": true false exit return break continue jobs fg bg disown umask ulimit times",
     passive(nothing),
   ),
+  hash: passive(changes((arg) => isWild(arg) || arg.includes("=") || /^-\w*p/.test(arg))),
+  unalias: passive(changes((arg) => arg !== "unalias")),
+  wait: passive((argv, call, run) => {
+    for (const name of valuesOf(readOptions(argv.slice(1), spec("-n -f -p=")), "p")) {
+      run.reevaluate(name, call);
+    }
+    return "";
+  }),
   shopt: passive(shopt),
   setopt: passive(shopt),
-  getopts: passive((argv, call) => assignAll([argv[2] ?? "opt"], call)),
+  unsetopt: passive(shopt),
+  emulate: active(changes(() => true)),
+  getopts: passive((argv, call, run) => {
+    run.reevaluate(argv[2] ?? "", call);
+    return assignAll([argv[2] ?? "opt"], call);
+  }),
   echo: passive(OUTPUTS.echo!),
   pwd: passive((_argv, { shell }) => `${shell.cwd}\n`),
   printf: passive(printf),
@@ -34,7 +47,7 @@ export const BUILTINS: Record<string, Builtin> = {
   eval: active((argv, call, run) => run.code(afterDashes(argv).join(" "), call)),
   source: active(source),
   ".": active(source),
-  ...forNames("export declare typeset local readonly", passive(declare)),
+  ...forNames("export declare typeset local readonly integer float", passive(declare)),
   read: passive(read),
   mapfile: passive(mapfile),
   readarray: passive(mapfile),
@@ -52,16 +65,34 @@ export const BUILTINS: Record<string, Builtin> = {
     for (const text of argv.slice(1)) evaluate(text, call, run);
     return "";
   }),
-  enable: active(loads("-f")),
+  enable: active(changes((arg) => isWild(arg) || !/^(enable|-[aps]+)$/.test(arg))),
   bind: active(codeOption("-x=")),
   complete: active(codeOption("-C= -F=")),
   compgen: active(codeOption("-C= -F= -W=")),
 };
 
+/** Options of the shell that change no meaning that matters here. */
+const HARMLESS_OPTIONS =
+  /^(-[supqo]+|dotglob|nullglob|globstar|failglob|extglob|nocaseglob|nocasematch|inherit_errexit|checkwinsize|cmdhist|histappend|autocd|globdots|errexit|nounset|pipefail|xtrace|verbose|noglob|noclobber|errtrace|functrace|monitor|notify|allexport|noexec|err_?exit|no_?unset|pipe_?fail|glob_?dots|extended_?glob|null_?glob|no_?nomatch|nomatch)$/i;
+
 /** `dotglob` and similar options; once on, they count as on. */
-function shopt(argv: readonly string[], { shell }: Call): string {
+function shopt(argv: readonly string[], call: Call, run: Runner): string {
+  const { shell } = call;
   shell.dotted ||= argv.slice(1).some((arg) => isWild(arg) || /^(dotglob|glob_?dots)$/i.test(arg));
+  if (!argv.slice(1).every((arg) => HARMLESS_OPTIONS.test(arg))) changed(argv, call, run);
   return "";
+}
+
+function changed(argv: readonly string[], call: Call, run: Runner): void {
+  run.doubt("this changes the meaning of the commands after it", argv.join(" "), call);
+}
+
+/** A builtin that changes the meaning of later commands if one of its words does. */
+function changes(matters: (word: string) => boolean): Handler {
+  return (argv, call, run) => {
+    if (argv.some(matters)) changed(argv, call, run);
+    return "";
+  };
 }
 
 function afterDashes(argv: readonly string[]): readonly string[] {
@@ -101,16 +132,27 @@ function source(argv: readonly string[], call: Call, run: Runner): string {
 }
 
 function declare(argv: readonly string[], call: Call, run: Runner): string {
-  const flags = argv.slice(1).filter((arg) => /^[-+][a-zA-Z]+$/.test(arg)).join("");
+  const flags = argv.slice(1).filter((arg) => /^[-+][a-zA-Z]+$/.test(arg)).join("") +
+    (/^(integer|float)$/.test(argv[0]!) ? "i" : "");
+  if (/-\w*n/.test(flags) && argv[0] !== "export") changed(argv, call, run);
+  const isNumber = /[iEF]/.test(flags) && !flags.includes("f");
   for (const arg of argv.slice(1)) {
     const found = /^(\w+)(?:\[(.*?)\])?(\+?)=([\s\S]*)$/.exec(arg);
+    const given0 = found?.[1] ?? arg;
+    if (isNumber && /^\w+$/.test(given0)) {
+      call.shell.numbers.add(given0);
+      for (const value of call.shell.variables.get(given0)?.values ?? []) {
+        run.reevaluate(value, call);
+      }
+    }
     if (!found) {
+      if (arg.includes("[")) run.reevaluate(arg, call);
       if (flags.includes("n")) call.shell.assign(arg, [ANY]);
       continue;
     }
     const [, name, index, append, given] = found;
     if (index !== undefined) run.reevaluate(index, call);
-    if (flags.includes("i")) evaluate(given!, call, run);
+    if (isNumber) evaluate(given!, call, run);
     if (flags.includes("n")) run.reevaluate(given!, call);
     const value = flags.includes("l")
       ? given!.toLowerCase()
@@ -129,20 +171,33 @@ const READ = spec("-r -e -s -a= -d= -i= -n= -N= -p= -t= -u= -E");
 function read(argv: readonly string[], call: Call, run: Runner): string {
   const parsed = readOptions(argv.slice(1), READ);
   for (const name of [...parsed.operands, ...valuesOf(parsed, "a")]) run.reevaluate(name, call);
-  const line = /^[^\n]*/.exec(call.stdin)![0];
+  // In a loop each call reads another line, so every line is possible.
+  const all = call.stdin.replace(/\n$/, "").split("\n");
   const [separators, ...more] = call.shell.valuesOf("IFS");
-  const known = isStatic(line + separators) && more.length === 0 && call.stdin !== "" &&
-    valuesOf(parsed, "d", "u").length === 0;
-  const fields = known ? readFields(line, separators!) : [];
+  const known = isStatic(call.stdin + separators) && more.length === 0 && call.stdin !== "" &&
+    all.length <= MOST_LINES && !has(parsed, "d", "u", "n", "N", "i") &&
+    (has(parsed, "r") || !call.stdin.includes("\\"));
+  const fields = known ? all.map((line) => readFields(line, separators!)) : [];
   const [array] = valuesOf(parsed, "a");
-  if (array !== undefined) call.shell.assignItems(array, known ? fields : [ANY]);
+  if (array !== undefined) {
+    call.shell.assignItems(array, fields.length === 1 ? fields[0]! : [ANY]);
+  }
   const names = parsed.operands.length > 0 ? parsed.operands : ["REPLY"];
   for (const [at, name] of names.entries()) {
     const last = at === names.length - 1;
-    const value = last ? fields.slice(at).join(" ") : fields[at] ?? "";
-    call.shell.assign(name, [known ? value : ANY]);
+    const values = fields.map((one) => last ? one.slice(at).join(" ") : one[at] ?? "");
+    call.shell.assign(name, known ? values : [passedOn(call.stdin)]);
   }
   return "";
+}
+
+const MOST_LINES = 20;
+
+/** A line of names of files is still such a name. */
+function passedOn(text: string): string {
+  return text !== "" && !isStatic(text) && !isWild(text) && text.trim().split("\n").length === 1
+    ? text.trim()
+    : ANY;
 }
 
 /** Splits a line as `read` does. */
@@ -158,16 +213,24 @@ const MAPFILE = spec("-t -d= -n= -O= -s= -u= -C= -c=");
 function mapfile(argv: readonly string[], call: Call, run: Runner): string {
   const parsed = readOptions(argv.slice(1), MAPFILE);
   for (const code of valuesOf(parsed, "C")) run.code(`${code} 0 x`, call);
-  const known = isStatic(call.stdin) && call.stdin !== "";
+  run.reevaluate(parsed.operands[0] ?? "", call);
+  const known = isStatic(call.stdin) && call.stdin !== "" &&
+    parsed.options.every(({ name }) => name === "t");
   const items = known ? call.stdin.replace(/\n$/, "").split("\n").slice(0, 64) : [ANY];
   call.shell.assignItems(parsed.operands[0] ?? "MAPFILE", items);
   return "";
 }
 
-function setArguments(argv: readonly string[], { shell }: Call): string {
+function setArguments(argv: readonly string[], call: Call, run: Runner): string {
+  const { shell } = call;
   let at = 1;
   while (at < argv.length && /^[-+]./.test(argv[at]!) && argv[at] !== "--") {
-    at += /^[-+][a-zA-Z]*o$/.test(argv[at]!) ? 2 : 1;
+    const named = /^[-+][a-zA-Z]*o$/.test(argv[at]!);
+    const option = named ? argv[at + 1] ?? "errexit" : "errexit";
+    if (!/^[-+][euxvfnCabmETho]+$/.test(argv[at]!) || !HARMLESS_OPTIONS.test(option)) {
+      changed(argv, call, run);
+    }
+    at += named ? 2 : 1;
   }
   const ends = argv[at] === "--" || argv[at] === "-";
   if (ends || at < argv.length) shell.positional = argv.slice(ends ? at + 1 : at);
@@ -183,7 +246,9 @@ function unset(argv: readonly string[], call: Call, run: Runner): string {
   return "";
 }
 
-function alias(argv: readonly string[], { shell }: Call): string {
+function alias(argv: readonly string[], call: Call, run: Runner): string {
+  const { shell } = call;
+  shell.aliased ||= argv.some((arg) => arg.includes("=") || isWild(arg));
   for (const arg of argv.slice(1)) {
     const at = arg.indexOf("=");
     if (at > 0) shell.aliases.set(arg.slice(0, at), arg.slice(at + 1));
@@ -191,9 +256,15 @@ function alias(argv: readonly string[], { shell }: Call): string {
   return "";
 }
 
+/** Signals at which a trap runs code only once, at the end. */
+const SIGNAL = /^((SIG)?(EXIT|INT|TERM|HUP|QUIT)|0|1|2|3|15)$/;
+
 function trap(argv: readonly string[], call: Call, run: Runner): string {
   const [code] = afterDashes(argv);
-  if (code !== undefined && argv.length > 2 && !/^-/.test(code)) {
+  if (code !== undefined && argv.length > 2 && !/^-?$/.test(code)) {
+    const later = /^[\w ./:=+,@-]*$/.test(code) && argv.slice(2).every((one) => SIGNAL.test(one));
+    if (!later) changed(argv, call, run);
+    call.shell.trapped = true;
     run.code(code, { ...call, shell: call.shell.fork() });
   }
   return "";
@@ -225,13 +296,6 @@ function evaluate(text: string, call: Call, run: Runner): void {
 function assignAll(names: string[], { shell }: Call): string {
   for (const name of names) shell.assign(name, [ANY]);
   return "";
-}
-
-function loads(option: string): Handler {
-  return (argv, call, run) => {
-    if (argv.includes(option)) run.doubt("this loads a builtin from a file", argv.join(" "), call);
-    return "";
-  };
 }
 
 function codeOption(row: string): Handler {

@@ -192,9 +192,15 @@ function expandPart(part: WordPart, quoted: boolean, first: boolean, context: Co
       // Substitutions inside an extended glob or the rest of braces run. Unlike a star, an extended
       // glob also matches names with a leading dot, and may match no file.
       expandParts(part.parts ?? [], quoted, context);
+      if (part.type === "ExtendedGlob" && QUALIFIER.test(part.text)) {
+        context.doubt("zsh may run code in this glob", part.text);
+      }
       return [part.type === "ExtendedGlob" ? ANY : SPLIT];
   }
 }
+
+/** `*(e:'code':)`, `*(+name)`, `*(oe'code')`: zsh runs code to choose files. */
+const QUALIFIER = /\((?:[^)|]*(?:e[^\w\s.|)]|\+\w)|#q)/;
 
 function globMark(kind: "star" | "question" | "bracket"): string {
   return { star: STAR, question: QUESTION, bracket: BRACKET }[kind];
@@ -280,13 +286,15 @@ function baseValues(
   part: ParameterExpansionPart,
   index: string | undefined,
   quoted: boolean,
-  { shell }: Context,
+  { shell, reevaluate }: Context,
 ): string[] {
   if (part.prefix === "#" && (index === "@" || index === "*")) return [TAME];
   const list = listOf(shell, part.parameter, index, quoted);
   if (list !== null && part.prefix !== "!") return list;
   const values = list ?? shell.valuesOf(part.parameter);
   if (part.prefix !== "!") return values;
+  // The environment's own values are not the agent's.
+  if (shell.variables.has(part.parameter)) { for (const name of values) reevaluate(name); }
   return values.flatMap((name) => /^\w+$/.test(name) ? shell.valuesOf(name) : [ANY]);
 }
 

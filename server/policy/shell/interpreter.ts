@@ -76,6 +76,9 @@ export class Interpreter {
       case "CompoundList":
         return this.#statements(node.commands, call);
       case "Function":
+        if (CALLED.test(node.name.value) || call.shell.trapped) {
+          this.recorder.doubt("the shell calls this function by itself", node.name.value, call);
+        }
         call.shell.functions.set(node.name.value, node.body);
         return "";
       case "Coproc":
@@ -277,6 +280,10 @@ export class Interpreter {
     return name;
   }
 }
+
+/** Functions that bash or zsh calls at its own events. */
+const CALLED =
+  /^(command_not_found_handler?|TRAP[A-Z]+|precmd|preexec|chpwd|periodic|zshexit|zshaddhistory|prompt_command)$/;
 
 /** Whether a command leaves the script or loop, as in `cd x || exit`. */
 function leaves(node: SyntaxNode): boolean {

@@ -102,6 +102,7 @@ function inputs(
 /** `grep -l` prints file names; otherwise grep prints some of its input lines. */
 function searched(argv: readonly string[], call: Call): string {
   const flags = argv.slice(1).filter((arg) => /^-[a-zA-Z]+$/.test(arg)).join("");
+  if (flags.includes("c") && !/[rRH]/.test(flags)) return `${TAME}\n`;
   if (!/[lL]/.test(flags) && !argv.includes("--files-with-matches")) return passed(call.stdin);
   const files = argv.slice(1).filter((arg) => !arg.startsWith("-")).slice(1);
   return files.length > 0 && !/[rR]/.test(flags) ? `${files.join("\n")}\n` : `./${DEEP}\n`;

@@ -110,7 +110,10 @@ export class Recorder {
   /** Records text that bash evaluates a second time, because substitutions in it run. */
   reevaluate(text: string, call: Call): void {
     if (/\$\(|`|\$\{/.test(text)) this.doubt("bash evaluates this text a second time", text, call);
-    else if (isWild(text) && /\[/.test(text)) this.unresolved(text, call);
+    else if (isWild(text)) {
+      this.unresolved(text, call);
+      this.doubt("bash evaluates a text of unknown content", show(text), call);
+    }
   }
 
   #isNew(key: string): boolean {

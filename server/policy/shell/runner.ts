@@ -9,7 +9,9 @@ import { absolutePath } from "./state.ts";
 import { runProgram } from "./program.ts";
 import { quote } from "./expand.ts";
 import { type Recorder, RUN_LIMITS } from "./recorder.ts";
-import { baseName, SHELLS } from "./grammar.ts";
+import { baseName, GRAMMARS, SHELLS } from "./grammar.ts";
+import { isInterpreter } from "./languages.ts";
+import { none, ROWS } from "./rows.ts";
 import { SPECIALS } from "./specials.ts";
 import { runWrapper } from "./wrappers.ts";
 import { WRAPPERS } from "./wrappers.ts";
@@ -75,10 +77,21 @@ export class TableRunner implements Runner {
       return ANY;
     }
     const inner = { ...call, depth: call.depth + 1 };
+    if (call.shell.aliased) {
+      this.doubt("an alias may replace any word of this command", argv.join(" "), call);
+    }
     const alias = call.shell.aliases.get(program);
     if (alias !== undefined) this.#alias(alias, argv, inner);
     const body = call.shell.functions.get(program);
-    if (body) return this.#function(body, argv, inner);
+    if (body) {
+      if (isKnown(program)) {
+        this.doubt("a function replaces this program", program, call);
+      }
+      if (call.shell.unsure.has(program)) {
+        this.#dispatch(program, argv, { ...inner, shell: call.shell.fork() });
+      }
+      return this.#function(body, argv, inner);
+    }
     return this.#dispatch(program, argv, inner);
   }
 
@@ -86,11 +99,19 @@ export class TableRunner implements Runner {
     const name = baseName(program);
     const builtin = program === name ? own(BUILTINS, name) : undefined;
     if (builtin) {
+      if (call.shell.trapped && /^(cd|pushd|popd)$/.test(name)) {
+        this.doubt("code of a trap runs in this folder later", argv.join(" "), call);
+      }
       this.note(argv, call, builtin.passive);
       return builtin.run(argv, call, this);
     }
     const dashed = dashedCommand(name);
     if (dashed !== null) this.command(["git", dashed, ...argv.slice(1)], call);
+    const loader = LOADER.test(name) ? argv.slice(1).findIndex((arg) => !arg.startsWith("-")) : -1;
+    if (loader >= 0) {
+      this.doubt("the loader runs a program under another name", argv.join(" "), call);
+      return this.command(argv.slice(loader + 1), call);
+    }
     const wrapper = own(WRAPPERS, name);
     const special: Handler | undefined = own(SPECIALS, name);
     this.note(argv, call, wrapper?.passive ?? onlyStarts(name, argv));
@@ -148,6 +169,15 @@ export class TableRunner implements Runner {
   script(name: string, call: Call): string | null {
     return call.remote ? null : this.taskScript(name, call.shell.cwd);
   }
+}
+
+/** The dynamic loader, which runs the program in its arguments. */
+const LOADER = /^(ld|ld-linux[\w-]*|ld-musl[\w-]*|ld64?|rtld|ld-elf)\.so(\.\d+)*$/;
+
+/** Whether the tables say more about a program than that it opens no operands. */
+function isKnown(name: string): boolean {
+  return [BUILTINS, WRAPPERS, SPECIALS, GRAMMARS].some((table) => Object.hasOwn(table, name)) ||
+    SHELLS.has(name) || isInterpreter(name) || (own(ROWS, name) ?? none) !== none;
 }
 
 /** Whether the program only starts other commands; the policy must allow those, not this one. */

@@ -32,7 +32,8 @@ export function runSimple(node: Command, outer: Call, interpreter: Interpreter):
   noteUnresolved(lists, node, inner, interpreter);
   if (lists.every((argv) => argv.length === 0)) {
     for (const one of assignments) assign(one, context, inner, runner);
-    return capture("");
+    // `$(<file)` is the content of the file.
+    return capture(assignments.length === 0 ? stdin ?? "" : "");
   }
   context.spend(4 * assignments.length);
   const before = assignments.map((one) => [one.name, call.shell.variables.get(one.name)] as const);

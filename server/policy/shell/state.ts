@@ -17,11 +17,27 @@ const TAME_NAMES = new Set(
     "MACHTYPE EPOCHSECONDS EPOCHREALTIME SHLVL COLUMNS LINES BASH_VERSION ? $ ! #").split(" "),
 );
 
+/** Variables whose value bash or zsh computes as arithmetic when it is assigned. */
+const COMPUTED = new Set(
+  ("RANDOM SRANDOM SECONDS LINENO HISTCMD OPTIND COLUMNS LINES HISTSIZE SAVEHIST MAILCHECK KEYTIMEOUT TMOUT " +
+    "LISTMAX LOGCHECK DIRSTACKSIZE SHLVL BAUD ERRNO FUNCNEST TRY_BLOCK_ERROR TRY_BLOCK_INTERRUPT UID GID EUID EGID")
+    .split(" "),
+);
+const NUMBERS = /^[-+]?[\d.\uFDD2]*\s*$/;
+
 /** The state of a shell at one point of a script. */
 export class Shell {
   variables = new Map<string, Variable>();
   functions = new Map<string, FunctionBody>();
   aliases = new Map<string, string>();
+  /** Functions that are defined on some branches only, so the program of that name may run. */
+  unsure = new Set<string>();
+  /** An alias may replace any later word. */
+  aliased = false;
+  /** A `trap` runs code at some later point. */
+  trapped = false;
+  /** Variables that `declare -i` makes numbers. */
+  numbers = new Set<string>();
   /** `$1` and what follows it. */
   positional: string[] = [];
   program = "bash";
@@ -46,6 +62,11 @@ export class Shell {
     copy.variables = new Map(this.variables);
     copy.functions = new Map(this.functions);
     copy.aliases = new Map(this.aliases);
+    copy.unsure = new Set(this.unsure);
+    copy.numbers = new Set(this.numbers);
+    copy.warn = this.warn;
+    copy.aliased = this.aliased;
+    copy.trapped = this.trapped;
     copy.positional = this.positional;
     copy.program = this.program;
     copy.plain = this.plain;
@@ -65,9 +86,16 @@ export class Shell {
         this.variables.set(name, union(mine ?? unset(name), other ?? unset(name)));
       }
     }
+    for (const name of new Set([...this.functions.keys(), ...branch.functions.keys()])) {
+      if (this.functions.get(name) !== branch.functions.get(name)) this.unsure.add(name);
+    }
+    for (const name of branch.unsure) this.unsure.add(name);
+    for (const name of branch.numbers) this.numbers.add(name);
     for (const [name, body] of branch.functions) this.functions.set(name, body);
     for (const [name, text] of branch.aliases) this.aliases.set(name, text);
     this.dotted ||= branch.dotted;
+    this.aliased ||= branch.aliased;
+    this.trapped ||= branch.trapped;
     for (const [path, text] of branch.files) {
       this.files.set(path, eitherText(this.files.get(path) ?? "", text));
     }
@@ -97,14 +125,24 @@ export class Shell {
     return name === "HOME" ? [this.home] : unset(name).values;
   }
 
+  /** Called for a value that the shell computes although it is not a number. */
+  warn: (name: string) => void = () => {};
+
+  #check(name: string, values: string[]): void {
+    const computed = COMPUTED.has(name) || this.numbers.has(name);
+    if (computed && !values.every((value) => NUMBERS.test(value))) this.warn(name);
+  }
+
   /** Sets a name; too many possible values become one hole. */
   assign(name: string, values: string[]): void {
+    this.#check(name, values);
     const distinct = [...new Set(values)];
     const kept = distinct.length > MOST_VALUES ? [generalise(distinct)] : distinct;
     this.variables.set(name, { values: kept, items: null });
   }
 
   assignItems(name: string, items: string[]): void {
+    this.#check(name, items);
     this.variables.set(name, { values: [items[0] ?? ""], items });
   }
 }

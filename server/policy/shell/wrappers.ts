@@ -32,6 +32,8 @@ export interface Wrapper {
   shellWith: string[];
   /** Options whose value is the folder to run in. */
   folder: string[];
+  /** Options that change which program a name means, or the name that the program sees. */
+  renames: string[];
   /** Options whose value is an output file. */
   writes: string[];
 }
@@ -50,6 +52,7 @@ const PLAIN: Omit<Wrapper, "grammar"> = {
   reads: false,
   shellWith: [],
   folder: [],
+  renames: [],
   writes: [],
 };
 
@@ -74,6 +77,9 @@ export function runWrapper(
     if (value !== null && isStatic(value) && !/\s/.test(value)) {
       run.touch("read", value, call, { implied: true });
     }
+  }
+  if (has(parsed, ...row.renames)) {
+    run.doubt("this changes which program a name means", args.join(" "), call);
   }
   const inner: Call = { ...call, remote: call.remote || row.remote };
   for (const path of valuesOf(parsed, ...row.writes)) run.touch("write", path, call);
@@ -190,8 +196,8 @@ export const WRAPPERS: Record<string, Wrapper> = {
   dotenv: wrapper("-e= -v= -c -o -p= -f,--file= -q= --debug", { passive }),
   "dotenv-cli": wrapper("-e= -v= -c -o -p=", { passive }),
   "env-cmd": wrapper("-f,--file= -e,--environments= -r= --use-shell -x", { passive }),
-  exec: wrapper("-a= -c -l", { passive }),
-  command: wrapper("-p -v -V", { passive, unless: ["v", "V"] }),
+  exec: wrapper("-a= -c -l", { passive, renames: ["a", "c", "l"] }),
+  command: wrapper("-p -v -V", { passive, unless: ["v", "V"], renames: ["p"] }),
   builtin: wrapper("", { passive }),
   ...forNames("noglob nocorrect nohup ts catchsegv eatmydata torsocks torify", passivePlain),
   time: wrapper("-p -f,--format= -o,--output= -a -v -q", { passive, writes: ["output"] }),
