@@ -246,7 +246,7 @@ function unset(argv: readonly string[], call: Call, run: Runner): string {
   return "";
 }
 
-function alias(argv: readonly string[], call: Call, run: Runner): string {
+function alias(argv: readonly string[], call: Call): string {
   const { shell } = call;
   shell.aliased ||= argv.some((arg) => arg.includes("=") || isWild(arg));
   for (const arg of argv.slice(1)) {
