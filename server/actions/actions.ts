@@ -8,7 +8,7 @@ import {
   type ActionSession,
   loadAction,
 } from "./context.ts";
-import { approve, approveWithEdit, cancel, reject } from "./decide/review.ts";
+import { approve, approveWithEdit, cancel, reject } from "./review/review.ts";
 import { claim, claimNative, report } from "./execute/command.ts";
 import { executeApproved, recoverAction } from "./execute/execute.ts";
 import { Expiry } from "./execute/expiry.ts";
@@ -46,7 +46,7 @@ import { type NativeCall, submitNative } from "./submit/native.ts";
 import type { Submission } from "./submit/record.ts";
 import { replay, submit } from "./submit/submit.ts";
 import { executorOf } from "./tools.ts";
-import { rollback } from "./undo/rollback.ts";
+import { rollback } from "./rollback/rollback.ts";
 
 /** The answer of `submit` and `wait`: the action, with the result of the tool once it is finished. */
 export interface Submitted {

@@ -2,7 +2,7 @@ import { textOf } from "../actions/contents.ts";
 import type { PlannedChange } from "../actions/plan.ts";
 import { inTurns } from "../actions/scheduling.ts";
 import { unifiedDiff } from "../actions/texts.ts";
-import { type DoneRow, listDone } from "../actions/undo/done_store.ts";
+import { type DoneRow, listDone } from "../actions/rollback/done_store.ts";
 import { readBlob, sizeOfBlob } from "../db/blobs.ts";
 import type { Ledger } from "../db/ledger.ts";
 import type { FileDiff, SessionDiff } from "./schema.ts";

@@ -8,9 +8,9 @@ import {
 import { inTurns } from "../actions/scheduling.ts";
 import type { RollbackResult } from "../actions/schema.ts";
 import { toolOf } from "../actions/tools.ts";
-import { type DoneRow, listDone, listLater } from "../actions/undo/done_store.ts";
-import { planRollback, type States } from "../actions/undo/plan_rollback.ts";
-import { rollbackOne, whyNotReversible } from "../actions/undo/rollback.ts";
+import { type DoneRow, listDone, listLater } from "../actions/rollback/done_store.ts";
+import { planRollback, type States } from "../actions/rollback/plan_rollback.ts";
+import { rollbackOne, whyNotReversible } from "../actions/rollback/rollback.ts";
 import type { Caller } from "../auth/schema.ts";
 import { GateError } from "../errors.ts";
 import type { SessionRollbackInput, SessionRollbackResult } from "./schema.ts";

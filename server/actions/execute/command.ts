@@ -13,7 +13,7 @@ import {
   notPossible,
   timestamp,
 } from "../context.ts";
-import { recheck } from "../decide/recheck.ts";
+import { recheck } from "../review/recheck.ts";
 import { isWorse } from "../effects/forecast.ts";
 import { changesIn, effectsOf } from "../effects/outcome.ts";
 import { takeSnapshot } from "../effects/snapshot.ts";

@@ -17,7 +17,7 @@ import {
   messageOf,
   timestamp,
 } from "../context.ts";
-import { recheck } from "../decide/recheck.ts";
+import { recheck } from "../review/recheck.ts";
 import { effectsOf } from "../effects/outcome.ts";
 import type { PlannedChange } from "../plan.ts";
 import { inTurns, yieldTurn } from "../scheduling.ts";

@@ -3,7 +3,7 @@ import { readBlob } from "../../db/blobs.ts";
 import { type FileImage, readImage } from "../../runtime/file_image.ts";
 import { shownText, textOf } from "../contents.ts";
 import type { ActionServices } from "../context.ts";
-import { recheck } from "../decide/recheck.ts";
+import { recheck } from "../review/recheck.ts";
 import { MAX_READ_BYTES } from "../execute/execute.ts";
 import type { ActionRow } from "../store.ts";
 import { unifiedDiff } from "../texts.ts";

@@ -7,7 +7,7 @@ import type { SubmitInput } from "../schema.ts";
 import type { ActionRow } from "../store.ts";
 import { toolOf } from "../tools.ts";
 import { actorOf, eventOf } from "../transition.ts";
-import { submitRollback } from "../undo/rollback.ts";
+import { submitRollback } from "../rollback/rollback.ts";
 import { evaluateAction, requesterIn } from "./evaluate.ts";
 import { type Parsed, parseInput } from "./input.ts";
 import { planAction, planNothing } from "./plan_action.ts";

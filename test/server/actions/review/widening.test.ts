@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { widenedBy } from "../../../../server/actions/decide/widening.ts";
+import { widenedBy } from "../../../../server/actions/review/widening.ts";
 
 const NONE = { commands: [], reads: [], writes: [], deletes: [], unresolved: [] };
 const of = (program: string, effects: Partial<typeof NONE> | Record<string, string[]> = {}) => ({
