@@ -38,7 +38,7 @@ describe("logging in", () => {
   });
 });
 
-describe("deciding", () => {
+describe("reviewing", () => {
   test("approving with the mouse writes the file and shows the next card", async () => {
     const first = await stage.hold("one.ts", "export const one = 1;\n");
     await stage.hold("two.ts", "export const two = 2;\n");

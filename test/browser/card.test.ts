@@ -126,6 +126,6 @@ test("a command is edited from its end", async () => {
   await page.keyboard.type(" --dry-run");
   await page.keyboard.press("Control+Enter");
   await page.getByRole("button", { name: "Approve with edit" }).click();
-  await until("it is approved", async () => (await stage.detail(id)).status === "approved");
+  await until("the action is approved", async () => (await stage.detail(id)).status === "approved");
   expect((await stage.detail(id)).command).toBe("npm publish --dry-run");
 });

@@ -18,7 +18,7 @@ describe("confirming", () => {
     await page.keyboard.press("a");
     await page.getByText("You have not seen everything").waitFor();
     await page.getByRole("button", { name: "Read on" }).click();
-    await until("all was seen", async () => {
+    await until("the whole command was shown", async () => {
       await page.keyboard.press("Space");
       return await page.getByText("You have seen everything").isVisible();
     });

@@ -33,7 +33,7 @@ afterAll(async () => {
   await stage.close();
 });
 
-/** A page of another program on this machine, in the browser of somebody who is logged in. */
+/** Opens a page of another local program in a logged-in browser. */
 async function foreignPage(): Promise<Page> {
   const page = await context.newPage();
   await page.goto(`http://localhost:${(elsewhere.address() as AddressInfo).port}/`);

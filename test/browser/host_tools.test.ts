@@ -65,7 +65,7 @@ test("a patch shows each of its files and can be approved", async () => {
   expect(await changedLines(page)).toEqual(["+new", "-1", "+I", "-2"]);
   await page.getByText("Changes 3 files.").waitFor();
   await page.keyboard.press("a");
-  await until("it is approved", async () => (await stage.detail(id)).status === "approved");
+  await until("the action is approved", async () => (await stage.detail(id)).status === "approved");
   expect(readFileSync(join(stage.folder, "my-app/src/one.ts"), "utf8")).toBe("1\n");
 });
 

@@ -48,7 +48,7 @@ describe("live", () => {
     await row.waitFor();
     await page.keyboard.press("j");
     await headline(page, "Write 1 line to src/later.ts");
-    await until("it is gone", async () => await row.count() === 0);
+    await until("the card is gone", async () => await row.count() === 0);
   });
 
   test("the footer shows a lost connection, and the page catches up", async () => {

@@ -64,7 +64,10 @@ test.each([360, 720, 1024, 1440])("at %i px no page is wider than the window", a
   for (const [name, path] of Object.entries(paths)) {
     await page.goto(stage.gate.url + path);
     await page.locator("h1").first().waitFor({ state: "attached" });
-    await until("all is loaded", async () => await page.locator(".skeleton").count() === 0);
+    await until(
+      "every action is loaded",
+      async () => await page.locator(".skeleton").count() === 0,
+    );
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     expect(wide, name).toBeLessThanOrEqual(0);
   }
@@ -162,7 +165,7 @@ test("the palette and the table search all actions", async () => {
   await page.keyboard.press("Enter");
   await page.waitForURL(/\/actions\?q=not/);
   const found = page.locator("tbody .row-link");
-  await until("it is found by its reason", async () => await found.count() === 1);
+  await until("the action is found by its reason", async () => await found.count() === 1);
   expect(await found.textContent()).toContain("no.ts");
   await page.keyboard.press("/");
   await page.keyboard.press("Control+a");

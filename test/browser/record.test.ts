@@ -45,7 +45,10 @@ test("rolling back shows a preview, restores the file, and can be replayed", asy
   await undone.getByText("reviewer").waitFor();
   await page.getByRole("button", { name: "Replay" }).click();
   await page.getByText("Replayed:").waitFor();
-  await until("it is written again", () => readFileSync(file("back.ts"), "utf8") === "after\n");
+  await until(
+    "the file is written again",
+    () => readFileSync(file("back.ts"), "utf8") === "after\n",
+  );
   expect(page.url()).not.toContain(id);
 });
 

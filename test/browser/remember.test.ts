@@ -181,7 +181,7 @@ describe("remembered approvals", () => {
     await dialog.getByText("No approval is remembered").waitFor();
     expect(await grants("state=revoked&limit=1")).toMatchObject([{ pattern: "src/auth/**" }]);
     await page.keyboard.press("Escape");
-    await until("it is out of the address", () => !page.url().includes("remembered"));
+    await until("the grant is gone from the address", () => !page.url().includes("remembered"));
     expect((await stage.hold("auth/third.ts", "c")).status).toBe("pending");
   });
 

@@ -62,9 +62,12 @@ test("a held change is approved on top of the changed file", async () => {
   await page.getByText("Approving applies the change to the current file, as the card shows")
     .waitFor();
   await page.keyboard.press("y");
-  await until("it is written", () => readFileSync(file, "utf8").includes("TWO"));
+  await until("the file is written", () => readFileSync(file, "utf8").includes("TWO"));
   expect(readFileSync(file, "utf8")).toBe(LINES.replace("two", "TWO").replace("six", "SIX"));
-  await until("it is done", async () => (await stage.detail(id)).execution === "succeeded");
+  await until(
+    "the action has executed",
+    async () => (await stage.detail(id)).execution === "succeeded",
+  );
   expect(await stage.detail(id)).toMatchObject({ edited: true });
 });
 
@@ -79,7 +82,7 @@ test("a held deletion of a changed file shows the current content", async () => 
   await settled(page);
   await page.keyboard.press("a");
   await page.keyboard.press("y");
-  await until("it is gone", () => !existsSync(file));
+  await until("the file is gone", () => !existsSync(file));
 });
 
 test("an action that can only be rejected says so, and why", async () => {
@@ -113,7 +116,7 @@ test("the record of a command lists its changed files, and rolls them back", asy
   await pane.getByText("is restored").waitFor();
   expect(await pane.innerText()).not.toContain("The content stays the same");
   await page.keyboard.press("ControlOrMeta+Enter");
-  await until("it stands again", () => {
+  await until("the file is restored", () => {
     try {
       return readFileSync(file, "utf8") === "gone";
     } catch {

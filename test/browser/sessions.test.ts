@@ -123,7 +123,7 @@ describe("one session", () => {
     await page.getByText("3 actions would be rolled back").waitFor();
     await page.getByRole("button", { name: "Roll back", exact: true }).click();
     await page.getByText("Rolled back 3 actions").waitFor();
-    await until("the page says so", async () => await button.isDisabled());
+    await until("the page shows the rollback", async () => await button.isDisabled());
     expect(existsSync(file("a.ts"))).toBe(false);
     await page.getByText("This session changed no files").waitFor();
   });
@@ -181,5 +181,5 @@ test("many files and long files are shown in steps", async () => {
   expect((await heads(page)).length).toBe(20);
   await page.getByText(/more lines not shown yet/).waitFor();
   await page.getByText("5 more files not shown yet.").locator("..").getByRole("button").click();
-  await until("all are there", async () => (await heads(page)).length === 25);
+  await until("every file is shown", async () => (await heads(page)).length === 25);
 });

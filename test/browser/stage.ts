@@ -191,11 +191,11 @@ export async function settled(page: Page): Promise<void> {
   await page.locator(".decision .button-primary:not([aria-disabled])").waitFor();
 }
 
-/** Polls until the condition holds. @throws Error after the deadline */
+/** Polls until the condition holds. @throws Error after the deadline, with `what` */
 export async function until(what: string, condition: () => boolean | Promise<boolean>) {
   const end = Date.now() + 10_000;
   while (!await condition()) {
-    if (Date.now() > end) throw new Error(`waited in vain until ${what}`);
+    if (Date.now() > end) throw new Error(`timed out: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

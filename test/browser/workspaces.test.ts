@@ -54,7 +54,7 @@ test("the switcher leads into a workspace, out of it and to one of its projects"
   const menu = page.locator(".switcher");
   await menu.locator("summary").click();
   await menu.getByRole("link", { name: "Web shop" }).click();
-  await until("it is narrowed", () => page.url().includes("workspace=shop"));
+  await until("the address names the workspace", () => page.url().includes("workspace=shop"));
   expect(await menu.locator("summary").innerText()).toContain("Web shop");
   await menu.locator("summary").click();
   expect(await menu.locator(".menu").innerText()).not.toContain("my-app");

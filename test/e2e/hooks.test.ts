@@ -47,7 +47,7 @@ describe("gate hook, run by the executable", () => {
 
   test.each(HOSTS)("%s: the hook waits until a person approves a held call", async (host) => {
     const asked = ask(host, call(host, `make ${host}`));
-    const held = await until("it is held", async () => {
+    const held = await until("the call is held", async () => {
       const { body } = await world.api("GET", "/api/actions?status=pending");
       return body.items[0];
     });
@@ -60,7 +60,7 @@ describe("gate hook, run by the executable", () => {
   test("a held call survives a restart of the daemon", async () => {
     const asked = ask("codex", call("codex", "make restart"));
     const held = () =>
-      until("it is held", async () => {
+      until("the call is held", async () => {
         const answer = await world.api("GET", "/api/actions?status=pending").catch(() => null);
         return answer?.body.items?.[0];
       });

@@ -219,7 +219,7 @@ async function infoFrom(child: ChildProcess): Promise<{ session_id: string }> {
   let said = "";
   child.stdout!.on("data", (chunk) => said += chunk);
   return await until(
-    "it has answered",
+    "project_info has answered",
     () =>
       said.trim().split("\n").map((line) => JSON.parse(line || "{}").result?.structuredContent)
         .find(

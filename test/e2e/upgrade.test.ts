@@ -87,7 +87,7 @@ describe("an upgrade of the running daemon, on the executable", () => {
 
   // deno-lint-ignore no-explicit-any
   async function heldActions(count: number): Promise<any[]> {
-    return await until(`${count} are held`, async () => {
+    return await until(`${count} actions are held`, async () => {
       const { body } = await world.api("GET", "/api/global/approvals/pending");
       return body.items.length === count ? body.items : null;
     });

@@ -6,8 +6,8 @@ import { type Ended, must, until, type World } from "../e2e/world.ts";
 import { createHostWorld } from "./host_world.ts";
 import { type ScriptedCall, startModel } from "./scripted_model.ts";
 
-/** Claude Code with gate before its own tools, offline against a scripted model. */
-describe("Claude Code, enforced", () => {
+/** Claude Code with gate's hooks for its own tools, offline against a scripted model. */
+describe("Claude Code with gate's hooks", () => {
   let world: World;
 
   beforeAll(async () => {
@@ -59,7 +59,7 @@ describe("Claude Code, enforced", () => {
       return body.items?.[0];
     }, 60_000);
 
-  test("its own Write and Bash are stopped, with the rule and the reason", async () => {
+  test("gate blocks its Write and Bash, with the rule and the reason", async () => {
     const [wrote, touched, ran] = await session([
       { name: "Write", input: { file_path: path(".env"), content: "S=1" } },
       { name: "Bash", input: { command: `touch ${path("made")}`, description: "x" } },
@@ -74,7 +74,7 @@ describe("Claude Code, enforced", () => {
     expect(blocked).toMatchObject([{ status: "blocked" }, { status: "blocked" }]);
   });
 
-  test("its own edits are recorded with what stood there before, and rolled back", async () => {
+  test("gate records its edits with before-images and rolls them back", async () => {
     world.write("src/old.txt", "one\ntwo\n");
     await session([
       { name: "Read", input: { file_path: path("src/old.txt") } },
@@ -95,7 +95,7 @@ describe("Claude Code, enforced", () => {
     expect(existsSync(path("src/deep"))).toBe(false);
   });
 
-  test("what is held waits for a person; gate's own tools are asked about once", async () => {
+  test("a held call waits for a person, and gate's MCP tools are held only once", async () => {
     const results = await session([
       { name: "Write", input: { file_path: path("held.txt"), content: "native\n" } },
       { name: "mcp__gate__write_file", input: { path: "gated.txt", content: "gated\n" } },
@@ -104,7 +104,7 @@ describe("Claude Code, enforced", () => {
       for (const verb of [["approve"], ["approve"], ["reject", "--reason", "not today"]]) {
         const { id } = await held();
         must(await world.run([...verb, id]));
-        await until("it is decided", async () => {
+        await until("the action is reviewed", async () => {
           return (await world.api("GET", `/api/actions/${id}/status`)).body.status !== "pending";
         });
       }
@@ -117,7 +117,7 @@ describe("Claude Code, enforced", () => {
     expect(tools).toEqual(["WebFetch", "write_file", "Write"]);
   });
 
-  test("a daemon that hangs is a refusal, before the host stops waiting", async () => {
+  test("a call is refused before the host stops waiting if the daemon hangs", async () => {
     const command = "echo hung > src/hung.txt";
     const call = { name: "Bash", input: { command, description: "x" } };
     const [refused] = await world.whileFrozen(() => session([call]));
@@ -127,7 +127,7 @@ describe("Claude Code, enforced", () => {
     expect(existsSync(path("src/hung.txt"))).toBe(true);
   });
 
-  test("a daemon that is gone is started; one that cannot be is a refusal", async () => {
+  test("the hook starts a stopped daemon, and refuses the call if it cannot", async () => {
     must(await world.run(["daemon", "stop"]));
     const call = { name: "Bash", input: { command: "echo back", description: "x" } };
     expect((await session([call]))[0]).toContain("back");

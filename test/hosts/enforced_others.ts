@@ -8,8 +8,8 @@ import { OTHER_HOSTS } from "./other_hosts.ts";
 import { startOtherModel } from "./other_models.ts";
 import type { ScriptedCall } from "./scripted_model.ts";
 
-/** Hosts with gate before their own tools, offline against a scripted model. */
-describe.each(OTHER_HOSTS)("$id, enforced", (host) => {
+/** Hosts with gate's hooks for their own tools, offline against a scripted model. */
+describe.each(OTHER_HOSTS)("$id with gate's hooks", (host) => {
   const { id, program, args, prepare, run, write } = host;
   let world: World;
   let hooks: string;
@@ -46,7 +46,7 @@ describe.each(OTHER_HOSTS)("$id, enforced", (host) => {
   };
   const isThere = (name: string) => existsSync(join(world.project, name));
 
-  test("its shell and its edits are stopped, and what is allowed is recorded", async () => {
+  test("gate blocks its shell and edits, and records allowed calls", async () => {
     const [touched, wrote, ran] = await session([
       run("touch made"),
       write(join(world.project, "secrets/key.txt"), "S=1"),
@@ -59,7 +59,7 @@ describe.each(OTHER_HOSTS)("$id, enforced", (host) => {
     expect(["made", "secrets/key.txt", "src/new.txt"].map(isThere)).toEqual([false, false, true]);
     const { items } = (await world.api("GET", "/api/actions")).body;
     expect(items).toMatchObject([
-      // Codex applies a patch in a command itself and may not report it; the file shows it.
+      // Codex may apply a patch in a command without reporting it, so the test reads the file.
       { agent: id, status: "approved", path: "src/new.txt", reversible: true },
       { agent: id, status: "approved", execution: "succeeded", command: "echo allowed" },
       { agent: id, status: "blocked", path: "secrets/key.txt" },
@@ -69,7 +69,7 @@ describe.each(OTHER_HOSTS)("$id, enforced", (host) => {
     expect(isThere("src/new.txt")).toBe(false);
   });
 
-  test("a daemon that hangs is a refusal, before the host stops waiting", async () => {
+  test("a call is refused before the host stops waiting if the daemon hangs", async () => {
     const call = run("echo hung > src/hung.txt");
     const [refused] = await world.whileFrozen(() => session([call]));
     expect(refused).toContain("Blocked by gate: the daemon does not answer");
@@ -78,7 +78,7 @@ describe.each(OTHER_HOSTS)("$id, enforced", (host) => {
     expect(isThere("src/hung.txt")).toBe(true);
   });
 
-  test("a daemon that is gone is started; one that cannot be is a refusal", async () => {
+  test("the hook starts a stopped daemon, and refuses the call if it cannot", async () => {
     must(await world.run(["daemon", "stop"]));
     await session([run("echo back > src/back.txt")]);
     expect(isThere("src/back.txt")).toBe(true);

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { World } from "../e2e/world.ts";
 import { linkPrograms, pathWith } from "./programs.ts";
 
-/** A home in which the real programs of the hosts run, without network or key. */
+/** Creates a home for the real host programs, without network or API key. */
 export async function createHostWorld(): Promise<World> {
   const world = await World.create("executable");
   const bin = join(world.folder, "bin");

@@ -4,11 +4,11 @@ import type { World } from "../e2e/world.ts";
 import type { ModelProtocol } from "./other_models.ts";
 import type { ScriptedCall, ScriptedModel } from "./scripted_model.ts";
 
-/** How a host runs offline against a scripted model, and the names of its own tools. */
+/** How a host runs offline with a scripted model, and the names of its tools. */
 export interface OtherHost {
   id: string;
   program: string;
-  /** The folder of its settings in the home. */
+  /** Its settings folder in the home. */
   folder: string;
   protocol: ModelProtocol;
   args: string[];
@@ -22,7 +22,7 @@ export const OTHER_HOSTS: OtherHost[] = [{
   program: "codex",
   folder: ".codex",
   protocol: "responses",
-  // A person trusts a hook in a dialog; the flag stands for that.
+  // The flag replaces the dialog in which a person trusts the hook.
   args: [
     ...["exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"],
     ...["--dangerously-bypass-hook-trust", "Do it."],
@@ -52,7 +52,7 @@ export const OTHER_HOSTS: OtherHost[] = [{
   program: "gemini",
   folder: ".gemini",
   protocol: "gemini",
-  // Without a model it first asks another one, five times over two minutes.
+  // Without this setting it first tries another model, five times over two minutes.
   args: ["--approval-mode", "yolo", "-m", "gemini-2.5-pro", "-p", "Do it."],
   prepare: (world, { url }) => {
     const folder = join(world.home, ".gemini");

@@ -4,13 +4,13 @@ import type { ScriptedCall, ScriptedModel } from "./scripted_model.ts";
 
 type Json = Record<string, unknown>;
 
-/** How a host speaks with its model. */
+/** The protocol between a host and its model. */
 interface Protocol {
-  /** The results of the calls so far, in a request. */
+  /** Reads the results of the calls so far from a request. */
   told: (body: Json) => unknown[];
-  /** The events that make the next call, or end the session. */
+  /** Returns the events for the next call, or for the end of the session. */
   say: (call: ScriptedCall | undefined, nth: number) => Json[];
-  /** Events have names. */
+  /** True if the events have names. */
   is_named: boolean;
 }
 

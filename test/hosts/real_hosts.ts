@@ -6,8 +6,8 @@ import { type Ended, must, until, type World } from "../e2e/world.ts";
 import { createHostWorld } from "./host_world.ts";
 import { startModel } from "./scripted_model.ts";
 
-/** The real programs of the hosts, in a home of their own, without network or key. */
-describe("the hosts themselves", () => {
+/** The real host programs, in their own home, without network or API key. */
+describe("the real host programs", () => {
   let world: World;
 
   beforeAll(async () => {
@@ -38,7 +38,7 @@ describe("the hosts themselves", () => {
   const outcomes = ({ hosts }: { hosts: { host: string; outcome: string }[] }) =>
     Object.fromEntries(hosts.map(({ host, outcome }) => [host, outcome]));
 
-  test("global-setup finds them by their programs and registers in each", async () => {
+  test("global-setup finds each host by its program and adds the entry", async () => {
     const done = await setUp();
     const found = ["claude-code", "copilot-cli", "codex", "gemini-cli", "qwen-code", "opencode"];
     for (const host of found) expect(outcomes(done)).toMatchObject({ [host]: "added" });
@@ -57,12 +57,12 @@ describe("the hosts themselves", () => {
     ["opencode", /✓ gate.*connected/],
   ];
 
-  test.each(LISTS)("%s lists it, connected where it looks", async (program, line) => {
+  test.each(LISTS)("%s lists the server, as connected if it checks that", async (program, line) => {
     const { stdout, stderr } = await call(program, ["mcp", "list"]);
     expect(stdout + stderr).toMatch(line);
   });
 
-  test("they read the time-outs", async () => {
+  test("the hosts read the time-outs", async () => {
     expect((await call("claude", ["mcp", "get", "gate"])).stdout).toContain("3600000ms");
     const codex = JSON.parse((await call("codex", ["mcp", "get", "gate", "--json"])).stdout);
     expect(codex).toMatchObject({ tool_timeout_sec: 3600, startup_timeout_sec: 20 });
@@ -70,7 +70,7 @@ describe("the hosts themselves", () => {
     expect(JSON.stringify(copilot)).toContain("3600000");
   });
 
-  test("what they write themselves for one project, cleanup-mcp takes out again", async () => {
+  test("cleanup-mcp removes the project entries that the hosts write themselves", async () => {
     const gate = world.command([])[0]!;
     const old = [gate, "mcp", "--project", "demo"];
     const entry = JSON.stringify({ type: "stdio", command: gate, args: old.slice(1) });
@@ -100,7 +100,7 @@ describe("the hosts themselves", () => {
     expect(outcomes(await setUp())).toMatchObject({ codex: "unchanged", opencode: "unchanged" });
   });
 
-  test("a session of Claude Code: a write is held, approved and done; a blocked one is refused", async () => {
+  test("in a session of Claude Code an approved write executes and a blocked one is refused", async () => {
     const write = "mcp__gate__write_file";
     const model = await startModel([
       { name: write, input: { path: "src/a.txt", content: "from the agent\n" } },

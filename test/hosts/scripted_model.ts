@@ -11,7 +11,7 @@ export interface ScriptedModel {
   url: string;
   /** The result of each call, as text. */
   results: string[];
-  /** The names of the tools that it was offered. */
+  /** The names of the offered tools. */
   tools: Set<string>;
   close(): void;
 }
@@ -25,7 +25,7 @@ export async function startModel(calls: ScriptedCall[]): Promise<ScriptedModel> 
     for (const { name } of body.tools ?? []) tools.add(name);
     const told = toldIn(body);
     if (told.length > results.length) results.splice(0, results.length, ...told);
-    // Requests without tools ask for titles.
+    // A request without tools asks for a session title.
     const call = body.tools?.length ? calls[told.length] : undefined;
     const block = call
       ? { type: "tool_use", id: `toolu_${told.length}`, name: call.name, input: {} }

@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
 
-/** `deno task test:hosts`: needs the executable, and fetches hundreds of megabytes once. */
+/** `deno task test:hosts` needs the executable, and downloads hundreds of megabytes once. */
 export default defineConfig({
   test: {
     root: new URL("../..", import.meta.url).pathname,

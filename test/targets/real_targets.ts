@@ -78,7 +78,7 @@ async function runWith(document: object, url: string, ...argv: string[]) {
 }
 
 const of = (seen: Seen[], family: string) => seen.filter((one) => one.family === family);
-/** What failed by itself, and not because something before it had broken the server. */
+/** Failures without those that an earlier scenario caused by breaking the server. */
 const own = (failed: Seen[]) => failed.filter(({ reason }) => !/TS-\d+ had left/.test(reason));
 
 describe.skipIf(missing !== null)("json-server 0.17.4", () => {
@@ -92,7 +92,7 @@ describe.skipIf(missing !== null)("json-server 0.17.4", () => {
 
   afterEach(() => server.close());
 
-  test("its 5xx are found, and the lasting damage is blamed on the nested body", async () => {
+  test("the tool finds its 5xx responses and names the nested body as the cause of the damage", async () => {
     const { failed, seen } = await run(server.url);
     const broken = failed.filter(({ family }) => family === "percent_broken");
     expect(broken.map(({ operation }) => operation).sort()).toEqual([
@@ -108,11 +108,11 @@ describe.skipIf(missing !== null)("json-server 0.17.4", () => {
         ["percent_broken", "body_deep", "mass_assignment", "privileged_create"].includes(family)
       ),
     ).toBe(true);
-    // Nothing that came before the damage is spoilt by it.
+    // Scenarios before the damage are unaffected.
     expect(seen.filter(({ reason }) => reason.includes("had left")).length).toBeLessThan(5);
   });
 
-  test("one id made ten times at once: one wins, and the others are 500", async () => {
+  test("of ten concurrent creations of one id, one succeeds and the others get 500", async () => {
     const exec = {
       mode: "http",
       method: "POST",
@@ -143,7 +143,7 @@ describe.skipIf(missing !== null)("a Prism mock, 5.16", () => {
   test.each([
     ["body_deep", "Nesting 5,000", /Answered 500|left the target broken/],
     ["body_malformed", "half a JSON document to POST", /no whole answer/],
-  ])("%s is too much for it", async (family, words, reason) => {
+  ])("%s makes it fail", async (family, words, reason) => {
     const filter = ["--timeout", "3s", "--filter", `as documented|${words}`];
     const { failed } = await run(server.url, ...filter);
     expect(failed.map((one) => one.family)).toContain(family);
@@ -156,16 +156,16 @@ describe.skipIf(missing !== null)("a Prism mock, 5.16", () => {
   test.each([
     ["percent_broken", "percent-encoding"],
     ["header_accept", "format that cannot be"],
-  ])("%s ends its process, and is blamed for that alone", async (family, words) => {
+  ])("%s stops its process, and only that scenario is named", async (family, words) => {
     const filter = ["--filter", `as documented|${words}`];
     const { failed } = await run(server.url, "--workers", "1", ...filter);
     const culprits = failed.filter(({ reason }) => reason.includes("left the target broken:"));
     expect(culprits).toMatchObject([{ family }]);
-    // Its connections close before it has ended.
+    // Its connections close before the process exits.
     await expect.poll(() => server.isAlive(), { timeout: 10_000 }).toBe(false);
   });
 
-  test("of requests sent at once it says which may have ended it", async () => {
+  test("the reason names the concurrent requests that may have stopped it", async () => {
     const { failed } = await run(server.url, "--filter", "^(?!.*as documented).*GET ");
     const [culprit, ...others] = failed.filter(({ reason }) =>
       /left the target broken:/.test(reason)
@@ -176,7 +176,7 @@ describe.skipIf(missing !== null)("a Prism mock, 5.16", () => {
 });
 
 describe.skipIf(missing !== null)("node-red 4.0.9", () => {
-  test("one revision saved ten times at once: one wins, no false alarm", async () => {
+  test("of ten concurrent saves of one revision, one succeeds and nothing fails", async () => {
     const args = (port: number, home: string) => ["-s", "settings.js", "-u", home, "-p", `${port}`];
     const server = await startServer("node-red", { "settings.js": SETTINGS }, args);
     onTestFinished(() => server.close());
@@ -227,7 +227,7 @@ const HTTPBIN = {
 };
 
 describe.skipIf(noHttpbin !== null)("httpbin on gunicorn", () => {
-  test("a negative delay and deep nesting are 500, and what is sound is not blamed", async () => {
+  test("a negative delay and deep nesting get 500, and nothing else fails", async () => {
     const server = await startHttpbin();
     onTestFinished(() => server.close());
     const { failed, seen } = await runWith(HTTPBIN, server.url, "--timeout", "3s");
@@ -238,7 +238,7 @@ describe.skipIf(noHttpbin !== null)("httpbin on gunicorn", () => {
       .toEqual([]);
   });
 
-  test("redirects are not followed, and a slow answer is a time-out", async () => {
+  test("redirects are not followed, and a slow response times out", async () => {
     const server = await startHttpbin();
     onTestFinished(() => server.close());
     const exec = { mode: "http", method: "GET" };

@@ -9,10 +9,10 @@ import { freePort } from "../e2e/world.ts";
 
 const FOLDER = fileURLToPath(new URL("../../node_modules/.gate-targets", import.meta.url));
 
-/** Real servers in the versions with known behaviour. */
+/** Real servers, in versions with known bugs. */
 const PACKAGES = ["json-server@0.17.4", "@stoplight/prism-cli@5.16.0", "node-red@4.0.9"];
 
-/** Installs the servers once, without install scripts. Returns why it failed; else null. */
+/** Installs the servers once, without install scripts. Returns the error, or null. */
 export function installServers(): string | null {
   const wanted = JSON.stringify(PACKAGES);
   const mark = join(FOLDER, "installed.json");
@@ -29,7 +29,7 @@ export function installServers(): string | null {
   return null;
 }
 
-/** A running server with a folder of its own; `close` ends it and removes the folder. */
+/** A running server with its own folder; `close` stops it and removes the folder. */
 export interface RealServer {
   url: string;
   folder: string;
@@ -38,7 +38,7 @@ export interface RealServer {
   close: () => Promise<void>;
 }
 
-/** Starts a server in a folder of its own. Resolves when it takes connections. */
+/** Starts a server in its own folder. Resolves when it accepts connections. */
 export function startServer(
   name: "json-server" | "prism" | "node-red",
   files: Record<string, string>,
@@ -79,11 +79,11 @@ async function start(
     folder,
     isAlive: () => child.exitCode === null && child.signalCode === null,
     close: async () => {
-      // With its workers: gunicorn has some.
+      // Kills the process group, because gunicorn has workers.
       try {
         process.kill(-child.pid!, "SIGKILL");
       } catch (error) {
-        // Some requests are sent to see whether they end it.
+        // Some tests send requests that may stop it.
         if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
       }
       await ended;

@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
 
-/** `deno task test:targets`: fetches three servers once, and skips loudly where it cannot. */
+/** `deno task test:targets` downloads three servers once, and skips with a message if it cannot. */
 export default defineConfig({
   test: {
     root: new URL("../..", import.meta.url).pathname,

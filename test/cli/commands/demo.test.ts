@@ -47,7 +47,7 @@ test("an interrupted demo cleans up after itself", async () => {
   const demo = world.spawn(["demo"]);
   let said = "";
   demo.stdout!.on("data", (chunk) => said += chunk);
-  await until("it begins", () => said.includes("1. The agent"));
+  await until("the demo starts", () => said.includes("1. The agent"));
   process.kill(demo.pid!, "SIGINT");
   expect(await once(demo, "exit")).toEqual([1, null]);
   expect(left()).toEqual([]);

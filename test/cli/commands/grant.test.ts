@@ -55,7 +55,7 @@ test("a grant takes scope, time, uses and pattern, and ends when it is revoked",
   const offered = await gated.good("complete", "fish", "--current=", "--", "grant", "revoke");
   expect(offered.stdout).toContain(`${grant!.id}\tdocs/**`);
   expect((await gated.write("docs/b.md", "b")).status).toBe("approved");
-  await until("it is on disk", () => gated.onDisk("docs/b.md") === "b");
+  await until("the file is written", () => gated.onDisk("docs/b.md") === "b");
   const tested = await gated.good("policy", "test", "--path", "docs/c.md");
   expect(tested.stdout).toContain("allow: Remembered by reviewer");
   const explained = await gated.good("policy", "explain", "--path", "docs/c.md");
@@ -76,7 +76,7 @@ test("approve --remember asks for confirmation, and return means no", async () =
   const { id } = await run("npm run asked");
   const no = gated.terminal.run(["approve", id, "--remember"], { person: true });
   await until(
-    "it asks",
+    "the question is shown",
     () => gated.terminal.printed().includes("Approve, and allow the same 10 more"),
   );
   gated.terminal.type("\r");
@@ -84,7 +84,7 @@ test("approve --remember asks for confirmation, and return means no", async () =
   expect(await gated.json("show", id, "--json")).toMatchObject({ status: "pending" });
   const yes = gated.terminal.run(["approve", id, "--remember"], { person: true });
   await until(
-    "it asks",
+    "the question is shown",
     () => gated.terminal.printed().includes("Approve, and allow the same 10 more"),
   );
   gated.terminal.type("y");

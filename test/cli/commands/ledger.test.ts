@@ -118,11 +118,11 @@ test("audit export writes to a file or to standard output", async () => {
 test("log --follow prints each action once, when it arrives", async () => {
   const following = gated.terminal.run(["log", "-f", "--json", "-n", "1", "--tool", "write_file"]);
   const lines = () => gated.terminal.printed().split("\n").filter((line) => line !== "");
-  await until("it shows the newest", () => lines().length === 1);
+  await until("the newest action is printed", () => lines().length === 1);
   const ids: string[] = [];
   for (const name of ["x", "y", "z"]) {
     ids.push((await gated.write(`src/follow_${name}.ts`, name)).id);
-    await until("it is printed", () => lines().length === ids.length + 1);
+    await until("the action is printed", () => lines().length === ids.length + 1);
   }
   gated.terminal.signal("SIGINT");
   const { code, stdout } = await following;

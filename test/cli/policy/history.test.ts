@@ -79,7 +79,10 @@ test("policy suggest --apply asks for confirmation, and no writes nothing", asyn
   const before = config();
   for (const [answer, code] of [["n", 1], ["y", 0]] as const) {
     const ended = gated.terminal.run(["policy", "suggest", "--apply"], { person: true });
-    await until("the question", () => gated.terminal.printed().includes("Write these rules"));
+    await until(
+      "the question is shown",
+      () => gated.terminal.printed().includes("Write these rules"),
+    );
     expect(config()).toEqual(before);
     gated.terminal.type(answer);
     expect((await ended).code).toBe(code);

@@ -17,7 +17,7 @@ test("gate start serves the project alone until a daemon starts, then forwards t
   let said = "";
   server.stdout!.on("data", (chunk) => said += chunk);
   server.stderr!.on("data", (chunk) => said += chunk);
-  const url = await until("it serves by itself", () => {
+  const url = await until("gate start serves alone", () => {
     return /serves web by itself: http:\/\/localhost:(\d+)/.exec(said)?.[1];
   }).then((port) => `http://127.0.0.1:${port}`);
   const token = await world.token("reviewer");
@@ -28,7 +28,7 @@ test("gate start serves the project alone until a daemon starts, then forwards t
   expect(alone).toMatchObject({ pid: server.pid, port: Number(new URL(url).port) });
 
   must(await world.run(["daemon", "start"]));
-  await until("it serves through the daemon", () => said.includes("web through the daemon"));
+  await until("gate start uses the daemon", () => said.includes("web through the daemon"));
   const daemon = await world.daemonPid();
   expect(daemon).not.toBe(server.pid);
   const through = await fetch(`${url}/api/daemon/status`, { headers });

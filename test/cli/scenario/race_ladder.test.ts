@@ -3,7 +3,7 @@ import { createServer as createHttps } from "node:https";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
 import { CERTIFICATE, KEY } from "./certificate.ts";
-import { climb, listen, race } from "./climb.ts";
+import { listen, race, runRace } from "./race_run.ts";
 import { execs, runJson, serve } from "./harness.ts";
 
 const certified = { key: KEY, cert: CERTIFICATE };
@@ -11,7 +11,7 @@ const certified = { key: KEY, cert: CERTIFICATE };
 describe("the ladder shows the strategies tried, and why some failed", () => {
   test("plain HTTP does not negotiate HTTP/2", async () => {
     const { url, requests } = await serve((_request, response) => response.end());
-    const { rungs, race } = await climb(url);
+    const { rungs, race } = await runRace(url);
     expect(rungs).toEqual([expect.stringContaining("not h2: nothing negotiates"), "by last-byte"]);
     expect(requests).toHaveLength(10);
     expect(race.dates.map((date: string) => Date.parse(date))).not.toContain(NaN);
@@ -19,7 +19,7 @@ describe("the ladder shows the strategies tried, and why some failed", () => {
 
   test("TLS without HTTP/2", async () => {
     const server = createHttps(certified, (_request, response) => response.end());
-    const { rungs } = await climb(`https://127.0.0.1:${await listen(server)}`);
+    const { rungs } = await runRace(`https://127.0.0.1:${await listen(server)}`);
     expect(rungs).toEqual(["not h2: TLS did not agree on HTTP/2", "by last-byte"]);
   });
 
@@ -29,7 +29,9 @@ describe("the ladder shows the strategies tried, and why some failed", () => {
       { ...certified, ...settings },
       (_request, response) => response.end(),
     );
-    const { rungs } = await climb(`https://127.0.0.1:${await listen(server as unknown as Server)}`);
+    const { rungs } = await runRace(
+      `https://127.0.0.1:${await listen(server as unknown as Server)}`,
+    );
     expect(rungs).toEqual([
       "not h2: the target takes 5 HTTP/2 requests at once, not 10",
       "by last-byte",
@@ -38,7 +40,7 @@ describe("the ladder shows the strategies tried, and why some failed", () => {
 
   test("trying HTTP/2 on a target without it loses and repeats no request", async () => {
     const { url, requests } = await serve((_request, response) => response.end());
-    const { rungs } = await climb(url, "--race-strategy", "h2");
+    const { rungs } = await runRace(url, "--race-strategy", "h2");
     expect(rungs).toEqual(["not h2: the target does not greet in HTTP/2", "by last-byte"]);
     expect(requests).toHaveLength(10);
   });
@@ -74,7 +76,7 @@ describe("the ladder shows the strategies tried, and why some failed", () => {
           socket.end("HTTP/1.1 409 Used\r\nContent-Length: 0\r\n\r\n");
         });
       }));
-      const { rungs } = await climb(`http://127.0.0.1:${port}`);
+      const { rungs } = await runRace(`http://127.0.0.1:${port}`);
       expect(rungs.slice(1)).toEqual([
         "not last-byte: the target gives up on requests whose last byte is late",
         "by burst",
@@ -105,7 +107,7 @@ describe("the ladder shows the strategies tried, and why some failed", () => {
       });
       if (inside < 4) next();
     }));
-    const { rungs, execution } = await climb(`https://127.0.0.1:${door}`, "--timeout", "2s");
+    const { rungs, execution } = await runRace(`https://127.0.0.1:${door}`, "--timeout", "2s");
     expect(rungs.slice(1)).toEqual([
       "not last-byte: the target took only 4 connections at once",
       "by burst",
@@ -175,7 +177,7 @@ test("every connection uses one address, and TLS keeps the host name", async () 
     response.end();
   });
   const port = await listen(server);
-  const { rungs } = await climb(`https://localhost:${port}`);
+  const { rungs } = await runRace(`https://localhost:${port}`);
   expect(rungs.at(-1)).toBe("by last-byte");
   expect(new Set(names)).toEqual(new Set(["localhost"]));
   expect(answered).toEqual(Array(10).fill(`localhost:${port}`));
@@ -199,7 +201,7 @@ describe("strategies that --race-strategy selects", () => {
 
   test("pipeline sends ten requests over one connection", async () => {
     const { url, requests, connections } = await leaky();
-    const { race: seen, execution } = await climb(url, "--race-strategy", "pipeline");
+    const { race: seen, execution } = await runRace(url, "--race-strategy", "pipeline");
     expect(seen.strategy).toBe("pipeline");
     expect(seen.shots).toHaveLength(10);
     expect(execution).toMatchObject({ status: "failed", reason: expect.stringContaining("won") });
@@ -209,7 +211,7 @@ describe("strategies that --race-strategy selects", () => {
 
   test("burst sends complete requests over separate connections", async () => {
     const { url, requests } = await leaky();
-    const { race: seen } = await climb(url, "--race-strategy", "burst");
+    const { race: seen } = await runRace(url, "--race-strategy", "burst");
     expect([seen.strategy, seen.shots.length, requests.length]).toEqual(["burst", 10, 10]);
   });
 });

@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 import { describe, expect, test } from "vitest";
-import { climb, listen, race } from "./climb.ts";
+import { listen, race, runRace } from "./race_run.ts";
 import { execs, folder, serve, tool } from "./harness.ts";
 
 describe("the overlap of requests", () => {
@@ -9,7 +9,7 @@ describe("the overlap of requests", () => {
       response.setHeader("Server-Timing", "db;dur=1.5, total;dur=80");
       setTimeout(() => response.end(), 80);
     });
-    const { race: seen } = await climb(url);
+    const { race: seen } = await runRace(url);
     expect(seen).toMatchObject({
       overlap: true,
       in_flight: 10,
@@ -30,7 +30,7 @@ describe("the overlap of requests", () => {
         )
       );
     });
-    const { race: seen } = await climb(url);
+    const { race: seen } = await runRace(url);
     expect(seen.in_flight).toBe(10);
     expect(seen.server_overlap).toMatchObject({ source: "x-runtime" });
     expect(seen.server_overlap.most_at_once).toBeLessThan(6);
@@ -40,7 +40,7 @@ describe("the overlap of requests", () => {
     const port = await listen(createServer((socket) => {
       socket.write("HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n");
     }));
-    const { race: seen, execution } = await climb(`http://127.0.0.1:${port}`);
+    const { race: seen, execution } = await runRace(`http://127.0.0.1:${port}`);
     expect(seen.overlap).toBe(false);
     expect(execution.reason).toMatch(/\d+ of 10 were answered before their last byte was sent/);
     expect(seen.blind_spots.join()).toContain("Not all requests were in flight");
@@ -68,13 +68,13 @@ describe("the reason explains responses that neither won nor lost", () => {
         if (text.endsWith("{}")) socket.end(answerOf(n++));
       });
     }));
-    const { execution } = await climb(`http://127.0.0.1:${port}`);
+    const { execution } = await runRace(`http://127.0.0.1:${port}`);
     expect(execution).toMatchObject({ status: "passed", reason: expect.stringContaining(words) });
   });
 
   test("identical winning responses may be one repeated response", async () => {
     const { url } = await serve((_request, response) => response.end("done"));
-    const { race: seen } = await climb(url);
+    const { race: seen } = await runRace(url);
     expect(seen.notes.join()).toContain("10 of 10 won with the same answer");
   });
 });

@@ -24,7 +24,7 @@ export async function listen(server: Server): Promise<number> {
 }
 
 /** Runs a race. Returns the strategies tried, the race evidence and the execution. */
-export async function climb(url: string, ...argv: string[]) {
+export async function runRace(url: string, ...argv: string[]) {
   const { executions } = await runJson(execs(race), "--target", url, "--insecure", ...argv);
   const { race: seen } = executions[0].evidence;
   const rungs = seen.ladder.map(({ strategy, taken, why }: Rung) =>

@@ -35,7 +35,7 @@ test("pending, show and prompt list a held write, and approve executes it", asyn
   expect(wrong.stderr).toContain(`try: gate show ${held.id}, then`);
   expect(gated.onDisk("held.txt")).toBeNull();
   expect((await gated.good("approve", held.id, "--reason", "fine")).stdout).toContain("✓ approved");
-  await until("it is on disk", () => gated.onDisk("held.txt") === "now\n");
+  await until("the file is written", () => gated.onDisk("held.txt") === "now\n");
   const again = await gated.terminal.run(["approve", held.id]);
   expect(again).toMatchObject({ code: 1, stdout: "" });
   expect(await gated.json("show", held.id, "--json")).toMatchObject({
@@ -87,7 +87,7 @@ test("rollback restores a file, previews with --dry-run, and refuses a conflict"
   writeFileSync(join(gated.folder, "old.txt"), "old\n");
   const held = await gated.write("old.txt", "new\n");
   await gated.good("approve", held.id);
-  await until("it is on disk", () => gated.onDisk("old.txt") === "new\n");
+  await until("the file is written", () => gated.onDisk("old.txt") === "new\n");
   await until(
     "the execution is recorded",
     async () => (await gated.json("show", held.id, "--json")).execution === "succeeded",
@@ -145,7 +145,7 @@ describe("an agent's text prints no control characters", () => {
     let printed: string;
     if (command === "watch") {
       const watching = gated.terminal.run(["watch"]);
-      await until("it is shown", () => gated.terminal.printed().includes(held.id));
+      await until("the action is shown", () => gated.terminal.printed().includes(held.id));
       gated.terminal.signal("SIGINT");
       printed = (await watching).stdout;
     } else printed = (await gated.good(command, ...(command === "show" ? [held.id] : []))).stdout;
@@ -164,7 +164,7 @@ describe("an agent's text prints no control characters", () => {
 test("watch --json prints each held action once, when it arrives", async () => {
   const watching = gated.terminal.run(["watch", "--json", "--project", "web"]);
   const first = await gated.write("w1.txt", "1");
-  await until("the first is printed", () => gated.terminal.printed().includes(first.id));
+  await until("the first action is printed", () => gated.terminal.printed().includes(first.id));
   const second = await gated.write("w2.txt", "2");
   await until("the second is printed", () => gated.terminal.printed().includes(second.id));
   gated.terminal.signal("SIGINT");
