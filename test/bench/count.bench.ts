@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { readToken } from "../../server/auth/tokens.ts";
 import { freePort, SUBJECTS, until, World } from "../e2e/world.ts";
 import { least, quantile } from "./figures.ts";
-import type { Asked } from "./http.ts";
+import type { Endpoint } from "./http.ts";
 
 const CONNECTIONS = 8;
 const ROUNDS = 5;
@@ -66,16 +66,16 @@ function isListening(port: number): Promise<boolean> {
 }
 
 /** Responses per second over several connections, each with one request in flight. */
-async function rateOf(asked: Asked): Promise<number> {
+async function rateOf(endpoint: Endpoint): Promise<number> {
   const started = performance.now();
   const counts = await Promise.all(
-    Array.from({ length: CONNECTIONS }, () => askOn(asked, started + ROUND_MS)),
+    Array.from({ length: CONNECTIONS }, () => askOn(endpoint, started + ROUND_MS)),
   );
   const all = counts.reduce((sum, count) => sum + count, 0);
   return all / (performance.now() - started) * 1_000;
 }
 
-function askOn({ port, token }: Asked, end: number): Promise<number> {
+function askOn({ port, token }: Endpoint, end: number): Promise<number> {
   const request = `GET ${PATH} HTTP/1.1\r\nHost: localhost:${port}\r\n` +
     `Authorization: Bearer ${token}\r\n\r\n`;
   return new Promise((resolve, reject) => {

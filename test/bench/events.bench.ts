@@ -2,7 +2,7 @@ import { get } from "node:http";
 import { readToken } from "../../server/auth/tokens.ts";
 import { until, World } from "../e2e/world.ts";
 import { compare, quantile } from "./figures.ts";
-import { ask, type Asked } from "./http.ts";
+import { ask, type Endpoint } from "./http.ts";
 
 const READERS = 1_000;
 const ROUNDS = 100;
@@ -14,15 +14,15 @@ export async function bench(): Promise<void> {
   const readers: Reader[] = [];
   try {
     await world.init();
-    const asked = { port: world.port, token: await readToken(world.gateHome, "reviewer") };
-    readers.push(await listen(asked, heard));
-    const [alone, committed] = await timeSessions(asked, heard, 1);
-    compare("asked → one dashboard, p95", quantile(alone!, 0.95), { most: 50, unit: "ms" });
-    compare("answered → one dashboard, p95", quantile(committed!, 0.95), { most: 50, unit: "ms" });
-    while (readers.length < READERS) readers.push(await listen(asked, heard));
-    const [last, after] = await timeSessions(asked, heard, READERS);
-    compare(`asked → last of ${READERS}, p99`, quantile(last!, 0.99), { most: 50, unit: "ms" });
-    compare(`answered → last of ${READERS}, p99`, quantile(after!, 0.99), { most: 50, unit: "ms" });
+    const endpoint = { port: world.port, token: await readToken(world.gateHome, "reviewer") };
+    readers.push(await listen(endpoint, heard));
+    const [alone, committed] = await timeSessions(endpoint, heard, 1);
+    compare("request → one dashboard, p95", quantile(alone!, 0.95), { most: 50, unit: "ms" });
+    compare("response → one dashboard, p95", quantile(committed!, 0.95), { most: 50, unit: "ms" });
+    while (readers.length < READERS) readers.push(await listen(endpoint, heard));
+    const [last, after] = await timeSessions(endpoint, heard, READERS);
+    compare(`request → last of ${READERS}, p99`, quantile(last!, 0.99), { most: 50, unit: "ms" });
+    compare(`response → last of ${READERS}, p99`, quantile(after!, 0.99), { most: 50, unit: "ms" });
   } finally {
     for (const reader of readers) reader.close();
     await world.close();
@@ -31,15 +31,15 @@ export async function bench(): Promise<void> {
 
 /** The delays since the request and since the response. The commit happens between the two. */
 async function timeSessions(
-  asked: Asked,
+  endpoint: Endpoint,
   heard: Heard,
   readers: number,
-): Promise<[asked: number[], answered: number[]]> {
+): Promise<[request: number[], response: number[]]> {
   const times: [number[], number[]] = [[], []];
   for (let round = 0; round < ROUNDS; round++) {
     heard.count = 0;
     const started = performance.now();
-    await ask(asked, "/api/sessions", { agent: "bench" });
+    await ask(endpoint, "/api/sessions", { agent: "bench" });
     const answered = performance.now();
     await until("all listeners have the event", () => heard.count === readers);
     times[0].push(heard.at - started);
@@ -59,7 +59,7 @@ interface Reader {
 }
 
 /** Opens an event stream that counts events and notes the time of the last one. */
-function listen({ port, token }: Asked, heard: Heard): Promise<Reader> {
+function listen({ port, token }: Endpoint, heard: Heard): Promise<Reader> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${token}` };
     const path = "/api/events?topics=sessions";

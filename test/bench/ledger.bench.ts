@@ -7,7 +7,7 @@ import { Signer } from "../../server/audit/signer.ts";
 import { readToken } from "../../server/auth/tokens.ts";
 import { World } from "../e2e/world.ts";
 import { compare, quantile } from "./figures.ts";
-import { ask, type Asked } from "./http.ts";
+import { ask, type Endpoint } from "./http.ts";
 import { makeLargeLedger } from "./large_ledger.ts";
 
 const SIZES = { small: 1_000, large: Number(process.env["GATE_BENCH_ACTIONS"] ?? 1_000_000) };
@@ -24,12 +24,12 @@ export async function bench(): Promise<void> {
     const until = Date.now();
     for (const [id, actions] of Object.entries(SIZES)) await plant(world, id, actions, until);
     await world.run(["daemon", "start"]);
-    const asked = { port: world.port, token: await readToken(world.gateHome, "reviewer") };
+    const endpoint = { port: world.port, token: await readToken(world.gateHome, "reviewer") };
     for (const id of Object.keys(SIZES)) {
-      await ask(asked, "/api/hub/projects", { root: join(world.folder, id) });
+      await ask(endpoint, "/api/hub/projects", { root: join(world.folder, id) });
     }
-    await compareReads(asked, until);
-    await measureExport(world, asked);
+    await compareReads(endpoint, until);
+    await measureExport(world, endpoint);
     await measureBundle(world);
   } finally {
     await world.close();
@@ -84,13 +84,13 @@ function readsOf(until: number): Record<string, string> {
 }
 
 /** Alternates between the ledgers, so that other load affects both equally. */
-async function compareReads(asked: Asked, until: number): Promise<void> {
+async function compareReads(endpoint: Endpoint, until: number): Promise<void> {
   for (const [name, path] of Object.entries(readsOf(until))) {
     const times: Record<string, number[]> = { small: [], large: [] };
     const at = (id: string) => `/api/${path}${path.includes("?") ? "&" : "?"}project=${id}`;
     for (let round = 0; round < ROUNDS + 3; round++) {
       for (const id of Object.keys(SIZES)) {
-        const { ms } = await ask(asked, at(id));
+        const { ms } = await ask(endpoint, at(id));
         if (round >= 3) times[id]!.push(ms);
       }
     }
@@ -100,21 +100,21 @@ async function compareReads(asked: Asked, until: number): Promise<void> {
   }
 }
 
-async function measureExport(world: World, asked: Asked): Promise<void> {
+async function measureExport(world: World, endpoint: Endpoint): Promise<void> {
   // Warms up, so that the waits below do not include the first use of the code.
-  await ask(asked, "/api/policy/test?project=large", { command: "npm test" });
-  await ask(asked, "/api/audit/export?format=csv&project=small");
+  await ask(endpoint, "/api/policy/test?project=large", { command: "npm test" });
+  await ask(endpoint, "/api/audit/export?format=csv&project=small");
   const memory = watchMemory(world);
   const waits: number[] = [];
   let isOver = false;
   const asking = (async () => {
     while (!isOver) {
-      const { ms } = await ask(asked, "/api/policy/test?project=large", { command: "npm test" });
+      const { ms } = await ask(endpoint, "/api/policy/test?project=large", { command: "npm test" });
       waits.push(ms);
       await pause(10);
     }
   })();
-  const got = await ask(asked, "/api/audit/export?format=csv&project=large");
+  const got = await ask(endpoint, "/api/audit/export?format=csv&project=large");
   isOver = true;
   await asking;
   const rows = (got.lines - 1) / got.ms * 1_000;

@@ -130,13 +130,13 @@ function eventsOf(
   later: Record<string, unknown> | null,
 ): NewEvent[] {
   const place = { session_id: String(session_id), action_id };
-  const asked = { tool, path, command, cwd: "", digest, status, ...decision };
+  const submitted = { tool, path, command, cwd: "", digest, status, ...decision };
   const decided = later
     ? { actor: { kind: "reviewer" as const, id: String(later.decided_by) }, data: later }
     : { actor: { kind: "policy" as const, id: "policy" }, data: { status, digest } };
   const isApproved = (later?.status ?? status) === "approved";
   return [
-    { ...place, type: "action.submitted", actor: { kind: "agent", id: agent }, data: asked },
+    { ...place, type: "action.submitted", actor: { kind: "agent", id: agent }, data: submitted },
     { ...place, type: isApproved ? "action.approved" : "action.rejected", ...decided },
   ];
 }

@@ -10,16 +10,16 @@ const SUFFIX = ".bench.ts";
 
 await main(process.argv.slice(2));
 
-async function main(asked: string[]): Promise<void> {
+async function main(names: string[]): Promise<void> {
   const known = readdirSync(import.meta.dirname!).filter((file) => file.endsWith(SUFFIX))
     .map((file) => file.slice(0, -SUFFIX.length)).sort();
-  const stranger = asked.find((name) => !known.includes(name));
-  if (stranger) throw new Error(`No bench is called "${stranger}": ${known.join(", ")}`);
+  const missing = names.find((name) => !known.includes(name));
+  if (missing) throw new Error(`No bench is called "${missing}": ${known.join(", ")}`);
   const load = loadavg()[0]!.toFixed(1);
   console.log(
     `${cpus().length} × ${cpus()[0]!.model}, ${process.platform} ${process.arch}, load ${load}`,
   );
-  for (const name of known.filter((name) => asked.length === 0 || asked.includes(name))) {
+  for (const name of known.filter((name) => names.length === 0 || names.includes(name))) {
     console.log(`\n${name}`);
     const { bench } = await import(`./${name}.bench.ts`) as { bench(): void | Promise<void> };
     // A benchmark may need something that this machine lacks. The others still run.

@@ -68,11 +68,11 @@ describe("the executable on a machine without Node, Deno or Bun", () => {
   test("a link named scenario-tool runs the scenario tool", () => {
     const tool = join(world.folder, "scenario-tool");
     symlinkSync(SUBJECTS.executable[0], tool);
-    const said = execFileSync(tool, ["run", "--output", "json"], {
+    const printed = execFileSync(tool, ["run", "--output", "json"], {
       env: world.env,
       cwd: world.project,
     }).toString();
-    expect(JSON.parse(said)).toMatchObject({ scenarios: [], executions: [], exit_code: 0 });
+    expect(JSON.parse(printed)).toMatchObject({ scenarios: [], executions: [], exit_code: 0 });
   });
 
   test("only the owner can write to the folder of the unpacked library", () => {

@@ -151,8 +151,8 @@ describe("gate hook, run by the executable", () => {
       ],
     ])("that %s the call is refused", async (_name, answer, reason) => {
       await listen(answer);
-      const said = await ask("claude-code", call("claude-code", "echo hi"));
-      expect(said.reason).toMatch(reason);
+      const refusal = await ask("claude-code", call("claude-code", "echo hi"));
+      expect(refusal.reason).toMatch(reason);
     });
 
     test.each([

@@ -15,12 +15,12 @@ describe("gate hook on recorded sessions, run by the executable", () => {
   test.each(Object.keys(RECORDED))(
     "%s: each line of the recording gets the expected decision",
     async (host) => {
-      const said = await playRecorded(host, {
+      const decisions = await playRecorded(host, {
         root: world.project,
         ask: async (line) => (await askHook(world, host, line)).output,
         actions: async () => (await world.api("GET", "/api/actions")).body.items,
       });
-      expect(said).toEqual(RECORDED[host]!.map((one) => one.replace(/default$/, "blocked")));
+      expect(decisions).toEqual(RECORDED[host]!.map((one) => one.replace(/default$/, "blocked")));
     },
   );
 });

@@ -69,8 +69,8 @@ describeHere("gate hook refuses before its host stops waiting, run by the execut
   );
 
   test("when the daemon hangs", async () => {
-    const said = await world.whileFrozen(reasons);
-    expect(said).toEqual(everyHost("Blocked by gate: the daemon does not answer"));
+    const answers = await world.whileFrozen(reasons);
+    expect(answers).toEqual(everyHost("Blocked by gate: the daemon does not answer"));
     expect(await reasons()).toEqual(everyHost(undefined));
   });
 

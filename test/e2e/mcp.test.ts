@@ -216,12 +216,12 @@ describe("an agent on gate mcp", () => {
 
 /** The result of `project_info`, read from the child's output. */
 async function infoFrom(child: ChildProcess): Promise<{ session_id: string }> {
-  let said = "";
-  child.stdout!.on("data", (chunk) => said += chunk);
+  let printed = "";
+  child.stdout!.on("data", (chunk) => printed += chunk);
   return await until(
     "project_info has answered",
     () =>
-      said.trim().split("\n").map((line) => JSON.parse(line || "{}").result?.structuredContent)
+      printed.trim().split("\n").map((line) => JSON.parse(line || "{}").result?.structuredContent)
         .find(
           (info) => info?.session_id,
         ),

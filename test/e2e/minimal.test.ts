@@ -58,10 +58,10 @@ describe.skipIf(why !== null)("an image with nothing but glibc", () => {
     const argv = [...NAMESPACES, "sh", "-c", script, root, ...args];
     return new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve) => {
       const child = spawn("unshare", argv, { env: ENV });
-      const said = { stdout: "", stderr: "" };
-      child.stdout.on("data", (chunk) => said.stdout += chunk);
-      child.stderr.on("data", (chunk) => said.stderr += chunk);
-      child.on("close", (code) => resolve({ code, ...said }));
+      const printed = { stdout: "", stderr: "" };
+      child.stdout.on("data", (chunk) => printed.stdout += chunk);
+      child.stderr.on("data", (chunk) => printed.stderr += chunk);
+      child.on("close", (code) => resolve({ code, ...printed }));
     });
   }
 

@@ -28,9 +28,9 @@ describe("the README's tour prints the shown output, on the executable", () => {
   });
 
   test.each(steps)("$command", async ({ command, output }) => {
-    const said = await runInShell(command.replace(UUID, held));
-    held = said.match(UUID)?.[0] ?? held;
-    expect(mask(said)).toBe(mask(output));
+    const printed = await runInShell(command.replace(UUID, held));
+    held = printed.match(UUID)?.[0] ?? held;
+    expect(mask(printed)).toBe(mask(output));
   });
 
   function runInShell(command: string): Promise<string> {

@@ -7,9 +7,9 @@ type Json = Record<string, unknown>;
 /** The protocol between a host and its model. */
 interface Protocol {
   /** Reads the results of the calls so far from a request. */
-  told: (body: Json) => unknown[];
+  resultsIn: (body: Json) => unknown[];
   /** Returns the events for the next call, or for the end of the session. */
-  say: (call: ScriptedCall | undefined, nth: number) => Json[];
+  eventsFor: (call: ScriptedCall | undefined, nth: number) => Json[];
   /** True if the events have names. */
   is_named: boolean;
 }
@@ -21,14 +21,14 @@ export async function startOtherModel(
   protocol: ModelProtocol,
   calls: ScriptedCall[],
 ): Promise<ScriptedModel> {
-  const { told, say, is_named } = PROTOCOLS[protocol];
+  const { resultsIn, eventsFor, is_named } = PROTOCOLS[protocol];
   const results: string[] = [];
   const server = createServer(async (request, response) => {
     const body = await bodyOf(request);
     const isTurn = Array.isArray(body.tools) && body.tools.length > 0;
-    const heard = told(body).map((one) => JSON.stringify(one));
-    if (heard.length > results.length) results.splice(0, results.length, ...heard);
-    const events = say(isTurn ? calls[heard.length] : undefined, heard.length);
+    const received = resultsIn(body).map((one) => JSON.stringify(one));
+    if (received.length > results.length) results.splice(0, results.length, ...received);
+    const events = eventsFor(isTurn ? calls[received.length] : undefined, received.length);
     if (!/responses|stream|completions/i.test(request.url ?? "")) {
       response.setHeader("content-type", "application/json");
       return response.end(JSON.stringify({ ...events[0], totalTokens: 1, data: [] }));
@@ -49,8 +49,8 @@ export async function startOtherModel(
 const PROTOCOLS: Record<ModelProtocol, Protocol> = {
   responses: {
     is_named: true,
-    told: ({ input }) => listOf(input).filter(({ type }) => type === "function_call_output"),
-    say: (call, nth) => {
+    resultsIn: ({ input }) => listOf(input).filter(({ type }) => type === "function_call_output"),
+    eventsFor: (call, nth) => {
       const id = `resp_${nth}`;
       const content = [{ type: "output_text", text: "All done.", annotations: [] }];
       const item = call
@@ -70,11 +70,11 @@ const PROTOCOLS: Record<ModelProtocol, Protocol> = {
   },
   gemini: {
     is_named: false,
-    told: ({ contents }) =>
+    resultsIn: ({ contents }) =>
       listOf(contents).flatMap(({ parts }) => listOf(parts)).filter((part) =>
         part.functionResponse !== undefined
       ),
-    say: (call) => {
+    eventsFor: (call) => {
       const part = call
         ? { functionCall: { name: call.name, args: call.input } }
         : { text: "All done." };
@@ -85,8 +85,8 @@ const PROTOCOLS: Record<ModelProtocol, Protocol> = {
   },
   chat: {
     is_named: false,
-    told: ({ messages }) => listOf(messages).filter(({ role }) => role === "tool"),
-    say: (call, nth) => {
+    resultsIn: ({ messages }) => listOf(messages).filter(({ role }) => role === "tool"),
+    eventsFor: (call, nth) => {
       const made = call && { name: call.name, arguments: JSON.stringify(call.input) };
       const tool_calls = [{ index: 0, id: `call_${nth}`, type: "function", function: made }];
       const delta = call

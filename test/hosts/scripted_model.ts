@@ -23,12 +23,12 @@ export async function startModel(calls: ScriptedCall[]): Promise<ScriptedModel> 
   const server = createServer(async (request, response) => {
     const body = await bodyOf(request);
     for (const { name } of body.tools ?? []) tools.add(name);
-    const told = toldIn(body);
-    if (told.length > results.length) results.splice(0, results.length, ...told);
+    const received = resultsIn(body);
+    if (received.length > results.length) results.splice(0, results.length, ...received);
     // A request without tools asks for a session title.
-    const call = body.tools?.length ? calls[told.length] : undefined;
+    const call = body.tools?.length ? calls[received.length] : undefined;
     const block = call
-      ? { type: "tool_use", id: `toolu_${told.length}`, name: call.name, input: {} }
+      ? { type: "tool_use", id: `toolu_${received.length}`, name: call.name, input: {} }
       : { type: "text", text: "" };
     const delta = call
       ? { type: "input_json_delta", partial_json: JSON.stringify(call.input) }
@@ -63,7 +63,7 @@ async function bodyOf(request: IncomingMessage): Promise<any> {
   return text ? JSON.parse(text) : {};
 }
 
-function toldIn(body: { messages?: { content: unknown }[] }): string[] {
+function resultsIn(body: { messages?: { content: unknown }[] }): string[] {
   const blocks = (body.messages ?? []).flatMap(({ content }) =>
     Array.isArray(content) ? content : []
   );

@@ -45,9 +45,9 @@ test("demo --json prints the same scenes as JSON", async () => {
 
 test("an interrupted demo cleans up after itself", async () => {
   const demo = world.spawn(["demo"]);
-  let said = "";
-  demo.stdout!.on("data", (chunk) => said += chunk);
-  await until("the demo starts", () => said.includes("1. The agent"));
+  let printed = "";
+  demo.stdout!.on("data", (chunk) => printed += chunk);
+  await until("the demo starts", () => printed.includes("1. The agent"));
   process.kill(demo.pid!, "SIGINT");
   expect(await once(demo, "exit")).toEqual([1, null]);
   expect(left()).toEqual([]);

@@ -10,23 +10,23 @@ beforeAll(async () => void (gated = await openGatedProject()));
 afterAll(() => gated.close());
 
 const config = () => join(gated.folder, "gate.config.json");
-const told = async () => (await gated.good("status")).stdout;
+const status = async () => (await gated.good("status")).stdout;
 
 test("status reports a broken config with its place, and that every action is denied", async () => {
   const good = readFileSync(config(), "utf8");
-  expect(await told()).not.toContain("! ");
+  expect(await status()).not.toContain("! ");
   writeFileSync(config(), '{\n  "id": "web",\n  "policies": ,\n}\n');
-  expect(await told()).toMatch(/! Everything is denied .*:3:15: not valid JSON: value expected/);
+  expect(await status()).toMatch(/! Everything is denied .*:3:15: not valid JSON: value expected/);
   rmSync(config());
-  expect(await told()).toMatch(/belongs to web\n! Everything is denied .* has disappeared/);
+  expect(await status()).toMatch(/belongs to web\n! Everything is denied .* has disappeared/);
   writeFileSync(config(), good);
-  expect(await told()).not.toContain("! ");
+  expect(await status()).not.toContain("! ");
 });
 
 test("status reports a misspelt key, which has no effect", async () => {
   const { allowedPaths: allowedPath, ...others } = CONFIG.policies;
   writeFileSync(config(), JSON.stringify({ ...CONFIG, policies: { ...others, allowedPath } }));
-  expect(await told()).toContain(
+  expect(await status()).toContain(
     '! "allowedPath" in the policies of gate.config.json has no effect: did you mean "allowedPaths"?',
   );
   const { health } = await gated.json("status", "--json");

@@ -125,10 +125,10 @@ test("stop takes less than 6 s with open event streams", async () => {
 
 test("start --foreground prints a login link that works once, and Ctrl-C stops it", async () => {
   const daemon = world.spawn(["daemon", "start", "--foreground"]);
-  const said = collect(daemon);
+  const printed = collect(daemon);
   const link = await until(
     "the link is printed",
-    () => /http:\S+login\?code=\S+/.exec(said())?.[0],
+    () => /http:\S+login\?code=\S+/.exec(printed())?.[0],
   );
   expect(link).toMatch(new RegExp(`^http://localhost:${world.port}/login\\?code=`));
   const open = () => fetch(link.replace("localhost", "127.0.0.1"), { redirect: "manual" });
@@ -143,18 +143,18 @@ test("start --foreground prints a login link that works once, and Ctrl-C stops i
 test("--auth none is refused on the default home", async () => {
   const daemon = world.spawn(["daemon", "start", "--foreground", "--auth", "none"]);
   const ended = once(daemon, "exit"); // it may exit before its output is read
-  const said = collect(daemon);
-  await until("it prints the refusal", () => said().includes("default home"));
+  const printed = collect(daemon);
+  await until("it prints the refusal", () => printed().includes("default home"));
   expect(await ended).toEqual([1, null]);
 });
 
 test("logs -f follows the log until Ctrl-C", async () => {
   must(await world.run(["daemon", "start"]));
   const following = world.spawn(["daemon", "logs", "-f"]);
-  const said = collect(following);
-  await until("the earlier lines are shown", () => said().includes('"started"'));
+  const printed = collect(following);
+  await until("the earlier lines are shown", () => printed().includes('"started"'));
   must(await world.run(["daemon", "stop"]));
-  await until("the new lines are shown", () => said().includes('"stopped"'));
+  await until("the new lines are shown", () => printed().includes('"stopped"'));
   process.kill(following.pid!, "SIGINT");
   expect(await once(following, "exit")).toEqual([0, null]);
 });

@@ -19,7 +19,7 @@ import { diagnose, save } from "./diagnose.ts";
 vi.setConfig({ testTimeout: 120_000 });
 
 /** The expected finding for one fault. */
-type Said = [check: string, level: Finding["level"], message: RegExp, fix: RegExp];
+type Expected = [check: string, level: Finding["level"], message: RegExp, fix: RegExp];
 
 describe("on a machine without gate data", () => {
   let terminal: TestTerminal;
@@ -39,8 +39,8 @@ describe("on a machine without gate data", () => {
     const port = Number(terminal.env.GATE_PORT);
     await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
     const { problems } = await diagnose(terminal);
-    const said = problems.find(({ check }) => check === "port");
-    expect(said).toMatchObject({ level: "problem", fix: expect.stringContaining("stop that") });
+    const finding = problems.find(({ check }) => check === "port");
+    expect(finding).toMatchObject({ level: "problem", fix: expect.stringContaining("stop that") });
     expect(server.listening).toBe(true);
     await new Promise((resolve) => server.close(resolve));
   });
@@ -97,7 +97,7 @@ describe("in a project with a running daemon", () => {
   });
 
   // Each fault in a healthy gate must add exactly this finding.
-  const FAULTS: [what: string, plant: () => void, said: Said][] = [
+  const FAULTS: [what: string, plant: () => void, finding: Expected][] = [
     [
       "a broken config",
       () => writeFileSync(config(), '{\n "id": "web", ]'),
@@ -216,8 +216,8 @@ describe("in a project with a running daemon", () => {
     writeFileSync(ledger, bytes);
     const names = readdirSync(join(home, "projects", "web"));
     const { problems } = await diagnose(gated.terminal);
-    const told = problems.filter(({ check }) => check === "ledgers");
-    expect(told).toMatchObject([{ level: "problem", message: expect.stringContaining(ledger) }]);
+    const damaged = problems.filter(({ check }) => check === "ledgers");
+    expect(damaged).toMatchObject([{ level: "problem", message: expect.stringContaining(ledger) }]);
     expect(readdirSync(join(home, "projects", "web")).sort()).toEqual(names.sort());
     await gated.good("daemon", "start");
   });

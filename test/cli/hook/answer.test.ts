@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { SPEAK } from "../../server/hooks/stage.ts";
-import { createHookStage, heldAnswer, http, type Say, TOKEN } from "./stage.ts";
+import { createHookStage, heldAnswer, http, type Respond, TOKEN } from "./stage.ts";
 
 let stage: ReturnType<typeof createHookStage>;
 beforeEach(() => void (stage = createHookStage()));
@@ -19,7 +19,7 @@ const reasonOf = async (answer: Promise<string>, host = "claude-code") =>
 test("the hook sends the call and the agent's token over the socket, and prints the response", async () => {
   await stage.daemon(() => http("{}"));
   expect(await hook(CALL, { CLAUDE_PROJECT_DIR: "/my project" })).toBe("{}");
-  const [request] = stage.asked;
+  const [request] = stage.requests;
   expect(request).toMatch(
     /^POST \/api\/hooks\/claude-code\?wait_ms=200&project_dir=%2Fmy%20project HTTP\/1\.1\r\n/,
   );
@@ -37,11 +37,11 @@ test("the hook reads a chunked response", async () => {
 test("the hook repeats the request for a held call until a person decides", async () => {
   await stage.daemon((_request, nth) => nth < 3 ? heldAnswer("claude-code") : http("{}"));
   expect(await hook()).toBe("{}");
-  expect(stage.asked).toHaveLength(3);
-  expect(new Set(stage.asked.map((one) => one.split("\r\n\r\n")[1])).size).toBe(1);
+  expect(stage.requests).toHaveLength(3);
+  expect(new Set(stage.requests.map((one) => one.split("\r\n\r\n")[1])).size).toBe(1);
 });
 
-const WRONG: [string, Say, RegExp][] = [
+const WRONG: [string, Respond, RegExp][] = [
   ["hangs", () => null, /does not answer/],
   ["is not an HTTP server", () => "SSH-2.0-OpenSSH\r\n\r\n", /not HTTP/],
   ["answers without JSON", () => http("<html>"), /not JSON/],
@@ -65,8 +65,8 @@ const WRONG: [string, Say, RegExp][] = [
 describe.each(Object.keys(SPEAK))("%s: the hook refuses a call when the daemon", (host) => {
   const { command, before, after } = SPEAK[host]!;
 
-  test.each(WRONG)("%s", async (_title, say, why) => {
-    await stage.daemon(say);
+  test.each(WRONG)("%s", async (_title, respond, why) => {
+    await stage.daemon(respond);
     const reason = await reasonOf(stage.hook(host, before(command, { command: "ls" }, at)), host);
     expect(reason).toMatch(why);
     expect(reason).toMatch(/^Blocked by gate: /);
@@ -90,7 +90,7 @@ test("the hook does not send a token that other users can read", async () => {
   rmSync(join(stage.home, "tokens", "agent"));
   writeFileSync(join(stage.home, "tokens", "agent"), `${TOKEN}\n`, { mode: 0o644 });
   expect(await reasonOf(hook())).toMatch(/^Blocked by gate: /);
-  expect(stage.asked.join()).not.toContain(TOKEN);
+  expect(stage.requests.join()).not.toContain(TOKEN);
 });
 
 test.each([
@@ -102,11 +102,11 @@ test.each([
 ])("input that is %s is refused without a request", async (_title, input, why) => {
   await stage.daemon(() => http("{}"));
   expect(await reasonOf(hook(input))).toMatch(why);
-  expect(stage.asked).toEqual([]);
+  expect(stage.requests).toEqual([]);
 });
 
 test("an event that gate does not handle continues without a request", async () => {
   await stage.daemon(() => http("{}"));
   expect(await hook({ ...CALL, hook_event_name: "Stop" })).toBe("{}");
-  expect(stage.asked).toEqual([]);
+  expect(stage.requests).toEqual([]);
 });

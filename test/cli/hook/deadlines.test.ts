@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { DEADLINES } from "../../../cli/hook/deadlines.ts";
 import { HOOK_TIMEOUT_S } from "../../../server/hosts/host.ts";
 import { SPEAK } from "../../server/hooks/stage.ts";
-import { createHookStage, heldAnswer, http, type Say } from "./stage.ts";
+import { createHookStage, heldAnswer, http, type Respond } from "./stage.ts";
 
 /** The last millisecond before a host stops waiting. */
 const LAST_MS = HOOK_TIMEOUT_S * 1000 - 1;
@@ -34,7 +34,7 @@ describe.each(Object.keys(SPEAK))("%s: the hook refuses before its host stops wa
     return SPEAK[host]!.reason(JSON.parse(await answer));
   };
 
-  const SILENT: [string, Say][] = [
+  const SILENT: [string, Respond][] = [
     ["hangs", () => null],
     ["answers partially and hangs", (_request, _nth, socket) => {
       socket.write(http("{}").slice(0, -1));
@@ -43,11 +43,11 @@ describe.each(Object.keys(SPEAK))("%s: the hook refuses before its host stops wa
     ["hangs while the call is held", (_request, nth) => nth === 1 ? heldAnswer(host) : null],
   ];
 
-  test.each(SILENT)("when the daemon %s", async (_title, say) => {
-    await stage.daemon((...asked) => {
-      const said = say(...asked);
-      if (said === null) void wait(LAST_MS);
-      return said;
+  test.each(SILENT)("when the daemon %s", async (_title, respond) => {
+    await stage.daemon((...args) => {
+      const response = respond(...args);
+      if (response === null) void wait(LAST_MS);
+      return response;
     });
     expect(await ask()).toBe("Blocked by gate: the daemon does not answer");
   });
@@ -67,6 +67,6 @@ describe.each(Object.keys(SPEAK))("%s: the hook refuses before its host stops wa
 
   test("when the host never ends the input", async () => {
     expect(await ask(() => new Promise(() => {}))).toMatch(/given no input in time/);
-    expect(stage.asked).toEqual([]);
+    expect(stage.requests).toEqual([]);
   });
 });

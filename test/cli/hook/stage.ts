@@ -10,25 +10,25 @@ export const SHORT = { refuse: 1_500, report: 300, slice: 200, answer: 300, marg
 export const TOKEN = "a".repeat(43);
 
 /** Returns the daemon's answer to the nth request; null for none. */
-export type Say = (request: string, nth: number, socket: Socket) => string | null;
+export type Respond = (request: string, nth: number, socket: Socket) => string | null;
 
 /** Creates a home with a token, and a fake daemon. */
 export function createHookStage() {
   const home = mkdtempSync(join(tmpdir(), "gate-hook-"));
-  const asked: string[] = [];
+  const requests: string[] = [];
   const sockets = new Set<Socket>();
   let server: Server | undefined;
   mkdirSync(join(home, "run"));
   mkdirSync(join(home, "tokens"));
   writeFileSync(join(home, "tokens", "agent"), `${TOKEN}\n`, { mode: 0o600 });
 
-  const daemon = (say: Say): Promise<void> => {
+  const daemon = (respond: Respond): Promise<void> => {
     const listening = server = createServer((socket) => {
       sockets.add(socket);
       socket.on("error", () => {});
       socket.on("data", (data) => {
-        asked.push(data.toString());
-        const answer = say(data.toString(), asked.length, socket);
+        requests.push(data.toString());
+        const answer = respond(data.toString(), requests.length, socket);
         if (answer !== null) socket.end(answer);
       });
     });
@@ -48,7 +48,7 @@ export function createHookStage() {
     server?.close();
     rmSync(home, { recursive: true, force: true });
   };
-  return { home, asked, daemon, hook, close };
+  return { home, requests, daemon, hook, close };
 }
 
 /** An HTTP response. */

@@ -14,11 +14,11 @@ afterEach(() => world.close());
 
 test("gate start serves the project alone until a daemon starts, then forwards to it", async () => {
   const server = world.spawn(["start"]);
-  let said = "";
-  server.stdout!.on("data", (chunk) => said += chunk);
-  server.stderr!.on("data", (chunk) => said += chunk);
+  let printed = "";
+  server.stdout!.on("data", (chunk) => printed += chunk);
+  server.stderr!.on("data", (chunk) => printed += chunk);
   const url = await until("gate start serves alone", () => {
-    return /serves web by itself: http:\/\/localhost:(\d+)/.exec(said)?.[1];
+    return /serves web by itself: http:\/\/localhost:(\d+)/.exec(printed)?.[1];
   }).then((port) => `http://127.0.0.1:${port}`);
   const token = await world.token("reviewer");
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
@@ -28,7 +28,7 @@ test("gate start serves the project alone until a daemon starts, then forwards t
   expect(alone).toMatchObject({ pid: server.pid, port: Number(new URL(url).port) });
 
   must(await world.run(["daemon", "start"]));
-  await until("gate start uses the daemon", () => said.includes("web through the daemon"));
+  await until("gate start uses the daemon", () => printed.includes("web through the daemon"));
   const daemon = await world.daemonPid();
   expect(daemon).not.toBe(server.pid);
   const through = await fetch(`${url}/api/daemon/status`, { headers });
@@ -41,7 +41,7 @@ test("gate start serves the project alone until a daemon starts, then forwards t
     body: JSON.stringify({ path: ".env", action: "write" }),
   });
   expect(await tested.json()).toMatchObject({ effect: "deny" });
-  const link = said.match(/http:\S+login\?code=\S+/g)!.at(-1)!.replace("localhost", "127.0.0.1");
+  const link = printed.match(/http:\S+login\?code=\S+/g)!.at(-1)!.replace("localhost", "127.0.0.1");
   expect((await fetch(link, { redirect: "manual" })).headers.get("location")).toMatch(/^\/#key=/);
 
   // gate start itself must check the origin, because the daemon does not see this port.

@@ -62,7 +62,7 @@ describe.each(NAMES)("in a folder called %s", (name) => {
   test.skipIf(!hasVerify())("systemd-analyze accepts the unit", () => {
     const file = join(folder, "gate.service");
     writeFileSync(file, systemd.render(programIn(name)));
-    expect(verify(file)).toEqual({ code: 0, said: "" });
+    expect(verify(file)).toEqual({ code: 0, output: "" });
   });
 
   test("launchd starts this program with its variables", () => {
@@ -126,11 +126,11 @@ function hasVerify(): boolean {
   return spawnSync("systemd-analyze", ["--version"]).status === 0;
 }
 
-function verify(file: string): { code: number | null; said: string } {
+function verify(file: string): { code: number | null; output: string } {
   const env = { ...process.env, XDG_RUNTIME_DIR: folder, HOME: folder };
   const { status, stdout, stderr } = spawnSync("systemd-analyze", ["--user", "verify", file], {
     env,
     encoding: "utf8",
   });
-  return { code: status, said: stdout + stderr };
+  return { code: status, output: stdout + stderr };
 }
