@@ -191,8 +191,13 @@ async function exportAudit(
     return await pipeline(text, createWriteStream(output, { mode: 0o600 }));
   }
   // Agents' text must not control a terminal; a file or pipe gets the exact bytes.
-  if (io.stdout.isTTY) await pipeline(text, visibly(), io.stdout, { end: false });
-  else await pipeline(text, io.stdout, { end: false });
+  const stages = io.stdout.isTTY ? [text, visibly()] : [text];
+  try {
+    await pipeline([...stages, io.stdout], { end: false });
+  } catch (error) {
+    // A reader may close the pipe early (`gate audit export | head`): that is no failure.
+    if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw error;
+  }
 }
 
 /** The same filters without the format "bundle", which only one project has. */

@@ -1,7 +1,11 @@
 import { Command, Option } from "@commander-js/extra-typings";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { AgentHost } from "../../server/hosts/host.ts";
-import { HOOKED_HOSTS, HOSTS, PLATFORMS } from "../../server/hosts/hosts.ts";
+import { HOOKED_HOSTS, HOSTS, isHooked, PLATFORMS } from "../../server/hosts/hosts.ts";
+import { waitingRoots } from "../daemon/waiting_roots.ts";
 import { EXIT, Exit, type Failure, failureOf } from "../errors.ts";
+import { projectsOfHosts } from "../hosts/cleanup.ts";
 import { filesInUse, hostById, userFiles } from "../hosts/hosts.ts";
 import { type Machine, machineOf } from "../hosts/machine.ts";
 import { type Launch, launchOf, SERVER_NAME } from "../hosts/ours.ts";
@@ -17,6 +21,8 @@ import {
 import type { Io } from "../io.ts";
 import { paint, print, printJson, say, sayFailure } from "../terminal/output.ts";
 import { placeOf } from "../place.ts";
+import { findRoot } from "../project.ts";
+import { askDaemon } from "../service/take_over.ts";
 import { visibleLine } from "../terminal/visible.ts";
 
 interface SetupOptions {
@@ -73,13 +79,17 @@ async function setUp(io: Io, options: SetupOptions): Promise<void> {
   const machine = machineOf(io);
   const launch = launchOf(machine, placeOf(io));
   const lines: Line[] = [];
+  // The hosts list these projects in the files that the loop below edits.
+  const projects = remove ? await listProjects(io, machine) : null;
   const hosts = HOSTS.filter(({ id }) => asked.length === 0 || asked.includes(id));
   for (const host of hosts) {
     for (const path of filesOf(host, machine, asked.length > 0)) {
       lines.push(await setUpFile(io, { host, path, launch, machine, dryRun, remove }));
     }
   }
-  const hooks = await setUpHooks(io, hosts, options);
+  const ofUser = await setUpHooks(io, hosts, options);
+  const ofProjects = await removeFromProjects(io, hosts, { roots: projects?.roots ?? [], dryRun });
+  const hooks = ofUser && [...ofUser, ...ofProjects];
   if (json) {
     const server = { name: SERVER_NAME, ...launch };
     printJson(io, { dry_run: dryRun, server, hosts: lines, ...(hooks ? { hooks } : {}) });
@@ -88,6 +98,7 @@ async function setUp(io: Io, options: SetupOptions): Promise<void> {
     showReports(io, hooks ?? [], dryRun);
     if (dryRun) say(io, "Nothing was written (--dry-run).");
   }
+  if (projects?.isComplete === false) say(io, SOME_PROJECTS);
   const all = [...lines, ...hooks ?? []];
   if (all.some(({ outcome }) => outcome === "failed")) throw new Exit(EXIT.failed);
 }
@@ -109,6 +120,43 @@ async function setUpHooks(
     (enforce && filesInUse(hostById(host), machine).length > 0)
   );
 }
+
+/** The folders of all known projects; complete only if the daemon answers. */
+async function listProjects(
+  io: Io,
+  machine: Machine,
+): Promise<{ roots: string[]; isComplete: boolean }> {
+  const daemon = await askDaemon(io).catch(() => null);
+  const registered = daemon?.projects.flatMap(({ roots }) => roots) ?? [];
+  const here = findRoot(io);
+  const others = [...waitingRoots(placeOf(io).home), ...projectsOfHosts(machine)];
+  const roots = [...new Set([...here ? [here] : [], ...registered, ...others])];
+  return { roots, isComplete: daemon !== null };
+}
+
+/** Removes the hooks that `gate init --enforce` wrote into these projects. */
+async function removeFromProjects(
+  io: Io,
+  hosts: readonly AgentHost[],
+  { roots, dryRun }: { roots: string[]; dryRun: boolean },
+): Promise<HookReport[]> {
+  const machine = machineOf(io);
+  const { home } = placeOf(io);
+  const launch = launchOf(machine, placeOf(io));
+  const reports: HookReport[] = [];
+  for (const root of roots) {
+    const used = hosts.filter((host) =>
+      isHooked(host) && existsSync(join(root, host.hooks.settings.project_file))
+    );
+    const around = { machine, launch, home, root, install: false, isAsked: true, dryRun };
+    reports.push(...await enforceHosts(used, around));
+  }
+  return reports.filter(({ outcome }) => outcome !== "unchanged");
+}
+
+const SOME_PROJECTS =
+  "The daemon does not run, so gate does not know all projects. A project that was set up with " +
+  "gate init --enforce refuses every call without gate; run in each: gate init --yes --no-enforce";
 
 function filesOf(host: AgentHost, machine: Machine, isAsked: boolean): (string | null)[] {
   const used = filesInUse(host, machine);
@@ -184,6 +232,9 @@ const HELP = `
 One entry serves all projects: gate finds the project at each tool call. Comments, order and all
 other settings in the hosts' files stay. gate keeps a backup of each file in its data folder. Hosts
 that are not installed are listed and not changed, unless you name them with --host.
+
+--remove also removes the hooks that gate init --enforce wrote into projects: the registered ones
+and those that the hosts list.
 
 With --enforce, hosts that have hooks also ask gate before each call of their own tools and of other
 MCP servers' tools: ${HOOKED_HOSTS.map(({ name }) => name).join(", ")}.

@@ -38,7 +38,7 @@ export function manualPage(program: CommandUnknownOpts): string {
       `.SH ${escape(group.replace(/:$/, "").toUpperCase())}`,
       ...commands.flatMap((command) => section(command, program.name())),
     ]),
-    ...FIXED,
+    ...FIXED_SECTIONS,
   ].join("\n") + "\n";
 }
 
@@ -85,12 +85,13 @@ function afterHelp(command: CommandUnknownOpts): string[] {
   return lines;
 }
 
-const FIXED = [
+const FIXED_SECTIONS = [
   ".SH EXIT STATUS",
   ...term("0", "success"),
   ...term("1", "failed, refused, outdated, or not found"),
   ...term("64", "wrong usage"),
-  ...term("2, 3", "of gate scenario only: a critical failure, an error of the tool itself"),
+  ...term("2", "gate scenario: a critical failure; gate hook: it could not print"),
+  ...term("3", "gate scenario: an error of the tool itself"),
   ".SH ENVIRONMENT",
   ...term("GATE_HOME", "the data folder, instead of ~/.gate"),
   ...term("GATE_PORT", "the daemon's port, instead of 47000, to run several gates side by side"),

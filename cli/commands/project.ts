@@ -2,6 +2,7 @@ import { Command } from "@commander-js/extra-typings";
 import { unwrap } from "../../server/client.ts";
 import { setOverrideTrust } from "../../server/config/trust.ts";
 import { connect } from "../daemon/connect.ts";
+import { CliError } from "../errors.ts";
 import { examples } from "../options.ts";
 import type { Io } from "../io.ts";
 import { placeOf } from "../place.ts";
@@ -53,7 +54,8 @@ function addChanging(project: Command, io: Io): void {
       "after",
       examples("gate project trust-override web", "gate project trust-override web --revoke"),
     )
-    .action((id, { revoke, json }) => {
+    .action(async (id, { revoke, json }) => {
+      if (!revoke) await requireRegistered(io, id);
       setOverrideTrust(placeOf(io).home, id, !revoke);
       const shown = visibleLine(id);
       if (json) printJson(io, { id, trusted: !revoke });
@@ -61,10 +63,21 @@ function addChanging(project: Command, io: Io): void {
       else {
         print(
           io,
-          `The override of ${shown} is trusted. To stop that, add --revoke to the command.`,
+          `gate now lets ${shown}'s overrideGlobal setting replace the machine's rules. ` +
+            `To stop: gate project trust-override ${shown} --revoke`,
         );
       }
     });
+}
+
+/** @throws CliError if no project has this id */
+async function requireRegistered(io: Io, id: string): Promise<void> {
+  const client = await connect(io, { scope: "viewer" });
+  const { items } = await unwrap(client.api.hub.projects.$get());
+  if (items.some((project) => project.id === id)) return;
+  throw new CliError(`Cannot trust project "${id}": it is not registered`, {
+    next: "gate project list",
+  });
 }
 
 const PROJECT_ID = "the project's id, from gate project list";

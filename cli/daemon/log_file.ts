@@ -3,7 +3,9 @@ import { dirname, join } from "node:path";
 import type { Environment } from "../../server/environment.ts";
 
 export interface LogLimits {
+  /** The bytes of one file. */
   bytes: number;
+  /** The number of files, the current one included. */
   files: number;
 }
 
@@ -46,11 +48,13 @@ export class LogFile {
     }
   }
 
-  /** Opens the file again after another program has moved it. */
+  /** Opens the file again after another program has moved it. @throws if it cannot be opened */
   reopen(): void {
+    // If this open fails, the old descriptor stays valid.
+    const fd = openSync(this.#path, "a", 0o600);
     closeSync(this.#fd);
-    this.#fd = openSync(this.#path, "a", 0o600);
-    this.#size = fstatSync(this.#fd).size;
+    this.#fd = fd;
+    this.#size = fstatSync(fd).size;
   }
 
   close(): void {

@@ -12,6 +12,17 @@ export function leaveRoot(home: string, root: string): void {
   writeFileSync(join(folder, name), JSON.stringify({ root }), { mode: 0o600 });
 }
 
+/** The folders that the next daemon registers. */
+export function waitingRoots(home: string): string[] {
+  return waitingFiles(home).flatMap((path) => {
+    try {
+      return [readRoot(path)];
+    } catch {
+      return []; // registerWaiting() reports the file
+    }
+  });
+}
+
 /** Registers the folders that were noted while no daemon ran. */
 export async function registerWaiting(
   daemon: { projects: Pick<Daemon["projects"], "register"> },
@@ -20,13 +31,16 @@ export async function registerWaiting(
 ): Promise<void> {
   for (const path of waitingFiles(home)) {
     try {
-      const { root } = JSON.parse(readFileSync(path, "utf8")) as { root: string };
-      await daemon.projects.register(root);
+      await daemon.projects.register(readRoot(path));
     } catch (error) {
       log("warn", "cannot register a project", { error: (error as Error).message });
     }
     rmSync(path, { force: true });
   }
+}
+
+function readRoot(path: string): string {
+  return (JSON.parse(readFileSync(path, "utf8")) as { root: string }).root;
 }
 
 function waitingFiles(home: string): string[] {

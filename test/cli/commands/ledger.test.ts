@@ -1,8 +1,11 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import process from "node:process";
+import { PassThrough, Writable } from "node:stream";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { openConnection } from "../../../cli/daemon/connect.ts";
 import { describeRollbacks } from "../../../cli/actions/rollback.ts";
+import { run } from "../../../cli/program.ts";
 import { unwrap } from "../../../server/client.ts";
 import { until } from "../../e2e/world.ts";
 import { type GatedProject, openGatedProject } from "../gated_project.ts";
@@ -103,6 +106,24 @@ test.skipIf(!existsSync("/dev/full"))("an export to a full disk is an error", as
     stdout: "",
     stderr: expect.stringMatching(/the disk is full\n {2}try: make room on the disk/),
   });
+});
+
+test("a reader that closes the pipe early is no failure of an export", async () => {
+  const gone = Object.assign(new Error("write EPIPE"), { code: "EPIPE" });
+  const stdout = new Writable({ write: (_chunk, _encoding, done) => done(gone) });
+  const stderr: string[] = [];
+  const code = await run(["audit", "export"], {
+    env: gated.terminal.env,
+    cwd: gated.folder,
+    pid: process.pid,
+    stdin: new PassThrough(),
+    stdout,
+    stderr: new Writable({ write: (chunk, _, done) => (stderr.push(String(chunk)), done()) }),
+    onFault: () => {},
+    onSignal: () => () => {},
+    killGroup: () => {},
+  });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: [] });
 });
 
 test("audit export writes to a file or to standard output", async () => {

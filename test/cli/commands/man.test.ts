@@ -35,6 +35,10 @@ test("every line is a man(7) request or escaped text", () => {
   );
 });
 
+test("it names the commands that an exit code belongs to", () => {
+  expect(page).toContain("gate scenario: a critical failure; gate hook: it could not print");
+});
+
 test("gate man prints the same page each time", async () => {
   expect((await terminal.run(["man"])).stdout).toBe(page);
 });

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { CONFIG, type GatedProject, openGatedProject } from "../gated_project.ts";
@@ -21,6 +21,25 @@ test("status reports a broken config with its place, and that every action is de
   expect(await status()).toMatch(/belongs to web\n! Everything is denied .* has disappeared/);
   writeFileSync(config(), good);
   expect(await status()).not.toContain("! ");
+});
+
+test("only a registered project's override can be trusted", async () => {
+  const trust = join(gated.terminal.folder, ".gate", "trust.json");
+  for (const id of ["nosuch", "../x"]) {
+    expect(await gated.terminal.run(["project", "trust-override", id])).toEqual({
+      code: 1,
+      stdout: "",
+      stderr:
+        `gate: Cannot trust project "${id}": it is not registered\n  try: gate project list\n`,
+    });
+  }
+  expect(existsSync(trust)).toBe(false);
+  expect((await gated.good("project", "trust-override", "web")).stdout).toBe(
+    "gate now lets web's overrideGlobal setting replace the machine's rules. " +
+      "To stop: gate project trust-override web --revoke\n",
+  );
+  expect(readFileSync(trust, "utf8")).toContain('"web"');
+  await gated.good("project", "trust-override", "web", "--revoke");
 });
 
 test("status reports a misspelt key, which has no effect", async () => {

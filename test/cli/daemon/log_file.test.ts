@@ -1,4 +1,15 @@
-import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -46,6 +57,20 @@ test("LogFile.reopen() opens a new file after another program moved the old one"
   file.write({ n: 2 });
   file.close();
   expect(readFileSync(path(), "utf8")).toBe('{"n":2}\n');
+});
+
+test("LogFile keeps its file if it cannot be opened again", () => {
+  const file = new LogFile(path());
+  renameSync(path(), `${path()}.moved`);
+  mkdirSync(path());
+  expect(() => file.reopen()).toThrow();
+  const other = openSync(join(folder, "other"), "w"); // takes the number of a closed descriptor
+  file.write({ n: 1 });
+  file.close();
+  writeSync(other, "ours");
+  closeSync(other);
+  expect(readFileSync(join(folder, "other"), "utf8")).toBe("ours");
+  expect(readFileSync(`${path()}.moved`, "utf8")).toBe('{"n":1}\n');
 });
 
 test("LogFollower reads each line once across rotations", () => {

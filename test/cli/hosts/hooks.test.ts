@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -276,7 +277,59 @@ describe.each(HOOKED_HOSTS.map(({ id }) => id))("the hooks of %s", (id) => {
     expect((await terminal.run([...args, "--no-enforce"])).code).toBe(0);
     if (existsSync(there)) expect(ours()).toEqual([]);
   });
+
+  test("global-setup --remove removes them from a project that waits for the daemon", async () => {
+    const project = join(terminal.folder, "project");
+    file = join(project, settings.project_file);
+    await terminal.run(["init", "--yes", "--platform", id, "--enforce"]);
+    expectOurs();
+    const args = ["global-setup", "--host", id, "--remove", "--json"];
+    const dry = await terminal.run([...args, "--dry-run"], { cwd: terminal.folder });
+    expect(JSON.parse(dry.stdout).hooks).toContainEqual(
+      expect.objectContaining({ host: id, outcome: "removed", file }),
+    );
+    expectOurs();
+    const { code, stdout, stderr } = await terminal.run(args, { cwd: terminal.folder });
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout).hooks).toContainEqual(
+      expect.objectContaining({ host: id, outcome: "removed", file }),
+    );
+    expect(stderr).toContain("run in each: gate init --yes --no-enforce");
+    if (existsSync(file)) expect(ours()).toEqual([]);
+  });
 });
+
+test(
+  "global-setup --remove removes the hooks of registered projects and of those hosts list",
+  async () => {
+    const terminal = await createTerminal({ PATH: "/nonexistent" });
+    const [registered, listed] = ["project", "listed"].map((name) => join(terminal.folder, name));
+    mkdirSync(listed!);
+    const hooked = (root: string) =>
+      readFileSync(join(root, ".claude", "settings.local.json"), "utf8").includes(
+        "hook claude-code",
+      );
+    try {
+      const args = ["init", "--yes", "--platform", "claude-code", "--enforce"];
+      expect(await terminal.run(args, { cwd: listed! })).toMatchObject({ code: 0 });
+      rmSync(join(terminal.folder, ".gate"), { recursive: true }); // forgets that project
+      expect(await terminal.run(["daemon", "start"])).toMatchObject({ code: 0 });
+      expect(await terminal.run(args, { cwd: registered! })).toMatchObject({ code: 0 });
+      writeFileSync(
+        join(terminal.folder, ".claude.json"),
+        JSON.stringify({ projects: { [listed!]: {} } }),
+      );
+      expect([hooked(registered!), hooked(listed!)]).toEqual([true, true]);
+      const removed = await terminal.run(["global-setup", "--remove"], { cwd: terminal.folder });
+      expect(removed).toMatchObject({ code: 0, stderr: "" });
+      expect([hooked(registered!), hooked(listed!)]).toEqual([false, false]);
+    } finally {
+      await terminal.run(["daemon", "stop"]);
+      terminal.close();
+    }
+  },
+  60_000,
+);
 
 describe("a host without hooks", () => {
   test("is listed with a next step if it is in use", async () => {
