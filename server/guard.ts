@@ -83,7 +83,7 @@ function admit(request: RawRequest, credentials: Credentials): Admission {
     throw new GateError(
       "forbidden",
       `Cannot ${request.method} ${target.path} with a credential of scope "${caller.scope}": ` +
-        `only a reviewer may; a person can do it in the dashboard or with the gate command`,
+        `the scope does not allow it; a person can do it in the dashboard or with the gate command`,
     );
   }
   if (!hasBody(request)) return { caller, target, body_limit: 0 };

@@ -55,7 +55,7 @@ export interface TestGate {
   project: Project;
   /** The whole audit chain of the project. */
   audit(): Promise<AuditEvent[]>;
-  /** Asks the routes, behind the guard, as a caller of that scope (reviewer unless said). */
+  /** Calls the routes without the guard, so no scope is checked; the default is a reviewer. */
   request(method: string, path: string, body?: unknown, scope?: Scope): Promise<Response>;
   /** Writes a file of the project and returns its absolute path. */
   write(path: string, content: string | Uint8Array): string;

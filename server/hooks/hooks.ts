@@ -33,7 +33,7 @@ export interface HookContext {
 
 const WAIT_MS = 20_000;
 
-/** The MCP tools that are more than an action of the same name. */
+/** The MCP tools that do not submit an action of the same name. */
 const OTHER_TOOLS = [
   "scenario_run",
   "await_action",

@@ -28,9 +28,10 @@ export interface AgentHost {
 /** A host with hooks. */
 export type HookedHost = AgentHost & { hooks: HostHooks };
 
-/** A path pattern of policy, and the reason. */
+/** A path pattern of policy, and the reason that the reviewer reads. */
 export type ProtectedPath = readonly [pattern: string, reason: string];
 
+/** Reasons that several hosts share. */
 export const SETTINGS = "An agent host's settings";
 export const SERVER_LIST = "An agent host's server list";
 export const EDITOR_SETTINGS = "Editor tasks and settings run code";
@@ -58,7 +59,7 @@ export interface UserFile {
 /** Where a host lists its MCP servers, and how gate's entry looks there. */
 export interface McpSettings {
   format: Format;
-  /** The key that holds the servers. */
+  /** The top-level key that holds the servers, taken literally: a dot is part of the name. */
   key: string;
   /** The key of the user's file that holds settings of single projects, by their folders. */
   projects_key?: string;

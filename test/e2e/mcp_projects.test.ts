@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { TOOLS } from "../../server/mcp/tools.ts";
 import { identify } from "../../server/runtime/processes.ts";
 import { connect, connectOverHttp, decide, heldAction, initialize, POLICIES } from "./mcp_agent.ts";
 import { must, until, World } from "./world.ts";
@@ -70,7 +71,7 @@ describe("POST /mcp on the daemon", () => {
   test("offers the same tools, holds, and runs commands itself", async () => {
     const agent = await connectOverHttp(world, "agent");
     const { tools } = await agent.client.listTools();
-    expect(tools.length).toBe(12);
+    expect(tools.length).toBe(TOOLS.length);
     const held = agent.call("write_file", {
       path: "held/http.txt",
       content: "http",

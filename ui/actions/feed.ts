@@ -67,7 +67,9 @@ async function load(project: string | null, query: FeedQuery): Promise<Page> {
   const answer = project
     ? await unwrap<Page | { count: number }>(api(project).api.actions.$get({ query: parameters }))
     : await unwrap<Page | { count: number }>(api().api.global.actions.$get({ query: parameters }));
-  if ("count" in answer) throw new Error("a list was parameters for, not a count");
+  if ("count" in answer) {
+    throw new Error("Cannot list the actions: the daemon answered with a count");
+  }
   return answer;
 }
 

@@ -65,6 +65,25 @@ test.each(
   expect(filesOf(id, os)).toEqual(paths);
 });
 
+test.each(
+  [
+    ["claude-desktop", "json", "mcpServers", []],
+    ["claude-code", "json", "mcpServers", [".mcp.json"]],
+    ["copilot-cli", "jsonc", "mcpServers", [".mcp.json", ".github/mcp.json"]],
+    ["codex", "toml", "mcp_servers", [".codex/config.toml"]],
+    ["gemini-cli", "json-with-comments", "mcpServers", [".gemini/settings.json"]],
+    ["qwen-code", "json-with-comments", "mcpServers", [".qwen/settings.json"]],
+    ["opencode", "jsonc", "mcp", ["opencode.jsonc", "opencode.json"]],
+    ["cursor", "json", "mcpServers", [".cursor/mcp.json"]],
+    ["vscode", "jsonc", "servers", [".vscode/mcp.json"]],
+    ["zed", "jsonc", "context_servers", [".zed/settings.json"]],
+    ["windsurf", "json", "mcpServers", [".devin/mcp_config.json"]],
+  ] as const,
+)("%s keeps its servers as %s below %s; in a project in %j", (id, format, key, files) => {
+  const { mcp } = hostById(id);
+  expect([mcp.format, mcp.key, mcp.project_files]).toEqual([format, key, files]);
+});
+
 test("environment variables override the default folders", () => {
   const env = {
     CLAUDE_CONFIG_DIR: join(home, "c"),

@@ -78,7 +78,7 @@ test("a login code is valid once and for one minute", () => {
   expect(() => codes.use(code)).toThrow(/used already/);
   const late = codes.create("ada").code;
   time += 60_000;
-  expect(() => codes.use(late)).toThrow(/too old/);
+  expect(() => codes.use(late)).toThrow(/has expired/);
 });
 
 test("five wrong codes cause a pause of a minute in which a right code still works", () => {

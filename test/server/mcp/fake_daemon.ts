@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import type { Action, ResultInput, SubmitInput } from "../../../server/actions/schema.ts";
+import { isAllowed } from "../../../server/auth/scopes.ts";
 import type { ClientOptions } from "../../../server/client.ts";
 import type { HubProject } from "../../../server/projects/schema.ts";
 import type { SessionInput } from "../../../server/sessions/schema.ts";
@@ -61,6 +62,11 @@ export class FakeDaemon {
     this.calls.push(`${request.method} ${new URL(request.url).pathname}`);
     if (this.away) throw new TypeError("connection refused");
     const given = request.headers.get("authorization");
+    if (!isAllowed("agent", request.method, new URL(request.url).pathname)) {
+      return Response.json({ code: "forbidden", status: 403, detail: "not for agents" }, {
+        status: 403,
+      });
+    }
     const answer = given === `Bearer ${this.token}`
       ? await this.app.fetch(request)
       : Response.json({ code: "unauthorized", status: 401, detail: "Who are you?" }, {

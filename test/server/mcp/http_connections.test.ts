@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Caller } from "../../../server/auth/schema.ts";
 import { HttpConnections } from "../../../server/mcp/http_connections.ts";
+import { TOOLS } from "../../../server/mcp/tools.ts";
 import { runCommand } from "../../../server/runtime/spawn.ts";
 import { until } from "./agent.ts";
 import { FakeDaemon } from "./fake_daemon.ts";
@@ -45,7 +46,7 @@ async function open(query = "") {
 
 test("the same tools answer over HTTP, under the caller's own rights", async () => {
   const { daemon, client, callers } = await open();
-  expect((await client.listTools()).tools.length).toBe(12);
+  expect((await client.listTools()).tools.length).toBe(TOOLS.length);
   expect((await callTool(client, "write_file", { path: "a", content: "x" })).body.status)
     .toBe("approved");
   expect((await callTool(client, "write_file", { path: ".env", content: "x" })).isError).toBe(true);
