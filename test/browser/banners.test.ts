@@ -32,7 +32,7 @@ async function acceptAll(): Promise<void> {
   }
 }
 
-/** The serious breaches of accessibility rules that axe finds. */
+/** The serious accessibility violations that axe finds. */
 async function axe(page: Page): Promise<string[]> {
   await page.evaluate(AXE);
   return await page.evaluate(async () => {

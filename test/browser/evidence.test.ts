@@ -40,7 +40,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Decisions of all kinds, and hostile texts. */
+/** Fills the ledger with decisions of all kinds and with hostile texts. */
 async function fill(): Promise<void> {
   const ask = async (path: string, body: unknown, scope?: "agent") =>
     await (await gate.request("POST", path, body, scope)).json();

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterEach(async () => expect(await stage.clear()).toEqual([]));
 afterAll(() => stage?.close());
 
-/** Calls the hook that a host calls before it uses its own tool. */
+/** Calls the hook as a host does before its own tool runs. */
 async function use(tool: string, tool_input: Record<string, unknown>, host = "claude-code") {
   const cwd = join(stage.folder, "my-app");
   const hook = { session_id: "s", cwd, hook_event_name: "PreToolUse", tool_name: tool, tool_input };
@@ -21,7 +21,7 @@ async function use(tool: string, tool_input: Record<string, unknown>, host = "cl
   return items[0] as Action;
 }
 
-/** The signs and texts of the changed lines of every file. */
+/** The changed lines of every file, each with its sign. */
 function changedLines(page: Page): Promise<string[]> {
   return page.locator(".diff .line-add, .diff .line-del").evaluateAll((rows) =>
     rows.map((row) => ["sign", "text"].map((n) => row.querySelector(`.line-${n}`)!.textContent))

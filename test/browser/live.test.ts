@@ -34,7 +34,7 @@ describe("live", () => {
     await headline(page, "Write 1 line to src/reading.ts");
   });
 
-  test("an action decided by somebody else keeps its place until the selection changes", async () => {
+  test("an action that another person reviews keeps its place until the selection changes", async () => {
     const gone = await stage.hold("gone.ts", "a\n");
     await stage.hold("stays.ts", "b\n");
     const page = await stage.page();

@@ -200,7 +200,7 @@ async function axe(page: Page, name: string): Promise<string[]> {
   }, name);
 }
 
-// One of each kind, held and done.
+// Submits one action of each kind, both held and executed.
 async function fill(): Promise<Record<string, string>> {
   stage.write("src/held.ts", "const a = 1;\nconst b = 2;\nconst c = 3;\n");
   const held = await stage.hold("held.ts", "const a = 1;\nconst b = 20;\nconst c = 3;\n");

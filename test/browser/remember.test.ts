@@ -150,7 +150,7 @@ describe("approving and remembering", () => {
     await revokeAll();
   });
 
-  test("when somebody else decides first, nothing is remembered", async () => {
+  test("nothing is remembered if another person reviews first", async () => {
     const { id } = await run("npm publish");
     const page = await stage.page();
     await openDialog(page, "Run npm publish");

@@ -5,7 +5,7 @@ import { until, type World } from "./world.ts";
 /** The result of one call of a gate tool. */
 export interface ToolAnswer {
   isError: boolean;
-  /** `structuredContent`: the record of the action and what the tool returned. */
+  /** `structuredContent`: the action's record and the tool's result. */
   // deno-lint-ignore no-explicit-any
   data: any;
   text: string;

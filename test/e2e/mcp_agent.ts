@@ -12,7 +12,7 @@ import {
 } from "../server/mcp/sdk_client.ts";
 import { until, type World } from "./world.ts";
 
-/** What an agent may do in the projects of these tests. */
+/** The policy of the test projects. */
 export const POLICIES = {
   defaultEffect: "allow",
   askPaths: ["held/**"],

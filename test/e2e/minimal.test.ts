@@ -20,7 +20,7 @@ import { SUBJECTS } from "./world.ts";
 
 const PROGRAM = SUBJECTS.executable[0];
 
-/** The reason why this machine cannot run a root of its own; null if it can. */
+/** The reason why this machine cannot create a separate root file system; null if it can. */
 function findObstacle(): string | null {
   if (process.platform !== "linux") return "a root of one's own needs Linux";
   // Some machines allow namespaces but forbid mounts inside them.

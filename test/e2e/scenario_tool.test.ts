@@ -100,12 +100,12 @@ describe("10 MB of scenarios", () => {
 });
 
 test("a reproduction pack runs alone, and passes once the service is fixed", async () => {
-  let isMended = false;
+  let isFixed = false;
   const used = new Set<string>();
   const { url } = await serve((request, response) => {
     const path = request.url!;
     if (used.has(path)) return response.writeHead(409).end();
-    if (isMended) used.add(path);
+    if (isFixed) used.add(path);
     setTimeout(() => {
       used.add(path);
       response.end();
@@ -117,7 +117,7 @@ test("a reproduction pack runs alone, and passes once the service is fixed", asy
   expect(first.code, first.stderr).toBe(2);
   const again = () => run("sh", [join(folder, "packs/TS-001/repeat.sh")], { SCENARIO_TOOL: tool });
   expect((await again()).code).toBe(2);
-  isMended = true;
+  isFixed = true;
   expect((await again()).code).toBe(0);
   expect(readFileSync(join(folder, "packs/TS-001/README.md"), "utf8")).toContain("10 of 10");
 });

@@ -27,19 +27,18 @@ afterEach(async () => {
 
 /** Types the keys when the question appears. */
 async function answer(question: string, keys: string): Promise<void> {
-  const from = asked;
   await until(`"${question}" is asked`, () => terminal.printed().includes(question, from));
-  asked = terminal.printed().length;
+  from = terminal.printed().length;
   for (const key of keys.match(KEY)!) terminal.type(key);
 }
-let asked = 0;
+let from = 0;
 
 /** Waits for the text, so that the next question is a new one. */
 async function seen(text: string): Promise<void> {
-  await until(`"${text}" is shown`, () => terminal.printed().includes(text, asked));
-  asked = terminal.printed().indexOf(text, asked) + text.length;
+  await until(`"${text}" is shown`, () => terminal.printed().includes(text, from));
+  from = terminal.printed().indexOf(text, from) + text.length;
 }
-beforeEach(() => void (asked = 0));
+beforeEach(() => void (from = 0));
 
 test("init asks questions, shows the config, and writes it", async () => {
   const ended = terminal.run(["init"], { person: true });

@@ -26,7 +26,7 @@ test.each([
   expect(shown!.slice(from, marked!.lastIndexOf("^") + 1)).toBe(part);
 });
 
-test('an unresolved operand names the list "unresolved" instead of a rule that it might match', () => {
+test("the decision on an unresolved operand names no rule that it might match", () => {
   expect(ask("rm $x").rule).toMatchObject({ list: "unresolved" });
 });
 

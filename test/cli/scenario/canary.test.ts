@@ -19,7 +19,7 @@ async function routes(
   });
 }
 
-function half(response: ServerResponse): void {
+function truncate(response: ServerResponse): void {
   response.writeHead(200, { "Content-Length": 100 });
   response.write("x".repeat(50), () => response.socket?.destroy());
 }
@@ -31,7 +31,7 @@ async function reasons(url: string, ...list: Record<string, unknown>[]) {
 
 describe("no scenario is blamed for a route that was already broken", () => {
   test("a truncated response is not used as the canary", async () => {
-    const { url } = await routes({ "/half": half });
+    const { url } = await routes({ "/half": truncate });
     const [first, second, third] = await reasons(url, get("/half"), get("/half"), post("/fine"));
     for (const one of [first!, second!]) {
       expect(one).toMatchObject({ status: "failed", evidence: { response: { status: 200 } } });
@@ -54,14 +54,14 @@ describe("no scenario is blamed for a route that was already broken", () => {
     ["another read that fails", get("/wrong", { expected_status: 404 })],
   ])("a route that succeeds once, then %s", async (_name, other) => {
     const { url } = await routes({
-      "/once": (response, before) => before === 0 ? response.end() : half(response),
+      "/once": (response, before) => before === 0 ? response.end() : truncate(response),
     });
     const [first, second] = await reasons(url, get("/once"), other);
     expect(first!.status).toBe("passed");
     expect(second!.reason).not.toContain("left the target broken");
   });
 
-  test("a flaky route", async () => {
+  test("a route that fails every third time", async () => {
     const { url } = await routes({
       "/flaky": (response, before) => {
         response.statusCode = before % 3 === 2 ? 500 : 200;
@@ -73,11 +73,11 @@ describe("no scenario is blamed for a route that was already broken", () => {
   });
 });
 
-describe("lasting damage is still found", () => {
+describe("the scenario that broke the target is named", () => {
   test("a request that breaks one route permanently", async () => {
     let isBroken = false;
     const { url } = await routes({
-      "/list": (response) => isBroken ? half(response) : response.end("[]"),
+      "/list": (response) => isBroken ? truncate(response) : response.end("[]"),
       "/poison": (response) => {
         isBroken = true;
         response.end();

@@ -85,7 +85,7 @@ describe("from OpenAPI", () => {
   const family = (name: string) =>
     generateScenarios(operations(), { depth: "aggressive" }).filter((one) => one.family === name);
 
-  test("a secured operation gets a critical scenario without a credential that expects 401", () => {
+  test("a secured operation gets a critical scenario that sends no credential and expects 401", () => {
     expect(family("auth_missing")).toHaveLength(25);
     expect(family("auth_missing")[0]).toMatchObject({
       priority: "critical",

@@ -21,7 +21,7 @@ const race = {
   concurrency: 5,
 };
 
-/** A voucher service with a race and two required credentials. `mend()` fixes the race. */
+/** A voucher service with a race and two required credentials. `fix()` fixes the race. */
 async function shop() {
   const used = new Set<string>();
   let isOpen = true;
@@ -49,7 +49,7 @@ async function shop() {
     const { authorization, "x-quote": quote } = request.headers;
     response.writeHead(await answer(request.url!, authorization, body, quote)).end();
   });
-  return { ...plain, answer, mend: () => void (isOpen = false) };
+  return { ...plain, answer, fix: () => void (isOpen = false) };
 }
 
 const CREDENTIALS = ["--secret", `TOKEN=${TOKEN}`, "-H", `Authorization: ${PASSWORD}`];
@@ -65,12 +65,13 @@ async function packed(list: Record<string, unknown>[], url: string, ...argv: str
 /** Runs a file of a pack with only the credentials in its environment. */
 function run(program: string, args: string[], env: Record<string, string> = {}) {
   const all = { PATH: process.env.PATH, TOKEN, AUTHORIZATION: PASSWORD, ...env };
-  return new Promise<{ code: number; said: string }>((resolve) =>
+  return new Promise<{ code: number; output: string }>((resolve) =>
     execFile(
       program,
       args,
       { env: all },
-      (error, stdout, stderr) => resolve({ code: Number(error?.code ?? 0), said: stdout + stderr }),
+      (error, stdout, stderr) =>
+        resolve({ code: Number(error?.code ?? 0), output: stdout + stderr }),
     )
   );
 }
@@ -78,10 +79,10 @@ function run(program: string, args: string[], env: Record<string, string> = {}) 
 /** Executes the command of `repeat.sh` in this process. */
 async function repeat({ cwd, pack }: { cwd: string; pack: string }) {
   writeFileSync(join(cwd, "words.sh"), `printf '%s\\0' "$@"`);
-  const { said } = await run("sh", [join(pack, "repeat.sh")], {
+  const { output } = await run("sh", [join(pack, "repeat.sh")], {
     SCENARIO_TOOL: `sh ${join(cwd, "words.sh")}`,
   });
-  const words = said.split("\0").slice(0, -1);
+  const words = output.split("\0").slice(0, -1);
   Object.assign(process.env, { TOKEN, AUTHORIZATION: PASSWORD });
   onTestFinished(() => ["TOKEN", "AUTHORIZATION"].forEach((name) => delete process.env[name]));
   return await tool(cwd, ...words);
@@ -108,20 +109,20 @@ test("the pack of a race contains everything to repeat it, and no credential", a
 
 describe("a pack fails until the service is fixed", () => {
   test("race.mjs needs only Node", async () => {
-    const { url, mend } = await shop();
+    const { url, fix } = await shop();
     const { pack } = await packed(execs(race), url, ...CREDENTIALS);
     const open = await run("node", [join(pack, "race.mjs")]);
     expect(open).toEqual({
       code: 1,
-      said: expect.stringMatching(/5 of 5 won: 201 201[^]*RACE in 1 of 1/),
+      output: expect.stringMatching(/5 of 5 won: 201 201[^]*RACE in 1 of 1/),
     });
-    mend();
-    const mended = await run("node", [join(pack, "race.mjs")]);
-    expect(mended).toEqual({ code: 0, said: expect.stringContaining("1 of 5 won") });
+    fix();
+    const fixed = await run("node", [join(pack, "race.mjs")]);
+    expect(fixed).toEqual({ code: 0, output: expect.stringContaining("1 of 5 won") });
   });
 
   test("race.mjs over HTTP/2", async () => {
-    const { answer, mend } = await shop();
+    const { answer, fix } = await shop();
     const server = createSecureServer({ key: KEY, cert: CERTIFICATE }, (request, response) => {
       const chunks: string[] = [];
       request.setEncoding("utf8").on("data", (chunk) => chunks.push(String(chunk))).on(
@@ -144,12 +145,12 @@ describe("a pack fails until the service is fixed", () => {
     const { pack } = await packed(execs(race), url, "--insecure", ...CREDENTIALS);
     expect(await run("node", [join(pack, "race.mjs")])).toMatchObject({ code: 1 });
     expect(readFileSync(join(pack, "curl.sh"), "utf8")).toContain("curl -i -k");
-    mend();
+    fix();
     expect(await run("node", [join(pack, "race.mjs")])).toMatchObject({ code: 0 });
   });
 
   test("repeat.sh uses the tool", async () => {
-    const { url, mend } = await shop();
+    const { url, fix } = await shop();
     const made = await packed(
       execs({ ...race, rounds: 2, priority: "critical" }),
       url,
@@ -158,7 +159,7 @@ describe("a pack fails until the service is fixed", () => {
     const open = await repeat(made);
     expect(open.code, open.stderr).toBe(2);
     expect(open.stdout).toContain("In 2 of 2 rounds: 5 of 5 identical requests won");
-    mend();
+    fix();
     expect((await repeat(made)).code).toBe(0);
   });
 
@@ -168,7 +169,7 @@ describe("a pack fails until the service is fixed", () => {
     const { url, requests } = await shop();
     const { pack, files } = await packed(execs(crash), url, ...CREDENTIALS);
     expect(files).not.toContain("race.mjs");
-    expect((await run("sh", [join(pack, "curl.sh")])).said).toContain("HTTP/1.1 500");
+    expect((await run("sh", [join(pack, "curl.sh")])).output).toContain("HTTP/1.1 500");
     expect(requests[1]!.body).toBe(requests[0]!.body);
   });
 
@@ -235,7 +236,7 @@ describe("a pack fails until the service is fixed", () => {
     const refused = await run("sh", [join(made.pack, "repeat.sh")]);
     expect(refused).toEqual({
       code: 2,
-      said: expect.stringContaining("ALICE_AUTHORIZATION: set it"),
+      output: expect.stringContaining("ALICE_AUTHORIZATION: set it"),
     });
   });
 });

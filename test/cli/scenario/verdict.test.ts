@@ -3,7 +3,7 @@ import { execs, folder, runJson, scenario, serve, tool } from "./harness.ts";
 
 const get = (path: string, more: object = {}) => ({ mode: "http", method: "GET", path, ...more });
 
-describe("forbidden content of a response", () => {
+describe("forbidden content fails a scenario", () => {
   const trace = "Error: x\n    at read (/srv/app/read.js:10:5)\n    at next (/srv/app/b.js:1:2)";
   test.each<[string, object, { body?: string; headers?: object }, string | null]>([
     ["a text", { texts: ["root:x:0:0:"] }, { body: "root:x:0:0:root" }, "root:x:0:0:"],
@@ -45,7 +45,7 @@ describe("forbidden content of a response", () => {
   });
 });
 
-describe("a scenario that presumes a login or a record", () => {
+describe("the verdict of a scenario that presumes a login or a record", () => {
   test.each([
     [["login"], 401, "inconclusive"],
     [["login"], 403, "inconclusive"],

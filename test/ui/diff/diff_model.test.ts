@@ -41,7 +41,7 @@ describe("createDiff()", () => {
     );
   });
 
-  test("marks what changed inside a line", () => {
+  test("marks the changed parts of a line", () => {
     const [removed, added] = linesOf(createDiff("const a = 1;\n", "const a = 2;\n"));
     expect(removed).toMatchObject({ kind: "del", text: "const a = 1;", marks: [[10, 11]] });
     expect(added).toMatchObject({ kind: "add", text: "const a = 2;", marks: [[10, 11]] });

@@ -20,7 +20,7 @@ describe("segments()", () => {
     ["\x1b", "[U+001B]"],
     ["\ud800", "[U+D800]"],
     ["\ue000", "[U+E000]"],
-  ])("makes %j visible wherever it stands", (character, shown) => {
+  ])("shows %j in any position", (character, shown) => {
     for (
       const text of [character, `a${character}b`, ` ${character} `, `${character}${character}`]
     ) {
