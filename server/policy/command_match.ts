@@ -136,7 +136,7 @@ function latest(stage: Stage, pipeline: number, limit: number, units: readonly U
 function matchStage(stage: Stage, unit: Unit, forbids: boolean): Match {
   const program = matchProgram(stage, unit.argv[0] ?? "", forbids);
   if (program === "no") return "no";
-  const found = forbids ? matchForbidden(stage, unit.read) : matchAllowed(stage, unit.read);
+  const found = forbids ? matchForbidden(stage, unit.read) : matchAllowed(stage, unit);
   return weaker(program, found);
 }
 
@@ -210,7 +210,9 @@ function matchOperands(wanted: Segment[], read: Read): Match {
 }
 
 /** An allow rule matches only what it names: the same words, its options, its operands. */
-function matchAllowed(stage: Stage, read: Read): Match {
+function matchAllowed(stage: Stage, { read, unknown_options }: Unit): Match {
+  const spelled = stage.read.options.map(({ name }) => name);
+  if (unknown_options.some((name) => !spelled.includes(name))) return "no";
   if (read.unknown || matchWords(stage, read) !== "yes") return "no";
   if (stage.read.options.some((wanted) => !gives(read, wanted))) return "no";
   if (stage.operands.length === 0) return "yes";

@@ -1,13 +1,14 @@
 import { matchUnit } from "./command_match.ts";
 import type { CompiledPolicy, Decide } from "./policy.ts";
 import { builtin, byDefault, type Finding, findingOf, hasMatch } from "./finding.ts";
-import { isWild, show } from "./holes.ts";
+import { isStatic, isWild, show } from "./holes.ts";
 import { evaluateAccess, evaluateRead } from "./path_rules.ts";
 import { protectGate } from "./protect_command.ts";
 import type { CommandRequest, PathFacts, Surroundings } from "./request.ts";
 import type { Analysis } from "./schema.ts";
 import { analyse } from "./shell/analyse.ts";
-import { seenFrom } from "./shell/state.ts";
+import { baseName, readCommand } from "./shell/grammar.ts";
+import { absolutePath, seenFrom } from "./shell/state.ts";
 import type { CommandAnalysis, Doubt, Effect, Unit } from "./shell/unit.ts";
 import { matchOwnTool, matchTools } from "./tool_rules.ts";
 
@@ -23,7 +24,7 @@ export const decideCommand: Decide<CommandRequest> = (policy, request, options) 
     : matchOwnTool(policy, { tool: request.tool, input: { ...request } });
   const findings = [
     ...doubts.map(toFinding),
-    ...units.flatMap((unit) =>
+    ...units.flatMap((unit) => [unit, ...behindLinks(unit, cwd, options)]).flatMap((unit) =>
       evaluateUnit(policy, unit, units, options)
         .map((finding) => ({ ...finding, text: unit.text, about: { unit } }))
     ),
@@ -44,6 +45,17 @@ export const decideCommand: Decide<CommandRequest> = (policy, request, options) 
 function toFinding({ reason, text }: Doubt): Finding {
   const part = text === "" ? "" : `: ${show(text).slice(0, 200)}`;
   return { ...builtin("ask", "unresolved", "$…", reason + part), text };
+}
+
+/** The program that a path leads to through links, so that rules about it match. */
+function behindLinks(unit: Unit, cwd: string, { resolve }: Surroundings): Unit[] {
+  const [program = "", ...args] = unit.argv;
+  if (!program.includes("/") || !isStatic(program)) return [];
+  const { lexical, real } = resolve(absolutePath(program, cwd));
+  const name = baseName(real);
+  if (lexical === real || name === baseName(program)) return [];
+  const read = readCommand(name, args);
+  return [{ ...unit, argv: [real, ...args], read, passive: true }];
 }
 
 function evaluateUnit(
@@ -72,13 +84,26 @@ function evaluateUnit(
 function evaluateEffect(policy: CompiledPolicy, effect: Effect, around: Surroundings): Finding[] {
   const facts = around.resolve(effect.path);
   if (isDevice(facts)) return [];
-  if (effect.op === "read") return evaluateRead(policy, facts, around);
+  if (effect.op === "read") {
+    const found = evaluateRead(policy, facts, around);
+    return effect.unexplained ? [...found, ...mayWrite(policy, facts, around)] : found;
+  }
   const found = evaluateAccess(policy, effect.op, facts, around);
   const forbidden = () => found.filter((one) => one.rule !== null && one.effect !== "allow");
   if (effect.guessed) return forbidden().map(atMostAsk);
   if (effect.implied) return forbidden();
   return effect.uncertain ? found.map(atMostAsk) : found;
 }
+
+/** The rules that name a file which a program may write; they only ask. */
+function mayWrite(policy: CompiledPolicy, facts: PathFacts, around: Surroundings): Finding[] {
+  return evaluateAccess(policy, "write", facts, around)
+    .filter(({ rule, effect }) => rule !== null && effect !== "allow" && !VAGUE.has(rule.list))
+    .map(atMostAsk);
+}
+
+/** Rules that name no file. */
+const VAGUE = new Set(["outside-root", "malformed-path", "unresolved"]);
 
 /** The command may not touch the file at all, so a rule that denies only asks. */
 function atMostAsk(finding: Finding): Finding {

@@ -1,6 +1,8 @@
 import { ANY, DEEP, isWild, show, TAME } from "../holes.ts";
 import type { Call, Handler, Runner } from "./call.ts";
 import { GRAMMARS } from "./grammar.ts";
+import { touchWord } from "./operands.ts";
+import { touchOutputs } from "./program.ts";
 import {
   has,
   type Parsed,
@@ -44,6 +46,10 @@ const RUN_KEYS =
 const FILE_KEYS =
   /^(core\.(hookspath|attributesfile|worktree)|include\.path|includeif\..*\.path|init\.templatedir|protocol\.ext\.allow|protocol\.allow|core\.gitproxy)$/;
 
+/** Settings that decide where git sends and takes commits. */
+const REDIRECT_KEYS =
+  /^(remote\..*\.(push|mirror|url|pushurl)|url\..*\.(push)?insteadof|http(\..*)?\.(proxy|cookiefile|sslcert|sslkey|curloptresolve)|(bugreport|format)\..*directory|credential\..*file|(blame\.ignorerevs|commit\.templat|mailmap\.fil)\w*|diff\.orderfile|core\.excludesfile|fsck\.skiplist|gpg\.ssh\.allowedsignersfile|trace2\..*)$/;
+
 /** `git`: aliases, settings and options that run programs, and the files that it writes. */
 export const runGit: Handler = (argv, call, run) => {
   const { parsed, rest } = splitCommand(argv.slice(1), GRAMMARS.git!.options, 0);
@@ -52,6 +58,14 @@ export const runGit: Handler = (argv, call, run) => {
   for (const setting of valuesOf(parsed, "c")) readSetting(setting, aliases, inner, run);
   if (valuesOf(parsed, "exec-path").some((path) => path !== null)) {
     run.doubt("--exec-path changes where git finds its programs", argv.join(" "), call);
+  }
+  if (has(parsed, "config-env")) {
+    run.doubt("--config-env takes a setting from the environment", argv.join(" "), call);
+  }
+  for (const path of valuesOf(parsed, "git-dir", "work-tree")) {
+    if (!/(^|\/)\.git\/?$/.test(path)) {
+      run.doubt("git takes its settings or its files from another folder", show(path), call);
+    }
   }
   const [name, ...args] = rest;
   if (name === undefined) return ANY;
@@ -90,8 +104,8 @@ function applySetting(key: string, value: string, call: Call, run: Runner): void
   if (FILE_KEYS.test(key) && value !== "/dev/null" && value !== "") {
     run.doubt(`the git setting "${key}" names files that git runs`, show(value), call);
   }
-  if (/^remote\..*\.(push|mirror)$/.test(key)) {
-    run.doubt(`the git setting "${key}" decides what is pushed`, show(value), call);
+  if (REDIRECT_KEYS.test(key)) {
+    run.doubt(`the git setting "${key}" names a file or decides what git sends`, show(value), call);
   }
   if (!RUN_KEYS.test(key) || /^(true|false|)$/.test(value)) return;
   const helper = key.includes("credential") && !value.startsWith("!");
@@ -139,7 +153,9 @@ const CODE_NAMES = (
 ).split(" ");
 
 const CODE_GRAMMARS = new Map(Object.entries(CODE_OPTIONS).map(([name, row]) => [name, spec(row)]));
-const OUTPUT = spec("-o,--output= --output-directory= -O=");
+const OUTPUT_NAMES = "--outp,--outpu,--output-directory,--output";
+const OUTPUT = spec(`-o,${OUTPUT_NAMES}=`);
+const LONG_OUTPUT = spec(`${OUTPUT_NAMES}=`);
 
 function runOptions(name: string, args: string[], call: Call, run: Runner): void {
   const grammar = CODE_GRAMMARS.get(name);
@@ -150,17 +166,50 @@ function runOptions(name: string, args: string[], call: Call, run: Runner): void
     if (name === "clone") runClone(parsed, fork, run);
   }
   for (const arg of args) {
-    if (/^--output(-directory)?=/.test(arg)) {
+    if (/^--outp?u?t?(-[a-z]*)?=/.test(arg) && !/^--output-indicator/.test(arg)) {
       run.touch("write", arg.slice(arg.indexOf("=") + 1), call);
     }
-    if (/^ext::/.test(arg)) run.code(arg.slice(5), fork);
-  }
-  if (/^(archive|format-patch|bundle|diff)$/.test(name)) {
-    for (const path of valuesOf(readOptions(args, OUTPUT), "output", "output-directory")) {
-      run.touch("write", path, call);
+    const helper = /(?:^|=)([\w-]+)::(.*)$/s.exec(arg);
+    if (helper?.[1] === "ext") run.code(helper[2]!, fork);
+    else if (helper && /^(fd|file|[\w-]+)$/.test(helper[1]!) && CONNECTS.test(name)) {
+      run.doubt("git runs a helper of that name for this address", arg, call);
     }
   }
+  touchOutputs("git", [name, ...args], call, run);
+  touchArguments(name, args, call, run);
+  const short = /^(archive|format-patch|bugreport|diagnose|mailsplit)$/.test(name);
+  for (const path of valuesOf(readOptions(args, short ? OUTPUT : LONG_OUTPUT), "output")) {
+    run.touch("write", path, call);
+  }
   runSubcommand(name, args, fork, run);
+}
+
+const CONNECTS =
+  /^(clone|fetch|pull|push|ls-remote|archive|remote|submodule|send-pack|fetch-pack)$/;
+
+/** Git commands that open no file that their operands name. */
+const NAMES_ONLY =
+  /^(check-ignore|check-attr|check-ref-format|status|ls-files|ls-tree|branch|remote|switch|config|rm|mv|var|symbolic-ref|lfs|reflog)$/;
+const GIT_TEXTS =
+  /^(-[mSGCce]|--(message|grep|author|committer|format|pretty|date|since|until|after|before|trailer|branch|origin|sort))$/;
+
+/** Records the files that the arguments of a git command may name. */
+function touchArguments(name: string, args: string[], call: Call, run: Runner): void {
+  let pattern = name === "grep" && !args.some((arg) => /^-(e|f)/.test(arg));
+  for (const [at, arg] of args.entries()) {
+    const isOption = arg.startsWith("-");
+    if (
+      GIT_TEXTS.test(args[at - 1] ?? "") ||
+      /^(-[mSG].|--(message|grep|author|format|pretty)=)/.test(arg)
+    ) continue;
+    if (NAMES_ONLY.test(name) && !isOption) continue;
+    if (pattern && !isOption) pattern = false;
+    // `:(exclude)name` and `:!name` take the name away.
+    else if (!/^:(\(exclude\)|[!^])/.test(arg)) {
+      const value = /^--[\w-]+$/.test(args[at - 1] ?? "");
+      touchWord(arg, call, run, isOption || value);
+    }
+  }
 }
 
 function runClone(parsed: Parsed, call: Call, run: Runner): void {
@@ -203,6 +252,14 @@ function runSubcommand(name: string, args: string[], call: Call, run: Runner): v
     run.doubt("the patch may change any file", args.join(" "), call);
   }
   touchPaths(name, args, call, run);
+  if (name === "bundle" && verb === "create") {
+    const [file] = readOptions(rest, spec("--version=")).operands;
+    if (file !== undefined && file !== "-") run.touch("write", file, call);
+  }
+  if (name === "merge-file" && !args.includes("-p") && !args.includes("--stdout")) {
+    const [file] = readOptions(args, spec("-L=")).operands;
+    if (file !== undefined) run.touch("write", file, call);
+  }
   if (name === "worktree" && verb === "add") {
     const [folder] =
       readOptions(rest, spec("-b= -B= --reason= -f,--force -d,--detach --lock")).operands;

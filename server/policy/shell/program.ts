@@ -2,9 +2,10 @@ import { ANY, isStatic } from "../holes.ts";
 import type { Call, Runner } from "./call.ts";
 import { runInterpreter } from "./inline_code.ts";
 import { isInterpreter } from "./languages.ts";
-import { has, type Parsed, readOptions, valuesOf } from "./options.ts";
+import { has, type Parsed, readOptions, type Spec, valuesOf } from "./options.ts";
+import { touchWords } from "./operands.ts";
 import { OUTPUTS } from "./outputs.ts";
-import { none, type Row, row, ROWS } from "./rows.ts";
+import { type Row, row, ROWS } from "./rows.ts";
 import { absolutePath } from "./state.ts";
 import { runSubwrapper, SUBWRAPPERS } from "./wrappers.ts";
 
@@ -20,13 +21,17 @@ export function runProgram(name: string, argv: readonly string[], call: Call, ru
     const printed = runSubwrapper(argv, SUBWRAPPERS[name]!, call, run);
     if (printed !== null) return printed;
   }
-  if (isInterpreter(name)) return runInterpreter(argv, call, run);
   const row = Object.hasOwn(ROWS, name) ? ROWS[name]! : null;
-  if (row === null || row === none) touchOutputs(name, argv, call, run);
+  touchWords(name, argv.slice(1), call, run, isInterpreter(name) ? SCRIPT : row);
+  if (isInterpreter(name)) return runInterpreter(argv, call, run);
+  touchOutputs(name, argv, call, run, row?.grammar);
   if (row) runRow(row, argv, call, run);
   else if (!Object.hasOwn(SUBWRAPPERS, name)) suppose(argv, call, run);
   return Object.hasOwn(OUTPUTS, name) ? OUTPUTS[name]!(argv, call, run) : ANY;
 }
+
+/** An interpreter only reads its script. */
+const SCRIPT = row("reads");
 
 function withArguments(call: Call, argv: readonly string[]) {
   const shell = call.shell.fork();
@@ -126,6 +131,9 @@ function touchCopies(
     run.touch(how === "move" ? "delete" : "read", path, call);
   }
   if (target === undefined || isRemote(target) || dry) return;
+  for (const path of sources) {
+    if (GATE.test(path)) run.doubt("this gives the gate's program another name", path, call);
+  }
   run.touch("write", target, call);
   for (const path of sources) {
     const name = path.replace(/\/+$/, "").split("/").at(-1)!;
@@ -133,8 +141,19 @@ function touchCopies(
       ? null
       : `${target.replace(/\/+$/, "")}/${name}`;
     if (below !== null) run.touch("write", below, call, { implied: true });
-    keepCopy(run.content(path, call), below === null ? [target] : [target, below], call);
+    keepCopy(
+      run.content(path, call) ?? foreign(path, call),
+      below === null ? [target] : [target, below],
+      call,
+    );
   }
+}
+
+const GATE = /(^|\/)gate(-(linux|darwin|win32)[\w-]*)?(\.exe)?$/;
+
+/** Unknown content for a file outside the folder where the command starts; null inside it. */
+function foreign(path: string, { shell }: Call): string | null {
+  return absolutePath(path, shell.cwd).startsWith(`${shell.start}/`) ? null : ANY;
 }
 
 /** Notes a copy in both possible places, because the target may be a folder or a file. */
@@ -183,7 +202,7 @@ function suppose(argv: readonly string[], call: Call, run: Runner): void {
 
 /** Common names of the option for the output file or folder. */
 const OUTPUT =
-  /^--?(?:o|out|output|out-?(?:file|dir|path|name)|output[-_]?(?:file|dir|directory|path|document|folder)|dest|dest[-_]?(?:dir|file|path)|destination|target|target[-_]dir(?:ectory)?|install[-_]dir|pack-destination|log-?file|report[-_]?(?:file|dir)|result[-_]?file|coverprofile|cpuprofile|memprofile|keyout)$/i;
+  /^--?(?:o|outp?|outpu?t?|out-?(?:file|dir|path|name)|output[-_]?(?:file|dir|directory|path|document|folder)|dest|dest[-_]?(?:dir|file|path)|destination|target|target[-_]dir(?:ectory)?|install[-_]dir|pack-destination|log-?file|report[-_]?(?:file|dir)|result[-_]?file|coverprofile|cpuprofile|memprofile|keyout)$/i;
 
 /** Programs whose last operand is their output file. */
 const LAST = new Set(["ffmpeg", "convert", "sox", "objcopy", "mksquashfs", "virtualenv"]);
@@ -194,14 +213,17 @@ const MOST_OPTIONS = 40;
  * Guesses the output files of a program without a row from the names of its options. A rule that
  * blocks a guessed file only asks.
  */
-function touchOutputs(
+export function touchOutputs(
   name: string,
   argv: readonly string[],
   call: Call,
   run: Runner,
+  known?: Spec,
 ): void {
   for (const [at, word] of argv.entries()) {
     if (at >= MOST_OPTIONS || word === "--") break;
+    const written = /^-+([^=]*)/.exec(word)?.[1] ?? "";
+    if (known?.long.has(written) || known?.short.has(written[0] ?? "")) continue;
     const path = outputOf(word, argv[at + 1]);
     if (path !== undefined && isPath(path)) run.touch("write", path, call, { guessed: true });
   }

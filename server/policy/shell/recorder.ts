@@ -1,6 +1,7 @@
 import { asOneWord, isWild, show } from "../holes.ts";
 import type { Call } from "./call.ts";
 import { readCommand } from "./grammar.ts";
+import { unknownOptions } from "./known_options.ts";
 import { absolutePath } from "./state.ts";
 import { baseName } from "./grammar.ts";
 import type { CommandAnalysis, Effect } from "./unit.ts";
@@ -68,6 +69,7 @@ export class Recorder {
       passive: passive || call.supposed || call.task,
       supposed: call.supposed,
       task: call.task,
+      unknown_options: unknownOptions(program, argv.slice(1)),
       text: call.text,
     });
   }
@@ -87,7 +89,7 @@ export class Recorder {
 
   #add(effect: Effect): void {
     const key =
-      `${effect.op} ${effect.path} ${effect.uncertain} ${effect.implied} ${effect.guessed}`;
+      `${effect.op} ${effect.path} ${effect.uncertain} ${effect.implied} ${effect.guessed} ${effect.unexplained}`;
     if (!this.#isNew(key)) return;
     if (this.found.effects.length < RUN_LIMITS.effects) this.found.effects.push(effect);
     else this.#doubt("it touches too many files to analyse", show(effect.path));

@@ -6,6 +6,7 @@ import { dashedCommand } from "./git.ts";
 import { endsOpen, hasStrayOpener, isStrange, refuseCode } from "./guards.ts";
 import { Interpreter } from "./interpreter.ts";
 import { absolutePath } from "./state.ts";
+import { touchWords } from "./operands.ts";
 import { runProgram } from "./program.ts";
 import { quote } from "./expand.ts";
 import { type Recorder, RUN_LIMITS } from "./recorder.ts";
@@ -112,10 +113,16 @@ export class TableRunner implements Runner {
       this.doubt("the loader runs a program under another name", argv.join(" "), call);
       return this.command(argv.slice(loader + 1), call);
     }
+    if (/^(\/proc\/|\/dev\/|=)/.test(program)) {
+      this.doubt("this names a program in a way that hides which one it is", program, call);
+    }
     const wrapper = own(WRAPPERS, name);
     const special: Handler | undefined = own(SPECIALS, name);
     this.note(argv, call, wrapper?.passive ?? onlyStarts(name, argv));
-    if (special) return special(argv, call, this);
+    if (special) {
+      if (!SHELLS.has(name)) touchWords(name, argv.slice(1), call, this, own(ROWS, name));
+      return special(argv, call, this);
+    }
     if (wrapper) return runWrapper(wrapper, argv.slice(1), call, this);
     return runProgram(name, argv, call, this);
   }

@@ -5,6 +5,7 @@ import { checkVariable } from "./environment.ts";
 import { type Context, expandText, expandWord } from "./expand.ts";
 import type { Recorder } from "./recorder.ts";
 import type { redirect } from "./redirect.ts";
+import { touchWord } from "./operands.ts";
 import type { Variable } from "./state.ts";
 import { homesIn } from "./expand.ts";
 
@@ -37,7 +38,10 @@ export function runSimple(node: Command, outer: Call, interpreter: Interpreter):
   }
   context.spend(4 * assignments.length);
   const before = assignments.map((one) => [one.name, call.shell.variables.get(one.name)] as const);
-  for (const one of assignments) assign(one, context, inner, runner);
+  for (const one of assignments) {
+    assign(one, context, inner, runner);
+    for (const value of call.shell.valuesOf(one.name)) touchWord(value, inner, runner);
+  }
   const printed = runAll(lists, inner, runner);
   restore(before, call);
   return capture(printed);

@@ -54,7 +54,12 @@ export class Shell {
   /** The folder before a `cd` that may have failed. */
   previous: string | null = null;
 
-  constructor(public cwd: string, readonly home: string) {}
+  /** The folder where the command starts. */
+  start: string;
+
+  constructor(public cwd: string, readonly home: string) {
+    this.start = cwd;
+  }
 
   /** A copy for a subshell or a branch. */
   fork(): Shell {
@@ -65,6 +70,7 @@ export class Shell {
     copy.unsure = new Set(this.unsure);
     copy.numbers = new Set(this.numbers);
     copy.warn = this.warn;
+    copy.start = this.start;
     copy.aliased = this.aliased;
     copy.trapped = this.trapped;
     copy.positional = this.positional;

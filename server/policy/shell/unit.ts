@@ -12,6 +12,8 @@ export interface Unit {
   supposed: boolean;
   /** It comes from the script of a project task; the rule for the task covers it. */
   task: boolean;
+  /** Options that the tables of programs do not know. */
+  unknown_options: string[];
   /** The part of the command that contains it. */
   text: string;
 }
@@ -28,6 +30,8 @@ export interface Effect {
   implied?: boolean;
   /** An argument only looks like this file: a rule that blocks it only asks. */
   guessed?: boolean;
+  /** A word of a program that gate cannot explain: the program may read the file and write it. */
+  unexplained?: boolean;
 }
 
 /** A reason to ask a person although no rule matches. */

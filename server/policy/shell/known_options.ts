@@ -1,0 +1,150 @@
+import { none, ROWS } from "./rows.ts";
+import { has, type Parsed, readOptions, type Spec, spec, splitCommand } from "./options.ts";
+import { GRAMMARS } from "./grammar.ts";
+
+const DIFF =
+  "-p,-u,--patch -s,--no-patch -U,--unified= -W,--function-context --raw --patch-with-raw --patch-with-stat " +
+  "--numstat --shortstat --dirstat=? -X=? --cumulative --dirstat-by-file=? --check --summary --name-only --name-status " +
+  "--stat=? --stat-width= --stat-name-width= --stat-graph-width= --stat-count= --compact-summary --binary -z " +
+  "--full-index --color=? --no-color --ws-error-highlight= --abbrev=? --no-abbrev --src-prefix= --dst-prefix= " +
+  "--line-prefix= --no-prefix --inter-hunk-context= --output-indicator-new= --output-indicator-old= " +
+  "--output-indicator-context= -B,--break-rewrites=? -M,--find-renames=? -D,--irreversible-delete " +
+  "-C,--find-copies=? --find-copies-harder --no-renames --rename-empty --no-rename-empty --follow -l= --minimal " +
+  "-w,--ignore-all-space -b,--ignore-space-change --ignore-space-at-eol --ignore-cr-at-eol --ignore-blank-lines " +
+  "-I,--ignore-matching-lines= --indent-heuristic --no-indent-heuristic --patience --histogram --diff-algorithm= " +
+  "--anchored= --word-diff=? --word-diff-regex= --color-words=? --color-moved=? --no-color-moved --color-moved-ws= " +
+  "--relative=? --no-relative -a,--text -R --exit-code --quiet --no-ext-diff --no-textconv --ignore-submodules=? " +
+  "--submodule=? -S= -G= --pickaxe-all --pickaxe-regex --rotate-to= --skip-to= --find-object= --diff-filter= " +
+  "--default-prefix -1 -2 -3 -0 --base --ours --theirs --cached --staged --merge-base --no-index -c --cc " +
+  "--combined-all-paths -m -t --diff-merges= --no-diff-merges --remerge-diff --help";
+
+const LOG = `${DIFF} ` +
+  "-q,--quiet --source --use-mailmap --mailmap --no-mailmap --decorate=? --no-decorate --decorate-refs= " +
+  "--decorate-refs-exclude= --clear-decorations -L= -n,--max-count= --skip= --since= --after= --until= --before= " +
+  "--since-as-filter= --author= --committer= --grep-reflog= --grep= --all-match --invert-grep -i,--regexp-ignore-case " +
+  "--basic-regexp -E,--extended-regexp -F,--fixed-strings -P,--perl-regexp --remove-empty --merges --no-merges " +
+  "--min-parents= --max-parents= --no-min-parents --no-max-parents --first-parent --exclude-first-parent-only --not " +
+  "--all --branches=? --tags=? --remotes=? --glob= --exclude= --exclude-hidden= --reflog --alternate-refs " +
+  "--single-worktree --ignore-missing --bisect --cherry-mark --cherry-pick --left-only --right-only --cherry " +
+  "-g,--walk-reflogs --merge --boundary --simplify-by-decoration --show-pulls --full-history --dense --sparse " +
+  "--simplify-merges --ancestry-path=? --date-order --author-date-order --topo-order --reverse --no-walk=? --do-walk " +
+  "--pretty=? --format= --abbrev-commit --no-abbrev-commit --oneline --encoding= --expand-tabs=? --no-expand-tabs " +
+  "--notes=? --no-notes --show-notes=? --show-signature --relative-date --date= --parents --children --left-right " +
+  "--graph --no-graph --show-linear-break=? --count --timestamp -4 -5 -6 -7 -8 -9";
+
+/** The complete lists of harmless options of git commands that policies often allow. */
+const GIT: Record<string, Spec> = {
+  diff: spec(DIFF),
+  log: spec(LOG),
+  show: spec(LOG),
+  status: spec(
+    "-s,--short -b,--branch --show-stash --porcelain=? --long -v,--verbose -u,--untracked-files=? " +
+      "--ignore-submodules=? --ignored=? -z --column=? --no-column --ahead-behind --no-ahead-behind " +
+      "--renames --no-renames --find-renames=? --help",
+  ),
+  add: spec(
+    "-v,--verbose -n,--dry-run -f,--force --sparse -u,--update -A,--all,--no-ignore-removal --no-all " +
+      "--ignore-removal -N,--intent-to-add --refresh --ignore-errors --ignore-missing --renormalize --chmod= -p,--patch --help",
+  ),
+  commit: spec(
+    "-a,--all -p,--patch -C,--reuse-message= -c,--reedit-message= --fixup= --squash= --reset-author --short " +
+      "--branch --porcelain --long -z,--null -F,--file= --author= --date= -m,--message= -s,--signoff --no-signoff " +
+      "--trailer= -n,--no-verify --allow-empty --allow-empty-message --cleanup= --no-edit --amend -i,--include " +
+      "-o,--only -u,--untracked-files=? -v,--verbose -q,--quiet --dry-run --status --no-status --no-gpg-sign -S,--gpg-sign=? --help",
+  ),
+};
+
+/** The complete lists of harmless options of other programs. A row is the list of its program otherwise. */
+const COMPLETE: Record<string, Spec> = {
+  ls: spec(
+    "-a,--all -A,--almost-all --author -b,--escape --block-size= -B,--ignore-backups -c -C --color=? " +
+      "-d,--directory -D,--dired -f -F,--classify=? --file-type --format= --full-time -g --group-directories-first " +
+      "-G,--no-group -h,--human-readable --si -H,--dereference-command-line --dereference-command-line-symlink-to-dir " +
+      "--hide= --hyperlink=? --indicator-style= -i,--inode -I,--ignore= -k,--kibibytes -l -L,--dereference -m " +
+      "-n,--numeric-uid-gid -N,--literal -o -p -q,--hide-control-chars --show-control-chars -Q,--quote-name " +
+      "--quoting-style= -r,--reverse -R,--recursive -s,--size -S --sort= --time= --time-style= -t -T,--tabsize= -u " +
+      "-U -v -w,--width= -x -X -Z,--context --zero -1 -@ -e -O -W -P --help --version",
+  ),
+  cat: spec(
+    "-A,--show-all -b,--number-nonblank -e -E,--show-ends -n,--number -s,--squeeze-blank -t -T,--show-tabs -u " +
+      "-v,--show-nonprinting -l --help --version",
+  ),
+  head: spec(
+    "-c,--bytes= -n,--lines= -q,--quiet,--silent -v,--verbose -z,--zero-terminated -0 -1 -2 -3 -4 -5 -6 -7 -8 -9 --help --version",
+  ),
+  tail: spec(
+    "-c,--bytes= -f,--follow=? -F -n,--lines= --max-unchanged-stats= --pid= -q,--quiet,--silent --retry " +
+      "-s,--sleep-interval= -v,--verbose -z,--zero-terminated -r -b= -0 -1 -2 -3 -4 -5 -6 -7 -8 -9 --help --version",
+  ),
+  wc: spec(
+    "-c,--bytes -m,--chars -l,--lines -L,--max-line-length -w,--words --total= --help --version",
+  ),
+  mkdir: spec("-m,--mode= -p,--parents -v,--verbose -Z --context=? --help --version"),
+  grep: spec(
+    "-E,--extended-regexp -F,--fixed-strings -G,--basic-regexp -P,--perl-regexp -e,--regexp= -f,--file= " +
+      "-i,-y,--ignore-case --no-ignore-case -w,--word-regexp -x,--line-regexp -z,--null-data -s,--no-messages " +
+      "-v,--invert-match -V,--version -m,--max-count= -b,--byte-offset -n,--line-number --line-buffered " +
+      "-H,--with-filename -h,--no-filename --label= -o,--only-matching -q,--quiet,--silent --binary-files= -a,--text -I " +
+      "-d,--directories= -D,--devices= -r,--recursive -R,--dereference-recursive --include= --exclude= --exclude-from= " +
+      "--exclude-dir= -L,--files-without-match -l,--files-with-matches -c,--count -T,--initial-tab -Z,--null " +
+      "-A,--after-context= -B,--before-context= -C,--context= --group-separator= --no-group-separator " +
+      "-0 -1 -2 -3 -4 -5 -6 -7 -8 -9 --color=? --colour=? -U,--binary --help",
+  ),
+  rg: spec(
+    "-e,--regexp= -f,--file= -A,--after-context= -B,--before-context= -C,--context= -m,--max-count= -g,--glob= " +
+      "--iglob= --glob-case-insensitive -t,--type= -T,--type-not= --type-add= --type-clear= --type-list -r,--replace= " +
+      "-M,--max-columns= --max-columns-preview -j,--threads= --sort= --sortr= --color= --colors= -d,--max-depth= " +
+      "-E,--encoding= --context-separator= --engine= -n,--line-number -N,--no-line-number -i,--ignore-case " +
+      "-l,--files-with-matches --files-without-match --files -c,--count --count-matches -o,--only-matching -q,--quiet " +
+      "-v,--invert-match -w,--word-regexp -x,--line-regexp -F,--fixed-strings -P,--pcre2 -S,--smart-case " +
+      "-s,--case-sensitive -u,--unrestricted -a,--text -U,--multiline --multiline-dotall -L,--follow -H,--with-filename " +
+      "-I,--no-filename -p,--pretty -0,--null --null-data -b,--byte-offset --column --heading --no-heading --hidden -. " +
+      "--no-ignore --no-ignore-vcs --no-ignore-parent --no-ignore-dot --no-config --no-messages --stats --json --vimgrep " +
+      "--trim --passthru --max-filesize= --binary --crlf --debug --line-buffered --block-buffered --path-separator= " +
+      "--one-file-system --require-git --no-require-git -h,--help -V,--version",
+  ),
+};
+
+/**
+ * The options of a command that the tables do not know. Only programs with a list count; an allow
+ * rule for the program covers such an option only if it names the option.
+ */
+export function unknownOptions(program: string, args: readonly string[]): string[] {
+  if (program === "git") return ofGit(args);
+  const known = Object.hasOwn(COMPLETE, program)
+    ? COMPLETE[program]!
+    : Object.hasOwn(ROWS, program) && ROWS[program] !== none
+    ? ROWS[program]!.grammar
+    : null;
+  return known === null ? [] : outside(readOptions(args, known), known);
+}
+
+/** Options of git itself that change no file, program or repository that it uses. */
+const GIT_ITSELF = spec(
+  "-C= -c= --no-pager -P --no-optional-locks --no-lazy-fetch --no-advice --literal-pathspecs --glob-pathspecs " +
+    "--noglob-pathspecs --icase-pathspecs --no-replace-objects -v,--version -h,--help",
+);
+
+function ofGit(args: readonly string[]): string[] {
+  const { parsed, rest } = splitCommand(args, GRAMMARS.git!.options, 0);
+  const [name = "", ...given] = rest;
+  const own = outside(parsed, GIT_ITSELF);
+  if (!Object.hasOwn(GIT, name)) return own;
+  const read = readOptions(given, GIT[name]!);
+  // Without an index the operands are any two files.
+  if (has(read, "no-index")) own.push("no-index");
+  return [...own, ...outside(read, GIT[name]!)];
+}
+
+function outside({ options, raw }: Parsed, known: Spec): string[] {
+  const names = new Set([...known.short.values(), ...known.long.values()].map(({ name }) => name));
+  const unknown = options.map(({ name }) => name).filter((name) =>
+    !names.has(name) && name !== "help" && name !== "version"
+  );
+  // An abbreviation may mean another option in another version of the program.
+  for (const word of raw) {
+    const long = known.single ? null : /^--([^=]+)/.exec(word)?.[1];
+    if (long && !known.long.has(long) && !/^(help|version)$/.test(long)) unknown.push(long);
+  }
+  return [...new Set(unknown)];
+}
