@@ -15,7 +15,7 @@ describe("logging in", () => {
     const page = await stage.page();
     expect(page.url()).toBe(`${stage.gate.url}/approvals`);
     await page.reload();
-    await page.getByText("Nothing waits for you").waitFor();
+    await page.getByText("No action is held").waitFor();
   });
 
   test("without a key the page says how to get one, at every address", async () => {
@@ -78,7 +78,7 @@ describe("reviewing", () => {
     await page.keyboard.press("r");
     await page.keyboard.type("still needed");
     await page.keyboard.press("Enter");
-    await page.getByText("Nothing waits for you").waitFor();
+    await page.getByText("No action is held").waitFor();
     expect((await stage.detail(write.id)).status).toBe("approved");
     expect((await stage.detail(command.id)).status).toBe("approved");
     expect(await stage.detail(other.id)).toMatchObject({
@@ -93,7 +93,7 @@ describe("reviewing", () => {
     await page.getByRole("button", { name: "Reject" }).click();
     await page.keyboard.type("use the helper instead");
     await page.getByRole("button", { name: "Reject" }).click();
-    await page.getByText("Nothing waits for you").waitFor();
+    await page.getByText("No action is held").waitFor();
     expect(await stage.detail(id)).toMatchObject({
       status: "rejected",
       reason: "use the helper instead",
@@ -113,7 +113,7 @@ describe("reviewing", () => {
     await page.getByText("Your changes to the agent’s version").waitFor();
     await page.getByText("// by a person").waitFor();
     await page.getByRole("button", { name: "Approve with edit" }).click();
-    await page.getByText("Nothing waits for you").waitFor();
+    await page.getByText("No action is held").waitFor();
     expect(readFileSync(`${stage.folder}/my-app/src/edit.ts`, "utf8")).toBe(
       "// by a person\nconst secret = 1;\n",
     );
@@ -135,7 +135,7 @@ describe("reviewing", () => {
     await page.locator(".editor .cm-content", { hasText: "zero" }).waitFor();
     await page.keyboard.press("Control+Enter");
     await page.getByRole("button", { name: "Approve with edit" }).click();
-    await page.getByText("Nothing waits for you").waitFor();
+    await page.getByText("No action is held").waitFor();
     expect(readFileSync(`${stage.folder}/my-app/src/dos.txt`, "utf8")).toBe(
       "zero\r\none\r\ntwo\r\n",
     );
@@ -153,7 +153,7 @@ describe("reviewing", () => {
     await retype(page, "echo two");
     await page.keyboard.press("Control+Enter");
     await page.getByRole("button", { name: "Approve with edit" }).click();
-    await page.getByText("Nothing waits for you").waitFor();
+    await page.getByText("No action is held").waitFor();
     expect(await stage.detail(id)).toMatchObject({ command: "echo two", edited: true });
   });
 

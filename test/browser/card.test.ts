@@ -104,7 +104,7 @@ describe("layout", () => {
 test("a filter without matches offers to show all", async () => {
   await stage.hold("one.ts", "1\n");
   const page = await stage.page("/approvals?q=no-such-thing");
-  await page.getByText("No waiting action matches the filter.").waitFor();
+  await page.getByText("No held action matches the filter.").waitFor();
   await page.getByRole("button", { name: "Show all" }).click();
   await headline(page, "Write 1 line to src/one.ts");
 });

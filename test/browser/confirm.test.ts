@@ -23,7 +23,7 @@ describe("confirming", () => {
       return await page.getByText("You have seen everything").isVisible();
     });
     await page.keyboard.press("y");
-    await page.getByText("Nothing waits for you").waitFor();
+    await page.getByText("No action is held").waitFor();
     expect((await stage.detail(id)).status).toBe("approved");
   });
 

@@ -59,7 +59,7 @@ describe("live", () => {
     await page.getByText("The daemon does not answer. This page").waitFor();
     // Without a connection the page must not say that nothing waits.
     await page.getByText("The queue is not available").waitFor();
-    expect(await page.getByText("Nothing waits for you").count()).toBe(0);
+    expect(await page.getByText("No action is held").count()).toBe(0);
     await stage.start();
     await page.getByText("The daemon does not answer. This page").waitFor({
       state: "hidden",

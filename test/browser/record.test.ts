@@ -20,7 +20,7 @@ test("the timeline shows each step with actor and audit number", async () => {
   const page = await stage.page(`/approvals?id=${id}`);
   await settled(page);
   await page.keyboard.press("a");
-  await page.getByText("Nothing waits for you").waitFor();
+  await page.getByText("No action is held").waitFor();
   await page.getByRole("link", { name: "View" }).click();
   const life = page.getByLabel("What happened");
   await life.getByText("Done").waitFor();

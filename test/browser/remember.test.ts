@@ -48,7 +48,7 @@ describe("approving and remembering", () => {
     await page.getByRole("button", { name: "50 ×" }).focus();
     await page.keyboard.press("Space");
     await page.keyboard.press("Control+Enter");
-    await page.getByText("Nothing waits for you").waitFor();
+    await page.getByText("No action is held").waitFor();
     expect((await stage.detail(id)).status).toBe("approved");
     const [grant] = await grants();
     expect(grant).toMatchObject({
@@ -77,7 +77,7 @@ describe("approving and remembering", () => {
     await page.getByRole("radio", { name: "src/ui/**/*.ts" }).waitFor();
     expect(await page.getByRole("radio", { name: "src/ui/**/*.ts" }).isChecked()).toBe(true);
     await page.getByRole("button", { name: "Approve and remember" }).click();
-    await page.getByText("Nothing waits for you").waitFor();
+    await page.getByText("No action is held").waitFor();
     expect(await grants()).toMatchObject([{ pattern: "src/ui/**/*.ts", scope: "session" }]);
     await revokeAll();
   });
@@ -123,7 +123,7 @@ describe("approving and remembering", () => {
     await page.getByText("The file has changed since").first().waitFor();
     await page.getByRole("radio", { name: "src/**" }).check();
     await page.getByRole("button", { name: "Approve anyway and remember" }).click();
-    await page.getByText("Nothing waits for you").waitFor();
+    await page.getByText("No action is held").waitFor();
     expect(await stage.detail(id)).toMatchObject({ status: "approved", edited: true });
     expect(await grants()).toMatchObject([{ pattern: "src/**", access: "write" }]);
     await revokeAll();
@@ -145,7 +145,7 @@ describe("approving and remembering", () => {
     await page.getByText("The session has ended.").waitFor();
     expect(await page.getByRole("button", { name: "This session" }).count()).toBe(0);
     await page.getByRole("button", { name: "Approve and remember" }).click();
-    await page.getByText("Nothing waits for you").waitFor();
+    await page.getByText("No action is held").waitFor();
     expect(await grants()).toMatchObject([{ scope: "project", command: "npm run gone" }]);
     await revokeAll();
   });

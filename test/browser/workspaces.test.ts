@@ -25,7 +25,7 @@ test("a workspace's login link opens its projects, and every page keeps to them"
   const page = await stage.stranger();
   const { path } = await stage.api("POST", "/api/auth/login-code", {});
   await page.goto(`${stage.gate.url}${path}&workspace=shop`);
-  await page.getByText("2 waiting").first().waitFor();
+  await page.getByText("2 held").first().waitFor();
   expect(new URL(page.url()).search).toBe("?workspace=shop");
   expect(new URL(page.url()).hash).toBe("");
   const queue = page.getByRole("region", { name: "Queue" });
@@ -59,10 +59,10 @@ test("the switcher leads into a workspace, out of it and to one of its projects"
   await menu.locator("summary").click();
   expect(await menu.locator(".menu").innerText()).not.toContain("my-app");
   await menu.getByRole("link", { name: "shop-ui" }).click();
-  await page.getByText("1 waiting").first().waitFor();
+  await page.getByText("1 held").first().waitFor();
   expect(new URL(page.url()).searchParams.get("workspace")).toBe("shop");
   await menu.locator("summary").click();
   await menu.getByRole("link", { name: "Every project" }).click();
-  await page.getByText("3 waiting").first().waitFor();
+  await page.getByText("3 held").first().waitFor();
   expect(new URL(page.url()).search).toBe("");
 });

@@ -49,7 +49,7 @@ export function Queue({ items, selected }: QueueProps) {
       ))}
       {items.length > SHOWN && (
         <li class="queue-more quiet">
-          {count(items.length - SHOWN, "more action")} waiting. Decide or filter to see them.
+          {count(items.length - SHOWN, "more action")} held. Review or filter to see them.
         </li>
       )}
     </ul>
@@ -101,7 +101,7 @@ function NoneHere() {
   if (!address.query["q"]) return <p class="queue-none quiet">The queue is empty.</p>;
   return (
     <p class="queue-none quiet">
-      No waiting action matches the filter.{" "}
+      No held action matches the filter.{" "}
       <button type="button" class="link" onClick={() => address.set({ q: null })}>
         Show all
       </button>
@@ -157,7 +157,7 @@ export function QueueHead({ filter, shown, onApproveMarked, onRemembered }: Head
         <h2>Approvals</h2>
         {pending !== null && (
           <span class="quiet">
-            {shown === total ? `${number(total)} waiting` : `${number(shown)} of ${number(total)}`}
+            {shown === total ? `${number(total)} held` : `${number(shown)} of ${number(total)}`}
           </span>
         )}
         <span class="queue-remembered">
@@ -221,7 +221,7 @@ export function NothingWaits() {
   if (connection.value === "offline") return <NotAvailable />;
   if (pending === null || pending.length > 0) return null;
   return (
-    <Empty icon="check" title="Nothing waits for you">
+    <Empty icon="check" title="No action is held">
       <p>
         When the policy requires a person’s approval, the action appears here, and the agent waits
         for your decision.

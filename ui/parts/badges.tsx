@@ -34,7 +34,7 @@ interface State {
 }
 
 const STATUSES: Record<Action["status"], State> = {
-  pending: { icon: "clock", word: "waiting", tone: "info" },
+  pending: { icon: "clock", word: "held", tone: "info" },
   approved: { icon: "check", word: "approved", tone: "ok" },
   rejected: { icon: "x", word: "rejected", tone: "danger" },
   blocked: { icon: "ban", word: "blocked", tone: "danger" },

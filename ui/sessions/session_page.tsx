@@ -146,7 +146,7 @@ function Head({ session }: { session: Session }) {
           started <Ago at={started_at} said />
         </span>
         <span>{stateOf(session)}</span>
-        {pending_count > 0 && <span>{count(pending_count, "action")} waiting</span>}
+        {pending_count > 0 && <span>{count(pending_count, "action")} held</span>}
         <a href={address.href("/actions", { project: project_id, session_id: id })}>
           show as table
         </a>

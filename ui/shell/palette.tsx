@@ -81,7 +81,7 @@ function Field({ chosen, typed, onType, onKeyDown }: FieldProps) {
         aria-controls="palette-list"
         aria-activedescendant={chosen >= 0 ? `palette-${chosen}` : undefined}
         autocomplete="off"
-        placeholder="Command, page, project or waiting action"
+        placeholder="Command, page, project or held action"
         value={typed}
         onInput={(event) => onType(event.currentTarget.value)}
         onKeyDown={onKeyDown}
@@ -124,7 +124,7 @@ function entriesOf(address: ReturnType<typeof useAddress>, bindings: Binding[]):
   }));
   const cards = (pending.value ?? []).map((action): Entry => ({
     icon: "clock",
-    kind: "waiting",
+    kind: "held",
     text: plain(sentenceOf(action)),
     run: () => address.go("/approvals", { id: action.id, scope: "all" }),
   }));

@@ -40,7 +40,7 @@ export function Sidebar({ onHelp, onPalette }: SidebarProps) {
             <Icon name={page.icon} />
             <span>{page.name}</span>
             {page.path === "/approvals" && waiting > 0 && (
-              <span class="pending-count" aria-label={`${waiting} waiting`}>{waiting}</span>
+              <span class="pending-count" aria-label={`${waiting} held`}>{waiting}</span>
             )}
           </a>
         ))}
