@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { ProblemError } from "../server/client.ts";
-import { GateError } from "../server/errors.ts";
+import { GateError, reasonOfCode } from "../server/errors.ts";
 
 /** Exit codes; 2 belongs to the scenario tool: a critical failure. */
 export const EXIT = { ok: 0, failed: 1, usage: 64 } as const;
@@ -66,20 +66,6 @@ export function explain(error: unknown): { message: string; next: string | null 
 
 const LOST = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE"]);
 
-const REASONS: Record<string, string> = {
-  EACCES: "permission denied",
-  EEXIST: "it already exists",
-  EISDIR: "it is a folder",
-  ELOOP: "its symbolic links form a loop",
-  EMFILE: "too many files are open",
-  ENAMETOOLONG: "the name is too long",
-  ENOENT: "it does not exist",
-  ENOSPC: "the disk is full",
-  ENOTDIR: "a part of its path is not a folder",
-  EPERM: "the operation is not permitted",
-  EROFS: "the file system is read-only",
-};
-
 const FIXES: Record<string, string> = {
   ENOSPC: "make room on the disk, then the same command",
   EMFILE: "ulimit -n 4096, then the same command",
@@ -87,10 +73,11 @@ const FIXES: Record<string, string> = {
 
 /** Why the operating system refused a file. */
 export function reasonOf(error: unknown): string {
-  const { code = "", path, message } = error as NodeJS.ErrnoException;
+  const { code, path, message } = error as NodeJS.ErrnoException;
   // A file to be written need not exist, so its missing folder is the cause.
   if (code === "ENOENT" && path && !existsSync(dirname(path))) return "its folder does not exist";
-  return REASONS[code] ?? message;
+  const reason = reasonOfCode(code);
+  return reason === code || code === undefined ? message : reason;
 }
 
 /** The next command to type, with the action's id; null if the message already names one. */

@@ -70,6 +70,25 @@ export class GateError extends Error {
   }
 }
 
+const REASONS: Record<string, string> = {
+  EACCES: "permission denied",
+  EEXIST: "it already exists",
+  EISDIR: "it is a folder",
+  ELOOP: "its symbolic links form a loop",
+  EMFILE: "too many files are open",
+  ENAMETOOLONG: "the name is too long",
+  ENOENT: "it does not exist",
+  ENOSPC: "the disk is full",
+  ENOTDIR: "a part of its path is not a folder",
+  EPERM: "the operation is not permitted",
+  EROFS: "the file system is read-only",
+};
+
+/** Why the operating system refused a file, by its error code; the code itself if it is rare. */
+export function reasonOfCode(code = "unknown error"): string {
+  return REASONS[code] ?? code;
+}
+
 function titleOf(code: ErrorCode): string {
   const words = code.replaceAll("_", " ");
   return words.charAt(0).toUpperCase() + words.slice(1);

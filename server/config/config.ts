@@ -11,7 +11,7 @@ import type { Policies, PolicyTestInput, PolicyTestResult } from "../policy/sche
 import { testPolicy } from "../policy/test_policy.ts";
 import { resolvePath } from "../runtime/real_path.ts";
 import { editPolicies, rejectUnknownKeys } from "./edit_policies.ts";
-import { fingerprint, loadConfig, type Loaded, parseConfig } from "./load.ts";
+import { checkPolicies, fingerprint, loadConfig, type Loaded, parseConfig } from "./load.ts";
 import { hashOf, Pin } from "./pin.ts";
 import { writeWhole } from "../runtime/small_file.ts";
 import {
@@ -108,11 +108,12 @@ export class Config {
   ): Promise<{ compiled: CompiledPolicy; around: Surroundings }> {
     const { project, global, override } = this.#read();
     const error = global.error ?? (whole ? null : project.error);
-    if (error !== null) throw new GateError("conflict", `Cannot test the policies: ${error}`);
-    const read = parseConfig("the policies", JSON.stringify({ policies }), ProjectConfig);
-    if (read.error !== null) {
-      throw new GateError("invalid", `Cannot test the policies: ${read.error}`);
+    if (error !== null) {
+      const message = `Cannot test the policies: ${error}; a person must repair the file`;
+      throw new GateError("conflict", message);
     }
+    const wrong = checkPolicies(policies);
+    if (wrong !== null) throw new GateError("invalid", `Cannot test the policies: ${wrong}`);
     const compiled = compilePolicy({
       project: whole ? policies : { ...project.value?.policies, ...policies },
       global: global.value?.policies ?? null,
@@ -151,7 +152,9 @@ export class Config {
     }
     this.#read();
     if (!this.#pin.accept(path, sha256)) {
-      throw new GateError("conflict", `${attempt}: the file has changed since; look at it again`);
+      const cause = "the file has changed since";
+      const next = "a person must review the new change, then accept it";
+      throw new GateError("conflict", `${attempt}: ${cause}; ${next}`);
     }
     await this.#services.record({
       session_id: null,
@@ -181,12 +184,15 @@ export class Config {
     if (change.caller.scope !== "reviewer") {
       throw new GateError("forbidden", `${attempt}: only a reviewer may`);
     }
-    if (project.error !== null) throw new GateError("conflict", `${attempt}: ${project.error}`);
+    if (project.error !== null) {
+      const message = `${attempt}: ${project.error}; a person must repair the file`;
+      throw new GateError("conflict", message);
+    }
     const etag = etagOf(project.text);
     if (change.if_match !== null && change.if_match !== "*" && change.if_match !== etag) {
-      const fields = { etag };
-      throw new GateError("digest_mismatch", `${attempt}: the file has changed; read it again`, {
-        fields,
+      const next = "read the config and send the change with its new etag";
+      throw new GateError("digest_mismatch", `${attempt}: the file has changed; ${next}`, {
+        fields: { etag },
       });
     }
     rejectUnknownKeys(policies, project.value?.policies ?? {}, attempt);

@@ -9,6 +9,7 @@ import {
 } from "jsonc-parser";
 import type { z } from "zod";
 import { findForbidding, listUnknown, type UnknownKey } from "./misspelt.ts";
+import { Policies } from "../policy/schema.ts";
 import { readSmallFile } from "../runtime/small_file.ts";
 
 /** A config file as it was read. */
@@ -75,6 +76,18 @@ export function parseConfig<T>(path: string, text: string, schema: z.ZodType<T>)
   const node = nearest(tree, issue.path as (string | number)[]);
   const where = issue.path.length > 0 ? `${issue.path.join(".")}: ` : "";
   return broken(text, `${place(path, text, node.offset)}: ${where}${issue.message}`);
+}
+
+/** The first error of policies that a client sent, with the next step; null when they are usable. */
+export function checkPolicies(policies: unknown): string | null {
+  const checked = Policies.safeParse(policies);
+  if (!checked.success) {
+    const { path, message } = checked.error.issues[0]!;
+    const cause = path.length > 1 ? "is not a rule" : `is not usable: ${message}`;
+    return `"${path.join("/")}" ${cause}; correct it`;
+  }
+  const wrong = findForbidding(listUnknown(parseTree(JSON.stringify(policies))!, Policies));
+  return wrong && `"${wrong.key}" has no effect; did you mean "${wrong.meant}"?`;
 }
 
 function broken(text: string, error: string): Loaded<never> {

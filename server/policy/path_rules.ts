@@ -76,7 +76,7 @@ function matchRules(
   if (isWild(facts.lexical)) {
     if (access !== "read") found.push(unknownTarget(access, facts.lexical));
   } else if (names.at(-1)!.roots.length === 0) {
-    found.push(outside(facts.real, names, rules));
+    found.push(outside(facts, names, rules));
   }
   return found;
 }
@@ -114,7 +114,9 @@ function holdsRoot({ path, roots }: PathNames, around: Surroundings): boolean {
 }
 
 /** Outside every root: asks if a rule of the policy names the path, else denies. */
-function outside(real: string, names: PathNames[], rules: readonly PathRule[]): Finding {
+function outside(facts: PathFacts, names: PathNames[], rules: readonly PathRule[]): Finding {
+  const { real, unresolved } = facts;
+  if (unresolved !== undefined) return builtin("deny", "outside-root", "**", unresolved);
   const named = rules.some((rule) =>
     rule.effect !== "deny" &&
     names.every((one) => matchPath(anchored(rule.compiled), one, false) === "yes")

@@ -6,6 +6,8 @@ export type Access = "read" | "write" | "delete";
 export interface PathFacts {
   lexical: string;
   real: string;
+  /** Why the disk gives no real path; `real` is then "". */
+  unresolved?: string;
 }
 
 /** Access to one file. */

@@ -99,12 +99,12 @@ function absolute(path: string, cwd: string): string {
   return path === "." ? cwd : `${cwd}/${path}`;
 }
 
-/** The facts about a path; the policy denies a path that no disk accepts. */
+/** The facts about a path; the policy denies a path that the disk cannot resolve. */
 function lookUp(path: string, around: Surroundings): PathFacts {
   try {
     return around.resolve(path);
   } catch (error) {
     if (!(error instanceof GateError)) throw error;
-    return { lexical: path, real: "" };
+    return { lexical: path, real: "", unresolved: error.message };
   }
 }

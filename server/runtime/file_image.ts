@@ -12,7 +12,7 @@ import { createHash } from "node:crypto";
 import { basename, dirname } from "node:path";
 import { promisify } from "node:util";
 import { LRUCache } from "lru-cache";
-import { GateError } from "../errors.ts";
+import { GateError, reasonOfCode } from "../errors.ts";
 import { type Folder, openFolder, withFolder } from "./folder.ts";
 
 /** A regular file's content hash, size and permission bits. */
@@ -155,11 +155,11 @@ export function regularOrNothing(folder: Folder, name: string): Stats | null {
 
 /** The caller can fix most failures; the daemon reports those of the system as its own. */
 function unreadable(path: string, cause: unknown): GateError {
-  const { code = "unknown error" } = cause as { code?: string };
-  const isSystem = /^(EMFILE|ENFILE|ENOMEM|EIO|EBUSY|EAGAIN)$/.test(code);
-  return new GateError(isSystem ? "unavailable" : "invalid", `Cannot read "${path}": ${code}`, {
-    cause,
-  });
+  const { code } = cause as { code?: string };
+  const isSystem = /^(EMFILE|ENFILE|ENOMEM|EIO|EBUSY|EAGAIN)$/.test(code ?? "");
+  const next = code === "EACCES" ? "; give the daemon's user read access" : "";
+  const message = `Cannot read "${path}": ${reasonOfCode(code)}${next}`;
+  return new GateError(isSystem ? "unavailable" : "invalid", message, { cause });
 }
 
 function notRegular(name: string): GateError {

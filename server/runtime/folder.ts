@@ -15,7 +15,7 @@ import {
 import { basename, dirname, join, parse } from "node:path";
 import process from "node:process";
 import { promisify } from "node:util";
-import { GateError } from "../errors.ts";
+import { GateError, reasonOfCode } from "../errors.ts";
 
 /** An open folder: its names keep their meaning until `close`, even if a parent is renamed. */
 export interface Folder {
@@ -163,11 +163,11 @@ function cannotEnter(path: string, at: string, cause: unknown): GateError {
       cause,
     });
   }
-  if (code === "ENOENT") return new GateError("not_found", `Cannot open "${path}": no such folder`);
+  if (code === "ENOENT") return noFolder(path);
   if (code === "ENOTDIR") {
     return new GateError("invalid", `Cannot open "${path}": it is not a folder`, { cause });
   }
-  return new GateError("invalid", `Cannot open the folder "${path}": ${code ?? "unknown error"}`, {
+  return new GateError("invalid", `Cannot open the folder "${path}": ${reasonOfCode(code)}`, {
     cause,
   });
 }
@@ -190,11 +190,16 @@ function heldOpen(fd: number, path: string): Folder {
   };
 }
 
+function noFolder(path: string): GateError {
+  const message = `Cannot open "${path}": the folder does not exist; create it or use another path`;
+  return new GateError("not_found", message);
+}
+
 /** Opens a folder by name and checks its identity again, where no descriptor can be walked. */
 export function openByName(path: string, make: boolean): OpenedFolder {
   const made = make ? makeByName(path) : [];
   const found = lstatSync(path, { throwIfNoEntry: false });
-  if (!found) throw new GateError("not_found", `Cannot open "${path}": no such folder`);
+  if (!found) throw noFolder(path);
   if (found.isSymbolicLink()) throw moved(path);
   if (!found.isDirectory()) {
     throw new GateError("invalid", `Cannot open "${path}": it is not a folder`);

@@ -74,7 +74,7 @@ function makeFolder(folder: string): void {
   }
 }
 
-const ELSEWHERE = "set GATE_HOME to a folder of yours";
+const ELSEWHERE = "set GATE_HOME to a folder that you own";
 const UNMADE: Record<string, [string, string]> = {
   EACCES: ["permission denied", ELSEWHERE],
   EPERM: ["it is not permitted", ELSEWHERE],

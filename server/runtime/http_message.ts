@@ -34,9 +34,11 @@ export class ClientPresence {
 
 /** Limits the bytes of large bodies that all requests hold together. */
 export class BodyBudget {
+  readonly bytes: number;
   #left: number;
 
   constructor(bytes: number) {
+    this.bytes = bytes;
     this.#left = bytes;
   }
 
@@ -85,7 +87,7 @@ export class BodyReader {
       request.on("data", (chunk: Uint8Array) => {
         size += chunk.length;
         if (size > limit) fail(tooLarge(limit));
-        else if (!this.#count(size, chunk.length)) fail(tooMuch());
+        else if (!this.#count(size, chunk.length)) fail(tooMuch(this.#budget));
         else chunks.push(chunk);
       });
       request.on("end", () => resolve(Buffer.concat(chunks, size)));
@@ -115,10 +117,12 @@ export class BodyReader {
   }
 }
 
-function tooMuch(): GateError {
+function tooMuch({ bytes }: BodyBudget): GateError {
+  const size = `${Math.ceil(bytes / 1024 / 1024)} MiB`;
   return new GateError(
     "unavailable",
-    "Cannot read the body: all requests together send too much; try again later",
+    `Cannot read the body: the daemon is already receiving ${size} of bodies; ` +
+      "send the request again in a few seconds",
   );
 }
 

@@ -1,7 +1,7 @@
 import { lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { isAbsolute, join, parse, resolve, sep } from "node:path";
 import process from "node:process";
-import { GateError } from "../errors.ts";
+import { GateError, reasonOfCode } from "../errors.ts";
 
 /** A path as written (absolute, `..` folded) and as the kernel sees it (links resolved). */
 export interface ResolvedPath {
@@ -42,7 +42,11 @@ function step(walk: Walk, path: string): void {
     return;
   }
   if (++walk.links > MAX_LINKS) {
-    throw new GateError("invalid", `Cannot use the path "${path}": it has too many symbolic links`);
+    throw new GateError(
+      "invalid",
+      `Cannot resolve "${path}": its symbolic links form a loop or number more than ${MAX_LINKS}; ` +
+        "use the real path",
+    );
   }
   if (isAbsolute(target)) walk.real = parse(target).root;
   walk.todo.unshift(...namesOf(target));
@@ -55,7 +59,7 @@ function linkTarget(at: string, path: string): string | null {
   } catch (cause) {
     const { code } = cause as { code?: string };
     if (code === "ENOENT" || code === "ENOTDIR") return null;
-    throw new GateError("invalid", `Cannot use the path "${path}": ${code ?? "unreadable"}`, {
+    throw new GateError("invalid", `Cannot resolve "${path}": ${reasonOfCode(code)}`, {
       cause,
     });
   }

@@ -256,7 +256,7 @@ describe("Config", () => {
     expect(both!.differences).toHaveLength(4);
     const seen = { path, sha256: change!.after_sha256 };
     await expect(again.accept(seen, REVIEWER)).rejects.toThrow(
-      "the file has changed since; look at it again",
+      "the file has changed since; a person must review the new change, then accept it",
     );
     const now = { path, sha256: both!.after_sha256 };
     const agent = { ...REVIEWER, scope: "agent" } as const;
@@ -268,6 +268,17 @@ describe("Config", () => {
       data: { source: "accepted", after_sha256: both!.after_sha256 },
     });
     expect((await open().view()).outside_changes).toEqual([]);
+  });
+
+  test.each([
+    [{ blockedCommands: [7] }, '"blockedCommands/0" is not a rule; correct it'],
+    [
+      { defaultEffect: "perhaps" },
+      /^Cannot test the policies: "defaultEffect" is not usable: .*; correct it$/,
+    ],
+    [{ blockedCommand: ["rm"] }, '"blockedCommand" has no effect; did you mean "blockedCommands"?'],
+  ])("candidate() names the wrong key of %j", async (policies, message) => {
+    await expect(open().candidate({ policies: policies as never })).rejects.toThrow(message);
   });
 
   test("view() lists no change when the file has its old content again", async () => {

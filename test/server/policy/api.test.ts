@@ -1,3 +1,5 @@
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createTestGate } from "../../helpers.ts";
 
@@ -74,6 +76,20 @@ describe("/api/policy/test", () => {
     const result = await answer.json();
     expect(result).toMatchObject({ effect, elapsed_us: expect.any(Number) });
     expect("analysis" in result).toBe(/"(action":")?command"/.test(JSON.stringify(body)));
+  });
+
+  test("a path in a loop of symbolic links is denied with that reason", async () => {
+    const gate = await createTestGate({ policies: POLICIES });
+    symlinkSync("b", join(gate.root, "a"));
+    symlinkSync("a", join(gate.root, "b"));
+    const answer = await gate.request("POST", "/api/policy/test", { path: "a" });
+    expect(await answer.json()).toMatchObject({
+      effect: "deny",
+      rule: { list: "outside-root" },
+      reason:
+        `Cannot resolve "${join(gate.root, "a")}": its symbolic links form a loop or number ` +
+        "more than 40; use the real path",
+    });
   });
 
   test.each([

@@ -43,6 +43,12 @@ test("a new file is made with its folders, which are named", async () => {
   expect(lstatSync(join(base, "a/b/c.txt")).mode & 0o777).toBe(0o666 & ~process.umask());
 });
 
+test("an unreadable file is reported with the reason in words", async () => {
+  await expect(readImage(join(base, "x".repeat(300)), 10)).rejects.toThrow(
+    /: the name is too long$/,
+  );
+});
+
 test.each([0o644, 0o755, 0o600, 0o444])("an old file keeps its mode %o", async (mode) => {
   writeFileSync(join(base, "f"), "old");
   chmodSync(join(base, "f"), mode);

@@ -102,7 +102,7 @@ describe("an ambiguous path is refused", () => {
     ["x".repeat(256), /255 bytes/],
     ["é".repeat(128), /255 bytes/],
     ["a/".repeat(2048) + "a", /4095 bytes/],
-    ["loop/x", /too many symbolic links/],
+    ["loop/x", /form a loop or number more than 40; use the real path/],
     ["deep/../a.ts", /after a link/],
   ])("%j", (path, why) => {
     expect(() => resolveTarget(path, root)).toThrow(why);
@@ -117,5 +117,5 @@ test("resolvePath() follows 40 links, as the kernel does, and refuses 41", () =>
     symlinkSync(n === 40 ? "src" : `chain${n + 1}`, join(root, `chain${n}`));
   }
   expect(resolvePath(join(root, "chain1/a.ts")).real).toBe(join(root, "src/a.ts"));
-  expect(() => resolvePath(join(root, "chain0/a.ts"))).toThrow(/too many/);
+  expect(() => resolvePath(join(root, "chain0/a.ts"))).toThrow(/number more than 40/);
 });
