@@ -38,7 +38,10 @@ export function backUp(path: string, home: string): string {
 export function writeText(path: string, text: string, mode: number): void {
   const known = lstatSync(path, { throwIfNoEntry: false });
   if (known && !known.isFile()) {
-    throw new CliError(`Cannot write "${path}": it is not a regular file`);
+    throw new CliError(
+      `Cannot write "${path}": it is a symbolic link or a folder; ` +
+        "move it away, then run the command again",
+    );
   }
   const temporary = join(dirname(path), `.${basename(path)}.${Date.now()}.tmp`);
   writeFileSync(temporary, text, { flag: "wx", mode: known ? known.mode & 0o777 : mode });

@@ -3,7 +3,10 @@ import { GateError } from "./errors.ts";
 
 const MAX_ISSUES = 20;
 
-/** The value as the schema outputs it. @throws GateError `invalid`, naming the first wrong field */
+/**
+ * The value as the schema outputs it. @throws GateError `invalid`: the message names the first wrong
+ * field, and `fields.errors` lists up to 20
+ */
 export function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
@@ -11,14 +14,18 @@ export function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<
     pointer: pointerOf(path),
     message,
   }));
-  const [first] = errors;
-  throw new GateError("invalid", `Invalid value at "${first?.pointer}": ${first?.message}`, {
-    fields: { errors },
-  });
+  const { pointer, message } = errors[0]!;
+  const cause = pointer === "" ? message : `${message} at "${pointer}"`;
+  throw new GateError(
+    "invalid",
+    `Cannot read the input: ${cause}; correct it and send the request again`,
+    { fields: { errors } },
+  );
 }
 
-/** The JSON pointer (RFC 6901) of a path. */
+/** The JSON pointer (RFC 6901) of a path: "" for the whole value. */
 function pointerOf(path: PropertyKey[]): string {
-  return "/" +
-    path.map((part) => String(part).replaceAll("~", "~0").replaceAll("/", "~1")).join("/");
+  return path.map((part) => `/${String(part).replaceAll("~", "~0").replaceAll("/", "~1")}`).join(
+    "",
+  );
 }

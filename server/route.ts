@@ -58,7 +58,10 @@ export function query<S extends z.ZodType>(schema: S): Validated<"query", S> {
   const handler: Validated<"query", S> = async (c, next) => {
     for (const [name, values] of Object.entries(c.req.queries())) {
       if (values.length > 1) {
-        throw new GateError("invalid", `Cannot read the query: "${name}" is given twice`);
+        throw new GateError(
+          "invalid",
+          `Cannot read the query: "${name}" is given twice; give it once`,
+        );
       }
     }
     c.req.addValidatedData("query", parse(schema, c.req.query()) as object);

@@ -169,7 +169,7 @@ export class Actions {
   }
 
   async rollback(id: string, input: RollbackInput, caller: Caller): Promise<RollbackResult> {
-    requireReviewer(caller, "roll back");
+    requireReviewer(caller, "roll back the action", "gate rollback");
     const { session_id } = await loadAction(this.#services, id);
     await recoverSession(this.#services, session_id);
     return await rollback(this.#context, id, input, caller);
@@ -184,7 +184,7 @@ export class Actions {
     caller: Caller,
     run: (context: ActionContext) => Promise<T>,
   ): Promise<T> {
-    requireReviewer(caller, "roll back");
+    requireReviewer(caller, "roll back the session", "gate session rollback");
     await recoverSession(this.#services, session_id);
     return await this.#context.serial.run(() => run(this.#context));
   }

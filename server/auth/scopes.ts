@@ -45,11 +45,14 @@ export function isPublic(method: string, path: string): boolean {
   return OPEN.includes(path) || isPage(path) || STATIC.test(path);
 }
 
-/** Rejects agents and viewers: an agent must not decide on its own action. @throws GateError `forbidden` */
-export function requireReviewer(caller: Caller, verb: string): void {
+/**
+ * Rejects agents and viewers: an agent must not review its own action. `command` is the command with
+ * which a reviewer does the same, or null. @throws GateError `forbidden`
+ */
+export function requireReviewer(caller: Caller, verb: string, command: string | null): void {
   if (caller.scope === "reviewer") return;
-  const message = `Cannot ${verb} with a credential of scope "${caller.scope}": ` +
-    "a reviewer decides, in the dashboard or with gate approve";
+  const message = `Cannot ${verb}: the credential has scope "${caller.scope}"; ` +
+    `a reviewer must do it, in the dashboard${command === null ? "" : ` or with ${command}`}`;
   throw new GateError("forbidden", message);
 }
 

@@ -140,7 +140,11 @@ function checked(statement: Statement): Statement {
   for (const arg of statement.args) {
     // libSQL reads a text only up to its first NUL, so the rest would be lost.
     if (typeof arg === "string" && arg.includes("\0")) {
-      throw new GateError("invalid", "Cannot save the text: it contains a NUL character");
+      throw new GateError(
+        "invalid",
+        "Cannot insert the record: a text contains a NUL character; " +
+          "remove it and send the request again",
+      );
     }
   }
   return statement;

@@ -33,7 +33,7 @@ export class Grants {
 
   /** Revokes a grant at once. @throws GateError `not_found`, and `conflict` if it is not live */
   async revoke(id: string, caller: Caller): Promise<Grant> {
-    requireReviewer(caller, "revoke a grant");
+    requireReviewer(caller, "revoke the grant", "gate grant revoke");
     const grant = await this.#load(id);
     const { ledger, environment } = this.#services;
     const by = { revoke_id: environment.id(), by: caller.id, now: this.#now() };

@@ -107,7 +107,7 @@ function evaluatePath(
   policy = POLICY,
 ): Evaluation {
   if (path.includes("\0")) {
-    throw new GateError("invalid", "Cannot check the path: it contains a NUL character");
+    throw new GateError("invalid", "Cannot check the path: it contains a NUL character; remove it");
   }
   const request = { kind: "path" as const, access, path: resolvePath(path) };
   return evaluate(policy, request, aroundOf(daemon, "/"));

@@ -129,7 +129,7 @@ export const TOOLS: readonly GateMcpTool[] = [
   {
     name: "rollback_action",
     title: "Roll an action back",
-    description: "Undoes a file change made through the gate, unless the file has changed since. " +
+    description: "Rolls back a file change made through gate, unless the file has changed since. " +
       HELD,
     annotations: { ...WRITES, idempotentHint: true },
     input: RollbackToolInput.extend({ project, wait_ms }),

@@ -46,7 +46,10 @@ function realFolder(folder: string): string {
       { cause },
     );
   }
-  throw new GateError("invalid", `Cannot register "${folder}": it is not a folder`);
+  throw new GateError(
+    "invalid",
+    `Cannot register "${folder}": it is not a folder; name the project's folder`,
+  );
 }
 
 function readId(path: string, root: string): string | undefined {

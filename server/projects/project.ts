@@ -119,7 +119,7 @@ export class Project {
 
   /** The grants that an approval of a pending action could create. Saves nothing. */
   async previewGrants(input: GrantPreviewInput, caller: Caller): Promise<GrantPreview> {
-    requireReviewer(caller, "look at what can be remembered");
+    requireReviewer(caller, "preview the grants", "gate approve --remember");
     return await previewGrants(this.#services, input);
   }
 

@@ -196,7 +196,8 @@ async function restore(
     try {
       await rollbackOne(context, row, { reason }, caller);
     } catch (cause) {
-      const message = `Cannot finish the rollback, and cannot undo its part "${rollback.id}": ` +
+      const message =
+        `Cannot finish the rollback, and cannot roll back its part "${rollback.id}": ` +
         `${(cause as Error).message}; look at the session`;
       throw new GateError("conflict", message, {
         cause,

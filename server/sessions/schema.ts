@@ -68,7 +68,7 @@ export type SessionRollbackInput = z.infer<typeof SessionRollbackInput>;
 /** Body of `POST /api/sessions/:id/rollback-partial`. */
 export const PartialRollbackInput = RollbackInput.extend({
   action_ids: z.array(z.string().max(64)).min(1).max(10_000)
-    .describe("actions of the session, in any order; naming a rollback undoes it"),
+    .describe("actions of the session, in any order; naming a rollback rolls it back"),
 });
 export type PartialRollbackInput = z.infer<typeof PartialRollbackInput>;
 

@@ -91,7 +91,7 @@ test("a change other than the shown one is not accepted", async () => {
   await page.route(config, () => {});
   write({ ...CONFIG, policies: { ...POLICIES, askPaths: [], blockedPaths: [] } });
   await banner(page).getByRole("button", { name: "Accept" }).click();
-  await page.getByText("the file has changed since; look at it again").waitFor();
+  await page.getByText("the file has changed since; a person must review the new change").waitFor();
   await page.unroute(config);
   await banner(page).getByText("2 changes").waitFor();
 });

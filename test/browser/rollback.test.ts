@@ -22,7 +22,7 @@ async function shoot(page: Page, name: string): Promise<void> {
 
 describe.each(["light", "dark"] as const)("a card, %s", (scheme) => {
   test.each([
-    ["rm src/kept.txt", "reversible", "1 file is kept as it stands"],
+    ["rm src/kept.txt", "reversible", "gate keeps the current content of 1 file"],
     ["rm src/kept.txt; make", "partly reversible", 'other effects of "make" are unknown'],
     ["npm test", "not reversible", 'other effects of "npm" are unknown'],
   ])("says before an approval how far `%s` can be rolled back", async (command, word, why) => {

@@ -196,7 +196,9 @@ test("large bodies are bounded in sum, small ones still get in", async () => {
   const head = requestText("POST", target, headers(JSON_BODY, ["Content-Length", "1500000"]));
   const held = [1, 2].map(() => sendRaw(listening.port, [head, whole.slice(1)]));
   const third = () => ask("POST", target, headers(JSON_BODY), whole);
-  await expect.poll(async () => (await third()).status, { timeout: 5_000 }).toBe(503);
+  let refused = await third();
+  await expect.poll(async () => (refused = await third()).status, { timeout: 5_000 }).toBe(503);
+  expect(refused.body).toContain("the daemon is already receiving 4 MiB of bodies; send the");
   expect((await ask("POST", target, headers(JSON_BODY), "{}")).status).toBe(200);
   expect((await Promise.all(held)).map((answer) => answer.status)).toEqual([408, 408]);
   expect((await third()).status).toBe(200);

@@ -67,14 +67,15 @@ export function rateReversibility(
     ? CHANGES_NOTHING
     : kept > 0
     ? keptFiles(kept, isDone)
-    : "What it makes would be removed again";
+    : "gate deletes the files that it created";
   return { level: "reversible", kept, why };
 }
 
 function keptFiles(kept: number, isDone: boolean): string {
-  return kept === 1
-    ? `1 file is kept as it ${isDone ? "stood" : "stands"}`
-    : `${kept} files are kept as they ${isDone ? "stood" : "stand"}`;
+  const files = kept === 1 ? "1 file" : `${kept} files`;
+  return isDone
+    ? `gate kept the previous content of ${files}`
+    : `gate keeps the current content of ${files}`;
 }
 
 function sentenceOf(gaps: readonly string[]): string {

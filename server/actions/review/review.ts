@@ -31,7 +31,7 @@ export async function approve(
   input: ApproveInput,
   caller: Caller,
 ): Promise<ActionRow> {
-  requireReviewer(caller, "approve");
+  requireReviewer(caller, "approve the action", "gate approve");
   const { services } = context;
   const row = await loadPending(context, id, "approve", input.expected_digest);
   if (input.base_sha256 !== undefined) {
@@ -49,7 +49,7 @@ export async function approveWithEdit(
   input: ApproveWithEditInput,
   caller: Caller,
 ): Promise<ActionRow> {
-  requireReviewer(caller, "approve");
+  requireReviewer(caller, "approve the action", "gate approve");
   const { services } = context;
   const row = await loadPending(context, id, "approve", input.expected_digest);
   const { content, command, encoding, base_sha256 } = input;
@@ -73,7 +73,7 @@ export async function reject(
   input: RejectInput,
   caller: Caller,
 ): Promise<ActionRow> {
-  requireReviewer(caller, "reject");
+  requireReviewer(caller, "reject the action", "gate reject");
   const row = await loadPending(context, id, "reject", input.expected_digest);
   const reason = input.reason ?? null;
   return await decide(context, row, "reject", {

@@ -31,7 +31,7 @@ export function rollback(
   input: RollbackInput,
   caller: Caller,
 ): Promise<RollbackResult> {
-  requireReviewer(caller, "roll back");
+  requireReviewer(caller, "roll back the action", "gate rollback");
   return context.serial.run(async () => {
     const original = await loadReversible(context, id);
     if (!input.dry_run) return await rollbackOne(context, original, input, caller);

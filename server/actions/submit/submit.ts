@@ -36,7 +36,7 @@ export async function replay(
   id: string,
   caller: Caller,
 ): Promise<Submission> {
-  requireReviewer(caller, "replay");
+  requireReviewer(caller, "replay the action", null);
   const { services } = context;
   const original = await loadAction(services, id);
   if (original.status !== "rolled_back") {

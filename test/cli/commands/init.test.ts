@@ -86,7 +86,9 @@ test("init refuses the home folder, and a config that is not a plain file", asyn
   expect(home.stderr).toContain("a project needs a folder of its own");
   writeFileSync(join(terminal.folder, "elsewhere.json"), "{}");
   symlinkSync(join(terminal.folder, "elsewhere.json"), file);
-  expect((await terminal.run(["init", "--yes"])).stderr).toContain("it is not a regular file");
+  expect((await terminal.run(["init", "--yes"])).stderr).toContain(
+    "it is a symbolic link or a folder",
+  );
   expect(readFileSync(join(terminal.folder, "elsewhere.json"), "utf8")).toBe("{}");
 });
 

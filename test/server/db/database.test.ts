@@ -63,7 +63,11 @@ test("100 concurrent batches run one after the other", async () => {
 test("a text with a NUL is refused", async () => {
   const database = await openTable();
   await expect(database.batch([{ sql: "SELECT ?", args: ["a\0b"] }]))
-    .rejects.toMatchObject({ code: "invalid" });
+    .rejects.toMatchObject({
+      code: "invalid",
+      message: "Cannot insert the record: a text contains a NUL character; " +
+        "remove it and send the request again",
+    });
 });
 
 // libsql-client-ts#352: without a new connection the second batch fails, and its open transaction
