@@ -17,7 +17,7 @@ export const HIDDEN = "Hidden:";
 const GROUPS: Record<string, Record<string, [summary: string, load: Load]>> = {
   "Set up:": {
     demo: [
-      "Show a hold, an approval, a block and a rollback in a minute",
+      "Show a hold, an approval, a block and a rollback with a scripted agent (one minute)",
       () => import("./commands/demo.ts"),
     ],
     init: ["Put the project in this folder behind the gate", () => import("./commands/init.ts")],
@@ -37,14 +37,14 @@ const GROUPS: Record<string, Record<string, [summary: string, load: Load]>> = {
       "Create, show or edit the rules for every project",
       () => import("./commands/global_config.ts"),
     ],
-    project: ["List or remove projects", () => import("./commands/project.ts")],
+    project: ["List or change the registered projects", () => import("./commands/project.ts")],
     workspace: ["Group projects to view them together", () => import("./commands/workspace.ts")],
   },
   "Run:": {
     daemon: ["Start, stop or inspect the daemon", () => import("./commands/daemon.ts")],
     service: ["Start the daemon at login", () => import("./commands/service.ts")],
     start: [
-      "Serve only this folder's project, on a port of its own",
+      "Serve the API and dashboard of this folder's project on a port of its own",
       () => import("./commands/start.ts"),
     ],
     status: [
@@ -79,7 +79,7 @@ const GROUPS: Record<string, Record<string, [summary: string, load: Load]>> = {
     reject: ["Reject a held action, with a reason", () => import("./commands/reject.ts")],
     grant: ["List or revoke remembered approvals", () => import("./commands/grant.ts")],
     rollback: [
-      "Undo an action: restore the files it changed",
+      "Roll back an action: restore the files that it changed",
       () => import("./commands/rollback.ts"),
     ],
     watch: ["Approve or reject actions as they are held", () => import("./commands/watch.ts")],
@@ -87,10 +87,13 @@ const GROUPS: Record<string, Record<string, [summary: string, load: Load]>> = {
   "Inspect:": {
     log: ["List the actions of agents and their results", () => import("./commands/log.ts")],
     session: [
-      "List, compare or undo the sessions of agents",
+      "List, compare or roll back the sessions of agents",
       () => import("./commands/session.ts"),
     ],
-    policy: ["Test, explain or improve the rules", () => import("./commands/policy.ts")],
+    policy: [
+      "Test, explain or suggest rules, or replay recorded actions",
+      () => import("./commands/policy.ts"),
+    ],
     audit: ["Verify or export the tamper-evident audit log", () => import("./commands/audit.ts")],
     api: ["Send one request to the HTTP API", () => import("./commands/api.ts")],
   },

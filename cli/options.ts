@@ -9,6 +9,9 @@ export function examples(...lines: string[]): string {
 /** The help text of every argument that is an action's id. */
 export const ACTION_ID = "the action's id, or the first digits of it if no other action has them";
 
+/** The help text of an option that takes a `Time` of the API. */
+export const TIME_FORMAT = "2026-03-01 or 2026-03-01T12:00:00Z";
+
 const UNITS: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
 /** Parses a duration such as `90s`, `15m`, `1h` or `7d` into seconds. */

@@ -88,7 +88,7 @@ Words:
   agent host   the program that runs an agent, such as Claude Code or Codex
 
 Examples:
-  gate demo                 show a hold, an approval, a block and a rollback in a minute
+  gate demo                 show gate at work with a scripted agent (one minute)
   gate init                 put the project in this folder behind the gate
   gate daemon start         start the daemon, then:  gate dashboard
   gate pending              list the held actions, then:  gate approve <id>

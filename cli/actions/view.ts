@@ -82,14 +82,14 @@ export function actionCard(io: Io, action: ActionDetail, now: number): string {
     ["to", targetOf(action)],
     ["command", action.command],
     ["in", action.cwd],
-    ["undoes", action.rollback_of],
+    ["rolls back", action.rollback_of],
     ["replays", action.replay_of],
     ["decision", `${action.decision.effect}: ${action.decision.reason}`],
     ["rule", rule && `${rule.pattern}  (${rule.source} ${rule.list})`],
     ["instead", action.decision.alternative],
     ["risk", `${action.risk.level} ${action.risk.score}`],
     ...action.risk.factors.map((f): [string, string] => ["", factor(f)]),
-    ["undoable", undoable(action)],
+    ["reversible", reversibilityOf(action)],
     ["expires", action.status === "pending" ? whenDue(action.expires_at, now) : null],
     ["decided by", action.decided_by],
     ["decided", action.decided_at && when(action.decided_at, now)],
@@ -125,11 +125,11 @@ export function waitsForAgent(
   return action.command !== null && action.status === "approved" && action.execution === "none";
 }
 
-const UNDOABLE = { reversible: "yes", partly: "partly", not: "no" } as const;
+const REVERSIBLE = { reversible: "yes", partly: "partly", not: "no" } as const;
 
-function undoable({ reversible, reversibility }: ActionDetail): string {
+function reversibilityOf({ reversible, reversibility }: ActionDetail): string {
   if (!reversibility) return reversible ? "yes" : "no";
-  return `${UNDOABLE[reversibility.level]}: ${reversibility.why}`;
+  return `${REVERSIBLE[reversibility.level]}: ${reversibility.why}`;
 }
 
 const RUNS_LATER = ", not run yet: the agent runs it when it asks for the result";

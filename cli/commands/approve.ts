@@ -17,7 +17,10 @@ import { visibleLine } from "../terminal/visible.ts";
 /** `gate approve <id>`: approves a held action. */
 export function createCommand(io: Io) {
   return new Command("approve")
-    .description("Approve a held action. It is executed at once.")
+    .description(
+      "Approve a held action. The daemon executes a file change at once; the agent's process runs " +
+        "a command.",
+    )
     .argument("<id>", ACTION_ID, parseIdPrefix)
     .option("--reason <text>", "a note for the audit log")
     .option("--digest <sha256>", "approve only if the action still has this digest")
@@ -25,7 +28,11 @@ export function createCommand(io: Io) {
       new Option("--remember [scope]", "also allow the same action without asking, for a while")
         .choices(["session", "project"] as const).preset("session" as const),
     )
-    .option("--ttl <time>", "with --remember: for how long (default: 1h)", parseSpan)
+    .option(
+      "--ttl <time>",
+      "with --remember: for how long, such as 90s, 15m, 1h or 7d (default: 1h)",
+      parseSpan,
+    )
     .option(
       "--max-uses <count>",
       "with --remember: how many times (default: 10)",

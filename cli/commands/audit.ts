@@ -1,4 +1,4 @@
-import { Command, Option } from "@commander-js/extra-typings";
+import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { createWriteStream } from "node:fs";
 import { Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -13,10 +13,9 @@ import { unwrap } from "../../server/client.ts";
 import { openConnection, scopedClient } from "../daemon/connect.ts";
 import { CliError, EXIT, Exit } from "../errors.ts";
 import { verifyFile } from "../evidence/verify.ts";
-import { examples } from "../options.ts";
+import { examples, matching, TIME_FORMAT } from "../options.ts";
 import type { Io } from "../io.ts";
 import { count, paint, print, printJson } from "../terminal/output.ts";
-import { matching } from "../options.ts";
 import { chooseProject, openProject } from "../project.ts";
 import { withSpinner } from "../terminal/prompts.ts";
 import { visibleLine, visibleText } from "../terminal/visible.ts";
@@ -64,9 +63,12 @@ function exportCommand(io: Io) {
         .conflicts("bundle"),
     )
     .option("--window <days>", "only the last days, such as 7d", matching(Window))
-    .option("--from <time>", "only events at this time or later", matching(Time))
-    .option("--to <time>", "only events before this time", matching(Time))
-    .addOption(new Option("--type <type>", "only events of this type").choices(AuditType.options))
+    .option("--from <time>", `only events at this time or later: ${TIME_FORMAT}`, matching(Time))
+    .option("--to <time>", `only events before this time: ${TIME_FORMAT}`, matching(Time))
+    .addOption(
+      new Option("--type <type>", "only events of this type").choices(WRITTEN_TYPES)
+        .argParser(parseType),
+    )
     .addOption(
       new Option("-o, --output <file>", "write to this file (default: standard output)")
         .conflicts("bundle"),
@@ -94,6 +96,18 @@ function checkpointCommand(io: Io) {
       print(io, `--checkpoint ${checkpoint.seq}:${checkpoint.hash}`);
       print(io, `--key ${checkpoint.public_key}`);
     });
+}
+
+/** The types of events that this release writes; the API knows others of later releases. */
+const WRITTEN_TYPES = AuditType.options.filter((type) =>
+  !/^(?:vote|escalation|proof|block|member|route|monitor)\./.test(type)
+);
+
+/** Accepts each type that the API knows. */
+function parseType(given: string): AuditType {
+  const { data } = AuditType.safeParse(given);
+  if (data) return data;
+  throw new InvalidArgumentError(`Allowed choices are ${WRITTEN_TYPES.join(", ")}.`);
 }
 
 const VERIFY_HELP = `

@@ -12,18 +12,20 @@ const PACE_MS = 1_500;
 /** `gate demo`: a scripted agent in a temporary project, to show gate at work. */
 export function createCommand(io: Io) {
   return new Command("demo")
-    .description("Show a hold, an approval, a block and a rollback, with a scripted agent.")
+    .description(
+      "Show a hold, an approval, a block and a rollback with a scripted agent (one minute).",
+    )
     .option("--json", "print JSON")
     .addHelpText("after", HELP)
     .action(async ({ json }) => {
       const started = Date.now();
-      const interrupted = hearInterrupt(io);
+      const interrupted = rejectOnSignal(io);
       if (!json) {
         print(io, "This demo uses a real MCP client, a real daemon and a temporary project.");
       }
       const stage = await Stage.open(io);
       try {
-        const played = await Promise.race([play(io, stage, json ?? false), interrupted]);
+        const played = await Promise.race([playAll(io, stage, json ?? false), interrupted]);
         if (json) printJson(io, { ok: true, scenes: played, elapsed_ms: Date.now() - started });
         else finish(io, Date.now() - started);
       } finally {
@@ -32,7 +34,7 @@ export function createCommand(io: Io) {
     });
 }
 
-async function play(io: Io, stage: Stage, quiet: boolean) {
+async function playAll(io: Io, stage: Stage, quiet: boolean) {
   const played: { title: string; happened: string[] }[] = [];
   for (const [index, { title, play }] of SCENES.entries()) {
     if (!quiet) {
@@ -48,11 +50,11 @@ async function play(io: Io, stage: Stage, quiet: boolean) {
 }
 
 /** Rejects at the first signal, so that Ctrl-C ends the demo and its clean-up still runs. */
-function hearInterrupt(io: Io): Promise<never> {
+function rejectOnSignal(io: Io): Promise<never> {
   const interrupted = new Promise<never>((_resolve, reject) => {
     io.onSignal(() => reject(new CliError("Cannot finish the demo: it was interrupted")));
   });
-  // A signal may come before the demo waits for it.
+  // Avoids an unhandled rejection if a signal arrives before `Promise.race`.
   interrupted.catch(() => {});
   return interrupted;
 }
@@ -68,7 +70,7 @@ async function pause(io: Io): Promise<void> {
 }
 
 const HELP = `
-It uses a temporary folder and a free port. It does not touch your files and removes its own.
+The demo uses a temporary folder and a free port, changes none of your files and deletes its own.
 
 Examples:
   gate demo

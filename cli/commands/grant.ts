@@ -34,7 +34,7 @@ export function createCommand(io: Io) {
       else print(io, items.length > 0 ? grantTable(items) : noGrant(state));
     });
   grant.command("revoke")
-    .description("Revoke a grant at once: the actions that it allowed are held again.")
+    .description("Revoke a grant at once. gate holds the next action that matches it.")
     .argument(
       "<id>",
       "the grant's id, or the first digits of it if no other live grant has them",

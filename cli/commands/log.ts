@@ -7,7 +7,7 @@ import { type Connection, openConnection } from "../daemon/connect.ts";
 import { listenToEvents } from "../daemon/events.ts";
 import type { Io } from "../io.ts";
 import { print, printJson } from "../terminal/output.ts";
-import { countBetween, matching } from "../options.ts";
+import { countBetween, matching, TIME_FORMAT } from "../options.ts";
 import { describeRollbacks } from "../actions/rollback.ts";
 import { visibleJson } from "../terminal/visible.ts";
 
@@ -31,8 +31,16 @@ export function createCommand(io: Io) {
     .option("--session <id>", "only this session")
     .option("--path <path>", "only this path")
     .option("--by <name>", "only actions that this reviewer decided, or policy")
-    .option("--from <time>", "only actions submitted at this time or later", matching(Time))
-    .option("--to <time>", "only actions submitted before this time", matching(Time))
+    .option(
+      "--from <time>",
+      `only actions submitted at this time or later: ${TIME_FORMAT}`,
+      matching(Time),
+    )
+    .option(
+      "--to <time>",
+      `only actions submitted before this time: ${TIME_FORMAT}`,
+      matching(Time),
+    )
     .option("--json", "print JSON; with --follow one object a line")
     .addHelpText("after", HELP)
     .action(async (words, { limit, json, follow, session, by, ...filters }) => {

@@ -17,7 +17,9 @@ import { visibleJson } from "../terminal/visible.ts";
 
 /** `gate policy`: tests and explains the rules; only `suggest --apply` changes anything. */
 export function createCommand(io: Io) {
-  const policy = new Command("policy").description("Test, explain, replay and suggest the rules.")
+  const policy = new Command("policy").description(
+    "Test, explain or suggest rules, or replay recorded actions.",
+  )
     .addHelpText("after", examples("gate policy test --command 'rm -rf build'"));
   policy.command("test")
     .description("Evaluate a command, path or tool: exit 0 for allow, 1 for ask or deny.")
@@ -25,7 +27,7 @@ export function createCommand(io: Io) {
     .option("--path <path>", "the path to evaluate")
     .option("--action <kind>", "write, read, delete, command or a tool's name")
     .option("--project <id>", "the project; default: that of this folder")
-    .option("--stdin", "read one question per line from standard input")
+    .option("--stdin", "read one JSON object per line from standard input")
     .option("--jsonl", "read and print one JSON object per line")
     .option("--json", "print JSON")
     .addHelpText("after", HELP)
@@ -67,7 +69,10 @@ function addExplain(policy: CommandUnknownOpts, io: Io): void {
 function addBench(policy: CommandUnknownOpts, io: Io): void {
   policy.command("bench")
     .description("Score the decisions on a corpus: stopped commands and false alarms.")
-    .argument("[file]", "one JSON object per line with command and expect: stop, allow or any")
+    .argument(
+      "[file]",
+      "one JSON object per line: command, and expect: stop (ask or deny), allow or any",
+    )
     .option("--json", "print JSON")
     .addHelpText("after", BENCH_HELP)
     .action(async (file, { json }) => {
@@ -93,6 +98,8 @@ function refused(error: unknown): never {
   throw new CliError(error.message, { next: "gate policy test --help", exit: EXIT.usage });
 }
 
+const NO_TEST = /^Cannot test the policy: /;
+
 /** Prints one answer per line, in the order of the questions; exits 0 only if all are allowed. */
 async function testLines(io: Io, ask: Ask): Promise<void> {
   let allowed = true;
@@ -112,7 +119,10 @@ function inLine(error: unknown, number: number): never {
   if (!(error instanceof CliError)) throw error;
   const { next, exit } = error;
   const options = next === null ? { exit } : { next, exit };
-  throw new CliError(`Cannot answer line ${number}: ${error.message}`, options);
+  throw new CliError(
+    `Cannot evaluate line ${number}: ${error.message.replace(NO_TEST, "")}`,
+    options,
+  );
 }
 
 function parseLine(line: string, number: number): PolicyTestInput {
@@ -120,7 +130,7 @@ function parseLine(line: string, number: number): PolicyTestInput {
     return checkQuestion(PolicyTestInput.parse(JSON.parse(line)));
   } catch (cause) {
     const why = cause instanceof CliError
-      ? cause.message
+      ? cause.message.replace(NO_TEST, "")
       : cause instanceof SyntaxError
       ? "it is not JSON"
       : "it needs command, or path with action";
@@ -132,10 +142,13 @@ function checkQuestion(question: PolicyTestInput): PolicyTestInput {
   if (question.command !== undefined || question.path !== undefined || question.action) {
     return question;
   }
-  throw new CliError("Nothing to test: give --command, or --path with --action", {
-    next: "gate policy test --command 'rm -rf build'",
-    exit: EXIT.usage,
-  });
+  throw new CliError(
+    "Cannot test the policy: no command or path is given; use --command or --path",
+    {
+      next: "gate policy test --command 'rm -rf build'",
+      exit: EXIT.usage,
+    },
+  );
 }
 
 /** The corpus in gate's own sources. */

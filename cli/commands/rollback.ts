@@ -13,7 +13,7 @@ import { visibleLine } from "../terminal/visible.ts";
 /** `gate rollback <id>`: restores the files that an action changed. */
 export function createCommand(io: Io) {
   return new Command("rollback")
-    .description("Undo an action: restore the files that it changed.")
+    .description("Roll back an action: restore the files that it changed.")
     .argument("<id>", ACTION_ID, parseIdPrefix)
     .option("--dry-run", "show the changes and write nothing")
     .addOption(

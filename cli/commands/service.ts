@@ -1,4 +1,4 @@
-import { Command, Option } from "@commander-js/extra-typings";
+import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { showLog } from "../daemon/show_log.ts";
 import { CliError, EXIT, Exit } from "../errors.ts";
 import { examples } from "../options.ts";
@@ -59,13 +59,19 @@ function addInstall(service: Command, io: Io): void {
   service.command("install")
     .description("Start the daemon now and at each login. Run it again after an upgrade of gate.")
     .addOption(
-      new Option("--auth <how>", "only token is allowed: a service always requires a token")
-        .choices(["token", "none"] as const).default("token" as const),
+      new Option("--auth <how>", "how clients log in: a service always requires a token")
+        .choices(["token"]).argParser(parseAuth).default("token" as const),
     )
     .option("--dry-run", "print the service file and change nothing")
     .option("--json", "print JSON")
     .addHelpText("after", examples("gate service install --dry-run", "gate service install"))
     .action(async (options) => await install(io, options));
+}
+
+/** Accepts "none" too, so that install() can say why it is refused. */
+function parseAuth(given: string): InstallOptions["auth"] {
+  if (given === "token" || given === "none") return given;
+  throw new InvalidArgumentError("Allowed choices are token.");
 }
 
 async function install(io: Io, { auth, dryRun, json }: InstallOptions): Promise<void> {

@@ -13,7 +13,7 @@ import { fit } from "../terminal/width.ts";
 /** `gate session`: the sessions of agents, their changes, and their rollback as a whole. */
 export function createCommand(io: Io) {
   const session = new Command("session")
-    .description("List, compare or undo sessions. A session is one connection of an agent.")
+    .description("List, compare or roll back sessions. A session is one connection of an agent.")
     .addHelpText("after", examples("gate session list", "gate session diff 0199a1b2-…"));
   const add = (name: string, description: string) =>
     session.command(name).description(description)
@@ -54,9 +54,11 @@ export function createCommand(io: Io) {
 
 function rollbackCommand(io: Io) {
   return new Command("rollback")
-    .description("Undo all actions of a session, the newest first, or none of them.")
+    .description(
+      "Roll back all actions of a session, newest first. If one cannot be rolled back, roll back none.",
+    )
     .argument("<id>", SESSION_ID)
-    .option("--only <action...>", "undo only these actions")
+    .option("--only <action...>", "roll back only these actions")
     .option("--dry-run", "show the changes and write nothing")
     .addOption(
       new Option("--on-conflict <how>", "what to do if a file has changed since the action")
@@ -107,7 +109,7 @@ function describeDiff({ files }: SessionDiff): string {
 }
 
 function describeRollback(io: Io, { dry_run, actions, skipped }: SessionRollbackResult): string {
-  const verb = dry_run ? "would be undone" : "undone";
+  const verb = dry_run ? "would be rolled back" : "rolled back";
   return [
     `${paint(io, "green", "✓")} ${count(actions.length, "action")} ${verb}`,
     ...actions.map(({ action_id, outcome, changes }) =>
@@ -116,7 +118,7 @@ function describeRollback(io: Io, { dry_run, actions, skipped }: SessionRollback
       }`
     ),
     ...skipped.map(({ action_id, why }) =>
-      `${paint(io, "yellow", "!")} ${action_id}  not undone: ${visibleLine(why)}`
+      `${paint(io, "yellow", "!")} ${action_id}  not rolled back: ${visibleLine(why)}`
     ),
   ].join("\n");
 }
@@ -124,8 +126,8 @@ function describeRollback(io: Io, { dry_run, actions, skipped }: SessionRollback
 const SESSION_ID = "the session's id, from gate session list";
 
 const HELP = `
-gate checks all actions before it changes a file. You can undo the rollback: each of its actions can
-be rolled back too.
+gate checks all actions before it changes a file. A rollback consists of actions
+too: roll them back to restore the changes.
 
   --on-conflict abort   changes nothing and shows the conflict
   --on-conflict merge   merges three-way: keeps later changes elsewhere in the file

@@ -36,7 +36,7 @@ interface Line extends Failure {
 export function createCommand(io: Io) {
   return new Command("update-instructions")
     .description(
-      "Add or update a section about gate in the project's instruction files for agents.",
+      "Add or update a block about gate in the project's instruction files for agents.",
     )
     .option("--all", "update all registered projects")
     .option("--check", "change nothing; show the difference and exit 1 if a file is outdated")

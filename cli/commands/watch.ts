@@ -15,7 +15,8 @@ import { visibleJson, visibleLine } from "../terminal/visible.ts";
 export function createCommand(io: Io) {
   return new Command("watch")
     .description(
-      "Show each action when it is held and ask for a decision; without a terminal, only print it.",
+      "Show each action when it is held and ask you to approve or reject it; without a terminal, " +
+        "only print it.",
     )
     .option("--project <id>", "watch only this project")
     .option("--json", "print one JSON object a line and ask nothing")

@@ -7,7 +7,7 @@ import type { Candidate } from "./candidates.ts";
 
 type Source = (connection: Connection) => Promise<Candidate[]>;
 
-/** The requests for values, by the option, or by the command with its argument. */
+/** Lists values for an option (`--project`) or for a command's argument (`approve id`). */
 const SOURCES: Record<string, Source> = {
   "--project": listProjects,
   "--workspace": listWorkspaces,
@@ -15,6 +15,9 @@ const SOURCES: Record<string, Source> = {
   "reject id": listPending,
   "show id": listRecent,
   "rollback id": listRecent,
+  "session show id": listSessions,
+  "session diff id": listSessions,
+  "session rollback id": listSessions,
   "grant revoke id": listGrants,
   "project remove id": listProjects,
   "project trust-override id": listProjects,
@@ -25,10 +28,13 @@ const SOURCES: Record<string, Source> = {
   "workspace remove-project id": listWorkspaces,
 };
 
-const MOST = 50;
-const MOST_PROJECTS = 10;
+const MAX_VALUES = 50;
+const MAX_PROJECTS = 10;
 
-/** The known values of an option or argument; [] without a daemon, null for any other name. */
+/**
+ * The known values of an option or argument; [] if the daemon does not run or a request fails, null
+ * for any other name.
+ */
 export async function valuesOf(io: Io, name: string): Promise<Candidate[] | null> {
   const source = SOURCES[name];
   if (!source) return null;
@@ -54,26 +60,40 @@ async function listWorkspaces({ client }: Connection): Promise<Candidate[]> {
 
 async function listPending({ client }: Connection): Promise<Candidate[]> {
   const { items } = await unwrap(client.api.global.approvals.pending.$get({ query: {} }));
-  return items.slice(0, MOST).map((action) => ({
+  return items.slice(0, MAX_VALUES).map((action) => ({
     value: action.id,
     description: summarize(action),
   }));
 }
 
 async function listRecent({ client }: Connection): Promise<Candidate[]> {
-  const query = { limit: String(MOST) };
+  const query = { limit: String(MAX_VALUES) };
   const { items } = await unwrap(client.api.global.actions.$get({ query }));
   return items.map((action) => ({ value: action.id, description: summarize(action) }));
 }
 
 async function listGrants(connection: Connection): Promise<Candidate[]> {
-  const projects = (await listProjects(connection)).slice(0, MOST_PROJECTS);
-  const query = { state: "live" as const, limit: String(MOST) };
+  const projects = (await listProjects(connection)).slice(0, MAX_PROJECTS);
+  const query = { state: "live" as const, limit: String(MAX_VALUES) };
   const lists = await Promise.all(
     projects.map(({ value }) => unwrap(scopedClient(connection, value).api.grants.$get({ query }))),
   );
   return lists.flatMap(({ items }) => items).map(({ id, pattern, command, path, tool }) => ({
     value: id,
     description: pattern ?? command ?? path ?? tool,
+  }));
+}
+
+async function listSessions(connection: Connection): Promise<Candidate[]> {
+  const projects = (await listProjects(connection)).slice(0, MAX_PROJECTS);
+  const query = { limit: String(MAX_VALUES) };
+  const lists = await Promise.all(
+    projects.map(({ value }) =>
+      unwrap(scopedClient(connection, value).api.sessions.$get({ query }))
+    ),
+  );
+  return lists.flatMap(({ items }) => items).map(({ id, agent }) => ({
+    value: id,
+    description: agent,
   }));
 }

@@ -2,17 +2,20 @@ import { createParser } from "eventsource-parser";
 import { StreamEvent, type Topic } from "../../server/events/schema.ts";
 import type { Connection } from "./connect.ts";
 
-/** The daemon's events of these topics, until the daemon ends the stream or `signal` aborts it. */
+/**
+ * The daemon's events of these topics. Ends when the daemon ends the stream or `signal` aborts it,
+ * or at once if the daemon refuses.
+ */
 export async function* listenToEvents(
   { url, fetch, token }: Connection,
   topics: Topic[],
   signal: AbortSignal,
 ): AsyncGenerator<StreamEvent> {
-  const answer = await fetch(`${url}/api/events?topics=${topics.join(",")}`, {
+  const response = await fetch(`${url}/api/events?topics=${topics.join(",")}`, {
     headers: { authorization: `Bearer ${token}`, accept: "text/event-stream" },
     signal,
   });
-  if (!answer.ok || !answer.body) return;
+  if (!response.ok || !response.body) return;
   const received: StreamEvent[] = [];
   const parser = createParser({
     onEvent({ data }) {
@@ -21,7 +24,7 @@ export async function* listenToEvents(
     },
   });
   const decoder = new TextDecoder();
-  for await (const chunk of answer.body) {
+  for await (const chunk of response.body) {
     parser.feed(decoder.decode(chunk, { stream: true }));
     yield* received.splice(0);
   }

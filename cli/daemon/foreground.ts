@@ -31,27 +31,27 @@ export async function runDaemon(io: Io, options: ForegroundOptions): Promise<voi
   const place = placeOf(io);
   openHome(place.home);
   const file = new LogFile(logPath(place.home));
-  const kept = createLog(file, Date.now);
-  const log: typeof kept = (level, message, fields) => {
-    kept(level, message, fields);
+  const writeLog = createLog(file, Date.now);
+  const log: typeof writeLog = (level, message, fields) => {
+    writeLog(level, message, fields);
     if (options.print_log) say(io, visibleJson({ level, message, ...fields }, 0));
   };
   const environment: Environment = { home: place.home, now: Date.now, id: v7, log };
   io.onFault((error) => log("error", "fault", { error: String((error as Error)?.stack ?? error) }));
   const gate = await open(environment, place, options);
-  if (!gate) return announceOther(io, options);
+  if (!gate) return announceRunning(io, options);
   log("info", "started", { version: VERSION, pid: io.pid, port: gate.port });
   const ended = untilEnded(io, options, file);
   const watch = setInterval(() => existsSync(place.home) || ended.end(), HOME_CHECK_MS);
   if (!options.detached) await announce(io, gate, options);
-  await ended.first;
+  await ended.stop;
   clearInterval(watch);
   log("info", "stopping");
-  await Promise.race([gate.close(), ended.second]);
+  await Promise.race([gate.close(), ended.force]);
   log("info", "stopped");
 }
 
-/** The daemon checks this often for its home: it ends when the folder has been deleted. */
+/** Checks at this interval whether the data folder still exists; stops the daemon if not. */
 const HOME_CHECK_MS = 2_000;
 
 /** The started gate, or null if another daemon of this home runs. @throws CliError */
@@ -74,9 +74,9 @@ async function open(
 /** The error for a port in use, with the process that uses it if it can be found. */
 export function portTaken(port: number, next: string): CliError {
   const holder = findListener(port);
-  const who = holder ? `process ${holder.pid} (${holder.command})` : "another user's program";
+  const who = holder ? `process ${holder.pid} (${holder.command})` : "an unknown process";
   return new CliError(`Cannot listen on port ${port}: ${who} uses it`, {
-    next: `stop that program, then ${next}`,
+    next: `stop it, or set GATE_PORT to another port; then ${next}`,
   });
 }
 
@@ -96,27 +96,27 @@ async function announce(io: Io, gate: Gate, { auth }: ForegroundOptions): Promis
   );
 }
 
-async function announceOther(io: Io, { detached }: ForegroundOptions): Promise<void> {
+async function announceRunning(io: Io, { detached }: ForegroundOptions): Promise<void> {
   print(io, "The daemon already runs.");
   if (detached) return;
   const link = await createLoginLink(await connect(io, { scope: "reviewer", start: false }));
   print(io, `Dashboard: ${link}`);
 }
 
-/** Two promises: the first signal ends the daemon, a second one ends it without waiting. */
+/** The first signal resolves `stop`; a second one resolves `force`, which ends without waiting. */
 function untilEnded(io: Io, options: ForegroundOptions, file: LogFile) {
   let heard = 0;
-  let resolveFirst = () => {};
-  let resolveSecond = () => {};
+  let resolveStop = () => {};
+  let resolveForce = () => {};
   io.onSignal((signal: Signal) => {
     // A background daemon has no terminal, so SIGHUP means: reopen the log after its rotation.
     if (signal === "SIGHUP" && options.detached) return file.reopen();
-    if (++heard === 1) resolveFirst();
-    else resolveSecond();
+    if (++heard === 1) resolveStop();
+    else resolveForce();
   });
   return {
-    end: () => resolveFirst(),
-    first: new Promise<void>((resolve) => resolveFirst = resolve),
-    second: new Promise<void>((resolve) => resolveSecond = resolve),
+    end: () => resolveStop(),
+    stop: new Promise<void>((resolve) => resolveStop = resolve),
+    force: new Promise<void>((resolve) => resolveForce = resolve),
   };
 }

@@ -21,7 +21,7 @@ export function showDaemonStatus(io: Io, status: DaemonStatus): void {
   print(
     io,
     table([
-      ["PROJECT", "WAITING", "LAST ACTIVITY", "ROOTS"],
+      ["PROJECT", "HELD", "LAST ACTIVITY", "ROOTS"],
       ...status.projects.map((project) => [
         visibleLine(project.id),
         String(project.pending_count),

@@ -46,8 +46,11 @@ export async function checkPort({ daemon, place }: CheckContext, found: Findings
   if (daemon !== null) return found.ok(`${daemon.port} is the daemon's`);
   const holder = findListener(port);
   if (holder === null && !await answers(port)) return found.ok(`${port} is free`);
-  const who = holder ? `process ${holder.pid}: ${holder.command}` : "a program of another user";
-  found.fail(`${port} is taken by ${who}`, "stop that program, then gate daemon start");
+  const who = holder ? `process ${holder.pid}: ${holder.command}` : "an unknown process";
+  found.fail(
+    `${port} is taken by ${who}`,
+    "stop it, or set GATE_PORT to another port; then gate daemon start",
+  );
 }
 
 const CONNECT_TIMEOUT_MS = 1_000;

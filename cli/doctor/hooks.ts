@@ -34,7 +34,7 @@ function checkOfUser(context: CheckContext, found: Findings, host: HookedHost): 
   if (outcome === "unchanged") found.ok(`${host.name} asks before its own tools`);
   else if (hookLines(host, file).length > 0) {
     found.fail(`${host.name}'s hooks are not whole, or start another gate: ${file.path}`, fix);
-  } else found.warn(`${host.name}'s own tools go round the gate`, fix);
+  } else found.warn(`gate does not check ${host.name}'s own tools`, fix);
 }
 
 function checkOfProject(

@@ -31,7 +31,9 @@ export async function checkLedgers({ io, place }: CheckContext, found: Findings)
   if (code !== 0) {
     found.fail(`they could not be checked: ${reasonIn(said, code)}`, "gate daemon logs");
   }
-  if (found.list.length === 0) found.ok(count === 1 ? "1 database is sound" : `${count} are sound`);
+  if (found.list.length === 0) {
+    found.ok(count === 1 ? "1 database is intact" : `${count} databases are intact`);
+  }
 }
 
 const MOST_SAID = 4_096;

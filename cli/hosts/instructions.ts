@@ -110,7 +110,7 @@ where policy leaves it open.
   call \`await_action\` with it. Do not submit the same again.
 - A refusal names the rule, the reason and often an alternative. Follow it, and never look for a way
   round.
-- \`policy_check\` tells beforehand what the policy says. \`rollback_action\` undoes what you did.
+- \`policy_check\` tells beforehand what the policy says. \`rollback_action\` rolls back one of your actions.
 - If the tools of \`gate\` are missing, say so and stop: do not work without them.
 
 ${END}`;

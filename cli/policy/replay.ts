@@ -25,7 +25,7 @@ import { visibleLine } from "../terminal/visible.ts";
 export function addReplay(policy: CommandUnknownOpts, io: Io): void {
   policy.command("replay")
     .description("Replay other policies over the recorded actions and show what changes.")
-    .option("--since <time>", "the start: 12h, 30d, 2w ago or a date", "30d")
+    .option("--since <time>", "the start: 12h, 30d or 2w ago, or a date such as 2026-03-01", "30d")
     .option("--config <file>", "replace the project's policies by those of this gate.config.json")
     .option("--policies <file>", "replace single keys by those of this file")
     .option("--project <id>", "the project; default: that of this folder")

@@ -16,7 +16,7 @@ import { readSince } from "./replay.ts";
 export function addSuggest(policy: CommandUnknownOpts, io: Io): void {
   policy.command("suggest")
     .description("Suggest allow rules for actions that people always approved.")
-    .option("--since <time>", "the start: 12h, 30d, 2w ago or a date", "30d")
+    .option("--since <time>", "the start: 12h, 30d or 2w ago, or a date such as 2026-03-01", "30d")
     .option("--apply", "write them into the project's config after a confirmation")
     .option("--yes", "confirm --apply without a question")
     .option("--project <id>", "the project; default: that of this folder")
@@ -104,7 +104,7 @@ function describe(io: Io, found: PolicySuggestions): string {
 }
 
 const HELP = `
-It learns rules from the older half of the questions and scores them on the newer half. It never
+It learns rules from the older half of the held actions and scores them on the newer half. It never
 suggests a rule that would have allowed an action that nobody approved, or that touches files which
 always need a person, or that deletes, deploys or runs other programs.
 

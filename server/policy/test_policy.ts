@@ -80,7 +80,8 @@ function toolRequest(tool: string, input: PolicyTestInput): Request {
   const { path, command, content } = input;
   // Without this check a misspelt action would count as a tool without rules.
   if (input.input === undefined && (path !== undefined || command !== undefined)) {
-    throw refuse(`no action is called "${tool}"; for a tool of the host give its "input"`);
+    const known = "write, read, delete, command or a tool's name";
+    throw refuse(`"${tool}" is no action; use ${known}, for a tool of the host with its "input"`);
   }
   const given = Object.entries({ path, command, content, ...input.input });
   return {
@@ -91,7 +92,7 @@ function toolRequest(tool: string, input: PolicyTestInput): Request {
 }
 
 function refuse(why: string): GateError {
-  return new GateError("invalid", `Cannot test policy: ${why}`);
+  return new GateError("invalid", `Cannot test the policy: ${why}`);
 }
 
 function absolute(path: string, cwd: string): string {

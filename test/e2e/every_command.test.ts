@@ -56,7 +56,7 @@ const STEPS: Step[] = [
   { line: "session rollback $session --dry-run --json" },
   { line: "policy test --path src/a.ts --action write --json" },
   { line: "policy test --path .env --action write --json", code: 1 },
-  { line: "policy test", code: 64, error: "Nothing to test" },
+  { line: "policy test", code: 64, error: "no command or path is given" },
   { line: "policy explain --command ls --json" },
   { line: "policy suggest --json" },
   { line: "audit verify --json" },

@@ -33,7 +33,7 @@ describe.sequential(`commands and writes of two agents, on ${SUBJECT}`, () => {
     const call = codex.call("run_command", { command: "rm -rf docs" });
     const held = await heldAction(world);
     const shown = must(await world.run(["show", held.id])).stdout;
-    expect(shown).toMatch(/undoable +yes: gate keeps the current content of 2 files/);
+    expect(shown).toMatch(/reversible +yes: gate keeps the current content of 2 files/);
     must(await world.run(["approve", held.id]));
     expect((await call).data).toMatchObject({ status: "approved", exit_code: 0 });
     expect(existsSync(join(world.project, "docs"))).toBe(false);

@@ -28,7 +28,7 @@ test("session list, show, diff and rollback work, also for a part of the session
   expect((await gated.good("session", "show", id)).stdout).toContain("2 actions, 0 held");
   expect((await gated.good("session", "diff", id)).stdout).toContain("created: src/a.ts\n");
   const planned = await gated.good("session", "rollback", id, "--dry-run");
-  expect(planned.stdout).toContain("2 actions would be undone");
+  expect(planned.stdout).toContain("2 actions would be rolled back");
   expect(gated.onDisk("src/a.ts")).toBe("one\n");
   await gated.good("session", "rollback", id, "--only", first.id, "--reason", "not this");
   expect([gated.onDisk("src/a.ts"), gated.onDisk("src/b.ts")]).toEqual([null, "two\n"]);
@@ -68,7 +68,7 @@ test("the log describes the rollback of many files by their number and command",
   expect((await gated.good("log", "-n", "1")).stdout)
     .toMatch(/approved, succeeded {2}\S+ +rollback +2 files of rm r1\.txt r2\.txt\n$/);
   const shown = (await gated.good("show", rollback.id)).stdout;
-  expect(shown).toContain(`undoes      ${id}`);
+  expect(shown).toContain(`rolls back  ${id}`);
   expect(shown).toMatch(/── changed ─+\n\+ r\d\.txt\n\+ r\d\.txt/);
   const { rollback: again } = await gated.json("rollback", rollback.id, "--json");
   expect((await gated.good("log", "-n", "1")).stdout)
@@ -105,6 +105,15 @@ test.skipIf(!existsSync("/dev/full"))("an export to a full disk is an error", as
     code: 1,
     stdout: "",
     stderr: expect.stringMatching(/the disk is full\n {2}try: make room on the disk/),
+  });
+});
+
+test("audit export accepts a type that this release never writes", async () => {
+  const args = ["audit", "export", "--project", "web", "--type", "vote.cast"];
+  expect(await gated.json(...args)).toMatchObject({ events: [] });
+  expect(await gated.terminal.run(["audit", "export", "--type", "vote"])).toMatchObject({
+    code: 64,
+    stderr: expect.stringContaining("Allowed choices are session.started"),
   });
 });
 

@@ -41,8 +41,15 @@ describe("policy test", () => {
     ["not json", "Cannot read line 1: it is not JSON"],
     ["[]", "Cannot read line 1: it needs command, or path with action"],
     ['{"command":"ls"}\n{"comand":"ls"}', "Cannot read line 2"],
-    ["{}", "Cannot read line 1: Nothing to test"],
-    ['{"command":"ls"}\n{"action":"write","command":"ls"}', "Cannot answer line 2: Cannot test"],
+    ["{}", "Cannot read line 1: no command or path is given"],
+    [
+      '{"command":"ls"}\n{"action":"write","command":"ls"}',
+      'Cannot evaluate line 2: the action "write" takes a path',
+    ],
+    [
+      '{"path":"a","action":"frob"}',
+      'Cannot evaluate line 1: "frob" is no action; use write, read, delete, command or',
+    ],
   ])("invalid input %j is wrong usage", async (input, message) => {
     const ended = await gated.terminal.run(["policy", "test", "--stdin", "--jsonl"], { input });
     expect(ended.code).toBe(64);
@@ -51,7 +58,7 @@ describe("policy test", () => {
 });
 
 test.each([
-  [["--path", "a.ts", "--action", "wirte"], 'no action is called "wirte"'],
+  [["--path", "a.ts", "--action", "wirte"], '"wirte" is no action; use write, read'],
   [["--path", "a.ts", "--command", "ls", "--action", "command"], "either a command or a path"],
 ])("%j is wrong usage", async (args, message) => {
   const ended = await gated.terminal.run(["policy", "test", ...args]);

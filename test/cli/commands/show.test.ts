@@ -58,10 +58,10 @@ test("show says whether a command can be rolled back, and which parts cannot", a
   writeFileSync(join(gated.folder, "gone.txt"), "gone");
   const whole = await gated.submit("run_command", { command: "rm gone.txt" });
   expect((await gated.good("show", whole.id)).stdout)
-    .toMatch(/undoable +yes: gate keeps the current content of 1 file/);
+    .toMatch(/reversible +yes: gate keeps the current content of 1 file/);
   const part = await gated.submit("run_command", { command: "rm gone.txt; make" });
   expect((await gated.good("show", part.id)).stdout)
-    .toMatch(/undoable +partly: The other effects of "make" are unknown/);
+    .toMatch(/reversible +partly: The other effects of "make" are unknown/);
 });
 
 test("show reports another session's change of the file, and a changed base", async () => {

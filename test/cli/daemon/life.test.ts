@@ -98,7 +98,9 @@ test("an error names the program that occupies the port, and that program keeps 
       const { code, stdout, stderr } = await world.run(args);
       expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
       expect(stderr).toContain(`listen on port ${world.port}: process ${process.pid} (`);
-      expect(stderr).toContain("try: stop that program, then gate daemon start");
+      expect(stderr).toContain(
+        "try: stop it, or set GATE_PORT to another port; then gate daemon start",
+      );
     }
     expect(await (await fetch(`http://127.0.0.1:${world.port}/`)).text()).toBe("mine");
   } finally {

@@ -40,7 +40,7 @@ describe("on a machine without gate data", () => {
     await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
     const { problems } = await diagnose(terminal);
     const finding = problems.find(({ check }) => check === "port");
-    expect(finding).toMatchObject({ level: "problem", fix: expect.stringContaining("stop that") });
+    expect(finding).toMatchObject({ level: "problem", fix: expect.stringContaining("stop it") });
     expect(server.listening).toBe(true);
     await new Promise((resolve) => server.close(resolve));
   });
@@ -147,7 +147,12 @@ describe("in a project with a running daemon", () => {
     [
       "a host without hooks",
       () => writeFileSync(hooks(), "{}"),
-      ["hooks", "warning", /Cursor's own tools go round/, /^gate global-setup --enforce --host c/],
+      [
+        "hooks",
+        "warning",
+        /gate does not check Cursor's own tools/,
+        /^gate global-setup --enforce --host c/,
+      ],
     ],
     [
       "a hook that does not refuse when it fails",
