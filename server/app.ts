@@ -53,7 +53,9 @@ type Routes = readonly { method: string; path: string }[];
 
 function noRoute(routes: Routes, method: string, path: string): GateError {
   const allow = allowedMethods(routes, path);
-  if (allow.length === 0) return new GateError("not_found", `Cannot find "${path}": no such route`);
+  if (allow.length === 0) {
+    return new GateError("not_found", `Cannot find "${path}": no such route; see /docs`);
+  }
   return new GateError(
     "method_not_allowed",
     `Cannot ${method} "${path}": it answers ${allow.join(", ")}`,

@@ -11,9 +11,9 @@ interface HealthServices {
   readers: { readonly size: number };
 }
 
-/** `/healthz` and `/metrics`. Health needs no credential, so its answer holds no data. */
+/** `/healthz` needs no credential, so it returns only name and version. `/metrics` needs one. */
 export const healthApi = new Hono<AppEnv<HealthServices>>()
-  .get("/healthz", describe("Check that the gate answers", Health), (c) => {
+  .get("/healthz", describe("Check that the daemon answers", Health), (c) => {
     return c.json({ name: "gate" as const, ok: true as const, version: VERSION });
   })
   .get("/metrics", describe("Get metrics for Prometheus", "text/plain"), async (c) => {

@@ -10,7 +10,7 @@ export function createCommand(io: Io) {
   return new Command("dashboard")
     .description("Open the dashboard in a browser, logged in.")
     .option("--no-open", "only print the login link; it works once, within a minute")
-    .option("--json", "print JSON")
+    .option("--json", "print the login link as JSON; open no browser")
     .addHelpText("after", examples("gate dashboard", "gate dashboard --no-open"))
     .action(async ({ open, json }) => {
       const client = await connect(io, { scope: "reviewer" });

@@ -10,14 +10,14 @@ import { userHome } from "../home.ts";
 export function createCommand(io: Io) {
   return new Command("mcp")
     .description("Serve MCP on standard input and output. Agent hosts start this command.")
-    .option("--project <id>", "serve only this project, for old per-project entries")
+    .option("--project <id>", "serve only this project, for host entries of a single project")
     .addHelpText("after", HELP)
     .action(async ({ project }) => await serve(io, project));
 }
 
 async function serve(io: Io, project: string | undefined): Promise<void> {
   const stop = new AbortController();
-  const forget = io.onSignal(() => stop.abort());
+  const stopListening = io.onSignal(() => stop.abort());
   try {
     await serveStdio({
       connect: () => openConnection(io, { scope: "agent" }),
@@ -35,13 +35,13 @@ async function serve(io: Io, project: string | undefined): Promise<void> {
       log: (message) => io.stderr.write(`gate mcp: ${message}\n`),
     });
   } finally {
-    forget();
+    stopListening();
   }
 }
 
 const HELP = `
-gate finds the project at each tool call: from the call's own argument, the host's workspace or root,
-CLAUDE_PROJECT_DIR, or the folder in which the host started it.
+gate finds the project at each tool call. It takes the first of: the call's project argument, the
+host's workspace, its root, CLAUDE_PROJECT_DIR, the folder in which the host started gate mcp.
 
 Example of a host's configuration:
   { "mcpServers": { "gate": { "command": "gate", "args": ["mcp"] } } }

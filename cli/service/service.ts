@@ -60,7 +60,7 @@ export async function removeService(io: Io, { manager, found }: Service): Promis
 export async function requireManager({ manager }: Service): Promise<void> {
   const obstacle = await manager.obstacle();
   if (obstacle) {
-    throw new CliError(`Cannot install a service: ${obstacle.why}`, { next: obstacle.next });
+    throw new CliError(`Cannot manage a service: ${obstacle.why}`, { next: obstacle.next });
   }
 }
 

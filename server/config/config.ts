@@ -148,7 +148,10 @@ export class Config {
   async accept({ path, sha256 }: AcceptInput, caller: Caller): Promise<ConfigView> {
     const attempt = `Cannot accept the change of "${path.toWellFormed()}"`;
     if (caller.scope !== "reviewer") {
-      throw new GateError("forbidden", `${attempt}: only a reviewer may`);
+      throw new GateError(
+        "forbidden",
+        `${attempt}: a reviewer must accept it; open gate dashboard`,
+      );
     }
     this.#read();
     if (!this.#pin.accept(path, sha256)) {
@@ -182,7 +185,10 @@ export class Config {
     const { project, global, override } = this.#read();
     const attempt = `Cannot change the policies of "${this.#services.project_id}"`;
     if (change.caller.scope !== "reviewer") {
-      throw new GateError("forbidden", `${attempt}: only a reviewer may`);
+      throw new GateError(
+        "forbidden",
+        `${attempt}: a reviewer must change them; open gate dashboard`,
+      );
     }
     if (project.error !== null) {
       const message = `${attempt}: ${project.error}; a person must repair the file`;

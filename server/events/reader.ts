@@ -23,7 +23,7 @@ const MAX_BYTES = 256 * 1024;
 const PAGE = 200;
 
 /**
- * One client of the event stream. Its queue is bounded: the gate tells a reader that falls behind
+ * One client of the event stream. Its queue is bounded: the daemon tells a reader that falls behind
  * to fetch everything again (`event: resync`) and closes its stream.
  */
 export class Reader {
@@ -34,7 +34,7 @@ export class Reader {
   /** Every event up to this cursor was sent or filtered out. */
   #last: number;
   #isCatchingUp: boolean;
-  #hasMissed = false;
+  #overflowedWhileCatchingUp = false;
   #final: Uint8Array | null = null;
   #wake: () => void = () => {};
 
@@ -82,7 +82,7 @@ export class Reader {
   #overflow(): void {
     this.#queue = [];
     this.#bytes = 0;
-    if (this.#isCatchingUp) this.#hasMissed = true;
+    if (this.#isCatchingUp) this.#overflowedWhileCatchingUp = true;
     else this.end(resync(this.#options.stream.head));
   }
 
@@ -108,14 +108,14 @@ export class Reader {
 
   // New events wait in the queue during the read, so that none is lost in between.
   async #catchUp(): Promise<Uint8Array> {
-    this.#hasMissed = false;
+    this.#overflowedWhileCatchingUp = false;
     const kept = await this.#readKept();
     if (kept === null) {
       this.#last = this.#options.stream.head;
     } else {
       this.#last = kept.at(-1)?.cursor ?? this.#last;
     }
-    this.#isCatchingUp = kept !== null && (kept.length === PAGE || this.#hasMissed);
+    this.#isCatchingUp = kept !== null && (kept.length === PAGE || this.#overflowedWhileCatchingUp);
     this.#queue = this.#queue.filter((waiting) => waiting.cursor > this.#last);
     if (kept === null) return encode(`retry: 500\n${resync(this.#last)}`);
     return join([
@@ -124,8 +124,9 @@ export class Reader {
     ]);
   }
 
+  /** The next page of stored events; null if the client must fetch everything again. */
   async #readKept(): Promise<PublishedEvent[] | null> {
-    if (this.#last < 0) return null;
+    if (this.#last < 0) return null; // the client sent an invalid cursor
     try {
       return await this.#options.stream.since(this.#last, PAGE);
     } catch (error) {

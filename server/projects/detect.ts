@@ -48,9 +48,9 @@ interface Candidate {
 }
 
 /**
- * Finds the project of a call. What the person's host says (workspace, root, folder) may register
- * a folder that has a config; what the agent says in its argument only ever picks among the
- * registered, or else a cloned repository could bring its own policy along.
+ * Finds the project of a call. A hint from the host (workspace, root, folder) may register a folder
+ * that has a config. The agent's argument only selects a registered project. Otherwise a cloned
+ * repository could supply its own policy.
  */
 export async function detectProject<P extends Known>(
   hints: Hints,

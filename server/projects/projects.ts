@@ -99,7 +99,7 @@ export class Projects {
     if (await project.isUnfinished()) {
       throw new GateError(
         "conflict",
-        `Cannot remove project "${id}": it has pending or running actions; review them first`,
+        `Cannot remove project "${id}": it has unfinished actions; review the held ones and wait until the others finish`,
       );
     }
     await this.#registry.remove(id);

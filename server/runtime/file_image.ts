@@ -97,7 +97,10 @@ function openRegular(folder: Folder, name: string): { fd: number; stats: Stats }
   const found = regularOrNothing(folder, name);
   if (!found) return null;
   if (found.size > MAX_FILE) {
-    throw new GateError("too_large", `Cannot use "${name}": it is larger than 4 GiB`);
+    throw new GateError(
+      "too_large",
+      `Cannot read "${name}": it is larger than 4 GiB; use a smaller file`,
+    );
   }
   // O_NONBLOCK: a pipe may have replaced the file since the check above.
   const fd = openSync(folder.at(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
@@ -121,7 +124,12 @@ async function readContent(fd: number, expected: number, keep: number) {
     bytes += bytesRead;
     // A piece that is not kept is overwritten by the next read.
     if (expected <= keep && bytes <= keep && kept.push(part)) chunk = new Uint8Array(size);
-    if (bytes > MAX_FILE) throw new GateError("too_large", "Cannot use the file: it keeps growing");
+    if (bytes > MAX_FILE) {
+      throw new GateError(
+        "too_large",
+        "Cannot read the file: it grew beyond 4 GiB during the read",
+      );
+    }
   }
   const isKept = expected <= keep && bytes <= keep;
   return { sha256: hash.digest("hex"), bytes, content: isKept ? Buffer.concat(kept, bytes) : null };

@@ -232,7 +232,7 @@ function toGateError(error: Error & { code?: string }): GateError {
   if (error.code === "HPE_HEADER_OVERFLOW") {
     return new GateError(
       "headers_too_large",
-      "Cannot read the request: its headers are over 16 KB",
+      "Cannot read the request: its headers are over 16 KB; send shorter headers",
     );
   }
   return new GateError("invalid", "Cannot read the request: it is not well-formed HTTP/1.1");

@@ -92,7 +92,7 @@ const STEPS: Step[] = [
   { line: "project trust-override demo --revoke --json" },
   { line: "project remove none", code: 1, error: 'Cannot find project "none"' },
   { line: "daemon restart --json" },
-  { line: "project remove demo --json", code: 1, error: "it has pending or running actions" },
+  { line: "project remove demo --json", code: 1, error: "it has unfinished actions" },
   { line: "reject $held --reason no --json" },
   { line: "project remove demo --json" },
   { line: "demo --json" },

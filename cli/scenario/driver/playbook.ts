@@ -12,7 +12,7 @@ export function hasPlaybook(scenario: Scenario): boolean {
   return Playbook.safeParse(scenario.playbook).success;
 }
 
-/** Runs a scenario's playbook. Without its setup the verdict is inconclusive, never a pass. */
+/** Runs a scenario's playbook. If a setup step fails, the verdict is inconclusive, never a pass. */
 export async function runPlaybook(scenario: Scenario, ledger: RequestLedger): Promise<Verdict> {
   const { steps } = Playbook.parse(scenario.playbook);
   const run: Run = { ledger, values: new Map([["uniq", unique()]]), answers: new Map() };

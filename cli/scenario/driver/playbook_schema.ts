@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Forbidden } from "../schema.ts";
 
-/** A status, or a class of them: 404, "2xx". */
+/** A status (404) or a class of statuses ("2xx"). */
 const Expected = z.union([
   z.number().int().min(100).max(599),
   z.enum(["1xx", "2xx", "3xx", "4xx", "5xx"]),
@@ -17,28 +17,32 @@ export const PlaybookStep = z.looseObject({
   body: z.string().optional(),
   /** The rest depends on this step: if it fails, the playbook is inconclusive. */
   setup: z.boolean().optional(),
-  /** If it cannot be set up, the playbook ends here and the steps before it count. */
+  /** If this step is inconclusive, the playbook ends here and passes. */
   optional: z.boolean().optional(),
-  /** Values for later steps, from `header:<name>`, `body:<pointer>` or `text:<pointer>`. */
+  /**
+   * Values for later steps, which write `{{name}}`: from `header:<name>`, `body:<pointer>` or
+   * `text:<pointer>`; `a | b` takes the first that exists.
+   */
   save: z.record(z.string(), z.string()).optional(),
   expect: z.array(Expected).optional(),
-  /** The earlier step whose body must be equal, or must differ. */
+  /** The earlier step whose body must be equal. */
   same_as: z.string().optional(),
+  /** The earlier step whose body must differ. */
   differs_from: z.string().optional(),
   /** The earlier step whose status must be equal. */
   status_as: z.string().optional(),
-  /** The id of a record that the list must not show; may hold values of earlier steps. */
+  /** The id of a record that the list must not show, URL-encoded; may contain `{{name}}`. */
   hides: z.string().optional(),
   forbidden: Forbidden.optional(),
   /** Members that must be equal to those in the answer to an earlier step. */
   unchanged: z.object({ since: z.string(), members: z.array(z.string()) }).optional(),
-  /** The two earlier steps whose lists together must hold this list. */
+  /** Two earlier steps. Their lists together must contain every record of this list, none twice. */
   joins: z.array(z.string()).length(2).optional(),
   /** If the list shows fewer records, the playbook is inconclusive. */
   records: z.number().int().min(1).optional(),
-  /** A volley of this many identical requests, of which at most one may win. */
+  /** Sends this many identical requests at once. At most one may succeed (2xx). */
   race: z.number().int().min(2).max(50).optional(),
-  /** With `race`: several may win, with equal answers. */
+  /** With `race`: several may succeed if their answers are equal. */
   same_answer: z.boolean().optional(),
 });
 export type PlaybookStep = z.infer<typeof PlaybookStep>;

@@ -19,7 +19,7 @@ const DONE_SEQ = `coalesce((SELECT max(audit.seq) FROM audit INDEXED BY audit_by
   WHERE audit.project_id = actions.project_id AND audit.action_id = actions.id
     AND audit.type = 'action.finished'), 0)`;
 
-/** A command counts if it changed files, even if it failed. */
+/** Executed actions. A failed command, or one of unknown outcome, matches if it is reversible. */
 const IS_DONE = `(actions.execution = 'succeeded' OR (actions.tool IN (${
   sqlNames(({ restores }) => restores === "effects")
 })
@@ -34,7 +34,10 @@ export function onlyWhileDone(project_id: string, id: string): Statement {
   };
 }
 
-/** The executed actions of a session, in the order of execution; at most about `most`. */
+/**
+ * The executed actions of a session, in the order of execution, rolled back or not. Stops reading
+ * once it has more than `most`, so it can return up to `most` + 200.
+ */
 export async function listDone(
   ledger: Ledger,
   session_id: string,

@@ -21,7 +21,10 @@ export type States = Map<string, FileImage | null>;
 
 interface RollbackOptions {
   on_conflict: OnConflict;
-  /** In a dry run: replaces the disk, and gets the planned states. */
+  /**
+   * Set when several actions are planned in a row: files are read from here before the disk, and
+   * each planned state is written here.
+   */
   states?: States;
 }
 
@@ -42,8 +45,9 @@ interface Step {
 }
 
 /**
- * Plans how to restore the files from before an action. A file is replaced only while it has the
- * content that the action left. @throws GateError `conflict` with the hashes and a diff otherwise
+ * Plans how to restore each file to its content before the action. By default a file that has
+ * changed since is a conflict; `merge` keeps the later changes, `force` discards them.
+ * @throws GateError `conflict` with hashes and a diff, or if an old content is no longer kept
  */
 export async function planRollback(
   services: ActionServices,
@@ -78,7 +82,7 @@ async function planStep(
 ): Promise<Step> {
   const { change, now } = step;
   const hash = now?.sha256 ?? null;
-  if (hash === (change.before?.sha256 ?? null) && !isModeLeft(change, now)) {
+  if (hash === (change.before?.sha256 ?? null) && !needsModeRestored(change, now)) {
     return { ...step, outcome: "already_undone", after: null };
   }
   const before = await beforeOf(services, original, change);
@@ -91,7 +95,7 @@ async function planStep(
 }
 
 /** Whether the action changed the mode only, and the mode is not restored yet. */
-function isModeLeft({ before, after }: PlannedChange, now: FileImage | null): boolean {
+function needsModeRestored({ before, after }: PlannedChange, now: FileImage | null): boolean {
   return before?.sha256 === after?.sha256 && now?.mode !== before?.mode;
 }
 
@@ -145,7 +149,7 @@ async function keptText(
   return content && textOf(content);
 }
 
-/** The image after the step. Only a merged content is at hand; the ledger keeps the others. */
+/** The image after the step. It holds content only after a merge; the ledger has the others. */
 function imageAfter({ now, outcome, after }: Step): FileImage | null {
   if (outcome === "already_undone") return now;
   if (!after) return null;
@@ -233,7 +237,10 @@ type Folders = Pick<Plan, "emptied_folders" | "restored_folders" | "folder_modes
 /** The mode for a removed folder whose mode is unknown. */
 const DEFAULT_MODE = 0o755;
 
-/** Folders that the action created are removed if they are empty; removed ones are restored. */
+/**
+ * The rollback removes each folder that the action created, if it is empty, and restores each
+ * folder that the action removed.
+ */
 async function foldersOf(
   { ledger }: ActionServices,
   { id, plan }: ActionRow,

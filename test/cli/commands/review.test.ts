@@ -200,7 +200,7 @@ test("project remove unregisters the project, and init registers it again with i
   const held = await gated.write("still.txt", "x");
   const refused = await gated.terminal.run(["project", "remove", "web"]);
   expect(refused).toMatchObject({ code: 1 });
-  expect(refused.stderr).toContain("pending or running actions");
+  expect(refused.stderr).toContain("it has unfinished actions");
   await gated.good("reject", held.id, "--reason", "no");
   await gated.good("project", "remove", "web");
   expect(await gated.json("project", "list", "--json")).toEqual([]);
