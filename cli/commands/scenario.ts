@@ -14,7 +14,7 @@ export function createCommand(io: Io): CommandUnknownOpts {
     .passThroughOptions()
     .action(async (args) => {
       const { main } = await import("../scenario/main.ts");
-      throw new Exit(await main(args, { ...io, version: VERSION }));
+      throw new Exit(await main(args, { ...io, version: VERSION, called: "gate scenario" }));
     });
 }
 

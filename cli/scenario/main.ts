@@ -1,9 +1,19 @@
-import { Command, CommanderError, type CommandUnknownOpts } from "@commander-js/extra-typings";
+import {
+  Command,
+  CommanderError,
+  type CommandUnknownOpts,
+  Help,
+  type Option,
+} from "@commander-js/extra-typings";
 import { EXIT, ToolError } from "./errors.ts";
 import type { Io } from "../io.ts";
 
 /** The streams, the environment and the version that the entry hands in. */
-export type ToolIo = Io & { version: string };
+export type ToolIo = Io & {
+  version: string;
+  /** The words that start the tool, for its help; by default `scenario-tool`. */
+  called?: "gate scenario";
+};
 
 /** Runs one command line of the scenario tool. Returns the exit code; never throws. */
 export async function main(argv: string[], io: ToolIo): Promise<number> {
@@ -33,36 +43,46 @@ async function createProgram(
   io: ToolIo,
   outcome: { code: number },
 ): Promise<CommandUnknownOpts> {
-  const program = new Command("scenario-tool")
+  const { called = "scenario-tool" } = io;
+  const program = new Command(called)
     .description("Generate adversarial test scenarios as JSON and execute them against a target.")
-    .version(`scenario-tool ${io.version}`, "-V, --version", "print the version")
+    .version(`${called} ${io.version}`, "-V, --version", "print the version")
     .exitOverride()
     .showSuggestionAfterError()
+    .configureHelp({ optionDescription: describeOption })
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => io.stderr.write(text),
-      outputError: (text, write) => write(text.replace(/^error: /, "scenario-tool: ")),
+      outputError: (text, write) => write(text.replace(/^error: /, `${called}: `)),
       getOutHelpWidth: () => io.stdout.columns ?? 80,
       getErrHelpWidth: () => io.stderr.columns ?? 80,
     })
-    .showHelpAfterError("  try: scenario-tool --help")
-    .addHelpText("after", EXAMPLES);
+    .showHelpAfterError(`  try: ${called} --help`)
+    .addHelpText("after", EXAMPLES.replaceAll("scenario-tool", called));
   const meant = argv.find((word) => word in COMMANDS) as keyof typeof COMMANDS | undefined;
   const wanted = meant ? [meant] : Object.keys(COMMANDS) as (keyof typeof COMMANDS)[];
   for (const name of wanted) {
     const { createCommand } = await COMMANDS[name]();
-    const command = createCommand(io, (code) => outcome.code = code);
+    const command = createCommand(io, (code) => outcome.code = code, called);
     command.copyInheritedSettings(program)
-      .showHelpAfterError(`  try: scenario-tool ${name} --help`);
+      .showHelpAfterError(`  try: ${called} ${name} --help`);
     program.addCommand(command);
   }
   return program;
 }
 
+/** An option's help without a default that is an empty list or object. */
+function describeOption(option: Option): string {
+  return new Help().optionDescription(option).replace(/ \(default: (?:\[\]|\{\})\)$/, "");
+}
+
 function report(error: unknown, io: ToolIo): number {
   const message = error instanceof Error ? error.message : String(error);
-  io.stderr.write(`scenario-tool: ${message}\n`);
-  if (error instanceof ToolError && error.next) io.stderr.write(`  try: ${error.next}\n`);
+  const { called = "scenario-tool" } = io;
+  io.stderr.write(`${called}: ${message}\n`);
+  if (error instanceof ToolError && error.next) {
+    io.stderr.write(`  try: ${error.next.replace(/^scenario-tool\b/, called)}\n`);
+  }
   return EXIT.error;
 }
 

@@ -14,7 +14,7 @@ import { Priority } from "./schema.ts";
 /** `scenario-tool run` with all of its options, without an action. */
 export function runCommand() {
   const plain = new Command("run")
-    .description("print scenarios; with --target, execute and judge them")
+    .description("Print scenarios; with --target, execute and judge them.")
     .option("--target <url>", "execute against this base URL, or cli for command lines");
   return driverOptions(judgeOptions(sendOptions(sourceOptions(plain))))
     .addHelpText("after", CONFIGURED);
@@ -48,12 +48,20 @@ function sourceOptions<A extends unknown[], O extends OptionValues>(command: Com
     .option("--budget <n>", "generate at most this many scenarios", whole(1, 100_000))
     .option("--filter <regex>", "keep scenarios whose id or title matches")
     .option("--priority <list>", "keep these priorities", priorities, [])
-    .option("--area <list>", "keep these confidence areas", list, []);
+    .option(
+      "--area <list>",
+      "keep scenarios with these values of confidence_area, the part of the product",
+      list,
+      [],
+    );
 }
 
 function sendOptions<A extends unknown[], O extends OptionValues>(command: Command<A, O>) {
   return command
-    .option("--timeout <time>", "limit each request or command: 500ms, 10s, 2m", duration, 10_000)
+    .addOption(
+      new Option("--timeout <time>", "limit each request or command: 500ms, 10s, 2m")
+        .argParser(duration).default(10_000, "10s"),
+    )
     .option("--workers <n>", "send this many reading requests in parallel", whole(1, 64), 4)
     .option("--rate-limit <n>", "send at most this many requests a second", whole(1, 100_000))
     .option("-H, --header <header>", 'add "Name: value" to every request', header, {})
@@ -65,11 +73,15 @@ function sendOptions<A extends unknown[], O extends OptionValues>(command: Comma
     )
     .option(
       "--race-strategy <name>",
-      `release races by ${STRATEGIES.join(", ")}`,
+      `send the requests of a race at one moment by ${STRATEGIES.join(", ")}`,
       oneOf(STRATEGIES),
       "auto" as const,
     )
-    .option("--race-rounds <n>", "repeat races that contain {{uniq}}", whole(1, 100))
+    .option(
+      "--race-rounds <n>",
+      "repeat races with {{uniq}}, a text that is new in each round",
+      whole(1, 100),
+    )
     .addOption(
       new Option("--chaos [conditions]", "rerun commands without HOME, stdin, a known TZ …")
         .preset("all").argParser(conditions(CONDITIONS.map(({ name }) => name))),
@@ -79,7 +91,7 @@ function sendOptions<A extends unknown[], O extends OptionValues>(command: Comma
     .option("--allow-destructive", "send changing requests to other machines too")
     .option(
       "--wait-for-target <time>",
-      "wait up to this long (30s) for the target to start",
+      "wait up to this long for the target to start: 500ms, 10s, 2m",
       duration,
     );
 }
@@ -104,8 +116,8 @@ function judgeOptions<A extends unknown[], O extends OptionValues>(command: Comm
 }
 
 function driverOptions<A extends unknown[], O extends OptionValues>(command: Command<A, O>) {
-  const kinds =
-    "run prose by openai:<model>, anthropic:<model>, command:<path>, playbook or replay:<file>";
+  const kinds = "run scenarios without exec by openai:<model>, anthropic:<model>, " +
+    "command:<path>, replay:<file>, or playbook: the requests that the scenario itself lists";
   const nobody: Identities = new Map();
   return command
     .option("--driver <driver>", kinds)

@@ -9,9 +9,13 @@ import type { Scenario } from "../schema.ts";
 const DEFAULT = "scenarios.json";
 
 /** `scenario-tool init`: writes a first scenario file. */
-export function createCommand(io: Io): CommandUnknownOpts {
+export function createCommand(
+  io: Io,
+  _exit: (code: number) => void,
+  called: string,
+): CommandUnknownOpts {
   return new Command("init")
-    .description("write a first scenarios.json into this folder")
+    .description("Write a first scenarios.json into this folder.")
     .argument("[file]", "name of the file", DEFAULT)
     .action((file: string) => {
       const path = resolve(io.cwd, file);
@@ -25,7 +29,7 @@ export function createCommand(io: Io): CommandUnknownOpts {
         writeFileSync(path, `${JSON.stringify({ scenarios: [EXAMPLE] }, null, 2)}\n`);
       });
       const named = file === DEFAULT ? "" : ` --scenarios ${file}`;
-      const next = `scenario-tool run --target http://127.0.0.1:3000${named}`;
+      const next = `${called} run --target http://127.0.0.1:3000${named}`;
       io.stdout.write(`Wrote ${file}. Next: ${next}\n`);
     });
 }

@@ -9,7 +9,7 @@ import { loadScenarios } from "../sources.ts";
 /** `scenario-tool list`: prints one line for each scenario. */
 export function createCommand(io: Io): CommandUnknownOpts {
   return new Command("list")
-    .description("list scenarios, one on each line")
+    .description("List scenarios, one on each line.")
     .option("--scenarios <file>", "read scenarios from this file (repeatable)", list, [])
     .option("--spec <file>", "generate from this document (repeatable)", list, [])
     .option("--from-help <program>", "generate from a program's help, or name=file", repeated, [])

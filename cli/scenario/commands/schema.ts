@@ -6,7 +6,7 @@ import { ScenarioDocument } from "../schema.ts";
 /** `scenario-tool schema`: prints the JSON Schema of a scenario file, for editors and other tools. */
 export function createCommand(io: Io): CommandUnknownOpts {
   return new Command("schema")
-    .description("print the JSON Schema of a scenario file")
+    .description("Print the JSON Schema of a scenario file.")
     .action(() => {
       const schema = z.toJSONSchema(ScenarioDocument, { unrepresentable: "any" });
       io.stdout.write(`${JSON.stringify({ title: "Scenarios", ...schema }, null, 2)}\n`);

@@ -7,7 +7,9 @@ import { readText } from "../sources.ts";
 /** `scenario-tool validate FILE...`: prints every mistake with its line and JSON pointer. */
 export function createCommand(io: Io, exit: (code: number) => void): CommandUnknownOpts {
   return new Command("validate")
-    .description("check scenario files and print every mistake with line and pointer (exit 3)")
+    .description(
+      "Check scenario files; print every mistake with its line and JSON pointer (exit 3).",
+    )
     .argument("<files...>", "scenario files")
     .option("--json", "print the findings as JSON")
     .action((files: string[], options: { json?: boolean }) => {

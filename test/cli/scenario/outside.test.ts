@@ -187,6 +187,18 @@ describe("a request that the tool cannot fulfil exits with 3", () => {
     }
   });
 
+  test("gate scenario names itself in its help and errors", async () => {
+    const called = { called: "gate scenario" } as const;
+    const { stdout } = await toolWith(called, folder(), "run", "--help");
+    expect(stdout).toContain("Usage: gate scenario run [options]");
+    expect(stdout).toContain("(default: 10s)");
+    expect(stdout).not.toMatch(/default: [[{]/);
+    const { stderr } = await toolWith(called, folder(), "run", "--worker", "8");
+    expect(stderr).toMatch(/^gate scenario: .*try: gate scenario run --help/s);
+    const made = await toolWith(called, folder(), "init");
+    expect(made.stdout).toContain("Next: gate scenario run --target");
+  });
+
   test("a password in the target is not shown", async () => {
     const { code, stderr } = await tool(folder(), "run", "--target", "http://me:s3cret@127.0.0.1/");
     expect(code).toBe(3);
