@@ -57,7 +57,7 @@ describe("live", () => {
     await stage.stop();
     await page.locator(".live-offline").waitFor();
     await page.getByText("The daemon does not answer. This page").waitFor();
-    // Without a connection the page must not say that nothing waits.
+    // Without a connection the page must not say that no action is held.
     await page.getByText("The queue is not available").waitFor();
     expect(await page.getByText("No action is held").count()).toBe(0);
     await stage.start();

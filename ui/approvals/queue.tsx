@@ -203,7 +203,7 @@ function FilterField({ filter }: Pick<HeadProps, "filter">) {
   );
 }
 
-// Without a connection, "nothing waits" might be wrong.
+// Without a connection, "No action is held" might be wrong.
 function NotAvailable() {
   return (
     <Empty icon="alert" title="The queue is not available">
