@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { ProblemError } from "../server/client.ts";
 import { GateError, reasonOfCode } from "../server/errors.ts";
 
-/** Exit codes; 2 belongs to the scenario tool: a critical failure. */
+/** Exit codes; `gate scenario` and `gate hook` also exit with 2. */
 export const EXIT = { ok: 0, failed: 1, usage: 64 } as const;
 
 /** Ends a command with a message and the next command to type. */
