@@ -100,8 +100,8 @@ function misused(message: string): CliError {
 
 function baseOf({ id, base }: ActionDetail): { base_sha256: string | null } {
   if (base) return { base_sha256: base.now_sha256 };
-  const why = "its file has not changed since the action was held";
-  throw new CliError(`Cannot rebase action "${id}": ${why}`, { next: `gate approve ${id}` });
+  const why = "it is not a held file change, or its file has not changed or cannot be read";
+  throw new CliError(`Cannot rebase action "${id}": ${why}`, { next: `gate show ${id}` });
 }
 
 async function editOn<T>(

@@ -25,12 +25,14 @@ export function createCommand(io: Io) {
     .addHelpText("after", HELP);
   addInstall(service, io);
   service.command("remove")
-    .description("Stop the service and do not start it at login any more.")
+    .description("Stop the service and remove it from login.")
     .option("--json", "print JSON")
     .addHelpText("after", examples("gate service remove"))
     .action(async ({ json }) => await remove(io, json ?? false));
   service.command("status")
-    .description("Show whether the service is installed, current and running; exit 1 if not.")
+    .description(
+      "Show whether the service is installed, up to date and running. Exits 1 if it is not installed or not running.",
+    )
     .option("--json", "print JSON")
     .addHelpText("after", examples("gate service status", "gate service status --json"))
     .action(async ({ json }) => await showStatus(io, json ?? false));
@@ -76,10 +78,13 @@ function parseAuth(given: string): InstallOptions["auth"] {
 
 async function install(io: Io, { auth, dryRun, json }: InstallOptions): Promise<void> {
   if (auth === "none") {
-    throw new CliError("Cannot install a service with --auth none: it must require a token", {
-      next: "gate service install",
-      exit: EXIT.usage,
-    });
+    throw new CliError(
+      "Cannot install a service with --auth none: a service always requires a token",
+      {
+        next: "gate service install",
+        exit: EXIT.usage,
+      },
+    );
   }
   const service = findService(io);
   const { manager: { name, file }, wanted } = service;
@@ -97,7 +102,10 @@ async function install(io: Io, { auth, dryRun, json }: InstallOptions): Promise<
   print(io, `The daemon runs (pid ${pid}) and starts at each login.`);
 }
 
-/** Starts the service, unless the daemon already runs as an unchanged service; returns the pid. */
+/**
+ * Starts or restarts the service and returns the daemon's pid. First stops a daemon that runs
+ * outside the service. Does nothing if the service is unchanged and runs.
+ */
 async function bringUp(io: Io, { manager }: Service, { outcome }: Installed): Promise<number> {
   const state = await manager.state();
   const running = await askDaemon(io);
@@ -118,7 +126,7 @@ async function remove(io: Io, json: boolean): Promise<void> {
   if (json) return printJson(io, { outcome, file: service.manager.file });
   if (!removed) return print(io, "No service is installed.");
   print(io, `Removed ${service.manager.file}; the daemon has stopped.`);
-  say(io, "  gate daemon start starts the daemon without a service");
+  say(io, "  to start the daemon without a service: gate daemon start");
 }
 
 async function showStatus(io: Io, json: boolean): Promise<void> {
@@ -139,7 +147,10 @@ async function showStatus(io: Io, json: boolean): Promise<void> {
     print(io, `${name} reports: ${state.says}`);
     if (!installed) say(io, "  try: gate service install");
     else if (!current) {
-      say(io, "  another version of gate wrote it; update it: gate service install");
+      say(
+        io,
+        "  the file differs from the one that this gate writes; update it: gate service install",
+      );
     }
     if (daemon && !isDaemon) {
       say(io, `The daemon (pid ${daemon.pid}) runs outside the service.`);

@@ -84,7 +84,7 @@ const STEPS: Step[] = [
   { line: "update-instructions --check --json" },
   { line: "doctor --json" },
   { line: "service install --dry-run --json" },
-  { line: "service install --auth none", code: 64, error: "it must require a token" },
+  { line: "service install --auth none", code: 64, error: "a service always requires a token" },
   { line: "service status --json", code: 1 },
   { line: "service logs -n 1 --json" },
   { line: "service remove --json" },

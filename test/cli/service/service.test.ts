@@ -147,7 +147,7 @@ describe.skipIf(platform() !== "linux")("gate service, with systemd", () => {
   test("install --auth none is refused", async () => {
     const refused = await terminal.run(["service", "install", "--auth", "none"]);
     expect(refused).toMatchObject({ code: 64, stdout: "" });
-    expect(refused.stderr).toContain("it must require a token");
+    expect(refused.stderr).toContain("a service always requires a token");
     expect(existsSync(unit)).toBe(false);
   });
 
