@@ -9,6 +9,7 @@ import type { CompiledPolicy } from "../policy/policy.ts";
 import { compilePolicy, type Surroundings } from "../policy/evaluate.ts";
 import type { Policies, PolicyTestInput, PolicyTestResult } from "../policy/schema.ts";
 import { testPolicy } from "../policy/test_policy.ts";
+import { OWN_PID } from "../runtime/processes.ts";
 import { resolvePath } from "../runtime/real_path.ts";
 import { editPolicies, rejectUnknownKeys } from "./edit_policies.ts";
 import { checkPolicies, fingerprint, loadConfig, type Loaded, parseConfig } from "./load.ts";
@@ -90,6 +91,7 @@ export class Config {
       user_home: homedir(),
       gate_home: environment.home,
       port,
+      daemon_pid: OWN_PID,
       resolve: resolvePath,
       script: (name: string, cwd: string) => taskScript(name, cwd, roots),
     };

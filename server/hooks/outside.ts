@@ -8,6 +8,7 @@ import { HOOKED_HOSTS } from "../hosts/hosts.ts";
 import { compilePolicy, evaluate, type Evaluation } from "../policy/evaluate.ts";
 import { isNamed } from "../policy/holes.ts";
 import { analyse, UNREAD } from "../policy/shell/analyse.ts";
+import { OWN_PID } from "../runtime/processes.ts";
 import { resolvePath } from "../runtime/real_path.ts";
 
 type Command = Extract<Use, { is: "command" }>;
@@ -114,5 +115,12 @@ function evaluatePath(
 }
 
 function aroundOf({ home, port }: Daemon, root: string) {
-  return { roots: [root], user_home: homedir(), gate_home: home, port, resolve: resolvePath };
+  return {
+    roots: [root],
+    user_home: homedir(),
+    gate_home: home,
+    port,
+    daemon_pid: OWN_PID,
+    resolve: resolvePath,
+  };
 }

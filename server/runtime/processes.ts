@@ -2,6 +2,9 @@ import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import process from "node:process";
 
+/** The id of this process. */
+export const OWN_PID = process.pid;
+
 /** A process that cannot be mistaken for a later one with the same pid. */
 export interface ProcessIdentity {
   pid: number;

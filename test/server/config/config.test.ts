@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { NewEvent } from "../../../server/db/ledger.ts";
 import { setOverrideTrust } from "../../../server/config/trust.ts";
 import { Config } from "../../../server/config/config.ts";
+import { OWN_PID } from "../../../server/runtime/processes.ts";
 
 let base: string;
 let recorded: NewEvent[];
@@ -36,6 +37,13 @@ const effect = async (config: Config, path: string) =>
 describe("Config", () => {
   test("asks by default when there is no file", async () => {
     expect(await effect(open(), "a.ts")).toBe("ask");
+  });
+
+  test("denies a command that ends the process of the daemon", async () => {
+    project(`{ "id": "p", "policies": { "defaultEffect": "allow" } }`);
+    const decide = async (command: string) => (await open().test({ command })).effect;
+    expect(await decide(`kill -9 ${OWN_PID}`)).toBe("deny");
+    expect(await decide(`kill ${OWN_PID + 1}`)).toBe("allow");
   });
 
   test("accepts comments and trailing commas, and reads a changed file again", async () => {
