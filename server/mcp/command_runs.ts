@@ -1,11 +1,13 @@
 import type { Claim } from "../actions/schema.ts";
 import { ProblemError } from "../client.ts";
 import type { DaemonLink } from "./daemon_link.ts";
+import { namedSecrets } from "./scenario_run.ts";
 
 /** Runs one command line in its own process group, as `server/runtime/spawn.ts` does. */
 export type RunCommand = (command: string, order: {
   cwd: string;
   env?: Record<string, string | undefined>;
+  named_variables?: readonly string[];
   timeout_ms: number;
   max_output_bytes: number;
   signal: AbortSignal;
@@ -80,7 +82,14 @@ export class CommandRuns {
     const { run, env } = this.#options;
     const { cwd, timeout_ms, max_output_bytes } = claim;
     const { signal } = this.#stopping;
-    const outcome = await run(claim.command, { cwd, env, timeout_ms, max_output_bytes, signal });
+    const outcome = await run(claim.command, {
+      cwd,
+      env,
+      named_variables: namedSecrets(claim.command),
+      timeout_ms,
+      max_output_bytes,
+      signal,
+    });
     await this.#report(action_id, claim, outcome);
   }
 

@@ -72,6 +72,15 @@ export function scenarioCommand(program: readonly string[], input: ScenarioRunIn
 
 const RAN = " scenario run --only-requests --output brief ";
 
+/** A command line of words only: no operators, expansions or redirects. */
+const ONLY_WORDS = /^(?:[\w./:@=+,-]+|'(?:[^']|'\\'')*')(?: (?:[\w./:@=+,-]+|'(?:[^']|'\\'')*'))*$/;
+
+/** The variables that a run of the scenario tool names with `--secret`; none for other commands. */
+export function namedSecrets(command: string): string[] {
+  if (!command.includes(RAN) || !ONLY_WORDS.test(command)) return [];
+  return [...command.matchAll(/ --secret=([A-Z_][A-Z0-9_]*)(?= |$)/g)].map(([, name]) => name!);
+}
+
 /** The result with the counts of the run, if its command is the scenario tool. */
 export function withFigures(result: CallToolResult): CallToolResult {
   const fields = result.structuredContent as Record<string, unknown> | undefined;

@@ -82,11 +82,20 @@ const GIT = {
   GIT_CONFIG_VALUE_1: "false",
 };
 
-/** Returns the environment of a command: the known variables of `env` and safe settings for git. */
+/** These load code into the shell or into every program, so no command may name them either. */
+const NEVER = /^(LD_|DYLD_|BASH|ENV$|SHELLOPTS$|PS4$|PROMPT_COMMAND$|GCONV_PATH$|GLIBC_TUNABLES$)/;
+
+/**
+ * Returns the environment of a command: the known variables of `env`, those that the approved
+ * command line itself names, and safe settings for git.
+ */
 export function commandEnvironment(
   env: Record<string, string | undefined>,
+  named: readonly string[] = [],
 ): Record<string, string | undefined> {
-  return { ...Object.fromEntries(Object.entries(env).filter(([name]) => isKept(name))), ...GIT };
+  const passed = new Set(named.filter((name) => !NEVER.test(name)));
+  const kept = Object.entries(env).filter(([name]) => isKept(name) || passed.has(name));
+  return { ...Object.fromEntries(kept), ...GIT };
 }
 
 function isKept(name: string): boolean {

@@ -12,6 +12,8 @@ export interface RunOptions {
   max_output_bytes: number;
   /** The command gets the known variables of this environment; default: that of this process. */
   env?: Record<string, string | undefined>;
+  /** Further variables that the command gets, because its command line names them. */
+  named_variables?: readonly string[];
   /** Ends the command and everything it started. */
   signal?: AbortSignal;
 }
@@ -119,7 +121,10 @@ function endOf(code: number | null, signal: string | null, why: string | undefin
 }
 
 function spawnShell(command: string, options: RunOptions): ChildProcess {
-  const shared = { cwd: options.cwd, env: commandEnvironment(options.env ?? process.env) };
+  const shared = {
+    cwd: options.cwd,
+    env: commandEnvironment(options.env ?? process.env, options.named_variables),
+  };
   if (process.platform === "win32") {
     return spawn("cmd.exe", ["/d", "/s", "/c", `"${command}"`], {
       ...shared,

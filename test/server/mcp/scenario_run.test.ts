@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import {
+  namedSecrets,
   scenarioCommand,
   ScenarioRunInput,
   withFigures,
@@ -91,5 +92,20 @@ describe("the answer", () => {
     ["another command's output", brief(1, 1), "cat result.json"],
   ])("%s stays as it is", (_name, output, command) => {
     expect(of(output, command)).toEqual({ message: "m", command, output });
+  });
+});
+
+describe("namedSecrets() reads the variables of --secret", () => {
+  const RUN = "gate scenario run --only-requests --output brief --target=http://localhost:1";
+  test.each([
+    [`${RUN} --secret=BOB --secret=ALICE`, ["BOB", "ALICE"]],
+    [`${RUN} '--header=A: b c' --secret=BOB`, ["BOB"]],
+    [`${RUN} '--header=A: --secret=NO'`, []],
+    [`${RUN} --secret=BOB; env`, []],
+    [`${RUN} --secret=BOB $(env)`, []],
+    [`${RUN} --secret=BOB\nenv`, []],
+    ["env --secret=BOB", []],
+  ])("%s", (command, names) => {
+    expect(namedSecrets(command)).toEqual(names);
   });
 });
