@@ -13,7 +13,7 @@ export default defineConfig({
     // landing may not hang on that; what really fails does so three times. Locally nothing is retried.
     retry: process.env["CI"] ? 2 : 0,
     pool: "forks",
-    maxWorkers: 2,
+    maxWorkers: 3,
     // Under Bun vitest loses Zod's exports unless it transforms that package itself.
     server: "Bun" in globalThis ? { deps: { inline: [/zod/] } } : {},
   },
