@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What a credential may do: an agent submits, a viewer reads, a reviewer does everything. */
+/** The rights of a credential: an agent submits, a viewer reads, a reviewer does everything. */
 export const Scope = z.enum(["agent", "viewer", "reviewer"]);
 export type Scope = z.infer<typeof Scope>;
 

@@ -9,7 +9,7 @@ import type { CommandRuns } from "./command_runs.ts";
 import { type DaemonLink, isAway, rest } from "./daemon_link.ts";
 import { isSettled, type Submitted } from "./results.ts";
 
-/** What waiting needs to know of one tool call. */
+/** The parts of a tool call that a wait needs. */
 export interface Call {
   /** Aborted when the host stops listening. The action itself goes on. */
   signal: AbortSignal;

@@ -10,7 +10,7 @@ export interface CompiledRule {
   alternative: string | null;
 }
 
-/** What one rule, or the default, says about one part of a request. */
+/** The effect of one rule, or of the default, on one part of a request. */
 export interface Finding {
   effect: Effect;
   /** Null for the default effect. */

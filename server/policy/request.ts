@@ -36,7 +36,7 @@ export interface ToolRequest {
   input: Record<string, unknown>;
 }
 
-/** What an agent wants to do. */
+/** One tool call of an agent, as policy evaluates it. */
 export type Request = PathRequest | CommandRequest | ToolRequest;
 
 /** The machine and the project that a request is evaluated in; policy/ itself does no I/O. */

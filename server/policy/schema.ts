@@ -73,7 +73,7 @@ export const PolicyLimits = z.object({
 });
 export type PolicyLimits = z.infer<typeof PolicyLimits>;
 
-/** What a command runs and touches; paths are relative to its folder, or absolute outside it. */
+/** The programs and effects of a command; paths are relative to its folder, or absolute outside. */
 export const Analysis = z.object({
   commands: z.array(z.array(z.string())),
   reads: z.array(z.string()),

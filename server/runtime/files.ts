@@ -36,7 +36,7 @@ export interface NewFile {
   mode: number | null;
 }
 
-/** What a change did besides changing the file. */
+/** The side effects of a change of a file. */
 export interface Applied {
   made_folders: string[];
 }

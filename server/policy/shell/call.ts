@@ -19,7 +19,7 @@ export interface Call {
   text: string;
 }
 
-/** What a handler of a program may call. */
+/** The functions that a handler of a program may call. */
 export interface Runner {
   /** Runs shell code and returns its output. Partly unknown code records a doubt. */
   code(text: string, call: Call): string;
