@@ -27,6 +27,8 @@ export interface RunsOptions {
   run: RunCommand;
   /** The agent's environment; the default is that of this process. */
   env?: Record<string, string | undefined>;
+  /** The words that start this program. */
+  program: () => readonly string[];
   now: () => number;
   id: () => string;
   log: (message: string) => void;
@@ -85,7 +87,7 @@ export class CommandRuns {
     const outcome = await run(claim.command, {
       cwd,
       env,
-      named_variables: namedSecrets(claim.command),
+      named_variables: namedSecrets(this.#options.program(), claim.command),
       timeout_ms,
       max_output_bytes,
       signal,

@@ -75,9 +75,13 @@ const RAN = " scenario run --only-requests --output brief ";
 /** A command line of words only: no operators, expansions or redirects. */
 const ONLY_WORDS = /^(?:[\w./:@=+,-]+|'(?:[^']|'\\'')*')(?: (?:[\w./:@=+,-]+|'(?:[^']|'\\'')*'))*$/;
 
-/** The variables that a run of the scenario tool names with `--secret`; none for other commands. */
-export function namedSecrets(command: string): string[] {
-  if (!command.includes(RAN) || !ONLY_WORDS.test(command)) return [];
+/**
+ * The variables that a run of this program's scenario tool names with `--secret`. None for other
+ * commands: any program could otherwise ask for a variable that commands do not get.
+ */
+export function namedSecrets(program: readonly string[], command: string): string[] {
+  const isOurs = command.startsWith(program.map(quote).join(" ") + RAN);
+  if (!isOurs || !ONLY_WORDS.test(command)) return [];
   return [...command.matchAll(/ --secret=([A-Z_][A-Z0-9_]*)(?= |$)/g)].map(([, name]) => name!);
 }
 

@@ -105,7 +105,9 @@ describe("namedSecrets() reads the variables of --secret", () => {
     [`${RUN} --secret=BOB $(env)`, []],
     [`${RUN} --secret=BOB\nenv`, []],
     ["env --secret=BOB", []],
+    [`node x.js ${RUN} --secret=BOB`, []],
+    [RUN.replace("gate", "src/gate") + " --secret=BOB", []],
   ])("%s", (command, names) => {
-    expect(namedSecrets(command)).toEqual(names);
+    expect(namedSecrets(["gate"], command)).toEqual(names);
   });
 });
