@@ -12,6 +12,8 @@ export interface Layer {
 const POLICY = /^server\/policy\//;
 const HOSTS = /^server\/hosts\//;
 const EVIDENCE = /^server\/evidence\/(bundle|chain|check|verify)\.ts$/;
+/** A person's proof is made in the page and the terminal, and checked in the daemon. */
+const PROOF = /^server\/proof\/(passphrase|statement)\.ts$/;
 const POLICY_PARSER = "unbash";
 const TOOLS = "server/actions/tools.ts";
 
@@ -53,18 +55,23 @@ export const LAYERS: Record<string, Layer> = {
     of: /^cli\/scenario\//,
     allows: ({ specifier }) => !/^(libsql|@libsql\/)/.test(specifier),
   },
-  "ui/ sees the server only through client.ts, the types of schema.ts, the table of tools and the check of evidence":
+  "ui/ sees the server only through client.ts, the types of schema.ts, the table of tools, the check of evidence and the making of a proof":
     {
       of: /^ui\//,
       allows: ({ file, isType }) =>
         !file?.startsWith("server/") || file === "server/client.ts" || file === TOOLS ||
-        EVIDENCE.test(file) ||
+        EVIDENCE.test(file) || PROOF.test(file) ||
         (isType && isSchema(file)),
     },
   "the check of evidence runs in a browser too": {
     of: EVIDENCE,
     allows: ({ specifier, file, isType }) =>
       isType || EVIDENCE.test(file ?? "") || specifier === "canonicalize",
+  },
+  "the making of a proof runs in a browser too": {
+    of: PROOF,
+    allows: ({ specifier, file, isType }) =>
+      isType || PROOF.test(file ?? "") || /^(canonicalize|@noble\/hashes\/.*)$/.test(specifier),
   },
   "client.ts brings only types of the server with it": {
     of: /^server\/client\.ts$/,

@@ -35,17 +35,18 @@ export const PLANTED: Planted[] = [
   layer("cli/scenario/ loads no native module", "cli/scenario/a.ts", "@libsql/client"),
   {
     rule:
-      "ui/ sees the server only through client.ts, the types of schema.ts, the table of tools and the check of evidence",
+      "ui/ sees the server only through client.ts, the types of schema.ts, the table of tools, the check of evidence and the making of a proof",
     files: { "ui/a.ts": 'import { Action } from "../server/actions/schema.ts";' },
     breach: "ui/a.ts imports ../server/actions/schema.ts",
   },
   {
     rule:
-      "ui/ sees the server only through client.ts, the types of schema.ts, the table of tools and the check of evidence",
+      "ui/ sees the server only through client.ts, the types of schema.ts, the table of tools, the check of evidence and the making of a proof",
     files: { "ui/a.ts": 'import type { App } from "../server/app.ts";' },
     breach: "ui/a.ts imports ../server/app.ts",
   },
   layer("the check of evidence runs in a browser too", "server/evidence/check.ts", "node:crypto"),
+  layer("the making of a proof runs in a browser too", "server/proof/statement.ts", "node:crypto"),
   layer("client.ts brings only types of the server with it", "server/client.ts", "./errors.ts"),
   layer("only server/api.ts and app.ts import an api.ts", "server/daemon.ts", "./actions/api.ts"),
   layer("mcp/ reaches actions only through client.ts", "server/mcp/a.ts", "../actions/actions.ts"),

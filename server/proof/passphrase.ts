@@ -1,0 +1,80 @@
+import { scryptAsync } from "@noble/hashes/scrypt.js";
+
+/** The cost of guessing one passphrase: 128 MiB of memory and about half a second. */
+export const SCRYPT = { N: 2 ** 17, r: 8, p: 1 } as const;
+
+/** The smallest number of characters of a passphrase. */
+export const LEAST_CHARACTERS = 8;
+
+const SALT_BYTES = 16;
+const SEED_BYTES = 32;
+/** How much scrypt may use: its own table and 4 MiB. */
+const MOST_MEMORY = 132 * 1024 * 1024;
+
+/** A signing key that exists only in memory. */
+export interface PassphraseKey {
+  /** The raw Ed25519 public key, as base64url. */
+  readonly public_key: string;
+  /** The signature of these bytes, as base64url. */
+  sign(statement: Uint8Array): Promise<string>;
+}
+
+/** The passphrase as it is used: NFKC, because keyboards write one character in several ways. */
+export function normalizePassphrase(typed: string): string {
+  return typed.normalize("NFKC");
+}
+
+/** Why a new passphrase is refused; null if it is not. */
+export function refusePassphrase(typed: string): string | null {
+  const count = [...normalizePassphrase(typed)].length;
+  if (count >= LEAST_CHARACTERS) return null;
+  return `it has ${count} of at least ${LEAST_CHARACTERS} characters`;
+}
+
+/** A random salt for a new passphrase, as base64url. */
+export function createSalt(): string {
+  return toBase64Url(crypto.getRandomValues(new Uint8Array(SALT_BYTES)));
+}
+
+/**
+ * The Ed25519 key of a passphrase: the same passphrase and salt give the same key on every runtime.
+ * It takes about half a second and yields to the event loop meanwhile.
+ */
+export async function derivePassphraseKey(
+  passphrase: string,
+  salt: string,
+): Promise<PassphraseKey> {
+  const given = normalizePassphrase(passphrase);
+  const options = { ...SCRYPT, dkLen: SEED_BYTES, maxmem: MOST_MEMORY };
+  const seed = await scryptAsync(given, fromBase64Url(salt), options);
+  const pkcs8 = new Uint8Array([...PKCS8_HEAD, ...seed]);
+  try {
+    // WebCrypto tells the public key only of a key that may be exported.
+    const open = await crypto.subtle.importKey("pkcs8", pkcs8, "Ed25519", true, ["sign"]);
+    const { x } = await crypto.subtle.exportKey("jwk", open);
+    const key = await crypto.subtle.importKey("pkcs8", pkcs8, "Ed25519", false, ["sign"]);
+    return {
+      public_key: x!,
+      sign: async (statement) => {
+        const bytes = new Uint8Array(statement);
+        return toBase64Url(new Uint8Array(await crypto.subtle.sign("Ed25519", key, bytes)));
+      },
+    };
+  } finally {
+    seed.fill(0);
+    pkcs8.fill(0);
+  }
+}
+
+/** The bytes before the seed in the PKCS #8 form of an Ed25519 key (RFC 8410). */
+const PKCS8_HEAD = [48, 46, 2, 1, 0, 48, 5, 6, 3, 43, 101, 112, 4, 34, 4, 32];
+
+function toBase64Url(bytes: Uint8Array): string {
+  const text = btoa(String.fromCharCode(...bytes));
+  return text.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+}
+
+function fromBase64Url(text: string): Uint8Array {
+  const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+  return Uint8Array.from(binary, (char) => char.charCodeAt(0));
+}
