@@ -18,6 +18,7 @@ import { hooksApi } from "./hooks/api.ts";
 import { policyApi } from "./policy/api.ts";
 import { hubApi } from "./projects/api.ts";
 import type { Project } from "./projects/project.ts";
+import { proofApi } from "./proof/api.ts";
 import type { AppEnv } from "./route.ts";
 import { sessionsApi } from "./sessions/api.ts";
 import { trialsApi } from "./trials/api.ts";
@@ -57,6 +58,7 @@ export function createApi() {
     .route("/api/hub", hubApi)
     .route("/api/policy", policyApi)
     .route("/api/policy", trialsApi)
+    .route("/api/proof", proofApi)
     .route("/api/sessions", sessionsApi)
     .route("/api/workspaces", workspacesApi)
     .route("/login", loginApi)
@@ -82,6 +84,7 @@ type Routes =
   | typeof hooksApi
   | typeof hubApi
   | typeof policyApi
+  | typeof proofApi
   | typeof sessionsApi
   | typeof trialsApi
   | typeof workspacesApi

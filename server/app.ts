@@ -8,6 +8,7 @@ import type { Admitted, Guarded } from "./guard.ts";
 import { problemResponse, toGateError } from "./guard/response.ts";
 import { idempotent } from "./idempotency/middleware.ts";
 import { LazyMcp, mcpApi } from "./mcp/api.ts";
+import { withProof } from "./proof/middleware.ts";
 import type { AppEnv } from "./route.ts";
 
 /** The services behind the routes. */
@@ -32,6 +33,7 @@ export function createApp(services: AppServices): Guarded & { close(): Promise<v
     if (c.env.caller) c.set("caller", c.env.caller);
     await next();
   });
+  app.use("/api/*", withProof);
   app.use("/api/*", idempotent);
   const routes = createRoutes();
   app.route("/", routes);

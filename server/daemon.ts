@@ -6,6 +6,7 @@ import { summarize } from "./analytics/summarize.ts";
 import type { Export } from "./audit/export.ts";
 import { startOfWindow, withoutWindow } from "./audit/schema.ts";
 import { Signer } from "./audit/signer.ts";
+import { configuredProof } from "./config/approvals.ts";
 import { VERSION } from "./constants.ts";
 import type { Environment } from "./environment.ts";
 import { listDamaged } from "./db/health.ts";
@@ -18,6 +19,7 @@ import { exportAcross } from "./projects/export_across.ts";
 import { listAcross, listPendingAcross, narrow, type ProjectSet } from "./projects/across.ts";
 import { Projects } from "./projects/projects.ts";
 import { Registry } from "./projects/registry.ts";
+import { Proofs } from "./proof/proofs.ts";
 import { openHome } from "./runtime/home.ts";
 import { ownPid } from "./runtime/self.ts";
 import { Workspaces } from "./workspaces/workspaces.ts";
@@ -37,6 +39,7 @@ export class Daemon {
   readonly stream: Stream;
   readonly idempotency: Idempotency;
   readonly projects: Projects;
+  readonly proofs: Proofs;
   readonly workspaces: Workspaces;
   readonly #environment: Environment;
   readonly #started: number;
@@ -47,7 +50,10 @@ export class Daemon {
   private constructor(
     environment: Environment,
     port: number,
-    parts: { owner: OwnerLock; registry: Registry; stream: Stream; bus: Bus; projects: Projects },
+    parts: Pick<Daemon, "stream" | "bus" | "proofs" | "projects"> & {
+      owner: OwnerLock;
+      registry: Registry;
+    },
   ) {
     this.#environment = environment;
     this.#started = environment.now();
@@ -59,6 +65,7 @@ export class Daemon {
     this.idempotency = new Idempotency(parts.registry.database, environment.now);
     this.#owner = parts.owner;
     this.#registry = parts.registry;
+    this.proofs = parts.proofs;
     this.projects = parts.projects;
     this.workspaces = new Workspaces({
       registry: parts.registry.database,
@@ -81,11 +88,17 @@ export class Daemon {
       registry = await Registry.open(environment);
       const stream = await Stream.open(registry.database, bus, environment.log);
       const signer = Signer.open(join(environment.home, "keys"));
+      const proofs = await Proofs.open({
+        registry: registry.database,
+        configured: () => configuredProof(environment.home),
+      });
       const only = options.project ?? null;
       const shared = { environment, port, pid, signer, bus, stream };
       const projects = new Projects(registry, shared, only);
       await projects.wake();
-      return new Daemon(environment, port, { owner, registry, stream, bus, projects });
+      return new Daemon(environment, port, {
+        ...{ owner, registry, stream, bus, proofs, projects },
+      });
     } catch (error) {
       await registry?.close();
       owner.release();

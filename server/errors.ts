@@ -6,6 +6,7 @@ export const ERROR_STATUS = {
   project_required: 400,
   unauthorized: 401,
   forbidden: 403,
+  proof_required: 403,
   not_found: 404,
   method_not_allowed: 405,
   timeout: 408,

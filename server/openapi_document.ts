@@ -14,6 +14,7 @@ import * as global from "./global/schema.ts";
 import type { Operation } from "./route.ts";
 import * as policy from "./policy/schema.ts";
 import * as projects from "./projects/schema.ts";
+import * as proof from "./proof/schema.ts";
 import * as sessions from "./sessions/schema.ts";
 
 type Json = Record<string, unknown>;
@@ -30,6 +31,7 @@ const MODULES = [
   global,
   policy,
   projects,
+  proof,
   sessions,
 ];
 const WITH_PROJECT = /^\/api\/(?:actions|audit|config|grants|policy|sessions)(?:\/|$)/;

@@ -56,7 +56,13 @@ export interface TestGate {
   /** The whole audit chain of the project. */
   audit(): Promise<AuditEvent[]>;
   /** Calls the routes without the guard, so no scope is checked; the default is a reviewer. */
-  request(method: string, path: string, body?: unknown, scope?: Scope): Promise<Response>;
+  request(
+    method: string,
+    path: string,
+    body?: unknown,
+    scope?: Scope,
+    headers?: Record<string, string>,
+  ): Promise<Response>;
   /** Writes a file of the project and returns its absolute path. */
   write(path: string, content: string | Uint8Array): string;
   /** Opens the daemon again on the same folders, after it was closed. */
@@ -68,7 +74,7 @@ export interface TestGate {
 
 /** A caller of that scope, as the guard would establish it. */
 export function testCaller(scope: Scope = "agent", id: string = scope): Caller {
-  return { scope, id, member_id: scope === "agent" ? null : id, via: "token" };
+  return { scope, id, member_id: scope === "agent" ? null : id, via: "token", proof: null };
 }
 
 /** Makes a gate with one registered project; it is closed and removed when the test ends. */
@@ -175,8 +181,9 @@ class OpenTestGate implements TestGate {
     path: string,
     body?: unknown,
     scope: Scope = "reviewer",
+    headers: Record<string, string> = {},
   ): Promise<Response> {
-    const request = new Request(`http://localhost:47999${path}`, { method });
+    const request = new Request(`http://localhost:47999${path}`, { method, headers });
     return await this.#router.fetch(request, { caller: testCaller(scope), json: body });
   }
 

@@ -7,6 +7,9 @@ import { type Owners, SOLE_OWNERS, type Tokens } from "./tokens.ts";
 
 const BEARER = /^Bearer ([\w.~+/=-]{1,512})$/;
 
+// A request brings its proof in its body or header, which the app reads later.
+const NO_PROOF = { proof: null };
+
 interface Options {
   /** Accepts requests without a credential (`--auth none`). */
   open?: boolean;
@@ -34,7 +37,7 @@ export class Credentials {
   identify(headers: RawRequest["headers"]): Caller {
     const given = headers.filter(([name]) => name === "authorization" || name === "x-gate-key");
     if (given.length === 0 && this.#open) {
-      return { scope: "reviewer", id: "anyone", member_id: SOLE_MEMBER, via: "none" };
+      return { ...NO_PROOF, scope: "reviewer", id: "anyone", member_id: SOLE_MEMBER, via: "none" };
     }
     if (given.length !== 1) throw unauthorized(given.length === 0 ? "none came" : "two came");
     const [name, value] = given[0]!;
@@ -52,13 +55,14 @@ export class Credentials {
     if (!found) return null;
     const { scope } = found;
     const member_id = this.#owners[scope];
-    return { scope, id: scope === "reviewer" ? member_id! : scope, member_id, via: "token" };
+    const id = scope === "reviewer" ? member_id! : scope;
+    return { ...NO_PROOF, scope, id, member_id, via: "token" };
   }
 
   #byKey(key: string): Caller | null {
     const member_id = this.#page_keys.memberOf(key);
     if (member_id === null) return null;
-    return { scope: "reviewer", id: member_id, member_id, via: "page" };
+    return { ...NO_PROOF, scope: "reviewer", id: member_id, member_id, via: "page" };
   }
 }
 

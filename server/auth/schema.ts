@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Proof } from "../proof/schema.ts";
 
 /** The rights of a credential: an agent submits, a viewer reads, a reviewer does everything. */
 export const Scope = z.enum(["agent", "viewer", "reviewer"]);
@@ -16,6 +17,8 @@ export interface Caller {
   member_id: string | null;
   /** The kind of credential: a token file, the dashboard's page key, or none (`--auth none`). */
   via: "token" | "page" | "none";
+  /** The proof that came with the request; only a decision checks it. */
+  proof: Proof | null;
 }
 
 /** Answer of `POST /api/auth/login-code`. */

@@ -72,4 +72,24 @@ export const REGISTRY_MIGRATIONS: Migration[] = [{
     // 0 until the older actions of the ledger are in `action_times`.
     "ALTER TABLE projects ADD COLUMN is_indexed INTEGER NOT NULL DEFAULT 0",
   ],
+}, {
+  version: 4,
+  statements: [
+    // Every change of what a decision needs, oldest first. Older releases, which decide with a token
+    // alone, refuse a registry of this version.
+    `CREATE TABLE proof_changes (
+      number INTEGER PRIMARY KEY,
+      data TEXT NOT NULL
+    ) STRICT`,
+    // The choice of a home that never enrolled a key: "none" or "token".
+    `CREATE TABLE proof_start (
+      one INTEGER PRIMARY KEY CHECK (one = 1),
+      kind TEXT NOT NULL CHECK (kind IN ('none', 'token'))
+    ) STRICT`,
+    // The signature counter of a passkey, which shows a copied key.
+    `CREATE TABLE proof_counters (
+      key_id TEXT PRIMARY KEY,
+      counter INTEGER NOT NULL
+    ) STRICT`,
+  ],
 }];

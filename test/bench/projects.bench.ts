@@ -10,7 +10,7 @@ import { compare, quantile, report } from "./figures.ts";
 const PROJECTS = 1_000;
 const HOLDING = 200;
 const ROUNDS = 100;
-const CALLER = { scope: "agent", id: "bench", member_id: null, via: "token" } as const;
+const CALLER = { scope: "agent", id: "bench", member_id: null, via: "token", proof: null } as const;
 const PATHS = ["/api/global/approvals/pending", "/api/hub/projects", "/api/daemon/status"];
 
 /** Times reads over a thousand registered projects, of which every fifth has a held action. */

@@ -118,7 +118,11 @@ test("a credential identifies the sole person, or the person named in its file",
     member_id: "reviewer",
   });
   const reviewer = { scope: "reviewer", id: "reviewer", member_id: "reviewer" };
-  expect(sole.identify(bearer(tokens.reviewer))).toEqual({ ...reviewer, via: "token" });
+  expect(sole.identify(bearer(tokens.reviewer))).toEqual({
+    ...reviewer,
+    via: "token",
+    proof: null,
+  });
   await writeFile(join(home, "tokens", "reviewer"), `${tokens.reviewer} ada\n`);
   expect(await openTokens(home)).toEqual(tokens);
   const team = new Credentials(tokens, keys, { owners: readOwners(home) });

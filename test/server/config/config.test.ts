@@ -30,7 +30,13 @@ const open = () =>
     },
     environment: { home: join(base, "home"), now: () => 0, id: () => "id", log: () => {} },
   });
-const REVIEWER = { scope: "reviewer", id: "ada", member_id: "ada", via: "token" } as const;
+const REVIEWER = {
+  scope: "reviewer",
+  id: "ada",
+  member_id: "ada",
+  via: "token",
+  proof: null,
+} as const;
 const effect = async (config: Config, path: string) =>
   (await config.test({ path, action: "write" })).effect;
 
@@ -158,7 +164,13 @@ describe("Config", () => {
     expect(await answer("npx rimraf dist")).toBe("ask");
   });
 
-  const CALLER = { scope: "reviewer", id: "anna", member_id: "anna", via: "token" } as const;
+  const CALLER = {
+    scope: "reviewer",
+    id: "anna",
+    member_id: "anna",
+    via: "token",
+    proof: null,
+  } as const;
   const change = (if_match: string | null = null) => ({ caller: CALLER, if_match });
 
   test("updatePolicies() keeps comments and unknown keys and is in force when it returns", async () => {

@@ -14,7 +14,14 @@ const STEPS: Migration[] = [
   { version: 2, statements: ["ALTER TABLE a ADD COLUMN m INTEGER", "UPDATE a SET m = n + 1"] },
 ];
 /** Tables about the file or the machine, which have no project. */
-const MACHINE_WIDE = ["migrations", "idempotency", "workspaces"];
+const MACHINE_WIDE = [
+  "proof_changes",
+  "proof_counters",
+  "proof_start",
+  "migrations",
+  "idempotency",
+  "workspaces",
+];
 const FIRST = STEPS.slice(0, 1);
 
 function makePath(): string {

@@ -7,7 +7,7 @@ import { until } from "./agent.ts";
 import { FakeDaemon } from "./fake_daemon.ts";
 import { callTool, connectClient, StreamableHTTPClientTransport } from "./sdk_client.ts";
 
-const AGENT: Caller = { scope: "agent", id: "agent", member_id: null, via: "token" };
+const AGENT: Caller = { scope: "agent", id: "agent", member_id: null, via: "token", proof: null };
 
 /** The connections over a daemon in memory, and the SDK's client connected to them. */
 async function open(query = "") {

@@ -5,12 +5,13 @@ import { Daemon } from "../../../../server/daemon.ts";
 
 // Opens a daemon on the given folders, starts one operation and kills itself at the given step.
 const [home, root, what, at] = process.argv.slice(2) as [string, string, string, string];
-const agent: Caller = { scope: "agent", id: "agent", member_id: null, via: "token" };
+const agent: Caller = { scope: "agent", id: "agent", member_id: null, via: "token", proof: null };
 const reviewer: Caller = {
   scope: "reviewer",
   id: "reviewer",
   member_id: "reviewer",
   via: "token",
+  proof: null,
 };
 
 let steps = 0;
