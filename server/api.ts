@@ -5,6 +5,7 @@ import { analyticsApi } from "./analytics/api.ts";
 import { auditApi } from "./audit/api.ts";
 import { authApi, loginApi } from "./auth/api.ts";
 import type { Logins } from "./auth/login.ts";
+import type { Prover } from "./auth/prover.ts";
 import type { Caller } from "./auth/schema.ts";
 import { configApi } from "./config/api.ts";
 import type { Daemon } from "./daemon.ts";
@@ -30,6 +31,9 @@ export interface ApiServices {
   /** Set on every route that requires a credential. */
   caller: Caller;
   logins: Logins;
+  prover: Prover;
+  /** The checked `Host` of the request; null over the unix socket. */
+  host: string | null;
   readers: EventReaders;
   /** Set on the routes of one project. */
   project: Project;

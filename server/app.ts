@@ -12,7 +12,7 @@ import { withProof } from "./proof/middleware.ts";
 import type { AppEnv } from "./route.ts";
 
 /** The services behind the routes. */
-export interface AppServices extends Pick<ApiServices, "daemon" | "logins" | "readers"> {
+export interface AppServices extends Pick<ApiServices, "daemon" | "logins" | "prover" | "readers"> {
   now: Environment["now"];
   log: Environment["log"];
   assets: Assets;
@@ -22,12 +22,14 @@ type FullEnv = AppEnv<ApiServices & { mcp: LazyMcp }> & { Bindings: Partial<Admi
 
 /** Everything behind the guard: the API, MCP, the documentation, the dashboard, and its errors. */
 export function createApp(services: AppServices): Guarded & { close(): Promise<void> } {
-  const { log, daemon, logins, readers } = services;
+  const { log, daemon, logins, prover, readers } = services;
   const app = new Hono<FullEnv>();
   const mcp = new LazyMcp((request, admitted) => app.fetch(request, admitted), services);
   app.use(async (c, next) => {
     c.set("daemon", daemon);
     c.set("logins", logins);
+    c.set("prover", prover);
+    c.set("host", c.env.host ?? null);
     c.set("readers", readers);
     c.set("mcp", mcp);
     if (c.env.caller) c.set("caller", c.env.caller);

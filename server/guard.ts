@@ -6,7 +6,7 @@ import type { Environment } from "./environment.ts";
 import { GateError } from "./errors.ts";
 import { bodyLimit, checkContentType, hasBody } from "./guard/body.ts";
 import { parseJson } from "./guard/json.ts";
-import { checkFetchSite, checkHost, checkOrigin } from "./guard/origin.ts";
+import { checkFetchSite, checkHost, checkOrigin, valuesOf } from "./guard/origin.ts";
 import { problemResponse, secure, toGateError } from "./guard/response.ts";
 import { parseTarget, type Target } from "./guard/target.ts";
 import { IdleMemory } from "./runtime/memory.ts";
@@ -18,6 +18,8 @@ export interface Admitted {
   caller: Caller | null;
   /** The parsed body; undefined when the request has none. */
   json: unknown;
+  /** The checked `Host`, which names our port; null over the unix socket. */
+  host?: string | null;
 }
 
 /** Answers the requests that the guard admits. */
@@ -52,7 +54,8 @@ async function answer(raw: RawRequest, app: Guarded, credentials: Credentials): 
     headers: raw.headers,
     body: body && body.length > 0 ? body : null,
   });
-  return await app.fetch(request, { caller, json });
+  const host = raw.port === null ? null : valuesOf(raw.headers, "host")[0]!;
+  return await app.fetch(request, { caller, json, host });
 }
 
 interface Admission {

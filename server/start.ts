@@ -1,7 +1,8 @@
 import { homedir, platform } from "node:os";
 import { join } from "node:path";
 import { Credentials } from "./auth/credentials.ts";
-import { LoginCodes, PageKeys } from "./auth/login.ts";
+import { LoginCodes, PageKeys, removeKeyFile } from "./auth/login.ts";
+import { Prover } from "./auth/prover.ts";
 import { openTokens, readOwners } from "./auth/tokens.ts";
 import { createApp } from "./app.ts";
 import { DEFAULT_PORT } from "./constants.ts";
@@ -78,7 +79,7 @@ async function openGate(
   const { port, socket_path } = listening;
   const keys = new PageKeys(environment);
   const tokens = await openTokens(home);
-  await keys.load();
+  await removeKeyFile(home);
   const credentials = new Credentials(tokens, keys, {
     open: auth === "none",
     owners: readOwners(home),
@@ -86,8 +87,9 @@ async function openGate(
   const daemon = await Daemon.open(environment, { port, project: project ?? null });
   await prepare?.(daemon);
   const readers = new EventReaders({ bus: daemon.bus, stream: daemon.stream, log });
+  const prover = new Prover(keys, tokens);
   const logins = { codes: new LoginCodes(environment), keys };
-  const app = createApp({ ...environment, daemon, logins, readers, assets: readAsset });
+  const app = createApp({ ...environment, daemon, logins, prover, readers, assets: readAsset });
   open(createGuard(app, credentials, log));
   if (!project) await writeDaemonFile(environment, listening);
   return {

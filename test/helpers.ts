@@ -5,6 +5,7 @@ import { expect, onTestFinished } from "vitest";
 import type { AuditEvent } from "../server/evidence/schema.ts";
 import { listEvents } from "../server/audit/store.ts";
 import { LoginCodes, PageKeys } from "../server/auth/login.ts";
+import { Prover } from "../server/auth/prover.ts";
 import type { Caller, Scope } from "../server/auth/schema.ts";
 import type { Environment } from "../server/environment.ts";
 import { Daemon } from "../server/daemon.ts";
@@ -190,10 +191,12 @@ class OpenTestGate implements TestGate {
   #createApp() {
     const { daemon, environment } = this;
     const { log } = environment;
+    const keys = new PageKeys(environment);
     return createApp({
       ...environment,
       daemon,
-      logins: { codes: new LoginCodes(environment), keys: new PageKeys(environment) },
+      logins: { codes: new LoginCodes(environment), keys },
+      prover: new Prover(keys),
       readers: new EventReaders({ bus: daemon.bus, stream: daemon.stream, log }),
       assets: () => Promise.resolve(null),
     });

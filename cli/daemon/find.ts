@@ -3,6 +3,7 @@ import { isSameProcess } from "../../server/runtime/processes.ts";
 import { createSocketFetch, type Fetch } from "../../server/runtime/socket_fetch.ts";
 import { socketPath } from "../home.ts";
 import { type Place, readDaemonFile } from "../place.ts";
+import { createProvenFetch } from "./proven_fetch.ts";
 
 /** A daemon that answers: its address, and a `fetch` that reaches it. */
 export interface Reached {
@@ -21,7 +22,7 @@ export async function findDaemon(place: Place): Promise<Reached | null> {
   const noted = readDaemonFile(place.home);
   // Any program can listen on a port. Trust it only while the process in daemon.json is alive.
   if (!noted || noted.port !== place.port || !isSameProcess(noted)) return null;
-  const overPort = { url, fetch: createSocketFetch(null) };
+  const overPort = { url, fetch: createProvenFetch(createSocketFetch(null)) };
   return await isHealthy(overPort) ? overPort : null;
 }
 

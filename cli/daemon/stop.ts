@@ -41,7 +41,13 @@ async function answeringDaemon(place: Place): Promise<ProcessIdentity | null> {
   const reached = await findDaemon(place);
   if (!reached) return null;
   const client = createClient({ ...reached, token: await readToken(place.home, "reviewer") });
-  return identify((await unwrap(client.api.daemon.status.$get())).pid);
+  try {
+    return identify((await unwrap(client.api.daemon.status.$get())).pid);
+  } catch (error) {
+    // A daemon of an older release cannot prove itself over its port.
+    if (error instanceof CliError) return null;
+    throw error;
+  }
 }
 
 /** The process of a daemon that hangs: the process in `daemon.json`, if it listens on the port. */

@@ -1,8 +1,13 @@
+import { PageKeys } from "../../server/auth/login.ts";
+import { Prover } from "../../server/auth/prover.ts";
+import { DaemonChallenge } from "../../server/auth/schema.ts";
 import { GateError } from "../../server/errors.ts";
 import { bodyLimit, hasBody } from "../../server/guard/body.ts";
-import { checkFetchSite, checkHost, checkOrigin } from "../../server/guard/origin.ts";
+import { parseJson } from "../../server/guard/json.ts";
+import { checkFetchSite, checkHost, checkOrigin, valuesOf } from "../../server/guard/origin.ts";
 import { problemResponse, secure } from "../../server/guard/response.ts";
 import { parseTarget } from "../../server/guard/target.ts";
+import { parse } from "../../server/parse.ts";
 import { type Listening, type RawRequest, serve } from "../../server/runtime/serve.ts";
 import type { Reached } from "../daemon/find.ts";
 
@@ -12,15 +17,26 @@ export interface ForwardOptions {
   reached: Reached;
 }
 
+/**
+ * The keys of the pages of this port, each with the daemon's key behind it. They end with this
+ * process: the daemon lives longer, and another program may take the port.
+ */
+interface Forwarding extends ForwardOptions {
+  keys: PageKeys<string>;
+  prover: Prover;
+}
+
 /** Serves a project's port and forwards every request to the daemon. @throws PortTakenError */
 export function serveForwarding(options: ForwardOptions): Promise<Listening> {
+  const keys = new PageKeys<string>({ now: Date.now });
+  const forwarding: Forwarding = { ...options, keys, prover: new Prover(keys) };
   return serve({
     port: options.port,
     socket_path: null,
     refuse: (error) => secure(problemResponse(error), "/api"),
     handler: async (request) => {
       try {
-        return await forward(request, options);
+        return await forward(request, forwarding);
       } catch (error) {
         return secure(problemResponse(toGateError(error)), request.target);
       }
@@ -32,19 +48,50 @@ export function serveForwarding(options: ForwardOptions): Promise<Listening> {
  * Checks host and origin here, because the daemon does not see this port; the daemon checks the
  * credential, the scope and everything else.
  */
-async function forward(raw: RawRequest, options: ForwardOptions): Promise<Response> {
+async function forward(raw: RawRequest, options: Forwarding): Promise<Response> {
   checkHost(raw.headers, options.port);
   const target = parseTarget(raw.target);
   checkOrigin(raw.headers, options.port);
   checkFetchSite(raw, target.path);
   const body = hasBody(raw) ? await raw.readBody(bodyLimit(raw, target.path)) : undefined;
+  if (target.path === "/api/auth/prove-daemon") return await prove(raw, body, options);
   const answer = await options.reached.fetch(address(target, options), {
     method: raw.method,
-    headers: passed(raw.headers),
+    headers: withDaemonKey(passed(raw.headers), options),
     body: body && body.length > 0 ? body : undefined,
     signal: raw.signal,
   });
-  return new Response(answer.body, { status: answer.status, headers: passed([...answer.headers]) });
+  const headers = withOwnKey(passed([...answer.headers]), options);
+  return new Response(answer.body, { status: answer.status, headers });
+}
+
+async function prove(
+  raw: RawRequest,
+  body: Uint8Array<ArrayBuffer> | undefined,
+  { prover }: Forwarding,
+): Promise<Response> {
+  const challenge = parse(DaemonChallenge, body ? parseJson(body) : {});
+  const proof = await prover.prove(challenge, `http://${valuesOf(raw.headers, "host")[0]}`);
+  if (!proof) throw new GateError("not_found", "Cannot prove that this is your gate: unknown key");
+  return secure(Response.json(proof), "/api");
+}
+
+/** Replaces a key of this port by the daemon's key behind it. The daemon rejects any other key. */
+function withDaemonKey(headers: [string, string][], { keys }: Forwarding): [string, string][] {
+  return headers.map(([name, value]) =>
+    name === "x-gate-key" ? [name, keys.holderOf(value) ?? "unknown"] : [name, value]
+  );
+}
+
+const KEY = /#key=([\w-]{43})$/;
+
+/** Replaces the daemon's key in the answer to a login by a key of this port. */
+function withOwnKey(headers: [string, string][], { keys }: Forwarding): [string, string][] {
+  return headers.map(([name, value]) =>
+    name === "location"
+      ? [name, value.replace(KEY, (_, key: string) => `#key=${keys.create(key)}`)]
+      : [name, value]
+  );
 }
 
 function address(target: ReturnType<typeof parseTarget>, options: ForwardOptions): string {

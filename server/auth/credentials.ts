@@ -60,7 +60,7 @@ export class Credentials {
   }
 
   #byKey(key: string): Caller | null {
-    const member_id = this.#page_keys.memberOf(key);
+    const member_id = this.#page_keys.holderOf(key);
     if (member_id === null) return null;
     return { ...NO_PROOF, scope: "reviewer", id: member_id, member_id, via: "page" };
   }

@@ -1,10 +1,10 @@
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { z } from "zod";
 import type { Environment } from "../environment.ts";
 import { GateError } from "../errors.ts";
-import { type LoginCode, SOLE_MEMBER } from "./schema.ts";
-import { createSecret, hexDigestOf } from "./secrets.ts";
+import { keyIdOf } from "./prove_daemon.ts";
+import type { LoginCode } from "./schema.ts";
+import { createSecret, digestOf, hexDigestOf } from "./secrets.ts";
 
 /** A browser logs in with a code and then keeps a key. */
 export interface Logins {
@@ -74,59 +74,55 @@ export class LoginCodes {
 const KEY_LIFETIME_MS = 12 * 60 * 60 * 1000;
 const MAX_KEYS = 64;
 
-const StoredKey = z.object({
-  digest: z.string().length(64),
-  expires_at: z.number(),
-  // A file of an older version names no person.
-  member_id: z.string().default(SOLE_MEMBER),
-});
-type StoredKey = z.infer<typeof StoredKey>;
+interface Kept<Holder> {
+  /** The id by which a client names the key in a challenge. */
+  id: Promise<string>;
+  digest: Uint8Array;
+  expires: number;
+  holder: Holder;
+}
 
-/** The keys of logged-in browsers, each good for twelve hours. The file holds only their digests. */
-export class PageKeys {
-  readonly #environment: Environment;
-  readonly #path: string;
-  #keys = new Map<string, StoredKey>();
+/**
+ * The keys of logged-in browsers, each good for twelve hours. Only memory holds their digests, so
+ * that no key outlives the process and no later program on its port can use one.
+ */
+export class PageKeys<Holder = string> {
+  readonly #now: Environment["now"];
+  #keys = new Map<string, Kept<Holder>>();
 
-  constructor(environment: Environment) {
-    this.#environment = environment;
-    this.#path = join(environment.home, "tokens", "page_keys.json");
+  constructor({ now }: Pick<Environment, "now">) {
+    this.#now = now;
   }
 
-  /** Reads the keys of an earlier daemon. Ignores a damaged file: browsers then log in again. */
-  async load(): Promise<void> {
-    try {
-      const stored = z.array(StoredKey).parse(JSON.parse(await readFile(this.#path, "utf8")));
-      this.#keys = new Map(stored.map((key) => [key.digest, key]));
-    } catch (error) {
-      if ((error as { code?: string }).code === "ENOENT") return;
-      this.#environment.log("warn", "page keys are damaged: browsers have to log in again");
-    }
-  }
-
-  /** A new key for a person's browser. */
-  async create(member_id: string): Promise<string> {
+  /** A new key for a browser; `holder` is the person. */
+  create(holder: Holder): string {
     const key = createSecret(256);
-    const now = this.#environment.now();
-    const digest = hexDigestOf(key);
-    this.#keys.set(digest, { digest, expires_at: now + KEY_LIFETIME_MS, member_id });
-    const valid = [...this.#keys].filter(([, { expires_at }]) => expires_at > now);
-    this.#keys = new Map(valid.slice(-MAX_KEYS));
-    await this.#save();
+    const digest = digestOf(key);
+    const expires = this.#now() + KEY_LIFETIME_MS;
+    this.#keys.set(hexDigestOf(key), { id: keyIdOf(digest), digest, expires, holder });
+    this.#keys = new Map(this.#valid().slice(-MAX_KEYS));
     return key;
   }
 
-  /** The person whose browser holds this key; null when the key is unknown or expired. */
-  memberOf(key: string): string | null {
+  /** The holder of this key; null when the key is unknown or expired. */
+  holderOf(key: string): Holder | null {
     if (key.length !== 43) return null;
     const found = this.#keys.get(hexDigestOf(key));
-    return found && found.expires_at > this.#environment.now() ? found.member_id : null;
+    return found && found.expires > this.#now() ? found.holder : null;
   }
 
-  async #save(): Promise<void> {
-    const temporary = `${this.#path}.${this.#environment.id()}`;
-    const text = JSON.stringify([...this.#keys.values()]);
-    await writeFile(temporary, text, { mode: 0o600, flag: "wx" });
-    await rename(temporary, this.#path);
+  /** The SHA-256 of the key with this id; null when there is none. */
+  async digestOf(key_id: string): Promise<Uint8Array | null> {
+    for (const [, { id, digest }] of this.#valid()) if (await id === key_id) return digest;
+    return null;
   }
+
+  #valid(): [string, Kept<Holder>][] {
+    return [...this.#keys].filter(([, { expires }]) => expires > this.#now());
+  }
+}
+
+/** Removes the file in which older versions kept the digests of page keys. */
+export async function removeKeyFile(home: string): Promise<void> {
+  await rm(join(home, "tokens", "page_keys.json"), { force: true });
 }

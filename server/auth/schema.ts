@@ -28,3 +28,16 @@ export const LoginCode = z.object({
   path: z.string().describe("what to open in a browser, after the daemon's address"),
 });
 export type LoginCode = z.infer<typeof LoginCode>;
+
+/** Body of `POST /api/auth/prove-daemon`. The client sends its secret only after a right answer. */
+export const DaemonChallenge = z.strictObject({
+  key_id: z.string().regex(/^[\w-]{22}$/).describe("names the page key or token, reveals nothing"),
+  nonce: z.string().regex(/^[\w-]{43}$/).describe("32 random bytes in base64url"),
+});
+export type DaemonChallenge = z.infer<typeof DaemonChallenge>;
+
+/** Answer of `POST /api/auth/prove-daemon`. */
+export const DaemonProof = z.object({
+  proof: z.string().describe("HMAC-SHA-256 under the SHA-256 of the secret, in base64url"),
+});
+export type DaemonProof = z.infer<typeof DaemonProof>;

@@ -39,8 +39,12 @@ export function isPage(path: string): boolean {
   return PAGES.test(path);
 }
 
-/** Whether the route needs no credential: health, login, and the dashboard without its data. */
+/**
+ * Whether the route needs no credential: health, login, the dashboard without its data, and the
+ * daemon's proof to a client that has not sent its credential yet.
+ */
 export function isPublic(method: string, path: string): boolean {
+  if (method === "POST") return path === "/api/auth/prove-daemon";
   if (method !== "GET" && method !== "HEAD") return false;
   return OPEN.includes(path) || isPage(path) || STATIC.test(path);
 }

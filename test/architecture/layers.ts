@@ -12,8 +12,8 @@ export interface Layer {
 const POLICY = /^server\/policy\//;
 const HOSTS = /^server\/hosts\//;
 const EVIDENCE = /^server\/evidence\/(bundle|chain|check|verify)\.ts$/;
-/** A person's proof is made in the page and the terminal, and checked in the daemon. */
-const PROOF = /^server\/proof\/(passphrase|statement)\.ts$/;
+/** Proofs of a person and of the daemon are made and checked in the page, the terminal and the daemon. */
+const PROOF = /^server\/(?:proof\/(passphrase|statement)|auth\/prove_daemon)\.ts$/;
 const POLICY_PARSER = "unbash";
 const TOOLS = "server/actions/tools.ts";
 

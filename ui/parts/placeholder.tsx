@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { provenKey } from "../state/auth.ts";
 import { Icon, type IconName } from "./icon.tsx";
 import { Text } from "./text.tsx";
 import { number } from "./words.ts";
@@ -55,7 +56,10 @@ export function More({ rest, next, onMore }: MoreProps) {
   );
 }
 
-/** A value from a separate chunk; null until loaded. */
+/**
+ * A value from a separate chunk; null until loaded. The daemon proves itself first: a chunk from
+ * another program would run with everything that this page holds.
+ */
 export function useLazy<T>(load: () => Promise<T>): { value: T | null; failed: boolean } {
   const [state, setState] = useState<{ value: T | null; failed: boolean }>({
     value: null,
@@ -63,7 +67,7 @@ export function useLazy<T>(load: () => Promise<T>): { value: T | null; failed: b
   });
   useEffect(() => {
     let mounted = true;
-    load().then(
+    provenKey().then(load).then(
       (value) => mounted && setState({ value, failed: false }),
       () => mounted && setState({ value: null, failed: true }),
     );

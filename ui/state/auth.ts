@@ -1,10 +1,20 @@
 import { signal } from "@preact/signals";
+import { createChallenge, isProved } from "../../server/auth/prove_daemon.ts";
 
 const NAME = "gate.key";
 const LIFE_MS = 12 * 60 * 60 * 1000;
+const PROOF_MS = 10_000;
 
-/** The key that this page sends with each request; null shows the login page. */
+/** The key of this page; null shows the login page. Requests use it through `provenKey`. */
 export const key = signal<string | null>(null);
+
+/**
+ * Why the page deleted its key: the program on this port does not know the key (the daemon was
+ * restarted, or another program pretends so), or it gave an answer that no daemon gives.
+ */
+export const refusal = signal<"unknown" | "stranger" | null>(null);
+
+let proven: { key: string; done: Promise<void> } | null = null;
 
 /** Moves the key from the URL into storage, or reads the stored one. Runs before anything else. */
 export function openKey(): void {
@@ -15,16 +25,62 @@ export function openKey(): void {
   }
   key.value = given ?? read();
   // A login in another tab is valid here too.
-  addEventListener("storage", () => key.value = read());
+  addEventListener("storage", () => {
+    key.value = read();
+    if (key.value !== null) refusal.value = null;
+  });
+}
+
+/**
+ * The key, after the program on this port has proved that it is the daemon that made the key. It
+ * proves it once for each connection; `distrust` requires a new proof.
+ * @throws Error when nobody answers, or when the page has no key any more
+ */
+export async function provenKey(): Promise<string> {
+  const current = key.value;
+  if (current === null) throw new Error("the page has no key");
+  if (proven?.key !== current) proven = { key: current, done: prove(current) };
+  const mine = proven;
+  try {
+    await mine.done;
+  } catch (error) {
+    if (proven === mine) proven = null;
+    throw error;
+  }
+  return current;
+}
+
+/** Requires a new proof of the daemon: a connection was lost, so another program may answer now. */
+export function distrust(): void {
+  proven = null;
 }
 
 /** Deletes a key that the daemon no longer accepts. */
 export function forgetKey(): void {
+  proven = null;
   try {
     localStorage.removeItem(NAME);
   } finally {
     key.value = null;
   }
+}
+
+async function prove(current: string): Promise<void> {
+  const challenge = await createChallenge(current);
+  const answer = await fetch("/api/auth/prove-daemon", {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(challenge),
+    credentials: "omit",
+    redirect: "manual",
+    signal: AbortSignal.timeout(PROOF_MS),
+  });
+  if (answer.status >= 500) throw new Error(`the daemon's proof: ${answer.status}`);
+  const body = await answer.json().catch(() => null) as { code?: unknown } | null;
+  if (answer.ok && await isProved(current, challenge, location.origin, body)) return;
+  refusal.value = answer.status === 404 && body?.code === "not_found" ? "unknown" : "stranger";
+  if (key.value === current) forgetKey();
+  throw new Error("another program answers on this port");
 }
 
 function read(): string | null {

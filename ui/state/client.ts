@@ -1,13 +1,15 @@
 import { type Client, createClient, ProblemError, unwrap } from "../../server/client.ts";
-import { forgetKey, key } from "./auth.ts";
+import { distrust, forgetKey, provenKey } from "./auth.ts";
 
 export { ProblemError, unwrap };
 
-/** The typed HTTP client with this page's key, for one project or for none. */
+/**
+ * The typed HTTP client with this page's key, for one project or for none. It sends the key only to
+ * a daemon that has proved itself.
+ */
 export function api(project?: string): Client {
   return createClient({
     url: location.origin,
-    key: key.value ?? undefined,
     project,
     fetch: send,
   });
@@ -20,7 +22,15 @@ export function explain(error: unknown): string {
 }
 
 async function send(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
-  const response = await fetch(input, { ...init, credentials: "omit", redirect: "error" });
-  if (response.status === 401) forgetKey();
-  return response;
+  const headers = new Headers(init?.headers);
+  headers.set("X-Gate-Key", await provenKey());
+  try {
+    const options: RequestInit = { ...init, headers, credentials: "omit", redirect: "error" };
+    const response = await fetch(input, options);
+    if (response.status === 401) forgetKey();
+    return response;
+  } catch (error) {
+    distrust();
+    throw error;
+  }
 }

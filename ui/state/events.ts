@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { createParser } from "eventsource-parser";
 import type { StreamEvent } from "../../server/events/schema.ts";
-import { forgetKey, key } from "./auth.ts";
+import { distrust, forgetKey, provenKey } from "./auth.ts";
 
 /** Whether the page receives changes. */
 type Connection = "connecting" | "live" | "offline";
@@ -48,14 +48,18 @@ async function run(handlers: EventHandlers, closed: AbortSignal): Promise<void> 
       failures += 1;
     }
     if (closed.aborted) return;
+    // The connection has ended: another program may answer from now on.
+    distrust();
     connection.value = failures > 1 ? "offline" : "connecting";
     await pause(RETRY_MS[Math.min(failures, RETRY_MS.length - 1)]!, closed);
   }
 }
 
 async function open(last: string, closed: AbortSignal): Promise<Response> {
-  const headers: Record<string, string> = { Accept: "text/event-stream" };
-  if (key.value) headers["X-Gate-Key"] = key.value;
+  const headers: Record<string, string> = {
+    "Accept": "text/event-stream",
+    "X-Gate-Key": await provenKey(),
+  };
   if (last) headers["Last-Event-ID"] = last;
   const url = "/api/events?topics=actions,approvals,sessions";
   const response = await fetch(url, { headers, credentials: "omit", signal: closed });

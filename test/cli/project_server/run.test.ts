@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import process from "node:process";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { createChallenge, isProved } from "../../../server/auth/prove_daemon.ts";
 import { must, until, World } from "../../e2e/world.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -42,7 +43,22 @@ test("gate start serves the project alone until a daemon starts, then forwards t
   });
   expect(await tested.json()).toMatchObject({ effect: "deny" });
   const link = printed.match(/http:\S+login\?code=\S+/g)!.at(-1)!.replace("localhost", "127.0.0.1");
-  expect((await fetch(link, { redirect: "manual" })).headers.get("location")).toMatch(/^\/#key=/);
+  const login = await fetch(link, { redirect: "manual" });
+  const key = /^\/#key=([\w-]{43})$/.exec(login.headers.get("location")!)![1]!;
+  const byKey = (base: string) =>
+    fetch(`${base}/api/daemon/status`, { headers: { "x-gate-key": key } });
+  expect((await byKey(url)).status).toBe(200);
+  // The key belongs to this port alone, so that it ends with this process.
+  expect((await byKey(`http://127.0.0.1:${world.port}`)).status).toBe(401);
+  const challenge = await createChallenge(key);
+  const prove = (base: string) =>
+    fetch(`${base}/api/auth/prove-daemon`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(challenge),
+    });
+  expect(await isProved(key, challenge, url, await (await prove(url)).json())).toBe(true);
+  expect((await prove(`http://127.0.0.1:${world.port}`)).status).toBe(404);
 
   // gate start itself must check the origin, because the daemon does not see this port.
   const refused = await Promise.all([

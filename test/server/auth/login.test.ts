@@ -1,10 +1,10 @@
-import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Credentials } from "../../../server/auth/credentials.ts";
-import { LoginCodes, PageKeys } from "../../../server/auth/login.ts";
-import { hexDigestOf } from "../../../server/auth/secrets.ts";
+import { LoginCodes, PageKeys, removeKeyFile } from "../../../server/auth/login.ts";
+import { createChallenge } from "../../../server/auth/prove_daemon.ts";
 import { openTokens, readOwners, readToken } from "../../../server/auth/tokens.ts";
 
 let home: string;
@@ -49,26 +49,31 @@ test("a token that is a link or damaged is refused", async () => {
   await expect(readToken(home, "viewer")).rejects.toThrow(/damaged/);
 });
 
-test("a page key is valid for 12 hours, survives a restart and is stored as a digest", async () => {
+test("a page key is valid for 12 hours, for its holder, and no file keeps it", async () => {
   const keys = new PageKeys(environment());
-  const key = await keys.create("ada");
-  const again = new PageKeys(environment());
-  await again.load();
-  expect(await readFile(join(home, "tokens", "page_keys.json"), "utf8")).not.toContain(key);
-  expect(again.memberOf(key)).toBe("ada");
-  expect(again.memberOf(key.toLowerCase())).toBe(null);
-  expect(again.memberOf(`${key}x`)).toBe(null);
+  const key = keys.create("ada");
+  expect(keys.holderOf(key)).toBe("ada");
+  expect(keys.holderOf(key.toLowerCase())).toBe(null);
+  expect(keys.holderOf(`${key}x`)).toBe(null);
+  expect(new PageKeys(environment()).holderOf(key)).toBe(null);
+  expect(await readdir(join(home, "tokens"))).toEqual([]);
   time += 12 * 3_600_000;
-  expect(again.memberOf(key)).toBe(null);
+  expect(keys.holderOf(key)).toBe(null);
+  expect(await keys.digestOf((await createChallenge(key)).key_id)).toBe(null);
 });
 
-test("damaged page keys load as no keys", async () => {
+test("at most 64 page keys are kept, the newest ones", () => {
   const keys = new PageKeys(environment());
-  const key = await keys.create("ada");
-  await writeFile(join(home, "tokens", "page_keys.json"), "{");
-  const again = new PageKeys(environment());
-  await again.load();
-  expect(again.memberOf(key)).toBe(null);
+  const all = Array.from({ length: 65 }, () => keys.create("ada"));
+  expect(all.filter((key) => keys.holderOf(key) === null)).toEqual([all[0]]);
+});
+
+test("the key file of an older version is removed", async () => {
+  const file = join(home, "tokens", "page_keys.json");
+  await writeFile(file, "[]");
+  await removeKeyFile(home);
+  await removeKeyFile(home);
+  expect(await readdir(join(home, "tokens"))).toEqual([]);
 });
 
 test("a login code is valid once and for one minute", () => {
@@ -127,15 +132,6 @@ test("a credential identifies the sole person, or the person named in its file",
   expect(await openTokens(home)).toEqual(tokens);
   const team = new Credentials(tokens, keys, { owners: readOwners(home) });
   expect(team.identify(bearer(tokens.reviewer))).toMatchObject({ id: "ada", member_id: "ada" });
-  const key = await keys.create("grace");
+  const key = keys.create("grace");
   expect(team.identify([["x-gate-key", key]])).toMatchObject({ id: "grace", via: "page" });
-});
-
-test("a page key of an older version identifies the sole person", async () => {
-  const key = "k".repeat(43);
-  const stored = [{ digest: hexDigestOf(key), expires_at: time + 1 }];
-  await writeFile(join(home, "tokens", "page_keys.json"), JSON.stringify(stored));
-  const keys = new PageKeys(environment());
-  await keys.load();
-  expect(keys.memberOf(key)).toBe("reviewer");
 });
