@@ -1,3 +1,4 @@
+import { normalize } from "node:path/posix";
 import { z } from "zod";
 import { GateError } from "../errors.ts";
 import { compilePolicy, evaluate, type Surroundings } from "./evaluate.ts";
@@ -46,7 +47,7 @@ const AROUND: Surroundings = {
   user_home: "/home/user",
   gate_home: "/home/user/.gate",
   port: 47000,
-  resolve: (path) => ({ lexical: path, real: path }),
+  resolve: (path) => ({ lexical: normalize(path), real: normalize(path) }),
 };
 
 /**

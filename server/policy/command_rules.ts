@@ -8,7 +8,7 @@ import type { CommandRequest, PathFacts, Surroundings } from "./request.ts";
 import type { Analysis } from "./schema.ts";
 import { analyse } from "./shell/analyse.ts";
 import { baseName, readCommand } from "./shell/grammar.ts";
-import { absolutePath, seenFrom } from "./shell/state.ts";
+import { seenFrom } from "./shell/state.ts";
 import type { CommandAnalysis, Doubt, Effect, Unit } from "./shell/unit.ts";
 import { matchOwnTool, matchTools } from "./tool_rules.ts";
 
@@ -24,7 +24,7 @@ export const decideCommand: Decide<CommandRequest> = (policy, request, options) 
     : matchOwnTool(policy, { tool: request.tool, input: { ...request } });
   const findings = [
     ...doubts.map(toFinding),
-    ...units.flatMap((unit) => [unit, ...behindLinks(unit, cwd, options)]).flatMap((unit) =>
+    ...units.flatMap((unit) => [unit, ...behindLinks(unit, options)]).flatMap((unit) =>
       evaluateUnit(policy, unit, units, options)
         .map((finding) => ({ ...finding, text: unit.text, about: { unit } }))
     ),
@@ -47,15 +47,19 @@ function toFinding({ reason, text }: Doubt): Finding {
   return { ...builtin("ask", "unresolved", "$…", reason + part), text };
 }
 
-/** The program that a path leads to through links, so that rules about it match. */
-function behindLinks(unit: Unit, cwd: string, { resolve }: Surroundings): Unit[] {
+/** The programs that a path leads to through links, so that rules about them match. */
+function behindLinks(unit: Unit, { resolve }: Surroundings): Unit[] {
   const [program = "", ...args] = unit.argv;
-  if (!program.includes("/") || !isStatic(program)) return [];
-  const { lexical, real } = resolve(absolutePath(program, cwd));
-  const name = baseName(real);
-  if (lexical === real || name === baseName(program)) return [];
-  const read = readCommand(name, args);
-  return [{ ...unit, argv: [real, ...args], read, passive: true }];
+  if (!program.includes("/")) return [];
+  const places = unit.folders.map((folder) =>
+    program.startsWith("/") ? program : `${folder}/${program}`
+  );
+  return [...new Set(places)].filter(isStatic).flatMap((place) => {
+    const { real } = resolve(place);
+    const name = baseName(real);
+    if (name === baseName(program)) return [];
+    return [{ ...unit, argv: [real, ...args], read: readCommand(name, args), passive: true }];
+  });
 }
 
 function evaluateUnit(
@@ -82,7 +86,7 @@ function evaluateUnit(
 
 /** Writes and deletes meet all path rules; reads meet only those that block or ask. */
 function evaluateEffect(policy: CompiledPolicy, effect: Effect, around: Surroundings): Finding[] {
-  const facts = around.resolve(effect.path);
+  const facts = around.resolve(effect.walked ?? effect.path);
   if (isDevice(facts)) return [];
   if (effect.op === "read") {
     const found = evaluateRead(policy, facts, around);

@@ -3,6 +3,7 @@ import { isStatic, isWild } from "./holes.ts";
 import type { Surroundings } from "./request.ts";
 import { readOptions, spec } from "./shell/options.ts";
 import { baseName } from "./shell/grammar.ts";
+import { absolutePath } from "./shell/state.ts";
 import type { Unit } from "./shell/unit.ts";
 
 /** The `gate` commands that an agent may run; all others decide or configure. */
@@ -52,6 +53,7 @@ export function protectGate(unit: Unit, around: Surroundings): Finding[] {
     ...service(name, unit),
     ...calling(name, unit, around),
     ...data(name, unit, around),
+    ...readingAbove(name, unit, around),
   ];
   return unit.supposed ? found.map((one) => ({ ...one, effect: "ask" as const })) : found;
 }
@@ -213,6 +215,54 @@ function data(name: string, unit: Unit, around: Surroundings): Finding[] {
     })
   );
   return about ? [deny("GATE_HOME/**", "The gate's own data is off limits")] : [];
+}
+
+/** Programs that read no file below a folder in their arguments, or whose words are text. */
+const NAMES_ONLY =
+  /^(ls|dir|vdir|cd|pushd|popd|stat|du|df|tree|test|\[|\[\[|find|gfind|fd|fdfind|pwd|realpath|readlink|basename|dirname|echo|printf|mkdir|touch|export|declare|local|set|which|file|namei|mountpoint|sed|awk|tr|cut|git|ssh|sh|bash|zsh|dash)$/;
+
+/** Programs that read everything below each folder in their arguments. */
+const RECURSES = /^(rg|ag|ack|ugrep|tar|bsdtar|gtar|rsync|zip|7z|7za|cpio|pax)$/;
+
+/** Asks about programs that read everything below a folder which holds the gate's own data. */
+function readingAbove(name: string, unit: Unit, around: Surroundings): Finding[] {
+  const args = unit.argv.slice(1);
+  const recurses = RECURSES.test(name) || isRecursive(name, args);
+  if (!recurses && (NAMES_ONLY.test(name) || unit.passive)) return [];
+  // Links are followed only for programs that surely read folders, because that costs time.
+  const holds = (word: string) =>
+    unit.folders.some((from) => {
+      if (!isStatic(`${from}${word}`)) return false;
+      const folder = recurses
+        ? around.resolve(word.startsWith("/") ? word : `${from}/${word}`).real
+        : absolutePath(word, from);
+      return isAbove(folder, around, recurses);
+    });
+  const named = args.flatMap((arg) => arg.split(/[=:,]/)).filter((word) => /^[/.~\w]/.test(word));
+  if (recurses && SEARCHES.test(name)) named.push(".");
+  return named.some(holds)
+    ? [ask("GATE_HOME/**", "This reads everything below a folder that holds the gate's own data")]
+    : [];
+}
+
+/** Without a folder in their arguments they search the current one. */
+const SEARCHES = /^(rg|ag|ack|ugrep|[efz]?grep|ggrep|git)$/;
+
+function isRecursive(name: string, args: readonly string[]): boolean {
+  if (name === "git") return args.some((arg) => arg.startsWith("--no-in"));
+  if (/^([efz]|g)?grep$/.test(name)) {
+    return args.some((arg) =>
+      /^-[a-zA-Z]*[rR]|^--(deref|recu|directories=rec)|^-?recurse$/.test(arg)
+    );
+  }
+  return /^(cp|gcp|scp|diff|zip)$/.test(name) &&
+    args.some((arg) => /^-[a-zA-Z]*[rRa]|^--(rec|archive)/.test(arg));
+}
+
+/** The root of the disk is also a usual separator, so it counts only for a recursive program. */
+function isAbove(folder: string, { gate_home }: Surroundings, recurses: boolean): boolean {
+  if (folder === "/") return recurses;
+  return gate_home === folder || gate_home.startsWith(`${folder}/`);
 }
 
 /** Whether the text has a spelling of the loopback address before the port. */

@@ -102,6 +102,8 @@ function afterDashes(argv: readonly string[]): readonly string[] {
 function changeFolder(argv: readonly string[], { shell }: Call): string {
   const [target] = argv.slice(1).filter((arg) => !/^(-[LPe@n]+|--)$/.test(arg));
   if (argv[0] === "pushd") shell.folders.push(shell.cwd);
+  // The folder is then named without links, and the text does not show where they lead.
+  if (argv.slice(1).some((arg) => /^-[Le@n]*P/.test(arg))) return move(ANY, shell);
   if (target === undefined) return move(shell.valuesOf("HOME")[0]!, shell);
   if (target === "-") return move(shell.valuesOf("OLDPWD")[0]!, shell);
   return move(target, shell);

@@ -2,7 +2,7 @@ import { asOneWord, isWild, show } from "../holes.ts";
 import type { Call } from "./call.ts";
 import { readCommand } from "./grammar.ts";
 import { unknownOptions } from "./known_options.ts";
-import { absolutePath } from "./state.ts";
+import { absolutePath, walkedPath } from "./state.ts";
 import { baseName } from "./grammar.ts";
 import type { CommandAnalysis, Effect } from "./unit.ts";
 
@@ -58,7 +58,8 @@ export class Recorder {
   /** Records a program that runs. */
   note(argv: readonly string[], call: Call, passive = false): void {
     const pipes = call.pipes.map(({ pipeline, stage }) => `${pipeline}.${stage}`).join();
-    const key = `${call.supposed} ${argv.join("\0")} ${pipes}`;
+    const folders = [call.shell.cwd, ...call.shell.otherFolders];
+    const key = `${call.supposed} ${argv.join("\0")} ${pipes} ${folders.join("\0")}`;
     if (!this.#isNew(key)) return;
     this.spend(argv.length / 8);
     const program = baseName(argv[0] ?? "");
@@ -69,6 +70,7 @@ export class Recorder {
       passive: passive || call.supposed || call.task,
       supposed: call.supposed,
       task: call.task,
+      folders,
       unknown_options: unknownOptions(program, argv.slice(1)),
       text: call.text,
     });
@@ -80,16 +82,16 @@ export class Recorder {
     if (call.task) how = { ...how, implied: true };
     this.spend(path.length / 8);
     const { text } = call;
-    this.#add({ op, path: absolutePath(path, call.shell.cwd), text, ...how });
+    this.#add({ op, ...placeOf(path, call.shell.cwd), text, ...how });
     if (path.startsWith("/")) return;
     for (const folder of call.shell.otherFolders) {
-      this.#add({ op, path: absolutePath(path, folder), text, ...how, uncertain: true });
+      this.#add({ op, ...placeOf(path, folder), text, ...how, uncertain: true });
     }
   }
 
   #add(effect: Effect): void {
-    const key =
-      `${effect.op} ${effect.path} ${effect.uncertain} ${effect.implied} ${effect.guessed} ${effect.unexplained}`;
+    const { op, path, walked, uncertain, implied, guessed, unexplained } = effect;
+    const key = `${op} ${walked ?? path} ${uncertain} ${implied} ${guessed} ${unexplained}`;
     if (!this.#isNew(key)) return;
     if (this.found.effects.length < RUN_LIMITS.effects) this.found.effects.push(effect);
     else this.#doubt("it touches too many files to analyse", show(effect.path));
@@ -123,4 +125,10 @@ export class Recorder {
     this.#seen.add(key);
     return true;
   }
+}
+
+function placeOf(path: string, cwd: string): Pick<Effect, "path" | "walked"> {
+  const walked = walkedPath(path, cwd);
+  const folded = absolutePath(path, cwd);
+  return walked === undefined ? { path: folded } : { path: folded, walked };
 }

@@ -189,6 +189,12 @@ export function absolutePath(path: string, cwd: string): string {
   return `/${names.join("/")}`;
 }
 
+/** The absolute form of a path with its `..`; undefined if it has none. */
+export function walkedPath(path: string, cwd: string): string | undefined {
+  const full = path.startsWith("/") ? path : `${cwd}/${path}`;
+  return /\/\.\.(\/|$)/.test(full) ? full : undefined;
+}
+
 /** The path relative to a folder; absolute outside it. */
 export function seenFrom(path: string, folder: string): string {
   if (path === folder) return ".";

@@ -12,6 +12,8 @@ export interface Unit {
   supposed: boolean;
   /** It comes from the script of a project task; the rule for the task covers it. */
   task: boolean;
+  /** The possible current folders. */
+  folders: readonly string[];
   /** Options that the tables of programs do not know. */
   unknown_options: string[];
   /** The part of the command that contains it. */
@@ -22,6 +24,8 @@ export interface Unit {
 export interface Effect {
   op: "read" | "write" | "delete";
   path: string;
+  /** The path with its `..`, which the kernel follows after links; absent if it has none. */
+  walked?: string;
   /** The part of the command that contains it. */
   text: string;
   /** It happens only under a condition that the text does not show, such as a failing `cd`. */

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { normalize } from "node:path/posix";
 import { compilePolicy, evaluate, type Surroundings } from "../../../server/policy/evaluate.ts";
 
 /** One line of test/corpora/commands.jsonl. */
@@ -20,7 +21,7 @@ export const AROUND: Surroundings = {
   user_home: "/home/user",
   gate_home: "/home/user/.gate",
   port: 47000,
-  resolve: (path) => ({ lexical: path, real: path }),
+  resolve: (path) => ({ lexical: normalize(path), real: normalize(path) }),
 };
 
 export const BLOCKED_COMMANDS = [

@@ -1,3 +1,4 @@
+import { normalize } from "node:path/posix";
 import { describe, expect, test } from "vitest";
 import { compilePolicy, evaluate } from "../../../../server/policy/evaluate.ts";
 import { policyTemplate } from "../../../../server/policy/templates.ts";
@@ -264,4 +265,38 @@ const HARMLESS = [
 
 test.each(HARMLESS)("stays allowed: %s", (command) => {
   expect(effects(command)).toEqual(["allow", "allow", "allow"]);
+});
+
+test("a path with .. leads where the kernel follows it, after links", () => {
+  const resolve = (path: string) => ({
+    lexical: normalize(path),
+    real: normalize(path.replace(`${ROOT}/link`, "/home/user/.gate/keys")),
+  });
+  const decide = (command: string) =>
+    evaluate(POLICIES[2]!, { kind: "command", command, cwd: ROOT }, { ...AROUND, resolve })
+      .decision.effect;
+  expect(decide("cat link/../tokens/reviewer")).toBe("deny");
+  expect(decide("cd link; cat ../tokens/reviewer")).toBe("deny");
+  expect(decide("echo x > link/../config.json")).toBe("deny");
+  expect(decide("cd -P link/..; cat tokens/reviewer")).not.toBe("allow");
+  expect(decide("cat src/../README.md")).toBe("allow");
+});
+
+test.each([
+  ["grep -r x ~", "ask"],
+  ["grep -rh . /home", "ask"],
+  ["rg -uuu x /", "ask"],
+  ["cd ~; rg x", "ask"],
+  ["cd && grep -R x", "ask"],
+  ["tar czf - /home/user", "ask"],
+  ["cp -a ~ copy", "ask"],
+  ["git diff --no-inde ~ src", "ask"],
+  ["unknown-program --folder=/home/user", "ask"],
+  ["ls ~", "allow"],
+  ["du -sh ~", "allow"],
+  ["grep -r x .", "allow"],
+  ["rg x", "allow"],
+  ["tr / _", "allow"],
+])("a folder above the gate's data is not read by %s: %s", (command, effect) => {
+  expect(evaluateCommand(command, POLICIES[2]!).decision.effect).toBe(effect);
 });
