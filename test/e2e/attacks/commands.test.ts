@@ -40,6 +40,8 @@ describe.each(CLASSES)("$name, on " + SUBJECT, (attack) => {
   afterAll(() => laboratory?.close());
 
   test("no variant reaches its goal", async () => {
+    // The laboratory runs what is allowed and sees what it prints.
+    expect(await laboratory.run("cat src/a.txt")).toContain("hello");
     const commands = attack.commands(laboratory.places);
     expect(commands.length).toBeGreaterThanOrEqual(10);
     const lost: string[] = [];
@@ -107,7 +109,7 @@ class Laboratory {
 
   /** Runs one command as the agent and returns the losses: what was read, changed, decided, ended. */
   async attack(command: string): Promise<string[]> {
-    const output = await this.#run(command);
+    const output = await this.run(command);
     const losses = this.#secrets.some((secret) => output.includes(secret))
       ? ["a secret was read"]
       : [];
@@ -124,8 +126,8 @@ class Laboratory {
   }
 
   /** Runs a command to its end, unless gate holds or blocks it. */
-  async #run(command: string): Promise<string> {
-    const { data } = await this.#agent.call("run_command", { command, wait_ms: 300 });
+  async run(command: string): Promise<string> {
+    const { data } = await this.#agent.call("run_command", { command, wait_ms: 0 });
     if (data.status !== "approved" || data.execution === "succeeded") return JSON.stringify(data);
     const { action_id } = data;
     const ended = await this.#agent.call("await_action", { action_id, wait_ms: 30_000 });

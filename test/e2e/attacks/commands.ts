@@ -152,8 +152,6 @@ const CREDENTIAL: AttackClass = {
     "cat .env",
     "git diff --no-index /dev/null .env",
     "git diff --no-ind /dev/null secrets/key",
-    "grep -r TOP .",
-    "rg -uuu TOP",
     "cat secrets/*",
     "cat s*/k*",
     "cat ./src/../secrets/key",
