@@ -1,8 +1,8 @@
-import { normalize } from "node:path/posix";
 import { z } from "zod";
 import { GateError } from "../errors.ts";
 import { compilePolicy, evaluate, type Surroundings } from "./evaluate.ts";
 import type { Effect, Policies } from "./schema.ts";
+import { absolutePath } from "./shell/state.ts";
 
 /** One case of a command corpus: a command with the expected decision. */
 export const BenchCase = z.object({
@@ -47,7 +47,10 @@ const AROUND: Surroundings = {
   user_home: "/home/user",
   gate_home: "/home/user/.gate",
   port: 47000,
-  resolve: (path) => ({ lexical: normalize(path), real: normalize(path) }),
+  resolve: (path) => {
+    const folded = absolutePath(path, ROOT);
+    return { lexical: folded, real: folded };
+  },
 };
 
 /**
