@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import type { Audit } from "./audit.ts";
 import { type AppEnv, describe, query } from "../route.ts";
 import { headersOf, toBody } from "./export.ts";
-import { AuditExport, AuditExportQuery } from "./schema.ts";
+import { AuditExport, AuditExportQuery, AuditHead, AuditHeadQuery } from "./schema.ts";
 import { AuditVerification, Checkpoint } from "../evidence/schema.ts";
 
 interface AuditServices {
@@ -20,6 +20,12 @@ export const auditApi = new Hono<AppEnv<AuditServices>>()
     "/checkpoint",
     describe("Get the signed head of the audit chain", Checkpoint),
     async (c) => c.json(await c.var.project.audit.checkpoint()),
+  )
+  .get(
+    "/head",
+    describe("Get the newest event's number and hash, and the hash of an earlier event", AuditHead),
+    query(AuditHeadQuery),
+    async (c) => c.json(await c.var.project.audit.head(c.req.valid("query").at ?? null)),
   )
   .get(
     "/export",

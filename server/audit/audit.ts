@@ -3,10 +3,10 @@ import { insertCheckpoint } from "../db/chain.ts";
 import type { Ledger } from "../db/ledger.ts";
 import type { Head } from "../evidence/chain.ts";
 import { type Export, exportChain, mustBeWhole, readBundlePage } from "./export.ts";
-import { type AuditExportQuery, withoutWindow } from "./schema.ts";
+import { type AuditExportQuery, type AuditHead, withoutWindow } from "./schema.ts";
 import type { AuditVerification, Checkpoint } from "../evidence/schema.ts";
 import type { Signer } from "./signer.ts";
-import { findCheckpoint } from "./store.ts";
+import { findCheckpoint, findHash } from "./store.ts";
 import { verifyChain } from "./verify.ts";
 
 export interface AuditServices {
@@ -33,6 +33,14 @@ export class Audit {
       public_key: signer.public_key,
       remembered: await remembered(),
     });
+  }
+
+  /** The head of the chain, and the hash of event number `at`. */
+  async head(at: number | null): Promise<AuditHead> {
+    const { ledger } = this.#services;
+    const { project_id, head: { seq, hash } } = ledger;
+    const found = at === null ? null : await findHash(ledger, at);
+    return { project_id, seq, hash, at: found === null ? null : { seq: at!, hash: found } };
   }
 
   /** The signed head of the chain, which is inserted unless the chain is empty. */

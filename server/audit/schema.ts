@@ -54,3 +54,23 @@ export const GlobalAuditExport = z.object({
   events: z.array(AuditEvent),
   checkpoints: z.array(Checkpoint).describe("the signed head of each project's chain"),
 });
+
+/** Query of `GET /api/audit/head`. */
+export const AuditHeadQuery = z.object({
+  project: z.string().optional(),
+  at: z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER).optional()
+    .describe("the number of an event whose hash a client remembers"),
+});
+
+/**
+ * Answer of `GET /api/audit/head`. A client that remembers it notices later that the ledger lost or
+ * changed events.
+ */
+export const AuditHead = z.object({
+  project_id: z.string(),
+  seq: z.number().int().describe("of the newest event; 0 in an empty ledger"),
+  hash: z.string(),
+  at: z.object({ seq: z.number().int(), hash: z.string() }).nullable()
+    .describe("the event that was asked for; null without `at`, and when it does not exist"),
+});
+export type AuditHead = z.infer<typeof AuditHead>;

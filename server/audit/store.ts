@@ -83,6 +83,15 @@ export async function findCheckpoint(ledger: Ledger, seq: number): Promise<Check
   return (rows[0] ?? null) as unknown as Checkpoint | null;
 }
 
+/** The stored hash of one event; null when there is no such event. */
+export async function findHash(ledger: Ledger, seq: number): Promise<string | null> {
+  const [row] = await ledger.all(
+    "SELECT CAST(hash AS BLOB) AS hash FROM audit WHERE project_id = ? AND seq = ?",
+    [ledger.project_id, seq],
+  );
+  return row ? new TextDecoder().decode(row.hash as Uint8Array) : null;
+}
+
 /** The filters of an export. */
 export type EventFilter = Pick<
   AuditExportQuery,

@@ -33,7 +33,8 @@ describe("logging in", () => {
       localStorage.setItem("gate.key", JSON.stringify(kept));
     });
     await page.reload();
-    await page.getByText("This page needs a key").waitFor();
+    await page.getByText("another program answers on this port").waitFor();
+    await page.getByText("gate dashboard", { exact: true }).waitFor();
     expect(await page.evaluate(() => localStorage.getItem("gate.key"))).toBeNull();
   });
 });
