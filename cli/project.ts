@@ -2,10 +2,12 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Client } from "../server/client.ts";
 import { unwrap } from "../server/client.ts";
-import { openConnection, scopedClient } from "./daemon/connect.ts";
+import { scopedClient } from "./daemon/connect.ts";
 import { CliError } from "./errors.ts";
 import type { Io } from "./io.ts";
 import { userHome } from "./home.ts";
+import type { PassphraseOptions } from "./proof/passphrases.ts";
+import { openReview } from "./proof/prover.ts";
 
 /** The name of a project's config file. */
 export const CONFIG_FILE = "gate.config.json";
@@ -41,8 +43,12 @@ export async function chooseProject(
 }
 
 /** A reviewer's client for the named project, or else for the working directory's. */
-export async function openProject(io: Io, named: string | undefined): Promise<Client> {
-  const connection = await openConnection(io, { scope: "reviewer" });
+export async function openProject(
+  io: Io,
+  named: string | undefined,
+  options: PassphraseOptions = {},
+): Promise<Client> {
+  const connection = await openReview(io, options);
   return scopedClient(connection, await chooseProject(io, connection.client, named));
 }
 

@@ -1,6 +1,7 @@
 import { hc } from "hono/client";
 import type { Api } from "./api.ts";
 import type { Problem } from "./errors.ts";
+import type { Challenge, Proof } from "./proof/schema.ts";
 
 export type { Problem } from "./errors.ts";
 
@@ -14,7 +15,12 @@ export interface ClientOptions {
   project?: string;
   /** Replaces the global `fetch`, for example to use a unix socket. */
   fetch?: Fetch;
+  /** Proves a person's presence when the daemon requires it; without it such a request fails. */
+  prove?: Prove;
 }
+
+/** Signs a challenge with a person's key. It may ask the person first; it throws if they refuse. */
+export type Prove = (challenge: Challenge) => Promise<Proof>;
 
 type Fetch = (input: RequestInfo | URL, init?: RequestInit) => Promise<Response>;
 
@@ -23,8 +29,12 @@ export function createClient(options: ClientOptions) {
   const headers: Record<string, string> = {};
   if (options.token) headers["Authorization"] = `Bearer ${options.token}`;
   if (options.key) headers["X-Gate-Key"] = options.key;
-  const { project, fetch } = options;
-  return hc<Api>(options.url, { headers, fetch: project ? withProject(project, fetch) : fetch });
+  const { project, prove } = options;
+  const proving = prove ? withProof(prove, options.fetch) : options.fetch;
+  return hc<Api>(options.url, {
+    headers,
+    fetch: project ? withProject(project, proving) : proving,
+  });
 }
 
 function withProject(project: string, send: Fetch = fetch): Fetch {
@@ -34,6 +44,51 @@ function withProject(project: string, send: Fetch = fetch): Fetch {
     if (!url.searchParams.has("project")) url.searchParams.set("project", project);
     return send(url, init);
   };
+}
+
+/**
+ * A `fetch` that repeats a request with a person's proof when the daemon requires one. It signs only
+ * a challenge about this request, and throws for any other.
+ */
+export function withProof(prove: Prove, send: Fetch = fetch): Fetch {
+  return async (input, init) => {
+    const answer = await send(input, init);
+    const challenge = await challengeIn(answer);
+    if (!challenge) return answer;
+    // Loaded only here, because most requests need no proof.
+    const { checkChallenge } = await import("./proof/asked.ts");
+    const asked = { method: init?.method ?? "GET", url: String(input), body: init?.body };
+    await checkChallenge(challenge, asked);
+    const proof = await prove(challenge);
+    if (Date.parse(challenge.expires_at) > Date.now()) return await sendProved(proof);
+    // The person took longer than the challenge lives. The key is unlocked now, so the next one is
+    // signed in time.
+    const later = await send(input, init);
+    const next = await challengeIn(later);
+    if (!next) return later;
+    await checkChallenge(next, asked);
+    return await sendProved(await prove(next));
+
+    function sendProved(given: Proof): Promise<Response> {
+      const headers = new Headers(init?.headers);
+      headers.set("X-Gate-Proof", encode(given));
+      return send(input, { ...init, headers });
+    }
+  };
+}
+
+/** The challenge of an answer `proof_required`; null for every other answer. */
+async function challengeIn(answer: Response): Promise<Challenge | null> {
+  if (answer.status !== 403) return null;
+  const problem = await answer.clone().json().catch(() => null) as Problem | null;
+  if (problem?.code !== "proof_required") return null;
+  return (problem["challenge"] ?? null) as Challenge | null;
+}
+
+function encode(proof: Proof): string {
+  const bytes = new TextEncoder().encode(JSON.stringify(proof));
+  const text = btoa(String.fromCharCode(...bytes));
+  return text.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
 
 export type Client = ReturnType<typeof createClient>;

@@ -6,7 +6,7 @@ import { summarize } from "./analytics/summarize.ts";
 import type { Export } from "./audit/export.ts";
 import { startOfWindow, withoutWindow } from "./audit/schema.ts";
 import { Signer } from "./audit/signer.ts";
-import { configuredProof } from "./config/approvals.ts";
+import { configuredProof, configuredUnlock } from "./config/approvals.ts";
 import { VERSION } from "./constants.ts";
 import type { Environment } from "./environment.ts";
 import { listDamaged } from "./db/health.ts";
@@ -91,6 +91,7 @@ export class Daemon {
       const proofs = await Proofs.open({
         registry: registry.database,
         configured: () => configuredProof(environment.home),
+        unlock_seconds: () => configuredUnlock(environment.home),
       });
       const only = options.project ?? null;
       const shared = { environment, port, pid, signer, bus, stream };

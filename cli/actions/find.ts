@@ -1,9 +1,7 @@
 import type { Action } from "../../server/actions/schema.ts";
-import type { Scope } from "../../server/auth/schema.ts";
 import { type Client, unwrap } from "../../server/client.ts";
-import { openConnection, scopedClient } from "../daemon/connect.ts";
+import { type Connection, scopedClient } from "../daemon/connect.ts";
 import { CliError, EXIT } from "../errors.ts";
-import type { Io } from "../io.ts";
 
 const FULL_ID = 36;
 const PAGES = 40;
@@ -24,8 +22,7 @@ export function readIdPrefix(typed: string, what: string, next: string): string 
 }
 
 /** Finds an action by the beginning of its id; returns it with the client and route for it. */
-export async function openAction(io: Io, prefix: string, scope: Scope) {
-  const connection = await openConnection(io, { scope });
+export async function openAction(connection: Connection, prefix: string) {
   const found = await findAction(connection.client, prefix);
   const client = scopedClient(connection, found.project_id);
   return { found, client, one: client.api.actions[":id"], param: { id: found.id } };

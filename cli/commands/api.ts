@@ -1,10 +1,13 @@
 import { Command } from "@commander-js/extra-typings";
 import { z } from "zod";
 import { Scope } from "../../server/auth/schema.ts";
+import { withProof } from "../../server/client.ts";
 import { openConnection } from "../daemon/connect.ts";
 import { CliError, EXIT, Exit } from "../errors.ts";
 import { readData } from "../terminal/input.ts";
 import type { Io } from "../io.ts";
+import { PASSPHRASE_STDIN, type PassphraseOptions } from "../proof/passphrases.ts";
+import { Prover } from "../proof/prover.ts";
 import { print, printJson } from "../terminal/output.ts";
 import { findRoot } from "../project.ts";
 import { visibleLine, visibleText } from "../terminal/visible.ts";
@@ -19,6 +22,7 @@ export function createCommand(io: Io) {
     .argument("<path>", "such as /api/actions?limit=5")
     .option("-d, --data <json>", "the body: JSON, @file or - for standard input")
     .option("-i, --include", "also print the status and the headers")
+    .option(...PASSPHRASE_STDIN)
     .option("--scope <scope>", "whose token to use: agent, viewer or reviewer", "reviewer")
     .addHelpText("after", HELP)
     .action(async (method, path, options) => {
@@ -33,7 +37,7 @@ async function send(
   io: Io,
   method: string,
   path: string,
-  options: { data?: string; scope: string },
+  options: { data?: string | undefined; scope: string } & PassphraseOptions,
 ): Promise<Response> {
   const scope = Scope.safeParse(options.scope);
   if (!scope.success) {
@@ -43,11 +47,14 @@ async function send(
       exit: EXIT.usage,
     });
   }
+  if (options.passphraseStdin && /^@?-$/.test(options.data ?? "")) throw misused(ONE_INPUT);
+  const prover = new Prover(io, options);
   const body = options.data === undefined ? undefined : await readData(io, options.data);
   const { url, fetch, token } = await openConnection(io, { scope: scope.data });
   const headers: Record<string, string> = { authorization: `Bearer ${token}` };
   if (method !== "GET" && method !== "HEAD") headers["content-type"] = "application/json";
-  const request = (target: string) => fetch(`${url}${target}`, { method, headers, body });
+  const sendProved = scope.data === "reviewer" ? withProof(prover.prove, fetch) : fetch;
+  const request = (target: string) => sendProved(`${url}${target}`, { method, headers, body });
   const answer = await request(path);
   const project = answer.status === 400 ? await projectHere(io, answer.clone()) : null;
   if (project === null) return answer;
@@ -68,6 +75,9 @@ const ProjectRequired = z.object({
   code: z.literal("project_required"),
   projects: z.array(z.object({ id: z.string(), roots: z.array(z.string()) })),
 });
+
+const ONE_INPUT =
+  "Cannot read both the body and the passphrase from standard input: give the body as @file";
 
 function checkMethod(given: string): string {
   const method = given.toUpperCase();

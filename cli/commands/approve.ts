@@ -4,24 +4,26 @@ import type { Action, ActionDetail } from "../../server/actions/schema.ts";
 import { ProblemError, unwrap } from "../../server/client.ts";
 import { openAction, parseIdPrefix } from "../actions/find.ts";
 import { statusOf, summarize, waitsForAgent } from "../actions/view.ts";
-
+import type { Connection } from "../daemon/connect.ts";
 import { type Edit, editProposed } from "../actions/edit.ts";
-import { CliError, EXIT, Exit } from "../errors.ts";
+import { CliError, EXIT, Exit, failureOf } from "../errors.ts";
 import { chooseRemember, type RememberOptions } from "../actions/remember.ts";
 import { quoted } from "../hosts/hook_plan.ts";
 import type { Io } from "../io.ts";
-import { paint, print, printJson, say } from "../terminal/output.ts";
+import { paint, print, printJson, say, sayFailure } from "../terminal/output.ts";
 import { ACTION_ID, countBetween, parseSpan } from "../options.ts";
+import { PASSPHRASE_STDIN, type PassphraseOptions } from "../proof/passphrases.ts";
+import { openReview } from "../proof/prover.ts";
 import { visibleLine } from "../terminal/visible.ts";
 
-/** `gate approve <id>`: approves a held action. */
+/** `gate approve <id...>`: approves held actions. */
 export function createCommand(io: Io) {
   return new Command("approve")
     .description(
-      "Approve a held action. The daemon executes a file change at once; the agent's process runs " +
-        "a command.",
+      "Approve held actions. The daemon executes a file change at once; the agent's process runs " +
+        "a command. You prove with your passphrase that a person decides.",
     )
-    .argument("<id>", ACTION_ID, parseIdPrefix)
+    .argument("<id...>", ACTION_ID, collectIdPrefix)
     .option("--reason <text>", "a note for the audit log")
     .option("--digest <sha256>", "approve only if the action still has this digest")
     .addOption(
@@ -43,12 +45,17 @@ export function createCommand(io: Io) {
     .option("--rebase", "if the file has changed since: apply the change to the current content")
     .option("-e, --edit", "edit the text or command in $VISUAL or $EDITOR, then approve the result")
     .option("--draft <file>", "with --edit: edit this file, such as one kept by a failed edit")
-    .option("--json", "print JSON")
+    .option(...PASSPHRASE_STDIN)
+    .option("--json", "print JSON; an array for several ids")
     .addHelpText("after", HELP)
-    .action((id, options) => approve(io, id, options));
+    .action((ids, options) => approveAll(io, ids, options));
 }
 
-interface ApproveOptions extends RememberOptions {
+function collectIdPrefix(typed: string, before: string[] = []): string[] {
+  return [...before, parseIdPrefix(typed)];
+}
+
+interface ApproveOptions extends RememberOptions, PassphraseOptions {
   reason?: string;
   digest?: string;
   rebase?: true;
@@ -57,10 +64,42 @@ interface ApproveOptions extends RememberOptions {
   json?: true;
 }
 
-async function approve(io: Io, prefix: string, options: ApproveOptions): Promise<void> {
+/** Approves one action after the other. A refused one does not stop the others. */
+async function approveAll(io: Io, ids: string[], options: ApproveOptions): Promise<void> {
+  checkTogether(options, ids.length);
+  const connection = await openReview(io, options);
+  const [id, ...others] = ids;
+  if (others.length === 0) {
+    const action = await approve(io, connection, id!, options);
+    if (options.json) printJson(io, action);
+    if (action.execution === "failed") throw new Exit(EXIT.failed);
+    return;
+  }
+  const approved: Action[] = [];
+  for (const one of ids) {
+    try {
+      approved.push(await approve(io, connection, one, options));
+    } catch (error) {
+      // The other approvals would need the same proof, or nobody is there to confirm them.
+      if (!(error instanceof ProblemError)) throw error;
+      sayFailure(io, failureOf(error));
+    }
+  }
+  if (options.json) printJson(io, approved);
+  const isGood = approved.length === ids.length &&
+    approved.every(({ execution }) => execution !== "failed");
+  if (!isGood) throw new Exit(EXIT.failed);
+}
+
+/** Approves one action and prints the result unless `--json` is given. */
+async function approve(
+  io: Io,
+  connection: Connection,
+  prefix: string,
+  options: ApproveOptions,
+): Promise<Action> {
   const { reason, digest, rebase, edit } = options;
-  checkTogether(options);
-  const { found, client, one, param } = await openAction(io, prefix, "reviewer");
+  const { found, client, one, param } = await openAction(connection, prefix);
   const detail = rebase || edit ? await unwrap(one.$get({ param })) : null;
   const given = {
     expected_digest: digest ?? found.digest,
@@ -79,17 +118,19 @@ async function approve(io: Io, prefix: string, options: ApproveOptions): Promise
   const { action, is_edited } = edit
     ? await editOn(io, detail!, options, decide)
     : await decide(null);
-  if (options.json) printJson(io, action);
-  else showApproved(io, action, { is_edited, is_remembered: !!remember });
-  if (action.execution === "failed") throw new Exit(EXIT.failed);
+  if (!options.json) showApproved(io, action, { is_edited, is_remembered: !!remember });
+  return action;
 }
 
-function checkTogether({ edit, draft, rebase, remember }: ApproveOptions): void {
+function checkTogether(options: ApproveOptions, count: number): void {
+  const { edit, draft, rebase, remember, digest } = options;
+  if (count > 1 && (edit || digest !== undefined)) throw misused(ONE_ONLY);
   if (edit && remember) throw misused(NOT_BOTH);
   if (draft !== undefined && !edit) throw misused("Cannot use --draft without --edit");
   if (draft !== undefined && rebase) throw misused(STALE_DRAFT);
 }
 
+const ONE_ONLY = "Cannot use --edit or --digest with several ids: they are about one action";
 const NOT_BOTH = "Cannot use --edit with --remember: an edited action is approved only once";
 const STALE_DRAFT =
   "Cannot use --draft with --rebase: the draft does not contain the later changes of the file";
@@ -162,11 +203,15 @@ const HELP = `
 --edit checks the edited result against the policy. An unchanged text is approved as it is. An empty
 text leaves the action held. If the edit is refused, your text is kept in a file.
 
-Exits with 1 if the approval or the execution fails.
+The passphrase is asked once, also for several ids. Without a terminal use --passphrase-stdin.
+
+Exits with 1 if an approval or an execution fails.
 
 Examples:
   gate approve 0199a1b2
+  gate approve 0199a1b2 0199a1b3
   gate approve 0199a1b2 --reason 'fixes the build'
+  pass show gate | gate approve 0199a1b2 --passphrase-stdin
   gate show 0199a1b2 && gate approve 0199a1b2 --rebase
   EDITOR=vi gate approve 0199a1b2 --edit
   gate approve 0199a1b2 --remember

@@ -11,6 +11,7 @@ import {
 } from "../../server/evidence/schema.ts";
 import { unwrap } from "../../server/client.ts";
 import { openConnection, scopedClient } from "../daemon/connect.ts";
+import { openReview } from "../proof/prover.ts";
 import { CliError, EXIT, Exit } from "../errors.ts";
 import { verifyFile } from "../evidence/verify.ts";
 import { examples, matching, TIME_FORMAT } from "../options.ts";
@@ -76,7 +77,7 @@ function exportCommand(io: Io) {
     .addHelpText("after", EXPORT_HELP)
     .action(async ({ bundle, project, output, ...query }) => {
       if (bundle === undefined) return await exportAudit(io, query, { project, output });
-      const { client } = await openConnection(io, { scope: "reviewer" });
+      const { client } = await openReview(io);
       const chosen = await chooseProject(io, client, project);
       await exportAudit(io, { ...query, format: "bundle" }, { project: chosen, output: bundle });
       print(io, `Written: open ${bundle} in a browser, or run: gate audit verify ${bundle}`);

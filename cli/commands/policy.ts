@@ -3,7 +3,8 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Client, ProblemError, unwrap } from "../../server/client.ts";
 import { PolicyTestInput, type PolicyTestResult } from "../../server/policy/schema.ts";
-import { openConnection, scopedClient } from "../daemon/connect.ts";
+import { scopedClient } from "../daemon/connect.ts";
+import { openReview } from "../proof/prover.ts";
 import { CliError, EXIT, Exit } from "../errors.ts";
 import { examples } from "../options.ts";
 import { readLines, readNamed } from "../terminal/input.ts";
@@ -86,7 +87,7 @@ function addBench(policy: CommandUnknownOpts, io: Io): void {
 type Ask = (question: PolicyTestInput) => Promise<PolicyTestResult>;
 
 async function openQuestions(io: Io, named: string | undefined): Promise<Ask> {
-  const connection = await openConnection(io, { scope: "reviewer" });
+  const connection = await openReview(io);
   const id = await chooseProject(io, connection.client, named);
   const client: Client = scopedClient(connection, id);
   return (question) => unwrap(client.api.policy.test.$post({ json: question })).catch(refused);

@@ -6,6 +6,8 @@ import { CliError } from "../errors.ts";
 import { examples } from "../options.ts";
 import type { Io } from "../io.ts";
 import { placeOf } from "../place.ts";
+import { PASSPHRASE_STDIN } from "../proof/passphrases.ts";
+import { openReview } from "../proof/prover.ts";
 import { print, printJson, table } from "../terminal/output.ts";
 import { visibleLine } from "../terminal/visible.ts";
 
@@ -37,10 +39,11 @@ function addChanging(project: Command, io: Io): void {
   project.command("remove")
     .description("Remove a project from the list; its ledger and its files stay.")
     .argument("<id>", PROJECT_ID)
+    .option(...PASSPHRASE_STDIN)
     .option("--json", "print JSON")
     .addHelpText("after", examples("gate project remove old-app"))
-    .action(async (id, { json }) => {
-      const client = await connect(io, { scope: "reviewer" });
+    .action(async (id, { json, passphraseStdin }) => {
+      const { client } = await openReview(io, { passphraseStdin });
       const removed = await unwrap(client.api.hub.projects[":id"].$delete({ param: { id } }));
       if (json) printJson(io, removed);
       else print(io, `Removed ${visibleLine(id)}. To add it again, run gate init in its folder.`);

@@ -2,7 +2,7 @@ import { Command } from "@commander-js/extra-typings";
 import { unwrap } from "../../server/client.ts";
 import { openAction, parseIdPrefix } from "../actions/find.ts";
 import { summarize } from "../actions/view.ts";
-
+import { openConnection } from "../daemon/connect.ts";
 import type { Io } from "../io.ts";
 import { ACTION_ID, examples } from "../options.ts";
 import { paint, print, printJson } from "../terminal/output.ts";
@@ -16,7 +16,7 @@ export function createCommand(io: Io) {
     .option("--json", "print JSON")
     .addHelpText("after", examples("gate reject 0199a1b2 --reason 'use the staging file'"))
     .action(async (id, { reason, json }) => {
-      const { one, param } = await openAction(io, id, "reviewer");
+      const { one, param } = await openAction(await openConnection(io, { scope: "reviewer" }), id);
       const action = await unwrap(one.reject.$post({ param, json: { reason } }));
       if (json) return printJson(io, action);
       print(io, `${paint(io, "red", "✗")} rejected: ${summarize(action)}`);

@@ -3,7 +3,8 @@ import type { RollbackInput, RollbackResult } from "../../server/actions/schema.
 import { unwrap } from "../../server/client.ts";
 import { openAction, parseIdPrefix } from "../actions/find.ts";
 import { summarize } from "../actions/view.ts";
-
+import { PASSPHRASE_STDIN } from "../proof/passphrases.ts";
+import { openReview } from "../proof/prover.ts";
 import type { Io } from "../io.ts";
 import { ACTION_ID } from "../options.ts";
 import { paint, print, printJson } from "../terminal/output.ts";
@@ -21,10 +22,11 @@ export function createCommand(io: Io) {
         .choices(["abort", "merge", "force"] as const).default("abort" as const),
     )
     .option("--reason <text>", "a note for the audit log")
+    .option(...PASSPHRASE_STDIN)
     .option("--json", "print JSON")
     .addHelpText("after", HELP)
-    .action(async (id, { dryRun, onConflict, reason, json }) => {
-      const { one, param } = await openAction(io, id, "reviewer");
+    .action(async (id, { dryRun, onConflict, reason, json, passphraseStdin }) => {
+      const { one, param } = await openAction(await openReview(io, { passphraseStdin }), id);
       const body: RollbackInput = { on_conflict: onConflict, dry_run: dryRun ?? false };
       if (reason) body.reason = reason;
       const result = await unwrap(one.rollback.$post({ param, json: body })).catch((error) => {

@@ -6,6 +6,7 @@ import type { Io } from "../io.ts";
 import { ago, count, paint, print, printJson, table } from "../terminal/output.ts";
 import { countBetween } from "../options.ts";
 import { openProject } from "../project.ts";
+import { PASSPHRASE_STDIN } from "../proof/passphrases.ts";
 import { rollbackError } from "../actions/rollback.ts";
 import { visibleLine, visibleText } from "../terminal/visible.ts";
 import { fit } from "../terminal/width.ts";
@@ -66,10 +67,11 @@ function rollbackCommand(io: Io) {
     )
     .option("--reason <text>", "a note for the audit log")
     .option("--project <id>", "the project (default: the project of this folder)")
+    .option(...PASSPHRASE_STDIN)
     .option("--json", "print JSON")
     .addHelpText("after", HELP)
-    .action(async (id, { only, dryRun, onConflict, reason, project, json }) => {
-      const { api } = await openProject(io, project);
+    .action(async (id, { only, dryRun, onConflict, reason, project, json, passphraseStdin }) => {
+      const { api } = await openProject(io, project, { passphraseStdin });
       const body = { on_conflict: onConflict, dry_run: dryRun ?? false, ...reason && { reason } };
       const one = api.sessions[":id"];
       const answer = only

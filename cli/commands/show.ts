@@ -3,7 +3,7 @@ import type { ActionDetail } from "../../server/actions/schema.ts";
 import { unwrap } from "../../server/client.ts";
 import { openAction, parseIdPrefix } from "../actions/find.ts";
 import { actionCard } from "../actions/view.ts";
-
+import { openConnection } from "../daemon/connect.ts";
 import type { Io } from "../io.ts";
 import { ACTION_ID, examples } from "../options.ts";
 import { print, printJson, say } from "../terminal/output.ts";
@@ -16,7 +16,7 @@ export function createCommand(io: Io) {
     .option("--json", "print JSON")
     .addHelpText("after", examples("gate show 0199a1b2", "gate show 0199a1b2 --json"))
     .action(async (id, { json }) => {
-      const { one, param } = await openAction(io, id, "viewer");
+      const { one, param } = await openAction(await openConnection(io, { scope: "viewer" }), id);
       const detail = await unwrap(one.$get({ param }));
       if (json) return printJson(io, detail);
       print(io, actionCard(io, detail, Date.now()));

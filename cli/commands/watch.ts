@@ -3,11 +3,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Action } from "../../server/actions/schema.ts";
 import { ProblemError, unwrap } from "../../server/client.ts";
 import { actionCard, summarize } from "../actions/view.ts";
-import { type Connection, openConnection, scopedClient } from "../daemon/connect.ts";
+import { type Connection, scopedClient } from "../daemon/connect.ts";
 import { listenToEvents } from "../daemon/events.ts";
 import { CliError } from "../errors.ts";
 import { type Io, isInteractive } from "../io.ts";
 import { examples } from "../options.ts";
+import { openReview, Prover } from "../proof/prover.ts";
 import { paint, print } from "../terminal/output.ts";
 import { visibleJson, visibleLine } from "../terminal/visible.ts";
 
@@ -24,7 +25,8 @@ export function createCommand(io: Io) {
     .action(async ({ project, json }) => {
       const stop = new AbortController();
       const forget = io.onSignal(() => stop.abort());
-      const queue = watchHeld(io, { project: project ?? null, signal: stop.signal });
+      const prover = new Prover(io);
+      const queue = watchHeld(io, { project: project ?? null, signal: stop.signal, prover });
       if (json || !isInteractive(io)) await printEach(io, queue, json ?? false);
       else await reviewEach(io, queue);
       forget();
@@ -103,8 +105,10 @@ async function report(io: Io, answer: Parameters<typeof unwrap<Action>>[0]): Pro
     const why = visibleLine(action.error ?? "the cause is unknown");
     print(io, `${paint(io, "red", "✗")} approved, but the execution failed: ${why}`);
   } catch (error) {
-    if (!(error instanceof ProblemError)) throw error;
-    print(io, `${paint(io, "red", "✗")} ${error.problem.detail}`);
+    // Without the right passphrase the action stays held, and the person can try again.
+    if (!(error instanceof ProblemError || error instanceof CliError)) throw error;
+    print(io, `${paint(io, "red", "✗")} ${visibleLine(error.message)}`);
+    if (error instanceof CliError && error.next) print(io, `  try: ${visibleLine(error.next)}`);
   }
 }
 
@@ -116,12 +120,12 @@ const RECONNECT_PAUSE_MS = 1_000;
  */
 async function* watchHeld(
   io: Io,
-  { project, signal }: { project: string | null; signal: AbortSignal },
+  { project, signal, prover }: { project: string | null; signal: AbortSignal; prover: Prover },
 ): Queue {
   for (let start = true; !signal.aborted; start = false) {
     const listening = new AbortController();
     try {
-      const connection = await openConnection(io, { scope: "reviewer", start });
+      const connection = await openReview(io, { start, prover });
       const look = async () => ({ held: await listHeld(connection, project), connection });
       const either = AbortSignal.any([signal, listening.signal]);
       const events = listenToEvents(connection, ["approvals"], either)[Symbol.asyncIterator]();

@@ -7,6 +7,8 @@ import { connect } from "../daemon/connect.ts";
 import { createLoginLink, showLink } from "../daemon/dashboard_link.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { examples } from "../options.ts";
+import { PASSPHRASE_STDIN } from "../proof/passphrases.ts";
+import { openReview } from "../proof/prover.ts";
 import type { Io } from "../io.ts";
 import { print, printJson, say, table } from "../terminal/output.ts";
 import { visibleLine } from "../terminal/visible.ts";
@@ -28,10 +30,11 @@ function addChanging(workspace: Command, io: Io): void {
     .description("Create an empty workspace.")
     .argument("<name>", "its display name")
     .requiredOption("--id <id>", "its id in commands and web addresses", checkId)
+    .option(...PASSPHRASE_STDIN)
     .option("--json", "print JSON")
     .addHelpText("after", examples('gate workspace create "Web shop" --id shop'))
-    .action(async (name, { id, json }) => {
-      const { api } = await connect(io, { scope: "reviewer" });
+    .action(async (name, { id, json, passphraseStdin }) => {
+      const { client: { api } } = await openReview(io, { passphraseStdin });
       const made = await unwrap(api.workspaces.$post({ json: { id, name } }));
       if (json) return printJson(io, made);
       print(io, `Created ${id}; next: gate workspace add-project ${id} <path>`);
@@ -40,10 +43,11 @@ function addChanging(workspace: Command, io: Io): void {
     .description("Add the project of a folder to a workspace; registers the project if needed.")
     .argument("<id>", WORKSPACE_ID)
     .argument("<path>", "a folder with a gate.config.json")
+    .option(...PASSPHRASE_STDIN)
     .option("--json", "print JSON")
     .addHelpText("after", examples("gate workspace add-project shop ~/code/shop-api"))
-    .action(async (id, path, { json }) => {
-      const { api } = await connect(io, { scope: "reviewer" });
+    .action(async (id, path, { json, passphraseStdin }) => {
+      const { client: { api } } = await openReview(io, { passphraseStdin });
       const { projects } = api.workspaces[":id"];
       const root = resolve(io.cwd, path);
       const changed = await unwrap(projects.$post({ param: { id }, json: { root } }));
@@ -56,10 +60,11 @@ function addRemoving(workspace: Command, io: Io): void {
     .description("Remove a project from a workspace; the project itself stays registered.")
     .argument("<id>", WORKSPACE_ID)
     .argument("<project>", "the project's id or folder")
+    .option(...PASSPHRASE_STDIN)
     .option("--json", "print JSON")
     .addHelpText("after", examples("gate workspace remove-project shop shop-api"))
-    .action(async (id, named, { json }) => {
-      const client = await connect(io, { scope: "reviewer" });
+    .action(async (id, named, { json, passphraseStdin }) => {
+      const { client } = await openReview(io, { passphraseStdin });
       const one = client.api.workspaces[":id"];
       const { project_ids } = await unwrap(one.$get({ param: { id } }));
       const project_id = project_ids.includes(named) ? named : await idOf(io, client, named);
@@ -69,10 +74,11 @@ function addRemoving(workspace: Command, io: Io): void {
   workspace.command("remove")
     .description("Remove a workspace; its projects stay registered.")
     .argument("<id>", WORKSPACE_ID)
+    .option(...PASSPHRASE_STDIN)
     .option("--json", "print JSON")
     .addHelpText("after", examples("gate workspace remove shop"))
-    .action(async (id, { json }) => {
-      const { api } = await connect(io, { scope: "reviewer" });
+    .action(async (id, { json, passphraseStdin }) => {
+      const { client: { api } } = await openReview(io, { passphraseStdin });
       const removed = await unwrap(api.workspaces[":id"].$delete({ param: { id } }));
       if (json) printJson(io, removed);
       else print(io, `Removed ${visibleLine(id)}; its projects are still registered.`);
@@ -122,13 +128,14 @@ function addStart(workspace: Command, io: Io): void {
     .description("Open the dashboard on a workspace; starts the daemon if it does not run.")
     .argument("<id>", WORKSPACE_ID)
     .option("--no-open", "only print the login link; it works once, within a minute")
+    .option(...PASSPHRASE_STDIN)
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       examples("gate workspace start shop", "gate workspace start shop --no-open"),
     )
-    .action(async (id, { open, json }) => {
-      const client = await connect(io, { scope: "reviewer" });
+    .action(async (id, { open, json, passphraseStdin }) => {
+      const { client } = await openReview(io, { passphraseStdin });
       const found = await unwrap(client.api.workspaces[":id"].$get({ param: { id } }));
       const url = await createLoginLink(client, found.id);
       if (json) return printJson(io, { ...found, url });

@@ -1,6 +1,6 @@
 import type { Scope } from "../../server/auth/schema.ts";
 import { readToken } from "../../server/auth/tokens.ts";
-import { type Client, createClient } from "../../server/client.ts";
+import { type Client, createClient, type Prove } from "../../server/client.ts";
 import { launchDaemon } from "./launch.ts";
 
 import { CliError } from "../errors.ts";
@@ -15,12 +15,16 @@ export type Surroundings = Pick<Io, "env" | "cwd" | "pid">;
 export interface Connection extends Reached {
   client: Client;
   token: string;
+  /** Proves a person's presence for requests that decide; clients of this connection use it. */
+  prove?: Prove;
 }
 
 export interface ConnectOptions {
   scope: Scope;
   /** Whether to start a daemon if none runs (the default); false throws instead. */
   start?: boolean;
+  /** Proves a person's presence when the daemon requires it. */
+  prove?: Prove;
 }
 
 /** The typed client of this machine's daemon. @throws CliError if the daemon cannot be reached */
@@ -31,11 +35,12 @@ export async function connect(around: Surroundings, options: ConnectOptions): Pr
 /** As `connect`, with what a raw or streamed request needs. @throws CliError */
 export async function openConnection(
   around: Surroundings,
-  { scope, start = true }: ConnectOptions,
+  { scope, start = true, prove }: ConnectOptions,
 ): Promise<Connection> {
   const reached = start ? await ensureDaemon(around) : await requireDaemon(around);
   const token = await readToken(placeOf(around).home, scope);
-  return { ...reached, token, client: createClient({ ...reached, token }) };
+  const options = { ...reached, token, ...prove && { prove } };
+  return { ...options, client: createClient(options) };
 }
 
 /**
@@ -56,8 +61,9 @@ export async function ensureDaemon(around: Surroundings, args: string[] = []): P
 }
 
 /** A client whose requests are about one project. */
-export function scopedClient({ url, fetch, token }: Connection, project: string): Client {
-  return createClient({ url, fetch, token, project });
+export function scopedClient(connection: Connection, project: string): Client {
+  const { url, fetch, token, prove } = connection;
+  return createClient({ url, fetch, token, project, ...prove && { prove } });
 }
 
 async function requireDaemon(around: Surroundings): Promise<Reached> {

@@ -13,7 +13,8 @@ import type {
   Unjudged,
 } from "../../server/trials/schema.ts";
 import { Policies } from "../../server/policy/schema.ts";
-import { openConnection, scopedClient } from "../daemon/connect.ts";
+import { scopedClient } from "../daemon/connect.ts";
+import { openReview } from "../proof/prover.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { readNamed } from "../terminal/input.ts";
 import type { Io } from "../io.ts";
@@ -35,7 +36,7 @@ export function addReplay(policy: CommandUnknownOpts, io: Io): void {
       const now = Date.now();
       const candidate = await readCandidate(io, { config, policies });
       const asked = { since: readSince(since, now), ...candidate };
-      const connection = await openConnection(io, { scope: "reviewer" });
+      const connection = await openReview(io);
       const id = await chooseProject(io, connection.client, project);
       const replay = await replayAll(scopedClient(connection, id), asked, {
         progress: new Progress(io, "Replaying the policies …"),

@@ -2,12 +2,14 @@ import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import { type Client, unwrap } from "../../server/client.ts";
 import type { PolicySuggestions } from "../../server/trials/schema.ts";
 import type { Policies } from "../../server/policy/schema.ts";
-import { openConnection, scopedClient } from "../daemon/connect.ts";
+import { scopedClient } from "../daemon/connect.ts";
 import { isConfirmed } from "../terminal/prompts.ts";
 import { CliError, EXIT, Exit } from "../errors.ts";
 import { type Io, isInteractive } from "../io.ts";
 import { count, paint, print, printJson, say } from "../terminal/output.ts";
 import { chooseProject } from "../project.ts";
+import { PASSPHRASE_STDIN } from "../proof/passphrases.ts";
+import { openReview } from "../proof/prover.ts";
 import { withSpinner } from "../terminal/prompts.ts";
 import { visibleJson, visibleLine } from "../terminal/visible.ts";
 import { readSince } from "./replay.ts";
@@ -20,11 +22,12 @@ export function addSuggest(policy: CommandUnknownOpts, io: Io): void {
     .option("--apply", "write them into the project's config after a confirmation")
     .option("--yes", "confirm --apply without a question")
     .option("--project <id>", "the project; default: that of this folder")
+    .option(...PASSPHRASE_STDIN)
     .option("--json", "print JSON")
     .addHelpText("after", HELP)
-    .action(async ({ since, apply, yes, project, json }) => {
+    .action(async ({ since, apply, yes, project, json, passphraseStdin }) => {
       if (apply && !yes && !isInteractive(io)) throw unasked();
-      const connection = await openConnection(io, { scope: "reviewer" });
+      const connection = await openReview(io, { passphraseStdin });
       const client = scopedClient(
         connection,
         await chooseProject(io, connection.client, project),

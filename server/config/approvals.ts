@@ -4,5 +4,14 @@ import { GlobalConfig } from "./schema.ts";
 
 /** `approvals.proof` of the global config; null when it is absent or the file is broken. */
 export function configuredProof(home: string): "token" | "passphrase" | "passkey" | null {
-  return loadConfig(join(home, "config.json"), GlobalConfig).value?.approvals?.proof ?? null;
+  return approvalsOf(home)?.proof ?? null;
+}
+
+/** `approvals.unlock_seconds` of the global config; null without a limit. */
+export function configuredUnlock(home: string): number | null {
+  return approvalsOf(home)?.unlock_seconds ?? null;
+}
+
+function approvalsOf(home: string): GlobalConfig["approvals"] {
+  return loadConfig(join(home, "config.json"), GlobalConfig).value?.approvals;
 }

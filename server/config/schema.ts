@@ -18,6 +18,7 @@ export const GlobalConfig = z.looseObject({
   policies: Policies.optional(),
   approvals: z.looseObject({
     proof: z.enum(["token", "passphrase", "passkey"]).optional(),
+    unlock_seconds: z.number().int().min(1).optional(),
   }).optional(),
 });
 export type GlobalConfig = z.infer<typeof GlobalConfig>;

@@ -1,15 +1,15 @@
 import { scryptAsync } from "@noble/hashes/scrypt.js";
+import type { Scrypt } from "./schema.ts";
 
 /** The cost of guessing one passphrase: 128 MiB of memory and about half a second. */
-export const SCRYPT = { N: 2 ** 17, r: 8, p: 1 } as const;
+export const SCRYPT = { N: 131_072, r: 8, p: 1 } as const satisfies Scrypt;
 
 /** The smallest number of characters of a passphrase. */
 export const LEAST_CHARACTERS = 8;
 
 const SALT_BYTES = 16;
 const SEED_BYTES = 32;
-/** How much scrypt may use: its own table and 4 MiB. */
-const MOST_MEMORY = 132 * 1024 * 1024;
+const SPARE_MEMORY = 4 * 1024 * 1024;
 
 /** A signing key that exists only in memory. */
 export interface PassphraseKey {
@@ -39,13 +39,21 @@ export function createSalt(): string {
 /**
  * The Ed25519 key of a passphrase: the same passphrase and salt give the same key on every runtime.
  * It takes about half a second and yields to the event loop meanwhile.
+ * @throws RangeError for parameters that make guessing cheaper than `SCRYPT`
  */
 export async function derivePassphraseKey(
   passphrase: string,
-  salt: string,
+  { salt, scrypt }: { salt: string; scrypt: Scrypt },
 ): Promise<PassphraseKey> {
+  const { N, r, p } = scrypt;
+  if (N < SCRYPT.N || r < SCRYPT.r || p < SCRYPT.p) {
+    throw new RangeError(
+      "Cannot derive a key: the daemon names scrypt parameters that are too weak",
+    );
+  }
   const given = normalizePassphrase(passphrase);
-  const options = { ...SCRYPT, dkLen: SEED_BYTES, maxmem: MOST_MEMORY };
+  const maxmem = 128 * r * (N + p) + SPARE_MEMORY;
+  const options = { N, r, p, dkLen: SEED_BYTES, maxmem };
   const seed = await scryptAsync(given, fromBase64Url(salt), options);
   const pkcs8 = new Uint8Array([...PKCS8_HEAD, ...seed]);
   try {

@@ -6,6 +6,8 @@ export interface ProofServices {
   registry: Database;
   /** `approvals.proof` of the global config at this moment; null when it is absent or unreadable. */
   configured: () => "token" | "passphrase" | "passkey" | null;
+  /** `approvals.unlock_seconds` of the global config at this moment; null without a limit. */
+  unlock_seconds: () => number | null;
 }
 
 /** What a decision of a person needs, on this machine. */
@@ -35,7 +37,9 @@ export class Proofs {
   /** The kind of proof and the enrolled keys. */
   status(): Promise<ProofStatus> {
     const key = this.#changes.at(-1)?.key;
-    return Promise.resolve({ kind: this.#kind, enrolled: key ? [key] : [], problem: null });
+    const unlock_seconds = this.#services.unlock_seconds();
+    const enrolled = key ? [key] : [];
+    return Promise.resolve({ kind: this.#kind, enrolled, problem: null, unlock_seconds });
   }
 
   get #kind(): ProofKind {

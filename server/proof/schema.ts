@@ -135,6 +135,8 @@ export const ProofStatus = z.object({
   enrolled: z.array(EnrolledKey),
   problem: z.string().nullable()
     .describe("why the gate refuses every decision, and what a person must do"),
+  unlock_seconds: z.number().int().nullable()
+    .describe("how long a page or terminal may keep a passphrase's key; null: as long as it lives"),
 });
 export type ProofStatus = z.infer<typeof ProofStatus>;
 

@@ -13,7 +13,7 @@ const POLICY = /^server\/policy\//;
 const HOSTS = /^server\/hosts\//;
 const EVIDENCE = /^server\/evidence\/(bundle|chain|check|verify)\.ts$/;
 /** Proofs of a person and of the daemon are made and checked in the page, the terminal and the daemon. */
-const PROOF = /^server\/(?:proof\/(passphrase|statement)|auth\/prove_daemon)\.ts$/;
+const PROOF = /^server\/(?:proof\/(?:asked|passphrase|statement)|auth\/prove_daemon)\.ts$/;
 const POLICY_PARSER = "unbash";
 const TOOLS = "server/actions/tools.ts";
 
@@ -73,9 +73,9 @@ export const LAYERS: Record<string, Layer> = {
     allows: ({ specifier, file, isType }) =>
       isType || PROOF.test(file ?? "") || /^(canonicalize|@noble\/hashes\/.*)$/.test(specifier),
   },
-  "client.ts brings only types of the server with it": {
+  "client.ts brings only types of the server and the check of a challenge with it": {
     of: /^server\/client\.ts$/,
-    allows: ({ file, isType }) => file === null || isType,
+    allows: ({ file, isType }) => file === null || isType || PROOF.test(file),
   },
   "only server/api.ts and app.ts import an api.ts": {
     of: /^(server|cli|ui)\/|^mod\.ts$/,

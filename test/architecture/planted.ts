@@ -47,7 +47,11 @@ export const PLANTED: Planted[] = [
   },
   layer("the check of evidence runs in a browser too", "server/evidence/check.ts", "node:crypto"),
   layer("the making of a proof runs in a browser too", "server/proof/statement.ts", "node:crypto"),
-  layer("client.ts brings only types of the server with it", "server/client.ts", "./errors.ts"),
+  layer(
+    "client.ts brings only types of the server and the check of a challenge with it",
+    "server/client.ts",
+    "./errors.ts",
+  ),
   layer("only server/api.ts and app.ts import an api.ts", "server/daemon.ts", "./actions/api.ts"),
   layer("mcp/ reaches actions only through client.ts", "server/mcp/a.ts", "../actions/actions.ts"),
   layer(

@@ -52,6 +52,26 @@ test("reject stores the reason and executes nothing", async () => {
   expect(gated.onDisk("unwanted.txt")).toBeNull();
 });
 
+test("approve takes several ids; a refused one stops no other", async () => {
+  const [first, second, third] = [
+    await gated.write("one.txt", "1"),
+    await gated.write("two.txt", "2"),
+    await gated.write("three.txt", "3"),
+  ];
+  await gated.good("reject", second!.id, "--reason", "not here");
+  const ended = await gated.terminal.run(["approve", first!.id, second!.id, third!.id]);
+  expect(ended).toMatchObject({ code: 1 });
+  expect(ended.stdout).toMatch(/✓ approved.*one\.txt\n✓ approved.*three\.txt\n/);
+  expect(ended.stderr).toContain(`Cannot approve action "${second!.id}"`);
+  const [fourth, fifth] = [await gated.write("4.txt", "4"), await gated.write("5.txt", "5")];
+  const approved = await gated.json("approve", fourth!.id, fifth!.id, "--json");
+  expect(approved.map(({ id }: { id: string }) => id)).toEqual([fourth!.id, fifth!.id]);
+  for (const only of [["--digest", "0".repeat(64)], ["--edit"]]) {
+    const refused = await gated.terminal.run(["approve", fourth!.id, fifth!.id, ...only]);
+    expect(refused, only[0]).toMatchObject({ code: 64, stdout: "" });
+  }
+});
+
 test("commands accept a unique prefix of an id", async () => {
   const [first, second] = [await gated.write("a.txt", "a"), await gated.write("b.txt", "b")];
   const shared = [...first!.id].findIndex((char, i) => char !== second!.id[i]);

@@ -8,6 +8,7 @@ import {
 } from "../../../server/proof/passphrase.ts";
 
 const SALT = "c2FsdHNhbHRzYWx0c2FsdA";
+const GIVEN = { salt: SALT, scrypt: SCRYPT };
 const STATEMENT = new TextEncoder().encode("gate proof 1\n{}");
 
 test("the cost is what the design asks for", () => {
@@ -15,7 +16,7 @@ test("the cost is what the design asks for", () => {
 });
 
 test("the seed is scrypt's, so that another program can derive the same key", async () => {
-  const key = await derivePassphraseKey("correct horse", SALT);
+  const key = await derivePassphraseKey("correct horse", GIVEN);
   const options = { ...SCRYPT, maxmem: 160 * 1024 * 1024 };
   const seed = scryptSync("correct horse", Buffer.from(SALT, "base64url"), 32, options);
   const jwk = { kty: "OKP", crv: "Ed25519", d: seed.toString("base64url"), x: key.public_key };
@@ -25,7 +26,7 @@ test("the seed is scrypt's, so that another program can derive the same key", as
 });
 
 test("a signature verifies with the public key, and for no other statement", async () => {
-  const key = await derivePassphraseKey("correct horse", createSalt());
+  const key = await derivePassphraseKey("correct horse", { salt: createSalt(), scrypt: SCRYPT });
   const raw = Buffer.from(key.public_key, "base64url");
   const known = await crypto.subtle.importKey("raw", raw, "Ed25519", false, ["verify"]);
   const signature = Buffer.from(await key.sign(STATEMENT), "base64url");
@@ -42,16 +43,16 @@ test.each([
   ["a space at the end", "correct horse ", "correct horse", false],
 ])("%s", async (_, one, other, isSame) => {
   const [first, second] = [
-    await derivePassphraseKey(one, SALT),
-    await derivePassphraseKey(other, SALT),
+    await derivePassphraseKey(one, GIVEN),
+    await derivePassphraseKey(other, GIVEN),
   ];
   expect(first.public_key === second.public_key).toBe(isSame);
 });
 
 test("another salt gives another key", async () => {
   const [first, second] = [
-    await derivePassphraseKey("correct horse", createSalt()),
-    await derivePassphraseKey("correct horse", createSalt()),
+    await derivePassphraseKey("correct horse", { salt: createSalt(), scrypt: SCRYPT }),
+    await derivePassphraseKey("correct horse", { salt: createSalt(), scrypt: SCRYPT }),
   ];
   expect(first.public_key).not.toBe(second.public_key);
 });
@@ -65,3 +66,13 @@ test.each([
 ])("refusePassphrase(%j) is %j", (typed, why) => {
   expect(refusePassphrase(typed)).toBe(why);
 });
+
+test.each([{ N: 65_536 }, { r: 4 }, { p: 0 }])(
+  "cheaper parameters are refused: %j",
+  async (less) => {
+    const scrypt = { ...SCRYPT, ...less } as typeof SCRYPT;
+    await expect(derivePassphraseKey("correct horse", { salt: SALT, scrypt })).rejects.toThrow(
+      "too weak",
+    );
+  },
+);

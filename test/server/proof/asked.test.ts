@@ -1,0 +1,105 @@
+import { createHash } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { type Asked, checkChallenge } from "../../../server/proof/asked.ts";
+import type { Challenge } from "../../../server/proof/schema.ts";
+import { canonicalText } from "../../../server/proof/statement.ts";
+
+const ID = "0199a1b2-0000-7000-8000-000000000001";
+const OTHER = "0199a1b2-0000-7000-8000-000000000002";
+const DIGEST = "a".repeat(64);
+const CHALLENGE: Challenge = {
+  nonce: "n".repeat(43),
+  expires_at: "2026-01-01T00:00:00.000Z",
+  verb: "approve",
+  project_id: "web",
+  action_id: ID,
+  digest: DIGEST,
+  member_id: "local",
+  head: null,
+};
+
+function post(path: string, body: unknown = { expected_digest: DIGEST }): Asked {
+  return { method: "POST", url: `http://localhost:47000${path}`, body: JSON.stringify(body) };
+}
+
+const APPROVE = `/api/actions/${ID}/approve?project=web`;
+const remember = { scope: "session", ttl_seconds: 60, max_uses: 2 };
+const sha256 = (value: unknown) => createHash("sha256").update(canonicalText(value)).digest("hex");
+
+describe("a challenge about the request that was sent is signed", () => {
+  test.each<[string, Asked, Partial<Challenge>]>([
+    ["an approval", post(APPROVE), {}],
+    ["from any project", post(`/api/global/approvals/${ID}/approve`), {}],
+    ["without the digest", post(APPROVE, {}), { digest: "b".repeat(64) }],
+    [
+      "with a grant",
+      post(APPROVE, { expected_digest: DIGEST, remember }),
+      { digest: sha256({ remember, digest: DIGEST }) },
+    ],
+    [
+      "with an edit",
+      post(`/api/actions/${ID}/approve-with-edit`, { expected_digest: DIGEST, content: "x" }),
+      { verb: "approve_with_edit", digest: sha256({ content: "x", digest: DIGEST }) },
+    ],
+    ["a rollback", post(`/api/actions/${ID}/rollback`, {}), { verb: "rollback" }],
+    [
+      "a session's rollback",
+      post("/api/sessions/s1/rollback", {}),
+      { verb: "rollback", action_id: null },
+    ],
+    ["a replay", post(`/api/actions/${ID}/replay`, {}), { verb: "replay" }],
+    [
+      "the policies",
+      { method: "PUT", url: "http://localhost:47000/api/config/policies" },
+      { verb: "change_policies", action_id: null },
+    ],
+    [
+      "a removed project",
+      { method: "DELETE", url: "http://localhost:47000/api/hub/projects/web" },
+      { verb: "remove_project", action_id: null },
+    ],
+    [
+      "a workspace",
+      post("/api/workspaces", { id: "shop" }),
+      { verb: "change_workspace", action_id: null },
+    ],
+    ["a new passphrase", post("/api/proof/set"), { verb: "change_proof", action_id: null }],
+  ])("%s", async (_, asked, changes) => {
+    await expect(checkChallenge({ ...CHALLENGE, ...changes }, asked)).resolves.toBeUndefined();
+  });
+});
+
+describe("any other challenge is refused", () => {
+  test.each<[string, Asked, Partial<Challenge>, string]>([
+    ["another action", post(APPROVE), { action_id: OTHER }, OTHER],
+    ["no action", post(APPROVE), { action_id: null }, "no action"],
+    ["another deed", post(APPROVE), { verb: "remove_proof" }, "remove_proof"],
+    ["another project", post(APPROVE), { project_id: "bank" }, "bank"],
+    ["another content", post(APPROVE), { digest: "b".repeat(64) }, "other content"],
+    [
+      "a grant that nobody asked for",
+      post(APPROVE),
+      { digest: sha256({ remember, digest: DIGEST }) },
+      "other content",
+    ],
+    [
+      "an action in a session's rollback",
+      post("/api/sessions/s1/rollback", {}),
+      { verb: "rollback" },
+      ID,
+    ],
+    ["a rejection", post(`/api/actions/${ID}/reject`, {}), {}, "approve"],
+    ["a read", { method: "GET", url: `http://localhost:47000/api/actions/${ID}` }, {}, "approve"],
+    [
+      "a list of workspaces",
+      { method: "GET", url: "http://localhost:47000/api/workspaces" },
+      { verb: "change_workspace", action_id: null },
+      "change_workspace",
+    ],
+    ["the method of another deed", { ...post(APPROVE), method: "PUT" }, {}, "approve"],
+  ])("%s", async (_, asked, changes, said) => {
+    const refused = checkChallenge({ ...CHALLENGE, ...changes }, asked);
+    await expect(refused).rejects.toThrow("Cannot sign the daemon's challenge");
+    await expect(refused).rejects.toThrow(said);
+  });
+});
