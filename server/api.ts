@@ -22,6 +22,7 @@ import type { Project } from "./projects/project.ts";
 import { proofApi } from "./proof/api.ts";
 import type { AppEnv } from "./route.ts";
 import { sessionsApi } from "./sessions/api.ts";
+import { ownSession } from "./sessions/own_session.ts";
 import { trialsApi } from "./trials/api.ts";
 import { workspacesApi } from "./workspaces/api.ts";
 
@@ -49,6 +50,9 @@ export function createApi() {
     .use("/api/grants/*", withProject)
     .use("/api/policy/*", withProject)
     .use("/api/sessions/*", withProject)
+    .use("/api/actions/*", ownSession)
+    .use("/api/policy/*", ownSession)
+    .use("/api/sessions/*", ownSession)
     .route("/api/actions", actionsApi)
     .route("/api/analytics", analyticsApi)
     .route("/api/audit", auditApi)

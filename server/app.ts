@@ -32,7 +32,9 @@ export function createApp(services: AppServices): Guarded & { close(): Promise<v
     c.set("host", c.env.host ?? null);
     c.set("readers", readers);
     c.set("mcp", mcp);
-    if (c.env.caller) c.set("caller", c.env.caller);
+    if (c.env.caller) {
+      c.set("caller", { ...c.env.caller, session_secret: c.req.header("x-gate-session") });
+    }
     await next();
   });
   app.use("/api/*", withProof);

@@ -13,6 +13,8 @@ export interface ClientOptions {
   key?: string;
   /** The project of every call, sent as `?project=`. */
   project?: string;
+  /** The secret of an agent's session, sent as `X-Gate-Session`. */
+  session?: string;
   /** Replaces the global `fetch`, for example to use a unix socket. */
   fetch?: Fetch;
   /** Proves a person's presence when the daemon requires it; without it such a request fails. */
@@ -29,6 +31,7 @@ export function createClient(options: ClientOptions) {
   const headers: Record<string, string> = {};
   if (options.token) headers["Authorization"] = `Bearer ${options.token}`;
   if (options.key) headers["X-Gate-Key"] = options.key;
+  if (options.session) headers["X-Gate-Session"] = options.session;
   const { project, prove } = options;
   const proving = prove ? withProof(prove, options.fetch) : options.fetch;
   return hc<Api>(options.url, {

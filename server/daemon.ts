@@ -22,6 +22,7 @@ import { Registry } from "./projects/registry.ts";
 import { Proofs } from "./proof/proofs.ts";
 import { openHome } from "./runtime/home.ts";
 import { ownPid } from "./runtime/self.ts";
+import { HostKey } from "./sessions/host_key.ts";
 import { Workspaces } from "./workspaces/workspaces.ts";
 
 export interface DaemonOptions {
@@ -94,7 +95,8 @@ export class Daemon {
         unlock_seconds: () => configuredUnlock(environment.home),
       });
       const only = options.project ?? null;
-      const shared = { environment, port, pid, signer, bus, stream };
+      const host_key = HostKey.open(join(environment.home, "keys"));
+      const shared = { environment, port, pid, signer, host_key, bus, stream };
       const projects = new Projects(registry, shared, only);
       await projects.wake();
       return new Daemon(environment, port, {

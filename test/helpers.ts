@@ -56,7 +56,10 @@ export interface TestGate {
   project: Project;
   /** The whole audit chain of the project. */
   audit(): Promise<AuditEvent[]>;
-  /** Calls the routes without the guard, so no scope is checked; the default is a reviewer. */
+  /**
+   * Calls the routes without the guard, so no scope is checked; the default is a reviewer. An agent
+   * sends the secret of the session that it names, unless `headers` name another.
+   */
   request(
     method: string,
     path: string,
@@ -141,7 +144,30 @@ function writeInto(folder: string, path: string, content: string | Uint8Array): 
   return target;
 }
 
+/** The secrets of sessions, as a client of each session keeps them. */
+class SessionKeys {
+  readonly #secrets = new Map<string, string>();
+
+  headersFor(path: string, body: unknown, scope: Scope): Record<string, string> {
+    const { session_id } = Object(body) as { session_id?: string };
+    const [, id] = /^\/api\/(?:actions|sessions)\/([^/?]+)/.exec(path) ?? [];
+    const secret = this.#secrets.get(session_id ?? "") ?? this.#secrets.get(id ?? "");
+    return scope === "agent" && secret !== undefined ? { "x-gate-session": secret } : {};
+  }
+
+  /** Reads the secret of an opened session, or the session of an action, from an answer. */
+  async note(response: Response): Promise<Response> {
+    if (!response.headers.get("content-type")?.startsWith("application/json")) return response;
+    const text = await response.text();
+    const { id, session_secret, session_id } = Object(JSON.parse(text));
+    const secret = session_secret ?? this.#secrets.get(session_id);
+    if (typeof id === "string" && secret !== undefined) this.#secrets.set(id, secret);
+    return new Response(text, response);
+  }
+}
+
 class OpenTestGate implements TestGate {
+  readonly #keys = new SessionKeys();
   readonly home: string;
   readonly root: string;
   readonly environment: Environment;
@@ -182,10 +208,11 @@ class OpenTestGate implements TestGate {
     path: string,
     body?: unknown,
     scope: Scope = "reviewer",
-    headers: Record<string, string> = {},
+    headers: Record<string, string> = this.#keys.headersFor(path, body, scope),
   ): Promise<Response> {
     const request = new Request(`http://localhost:47999${path}`, { method, headers });
-    return await this.#router.fetch(request, { caller: testCaller(scope), json: body });
+    const caller = testCaller(scope);
+    return this.#keys.note(await this.#router.fetch(request, { caller, json: body }));
   }
 
   #createApp() {

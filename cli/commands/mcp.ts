@@ -1,5 +1,6 @@
 import { Command } from "@commander-js/extra-typings";
 import { serveStdio } from "../../server/mcp/stdio.ts";
+import { identify, OWN_PID } from "../../server/runtime/processes.ts";
 import { selfWords } from "../../server/runtime/self.ts";
 import { runCommand } from "../../server/runtime/spawn.ts";
 import { openConnection } from "../daemon/connect.ts";
@@ -32,6 +33,7 @@ async function serve(io: Io, project: string | undefined): Promise<void> {
       stop: stop.signal,
       now: Date.now,
       id: () => crypto.randomUUID(),
+      identity: () => identify(OWN_PID),
       log: (message) => io.stderr.write(`gate mcp: ${message}\n`),
     });
   } finally {

@@ -22,6 +22,13 @@ import {
 } from "./schema.ts";
 import { ActionList, ActionQuery } from "./list/schema.ts";
 
+/** An agent does not see what other sessions do to the same files. */
+function asSeenBy({ scope }: Caller, detail: ActionDetail): ActionDetail {
+  if (scope !== "agent") return detail;
+  const conflicts = detail.conflicts.map((one) => ({ ...one, command: null, diff: null }));
+  return { ...detail, conflicts };
+}
+
 const Submitted = Action.extend({ result: z.record(z.string(), z.unknown()).nullable() });
 const Count = z.object({ count: z.number().int() });
 
@@ -51,7 +58,8 @@ export const actionsApi = new Hono<AppEnv<ActionsServices>>()
     return c.json({ ...action, result }, action.status === "pending" ? 202 : 201);
   })
   .get("/:id", describe("Get an action with its details", ActionDetail), async (c) => {
-    return c.json(await c.var.project.actions.detail(c.req.param("id")));
+    const detail = await c.var.project.actions.detail(c.req.param("id"));
+    return c.json(asSeenBy(c.var.caller, detail));
   })
   .get("/:id/status", describe("Get the status of an action", ActionStatusView), async (c) => {
     return c.json(await c.var.project.actions.status(c.req.param("id")));

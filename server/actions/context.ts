@@ -73,8 +73,15 @@ export async function loadAction(
 ): Promise<ActionRow> {
   const row = /^[0-9a-f-]{36}$/.test(id) ? await findAction(ledger, id) : null;
   if (row) return row;
+  throw unknownAction(id);
+}
+
+/** The error for an action that does not exist, or that the caller may not know of. */
+export function unknownAction(id: string): GateError {
   const shown = JSON.stringify(id.toWellFormed().slice(0, 100));
-  throw new GateError("not_found", `Cannot find action ${shown} in this project`);
+  return new GateError("not_found", `Cannot find action ${shown} in this project`, {
+    fields: { unknown: "action" },
+  });
 }
 
 /** The error for a verb that the action's current state excludes. Its fields show that state. */

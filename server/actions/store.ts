@@ -124,15 +124,15 @@ export function insertAction(row: NewRow, only?: Statement): Statement {
   };
 }
 
-/** A condition: this agent has no open action with the same digest. */
+/** A condition: this session has no open action with the same digest. */
 export function unlessTwin(project_id: string, of: TwinQuery): Statement {
   const twin = twinOf(project_id, of);
   return { sql: `NOT EXISTS (${twin.sql})`, args: twin.args };
 }
 
-/** Two submissions with the same agent and digest since this time are twins. */
+/** Two submissions of one session with the same digest since this time are twins. */
 export interface TwinQuery {
-  agent: string;
+  session_id: string;
   digest: string;
   since: string;
 }
@@ -250,12 +250,12 @@ async function select(
 }
 
 /** An approved action that nobody has claimed is open too: its agent may have lost sight of it. */
-function twinOf(project_id: string, { agent, digest, since }: TwinQuery): Statement {
+function twinOf(project_id: string, { session_id, digest, since }: TwinQuery): Statement {
   return {
-    sql: `SELECT id FROM actions WHERE project_id = ? AND digest = ? AND agent = ?
+    sql: `SELECT id FROM actions WHERE project_id = ? AND digest = ? AND session_id = ?
       AND created_at >= ? AND (status = 'pending' OR (status = 'approved' AND execution = 'none'
         AND tool NOT IN (${BY_GATE}) AND decided_by <> 'policy'))`,
-    args: [project_id, digest, agent, since],
+    args: [project_id, digest, session_id, since],
   };
 }
 

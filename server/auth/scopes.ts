@@ -1,14 +1,17 @@
 import { GateError } from "../errors.ts";
 import type { Caller, Scope } from "./schema.ts";
 
+/** An id, so that a route with a name in its place is not open to agents. */
+const ID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
+
 /** The routes that an agent may use. It may use no other. */
 const AGENT_ROUTES: [method: string, path: RegExp][] = [
   ["POST", /^\/api\/actions$/],
   ["POST", /^\/api\/actions\/[^/]+\/(?:wait|claim|result|cancel)$/],
-  ["GET", /^\/api\/actions\/[^/]+(?:\/status)?$/],
+  ["GET", new RegExp(`^/api/actions/${ID}(?:/status)?$`)],
   ["POST", /^\/api\/sessions$/],
   ["POST", /^\/api\/sessions\/[^/]+\/end$/],
-  ["GET", /^\/api\/sessions\/[^/]+(?:\/(?:actions|status))?$/],
+  ["GET", new RegExp(`^/api/sessions/${ID}(?:/(?:actions|status))?$`)],
   ["GET", /^\/api\/hub\/projects$/],
   // Registers only a folder that already has a config.
   ["POST", /^\/api\/hub\/projects$/],

@@ -15,6 +15,11 @@ export function hexDigestOf(secret: string): string {
   return createHash("sha256").update(secret).digest("hex");
 }
 
+/** Compares two digests in hexadecimal in constant time. */
+export function isSameText(a: string, b: string): boolean {
+  return isSame(new TextEncoder().encode(a), new TextEncoder().encode(b));
+}
+
 /** Compares two digests in constant time. */
 export function isSame(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && timingSafeEqual(a, b);

@@ -315,6 +315,16 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
   statements: ["content_sha256", "before_mode", "result"].map((name) =>
     `ALTER TABLE actions DROP COLUMN ${name}`
   ),
+}, {
+  version: 8,
+  statements: [
+    // The digest of the session's secret. A session without one is open to every agent.
+    "ALTER TABLE sessions ADD COLUMN secret_sha256 TEXT",
+    // The process that opened the session, as JSON.
+    "ALTER TABLE sessions ADD COLUMN process TEXT",
+    `CREATE INDEX sessions_by_secret ON sessions (project_id, secret_sha256)
+      WHERE secret_sha256 IS NOT NULL AND ended_at IS NULL`,
+  ],
 }];
 
 /** SQL that is true for an action that a rollback of its session undoes. */

@@ -167,7 +167,7 @@ async function joinSession(
   const id = session.length > 200 ? sha256(session) : session;
   const client = `hook ${id}`;
   return await project.sessions.join(
-    { agent: host, host, client, root, detected_by: rule },
+    { named: id, agent: host, host, client, root, detected_by: rule },
     caller,
   );
 }

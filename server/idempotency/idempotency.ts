@@ -54,7 +54,8 @@ export class Idempotency {
     const running = this.#running.get(key);
     if (running) {
       mustMatch(fingerprint, running.fingerprint, request.key);
-      return { ...await running.answer, replayed: true };
+      const answer = await running.answer;
+      return { ...answer, body: withoutSecret(answer.body), replayed: true };
     }
     const answer = this.#answerOnce(key, fingerprint, request.key, produce);
     this.#running.set(key, { fingerprint, answer });
@@ -82,10 +83,17 @@ export class Idempotency {
     if (response.status >= 500 || NOT_KEPT.has(response.status)) {
       await removeKept(this.#database, key);
     } else if (body.length <= MAX_ANSWER && !body.includes("\0")) {
-      await updateAnswer(this.#database, key, response.status, body);
+      await updateAnswer(this.#database, key, response.status, withoutSecret(body));
     }
     return { status: response.status, body, replayed: false };
   }
+}
+
+/** The secret of a session is answered once, so a repeated request does not get it. */
+function withoutSecret(body: string): string {
+  if (!body.includes('"session_secret"')) return body;
+  const { session_secret: _, ...kept } = JSON.parse(body);
+  return JSON.stringify(kept);
 }
 
 function replay(kept: Kept, fingerprint: string, shown: string): Answer {

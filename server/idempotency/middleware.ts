@@ -1,5 +1,6 @@
 import { createMiddleware } from "hono/factory";
 import type { Caller } from "../auth/schema.ts";
+import { hexDigestOf } from "../auth/secrets.ts";
 import type { AppEnv } from "../route.ts";
 import type { Idempotency } from "./idempotency.ts";
 
@@ -13,7 +14,7 @@ export const idempotent = createMiddleware<Env>(async (c, next) => {
   if (key === undefined || c.req.method !== "POST" || !c.env.caller) return await next();
   const url = new URL(c.req.url);
   const request = {
-    scope: c.env.caller.member_id ?? c.env.caller.scope,
+    scope: senderOf(c.env.caller, c.req.header("x-gate-session")),
     key,
     method: c.req.method,
     path: url.pathname + url.search,
@@ -28,3 +29,9 @@ export const idempotent = createMiddleware<Env>(async (c, next) => {
   if (replayed) headers.set("idempotency-replayed", "true");
   c.res = new Response(body, { status, headers });
 });
+
+/** Agents share one credential, so the secret of a session tells them apart. */
+function senderOf({ member_id, scope }: Caller, session_secret: string | undefined): string {
+  if (member_id !== null) return member_id;
+  return session_secret === undefined ? scope : `${scope} ${hexDigestOf(session_secret)}`;
+}

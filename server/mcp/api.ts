@@ -2,6 +2,7 @@ import { type Context, Hono } from "hono";
 import type { Caller } from "../auth/schema.ts";
 import type { Environment } from "../environment.ts";
 import { type AppEnv, describe } from "../route.ts";
+import { identify, OWN_PID } from "../runtime/processes.ts";
 import { ownEnvironment, selfWords } from "../runtime/self.ts";
 import { runCommand } from "../runtime/spawn.ts";
 import type { HttpConnections, HttpOptions, McpRequest } from "./http_connections.ts";
@@ -55,6 +56,7 @@ export class LazyMcp {
       program: () => selfWords(ownEnvironment()),
       now,
       id: () => crypto.randomUUID(),
+      identity: () => identify(OWN_PID),
       log: (message) => log("warn", message),
     });
   }

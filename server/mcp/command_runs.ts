@@ -52,13 +52,16 @@ export class CommandRuns {
 
   /**
    * Resolves when the command has run and its outcome is reported. Resolves at once when another
-   * process has claimed it, or when too many commands run here.
+   * process has claimed it, or when too many commands run here. `session` is the secret of the
+   * action's session.
    */
-  async run(action_id: string): Promise<void> {
+  async run(action_id: string, session?: string): Promise<void> {
     const known = this.#running.get(action_id);
     if (known) return await known;
     if (this.#running.size >= MAX_RUNS || this.#stopping.signal.aborted) return;
-    const run = this.#claimAndRun(action_id).finally(() => this.#running.delete(action_id));
+    const run = this.#claimAndRun(action_id, session).finally(() =>
+      this.#running.delete(action_id)
+    );
     this.#running.set(action_id, run);
     await run;
   }
@@ -78,8 +81,8 @@ export class CommandRuns {
     await Promise.allSettled(this.#running.values());
   }
 
-  async #claimAndRun(action_id: string): Promise<void> {
-    const claim = await this.#claim(action_id);
+  async #claimAndRun(action_id: string, session: string | undefined): Promise<void> {
+    const claim = await this.#claim(action_id, session);
     if (!claim) return;
     const { run, env } = this.#options;
     const { cwd, timeout_ms, max_output_bytes } = claim;
@@ -92,10 +95,10 @@ export class CommandRuns {
       max_output_bytes,
       signal,
     });
-    await this.#report(action_id, claim, outcome);
+    await this.#report(action_id, claim, { outcome, session });
   }
 
-  async #claim(id: string): Promise<Claim | null> {
+  async #claim(id: string, session: string | undefined): Promise<Claim | null> {
     const { link, now } = this.#options;
     const init = { headers: { "Idempotency-Key": this.#options.id() } };
     try {
@@ -105,7 +108,7 @@ export class CommandRuns {
             { param: { id }, json: { holder: this.#holder } },
             init,
           ),
-        { until: now() + CLAIM_MS },
+        { until: now() + CLAIM_MS, session },
       );
     } catch (error) {
       if (error instanceof ProblemError && error.problem.status === 409) return null;
@@ -113,13 +116,17 @@ export class CommandRuns {
     }
   }
 
-  async #report(id: string, { claim_id }: Claim, outcome: RunOutcome): Promise<void> {
+  async #report(
+    id: string,
+    { claim_id }: Claim,
+    { outcome, session }: { outcome: RunOutcome; session: string | undefined },
+  ): Promise<void> {
     const { link, now, log } = this.#options;
     const stopped = this.#stopping.signal.aborted;
     const json = { claim_id, ...fit(outcome) };
     await link.call(
       (client) => client.api.actions[":id"].result.$post({ param: { id }, json }),
-      { until: now() + (stopped ? 0 : REPORT_MS) },
+      { until: now() + (stopped ? 0 : REPORT_MS), session },
     ).catch((cause) => log(`Cannot report the result of ${id}: ${cause.message}`));
   }
 }

@@ -8,6 +8,8 @@ type Answer<T> = Parameters<typeof unwrap<T>>[0];
 
 export interface CallOptions<T> {
   project?: string;
+  /** The secret of the session that the call is about. */
+  session?: string;
   /** Looks for the result of a call whose answer was lost, before the call is sent again. */
   recover?: (client: Client) => Promise<T | null>;
   /** The time (milliseconds since 1970) until which a lost daemon is tried again. */
@@ -35,7 +37,8 @@ export class DaemonLink {
     let renewed: boolean = false;
     for (let pause = FIRST_PAUSE_MS;; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       try {
-        const client = createClient({ ...await this.#find(), project: options.project });
+        const { project, session } = options;
+        const client = createClient({ ...await this.#find(), project, session });
         const done = sent ? await options.recover?.(client) : null;
         if (done) return done;
         sent = true;

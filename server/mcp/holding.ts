@@ -18,6 +18,17 @@ export interface Call {
   send_progress?: SendProgress;
 }
 
+/** A call about an action, with the secret of the action's session. */
+export interface SessionCall extends Call {
+  session?: string;
+}
+
+/** The project of a submission, and the secret of its session. */
+export interface SubmitPlace {
+  project: string;
+  session: string;
+}
+
 /** Sends a progress notification to the client. */
 export type SendProgress = (progress: number, total: number, message: string) => void;
 
@@ -49,36 +60,38 @@ export class Holding {
   }
 
   /** The action when it is settled or the call's time is over. An approved command runs here. */
-  async submit(input: SubmitInput, project: string, call: Call): Promise<Submitted> {
+  async submit(input: SubmitInput, place: SubmitPlace, call: Call): Promise<Submitted> {
     const { link, now } = this.#options;
     const until = untilOf(call, now);
+    const { project, session } = place;
     const json = { ...input, wait_ms: 0 };
     refuseTooLarge(json);
     const first = await link.call(
       (client) => client.api.actions.$post({ json }),
       {
         project,
+        session,
         until: now() + SUBMIT_MS,
         signal: call.signal,
         recover: this.#own.finder(input, now()),
       },
     );
     this.#own.note(first.id);
-    return await this.#untilSettled(first, until, call);
+    return await this.#untilSettled(first, until, { ...call, session });
   }
 
-  /** Continues to wait for an action of any session. */
-  async resume(action_id: string, call: Call): Promise<Submitted> {
+  /** Continues to wait for an action of the session with this secret. */
+  async resume(action_id: string, call: SessionCall): Promise<Submitted> {
     const until = untilOf(call, this.#options.now);
     return await this.#untilSettled(await this.look(action_id, call), until, call);
   }
 
   /** The action in its present state. */
-  look(action_id: string, call: Call): Promise<Submitted> {
+  look(action_id: string, call: SessionCall): Promise<Submitted> {
     return this.#wait(action_id, 0, this.#options.now() + SUBMIT_MS, call);
   }
 
-  async #untilSettled(first: Submitted, until: number, call: Call): Promise<Submitted> {
+  async #untilSettled(first: Submitted, until: number, call: SessionCall): Promise<Submitted> {
     const { now } = this.#options;
     let current = first;
     const stop = this.#startProgress(call, until - now(), () => progressMessage(current));
@@ -96,7 +109,7 @@ export class Holding {
     }
   }
 
-  async #step(current: Submitted, until: number, call: Call): Promise<Submitted> {
+  async #step(current: Submitted, until: number, call: SessionCall): Promise<Submitted> {
     const { now } = this.#options;
     const started = now();
     if (this.#isOurs(current)) return await this.#run(current, until, call);
@@ -105,11 +118,11 @@ export class Holding {
   }
 
   /** Runs a command here, unless another process has claimed it. */
-  async #run(current: Submitted, until: number, call: Call): Promise<Submitted> {
+  async #run(current: Submitted, until: number, call: SessionCall): Promise<Submitted> {
     const { now, runs } = this.#options;
     const started = now();
     const failure = await Promise.race([
-      runs.run(current.id).then(() => null, (error: unknown) => ({ error })),
+      runs.run(current.id, call.session).then(() => null, (error: unknown) => ({ error })),
       rest(until - started, call.signal).then(() => null),
     ]);
     const next = await this.#wait(current.id, 0, until + SUBMIT_MS, call);
@@ -129,14 +142,14 @@ export class Holding {
     return mayRun(action) || this.#options.runs.holds(action.id);
   }
 
-  #wait(id: string, timeout_ms: number, until: number, call: Call): Promise<Submitted> {
+  #wait(id: string, timeout_ms: number, until: number, call: SessionCall): Promise<Submitted> {
     return this.#options.link.call(
       (client) =>
         client.api.actions[":id"].wait.$post(
           { param: { id }, json: { timeout_ms } },
           { init: { signal: call.signal } },
         ),
-      { until, signal: call.signal },
+      { until, signal: call.signal, session: call.session },
     );
   }
 

@@ -3,7 +3,7 @@ import { GateError } from "../errors.ts";
 import type { RunCommand } from "./command_runs.ts";
 import type { DaemonLink } from "./daemon_link.ts";
 import type { Detected, Undetected } from "../projects/detect.ts";
-import type { ClientInfo } from "./project_sessions.ts";
+import type { ClientInfo, SessionsOptions } from "./project_sessions.ts";
 import { WebStandardStreamableHTTPServerTransport } from "./sdk.ts";
 import { Connection, createMcpServer } from "./server.ts";
 
@@ -27,6 +27,8 @@ export interface HttpOptions {
   program: () => readonly string[];
   now: () => number;
   id: () => string;
+  /** The daemon's process. */
+  identity: SessionsOptions["identity"];
   log: (message: string) => void;
 }
 
@@ -72,11 +74,11 @@ export class HttpConnections {
     await connection?.close();
   }
 
-  /** Kills the running commands of all clients and reports them. */
+  /** Kills the running commands of all clients and reports them. Held actions outlast the daemon. */
   async close(): Promise<void> {
     const open = [...this.#connections.values()];
     this.#connections.clear();
-    await Promise.allSettled(open.map((connection) => connection.close()));
+    await Promise.allSettled(open.map((connection) => connection.stop()));
   }
 
   #newSession(client: ClientInfo): string {

@@ -1,6 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { hostOfClient } from "../hosts/hosts.ts";
 import type { Detected, Undetected } from "../projects/detect.ts";
+import type { ProcessIdentity } from "../runtime/processes.ts";
 import type { DaemonLink } from "./daemon_link.ts";
 
 /** The name that a client gave when it connected. */
@@ -12,23 +13,36 @@ export interface ClientInfo {
 /** The project of a call, and the session that records it. */
 export interface Place extends Detected {
   session_id: string;
+  /** The secret of the session. */
+  session: string;
+}
+
+/** A session that this connection opened. */
+interface Opened {
+  id: string;
+  secret: string;
 }
 
 export interface SessionsOptions {
   link: DaemonLink;
   now: () => number;
   client: () => ClientInfo | undefined;
+  /** The process whose end leaves the sessions to a later one; null when nobody can tell. */
+  identity: () => ProcessIdentity | null;
   /** Finds the project of a call. */
   locate: (argument?: string, meta?: Record<string, unknown>) => Promise<Detected | Undetected>;
 }
 
 const OPENING_MS = 10_000;
 const MAX_SESSIONS = 64;
+const MAX_SECRETS = 10_000;
 
 /** One session for each connection and project folder, opened by the first call. */
 export class ProjectSessions {
   readonly #options: SessionsOptions;
-  readonly #open = new LRUCache<string, Promise<string>>({ max: MAX_SESSIONS });
+  readonly #open = new LRUCache<string, Promise<Opened>>({ max: MAX_SESSIONS });
+  /** The secrets of the sessions opened so far, by the actions that were submitted in them. */
+  readonly #secrets = new LRUCache<string, string>({ max: MAX_SECRETS });
 
   constructor(options: SessionsOptions) {
     this.#options = options;
@@ -38,7 +52,21 @@ export class ProjectSessions {
   async find(argument?: string, meta?: Record<string, unknown>): Promise<Place | Undetected> {
     const found = await this.#options.locate(argument, meta);
     if ("reason" in found) return found;
-    return { ...found, session_id: await this.#session(found) };
+    const { id, secret } = await this.#session(found);
+    return { ...found, session_id: id, session: secret };
+  }
+
+  /** Notes the session of an action, so that later calls about the action can prove it. */
+  note(action_id: string, secret: string): void {
+    this.#secrets.set(action_id, secret);
+  }
+
+  /** The secrets that may belong to an action's session, the likeliest first. */
+  async secretsFor(action_id: string): Promise<string[]> {
+    const known = this.#secrets.get(action_id);
+    if (known !== undefined) return [known];
+    const opened = await Promise.allSettled([...this.#open.values()]);
+    return opened.flatMap((one) => one.status === "fulfilled" ? [one.value.secret] : []);
   }
 
   /** Forgets the session of a place, because the daemon no longer has it. */
@@ -52,15 +80,15 @@ export class ProjectSessions {
     this.#open.clear();
     await Promise.allSettled(opened.map(async ([key, session]) => {
       const project = key.slice(0, key.indexOf("\0"));
-      const id = await session;
+      const { id, secret } = await session;
       await this.#options.link.call(
         (client) => client.api.sessions[":id"].end.$post({ param: { id } }),
-        { project, until },
+        { project, until, session: secret },
       );
     }));
   }
 
-  #session(found: Detected): Promise<string> {
+  #session(found: Detected): Promise<Opened> {
     const key = keyOf(found);
     const known = this.#open.get(key);
     if (known) return known;
@@ -70,7 +98,7 @@ export class ProjectSessions {
     return opening;
   }
 
-  async #openSession({ project_id, root, rule }: Detected): Promise<string> {
+  async #openSession({ project_id, root, rule }: Detected): Promise<Opened> {
     const { name, version } = this.#options.client() ?? { name: "unknown", version: "" };
     const host = hostOfClient(name) ?? "unknown";
     const session = await this.#options.link.call(
@@ -82,11 +110,12 @@ export class ProjectSessions {
             client: cut(`${name} ${version}`.trim()),
             root,
             detected_by: rule,
+            process: this.#options.identity() ?? undefined,
           },
         }),
       { project: project_id, until: this.#options.now() + OPENING_MS },
     );
-    return session.id;
+    return { id: session.id, secret: session.session_secret };
   }
 }
 

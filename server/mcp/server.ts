@@ -24,6 +24,7 @@ export interface ConnectionOptions {
   /** The environment of commands; the default is that of this process. */
   env?: Record<string, string | undefined>;
   client: () => ClientInfo | undefined;
+  identity: SessionsOptions["identity"];
   /** Creates the function that finds a call's project through this link. */
   locate: (link: DaemonLink) => SessionsOptions["locate"];
   now: () => number;
@@ -50,10 +51,13 @@ export class Connection {
   #calls = 0;
 
   constructor(options: ConnectionOptions) {
-    const { now, client } = options;
+    const { now, client, identity } = options;
     const link = new DaemonLink(options.connect, now);
     this.#runs = new CommandRuns({ ...options, link });
-    const sessions = new ProjectSessions({ link, now, client, locate: options.locate(link) });
+    const sessions = new ProjectSessions({
+      ...{ link, now, client, identity },
+      locate: options.locate(link),
+    });
     const holding = new Holding({ ...options, link, runs: this.#runs });
     this.#context = { link, holding, sessions, now, program: options.program };
     this.#now = now;
@@ -81,10 +85,15 @@ export class Connection {
     return this.#calls > 0 || this.#runs.isBusy;
   }
 
-  /** Kills running commands, reports them and ends the sessions. Held actions stay held. */
+  /** Kills running commands, reports them and ends the sessions with their held actions. */
   async close(): Promise<void> {
-    await this.#runs.stop();
+    await this.stop();
     await this.#context.sessions.end(this.#now() + END_MS);
+  }
+
+  /** Kills running commands and reports them. The sessions stay open for their client. */
+  async stop(): Promise<void> {
+    await this.#runs.stop();
   }
 }
 

@@ -28,6 +28,7 @@ export interface StdioOptions {
   stop: AbortSignal;
   now: () => number;
   id: () => string;
+  identity: SessionsOptions["identity"];
   log: (message: string) => void;
   timing?: ProgressTiming;
 }

@@ -195,10 +195,14 @@ async function submit(
 ): Promise<CallToolResult> {
   const { project, wait_ms, ...input } = args as { project?: string; wait_ms?: number };
   return await inPlace(project, context, call, async (place) => {
-    const submitted = { tool, input, session_id: place.session_id };
-    return toResult(
-      await context.holding.submit(submitted, place.project_id, { ...call, wait_ms }),
+    const { project_id, session_id, session } = place;
+    const submitted = await context.holding.submit(
+      { tool, input, session_id },
+      { project: project_id, session },
+      { ...call, wait_ms },
     );
+    context.sessions.note(submitted.id, session);
+    return toResult(submitted);
   });
 }
 
@@ -214,18 +218,54 @@ async function runScenarios(
 
 async function awaitAction(
   { action_id, wait_ms }: { action_id: string; wait_ms?: number },
-  { holding }: ToolContext,
+  context: ToolContext,
   call: ToolCall,
 ): Promise<CallToolResult> {
-  return withFigures(toResult(await holding.resume(action_id, { ...call, wait_ms })));
+  return await asItsSession(action_id, context, call, async (session) => {
+    const action = await context.holding.resume(action_id, { ...call, wait_ms, session });
+    return withFigures(toResult(action));
+  });
 }
 
 async function getAction(
   { action_id }: { action_id: string },
-  { holding }: ToolContext,
+  context: ToolContext,
   call: ToolCall,
 ): Promise<CallToolResult> {
-  return toResult(await holding.look(action_id, call));
+  return await asItsSession(
+    action_id,
+    context,
+    call,
+    async (session) => toResult(await context.holding.look(action_id, { ...call, session })),
+  );
+}
+
+/**
+ * Uses an action with the secret of its session: one that this connection opened, else a new one,
+ * which may succeed the session of a process that has died.
+ */
+async function asItsSession(
+  action_id: string,
+  context: ToolContext,
+  call: ToolCall,
+  use: (session: string) => Promise<CallToolResult>,
+): Promise<CallToolResult> {
+  const { sessions } = context;
+  const tried = await sessions.secretsFor(action_id);
+  for (const secret of tried) {
+    try {
+      const result = await use(secret);
+      sessions.note(action_id, secret);
+      return result;
+    } catch (error) {
+      if (!isUnknown(error) || tried.length > 0 && secret === tried.at(-1)) throw error;
+    }
+  }
+  const place = await sessions.find(undefined, call.meta);
+  if ("reason" in place) return toUndetected(place.reason, place.projects);
+  const result = await use(place.session);
+  sessions.note(action_id, place.session);
+  return result;
 }
 
 async function checkPolicy(
@@ -233,10 +273,11 @@ async function checkPolicy(
   context: ToolContext,
   call: ToolCall,
 ): Promise<CallToolResult> {
-  return await inPlace(project, context, call, async ({ project_id, session_id }) => {
+  return await inPlace(project, context, call, async ({ project_id, session_id, session }) => {
+    const until = context.now() + REQUEST_MS;
     const decision = await context.link.call(
       (client) => client.api.policy.test.$post({ json: { ...json, session_id } }),
-      { project: project_id, until: context.now() + REQUEST_MS, signal: call.signal },
+      { project: project_id, session, until, signal: call.signal },
     );
     const verb = { allow: "would be allowed", ask: "would be held", deny: "would be blocked" };
     const message = `It ${verb[decision.effect]}: ${decision.reason}`;
@@ -278,11 +319,15 @@ async function inPlace(
     try {
       return await use(place);
     } catch (error) {
-      const isUnknown = error instanceof ProblemError && error.problem.code === "not_found";
-      if (isRetry || !isUnknown) throw error;
+      // A wrong action id is no reason to leave the session.
+      if (isRetry || !isUnknown(error) || error.problem.unknown === "action") throw error;
       sessions.forget(place);
     }
   }
+}
+
+function isUnknown(error: unknown): error is ProblemError {
+  return error instanceof ProblemError && error.problem.code === "not_found";
 }
 
 let listed: ReturnType<typeof toListing>[] | null = null;

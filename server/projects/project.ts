@@ -19,6 +19,7 @@ import { Grants } from "../grants/grants.ts";
 import type { GrantPreview, GrantPreviewInput } from "../grants/schema.ts";
 import type { PolicyTestInput, PolicyTestResult } from "../policy/schema.ts";
 import { SeenFiles } from "../runtime/file_image.ts";
+import type { HostKey } from "../sessions/host_key.ts";
 import { Sessions } from "../sessions/sessions.ts";
 import { consultGrants } from "../trials/consult.ts";
 import { previewGrants } from "../trials/preview.ts";
@@ -31,6 +32,7 @@ export interface ProjectOptions {
   port: number;
   pid: number;
   signer: Signer;
+  host_key: HostKey;
   bus: Bus;
   stream: Stream;
 }
@@ -55,7 +57,7 @@ export class Project {
   #summary: { state: string; summary: AnalyticsSummary } | null = null;
 
   private constructor(options: ProjectOptions, ledger: Ledger, moved_to: string | null) {
-    const { id, environment, port, signer, bus, stream } = options;
+    const { id, environment, port, signer, host_key, bus, stream } = options;
     this.id = id;
     this.#now = environment.now;
     // All services share one array, so that they see a root added later.
@@ -72,7 +74,7 @@ export class Project {
         await ledger.commit({ statements: [], events: [event] });
       },
     });
-    this.sessions = new Sessions({ environment, ledger, roots });
+    this.sessions = new Sessions({ environment, ledger, roots, host_key });
     const services = this.#services = {
       ...{ project_id: id, roots, environment, ledger, bus },
       config: this.config,

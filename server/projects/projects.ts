@@ -70,7 +70,9 @@ export class Projects {
     for await (const project of UUID.test(id) ? this.#mayHold(id) : []) {
       if (await hasAction(project.ledger, id)) return project;
     }
-    throw new GateError("not_found", `Cannot find action "${id}" in any project`);
+    throw new GateError("not_found", `Cannot find action "${id}" in any project`, {
+      fields: { unknown: "action" },
+    });
   }
 
   /** The open projects, whose newest actions may lack an index entry, then the indexed ones. */

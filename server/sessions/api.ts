@@ -8,6 +8,7 @@ import { type AppEnv, describe, json, query } from "../route.ts";
 import { diffSession } from "./diff.ts";
 import { rollbackSession } from "./rollback.ts";
 import {
+  OpenedSession,
   PartialRollbackInput,
   Session,
   SessionDiff,
@@ -34,7 +35,7 @@ export const sessionsApi = new Hono<AppEnv<SessionsServices>>()
   )
   .post(
     "/",
-    describe("Open a session", Session, 201),
+    describe("Open a session; keep its secret", OpenedSession, 201),
     json(SessionInput),
     async (c) => c.json(await c.var.project.sessions.open(c.req.valid("json"), c.var.caller), 201),
   )

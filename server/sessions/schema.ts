@@ -28,8 +28,20 @@ export const SessionInput = z.strictObject({
   root: z.string().max(4096).optional(),
   detected_by: z.string().max(256).optional()
     .describe("the rule that found the project, for the audit row"),
+  process: z.strictObject({
+    pid: z.number().int().min(1),
+    start_time: z.string().min(1).max(256),
+  }).optional().describe("the process that opens the session; a later one of its host succeeds it"),
 });
 export type SessionInput = z.infer<typeof SessionInput>;
+
+/** Answer of `POST /api/sessions`. The gate keeps only the digest of the secret. */
+export const OpenedSession = Session.extend({
+  session_secret: z.string().describe(
+    "send it as X-Gate-Session with every call of an agent about this session; answered once",
+  ),
+});
+export type OpenedSession = z.infer<typeof OpenedSession>;
 
 /** A page of sessions, newest first. */
 export const SessionList = z.object({

@@ -1,9 +1,13 @@
 import type { Caller } from "../auth/schema.ts";
+import { createSecret, hexDigestOf, isSameText } from "../auth/secrets.ts";
 import type { Environment } from "../environment.ts";
 import { DEFAULT_LIMIT, readCursor, toPage } from "../db/cursor.ts";
 import type { Ledger } from "../db/ledger.ts";
 import { GateError } from "../errors.ts";
+import { isSameProcess } from "../runtime/processes.ts";
+import type { HostKey } from "./host_key.ts";
 import type {
+  OpenedSession,
   Session,
   SessionInput,
   SessionList,
@@ -12,11 +16,14 @@ import type {
 } from "./schema.ts";
 import {
   endSession,
-  findOpenSession,
+  findProof,
   findSession,
+  findSessionOfSecret,
+  findSharedSession,
   insertSession,
   listActionStates,
   listSessions,
+  type SessionProof,
   type SessionRow,
   toSession,
 } from "./store.ts";
@@ -26,10 +33,12 @@ export interface SessionServices {
   ledger: Ledger;
   /** Real paths of the project's folders; never empty, the first is the main one. */
   roots: readonly string[];
+  /** Makes the secrets of the sessions that hosts name in their hooks. */
+  host_key: HostKey;
 }
 
-/** The fields of a default session, for a caller that submits without opening a session. */
-const DEFAULT_CLIENT = { host: "unknown", client: "none" };
+/** The fields of the session that all callers share who submit without opening one. */
+const SHARED_CLIENT = { host: "unknown", client: "none" };
 
 /** The connections of agents to one project. */
 export class Sessions {
@@ -40,17 +49,28 @@ export class Sessions {
     this.#services = services;
   }
 
-  /** Opens a session in a root of the project, by default the main one. */
-  async open(input: SessionInput, caller: Caller): Promise<Session> {
+  /** Opens a session in a root of the project, by default the main one, with a new secret. */
+  async open(input: SessionInput, caller: Caller): Promise<OpenedSession> {
+    const session_secret = createSecret(256);
+    return { ...await this.#insert(input, caller, hexDigestOf(session_secret)), session_secret };
+  }
+
+  async #insert(
+    input: SessionInput,
+    caller: Caller,
+    secret_sha256: string | null,
+  ): Promise<Session> {
     const { environment, ledger } = this.#services;
     const session = {
       id: environment.id(),
       project_id: ledger.project_id,
       root: this.#rootOf(input.root),
-      host: plain(input.host ?? DEFAULT_CLIENT.host),
+      host: plain(input.host ?? SHARED_CLIENT.host),
       agent: plain(input.agent ?? caller.id),
-      client: plain(input.client ?? DEFAULT_CLIENT.client),
+      client: plain(input.client ?? SHARED_CLIENT.client),
       started_at: new Date(environment.now()).toISOString(),
+      secret_sha256,
+      process: input.process ?? null,
     };
     const { host, agent, client, root } = session;
     const { rows } = await ledger.commit({
@@ -67,25 +87,55 @@ export class Sessions {
   }
 
   /**
-   * The session for an action: the named one, which must be open, else the caller's default
-   * session. Opens that if necessary. @throws GateError `not_found`, `conflict`
+   * The session for an action: the named one, which must be open, else the one whose secret the
+   * caller sent, else the session that all callers without one share. Opens that if necessary.
+   * @throws GateError `not_found`, `conflict`
    */
   async resolve(id: string | undefined, caller: Caller): Promise<Session> {
-    if (id === undefined) return await this.#default(caller);
+    if (id === undefined) {
+      return caller.session_secret === undefined
+        ? await this.#shared(caller)
+        : await this.#ofSecret(caller.session_secret);
+    }
     const session = await this.get(id);
     if (session.ended_at === null) return session;
     throw new GateError("conflict", `Cannot use session "${id}": it has ended; open a new one`);
   }
 
-  /** The open session of an agent, host and client in a root. Opens one if necessary. */
-  join(input: Required<SessionInput>, caller: Caller): Promise<Session> {
-    const { agent, host, client, root } = input;
-    const key = JSON.stringify([agent, host, client, root]);
-    return this.#once(key, async () => {
-      const of = { agent: plain(agent), host: plain(host), client: plain(client) };
-      const found = await findOpenSession(this.#services.ledger, of);
-      return found?.root === root ? publicOf(found) : await this.open(input, caller);
+  /**
+   * The open session that a host names by its own id in a root. Opens one if necessary. Only a caller
+   * that knows the host's id reaches it: its secret is made of that id and of this machine's key.
+   */
+  join(
+    { named, ...input }: Required<Omit<SessionInput, "process">> & { named: string },
+    caller: Caller,
+  ): Promise<Session> {
+    const { ledger, host_key } = this.#services;
+    const secret = host_key.secretOf([input.host, ledger.project_id, input.root, named]);
+    const digest = hexDigestOf(secret);
+    return this.#once(digest, async () => {
+      const found = await findSessionOfSecret(ledger, digest);
+      return found ? publicOf(found) : await this.#insert(input, caller, digest);
     });
+  }
+
+  /**
+   * Whether the caller may act in a session. People may. An agent must send the session's secret.
+   * A session that every caller shares has none, and takes no caller that sends another's.
+   */
+  async isOpenTo(
+    caller: Caller,
+    which: { of: "session" | "action"; id: string },
+  ): Promise<boolean> {
+    if (caller.scope !== "agent") return true;
+    if (which.id.includes("\0")) return false;
+    const { session_secret } = caller;
+    const proof = await findProof(this.#services.ledger, which);
+    if (proof === null) return false;
+    if (proof.secret_sha256 === null) return session_secret === undefined && isShared(proof);
+    if (session_secret === undefined) return false;
+    const digest = hexDigestOf(session_secret);
+    return isSameText(digest, proof.secret_sha256) || await this.#succeeds(proof, digest);
   }
 
   /** Ends a session. Idempotent. */
@@ -131,8 +181,31 @@ export class Sessions {
     return { items: items.map(publicOf), next_cursor };
   }
 
-  #default(caller: Caller): Promise<Session> {
-    return this.#once(caller.id, () => this.#findOrOpenDefault(caller));
+  /**
+   * Whether the session with this secret continues the other one, whose process died without ending
+   * it: a later process of the same host in the same folder.
+   */
+  async #succeeds(left: SessionProof, digest: string): Promise<boolean> {
+    if (left.ended_at !== null || left.process === null || isSameProcess(left.process)) {
+      return false;
+    }
+    const own = await findProof(this.#services.ledger, { of: "secret", id: digest });
+    return own !== null && own.process !== null && isSameProcess(own.process) &&
+      own.host === left.host && own.agent === left.agent && own.root === left.root &&
+      own.started_at > left.last_seen_at;
+  }
+
+  async #ofSecret(secret: string): Promise<Session> {
+    const found = await findSessionOfSecret(this.#services.ledger, hexDigestOf(secret));
+    if (found) return publicOf(found);
+    throw new GateError(
+      "not_found",
+      "Cannot find the session of this X-Gate-Session: it is unknown or has ended; open a new one",
+    );
+  }
+
+  #shared(caller: Caller): Promise<Session> {
+    return this.#once(caller.id, () => this.#findOrOpenShared(caller));
   }
 
   /** Concurrent calls with the same key share one opening. */
@@ -142,10 +215,10 @@ export class Sessions {
     return opening.finally(() => this.#opening.delete(key));
   }
 
-  async #findOrOpenDefault(caller: Caller): Promise<Session> {
-    const of = { agent: caller.id, ...DEFAULT_CLIENT };
-    const found = await findOpenSession(this.#services.ledger, of);
-    return found ? publicOf(found) : await this.open({}, caller);
+  async #findOrOpenShared(caller: Caller): Promise<Session> {
+    const of = { agent: caller.id, ...SHARED_CLIENT };
+    const found = await findSharedSession(this.#services.ledger, of);
+    return found ? publicOf(found) : await this.#insert({}, caller, null);
   }
 
   #rootOf(given: string | undefined): string {
@@ -156,6 +229,11 @@ export class Sessions {
       `use one of: ${roots.join(", ")}`;
     throw new GateError("invalid", message);
   }
+}
+
+/** Sessions of older releases have no secret either; only the shared one stays open to agents. */
+function isShared({ host, client }: SessionProof): boolean {
+  return host === SHARED_CLIENT.host && client === SHARED_CLIENT.client;
 }
 
 function actorOf(caller: Caller) {

@@ -1,4 +1,5 @@
 import type { Ledger, Row, Statement, Value } from "../db/ledger.ts";
+import type { ProcessIdentity } from "../runtime/processes.ts";
 import type { Session, SessionQuery, SessionStatusView } from "./schema.ts";
 
 /** A session with its sequence number in the list. */
@@ -12,19 +13,29 @@ const COLUMNS = `id, seq, project_id, root, host, agent, client, started_at, las
 /** The most actions in a status. The list of actions has pages. */
 const STATUS_LIMIT = 10_000;
 
-export type NewSession = Pick<
-  Session,
-  "id" | "project_id" | "root" | "host" | "agent" | "client" | "started_at"
->;
+export interface NewSession extends
+  Pick<
+    Session,
+    "id" | "project_id" | "root" | "host" | "agent" | "client" | "started_at"
+  > {
+  /** Null for a session that every agent may use. */
+  secret_sha256: string | null;
+  process: ProcessIdentity | null;
+}
 
 export function insertSession(session: NewSession): Statement {
-  const { id, project_id, root, host, agent, client, started_at } = session;
+  const { id, project_id, root, host, agent, client, started_at, secret_sha256, process } = session;
   return {
-    sql: `INSERT INTO sessions
-      (project_id, id, seq, root, host, agent, client, started_at, last_seen_at)
-      SELECT ?, ?, coalesce(max(seq), 0) + 1, ?, ?, ?, ?, ?, ? FROM sessions WHERE project_id = ?
+    sql: `INSERT INTO sessions (project_id, id, seq, root, host, agent, client, started_at,
+        last_seen_at, secret_sha256, process)
+      SELECT ?, ?, coalesce(max(seq), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ? FROM sessions
+        WHERE project_id = ?
       RETURNING ${COLUMNS}`,
-    args: [project_id, id, root, host, agent, client, started_at, started_at, project_id],
+    args: [
+      ...[project_id, id, root, host, agent, client, started_at, started_at, secret_sha256],
+      process && JSON.stringify(process),
+      project_id,
+    ],
   };
 }
 
@@ -56,8 +67,8 @@ export async function findSession(ledger: Ledger, id: string): Promise<SessionRo
   return rows[0] ? toSession(rows[0]) : null;
 }
 
-/** The newest open session of this agent, host and client. */
-export async function findOpenSession(
+/** The newest open session without a secret of this agent, host and client. */
+export async function findSharedSession(
   ledger: Ledger,
   of: Pick<Session, "agent" | "host" | "client">,
 ): Promise<SessionRow | null> {
@@ -65,10 +76,55 @@ export async function findOpenSession(
     // The index on the client is the most selective of the three.
     `SELECT ${COLUMNS} FROM sessions INDEXED BY sessions_by_client
       WHERE project_id = ? AND agent = ? AND host = ? AND client = ? AND ended_at IS NULL
+        AND secret_sha256 IS NULL
       ORDER BY seq DESC LIMIT 1`,
     [ledger.project_id, of.agent, of.host, of.client],
   );
   return rows[0] ? toSession(rows[0]) : null;
+}
+
+/** The newest open session with this secret. */
+export async function findSessionOfSecret(
+  ledger: Ledger,
+  secret_sha256: string,
+): Promise<SessionRow | null> {
+  const rows = await ledger.all(
+    `SELECT ${COLUMNS} FROM sessions
+      WHERE project_id = ? AND secret_sha256 = ? AND ended_at IS NULL ORDER BY seq DESC LIMIT 1`,
+    [ledger.project_id, secret_sha256],
+  );
+  return rows[0] ? toSession(rows[0]) : null;
+}
+
+/** A session with what proves that it is an agent's own. */
+export interface SessionProof extends
+  Pick<
+    Session,
+    "id" | "host" | "agent" | "client" | "root" | "started_at" | "last_seen_at" | "ended_at"
+  > {
+  secret_sha256: string | null;
+  process: ProcessIdentity | null;
+}
+
+/** The session of that id, or of the action with that id. */
+export async function findProof(
+  ledger: Ledger,
+  { of, id }: { of: "session" | "action" | "secret"; id: string },
+): Promise<SessionProof | null> {
+  const condition = {
+    session: "id = ?",
+    action:
+      "id = (SELECT session_id FROM actions WHERE project_id = sessions.project_id AND id = ?)",
+    secret: "secret_sha256 = ? AND ended_at IS NULL",
+  }[of];
+  const [row] = await ledger.all(
+    `SELECT id, host, agent, client, root, started_at, last_seen_at, ended_at, secret_sha256, process
+      FROM sessions WHERE project_id = ? AND ${condition} ORDER BY seq DESC LIMIT 1`,
+    [ledger.project_id, id],
+  );
+  if (!row) return null;
+  const process = row.process === null ? null : JSON.parse(String(row.process));
+  return { ...row as unknown as SessionProof, process };
 }
 
 /** At most `limit` sessions below `before`, newest first. */

@@ -10,6 +10,7 @@ import {
   loadAction,
   notPossible,
   timestamp,
+  unknownAction,
 } from "../context.ts";
 import { executeNew } from "../execute/execute.ts";
 import { changesAnything } from "../plan.ts";
@@ -67,12 +68,10 @@ export async function submitRollback(
   caller: Caller,
 ): Promise<Submission> {
   const { services } = context;
+  // Another session's action is answered like an unknown one.
+  const { session_id } = await loadAction(services, action_id);
+  if (session_id !== session.id) throw unknownAction(action_id);
   const original = await loadReversible(context, action_id);
-  if (original.session_id !== session.id) {
-    const message = `Cannot roll back action "${action_id}": it belongs to another session; ` +
-      "ask a reviewer";
-    throw new GateError("forbidden", message);
-  }
   const { planned } = await planFor(context, original, {});
   const evaluation = await evaluateAction(services, planned.plan, {
     requester: requesterIn(session),

@@ -165,7 +165,7 @@ function twinOf(
   // A host repeats its call until a person has answered, however long that takes.
   const attach_ms = row.plan?.native ? limits.approvalTimeoutSeconds * 1000 : TWIN_MS;
   const since = timestamp(services.environment, -attach_ms);
-  return { agent: row.agent, digest: row.digest, since };
+  return { session_id: row.session_id, digest: row.digest, since };
 }
 
 /** Inserts an allowed action and executes it, if the gate executes it. Null if `only` did not hold. */

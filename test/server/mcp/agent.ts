@@ -42,6 +42,7 @@ export async function connectAgent(options: Partial<StdioOptions> = {}): Promise
     stop: stop.signal,
     now: Date.now,
     id: () => crypto.randomUUID(),
+    identity: () => null,
     log: (line) => logs.push(line),
     ...options,
   });

@@ -84,10 +84,11 @@ export class FakeDaemon {
       return c.json(this.projects.at(-1)!, 201);
     })
     .post("/api/sessions", async (c) => {
-      const id = `s${this.sessions.length + 1}`;
+      const number = String(this.sessions.length + 1).padStart(12, "0");
+      const id = `00000000-0000-7000-9000-${number}`;
       const project = c.req.query("project") ?? "";
       this.sessions.push({ ...await c.req.json(), id, project, ended: false });
-      return c.json({ id }, 201);
+      return c.json({ id, session_secret: `secret of ${id}` }, 201);
     })
     .post("/api/sessions/:id/end", (c) => {
       const session = this.sessions.find(({ id }) => id === c.req.param("id"));

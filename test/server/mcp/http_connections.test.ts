@@ -24,6 +24,7 @@ async function open(query = "") {
       program: () => ["gate"],
       now: Date.now,
       id: () => crypto.randomUUID(),
+      identity: () => null,
       log: () => {},
     });
   const state = { connections: create() };

@@ -46,7 +46,9 @@ const update = (gate: TestGate, id: string, set: string) =>
 test("a session that is opened stands in the list, the chain and the events", async () => {
   const gate = await createTestGate();
   const { sessions } = gate.project;
-  const session = await sessions.open({ agent: "codex", host: "codex", client: "x 1" }, agent);
+  const input = { agent: "codex", host: "codex", client: "x 1" };
+  const { session_secret, ...session } = await sessions.open(input, agent);
+  expect(session_secret).toMatch(/^[\w-]{43}$/);
   expect(session).toEqual({
     id: session.id,
     project_id: "test",

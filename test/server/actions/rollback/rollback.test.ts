@@ -229,7 +229,7 @@ describe("a rollback", () => {
     const again = await submit("write_file", { path: "a.txt", content: "v3" });
     await expect(
       actions.submit({ tool: "rollback", input: { action_id: again.id }, session_id }, agent),
-    ).rejects.toMatchObject({ code: "forbidden" });
+    ).rejects.toMatchObject({ code: "not_found" });
     await expect(actions.rollback(again.id, {}, agent)).rejects.toMatchObject({
       code: "forbidden",
     });
