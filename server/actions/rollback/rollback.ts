@@ -1,7 +1,6 @@
 import type { Caller } from "../../auth/schema.ts";
 import { requireReviewer } from "../../auth/scopes.ts";
 import type { NewEvent } from "../../db/ledger.ts";
-import { GateError } from "../../errors.ts";
 import type { Decision } from "../../policy/schema.ts";
 import { keepContents } from "../contents.ts";
 import {
