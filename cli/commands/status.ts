@@ -2,12 +2,14 @@ import { sep } from "node:path";
 import { Command } from "@commander-js/extra-typings";
 import { ProblemError, unwrap } from "../../server/client.ts";
 import type { DaemonStatus } from "../../server/global/schema.ts";
+import type { ProofKind } from "../../server/proof/schema.ts";
 import { type Connection, openConnection, scopedClient } from "../daemon/connect.ts";
 import { showDaemonStatus } from "../daemon/show_status.ts";
 import type { Io } from "../io.ts";
 import { count, paint, print, printJson } from "../terminal/output.ts";
 import { findRoot } from "../project.ts";
 import { examples } from "../options.ts";
+import { KINDS } from "../proof/describe.ts";
 import { visibleLine } from "../terminal/visible.ts";
 
 /** `gate status`: the daemon, the project of this folder, and the held actions. */
@@ -23,14 +25,22 @@ export function createCommand(io: Io) {
       const project = daemon.projects.find(({ roots }) => root !== null && roots.includes(root));
       const pending = daemon.projects.reduce((sum, { pending_count }) => sum + pending_count, 0);
       const health = project ? await askHealth(connection, project.id) : null;
-      if (json) return printJson(io, { daemon, root, project: project ?? null, pending, health });
+      const { kind } = await unwrap(connection.client.api.proof.$get());
+      const here = { root, project: project ?? null };
+      if (json) return printJson(io, { daemon, ...here, pending, health, proof: kind });
       showDaemonStatus(io, daemon);
+      print(io, paint(io, isProved(kind) ? "dim" : "yellow", `Proof: ${kind} (${KINDS[kind]})`));
       print(io);
       print(io, describeHere(io, root, project));
       if (health) showHealth(io, health);
       const waiting = `${count(pending, "held action")}: gate pending`;
       print(io, pending ? paint(io, "yellow", waiting) : "No action is held.");
     });
+}
+
+/** Whether a decision needs something that a program of this user does not have. */
+function isProved(kind: ProofKind): boolean {
+  return kind === "passphrase" || kind === "passkey";
 }
 
 /** The root of a registered project that contains the folder, even if its config is missing. */

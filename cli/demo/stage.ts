@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { VERSION } from "../../server/constants.ts";
 import { selfCommand } from "../../server/runtime/self.ts";
-import { type Connection, openConnection } from "../daemon/connect.ts";
+import { type Connection, ensureDaemon, openConnection } from "../daemon/connect.ts";
 import { stopDaemon } from "../daemon/stop.ts";
 import type { Io } from "../io.ts";
 import { placeOf } from "../place.ts";
@@ -64,6 +64,8 @@ export class Stage {
       mkdirSync(join(project, "src"), { recursive: true });
       const config = { id: "demo", version: "2", policies: POLICIES };
       writeFileSync(join(project, CONFIG_FILE), JSON.stringify(config, null, 2));
+      // The home is thrown away, so nobody sets a passphrase for it.
+      await ensureDaemon(io, ["--auth", "none"]);
       const reviewer = await openConnection(io, { scope: "reviewer" });
       return new Stage(folder, io, reviewer, await connectAgent(io));
     } catch (error) {

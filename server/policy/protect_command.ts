@@ -29,6 +29,7 @@ const HARMLESS_VERBS: Record<string, Set<string>> = {
   daemon: new Set(["status", "logs"]),
   service: new Set(["status", "logs"]),
   project: new Set(["list"]),
+  proof: new Set(["status"]),
   workspace: new Set(["list", "show"]),
   team: new Set(["list"]),
   "global-config": new Set(["show"]),
@@ -39,7 +40,8 @@ const GATE = /^gate(-(linux|darwin|win32)[\w-]*)?(\.exe)?$/;
 /** The gate's source or bundle, started by a runtime. */
 const SOURCE = /(^|\/)(cli\/main\.ts|gate\.mjs)$/;
 const RUNTIMES = /^(node|nodejs|deno|bun|tsx)$/;
-const DECIDES = /^(-\S+ )*(approve|reject|token|grant|cleanup-mcp|global-config|project trust)/;
+const DECIDES =
+  /^(-\S+ )*(approve|reject|token|proof|grant|cleanup-mcp|global-config|project trust)/;
 const LAUNCHERS = new Set(["npx", "bunx", "pnpx"]);
 
 /** Denies, or asks about, commands against the gate itself, whatever the policy allows. */

@@ -4,6 +4,7 @@ import { expect } from "vitest";
 import { openConnection } from "../../cli/daemon/connect.ts";
 import type { Action } from "../../server/actions/schema.ts";
 import { unwrap } from "../../server/client.ts";
+import { decideByToken } from "../e2e/world.ts";
 import { createTerminal, type Ended, type TestTerminal } from "./terminal.ts";
 
 /** The project's config. */
@@ -32,8 +33,10 @@ export interface GatedProject {
   close(): Promise<void>;
 }
 
-export async function openGatedProject(): Promise<GatedProject> {
+/** @param proof `none` leaves the home as a new user finds it; by default the token decides */
+export async function openGatedProject(proof: "token" | "none" = "token"): Promise<GatedProject> {
   const terminal = await createTerminal();
+  if (proof === "token") decideByToken(join(terminal.folder, ".gate"));
   const folder = join(terminal.folder, "project");
   writeFileSync(join(folder, "gate.config.json"), JSON.stringify(CONFIG));
   const good = async (...args: string[]) => {

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe } from "vitest";
 import { CORPUS_POLICIES, type CorpusGate, describeCorpus } from "../http_corpus_suite.ts";
@@ -9,8 +9,7 @@ describe("the executable answers every request of the corpus", () => describeCor
 
 async function open(): Promise<CorpusGate> {
   const world = await World.create("executable");
-  mkdirSync(world.gateHome, { mode: 0o700 });
-  const config = { policies: CORPUS_POLICIES.global };
+  const config = { approvals: { proof: "token" }, policies: CORPUS_POLICIES.global };
   writeFileSync(join(world.gateHome, "config.json"), JSON.stringify(config));
   await world.init(CORPUS_POLICIES.project);
   const daemon_pid = await world.daemonPid();

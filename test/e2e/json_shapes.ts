@@ -7,6 +7,7 @@ import { DaemonStatus } from "../../server/global/schema.ts";
 import { Grant } from "../../server/grants/schema.ts";
 import { PolicyTestResult } from "../../server/policy/schema.ts";
 import { PolicySuggestions } from "../../server/trials/schema.ts";
+import { ProofKind } from "../../server/proof/schema.ts";
 import { HubProject } from "../../server/projects/schema.ts";
 import { Session, SessionDiff, SessionRollbackResult } from "../../server/sessions/schema.ts";
 import { Workspace } from "../../server/workspaces/schema.ts";
@@ -139,6 +140,7 @@ export const SHAPES: Record<string, z.ZodType> = {
     project: HubProject.nullable(),
     pending: z.number().int(),
     health: z.strictObject({ error: text.nullable(), warnings: z.array(text) }).nullable(),
+    proof: ProofKind,
   }),
   doctor: DoctorReport,
   dashboard: z.strictObject({ url }),

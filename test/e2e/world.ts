@@ -40,6 +40,19 @@ export interface Ended {
   stderr: string;
 }
 
+interface WorldOptions {
+  /** Restricts PATH to a shell and a few tools. */
+  isBare?: boolean;
+  /** `token` lets the reviewer's token decide; `none` leaves the home as a new user finds it. */
+  proof?: "token" | "none";
+}
+
+/** Writes the global config of a home in which the reviewer's token decides. */
+export function decideByToken(home: string): void {
+  mkdirSync(home, { recursive: true, mode: 0o700 });
+  writeFileSync(join(home, "config.json"), JSON.stringify({ approvals: { proof: "token" } }));
+}
+
 /** One gate with its own home, project, port and a minimal environment. */
 export class World {
   readonly folder = mkdtempSync(join(tmpdir(), "gate-world-"));
@@ -51,11 +64,12 @@ export class World {
   #command: readonly string[];
   readonly #tokens = new Map<string, string>();
 
-  private constructor(subject: Subject, port: number, isBare: boolean) {
+  private constructor(subject: Subject, port: number, { isBare, proof }: Required<WorldOptions>) {
     this.#command = SUBJECTS[subject];
     this.port = port;
     mkdirSync(this.home, { mode: 0o700 });
     mkdirSync(this.project);
+    if (proof === "token") decideByToken(this.gateHome);
     this.env = {
       HOME: this.home,
       PATH: isBare ? bareBin(join(this.folder, "bin")) : process.env["PATH"]!,
@@ -65,10 +79,11 @@ export class World {
     };
   }
 
-  /** @param isBare restricts PATH to a shell and a few tools */
-  static async create(subject: Subject, { isBare = false } = {}): Promise<World> {
-    const port = await freePort();
-    return new World(subject, port, isBare);
+  static async create(
+    subject: Subject,
+    { isBare = false, proof = "token" }: WorldOptions = {},
+  ): Promise<World> {
+    return new World(subject, await freePort(), { isBare, proof });
   }
 
   /** Runs all later commands with this program, as after an upgrade. */

@@ -9,7 +9,7 @@ vi.setConfig({ testTimeout: 120_000 });
 
 let world: World;
 beforeEach(async () => {
-  world = await World.create("Deno" in globalThis ? "deno" : "node");
+  world = await World.create("Deno" in globalThis ? "deno" : "node", { proof: "none" });
   world.env["TMPDIR"] = join(world.folder, "tmp");
   mkdirSync(world.env["TMPDIR"]);
 });

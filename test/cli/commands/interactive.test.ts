@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { until } from "../../e2e/world.ts";
+import { decideByToken, until } from "../../e2e/world.ts";
 import { createTerminal, type TestTerminal } from "../terminal.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -18,6 +18,7 @@ let terminal: TestTerminal;
 let file: string;
 beforeEach(async () => {
   terminal = await createTerminal({ NO_COLOR: "1" });
+  decideByToken(join(terminal.folder, ".gate"));
   file = join(terminal.folder, "project", "gate.config.json");
 });
 afterEach(async () => {
