@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Client } from "../server/client.ts";
 import { unwrap } from "../server/client.ts";
+import { MACHINE_ID } from "../server/constants.ts";
 import { scopedClient } from "./daemon/connect.ts";
 import { CliError } from "./errors.ts";
 import type { Io } from "./io.ts";
@@ -30,7 +31,8 @@ export async function chooseProject(
   if (named) return named;
   const root = findRoot(io);
   if (root) return (await unwrap(client.api.hub.projects.$post({ json: { root } }))).id;
-  const { items } = await unwrap(client.api.hub.projects.$get());
+  const registered = await unwrap(client.api.hub.projects.$get());
+  const items = registered.items.filter(({ id }) => id !== MACHINE_ID);
   if (items.length === 1) return items[0]!.id;
   if (items.length === 0) {
     throw noProject("no project is registered");

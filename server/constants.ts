@@ -7,6 +7,9 @@ export const DEFAULT_PORT = 47000;
 /** The first port for legacy per-project servers (`gate start`). */
 export const FIRST_PROJECT_PORT = 47001;
 
+/** The id of the machine's own ledger, which records the calls from folders of no project. */
+export const MACHINE_ID = "machine";
+
 /** The limits of HTTP requests. SECURITY.md gives the reasons. */
 export const REQUEST_LIMITS = {
   header_bytes: 16 * 1024,

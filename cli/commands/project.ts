@@ -1,5 +1,6 @@
 import { Command } from "@commander-js/extra-typings";
 import { unwrap } from "../../server/client.ts";
+import { MACHINE_ID } from "../../server/constants.ts";
 import { setOverrideTrust } from "../../server/config/trust.ts";
 import { connect } from "../daemon/connect.ts";
 import { CliError } from "../errors.ts";
@@ -24,10 +25,10 @@ export function createCommand(io: Io) {
       const { items } = await unwrap(client.api.hub.projects.$get());
       if (json) return printJson(io, items);
       if (items.length === 0) return print(io, "No project is registered. Register one: gate init");
-      const rows = items.map(({ id, pending_count, roots }) => [
+      const rows = items.map(({ id, name, pending_count, roots }) => [
         visibleLine(id),
         `${pending_count} held`,
-        roots.map(visibleLine).join(", "),
+        id === MACHINE_ID ? name : roots.map(visibleLine).join(", "),
       ]);
       print(io, table(rows));
     });
@@ -77,7 +78,7 @@ function addChanging(project: Command, io: Io): void {
 async function requireRegistered(io: Io, id: string): Promise<void> {
   const client = await connect(io, { scope: "viewer" });
   const { items } = await unwrap(client.api.hub.projects.$get());
-  if (items.some((project) => project.id === id)) return;
+  if (items.some((project) => project.id === id && id !== MACHINE_ID)) return;
   throw new CliError(`Cannot trust project "${id}": it is not registered`, {
     next: "gate project list",
   });

@@ -1,3 +1,4 @@
+import { MACHINE_ID } from "../../server/constants.ts";
 import type { DaemonStatus } from "../../server/global/schema.ts";
 import type { Io } from "../io.ts";
 import { ago, paint, print, table } from "../terminal/output.ts";
@@ -26,7 +27,8 @@ export function showDaemonStatus(io: Io, status: DaemonStatus): void {
         visibleLine(project.id),
         String(project.pending_count),
         project.last_activity_at ? `${ago(project.last_activity_at, now)} ago` : "-",
-        project.roots.map(visibleLine).join(", ") + (project.reachable ? "" : " (not reachable)"),
+        (project.id === MACHINE_ID ? project.name : project.roots.map(visibleLine).join(", ")) +
+        (project.reachable ? "" : " (not reachable)"),
       ]),
     ]),
   );

@@ -4,9 +4,23 @@ import type { Environment } from "../environment.ts";
 import type { Ledger } from "../db/ledger.ts";
 import { GateError } from "../errors.ts";
 import type { Bus } from "../events/bus.ts";
+import type { NamedPaths } from "../policy/named_paths.ts";
 import type { SeenFiles } from "../runtime/file_image.ts";
 import type { Serial } from "./scheduling.ts";
 import { type ActionRow, findAction } from "./store.ts";
+
+/** The other projects of the machine. */
+export interface Neighbours {
+  /** Those whose files an action touches. Their rules hold as well. */
+  touched: (named: NamedPaths) => Promise<Neighbour[]>;
+  all: () => Promise<Neighbour[]>;
+}
+
+/** Another project, with its rules. */
+export interface Neighbour {
+  id: string;
+  config: Pick<Config, "inForce">;
+}
 
 /** The session of an action. */
 export interface ActionSession {
@@ -35,6 +49,7 @@ export interface ActionServices {
   config: Config;
   sessions: SessionSource;
   bus: Bus;
+  neighbours: Neighbours;
   /** A cache of file contents for views. Decisions always read the file. */
   seen: SeenFiles;
 }

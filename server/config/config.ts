@@ -34,6 +34,8 @@ export interface ConfigServices {
   environment: Environment;
   /** The daemon's port, for the rules that protect the daemon itself. */
   port: number;
+  /** The project's config where no folder holds one: part of gate, so nobody changes it. */
+  builtin?: ProjectConfig;
   /** Appends an event to the audit chain. */
   record: (event: NewEvent) => Promise<void>;
 }
@@ -172,7 +174,8 @@ export class Config {
   }
 
   #outside(): OutsideChange[] {
-    return [this.#project, this.#global].flatMap((path) => {
+    const files = this.#services.builtin ? [this.#global] : [this.#project, this.#global];
+    return files.flatMap((path) => {
       const outside = this.#pin.outside(path);
       return outside ? [describeOutside(path, outside)] : [];
     });
@@ -186,6 +189,10 @@ export class Config {
   async updatePolicies(policies: Policies, change: PoliciesChange): Promise<ConfigView> {
     const { project, global, override } = this.#read();
     const attempt = `Cannot change the policies of "${this.#services.project_id}"`;
+    if (this.#services.builtin) {
+      const next = "add rules to the global config: gate global-config";
+      throw new GateError("conflict", `${attempt}: no folder holds its config; ${next}`);
+    }
     if (change.caller.scope !== "reviewer") {
       throw new GateError(
         "forbidden",
@@ -256,11 +263,15 @@ export class Config {
 
   #read(): Snapshot {
     const trust = trustFile(this.#services.environment.home);
-    const key = [this.#project, this.#global, trust].map(fingerprint).join(" ");
+    const { builtin } = this.#services;
+    const files = builtin ? [this.#global, trust] : [this.#project, this.#global, trust];
+    const key = files.map(fingerprint).join(" ");
     if (this.#snapshot?.key === key) return this.#snapshot;
-    const project = loadConfig(this.#project, ProjectConfig);
+    const project = builtin
+      ? { value: builtin, text: "", error: null, unknown: [] }
+      : loadConfig(this.#project, ProjectConfig);
     const global = loadConfig(this.#global, GlobalConfig);
-    this.#watch(this.#project, project);
+    if (!builtin) this.#watch(this.#project, project);
     this.#watch(this.#global, global);
     const isOverride = project.value?.overrideGlobal === true;
     const trusted = isOverride && isOverrideTrusted(trust, this.#services.project_id);

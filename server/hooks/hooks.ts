@@ -12,7 +12,6 @@ import { hooksOf } from "../hosts/hosts.ts";
 import type { Project } from "../projects/project.ts";
 import { selfCommand } from "../runtime/self.ts";
 import type { Session } from "../sessions/schema.ts";
-import { refusalOutside } from "./outside.ts";
 import { findPlace } from "./place.ts";
 import type { HookInput, HookQuery } from "./schema.ts";
 import { usesOf } from "./uses.ts";
@@ -91,10 +90,6 @@ async function answer(
   }
   const native = parsed(() => toNative(call, hooks, context.host), `"${call.tool}"`);
   const place = await findPlace(context.daemon, native, context.query.project_dir);
-  if (!place) {
-    const refusal = refusalOutside(context.daemon, native);
-    return refusal === null ? goOn : { output: hooks.deny(refusal), held: null };
-  }
   const session = await joinSession(place, call, context);
   if (call.event === "after") {
     await report(place.project, session, call, context);

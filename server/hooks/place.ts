@@ -1,13 +1,11 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname } from "node:path";
-import { absolute, type NativeCall } from "../actions/submit/native.ts";
-import { isInside } from "../actions/submit/target.ts";
+import type { NativeCall } from "../actions/submit/native.ts";
 import type { Daemon } from "../daemon.ts";
+import { GateError } from "../errors.ts";
 import { detectProject } from "../projects/detect.ts";
 import type { Project } from "../projects/project.ts";
-import { resolvePath } from "../runtime/real_path.ts";
-import { changedBy, changesOf } from "./outside.ts";
 
 /** The project of a call, and the rule that found it. */
 export interface Place {
@@ -17,14 +15,16 @@ export interface Place {
 }
 
 /**
- * Finds the project of a call by the folder of its session, else by its working folder, else by the
- * files that it names. Null when no registered project matches.
+ * Finds the project of a call by the folder of its session, else by its working folder. A folder of
+ * no project belongs to the machine's own ledger. The files that a call names choose no project:
+ * `submit()` also asks the rules of each project that holds one of them.
+ * @throws GateError `not_found` if this daemon serves only one project, and the call is not in it
  */
 export async function findPlace(
   daemon: Daemon,
   call: NativeCall,
   project_dir: string | undefined,
-): Promise<Place | null> {
+): Promise<Place> {
   const registry = {
     list: () => daemon.projects.listRoots(),
     register: (root: string) => daemon.projects.register(root),
@@ -32,17 +32,11 @@ export async function findPlace(
   const none = { workspaces: [], roots: [], home: homedir() };
   const hints = { ...none, cwd: nearestFolder(call.cwd), claude_project_dir: project_dir };
   const found = await detectProject(hints, registry);
-  if (!("reason" in found)) return await open(daemon, found);
-  // A path that only the agent names may pick a registered project, but registers none.
-  const about = pathsOf(call, daemon);
-  const deleted = deletedBy(call);
-  for (const { id, roots } of about.length > 0 ? await registry.list() : []) {
-    const root = roots.find((one) =>
-      about.some((path) => isInside(path, one)) || deleted.some((path) => isInside(one, path))
-    );
-    if (root) return await open(daemon, { project_id: id, root, rule: "path" });
+  if ("reason" in found) {
+    throw new GateError("not_found", `Cannot evaluate the call: ${found.reason}`);
   }
-  return null;
+  const { project_id, root, rule } = found;
+  return { project: await daemon.projects.get(project_id), root, rule };
 }
 
 /** The nearest existing parent, so that an agent that deletes its folder stays in its project. */
@@ -50,33 +44,4 @@ function nearestFolder(folder: string): string {
   let at = folder;
   while (!existsSync(at) && dirname(at) !== at) at = dirname(at);
   return at;
-}
-
-async function open(daemon: Daemon, found: { project_id: string; root: string; rule: string }) {
-  const { project_id, root, rule } = found;
-  return { project: await daemon.projects.get(project_id), root, rule };
-}
-
-/** The real paths that a call uses; for a command, the paths that it changes. */
-function pathsOf({ uses, cwd }: NativeCall, daemon: Daemon): string[] {
-  const paths = uses.flatMap((use) =>
-    use.is === "command" ? [use.cwd, ...changedBy(use, daemon)] : [absolute(use.path, cwd)]
-  );
-  return realPaths(paths);
-}
-
-/** The real paths that a call deletes or moves away; a project may be inside. */
-function deletedBy({ uses, cwd }: NativeCall): string[] {
-  const deleted = uses.flatMap((use) => changesOf(use, cwd)).filter(({ op }) => op === "delete");
-  return realPaths(deleted.map(({ path }) => path));
-}
-
-function realPaths(paths: string[]): string[] {
-  return paths.flatMap((path) => {
-    try {
-      return [resolvePath(path).real];
-    } catch {
-      return []; // policy then evaluates the path as it is written
-    }
-  });
 }

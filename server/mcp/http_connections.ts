@@ -1,4 +1,5 @@
 import type { Caller } from "../auth/schema.ts";
+import { MACHINE_ID } from "../constants.ts";
 import { GateError } from "../errors.ts";
 import type { RunCommand } from "./command_runs.ts";
 import type { DaemonLink } from "./daemon_link.ts";
@@ -144,12 +145,16 @@ async function locate(
     (client) => client.api.hub.projects.$get(),
     { until: now() + LOOKUP_MS },
   );
-  const found = named === undefined && items.length === 1
-    ? items[0]
-    : items.find(({ id, roots }) => named !== undefined && (id === named || roots.includes(named)));
+  if (named === MACHINE_ID) return { project_id: MACHINE_ID, root: "/", rule: "argument" };
+  const projects = items.filter(({ id }) => id !== MACHINE_ID);
+  const found = named === undefined && projects.length === 1
+    ? projects[0]
+    : projects.find(({ id, roots }) =>
+      named !== undefined && (id === named || roots.includes(named))
+    );
   if (!found) {
     const reason = named ? `No project is registered as "${named}"` : "No project was named";
-    return { reason, projects: items };
+    return { reason, projects };
   }
   const root = found.roots.find((root) => root === named) ?? found.roots[0] ?? "";
   return { project_id: found.id, root, rule: named ? "argument" : "only_project" };

@@ -2,7 +2,8 @@ import { matchUnit } from "./command_match.ts";
 import type { CompiledPolicy, Decide } from "./policy.ts";
 import { builtin, byDefault, type Finding, findingOf, hasMatch } from "./finding.ts";
 import { isStatic, isWild, show } from "./holes.ts";
-import { evaluateAccess, evaluateRead } from "./path_rules.ts";
+import { namedPaths } from "./named_paths.ts";
+import { evaluateAccess, evaluateRead, OF_A_PROCESS, throughProcess } from "./path_rules.ts";
 import { protectGate } from "./protect_command.ts";
 import type { CommandRequest, PathFacts, Surroundings } from "./request.ts";
 import type { Analysis } from "./schema.ts";
@@ -22,25 +23,38 @@ export const decideCommand: Decide<CommandRequest> = (policy, request, options) 
   const tool = request.tool === undefined
     ? matchTools(policy, { tool: "run_command", input: { ...request } })
     : matchOwnTool(policy, { tool: request.tool, input: { ...request } });
+  const named = namedPaths(analysed, cwd);
   const findings = [
     ...doubts.map(toFinding),
+    ...named.paths.filter((path) => OF_A_PROCESS.test(path)).slice(0, 1).map(throughProcess),
     ...units.flatMap((unit) => [unit, ...behindLinks(unit, options)]).flatMap((unit) =>
       evaluateUnit(policy, unit, units, options)
         .map((finding) => ({ ...finding, text: unit.text, about: { unit } }))
     ),
     ...effects.flatMap((effect) => {
+      if (options.is_guest && isElsewhere(effect, options)) return [];
       const found = evaluateEffect(policy, effect, options);
       // For an unknown path the unknown part explains more than the command around it.
       return isWild(effect.path) ? found : found.map((one) => ({ ...one, text: effect.text }));
     }),
     ...tool,
   ];
-  const known = { analysis: toAnalysis(analysed, cwd), units };
+  const known = { analysis: toAnalysis(analysed, cwd), units, named };
   // If a tool rule matches, the default does not apply.
   if (tool.length > 0) return { findings: findings.filter(({ rule }) => rule !== null), ...known };
   if (findings.length === 0) findings.push(byDefault(policy.defaultEffect, "this command"));
   return { findings, ...known };
 };
+
+/** Whether an effect is none on the roots, so that the rules of its own project decide about it. */
+function isElsewhere({ op, path, walked }: Effect, { roots, resolve }: Surroundings): boolean {
+  if (!isStatic(path)) return false;
+  const { lexical, real } = resolve(walked ?? path);
+  const isInside = (root: string) =>
+    [lexical, real].some((one) => one === root || one.startsWith(`${root}/`));
+  const isAbove = (root: string) => op === "delete" && root.startsWith(`${real}/`);
+  return !roots.some((root) => isInside(root) || isAbove(root));
+}
 
 function toFinding({ reason, text }: Doubt): Finding {
   const part = text === "" ? "" : `: ${show(text).slice(0, 200)}`;

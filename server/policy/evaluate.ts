@@ -2,6 +2,7 @@ import { decideCommand } from "./command_rules.ts";
 import type { CompiledPolicy, Findings } from "./policy.ts";
 import { builtin, type Finding, rank, rulesOf, toDecision } from "./finding.ts";
 import { meter } from "./meter.ts";
+import type { NamedPaths } from "./named_paths.ts";
 import { decidePath } from "./path_rules.ts";
 import type { EvaluationOptions, Request } from "./request.ts";
 import type { Analysis, Decision, Rule } from "./schema.ts";
@@ -25,6 +26,8 @@ export interface Evaluation {
   asks: Finding[];
   /** The programs that the command runs. */
   units: Unit[];
+  /** The paths that the command names. */
+  named: NamedPaths | null;
 }
 
 /** Evaluates a request. Never throws: a request that cannot be evaluated is denied. */
@@ -36,7 +39,11 @@ export function evaluate(
   if (policy.error !== null) return denied("config-error", policy.error);
   meter.reset();
   try {
-    const { findings, analysis = null, units = [] } = decide(policy, request, options);
+    const { findings, analysis = null, units = [], named = null } = decide(
+      policy,
+      request,
+      options,
+    );
     const ranked = rank(findings);
     const [winner] = ranked;
     return {
@@ -46,6 +53,7 @@ export function evaluate(
       span: winner!.text ?? null,
       asks: ranked.filter(({ effect }) => effect === "ask"),
       units,
+      named,
     };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
@@ -66,6 +74,6 @@ function decide(policy: CompiledPolicy, request: Request, options: EvaluationOpt
 
 function denied(list: string, reason: string): Evaluation {
   const finding = builtin("deny", list, "**", reason);
-  const nothing = { analysis: null, span: null, asks: [], units: [] };
+  const nothing = { analysis: null, span: null, asks: [], units: [], named: null };
   return { decision: toDecision(finding), matched: rulesOf([finding]), ...nothing };
 }

@@ -16,7 +16,9 @@ export const STAR = "\uFDD4";
 export const QUESTION = "\uFDD5";
 export const BRACKET = "\uFDD6";
 
-const HOLES = /[\uFDD0-\uFDD6]/;
+/** Any one of the holes. */
+export const HOLE = /[\uFDD0-\uFDD6]/;
+const HOLES = HOLE;
 const WILD = /[\uFDD0\uFDD1]/;
 const VAGUE = /[\uFDD0-\uFDD3]/;
 const HOLES_EACH = /[\uFDD0-\uFDD6]/g;

@@ -73,9 +73,11 @@ function matchRules(
   if (access === "delete" && holdsRoot(names.at(-1)!, around)) {
     found.push(builtin("ask", "never-automatic", "/", "This deletes the project's own folder"));
   }
+  if (names.some(({ path }) => OF_A_PROCESS.test(path))) found.push(throughProcess(facts.lexical));
+  if (access === "delete") found.push(...holdsHome(names, around));
   if (isWild(facts.lexical)) {
     if (access !== "read") found.push(unknownTarget(access, facts.lexical));
-  } else if (names.at(-1)!.roots.length === 0) {
+  } else if (names.at(-1)!.roots.length === 0 && !around.is_guest) {
     found.push(outside(facts, names, rules));
   }
   return found;
@@ -111,6 +113,28 @@ function apply(rule: PathRule, names: PathNames[]): Finding | null {
 function holdsRoot({ path, roots }: PathNames, around: Surroundings): boolean {
   if (roots.some((below) => below.plain.length === 0)) return true;
   return around.roots.some((root) => root.startsWith(path === "/" ? path : `${path}/`));
+}
+
+/** A link that the kernel follows for the process that asks: gate cannot tell which file it means. */
+export const OF_A_PROCESS =
+  /^\/proc\/(?:self|thread-self|\d+)(?:\/task\/\d+)?\/(?:cwd|root|exe|fd\/\d+|map_files\/)(?:\/|$)/;
+
+/** The finding about a path that leads through a process. */
+export function throughProcess(path: string): Finding {
+  const reason =
+    `"${show(path)}" names a file through a process, so gate cannot tell which file; ` +
+    "use the file's own path";
+  return builtin("ask", "unresolved", "/proc/*", reason);
+}
+
+/** Denies to delete or move a folder with the gate's data or the user's home in it. */
+function holdsHome(names: PathNames[], { gate_home, user_home }: Surroundings): Finding[] {
+  const kept = [gate_home, user_home].find((home) =>
+    names.some(({ path }) => home === path || home.startsWith(path === "/" ? path : `${path}/`))
+  );
+  if (kept === undefined) return [];
+  const reason = `"${kept}" is off limits: it holds what the gate works with`;
+  return [builtin("deny", "self-protection", kept, reason)];
 }
 
 /** Outside every root: asks if a rule of the policy names the path, else denies. */

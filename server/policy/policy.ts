@@ -1,6 +1,7 @@
 import type { CommandIndex } from "./command_match.ts";
 import type { CompiledRule, Finding } from "./finding.ts";
 import type { Segment } from "./glob.ts";
+import type { NamedPaths } from "./named_paths.ts";
 import type { PathIndex, PathPattern } from "./path_match.ts";
 import type { EvaluationOptions, Request } from "./request.ts";
 import type { Analysis, Effect, PolicyLimits, Rule } from "./schema.ts";
@@ -42,6 +43,7 @@ export interface Findings {
   findings: Finding[];
   analysis?: Analysis;
   units?: Unit[];
+  named?: NamedPaths;
 }
 
 /** Evaluates one kind of request; returns at least one finding. */

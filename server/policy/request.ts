@@ -52,6 +52,11 @@ export interface Surroundings {
   daemon_pid?: number;
   /** Looks a path up on disk. */
   resolve: (path: string) => PathFacts;
+  /**
+   * The action belongs to another project and touches files of this one: the rules decide about paths
+   * inside the roots only.
+   */
+  is_guest?: boolean;
   /** The text of a script in the project's task file (`npm run build`), if it exists. */
   script?: (name: string, cwd: string) => string | null;
 }

@@ -65,6 +65,20 @@ const TEMPLATES: Record<TemplateName, Policies> = {
   },
 };
 
+/**
+ * The rules for folders of no project: reading is allowed, secrets are blocked, everything else falls
+ * to the default.
+ */
+export function machineTemplate(): Policies {
+  return structuredClone({
+    blockedPaths: SECRETS,
+    allowedCommands: [...READING, ...GIT_READING],
+    allowedTools: READ_TOOLS,
+    blockedCommands: DESTRUCTIVE,
+    ...LIMITS,
+  });
+}
+
 /** A copy of that template. */
 export function policyTemplate(name: TemplateName): Policies {
   return structuredClone(TEMPLATES[name]);

@@ -1,6 +1,7 @@
 import { realpathSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import { MACHINE_ID } from "../constants.ts";
 import { HOSTS } from "../hosts/hosts.ts";
 import type { HubProject } from "./schema.ts";
 
@@ -50,7 +51,7 @@ interface Candidate {
 /**
  * Finds the project of a call. A hint from the host (workspace, root, folder) may register a folder
  * that has a config. The agent's argument only selects a registered project. Otherwise a cloned
- * repository could supply its own policy.
+ * repository could supply its own policy. A folder of no project belongs to the machine's ledger.
  */
 export async function detectProject<P extends Known>(
   hints: Hints,
@@ -72,6 +73,10 @@ export async function detectProject<P extends Known>(
     // A later hint may only refine an earlier one: else a call could land in a stranger's folder.
     within = isOrdinary(real, hints.home) ? real : within;
   }
+  // The machine's own ledger takes every other folder, the user's home and `/` included.
+  const folder = within ??
+    candidates.map((one) => realFolder(one.folder)).find((one) => one !== null);
+  if (folder) return { project_id: MACHINE_ID, root: folder, rule: "machine" };
   return { projects, reason: `No project found for ${candidates.at(-1)?.folder ?? hints.cwd}` };
 }
 
@@ -85,6 +90,11 @@ function findNamed<P extends Known>(
     return { projects, reason: `This server serves only the project "${hints.fixed}"` };
   }
   const rule = hints.fixed === undefined ? "argument" : "option";
+  if (named === MACHINE_ID) {
+    const folders = candidates.map((one) => realFolder(one.folder));
+    const root = folders.find((one) => one !== null) ?? hints.home;
+    return { project_id: MACHINE_ID, root, rule };
+  }
   const byId = projects.find((project) => project.id === named);
   if (byId) return { project_id: byId.id, root: pickRoot(byId, candidates), rule };
   const real = isAbsolute(named) ? realFolder(named) : null;

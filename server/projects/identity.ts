@@ -4,6 +4,7 @@ import { basename, join, resolve } from "node:path";
 import { loadConfig } from "../config/load.ts";
 import { ProjectConfig } from "../config/schema.ts";
 import { GateError } from "../errors.ts";
+import { refuseMachineId } from "./machine.ts";
 import { readSmallFile } from "../runtime/small_file.ts";
 
 /** The identity of the project in a folder. */
@@ -26,6 +27,7 @@ export function identifyProject(folder: string): Identity {
   const root = realFolder(folder);
   const id = readId(join(root, CONFIG), root);
   const name = basename(root) || root;
+  if (id) refuseMachineId(id, root);
   if (id) return { id, name, root, warning: null };
   const derived = deriveId(root, name);
   const warning =

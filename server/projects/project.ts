@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { Actions } from "../actions/actions.ts";
-import type { ActionServices } from "../actions/context.ts";
+import type { ActionServices, Neighbours } from "../actions/context.ts";
 import { DaySums } from "../analytics/day_sums.ts";
 import type { AnalyticsSummary } from "../analytics/schema.ts";
 import { summarize } from "../analytics/summarize.ts";
@@ -10,8 +10,9 @@ import type { Signer } from "../audit/signer.ts";
 import type { Caller } from "../auth/schema.ts";
 import { requireReviewer } from "../auth/scopes.ts";
 import { Config } from "../config/config.ts";
+import { MACHINE_ID } from "../constants.ts";
 import type { Environment } from "../environment.ts";
-import type { Ledger } from "../db/ledger.ts";
+import type { Ledger, NewEvent } from "../db/ledger.ts";
 import { openLedger } from "../db/open_ledger.ts";
 import type { Bus } from "../events/bus.ts";
 import type { Stream } from "../events/stream.ts";
@@ -23,6 +24,7 @@ import type { HostKey } from "../sessions/host_key.ts";
 import { Sessions } from "../sessions/sessions.ts";
 import { consultGrants } from "../trials/consult.ts";
 import { previewGrants } from "../trials/preview.ts";
+import { machineConfig } from "./machine.ts";
 import { countPending, isUnfinished } from "./store.ts";
 
 export interface ProjectOptions {
@@ -35,6 +37,19 @@ export interface ProjectOptions {
   host_key: HostKey;
   bus: Bus;
   stream: Stream;
+  /** The other projects, seen from this one. */
+  neighbours: (id: string) => Neighbours;
+}
+
+/** The config of a project. `record` appends to its ledger, which need not be open. */
+export function createConfig(
+  { id, roots, environment, port }: Pick<ProjectOptions, "id" | "environment" | "port"> & {
+    roots: readonly string[];
+  },
+  record: (event: NewEvent) => Promise<void>,
+): Config {
+  const builtin = id === MACHINE_ID ? { builtin: machineConfig() } : {};
+  return new Config({ project_id: id, roots, environment, port, ...builtin, record });
 }
 
 /** One registered project with its open ledger. Creates the services of the project. */
@@ -65,20 +80,16 @@ export class Project {
     const roots = this.roots = this.#roots;
     this.ledger = ledger;
     this.moved_to = moved_to;
-    this.config = new Config({
-      project_id: id,
-      roots,
-      environment,
-      port,
-      record: async (event) => {
-        await ledger.commit({ statements: [], events: [event] });
-      },
+    this.config = createConfig({ id, roots, environment, port }, async (event) => {
+      await ledger.commit({ statements: [], events: [event] });
     });
-    this.sessions = new Sessions({ environment, ledger, roots, host_key });
+    const in_any_folder = id === MACHINE_ID;
+    this.sessions = new Sessions({ environment, ledger, roots, host_key, in_any_folder });
     const services = this.#services = {
       ...{ project_id: id, roots, environment, ledger, bus },
       config: this.config,
       sessions: this.sessions,
+      neighbours: options.neighbours(id),
       seen: new SeenFiles(),
     };
     this.actions = new Actions(services);

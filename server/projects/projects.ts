@@ -1,15 +1,21 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { listDamaged } from "../db/health.ts";
+import type { Neighbour } from "../actions/context.ts";
+import type { Config } from "../config/config.ts";
+import { MACHINE_ID } from "../constants.ts";
 import { GateError } from "../errors.ts";
+import type { NamedPaths } from "../policy/named_paths.ts";
 import { identifyProject } from "./identity.ts";
+import { machineRoots } from "./machine.ts";
+import { touchedProjects } from "./neighbours.ts";
 import { OpenProjects } from "./open_projects.ts";
-import { Project, type ProjectOptions } from "./project.ts";
+import { createConfig, Project, type ProjectOptions } from "./project.ts";
 import type { Registry } from "./registry.ts";
 import type { HubProject } from "./schema.ts";
 import { hasAction, type Registered } from "./store.ts";
 
-type Shared = Omit<ProjectOptions, "id" | "roots">;
+type Shared = Omit<ProjectOptions, "id" | "roots" | "neighbours">;
 
 /** The projects of this machine. Opens each one at its first use. */
 export class Projects {
@@ -20,6 +26,8 @@ export class Projects {
   readonly #open: OpenProjects;
   /** The problem of each project, until the project opens without it. */
   readonly #problems = new Map<string, string>();
+  /** The configs of projects that were asked as neighbours; their ledgers stay closed. */
+  readonly #configs = new Map<string, { roots: string[]; config: Config }>();
   /** Damaged ledgers that were moved aside, by path, until a person deletes them. */
   readonly #damaged = new Map<string, string>();
 
@@ -51,7 +59,7 @@ export class Projects {
 
   /** The only project. @throws GateError `project_required` with the list of all projects */
   async only(): Promise<Project> {
-    const registered = await this.#list();
+    const registered = (await this.#list()).filter(({ project_id }) => project_id !== MACHINE_ID);
     const first = registered[0];
     if (first && registered.length === 1) return await this.get(first.project_id);
     const message = first
@@ -97,6 +105,11 @@ export class Projects {
 
   /** Forgets a project. Keeps its ledger and files. @throws GateError `not_found`, `conflict` */
   async remove(id: string): Promise<void> {
+    if (id === MACHINE_ID) {
+      const message = `Cannot remove "${id}": it records the calls from folders of no project; ` +
+        "remove the hooks instead: gate global-setup --no-enforce";
+      throw new GateError("conflict", message);
+    }
     const project = await this.get(id);
     if (await project.isUnfinished()) {
       throw new GateError(
@@ -166,7 +179,15 @@ export class Projects {
     try {
       // Written first, so that the next start after a crash opens the project.
       await this.#registry.setAwake(project_id, true);
-      const { project, problem } = await Project.open({ ...this.#shared, id: project_id, roots });
+      const { project, problem } = await Project.open({
+        ...this.#shared,
+        id: project_id,
+        roots: project_id === MACHINE_ID ? machineRoots() : roots,
+        neighbours: (id) => ({
+          touched: (named) => this.#neighbours(id, named),
+          all: () => this.#neighbours(id, null),
+        }),
+      });
       if (problem) this.#problems.set(project_id, problem);
       else this.#problems.delete(project_id);
       this.#noteDamaged(project_id);
@@ -176,6 +197,37 @@ export class Projects {
       this.#report(project_id, error);
       throw error;
     }
+  }
+
+  /** The other projects in whose folders a named path lies, or all; also those that are not served. */
+  async #neighbours(id: string, named: NamedPaths | null): Promise<Neighbour[]> {
+    const all = await this.#registry.roots();
+    const others = all.filter((other) => other.id !== id);
+    const own = all.find((one) => one.id === id)?.roots ?? [];
+    const ids = named
+      ? touchedProjects(named, others, own)
+      : others.filter(({ roots }) => roots.length > 0).slice(0, MAX_NEIGHBOURS).map((one) =>
+        one.id
+      );
+    return ids.map((touched) => {
+      const { roots } = others.find((other) => other.id === touched)!;
+      return { id: touched, config: this.#configOf(touched, roots) };
+    });
+  }
+
+  /** The config of a project whose ledger need not be open. */
+  #configOf(id: string, roots: string[]): Config {
+    const known = this.#configs.get(id);
+    if (known?.roots.join("\0") === roots.join("\0")) return known.config;
+    const { environment, port } = this.#shared;
+    // Not awaited: this project may be opening, and the other may ask it in turn.
+    const config = createConfig({ id, roots, environment, port }, (event) => {
+      this.get(id).then(({ ledger }) => ledger.commit({ statements: [], events: [event] }))
+        .catch((error) => environment.log("error", "Cannot record a policy change", { error }));
+      return Promise.resolve();
+    });
+    this.#configs.set(id, { roots, config });
+    return config;
   }
 
   #noteDamaged(project_id: string): void {
@@ -200,7 +252,8 @@ export class Projects {
       roots,
       pending_count: await open?.countPending() ?? 0,
       last_activity_at,
-      reachable: !this.#problems.has(project_id) && roots.some((root) => existsSync(root)),
+      reachable: !this.#problems.has(project_id) &&
+        (project_id === MACHINE_ID || roots.some((root) => existsSync(root))),
       workspace_ids,
     };
   }
@@ -224,8 +277,13 @@ export class Projects {
     const isServed = this.#only === null || id === this.#only;
     const registered = isServed && !id.includes("\0") ? await this.#registry.find(id) : null;
     if (registered) return registered;
+    // Made when it is first needed, so that lists show it only where it is used.
+    if (isServed && id === MACHINE_ID) return await this.#registry.addMachine();
     throw new GateError("not_found", `Cannot find project "${id}": see gate project list`);
   }
 }
+
+/** The rules of more projects are not compared with a file that has several names. */
+const MAX_NEIGHBOURS = 100;
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

@@ -5,6 +5,8 @@ import { Database } from "../db/database.ts";
 import type { Statement } from "../db/ledger.ts";
 import { readKeptWorkspaces } from "../workspaces/kept.ts";
 import { insertMember, insertWorkspace } from "../workspaces/store.ts";
+import { MACHINE_ID } from "../constants.ts";
+import { MACHINE_NAME } from "./machine.ts";
 import { insertProject, insertRoot, listLedgerRoots, setAwake } from "./store.ts";
 
 /**
@@ -21,6 +23,10 @@ export async function rebuildRegistry(
   const statements: Statement[] = [];
   for (const id of ids) {
     const path = join(folder, id, "ledger.db");
+    if (id === MACHINE_ID && existsSync(path)) {
+      statements.push(insertProject(id, MACHINE_NAME, at), setAwake(id, true));
+      continue;
+    }
     const roots = existsSync(path) ? await readRoots(path, id) : [];
     const first = roots[0];
     if (first === undefined) continue;

@@ -7,7 +7,9 @@ import { openChecked } from "../db/health.ts";
 import type { Ledger, Statement } from "../db/ledger.ts";
 import { GateError } from "../errors.ts";
 import { noteAction, prefixOf } from "../events/store.ts";
+import { MACHINE_ID } from "../constants.ts";
 import { type Identity, isSameRepository } from "./identity.ts";
+import { MACHINE_NAME } from "./machine.ts";
 import { rebuildRegistry } from "./rebuild.ts";
 import {
   findIdAfter,
@@ -89,6 +91,17 @@ export class Registry {
       insertRoot(id, root, at),
     ]).finally(() => this.#roots = null);
     return (await this.find(id))!;
+  }
+
+  /** Adds the machine's own ledger, which has no folder. Idempotent. */
+  async addMachine(): Promise<Registered> {
+    const at = new Date(this.#now()).toISOString();
+    await this.database.batch([
+      insertProject(MACHINE_ID, MACHINE_NAME, at),
+      removeRoots(MACHINE_ID),
+    ])
+      .finally(() => this.#roots = null);
+    return (await this.find(MACHINE_ID))!;
   }
 
   /** Forgets the project. Its ledger stays, and a new registration finds it again. */

@@ -1,6 +1,7 @@
 import type { Database } from "../db/database.ts";
 import type { Ledger, Statement } from "../db/ledger.ts";
 import { sqlNames } from "../actions/tools.ts";
+import { MACHINE_ID } from "../constants.ts";
 
 /** A project in the registry. */
 export interface Registered {
@@ -19,7 +20,8 @@ const SELECT = `SELECT p.project_id, p.name, p.last_activity_at, p.is_awake, p.i
     (SELECT root FROM roots r WHERE r.project_id = p.project_id ORDER BY r.rowid)) AS roots,
   (SELECT json_group_array(workspace_id) FROM (SELECT workspace_id FROM workspace_projects w
     WHERE w.project_id = p.project_id ORDER BY w.workspace_id)) AS workspace_ids
-  FROM projects p WHERE EXISTS (SELECT 1 FROM roots r WHERE r.project_id = p.project_id)`;
+  FROM projects p WHERE (p.project_id = '${MACHINE_ID}'
+    OR EXISTS (SELECT 1 FROM roots r WHERE r.project_id = p.project_id))`;
 
 export async function listRegistered(registry: Database): Promise<Registered[]> {
   return (await registry.all(`${SELECT} ORDER BY p.project_id`)).map(toRegistered);

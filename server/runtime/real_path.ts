@@ -1,4 +1,4 @@
-import { lstatSync, readlinkSync, realpathSync } from "node:fs";
+import { lstatSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import { isAbsolute, join, parse, resolve, sep } from "node:path";
 import process from "node:process";
 import { GateError, reasonOfCode } from "../errors.ts";
@@ -36,6 +36,11 @@ function step(walk: Walk, path: string): void {
     return;
   }
   const next = join(walk.real, name);
+  if (PROCESS.test(walk.real)) {
+    // The kernel follows these links for the process that asks, which is another one than this.
+    walk.real = name === "root" ? parse(walk.real).root : next;
+    return;
+  }
   const target = linkTarget(next, path);
   if (target === null) {
     walk.real = next;
@@ -52,8 +57,22 @@ function step(walk: Walk, path: string): void {
   walk.todo.unshift(...namesOf(target));
 }
 
+/** The folder of a process, or of its open files: its links mean another file to each process. */
+const PROCESS = /^\/proc\/(?:self|thread-self|\d+)(?:\/task\/\d+)?(?:\/fd|\/map_files)?$/;
+
+/** The device and inode of a folder; null if there is no such folder. */
+export function folderIdentity(path: string): string | null {
+  try {
+    const found = statSync(path, { throwIfNoEntry: false });
+    return found?.isDirectory() ? `${found.dev}:${found.ino}` : null;
+  } catch {
+    return null;
+  }
+}
+
 function linkTarget(at: string, path: string): string | null {
   try {
+    if (at === "/proc/self" || at === "/proc/thread-self") return null;
     const found = lstatSync(at, { throwIfNoEntry: false });
     return found?.isSymbolicLink() ? readlinkSync(at) : null;
   } catch (cause) {

@@ -1,3 +1,4 @@
+import { isAbsolute } from "node:path";
 import type { Caller } from "../auth/schema.ts";
 import { createSecret, hexDigestOf, isSameText } from "../auth/secrets.ts";
 import type { Environment } from "../environment.ts";
@@ -35,6 +36,8 @@ export interface SessionServices {
   roots: readonly string[];
   /** Makes the secrets of the sessions that hosts name in their hooks. */
   host_key: HostKey;
+  /** A session may work in any folder, because the ledger belongs to no project. */
+  in_any_folder?: boolean;
 }
 
 /** The fields of the session that all callers share who submit without opening one. */
@@ -110,8 +113,10 @@ export class Sessions {
     { named, ...input }: Required<Omit<SessionInput, "process">> & { named: string },
     caller: Caller,
   ): Promise<Session> {
-    const { ledger, host_key } = this.#services;
-    const secret = host_key.secretOf([input.host, ledger.project_id, input.root, named]);
+    const { ledger, host_key, in_any_folder } = this.#services;
+    // An agent that changes its folder stays in its session.
+    const root = in_any_folder ? "" : input.root;
+    const secret = host_key.secretOf([input.host, ledger.project_id, root, named]);
     const digest = hexDigestOf(secret);
     return this.#once(digest, async () => {
       const found = await findSessionOfSecret(ledger, digest);
@@ -222,9 +227,12 @@ export class Sessions {
   }
 
   #rootOf(given: string | undefined): string {
-    const { roots } = this.#services;
+    const { roots, in_any_folder } = this.#services;
     const root = given ?? roots[0];
     if (root !== undefined && roots.includes(root)) return root;
+    if (in_any_folder && root !== undefined && isAbsolute(root) && !root.includes("\0")) {
+      return root;
+    }
     const message = `Cannot open a session in "${given}": it is not a folder of this project; ` +
       `use one of: ${roots.join(", ")}`;
     throw new GateError("invalid", message);

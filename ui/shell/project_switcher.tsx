@@ -163,7 +163,7 @@ function Root({ project }: { project: HubProject }) {
   const [first, ...more] = project.roots;
   return (
     <>
-      <Text value={first ?? ""} />
+      <Text value={first ?? project.name} />
       {more.length > 0 && ` and ${more.length} more`}
     </>
   );

@@ -1,9 +1,12 @@
 import type { Config } from "../../config/config.ts";
 import { evaluate, type Evaluation, type Surroundings } from "../../policy/evaluate.ts";
 import type { Effect, PolicyLimits, Requester } from "../../policy/schema.ts";
-import type { ActionServices } from "../context.ts";
+import type { ActionServices, Neighbour } from "../context.ts";
+import type { NamedPaths } from "../../policy/named_paths.ts";
 import type { ParsedInput, Plan } from "../plan.ts";
 import type { ActionRow } from "../store.ts";
+import { judgeOtherNames } from "./other_names.ts";
+import { isInside } from "./target.ts";
 
 /** The policy's evaluation of an action, with the limits in force. */
 export interface ActionEvaluation extends Evaluation {
@@ -19,7 +22,7 @@ const STRICTNESS: Record<Effect, number> = { allow: 0, ask: 1, deny: 2 };
  * is missing only for a question that no agent asks.
  */
 export async function evaluateAction(
-  services: { config: Pick<Config, "inForce"> },
+  services: { config: Pick<Config, "inForce">; neighbours?: ActionServices["neighbours"] },
   input: ParsedInput,
   { raw = input.input, requester }: { raw?: Record<string, unknown>; requester?: Requester } = {},
 ): Promise<ActionEvaluation> {
@@ -45,7 +48,82 @@ export async function evaluateAction(
   const counts = found.length === 0
     ? asTool.slice(0, 1)
     : asTool.filter(({ decision }) => decision.rule !== null && decision.effect !== "allow");
-  return { ...strictestOf([...found, ...counts]), limits: compiled.limits, around };
+  const own = strictestOf([...found, ...counts]);
+  const named = namedBy(input, found);
+  const guests = await services.neighbours?.touched(named) ?? [];
+  const theirs = (await Promise.all(
+    guests.map((guest) => evaluateAsGuest(guest, input, requester)),
+  )).filter((one) => one !== null);
+  const judged = strictestOf([own, ...theirs, ...await evaluateNames(services, named)]);
+  return { ...judged, named: own.named, limits: compiled.limits, around };
+}
+
+/** The paths of an action, in which the files of another project may be. */
+function namedBy({ accesses, cwd }: ParsedInput, found: readonly Evaluation[]): NamedPaths {
+  const named = found.find((one) => one.named !== null)?.named;
+  const paths = accesses.flatMap(({ target: { lexical, real } }) => [lexical, real]);
+  const deletes = accesses.filter(({ access }) => access === "delete")
+    .map(({ target }) => target.lexical);
+  return {
+    paths: [...paths, ...cwd === null ? [] : [cwd], ...named?.paths ?? []],
+    accesses: [
+      ...accesses.map(({ access, target }) => ({ access, path: target.real })),
+      ...named?.accesses ?? [],
+    ],
+    deletes: [...deletes, ...named?.deletes ?? []],
+    words: named?.words ?? [],
+  };
+}
+
+/** The evaluation of files that have several names; none for ordinary files. */
+async function evaluateNames(
+  { config, neighbours }: Parameters<typeof evaluateAction>[0],
+  { accesses }: NamedPaths,
+): Promise<Evaluation[]> {
+  const found = await judgeOtherNames(accesses, async () => [
+    config,
+    ...(await neighbours?.all() ?? []).map((one) => one.config),
+  ]);
+  if (found === null) return [];
+  const { effect, reason } = found;
+  const rule = { pattern: "**", list: "other-name", source: "builtin" as const };
+  const finding = { effect, rule, reason, alternative: null };
+  const asks = effect === "ask" ? [finding] : [];
+  return [{
+    decision: finding,
+    matched: [rule],
+    analysis: null,
+    span: null,
+    asks,
+    units: [],
+    named: null,
+  }];
+}
+
+/** What the rules of another project say about the files that the action touches there. */
+async function evaluateAsGuest(
+  { id, config }: Neighbour,
+  { command, cwd, accesses, native }: ParsedInput,
+  requester: Requester | undefined,
+): Promise<Evaluation | null> {
+  const { compiled, around } = await config.inForce();
+  const options = { ...around, is_guest: true, requester };
+  const is_plain_read = native !== undefined;
+  const found = accesses.filter(({ target, access }) =>
+    around.roots.some((root) =>
+      isInside(target.real, root) || isInside(target.lexical, root) ||
+      (access === "delete" && isInside(root, target.real))
+    )
+  ).map(({ access, target: { lexical, real } }) =>
+    evaluate(compiled, { kind: "path", access, path: { lexical, real }, is_plain_read }, options)
+  );
+  if (command !== null && cwd !== null) {
+    found.push(evaluate(compiled, { kind: "command", command, cwd }, options));
+  }
+  if (found.length === 0) return null;
+  const { decision, ...rest } = strictestOf(found);
+  const reason = `${decision.reason} (by the rules of project "${id}")`;
+  return { ...rest, decision: { ...decision, reason }, units: [] };
 }
 
 /** Evaluates a recorded action again, or another plan for it. The requester is the same. */
@@ -86,5 +164,6 @@ function strictestOf(found: readonly Evaluation[]): Evaluation {
     span: strictest.span,
     asks: found.flatMap(({ asks }) => asks),
     units: found.flatMap(({ units }) => units),
+    named: found.find(({ named }) => named !== null)?.named ?? null,
   };
 }

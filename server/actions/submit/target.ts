@@ -1,6 +1,7 @@
 import { isAbsolute, join, relative, sep } from "node:path";
 import { GateError } from "../../errors.ts";
 import type { PathFacts } from "../../policy/evaluate.ts";
+import { OF_A_PROCESS } from "../../policy/path_rules.ts";
 import { resolvePath } from "../../runtime/real_path.ts";
 
 /** A file that an input names, in the forms that policy and people need. */
@@ -22,6 +23,9 @@ export function resolveTarget(path: string, root: string): Target {
   if (problem !== null) throw unusable(path, problem);
   const absolute = isAbsolute(path) ? path : `${root}${sep}${path}`;
   const { lexical: given, real } = resolvePath(absolute);
+  if (OF_A_PROCESS.test(given) || OF_A_PROCESS.test(real)) {
+    throw unusable(path, "it names a file through a process; use the file's own path");
+  }
   // The kernel follows the link in `link/../x`; most programs remove `link/..` first.
   if (given !== absolute && resolvePath(given).real !== real) {
     throw unusable(path, '".." after a link is ambiguous');

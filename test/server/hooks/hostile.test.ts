@@ -88,11 +88,11 @@ describe("hostile input is a refusal, never a failure", () => {
       // The folder of the session decides, not a folder outside of it.
       const dir = `wait_ms=0&project_dir=${encodeURIComponent(gate.root)}`;
       expect(await raw(at("Write", { file_path: "x", content: "" }), dir)).toMatch(/outside/);
-      // In an unknown folder the paths of the call decide.
+      // From a folder of no project the project's rules hold for its files as well.
       const about = at("Write", { file_path: join(gate.root, ".git/hooks/pre-commit") });
       expect(await raw(about)).toBe("held");
-      // The host decides on any other call.
-      expect(await raw(at("Write", { file_path: "x", content: "" }))).toBe("allow");
+      // The machine's own ledger records any other call, and its default is to ask.
+      expect(await raw(at("Write", { file_path: "x", content: "" }))).toBe("held");
       const own = at("Write", { file_path: join(gate.home, "config.json"), content: "" });
       expect(await raw(own)).toMatch(/^Blocked by gate/);
       for (
@@ -103,9 +103,12 @@ describe("hostile input is a refusal, never a failure", () => {
           "; a".repeat(9_000),
         ]
       ) {
-        expect(await raw(at("Bash", { command: `gate approve 1${around}` }))).toMatch(/^Blocked/);
+        // A command that is too large to analyse is held, because a part of it may be harmless.
+        expect(await raw(at("Bash", { command: `gate approve 1${around}` })))
+          .toMatch(around === "" ? /^Blocked/ : /^Blocked|^held$/);
       }
-      expect(await raw(at("Bash", { command: 'eval "$X"; ls' }))).toBe("allow");
+      expect(await raw(at("Bash", { command: 'eval "$X"; ls' }))).toBe("held");
+      expect(await raw(at("Bash", { command: "ls -la" }))).toBe("allow");
     } finally {
       rmSync(elsewhere, { recursive: true });
     }
@@ -131,14 +134,16 @@ describe("hostile input is a refusal, never a failure", () => {
       [`cd ${root} && rm secret`, /^Blocked/],
       [`rm ${linked}/secret`, /^Blocked/],
       [`sed -i s/a/b/ ${root}/secret`, /^Blocked/],
-      // Moving the parent folder moves the project too.
-      [`rm -rf ${dirname(root)}`, /^Blocked.*outside the project/],
+      // Moving the parent folder moves the project and the gate's data too.
+      [`rm -rf ${dirname(root)}`, /^Blocked.*off limits/],
       [`mv ${root} ${elsewhere}/moved`, /^Blocked|held/],
-      [`rm ${root}/free`, "allow"],
-      // The host decides on calls that only read or that touch other files.
-      [`cat ${root}/held`, "allow"],
-      [`cp ${root}/held ${elsewhere}/copy`, "allow"],
-      [`rm -rf ${elsewhere}/secret`, "allow"],
+      // The rules of the machine ask about every change, those of the project about a read.
+      [`rm ${root}/free`, "held"],
+      [`cat ${root}/held`, "held"],
+      [`cat ${root}/secret`, /^Blocked/],
+      [`cat ${root}/free`, "allow"],
+      [`cp ${root}/held ${elsewhere}/copy`, "held"],
+      [`rm -rf ${elsewhere}/secret`, "held"],
     ];
     try {
       for (const [command, said] of SAID) {
@@ -151,7 +156,7 @@ describe("hostile input is a refusal, never a failure", () => {
     }
   });
 
-  test("outside every project, no agent takes the gate out of its host's settings", async () => {
+  test("outside every project, a person decides on each change of a host's settings", async () => {
     const { raw } = await openAsk("claude-code", { defaultEffect: "allow" });
     const elsewhere = realpathSync(mkdtempSync(join(tmpdir(), "gate-elsewhere-")));
     const at = (tool: string, input: Json) => ({
@@ -165,10 +170,9 @@ describe("hostile input is a refusal, never a failure", () => {
     try {
       for (const name of SETTINGS) {
         const file_path = join(home, name);
-        const refused = /^Blocked by gate: An agent host's settings/;
-        expect(await raw(at("Write", { file_path, content: "{}" })), name).toMatch(refused);
-        expect(await raw(at("Bash", { command: `rm ~/${name}` })), name).toMatch(refused);
-        expect(await raw(at("Bash", { command: `echo > ${file_path}` })), name).toMatch(refused);
+        expect(await raw(at("Write", { file_path, content: "{}" })), name).toBe("held");
+        expect(await raw(at("Bash", { command: `rm ~/${name}` })), name).toBe("held");
+        expect(await raw(at("Bash", { command: `echo > ${file_path}` })), name).toBe("held");
         expect(await raw(at("Read", { file_path })), name).toBe("allow");
         expect(await raw(at("Bash", { command: `cat ~/${name}` })), name).toBe("allow");
       }
@@ -180,7 +184,7 @@ describe("hostile input is a refusal, never a failure", () => {
           ...["cp x/settings.json ~/.claude", "mv x/settings.json ~/.claude/", "rm -rf ~"],
         ]
       ) {
-        expect(await raw(at("Bash", { command })), command).toMatch(/^Blocked by gate: /);
+        expect(await raw(at("Bash", { command })), command).toMatch(/^Blocked by gate: |^held$/);
       }
       for (
         const command of [
@@ -188,14 +192,17 @@ describe("hostile input is a refusal, never a failure", () => {
           ...["cp x ~/.claude", "cp ~/.claude/settings.json copy", "rm *", `rm -rf ${elsewhere}`],
         ]
       ) {
-        expect(await raw(at("Bash", { command })), command).toBe("allow");
+        expect(await raw(at("Bash", { command })), command).toBe("held");
       }
-      // Other files there, and settings in a folder without a project, stay free.
+      // A person decides on every other change as well.
       for (
         const path of [join(home, ".claude/plans/a.md"), join(elsewhere, ".claude/settings.json")]
       ) {
-        expect(await raw(at("Write", { file_path: path, content: "" })), path).toBe("allow");
+        expect(await raw(at("Write", { file_path: path, content: "" })), path).toBe("held");
       }
+      expect(await raw(at("Bash", { command: "rm -rf ~" }))).toMatch(
+        /^Blocked by gate: .*off limits/,
+      );
     } finally {
       rmSync(elsewhere, { recursive: true });
     }

@@ -145,7 +145,7 @@ const ROWS: Row[] = [
   {
     name: "an unknown workspace is never replaced by a stranger's folder",
     hints: () => ({ roots: roots("plain"), cwd: at("alpha") }),
-    expected: () => ({ reason: /No project found/ }),
+    expected: found("machine", "plain", "machine"),
   },
   {
     name: "the home, which Claude Desktop may name, says nothing",
@@ -155,22 +155,27 @@ const ROWS: Row[] = [
   {
     name: "the home is no project, even with a config in it",
     hints: () => ({ cwd: home }),
-    expected: () => ({ reason: /No project found/ }),
+    expected: found("machine", ".", "machine"),
   },
   {
     name: "a folder in the home without a config",
     hints: () => ({ cwd: at("plain/sub") }),
-    expected: () => ({ reason: /No project found for .*plain/ }),
+    expected: found("machine", "plain/sub", "machine"),
   },
   {
     name: "the top of the file system",
     hints: () => ({ cwd: "/" }),
-    expected: () => ({ reason: /No project found/ }),
+    expected: () => ({ project_id: "machine", root: "/", rule: "machine" }),
   },
   {
     name: "a folder that has gone",
     hints: () => ({ cwd: at("gone") }),
     expected: () => ({ reason: /No project found/ }),
+  },
+  {
+    name: "the machine's own ledger by its id",
+    hints: () => ({ argument: "machine", cwd: at("plain/sub") }),
+    expected: found("machine", "plain/sub", "argument"),
   },
   {
     name: "an entry made for one project",

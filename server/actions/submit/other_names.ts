@@ -1,0 +1,74 @@
+import { join } from "node:path";
+import type { Config } from "../../config/config.ts";
+import { type LinkedFile, linkedFile } from "../../runtime/linked_file.ts";
+import type { Access } from "../plan.ts";
+
+/** A finding about a file that has several names. */
+export interface OtherName {
+  effect: "ask" | "deny";
+  reason: string;
+}
+
+/** Files below such folders have many names by design: package stores, git's objects, the system. */
+const STORES =
+  /\/(?:node_modules|\.pnpm|\.git\/objects|\.yarn|\.cache)\/|^\/(?:usr|bin|sbin|lib|lib64|opt|nix|snap|System|Library)\//;
+
+/** More accesses of one action are not compared. */
+const MAX_COMPARED = 64;
+
+/**
+ * What an access to a file with several hard links needs: a rule that blocks one of its other names
+ * blocks this one, and a name that gate cannot explain asks. Null for files with one name.
+ */
+export async function judgeOtherNames(
+  accesses: readonly { access: Access["access"]; path: string }[],
+  configs: () => Promise<readonly Pick<Config, "inForce">[]>,
+): Promise<OtherName | null> {
+  let blocked: Map<string, string> | null = null;
+  let worst: OtherName | null = null;
+  for (const { access, path } of accesses.slice(0, MAX_COMPARED)) {
+    // Deleting a name leaves the file under its others.
+    const file = access === "delete" ? null : linkedFile(path);
+    if (file === null) continue;
+    blocked ??= await listBlocked(await configs());
+    const other = blocked.get(keyOf(file));
+    if (other !== undefined && other !== path) {
+      const reason = `"${path}" is another name of "${other}", which a rule blocks`;
+      return { effect: "deny", reason };
+    }
+    if (access === "read" && STORES.test(path)) continue;
+    worst ??= {
+      effect: "ask",
+      reason: `"${path}" has other names (hard links), so a rule about one of them may apply`,
+    };
+  }
+  return worst;
+}
+
+/** The existing files that a rule blocks by name, by device and inode. */
+async function listBlocked(
+  configs: readonly Pick<Config, "inForce">[],
+): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for (const config of configs) {
+    const { compiled, around } = await config.inForce();
+    for (const { list, pattern } of compiled.rules) {
+      if (list !== "blockedPaths" || /[*?[\]{}!]/.test(pattern)) continue;
+      for (const path of targetsOf(pattern, around.roots, around.user_home)) {
+        const file = linkedFile(path);
+        if (file !== null) found.set(keyOf(file), path);
+      }
+    }
+  }
+  return found;
+}
+
+function targetsOf(pattern: string, roots: readonly string[], home: string): string[] {
+  if (pattern.startsWith("~/")) return [join(home, pattern.slice(2))];
+  if (pattern.startsWith("/")) return [pattern];
+  return roots.map((root) => join(root, pattern));
+}
+
+function keyOf({ dev, ino }: LinkedFile): string {
+  return `${dev}:${ino}`;
+}

@@ -1,0 +1,50 @@
+import { isStatic } from "./holes.ts";
+import { absolutePath } from "./shell/state.ts";
+import type { CommandAnalysis } from "./shell/unit.ts";
+
+/** More words of one command are not resolved; the text of all words is still searched. */
+const MAX_PATHS = 400;
+
+/** The files that a command may touch, as far as its text shows them. */
+export interface NamedPaths {
+  /** Absolute paths, possibly with holes and `..`: effects, and words that may be paths. */
+  paths: string[];
+  /** The files of its effects that the text shows. */
+  accesses: { access: "read" | "write" | "delete"; path: string }[];
+  /** Absolute paths that it deletes or moves; a folder with a project in it may be among them. */
+  deletes: string[];
+  /** All words of all programs. */
+  words: string[];
+}
+
+/**
+ * The paths that a command names or may touch. A word counts in each folder in which its program may
+ * run, so the list errs towards too many paths.
+ */
+export function namedPaths({ units, effects }: CommandAnalysis, cwd: string): NamedPaths {
+  const words = new Set<string>();
+  const paths = new Set(effects.map(({ path, walked }) => walked ?? absolutePath(path, cwd)));
+  for (const { argv, folders } of units) {
+    for (const folder of folders) if (folder !== cwd) paths.add(folder);
+    for (const word of argv) words.add(word);
+    for (const part of argv.flatMap(partsOf)) {
+      for (const folder of part.startsWith("/") ? [""] : folders) {
+        // Not folded: the kernel goes to the parent of the folder that a link leads to.
+        if (paths.size < MAX_PATHS) paths.add(folder === "" ? part : `${folder}/${part}`);
+      }
+    }
+  }
+  const accesses = effects.filter(({ path, implied }) => !implied && isStatic(path))
+    .map(({ op, path, walked }) => ({ access: op, path: walked ?? absolutePath(path, cwd) }));
+  const deletes = effects.filter(({ op }) => op === "delete")
+    .map(({ path, walked }) => walked ?? absolutePath(path, cwd));
+  return { paths: [...paths], accesses, deletes, words: [...words] };
+}
+
+/** The word, and the value of an option or an assignment in it. */
+function partsOf(word: string): string[] {
+  if (word === "" || word.length > 4_096 || word.includes("\n")) return [];
+  const value = /^-{0,2}[\w-]+=(.+)$/s.exec(word)?.[1];
+  if (value !== undefined) return [value];
+  return word.startsWith("-") ? [] : [word];
+}
