@@ -1,10 +1,11 @@
 import { decideCommand } from "./command_rules.ts";
 import type { CompiledPolicy, Findings } from "./policy.ts";
 import { builtin, type Finding, rank, rulesOf, toDecision } from "./finding.ts";
+import { searchInput } from "./foreign_tool.ts";
 import { meter } from "./meter.ts";
 import type { NamedPaths } from "./named_paths.ts";
 import { decidePath } from "./path_rules.ts";
-import type { EvaluationOptions, Request } from "./request.ts";
+import type { EvaluationOptions, Request, ToolRequest } from "./request.ts";
 import type { Analysis, Decision, Rule } from "./schema.ts";
 import type { Unit } from "./shell/unit.ts";
 import { decideTool } from "./tool_rules.ts";
@@ -68,8 +69,19 @@ function decide(policy: CompiledPolicy, request: Request, options: EvaluationOpt
     case "command":
       return decideCommand(policy, request, options);
     case "tool":
-      return decideTool(policy, request, options);
+      return withInput(policy, request, options);
   }
+}
+
+/** The findings about a tool call, and about what its input names. */
+function withInput(
+  policy: CompiledPolicy,
+  request: ToolRequest,
+  options: EvaluationOptions,
+): Findings {
+  const found = decideTool(policy, request, options);
+  if (!request.searches) return found;
+  return { ...found, findings: [...found.findings, ...searchInput(policy, request, options)] };
 }
 
 function denied(list: string, reason: string): Evaluation {

@@ -268,7 +268,7 @@ function isAbove(folder: string, { gate_home }: Surroundings, recurses: boolean)
 }
 
 /** Whether the text has a spelling of the loopback address before the port. */
-function mentions(arg: string, port: string): boolean {
+export function mentions(arg: string, port: string): boolean {
   return new RegExp(
     `(localhost|ip6-localhost|127\\.[\\d.]+|\\[?::1\\]?|0\\.0\\.0\\.0|2130706433|0x7f[0-9a-f]*|0177[\\d.]*|\\b0)\\.?:${port}([^0-9]|$)`,
     "i",

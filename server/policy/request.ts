@@ -34,6 +34,10 @@ export interface ToolRequest {
   kind: "tool";
   tool: string;
   input: Record<string, unknown>;
+  /** The folder from which relative paths start; the first root by default. */
+  cwd?: string;
+  /** Nothing else is evaluated for the call, so its input is searched for paths and commands. */
+  searches?: boolean;
 }
 
 /** One tool call of an agent, as policy evaluates it. */

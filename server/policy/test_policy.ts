@@ -49,7 +49,7 @@ function toRequest(input: PolicyTestInput, around: Surroundings): Request {
     return { kind: "command", command, cwd, tool: "run_command" };
   }
   const access = Object.hasOwn(ACCESS, action) ? ACCESS[action] : undefined;
-  if (access === undefined) return toolRequest(action, input);
+  if (access === undefined) return toolRequest(action, input, cwd);
   if (input.command !== undefined) {
     throw refuse(`the action "${action}" takes a path, not a command`);
   }
@@ -76,7 +76,7 @@ export function toolOf(
   return { tool, input: { path: at, ...access === "write" && { content: content ?? "" } } };
 }
 
-function toolRequest(tool: string, input: PolicyTestInput): Request {
+function toolRequest(tool: string, input: PolicyTestInput, cwd: string): Request {
   const { path, command, content } = input;
   // Without this check a misspelt action would count as a tool without rules.
   if (input.input === undefined && (path !== undefined || command !== undefined)) {
@@ -87,6 +87,8 @@ function toolRequest(tool: string, input: PolicyTestInput): Request {
   return {
     kind: "tool",
     tool,
+    searches: true,
+    cwd,
     input: Object.fromEntries(given.filter(([, value]) => value !== undefined)),
   };
 }

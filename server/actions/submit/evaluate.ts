@@ -16,6 +16,16 @@ export interface ActionEvaluation extends Evaluation {
 
 const STRICTNESS: Record<Effect, number> = { allow: 0, ask: 1, deny: 2 };
 
+/** The parts of a call that its plan does not hold. */
+interface EvaluateOptions {
+  raw?: Record<string, unknown>;
+  requester?: Requester;
+  /** The tool touches only the conversation. */
+  is_quiet?: boolean;
+  /** The folder from which relative paths start. */
+  folder?: string;
+}
+
 /**
  * Evaluates every access, the command and the tool of an action; the strictest decision wins.
  * `raw` is the whole input of a tool that the gate only records, if it is still known. `requester`
@@ -24,7 +34,7 @@ const STRICTNESS: Record<Effect, number> = { allow: 0, ask: 1, deny: 2 };
 export async function evaluateAction(
   services: { config: Pick<Config, "inForce">; neighbours?: ActionServices["neighbours"] },
   input: ParsedInput,
-  { raw = input.input, requester }: { raw?: Record<string, unknown>; requester?: Requester } = {},
+  { raw = input.input, requester, is_quiet = false, folder }: EvaluateOptions = {},
 ): Promise<ActionEvaluation> {
   const { compiled, around } = await services.config.inForce();
   const options = { ...around, requester };
@@ -41,8 +51,11 @@ export async function evaluateAction(
     const tool = is_plain_read ? {} : { tool: "run_command" };
     found.push(evaluate(compiled, { kind: "command", command, cwd, ...tool }, options));
   }
+  // A tool that the gate does not know may do anything with its input.
+  const searches = found.length === 0 && !is_quiet;
+  const place = { cwd: folder, searches };
   const asTool = namesOf(input).map((name) =>
-    evaluate(compiled, { kind: "tool", tool: name, input: raw }, options)
+    evaluate(compiled, { kind: "tool", tool: name, input: raw, ...place }, options)
   );
   // A tool rule decides alone if nothing else was evaluated. Otherwise it can only be stricter.
   const counts = found.length === 0

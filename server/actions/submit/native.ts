@@ -63,6 +63,8 @@ export async function submitNative(
   const evaluation = await evaluateAction(services, input, {
     raw: call.input,
     requester: requesterIn(session),
+    is_quiet: call.is_quiet,
+    folder: call.cwd,
   });
   const { decision, analysis, limits } = evaluation;
   if (call.is_quiet && decision.rule === null) return null;
