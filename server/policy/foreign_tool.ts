@@ -76,7 +76,7 @@ class Search {
     this.#seen.add(key);
     const most = place.kind === "path" ? MOST_RESOLVED : MOST_PATHS;
     if (++this.#paths > most) throw new TooMuch(`it names over ${most} paths`);
-    const facts = this.#factsOf(path, is_whole);
+    const facts = this.#factsOf(path);
     const isWrite = place.kind === "code" || (is_whole && this.#changes);
     meter.reset();
     const found = isWrite
@@ -100,7 +100,7 @@ class Search {
     });
   }
 
-  #factsOf(path: string, is_whole: boolean): PathFacts {
+  #factsOf(path: string): PathFacts {
     const { user_home, resolve } = this.#around;
     const full = path.startsWith("~")
       ? `${user_home}${path.slice(1)}`
