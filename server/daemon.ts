@@ -90,13 +90,15 @@ export class Daemon {
       const stream = await Stream.open(registry.database, bus, environment.log);
       const signer = Signer.open(join(environment.home, "keys"));
       const proofs = await Proofs.open({
+        environment,
+        port,
         registry: registry.database,
         configured: () => configuredProof(environment.home),
         unlock_seconds: () => configuredUnlock(environment.home),
       });
       const only = options.project ?? null;
       const host_key = HostKey.open(join(environment.home, "keys"));
-      const shared = { environment, port, pid, signer, host_key, bus, stream };
+      const shared = { environment, port, pid, signer, host_key, bus, stream, proofs };
       const projects = new Projects(registry, shared, only);
       await projects.wake();
       return new Daemon(environment, port, {

@@ -4,6 +4,8 @@ export interface Environment {
   home: string;
   /** Milliseconds since 1970. */
   now: () => number;
+  /** Milliseconds of a clock that nobody can set; only tests pass their own. */
+  uptime?: () => number;
   /** A new unique id (UUID v7). */
   id: () => string;
   /** Writes one line to the daemon's log. */

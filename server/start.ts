@@ -85,6 +85,7 @@ async function openGate(
     owners: readOwners(home),
   });
   const daemon = await Daemon.open(environment, { port, project: project ?? null });
+  if (auth === "none") await refuseProvenHome(daemon);
   await prepare?.(daemon);
   const readers = new EventReaders({ bus: daemon.bus, stream: daemon.stream, log });
   const prover = new Prover(keys, tokens);
@@ -121,6 +122,18 @@ function refuseOpenGate(home: string, port: number): void {
       "Cannot run without credentials on the default home: set GATE_HOME",
     );
   }
+}
+
+/** Without credentials no proof is asked, so a home with a key must not be opened that way. */
+async function refuseProvenHome(daemon: Daemon): Promise<void> {
+  const { kind, problem } = await daemon.proofs.status();
+  if (problem === null && (kind === "none" || kind === "token")) return;
+  await daemon.close();
+  throw new GateError(
+    "invalid",
+    "Cannot run without credentials on this home: a passphrase or passkey decides here; " +
+      "set GATE_HOME to another folder",
+  );
 }
 
 function socketPath(home: string): string | null {

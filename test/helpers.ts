@@ -25,12 +25,16 @@ export interface TestGateOptions {
   /** Files of the project, by path relative to its root. */
   files?: Record<string, string>;
   project_id?: string;
+  /** Without it the reviewer's token decides; `none` leaves the choice to the test. */
+  proof?: "none";
   fault?: Environment["fault"];
 }
 
 /** A clock that stands still until it is told to go on. */
 export interface TestClock {
   now: number;
+  /** The clock that nobody can set. */
+  uptime: number;
   advance(ms: number): void;
 }
 
@@ -101,14 +105,17 @@ export function createTestEnvironment(
 ): { environment: Environment; clock: TestClock; logs: LogLine[] } {
   const clock: TestClock = {
     now: Date.UTC(2026, 0, 1),
+    uptime: 0,
     advance(ms) {
       this.now += ms;
+      this.uptime += ms;
     },
   };
   const logs: LogLine[] = [];
   const environment: Environment = {
     home,
     now: () => clock.now,
+    uptime: () => clock.uptime,
     id: createIds(() => clock.now),
     log: (level, message, fields) => logs.push({ level, message, fields }),
     ...(fault ? { fault } : {}),
@@ -133,8 +140,10 @@ function writeFiles(home: string, root: string, options: TestGateOptions): void 
   const config = { id: options.project_id ?? "test", policies, ...options.config };
   writeInto(root, "gate.config.json", JSON.stringify(config, null, 2));
   for (const [path, content] of Object.entries(options.files ?? {})) writeInto(root, path, content);
-  if (!options.globalPolicies) return;
-  writeInto(home, "config.json", JSON.stringify({ policies: options.globalPolicies }, null, 2));
+  const { globalPolicies: global, proof } = options;
+  const approvals = proof === "none" ? {} : { approvals: { proof: "token" } };
+  if (!global && proof === "none") return;
+  writeInto(home, "config.json", JSON.stringify({ ...approvals, policies: global }, null, 2));
 }
 
 function writeInto(folder: string, path: string, content: string | Uint8Array): string {

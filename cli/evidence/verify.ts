@@ -3,6 +3,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { Checkpoint, type EvidenceVerification } from "../../server/evidence/schema.ts";
 import { isSigned } from "../../server/evidence/signature.ts";
 import { type Known, verifyEvidence } from "../../server/evidence/verify.ts";
+import { LedgerProofs } from "../../server/proof/ledger_check.ts";
+import { NATIVE } from "../../server/proof/signature.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { openEvidence } from "./file.ts";
 
@@ -20,6 +22,7 @@ export async function verifyFile(
   return await verifyEvidence(await openEvidence(path), expected, {
     sha256: (text) => createHash("sha256").update(text).digest("hex"),
     isSigned,
+    proofs: new LedgerProofs(NATIVE),
   });
 }
 

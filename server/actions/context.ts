@@ -5,6 +5,7 @@ import type { Ledger } from "../db/ledger.ts";
 import { GateError } from "../errors.ts";
 import type { Bus } from "../events/bus.ts";
 import type { NamedPaths } from "../policy/named_paths.ts";
+import type { Proofs } from "../proof/proofs.ts";
 import type { SeenFiles } from "../runtime/file_image.ts";
 import type { Serial } from "./scheduling.ts";
 import { type ActionRow, findAction } from "./store.ts";
@@ -50,6 +51,8 @@ export interface ActionServices {
   sessions: SessionSource;
   bus: Bus;
   neighbours: Neighbours;
+  /** Asks a person for a proof of each decision. */
+  proofs: Pick<Proofs, "require">;
   /** A cache of file contents for views. Decisions always read the file. */
   seen: SeenFiles;
 }

@@ -1,4 +1,5 @@
 import type { NewEvent } from "../db/ledger.ts";
+import { ProofChange, ProofRecord } from "../proof/schema.ts";
 
 /** Replaces a secret in the chain. */
 const MASK = "[redacted]";
@@ -30,7 +31,14 @@ const HINT =
 /** The event without obvious secrets, in a form that the chain can hash and SQLite can keep. */
 export function redactEvent(event: NewEvent): NewEvent {
   const { actor, data } = clean({ actor: event.actor, data: event.data }) as NewEvent;
-  return { ...event, actor, data };
+  return { ...event, actor, data: { ...data, ...signedParts(event) } };
+}
+
+/** Keys and signatures as they are: masking a part that looks like a secret would break the proof. */
+function signedParts({ type, data }: NewEvent): Record<string, unknown> {
+  if (type === "proof.changed") return ProofChange.safeParse(data).data ?? {};
+  const { data: proof } = data.proof ? ProofRecord.safeParse(data.proof) : {};
+  return proof ? { proof } : {};
 }
 
 /** The text with obvious secrets masked. */

@@ -3,9 +3,17 @@ import { hashOf, toEvent } from "../db/chain.ts";
 import { isDamage } from "../db/database.ts";
 import type { Ledger, Row } from "../db/ledger.ts";
 import { canonical, type Head } from "../evidence/chain.ts";
-import { ChainCheck, checkCheckpoints, checkHead, type Problem } from "../evidence/check.ts";
+import {
+  ChainCheck,
+  checkCheckpoints,
+  checkHead,
+  checkProofs,
+  type Problem,
+} from "../evidence/check.ts";
 import { isSigned } from "../evidence/signature.ts";
 import type { AuditEvent, AuditVerification } from "../evidence/schema.ts";
+import { LedgerProofs } from "../proof/ledger_check.ts";
+import { NATIVE } from "../proof/signature.ts";
 import { decodeStored, listCheckpoints, listStored } from "./store.ts";
 
 const PAGE = 200;
@@ -26,10 +34,10 @@ export async function verifyChain(
   // Read last, so that every signed head and the registry's head come before it.
   const expected = ledger.head;
   const chain = new ChainCheck(project_id, [...checkpoints, ...remembered ? [remembered] : []]);
-  await walkChain(ledger, chain, expected.seq);
+  const proof_problem = await walkChain(ledger, chain, expected.seq);
   const problem = chain.problem ?? checkHead(chain.head, expected) ??
     await checkCheckpoints(checkpoints, chain, { public_key, isSigned }) ??
-    checkRemembered(remembered, chain);
+    checkRemembered(remembered, chain) ?? proof_problem;
   return {
     ok: problem === null,
     project_id,
@@ -40,17 +48,30 @@ export async function verifyChain(
   };
 }
 
-/** Checks the chain up to `last`; later events belong to the next check. */
-async function walkChain(ledger: Ledger, chain: ChainCheck, last: number): Promise<void> {
+/**
+ * Checks the chain up to `last`; later events belong to the next check. Returns the first fault of a
+ * proof.
+ */
+async function walkChain(
+  ledger: Ledger,
+  chain: ChainCheck,
+  last: number,
+): Promise<Problem | null> {
+  const proofs = new LedgerProofs(NATIVE);
+  let problem: Problem | null = null;
   for (let after = 0;;) {
     const rows = await readRows(ledger, after);
-    if (rows === null) return void chain.add(null, "");
-    for (const row of rows) {
-      if (chain.head.seq === last) return;
-      const event = eventOf(ledger, row);
-      if (!chain.add(event, event === null ? "" : hashOf(event))) return;
+    if (rows === null) {
+      chain.add(null, "");
+      return problem;
     }
-    if (rows.length < PAGE) return;
+    for (const row of rows) {
+      if (chain.head.seq === last) return problem;
+      const event = eventOf(ledger, row);
+      if (!chain.add(event, event === null ? "" : hashOf(event))) return problem;
+      problem ??= await checkProofs([event!], proofs);
+    }
+    if (rows.length < PAGE) return problem;
     after = Number(rows.at(-1)!.place);
     await setTimeout();
   }

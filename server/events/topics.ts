@@ -16,6 +16,7 @@ const TOPICS: Partial<Record<AuditType, Topic[]>> = {
   "action.rolled_back": ["actions", "sessions"],
   "action.replayed": ["actions"],
   "policy.changed": ["approvals"],
+  "proof.changed": ["approvals"],
   "vote.cast": ["approvals"],
   "grant.added": ["approvals"],
   "grant.used": ["approvals"],

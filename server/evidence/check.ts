@@ -42,6 +42,25 @@ export class ChainCheck {
   }
 }
 
+/** Checks the proofs of the events of one chain, in order. */
+export interface ProofsCheck {
+  /** What is wrong with the event's proof; null if nothing is. */
+  check(event: AuditEvent): null | Promise<string | null>;
+}
+
+/** The first fault among the proofs of these events. */
+export async function checkProofs(
+  events: readonly AuditEvent[],
+  proofs: ProofsCheck,
+): Promise<Problem | null> {
+  for (const event of events) {
+    const checked = proofs.check(event);
+    const what = checked && await checked;
+    if (what) return { seq: event.seq, what };
+  }
+  return null;
+}
+
 /** The fault of a chain that does not end at `expected`; null when it does. */
 export function checkHead(head: Head, expected: Head): Problem | null {
   if (head.seq === expected.seq && head.hash === expected.hash) return null;

@@ -22,6 +22,7 @@ export const AuditType = z.enum([
   "grant.revoked",
   "escalation.raised",
   "escalation.closed",
+  "project.removed",
   "proof.changed",
   "block.added",
   "block.removed",

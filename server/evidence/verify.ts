@@ -1,7 +1,15 @@
 import type { AuditEvent, Checkpoint, EvidenceVerification } from "./schema.ts";
 import { readLine } from "./bundle.ts";
 import { hashedText, type Head } from "./chain.ts";
-import { ChainCheck, checkCheckpoints, checkHead, type Problem, type SignedBy } from "./check.ts";
+import {
+  ChainCheck,
+  checkCheckpoints,
+  checkHead,
+  checkProofs,
+  type Problem,
+  type ProofsCheck,
+  type SignedBy,
+} from "./check.ts";
 
 /** An audit log in a file. */
 export interface Evidence {
@@ -24,6 +32,8 @@ export interface Prover {
   /** Lowercase hex of the SHA-256 of a text. */
   sha256: (text: string) => string | Promise<string>;
   isSigned: SignedBy["isSigned"];
+  /** A new check for this file: it remembers the keys that the events name. */
+  proofs: ProofsCheck;
   /** Receives the valid events in order, in pages. */
   hear?: (events: AuditEvent[]) => void;
 }
@@ -41,10 +51,11 @@ export async function verifyEvidence(
     ...checkpoints,
     ...known.checkpoint ? [known.checkpoint] : [],
   ]);
-  const times = await walk(evidence, chain, prover);
+  const { times, proof_problem } = await walk(evidence, chain, prover);
   const problem = chain.problem ?? checkHead(chain.head, checkpoint) ??
     await checkCheckpoints(checkpoints, chain, { public_key, isSigned: prover.isSigned }) ??
-    checkProjects(checkpoints, project_id) ?? checkKnown(known, evidence, chain);
+    checkProjects(checkpoints, project_id) ?? checkKnown(known, evidence, chain) ??
+    proof_problem;
   return {
     ok: problem === null,
     project_id,
@@ -63,6 +74,7 @@ export async function verifyEvidence(
 
 async function walk(evidence: Evidence, chain: ChainCheck, prover: Prover) {
   const times: { from: string | null; to: string | null } = { from: null, to: null };
+  let proof_problem: Problem | null = null;
   for await (const lines of evidence.pages) {
     const events = lines.map((line) => readLine(line, evidence.toLine));
     const hashes = await Promise.all(events.map((event) => hashOf(event, prover)));
@@ -70,10 +82,11 @@ async function walk(evidence: Evidence, chain: ChainCheck, prover: Prover) {
     const good = (fitting < 0 ? events : events.slice(0, fitting)) as AuditEvent[];
     times.from ??= good[0]?.at ?? null;
     times.to = good.at(-1)?.at ?? times.to;
+    proof_problem ??= await checkProofs(good, prover.proofs);
     prover.hear?.(good);
     if (chain.problem) break;
   }
-  return times;
+  return { times, proof_problem };
 }
 
 async function hashOf(event: AuditEvent | null, { sha256 }: Prover): Promise<string> {

@@ -1,10 +1,12 @@
 import { Hono } from "hono";
 import { z } from "zod";
+import type { Caller } from "../auth/schema.ts";
 import { type AppEnv, describe, json } from "../route.ts";
 import type { Projects } from "./projects.ts";
 import { HubProject, RegisterProjectInput } from "./schema.ts";
 
 interface ProjectsServices {
+  caller: Caller;
   daemon: { projects: Projects };
 }
 
@@ -28,7 +30,7 @@ export const hubApi = new Hono<AppEnv<ProjectsServices>>()
     "/projects/:id",
     describe("Forget a project and keep its ledger and files", z.object({ id: z.string() })),
     async (c) => {
-      await c.var.daemon.projects.remove(c.req.param("id"));
+      await c.var.daemon.projects.remove(c.req.param("id"), c.var.caller);
       return c.json({ id: c.req.param("id") });
     },
   );

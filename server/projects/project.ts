@@ -19,6 +19,8 @@ import type { Stream } from "../events/stream.ts";
 import { Grants } from "../grants/grants.ts";
 import type { GrantPreview, GrantPreviewInput } from "../grants/schema.ts";
 import type { PolicyTestInput, PolicyTestResult } from "../policy/schema.ts";
+import { digestOf } from "../proof/digest.ts";
+import type { Proofs } from "../proof/proofs.ts";
 import { SeenFiles } from "../runtime/file_image.ts";
 import type { HostKey } from "../sessions/host_key.ts";
 import { Sessions } from "../sessions/sessions.ts";
@@ -39,6 +41,7 @@ export interface ProjectOptions {
   stream: Stream;
   /** The other projects, seen from this one. */
   neighbours: (id: string) => Neighbours;
+  proofs: Proofs;
 }
 
 /** The config of a project. `record` appends to its ledger, which need not be open. */
@@ -66,6 +69,7 @@ export class Project {
   /** The new path of a damaged ledger that this one replaces. */
   readonly moved_to: string | null;
   readonly #roots: string[];
+  readonly #proofs: Proofs;
   readonly #services: ActionServices;
   readonly #now: () => number;
   #pending: { seq: number; count: number } | null = null;
@@ -75,6 +79,7 @@ export class Project {
     const { id, environment, port, signer, host_key, bus, stream } = options;
     this.id = id;
     this.#now = environment.now;
+    this.#proofs = options.proofs;
     // All services share one array, so that they see a root added later.
     this.#roots = [...options.roots];
     const roots = this.roots = this.#roots;
@@ -90,6 +95,7 @@ export class Project {
       config: this.config,
       sessions: this.sessions,
       neighbours: options.neighbours(id),
+      proofs: options.proofs,
       seen: new SeenFiles(),
     };
     this.actions = new Actions(services);
@@ -116,10 +122,12 @@ export class Project {
     try {
       if (moved_to) await stream.forget(id);
       const problem = await stream.reconcile(ledger);
+      await options.proofs.attach(ledger);
       const project = new Project(options, ledger, moved_to);
       await project.actions.recover();
       return { project, problem };
     } catch (error) {
+      options.proofs.detach(id);
       await ledger.close();
       throw error;
     }
@@ -160,6 +168,24 @@ export class Project {
     return isUnfinished(this.ledger);
   }
 
+  /** Asks for a proof of the removal and records it. @throws GateError `proof_required` */
+  async recordRemoval(caller: Caller): Promise<void> {
+    const { id: project_id, ledger } = this;
+    const asked = { project_id, roots: [...this.#roots] };
+    const proof = await this.#proofs.require(caller, {
+      ...{ verb: "remove_project", project_id, action_id: null },
+      ...{ digest: digestOf(asked), head: ledger.head.hash },
+    });
+    await ledger.commit({
+      statements: [],
+      events: [{
+        ...{ session_id: null, action_id: null, type: "project.removed" },
+        actor: { kind: "reviewer", id: caller.id },
+        data: proof ? { asked, proof } : { asked },
+      }],
+    });
+  }
+
   /** Replaces the folders of the project, for every service at once. */
   setRoots(roots: readonly string[]): void {
     this.#roots.splice(0, this.#roots.length, ...roots);
@@ -168,6 +194,7 @@ export class Project {
   /** Closes the ledger. Returns whether it holds unfinished actions for the next start. */
   async close(): Promise<boolean> {
     await this.actions.close();
+    this.#proofs.detach(this.id);
     // Asked last, when no action can begin any more.
     const isLeft = await this.isUnfinished();
     await this.ledger.close();

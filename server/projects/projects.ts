@@ -1,5 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import type { Caller } from "../auth/schema.ts";
+import { requireReviewer } from "../auth/scopes.ts";
 import { listDamaged } from "../db/health.ts";
 import type { Neighbour } from "../actions/context.ts";
 import type { Config } from "../config/config.ts";
@@ -104,19 +106,21 @@ export class Projects {
   }
 
   /** Forgets a project. Keeps its ledger and files. @throws GateError `not_found`, `conflict` */
-  async remove(id: string): Promise<void> {
+  async remove(id: string, caller: Caller): Promise<void> {
     if (id === MACHINE_ID) {
       const message = `Cannot remove "${id}": it records the calls from folders of no project; ` +
         "remove the hooks instead: gate global-setup --no-enforce";
       throw new GateError("conflict", message);
     }
     const project = await this.get(id);
+    requireReviewer(caller, "remove the project", "gate project remove");
     if (await project.isUnfinished()) {
       throw new GateError(
         "conflict",
         `Cannot remove project "${id}": it has unfinished actions; review the held ones and wait until the others finish`,
       );
     }
+    await project.recordRemoval(caller);
     await this.#registry.remove(id);
     await this.#open.close(id);
   }

@@ -1,9 +1,16 @@
 import { Hono } from "hono";
-import { type AppEnv, describe } from "../route.ts";
-import type { Proofs } from "./proofs.ts";
-import { ProofStatus } from "./schema.ts";
+import { type AppEnv, describe, json } from "../route.ts";
+import type { Decider, Proofs } from "./proofs.ts";
+import {
+  PasskeyOptions,
+  PasskeyOptionsInput,
+  ProofStatus,
+  RemoveProofInput,
+  SetProofInput,
+} from "./schema.ts";
 
 interface ProofApiServices {
+  caller: Decider;
   daemon: { proofs: Proofs };
 }
 
@@ -13,4 +20,22 @@ export const proofApi = new Hono<AppEnv<ProofApiServices>>()
     "/",
     describe("Get the kind of proof that a decision needs, and the enrolled keys", ProofStatus),
     async (c) => c.json(await c.var.daemon.proofs.status()),
+  )
+  .post(
+    "/set",
+    describe("Enrol a passphrase or a passkey, or let the reviewer's token decide", ProofStatus),
+    json(SetProofInput),
+    async (c) => c.json(await c.var.daemon.proofs.set(c.var.caller, c.req.valid("json"))),
+  )
+  .post(
+    "/remove",
+    describe("Remove the enrolled proof: nothing can be approved until a new one", ProofStatus),
+    json(RemoveProofInput),
+    async (c) => c.json(await c.var.daemon.proofs.remove(c.var.caller)),
+  )
+  .post(
+    "/passkey-options",
+    describe("Get the options with which a browser creates a passkey", PasskeyOptions),
+    json(PasskeyOptionsInput),
+    async (c) => c.json(await c.var.daemon.proofs.passkeyOptions(c.var.caller)),
   );

@@ -1,5 +1,6 @@
 import type { Challenge, ProofVerb } from "./schema.ts";
-import { type ApprovalExtras, approvalText } from "./statement.ts";
+import { toHex } from "./public_key.ts";
+import { approvalAsked, type ApprovalExtras } from "./statement.ts";
 
 /** A request that a client sent. */
 export interface Asked {
@@ -20,11 +21,10 @@ const DEEDS: readonly [method: string, path: RegExp, verbs: readonly ProofVerb[]
   ["POST", /^\/api\/hub\/projects$/, ["register_project"]],
   ["DELETE", /^\/api\/hub\/projects\/[^/]+$/, ["remove_project"]],
   ["PUT", /^\/api\/hub\/projects\/[^/]+\/override-trust$/, ["trust_override"]],
-  ["POST", /^\/api\/auth\/login-code$/, ["issue_credential"]],
+  ["POST", /^\/api\/workspaces\/[^/]+\/projects$/, ["register_project"]],
   ["POST", /^\/api\/proof\/set$/, ["change_proof"]],
   ["POST", /^\/api\/proof\/remove$/, ["remove_proof"]],
 ];
-const WORKSPACES = /^\/api\/workspaces(?:\/|$)/;
 
 /**
  * Checks that a challenge is about the request that was sent, so that nobody who answers in the
@@ -51,8 +51,7 @@ function deedOf(method: string, path: string) {
     const found = deed === method ? pattern.exec(path) : null;
     if (found) return { verbs, action_id: found[1] ? decodeURIComponent(found[1]) : null };
   }
-  const isWorkspace = method !== "GET" && WORKSPACES.test(path);
-  return { verbs: isWorkspace ? ["change_workspace"] as const : [], action_id: null };
+  return { verbs: [], action_id: null };
 }
 
 /** The digest of an approval whose request names the action's digest; null for any other request. */
@@ -61,13 +60,11 @@ async function approvalDigest(body: unknown): Promise<string | null> {
   const { expected_digest, remember, base_sha256, content, encoding, command } = JSON.parse(body);
   if (typeof expected_digest !== "string") return null;
   const extras: ApprovalExtras = { remember, base_sha256, content, encoding, command };
-  const text = approvalText(expected_digest, extras);
-  return text === null ? expected_digest : await sha256(text);
+  return (await approvalAsked(expected_digest, extras, sha256)).digest;
 }
 
-async function sha256(text: string): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
+async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  return toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
 }
 
 function refuse(why: string): Error {

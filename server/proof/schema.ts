@@ -11,8 +11,6 @@ export const ProofVerb = z.enum([
   "approve_with_edit",
   "change_policies",
   "change_proof",
-  "change_workspace",
-  "issue_credential",
   "register_project",
   "remove_project",
   "remove_proof",
@@ -124,6 +122,7 @@ export const ProofChange = z.strictObject({
   member_id: z.string().max(256),
   at: z.iso.datetime(),
   before: z.strictObject({ kind: ProofKind, key_id: key_id.nullable() }),
+  accepted_sha256: hash.nullable().describe("the list of configs that were accepted before"),
   previous_sha256: hash.nullable().describe("of the change before, in RFC 8785 form"),
   proof: ProofRecord.nullable().describe("by the key before; null where none was enrolled"),
 });

@@ -1,13 +1,31 @@
 import type { Database } from "../db/database.ts";
-import { ProofChange } from "./schema.ts";
+import type { Row, Statement, Value } from "../db/ledger.ts";
+import type { ProofChange } from "./schema.ts";
+import { canonicalText } from "./statement.ts";
 
-/** Every change of the proof, oldest first. @throws ZodError or SyntaxError for a damaged row */
-export async function listChanges(registry: Database): Promise<ProofChange[]> {
+/** The changes of the proof as gate.db has them, oldest first; a damaged row is null. */
+export async function listChanges(registry: Database): Promise<unknown[]> {
   const rows = await registry.all("SELECT data FROM proof_changes ORDER BY number");
-  return rows.map(({ data }) => ProofChange.parse(JSON.parse(String(data))));
+  return rows.map(({ data }) => parseJson(data));
 }
 
-/** What a home without any change decided with at its first start. */
+/** Replaces everything that gate.db knows of the proof, in one commit. */
+export async function replaceChanges(
+  registry: Database,
+  changes: readonly ProofChange[],
+  counter: { key_id: string; counter: number } | null,
+): Promise<void> {
+  await registry.batch([
+    { sql: "DELETE FROM proof_changes", args: [] },
+    ...changes.map((change): Statement => ({
+      sql: "INSERT INTO proof_changes (number, data) VALUES (?, ?)",
+      args: [change.number, canonicalText(change)],
+    })),
+    ...counter ? [setCounter(counter)] : [],
+  ]);
+}
+
+/** What a home that never enrolled a key decides with. */
 export async function findStart(registry: Database): Promise<"none" | "token"> {
   const rows = await registry.all("SELECT kind FROM proof_start");
   return rows[0]?.kind === "token" ? "token" : "none";
@@ -19,4 +37,47 @@ export async function insertTokenStart(registry: Database): Promise<void> {
     sql: "INSERT INTO proof_start (one, kind) VALUES (1, 'token') ON CONFLICT DO NOTHING",
     args: [],
   }]);
+}
+
+/** The signature counter of a passkey. */
+export async function findCounter(registry: Database, key_id: string): Promise<number> {
+  const rows = await registry.all("SELECT counter FROM proof_counters WHERE key_id = ?", [key_id]);
+  return Number(rows[0]?.counter ?? 0);
+}
+
+export async function updateCounter(
+  registry: Database,
+  counter: { key_id: string; counter: number },
+): Promise<void> {
+  await registry.batch([setCounter(counter)]);
+}
+
+function setCounter({ key_id, counter }: { key_id: string; counter: number }): Statement {
+  return {
+    sql: `INSERT INTO proof_counters (key_id, counter) VALUES (?, ?)
+      ON CONFLICT DO UPDATE SET counter = max(counter, excluded.counter)`,
+    args: [key_id, counter],
+  };
+}
+
+/** The data of a ledger's `proof.changed` events, oldest first; damaged data is null. */
+export async function listLedgerChanges(
+  ledger: { all(sql: string, args: Value[]): Promise<Row[]> },
+  project_id: string,
+): Promise<unknown[]> {
+  // As bytes: libSQL ends the process for a text that is not UTF-8.
+  const rows = await ledger.all(
+    `SELECT CAST(data AS BLOB) AS data FROM audit
+      WHERE project_id = ? AND type = 'proof.changed' ORDER BY seq`,
+    [project_id],
+  );
+  return rows.map(({ data }) => parseJson(new TextDecoder().decode(data as Uint8Array)));
+}
+
+function parseJson(text: unknown): unknown {
+  try {
+    return JSON.parse(String(text));
+  } catch {
+    return null;
+  }
 }

@@ -10,9 +10,15 @@ import type { RollbackResult } from "../actions/schema.ts";
 import { toolOf } from "../actions/tools.ts";
 import { type DoneRow, listDone, listLater } from "../actions/rollback/done_store.ts";
 import { planRollback, type States } from "../actions/rollback/plan_rollback.ts";
-import { rollbackOne, whyNotReversible } from "../actions/rollback/rollback.ts";
+import {
+  proveRollback,
+  type RollbackBy,
+  rollbackOne,
+  whyNotReversible,
+} from "../actions/rollback/rollback.ts";
 import type { Caller } from "../auth/schema.ts";
 import { GateError } from "../errors.ts";
+import { digestOf } from "../proof/digest.ts";
 import type { SessionRollbackInput, SessionRollbackResult } from "./schema.ts";
 import type { Sessions } from "./sessions.ts";
 
@@ -44,7 +50,14 @@ export async function rollbackSession(
     const { rows, skipped } = await choose(services, session_id, input.action_ids);
     if ((input.on_conflict ?? "abort") === "abort") await rejectDependents(services, rows);
     const planned = await planAll(services, rows, input);
-    const actions = input.dry_run ? planned : await applyAll(context, rows, input, caller);
+    const by = { caller, proven: {} };
+    if (!input.dry_run && rows.length > 0) {
+      const { on_conflict = "abort" } = input;
+      const digests = rows.map(({ id, digest }) => [id, digest]);
+      const asked = { session_id, on_conflict, actions_sha256: digestOf(digests) };
+      by.proven = await proveRollback(context, null, asked, caller);
+    }
+    const actions = input.dry_run ? planned : await applyAll(context, rows, input, by);
     const { rollback_state } = await sessions.get(session_id);
     return { session_id, dry_run: input.dry_run ?? false, rollback_state, actions, skipped };
   });
@@ -167,17 +180,17 @@ async function applyAll(
   context: ActionContext,
   rows: DoneRow[],
   input: SessionRollbackInput,
-  caller: Caller,
+  by: RollbackBy,
 ): Promise<Step[]> {
   const done: RollbackResult[] = [];
   try {
     for await (const row of inTurns(rows)) {
       done.push(
-        await rollbackOne(context, await loadAction(context.services, row.id), input, caller),
+        await rollbackOne(context, await loadAction(context.services, row.id), input, by),
       );
     }
   } catch (error) {
-    await restore(context, done, caller);
+    await restore(context, done, by);
     throw error;
   }
   return done.map((result) => stepOf(result.action.id, result));
@@ -187,14 +200,14 @@ async function applyAll(
 async function restore(
   context: ActionContext,
   done: RollbackResult[],
-  caller: Caller,
+  by: RollbackBy,
 ): Promise<void> {
   const reason = "The rest of the rollback failed";
   for await (const { rollback } of inTurns(done.toReversed())) {
     if (!rollback) continue;
     const row = await loadAction(context.services, rollback.id);
     try {
-      await rollbackOne(context, row, { reason }, caller);
+      await rollbackOne(context, row, { reason }, by);
     } catch (cause) {
       const message =
         `Cannot finish the rollback, and cannot roll back its part "${rollback.id}": ` +

@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { testCaller } from "../helpers.ts";
 import { POLICIES, Stage } from "./stage.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -145,7 +146,7 @@ test(
     stage.write("gate.config.json", "{ broken", "p21");
     // The page checks them in turns, a few seconds apart.
     await banner(page).getByText("Everything in p21 is denied").waitFor({ timeout: 25_000 });
-    for (const name of names) await stage.gate.daemon.projects.remove(name);
+    for (const name of names) await stage.gate.daemon.projects.remove(name, testCaller("reviewer"));
   },
   60_000,
 );

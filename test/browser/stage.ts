@@ -10,6 +10,7 @@ import { readToken } from "../../server/auth/tokens.ts";
 import type { Policies } from "../../server/policy/schema.ts";
 import type { Session } from "../../server/sessions/schema.ts";
 import { type Gate, startGate, type StartOptions } from "../../server/start.ts";
+import { decideByToken } from "../e2e/world.ts";
 import { openChromium } from "./chromium.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -47,6 +48,7 @@ export class Stage {
     if (!existsSync(join(ROOT, "dist/ui/index.html"))) await buildDashboard(ROOT);
     const folder = realpathSync(mkdtempSync(join(tmpdir(), "gate-browser-")));
     mkdirSync(join(folder, "home"), { mode: 0o700 });
+    decideByToken(join(folder, "home"));
     const gate = await startGate(optionsOf(folder, 0));
     const stage = new Stage(gate, folder, await openChromium());
     for (const id of projects) await stage.addProject(id);

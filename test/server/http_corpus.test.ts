@@ -14,7 +14,8 @@ async function open(): Promise<CorpusGate> {
   const root = join(base, "project");
   mkdirSync(home, { mode: 0o700 });
   mkdirSync(root);
-  writeJson(join(home, "config.json"), { policies: CORPUS_POLICIES.global });
+  const approvals = { proof: "token" };
+  writeJson(join(home, "config.json"), { approvals, policies: CORPUS_POLICIES.global });
   writeJson(join(root, "gate.config.json"), { id: "corpus", policies: CORPUS_POLICIES.project });
   const environment = { home, now: Date.now, id: () => crypto.randomUUID(), log: () => {} };
   const timeouts = { headers_ms: 2_000, request_ms: 3_000, check_ms: 100 };

@@ -1,8 +1,9 @@
 import { computed, signal } from "@preact/signals";
 import type { EvidenceVerification } from "../../server/evidence/schema.ts";
 import { type Known, verifyEvidence } from "../../server/evidence/verify.ts";
+import { LedgerProofs } from "../../server/proof/ledger_check.ts";
 import { type Decider, Tally } from "./deciders.tsx";
-import { BROWSER, readKnown } from "./prover.ts";
+import { BROWSER, BROWSER_PROOFS, readKnown } from "./prover.ts";
 import { type Content, evidenceOf } from "./read.ts";
 
 /** The state of the check. */
@@ -49,6 +50,7 @@ async function run(content: Content, known: Known): Promise<Verdict> {
   };
   const result = await verifyEvidence(evidenceOf(content, hear), known, {
     ...BROWSER,
+    proofs: new LedgerProofs(BROWSER_PROOFS),
     hear: (events) => events.forEach((event) => tally.add(event)),
   });
   return { state: "done", result, deciders: tally.deciders() };

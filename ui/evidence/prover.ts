@@ -1,6 +1,8 @@
 import { canonical } from "../../server/evidence/chain.ts";
 import type { Checkpoint } from "../../server/evidence/schema.ts";
 import type { Known, Prover } from "../../server/evidence/verify.ts";
+import type { PublicKey } from "../../server/proof/public_key.ts";
+import type { ProofCrypto } from "../../server/proof/record_check.ts";
 
 /** The browser cannot check Ed25519 signatures. */
 class UnsupportedError extends Error {}
@@ -16,6 +18,48 @@ export const BROWSER: Pick<Prover, "sha256" | "isSigned"> = {
   },
   isSigned,
 };
+
+const ALGORITHMS = {
+  Ed25519: { name: "Ed25519" },
+  ES256: { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" },
+  RS256: { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" },
+};
+
+/** The checks of people's proofs with the browser's Web Crypto. */
+export const BROWSER_PROOFS: ProofCrypto = {
+  sha256: async (bytes) => new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)),
+  async verify({ algorithm, jwk }: PublicKey, data, signature) {
+    const how = ALGORITHMS[algorithm];
+    const bytes = algorithm === "ES256" ? fromDer(signature) : signature;
+    if (bytes === null) return false;
+    try {
+      const key = await crypto.subtle.importKey("jwk", jwk, how, false, ["verify"]);
+      return await crypto.subtle.verify(how, key, bytes, data);
+    } catch (error) {
+      if ((error as Error).name === "NotSupportedError") {
+        throw new UnsupportedError("this browser cannot check signatures (Ed25519)");
+      }
+      return false;
+    }
+  },
+};
+
+/** The two numbers of an ECDSA signature in DER, 32 bytes each; null for any other bytes. */
+function fromDer(der: Uint8Array): Uint8Array<ArrayBuffer> | null {
+  if (der[0] !== 0x30 || der[1] !== der.length - 2) return null;
+  const raw = new Uint8Array(64);
+  let at = 2;
+  for (const end of [32, 64]) {
+    const length = der[at + 1];
+    if (der[at] !== 0x02 || length === undefined) return null;
+    const number = der.subarray(at + 2, at + 2 + length);
+    const digits = number[0] === 0 ? number.subarray(1) : number;
+    if (number.length !== length || digits.length > 32) return null;
+    raw.set(digits, end - digits.length);
+    at += 2 + length;
+  }
+  return at === der.length ? raw : null;
+}
 
 async function isSigned({ signature, ...body }: Checkpoint): Promise<boolean> {
   try {

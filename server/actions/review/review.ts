@@ -4,6 +4,9 @@ import type { NewEvent, Statement } from "../../db/ledger.ts";
 import { GateError } from "../../errors.ts";
 import type { Remember } from "../../grants/schema.ts";
 import type { Analysis } from "../../policy/schema.ts";
+import { type ApprovalAsked, approvalAsked, type ApprovalExtras } from "../../proof/statement.ts";
+import type { ProofRecord } from "../../proof/schema.ts";
+import { sha256 } from "../../db/chain.ts";
 import { keepContents } from "../contents.ts";
 import { type ActionContext, loadAction, notPossible, timestamp } from "../context.ts";
 import { executeApproved } from "../execute/execute.ts";
@@ -36,10 +39,12 @@ export async function approve(
   const row = await loadPending(context, id, "approve", input.expected_digest);
   if (input.base_sha256 !== undefined) {
     const version = await planOnBase(services, row, input.base_sha256);
-    return await approveVersion(context, row, { version, input, caller });
+    const proven = await prove(context, row, "approve", input, caller);
+    return await approveVersion(context, row, { version, input, caller, proven });
   }
   await recheck(services, row);
-  return await commitApproval(context, row, { input, caller });
+  const proven = await prove(context, row, "approve", input, caller);
+  return await commitApproval(context, row, { input, caller, proven });
 }
 
 /** Approves a version that the reviewer has edited. Policy evaluates it like any other plan. */
@@ -59,11 +64,34 @@ export async function approveWithEdit(
       throw new GateError("invalid", `Cannot edit a ${row.tool} on another base without "content"`);
     }
     const version = await planOnBase(services, row, base_sha256, bytesOf(content, encoding));
-    return await approveVersion(context, row, { version, input, caller });
+    const proven = await prove(context, row, "approve_with_edit", input, caller);
+    return await approveVersion(context, row, { version, input, caller, proven });
   }
   await recheck(services, row);
   const version = await editedVersion(context, row, input);
-  return await approveVersion(context, row, { version, input, caller });
+  const proven = await prove(context, row, "approve_with_edit", input, caller);
+  return await approveVersion(context, row, { version, input, caller, proven });
+}
+
+/** What the event of an approval says about the person's proof. */
+interface Proven {
+  proof?: ProofRecord;
+  /** What the proof covers beside the digest of the held action. */
+  asked?: ApprovalAsked;
+}
+
+/** Asks for the proof of an approval: of the held action and of everything that is added to it. */
+async function prove(
+  { services: { proofs, project_id, ledger } }: ActionContext,
+  row: ActionRow,
+  verb: "approve" | "approve_with_edit",
+  extras: ApprovalExtras,
+  caller: Caller,
+): Promise<Proven> {
+  const { asked, digest } = await approvalAsked(row.digest, extras, sha256);
+  const head = ledger.head.hash;
+  const proof = await proofs.require(caller, { verb, project_id, action_id: row.id, digest, head });
+  return proof ? { proof, ...asked && { asked } } : {};
 }
 
 /** Rejects a held action. The agent gets the reason. */
@@ -113,6 +141,7 @@ export interface Version {
 interface Approval {
   input: { reason?: string; remember?: Remember };
   caller: Caller;
+  proven: Proven;
   /** The fields that an edit replaces, with the statements that keep its contents. */
   edit?: { fields: Fields & { digest: string }; statements: Statement[]; event: NewEvent };
 }
@@ -140,7 +169,7 @@ async function loadPending(
 async function approveVersion(
   context: ActionContext,
   row: ActionRow,
-  { version: { planned, evaluation }, input, caller }: Approval & { version: Version },
+  { version: { planned, evaluation }, input, caller, proven }: Approval & { version: Version },
 ): Promise<ActionRow> {
   const { analysis, decision } = evaluation;
   if (decision.effect === "deny") {
@@ -153,6 +182,7 @@ async function approveVersion(
   return await commitApproval(context, row, {
     input,
     caller,
+    proven,
     edit: {
       fields: { ...fields, edited: true, analysis, proposed },
       statements: await keepContents(context.services, planned.contents),
@@ -171,7 +201,7 @@ async function approveVersion(
 async function commitApproval(
   context: ActionContext,
   row: ActionRow,
-  { input, caller, edit }: Approval,
+  { input, caller, proven, edit }: Approval,
 ): Promise<ActionRow> {
   const reason = input.reason ?? null;
   const remembering = input.remember &&
@@ -192,6 +222,7 @@ async function commitApproval(
       reason,
       digest: edit?.fields.digest ?? row.digest,
       edited: edit !== undefined,
+      ...proven,
     },
     earlier: edit && [edit.event],
     later: remembering && [remembering.event],

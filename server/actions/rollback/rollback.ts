@@ -2,6 +2,8 @@ import type { Caller } from "../../auth/schema.ts";
 import { requireReviewer } from "../../auth/scopes.ts";
 import type { NewEvent } from "../../db/ledger.ts";
 import type { Decision } from "../../policy/schema.ts";
+import { digestOf } from "../../proof/digest.ts";
+import type { ProofRecord } from "../../proof/schema.ts";
 import { keepContents } from "../contents.ts";
 import {
   type ActionContext,
@@ -34,10 +36,36 @@ export function rollback(
   requireReviewer(caller, "roll back the action", "gate rollback");
   return context.serial.run(async () => {
     const original = await loadReversible(context, id);
-    if (!input.dry_run) return await rollbackOne(context, original, input, caller);
+    if (!input.dry_run) {
+      // Planned first, so that nobody proves a rollback that is not possible.
+      await planFor(context, original, input);
+      const { on_conflict = "abort" } = input;
+      const asked = { action_id: id, digest: original.digest, on_conflict };
+      const proven = await proveRollback(context, id, asked, caller);
+      return await rollbackOne(context, original, input, { caller, proven });
+    }
     const { outcome, changes } = await planFor(context, original, input);
     return { action: publicOf(original), rollback: null, outcome, changes, dry_run: true };
   });
+}
+
+/** The reviewer of a rollback, with the proof that permits it. */
+export interface RollbackBy {
+  caller: Caller;
+  /** Empty where no proof is asked. `asked` is what the proof covers. */
+  proven: { proof?: ProofRecord; asked?: Record<string, unknown> };
+}
+
+/** Asks a reviewer to prove a rollback: of one action, or of a session (`action_id` null). */
+export async function proveRollback(
+  { services: { proofs, project_id, ledger } }: ActionContext,
+  action_id: string | null,
+  asked: Record<string, unknown>,
+  caller: Caller,
+): Promise<RollbackBy["proven"]> {
+  const deed = { verb: "rollback" as const, project_id, action_id, head: ledger.head.hash };
+  const proof = await proofs.require(caller, { ...deed, digest: digestOf(asked) });
+  return proof ? { proof, asked } : {};
 }
 
 /** Rolls one reversible action back. The caller must run inside `context.serial`. */
@@ -45,16 +73,16 @@ export async function rollbackOne(
   context: ActionContext,
   original: ActionRow,
   input: Pick<RollbackInput, "on_conflict" | "reason">,
-  caller: Caller,
+  by: RollbackBy,
 ): Promise<RollbackResult> {
   const plan = await planFor(context, original, input);
   const result = { outcome: plan.outcome, changes: plan.changes, dry_run: false };
   const reason = input.reason ?? null;
   if (plan.outcome === "already_undone") {
-    const action = await markRolledBack(context, original, caller, reason);
+    const action = await markRolledBack(context, original, by, reason);
     return { action: publicOf(action), rollback: null, ...result };
   }
-  const done = await executeRollback(context, original, plan, { caller, reason });
+  const done = await executeRollback(context, original, plan, { ...by, reason });
   const action = await loadAction(context.services, original.id);
   return { action: publicOf(action), rollback: publicOf(done), ...result };
 }
@@ -122,7 +150,7 @@ async function executeRollback(
   context: ActionContext,
   original: ActionRow,
   { planned }: RollbackPlan,
-  { caller, reason }: { caller: Caller; reason: string | null },
+  { caller, proven, reason }: RollbackBy & { reason: string | null },
 ): Promise<ActionRow> {
   const { services } = context;
   const { id, root, agent, session_id } = original;
@@ -139,7 +167,7 @@ async function executeRollback(
     contents: planned.contents,
     before: await keepContents(services, planned.contents),
     only: onlyWhileDone(services.project_id, id),
-    events: rollbackEvents(row, caller, reason),
+    events: rollbackEvents(row, { caller, proven }, reason),
     in_queue: true,
   });
   if (!done) throw notPossible(await loadAction(services, id), "roll back", LOST_RACE);
@@ -147,12 +175,19 @@ async function executeRollback(
   throw notPossible(done, "roll back", done.error ?? "its files could not be restored");
 }
 
-function rollbackEvents(row: NewRow, caller: Caller, reason: string | null): NewEvent[] {
+function rollbackEvents(
+  row: NewRow,
+  { caller, proven }: RollbackBy,
+  reason: string | null,
+): NewEvent[] {
   const { tool, path, digest, rollback_of } = row;
   const actor = actorOf(caller, row.agent);
   return [
     eventOf(row, "action.submitted", actor, { tool, path, digest, rollback_of }),
-    eventOf(row, "action.approved", actor, { status: "approved", reason, digest }),
+    eventOf(row, "action.approved", actor, {
+      ...{ status: "approved", reason, digest },
+      ...proven.proof && { rollback_of, ...proven },
+    }),
   ];
 }
 
@@ -160,7 +195,7 @@ function rollbackEvents(row: NewRow, caller: Caller, reason: string | null): New
 async function markRolledBack(
   { services }: ActionContext,
   original: ActionRow,
-  caller: Caller,
+  { caller, proven }: RollbackBy,
   reason: string | null,
 ): Promise<ActionRow> {
   const marked = await transition(services, original, {
@@ -168,7 +203,7 @@ async function markRolledBack(
     to: { status: "rolled_back" },
     by: actorOf(caller, original.agent),
     type: "action.rolled_back",
-    why: { rollback: null, by: caller.id, reason, outcome: "already_undone" },
+    why: { rollback: null, by: caller.id, reason, outcome: "already_undone", ...proven },
   });
   if (marked) return marked;
   throw notPossible(await loadAction(services, original.id), "roll back", LOST_RACE);

@@ -44,6 +44,10 @@ export async function replay(
   }
   const session = await services.sessions.get(original.session_id);
   const parsed = await replayedInput(context, original);
+  const { proofs, project_id, ledger } = services;
+  const { digest } = original;
+  const deed = { verb: "replay" as const, project_id, action_id: id, head: ledger.head.hash };
+  const proof = await proofs.require(caller, { ...deed, digest });
   const submission = await submitParsed(context, {
     ...parsed,
     session,
@@ -55,6 +59,7 @@ export async function replay(
     statements: [],
     events: [eventOf(original, "action.replayed", actorOf(caller, original.agent), {
       action: submission.row.id,
+      ...proof && { digest, proof },
     })],
   });
   return submission;

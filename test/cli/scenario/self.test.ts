@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { readToken } from "../../../server/auth/tokens.ts";
 import { createSocketFetch } from "../../../server/runtime/socket_fetch.ts";
 import { type Gate, startGate } from "../../../server/start.ts";
+import { decideByToken } from "../../e2e/world.ts";
 import { folder, tool } from "./harness.ts";
 
 let base: string;
@@ -15,7 +16,7 @@ let headers: { agent: string; reviewer: string };
 beforeAll(async () => {
   base = mkdtempSync(join(tmpdir(), "gate-self-"));
   const [home, root] = [join(base, "home"), join(base, "project")];
-  mkdirSync(home, { mode: 0o700 });
+  decideByToken(home);
   mkdirSync(root);
   const policies = { defaultEffect: "allow", askPaths: ["held/**"], blockedPaths: [".env"] };
   writeFileSync(

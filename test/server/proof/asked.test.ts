@@ -24,7 +24,8 @@ function post(path: string, body: unknown = { expected_digest: DIGEST }): Asked 
 
 const APPROVE = `/api/actions/${ID}/approve?project=web`;
 const remember = { scope: "session", ttl_seconds: 60, max_uses: 2 };
-const sha256 = (value: unknown) => createHash("sha256").update(canonicalText(value)).digest("hex");
+const sha256Of = (text: string) => createHash("sha256").update(text).digest("hex");
+const sha256 = (value: unknown) => sha256Of(canonicalText(value));
 
 describe("a challenge about the request that was sent is signed", () => {
   test.each<[string, Asked, Partial<Challenge>]>([
@@ -34,12 +35,15 @@ describe("a challenge about the request that was sent is signed", () => {
     [
       "with a grant",
       post(APPROVE, { expected_digest: DIGEST, remember }),
-      { digest: sha256({ remember, digest: DIGEST }) },
+      { digest: sha256({ remember_sha256: sha256(remember), digest: DIGEST }) },
     ],
     [
       "with an edit",
       post(`/api/actions/${ID}/approve-with-edit`, { expected_digest: DIGEST, content: "x" }),
-      { verb: "approve_with_edit", digest: sha256({ content: "x", digest: DIGEST }) },
+      {
+        verb: "approve_with_edit",
+        digest: sha256({ content_sha256: sha256Of("x"), digest: DIGEST }),
+      },
     ],
     ["a rollback", post(`/api/actions/${ID}/rollback`, {}), { verb: "rollback" }],
     [
@@ -59,9 +63,9 @@ describe("a challenge about the request that was sent is signed", () => {
       { verb: "remove_project", action_id: null },
     ],
     [
-      "a workspace",
-      post("/api/workspaces", { id: "shop" }),
-      { verb: "change_workspace", action_id: null },
+      "a project of a workspace",
+      post("/api/workspaces/shop/projects", { root: "/src/web" }),
+      { verb: "register_project", action_id: null },
     ],
     ["a new passphrase", post("/api/proof/set"), { verb: "change_proof", action_id: null }],
   ])("%s", async (_, asked, changes) => {
@@ -79,7 +83,7 @@ describe("any other challenge is refused", () => {
     [
       "a grant that nobody asked for",
       post(APPROVE),
-      { digest: sha256({ remember, digest: DIGEST }) },
+      { digest: sha256({ remember_sha256: sha256(remember), digest: DIGEST }) },
       "other content",
     ],
     [
@@ -91,10 +95,10 @@ describe("any other challenge is refused", () => {
     ["a rejection", post(`/api/actions/${ID}/reject`, {}), {}, "approve"],
     ["a read", { method: "GET", url: `http://localhost:47000/api/actions/${ID}` }, {}, "approve"],
     [
-      "a list of workspaces",
-      { method: "GET", url: "http://localhost:47000/api/workspaces" },
-      { verb: "change_workspace", action_id: null },
-      "change_workspace",
+      "a list of projects",
+      { method: "GET", url: "http://localhost:47000/api/hub/projects" },
+      { verb: "register_project", action_id: null },
+      "register_project",
     ],
     ["the method of another deed", { ...post(APPROVE), method: "PUT" }, {}, "approve"],
   ])("%s", async (_, asked, changes, said) => {

@@ -94,7 +94,7 @@ test("of twenty creations at once one wins", async () => {
 test("a forgotten project leaves its workspaces, and is in them again when it comes back", async () => {
   const gate = await createTestGate();
   await shop(gate, "one", "two");
-  await gate.daemon.projects.remove("one");
+  await gate.daemon.projects.remove("one", testCaller("reviewer"));
   expect(await gate.daemon.workspaces.get("shop")).toMatchObject({ project_ids: ["two"] });
   await gate.daemon.projects.register(join(gate.root, "..", "one"));
   expect(await gate.daemon.workspaces.get("shop")).toMatchObject({ project_ids: ["one", "two"] });
