@@ -7,7 +7,9 @@ import type { Export } from "./audit/export.ts";
 import { startOfWindow, withoutWindow } from "./audit/schema.ts";
 import { Signer } from "./audit/signer.ts";
 import { configuredProof, configuredUnlock } from "./config/approvals.ts";
-import { VERSION } from "./constants.ts";
+import { Config } from "./config/config.ts";
+import { Configs } from "./config/configs.ts";
+import { MACHINE_ID, VERSION } from "./constants.ts";
 import type { Environment } from "./environment.ts";
 import { listDamaged } from "./db/health.ts";
 import { type OwnerLock, takeOwnership } from "./db/owner.ts";
@@ -17,6 +19,7 @@ import type { DaemonStatus, GlobalActionQuery, GlobalAuditExportQuery } from "./
 import { Idempotency } from "./idempotency/idempotency.ts";
 import { exportAcross } from "./projects/export_across.ts";
 import { listAcross, listPendingAcross, narrow, type ProjectSet } from "./projects/across.ts";
+import { machineConfig, machineRoots } from "./projects/machine.ts";
 import { Projects } from "./projects/projects.ts";
 import { Registry } from "./projects/registry.ts";
 import { Proofs } from "./proof/proofs.ts";
@@ -41,6 +44,7 @@ export class Daemon {
   readonly idempotency: Idempotency;
   readonly projects: Projects;
   readonly proofs: Proofs;
+  readonly configs: Configs;
   readonly workspaces: Workspaces;
   readonly #environment: Environment;
   readonly #started: number;
@@ -51,7 +55,7 @@ export class Daemon {
   private constructor(
     environment: Environment,
     port: number,
-    parts: Pick<Daemon, "stream" | "bus" | "proofs" | "projects"> & {
+    parts: Pick<Daemon, "stream" | "bus" | "proofs" | "projects" | "configs"> & {
       owner: OwnerLock;
       registry: Registry;
     },
@@ -67,10 +71,11 @@ export class Daemon {
     this.#owner = parts.owner;
     this.#registry = parts.registry;
     this.proofs = parts.proofs;
+    this.configs = parts.configs;
     this.projects = parts.projects;
     this.workspaces = new Workspaces({
       registry: parts.registry.database,
-      register: (root) => parts.projects.register(root),
+      register: (root, caller) => parts.projects.register(root, caller),
       now: environment.now,
       log: environment.log,
       home: environment.home,
@@ -95,14 +100,24 @@ export class Daemon {
         registry: registry.database,
         configured: () => configuredProof(environment.home),
         unlock_seconds: () => configuredUnlock(environment.home),
+        seal: () => configs.accepted.seal(),
       });
       const only = options.project ?? null;
+      const { database } = registry;
+      const listRoots = registry.roots.bind(registry);
+      const configs: Configs = await Configs.open({
+        ...{ environment, port, registry: database, proofs, listRoots },
+        create: (services, id, roots) =>
+          id === MACHINE_ID
+            ? new Config(services, id, machineRoots(), machineConfig())
+            : new Config(services, id, roots),
+      });
       const host_key = HostKey.open(join(environment.home, "keys"));
-      const shared = { environment, port, pid, signer, host_key, bus, stream, proofs };
+      const shared = { environment, port, pid, signer, host_key, bus, stream, proofs, configs };
       const projects = new Projects(registry, shared, only);
       await projects.wake();
       return new Daemon(environment, port, {
-        ...{ owner, registry, stream, bus, proofs, projects },
+        ...{ owner, registry, stream, bus, proofs, projects, configs },
       });
     } catch (error) {
       await registry?.close();
@@ -151,6 +166,7 @@ export class Daemon {
         `damaged registry kept, a new one was begun: ${path}`
       ),
       ...this.projects.problems(),
+      ...await this.configs.problems(),
     ];
     return {
       version: VERSION,

@@ -204,7 +204,7 @@ class OpenTestGate implements TestGate {
     this.#isOpen = true;
     this.daemon.bus.subscribe((event) => this.events.push(event));
     this.#router = this.#createApp();
-    const { id } = await this.daemon.projects.register(this.root);
+    const { id } = await this.daemon.projects.register(this.root, testCaller("reviewer"));
     this.project = await this.daemon.projects.get(id);
   }
 

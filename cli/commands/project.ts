@@ -1,12 +1,9 @@
 import { Command } from "@commander-js/extra-typings";
 import { unwrap } from "../../server/client.ts";
 import { MACHINE_ID } from "../../server/constants.ts";
-import { setOverrideTrust } from "../../server/config/trust.ts";
 import { connect } from "../daemon/connect.ts";
-import { CliError } from "../errors.ts";
 import { examples } from "../options.ts";
 import type { Io } from "../io.ts";
-import { placeOf } from "../place.ts";
 import { PASSPHRASE_STDIN } from "../proof/passphrases.ts";
 import { openReview } from "../proof/prover.ts";
 import { print, printJson, table } from "../terminal/output.ts";
@@ -53,14 +50,18 @@ function addChanging(project: Command, io: Io): void {
     .description("Allow a project's overrideGlobal setting to replace the machine's rules.")
     .argument("<id>", PROJECT_ID)
     .option("--revoke", "stop allowing it")
+    .option(...PASSPHRASE_STDIN)
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       examples("gate project trust-override web", "gate project trust-override web --revoke"),
     )
-    .action(async (id, { revoke, json }) => {
-      if (!revoke) await requireRegistered(io, id);
-      setOverrideTrust(placeOf(io).home, id, !revoke);
+    .action(async (id, { revoke, json, passphraseStdin }) => {
+      const { client } = await openReview(io, { passphraseStdin });
+      const route = client.api.hub.projects[":id"]["override-trust"];
+      const param = { id };
+      if (revoke) await unwrap(route.$delete({ param }));
+      else await unwrap(route.$put({ param }));
       const shown = visibleLine(id);
       if (json) printJson(io, { id, trusted: !revoke });
       else if (revoke) print(io, `The machine's rules apply to ${shown} again.`);
@@ -72,16 +73,6 @@ function addChanging(project: Command, io: Io): void {
         );
       }
     });
-}
-
-/** @throws CliError if no project has this id */
-async function requireRegistered(io: Io, id: string): Promise<void> {
-  const client = await connect(io, { scope: "viewer" });
-  const { items } = await unwrap(client.api.hub.projects.$get());
-  if (items.some((project) => project.id === id && id !== MACHINE_ID)) return;
-  throw new CliError(`Cannot trust project "${id}": it is not registered`, {
-    next: "gate project list",
-  });
 }
 
 const PROJECT_ID = "the project's id, from gate project list";

@@ -23,6 +23,9 @@ export function waitingRoots(home: string): string[] {
   });
 }
 
+/** A person's `gate init` left the note. */
+const PERSON = { id: "init", scope: "reviewer" } as const;
+
 /** Registers the folders that were noted while no daemon ran. */
 export async function registerWaiting(
   daemon: { projects: Pick<Daemon["projects"], "register"> },
@@ -31,7 +34,7 @@ export async function registerWaiting(
 ): Promise<void> {
   for (const path of waitingFiles(home)) {
     try {
-      await daemon.projects.register(readRoot(path));
+      await daemon.projects.register(readRoot(path), PERSON);
     } catch (error) {
       log("warn", "cannot register a project", { error: (error as Error).message });
     }

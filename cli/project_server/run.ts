@@ -66,7 +66,7 @@ async function serveAlone(serving: Serving): Promise<"ended" | "give way"> {
   const log = createLog(new LogFile(logPath(place.home)), Date.now);
   const environment: Environment = { home: place.home, now: Date.now, id: v7, log };
   const gate = await startGate({ environment, port, project: id });
-  await gate.daemon.projects.register(root);
+  await gate.daemon.projects.register(root, { id: "start", scope: "reviewer" });
   writeOwnServer(place.home, io.pid);
   const reached = await findDaemon(place);
   if (reached) await announce(serving, reached, "by itself");

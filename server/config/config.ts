@@ -1,20 +1,36 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
+import type { z } from "zod";
 import type { Caller } from "../auth/schema.ts";
-import type { Environment } from "../environment.ts";
+import { requireReviewer } from "../auth/scopes.ts";
 import type { NewEvent } from "../db/ledger.ts";
+import type { Environment } from "../environment.ts";
 import { GateError } from "../errors.ts";
 import { brokenPolicy } from "../policy/compile.ts";
+import { compilePolicy, type PolicyLayer, type Surroundings } from "../policy/evaluate.ts";
+import { builtin } from "../policy/finding.ts";
+import { combineLayers } from "../policy/layers.ts";
 import type { CompiledPolicy } from "../policy/policy.ts";
-import { compilePolicy, type Surroundings } from "../policy/evaluate.ts";
 import type { Policies, PolicyTestInput, PolicyTestResult } from "../policy/schema.ts";
 import { testPolicy } from "../policy/test_policy.ts";
+import type { ProofVerb } from "../proof/schema.ts";
 import { OWN_PID } from "../runtime/processes.ts";
 import { resolvePath } from "../runtime/real_path.ts";
+import { writeWhole } from "../runtime/small_file.ts";
+import {
+  acceptDigest,
+  type AcceptedConfigs,
+  type Entry,
+  hashOf,
+  isKey,
+  MACHINE,
+  type ProofCheck,
+  trustDigest,
+  valueOf,
+} from "./accepted.ts";
+import { compareConfigs } from "./compare.ts";
 import { editPolicies, rejectUnknownKeys } from "./edit_policies.ts";
 import { checkPolicies, fingerprint, loadConfig, type Loaded, parseConfig } from "./load.ts";
-import { hashOf, Pin } from "./pin.ts";
-import { writeWhole } from "../runtime/small_file.ts";
 import {
   type AcceptInput,
   type ConfigView,
@@ -22,22 +38,49 @@ import {
   type OutsideChange,
   ProjectConfig,
 } from "./schema.ts";
+import type { Accepted } from "./store.ts";
 import { taskScript } from "./task_script.ts";
-import { isOverrideTrusted, trustFile } from "./trust.ts";
-import { type Configs, describeOutside, toProblem, UNTIL_FIXED, warningsOf } from "./view.ts";
+import {
+  type ConfigState,
+  describeOutside,
+  forgedError,
+  goneError,
+  toProblem,
+  UNTIL_FIXED,
+  warningsOf,
+} from "./view.ts";
 
-/** The surroundings of a project's configuration. */
-export interface ConfigServices {
-  project_id: string;
-  /** Real paths of the project's folders; never empty, the first is the main one. */
-  roots: readonly string[];
-  environment: Environment;
-  /** The daemon's port, for the rules that protect the daemon itself. */
-  port: number;
-  /** The project's config where no folder holds one: part of gate, so nobody changes it. */
-  builtin?: ProjectConfig;
+const NOTHING = { sha256: "", text: "" };
+
+/** The ledger of a project, as far as its config needs it. */
+export interface ConfigLedger {
   /** Appends an event to the audit chain. */
   record: (event: NewEvent) => Promise<void>;
+  /** The hash of the newest event; null before the first. */
+  head: () => string | null;
+}
+
+/** The configs of this machine, as far as the config of one project needs them. */
+export interface ConfigServices {
+  services: {
+    environment: Environment;
+    proofs: ProofCheck;
+    /** The daemon's port, for the rules that protect the daemon itself. */
+    port: number;
+    /** The folders of the registered projects. The same promise means the same folders. */
+    listRoots: () => Promise<readonly { id: string; roots: readonly string[] }[]>;
+  };
+  accepted: AcceptedConfigs;
+  /** The path of the machine's config. */
+  machine_path: string;
+  /** The machine's config file, read again when it has changed. */
+  readMachine: () => { key: string; loaded: Loaded<GlobalConfig> };
+  /** A text that changes with everything accepted and with the machine's config file. */
+  stateKey: () => string;
+  /** The config of a registered project; null for any other id. */
+  find: (project_id: string) => Promise<Config | null>;
+  /** The projects that hold one of these folders, outermost first. */
+  listParents: (project_id: string, roots: readonly string[]) => Promise<Config[]>;
 }
 
 /** The author of a policy change, and the version that the author read. */
@@ -47,36 +90,63 @@ export interface PoliciesChange {
   if_match: string | null;
 }
 
-/** The config files as read at one moment. */
-interface Snapshot extends Configs {
-  /** Changes with every file. */
+/** The configs as read at one moment, and the policies that they give. */
+interface Snapshot extends ConfigState {
+  /** Changes with every file and with every accepted version. */
   key: string;
+  /** The accepted policy, and the one of the files where they differ. */
+  layers: CompiledPolicy[];
   compiled: CompiledPolicy;
 }
 
 /**
- * The configuration in force for one project. Reads the files again when one has changed. Without
- * a global file, no global rule applies and the limits have their defaults. The default effect is
- * `ask`.
+ * The configuration in force for one project: the accepted version and the file, the stricter of the
+ * two for each action. Reads the files again when one has changed. The default effect is `ask`.
  */
 export class Config {
-  readonly #services: ConfigServices;
-  readonly #global: string;
-  readonly #pin: Pin;
+  readonly #configs: ConfigServices;
+  readonly #id: string;
+  readonly #builtin: ProjectConfig | null;
+  #roots: readonly string[];
+  #ledger: ConfigLedger | null = null;
   #snapshot: Snapshot | null = null;
-  /** Set once the project's file was read, because its later disappearance denies everything. */
-  #seen = false;
+  #reading: Promise<void> | null = null;
+  #parents: { roots: string; listed: unknown; parents: Config[] } | null = null;
+  #combined: { key: string; compiled: CompiledPolicy } | null = null;
 
-  constructor(services: ConfigServices) {
-    this.#services = services;
-    this.#global = join(services.environment.home, "config.json");
-    const { home } = services.environment;
-    this.#pin = new Pin(join(home, "projects", services.project_id, "config_pin.json"));
+  /** `builtin`: the config where no folder holds one. It is part of gate, so nobody changes it. */
+  constructor(
+    configs: ConfigServices,
+    project_id: string,
+    roots: readonly string[],
+    builtin: ProjectConfig | null = null,
+  ) {
+    this.#configs = configs;
+    this.#id = project_id;
+    this.#roots = roots;
+    this.#builtin = builtin;
+  }
+
+  /** Connects the config with the project's open ledger and its folders. */
+  attach(ledger: ConfigLedger, roots: readonly string[]): void {
+    this.#ledger = ledger;
+    this.#roots = roots;
+    this.#snapshot = null;
+  }
+
+  /** Replaces the folders of a project whose ledger is closed; an open one shares its own. */
+  setRoots(roots: readonly string[]): void {
+    if (this.#ledger === null) this.#roots = roots;
+  }
+
+  /** Disconnects the ledger, before it closes. */
+  detach(): void {
+    this.#ledger = null;
   }
 
   /** Computed each time, because a moved folder changes the roots of an open project. */
-  get #project(): string {
-    return join(this.#services.roots[0]!, "gate.config.json");
+  get #path(): string {
+    return join(this.#roots[0]!, "gate.config.json");
   }
 
   /** The decision of policy. Records nothing. */
@@ -85,9 +155,16 @@ export class Config {
     return testPolicy(compiled, input, around, () => performance.now());
   }
 
-  /** The policy in force and its surroundings. A broken config gives a policy that denies everything. */
-  inForce(): Promise<{ compiled: CompiledPolicy; around: Surroundings }> {
-    const { roots, environment, port } = this.#services;
+  /**
+   * The policy in force and its surroundings. A broken config gives a policy that denies everything.
+   * `home_project` is the project of the folder that the agent's host opened, if it is another one
+   * (null: of no project): then both policies apply and a person decides.
+   */
+  async inForce(
+    home_project?: string | null,
+  ): Promise<{ compiled: CompiledPolicy; around: Surroundings }> {
+    const { environment, port } = this.#configs.services;
+    const roots = this.#roots;
     const around = {
       roots,
       user_home: homedir(),
@@ -97,7 +174,19 @@ export class Config {
       resolve: resolvePath,
       script: (name: string, cwd: string) => taskScript(name, cwd, roots),
     };
-    return Promise.resolve({ compiled: this.#read().compiled, around });
+    const isForeign = home_project !== undefined && home_project !== this.#id;
+    const snapshot = await this.#read();
+    const parents = await this.#listParents();
+    if (!isForeign && parents.length === 0) return { compiled: snapshot.compiled, around };
+    const foreign = isForeign ? await this.#foreignLayers(home_project) : { key: "", layers: [] };
+    const above = await Promise.all(parents.map((parent) => parent.#layersFor(this.#roots)));
+    const key = [snapshot.key, ...above.map((one) => one.key), foreign.key].join("\n");
+    if (this.#combined?.key !== key) {
+      const own = snapshot.layers.map((compiled) => ({ compiled }));
+      const layers = [...own, ...above.flatMap((one) => one.layers), ...foreign.layers];
+      this.#combined = { key, compiled: combineLayers(layers) };
+    }
+    return { compiled: this.#combined.compiled, around };
   }
 
   /**
@@ -110,7 +199,7 @@ export class Config {
       whole?: boolean | undefined;
     },
   ): Promise<{ compiled: CompiledPolicy; around: Surroundings }> {
-    const { project, global, override } = this.#read();
+    const { project, global, override } = await this.#read();
     const error = global.error ?? (whole ? null : project.error);
     if (error !== null) {
       const message = `Cannot test the policies: ${error}; a person must repair the file`;
@@ -123,15 +212,23 @@ export class Config {
       global: global.value?.policies ?? null,
       override_global: override === "trusted",
     });
-    return { compiled, around: (await this.inForce()).around };
+    const parents = await this.#listParents();
+    const above = await Promise.all(parents.map((parent) => parent.#layersFor(this.#roots)));
+    const layers = [{ compiled }, ...above.flatMap((one) => one.layers)];
+    const { around } = await this.inForce();
+    return { compiled: layers.length > 1 ? combineLayers(layers) : compiled, around };
   }
 
   /** The config in force, with where each rule comes from. */
-  view(): Promise<ConfigView> {
-    const { project, global, override, compiled } = this.#read();
-    return Promise.resolve({
-      project_id: this.#services.project_id,
-      path: project.text === "" ? null : this.#project,
+  async view(): Promise<ConfigView> {
+    const snapshot = await this.#read();
+    const { project, global, override, gone } = snapshot;
+    const { compiled } = await this.inForce();
+    const outside_changes = await this.#outside(snapshot);
+    const parents = (await this.#listParents()).map((parent) => parent.#id);
+    return {
+      project_id: this.#id,
+      path: project.text === "" || gone.project ? null : this.#path,
       config: project.value ?? {},
       global: global.value ?? {},
       effective: {
@@ -140,12 +237,22 @@ export class Config {
         rules: [...compiled.rules],
         override_global: override,
       },
-      etag: etagOf(project.text),
-      warnings: warningsOf({ project, global, override }, this.#services.project_id),
+      etag: etagOf(gone.project ? "" : project.text),
+      warnings: [
+        ...warningsOf(snapshot, this.#id, parents),
+        ...this.#goneProblems(snapshot),
+        ...outside_changes.filter(({ waiting, after_sha256 }) => waiting && after_sha256 !== "")
+          .map(({ path }) => `a part of "${path}" waits: a person must accept the change`),
+      ],
       error: compiled.error,
       problem: compiled.error === null ? null : toProblem(compiled.error),
-      outside_changes: this.#outside(),
-    });
+      outside_changes,
+    };
+  }
+
+  /** What a person should know about the config, one line each. */
+  async problems(): Promise<string[]> {
+    return this.#goneProblems(await this.#read());
   }
 
   /** Accepts a changed file. @throws GateError `forbidden`; `conflict` when it has changed again */
@@ -157,53 +264,58 @@ export class Config {
         `${attempt}: a reviewer must accept it; open gate dashboard`,
       );
     }
-    this.#read();
-    if (!this.#pin.accept(path, sha256)) {
+    const snapshot = await this.#read();
+    const change = (await this.#outside(snapshot)).find((one) => one.path === path);
+    if (change === undefined || change.after_sha256 !== sha256) {
       const cause = "the file has changed since";
       const next = "a person must review the new change, then accept it";
       throw new GateError("conflict", `${attempt}: ${cause}; ${next}`);
     }
-    await this.#services.record({
+    const isMachine = path === this.#configs.machine_path;
+    const { text, ...file } = isMachine ? snapshot.files.global : snapshot.files.project;
+    const error = file.error ?? (isMachine ? snapshot.compiled.error : this.#unusable(text));
+    if (error !== null) {
+      throw new GateError("conflict", `${attempt}: ${error}; a person must repair the file`);
+    }
+    const owner = isMachine ? MACHINE : this.#id;
+    const digest = acceptDigest(path, sha256);
+    const proof = await this.#prove(caller, "accept_config", owner, digest);
+    await this.#configs.accepted.accept(owner, { path, text, by: caller.id, proof });
+    await this.#record({
       session_id: null,
       action_id: null,
       type: "policy.changed",
       actor: { kind: "reviewer", id: caller.id },
-      data: { source: "accepted", path, after_sha256: sha256 },
+      data: { source: "accepted", path, after_sha256: sha256, ...proof && { proof } },
     });
-    return this.view();
-  }
-
-  #outside(): OutsideChange[] {
-    const files = this.#services.builtin ? [this.#global] : [this.#project, this.#global];
-    return files.flatMap((path) => {
-      const outside = this.#pin.outside(path);
-      return outside ? [describeOutside(path, outside)] : [];
-    });
+    return await this.view();
   }
 
   /**
    * Changes the policies in the project's file. Keeps omitted keys and comments. The new policies
    * are in force on return. @throws GateError `invalid` for an unusable policy, `digest_mismatch`
-   * when the file has changed since the caller read it, `conflict` when the file is broken
+   * when the file has changed since the caller read it, `conflict` when the file is broken,
+   * `proof_required` for a change that may let more happen
    */
   async updatePolicies(policies: Policies, change: PoliciesChange): Promise<ConfigView> {
-    const { project, global, override } = this.#read();
-    const attempt = `Cannot change the policies of "${this.#services.project_id}"`;
-    if (this.#services.builtin) {
-      const next = "add rules to the global config: gate global-config";
-      throw new GateError("conflict", `${attempt}: no folder holds its config; ${next}`);
-    }
-    if (change.caller.scope !== "reviewer") {
+    const { project, global, override, gone, accepted } = await this.#read();
+    const attempt = `Cannot change the policies of "${this.#id}"`;
+    const { caller } = change;
+    if (caller.scope !== "reviewer") {
       throw new GateError(
         "forbidden",
         `${attempt}: a reviewer must change them; open gate dashboard`,
       );
     }
+    if (this.#builtin !== null) {
+      const next = "add rules to the global config: gate global-config";
+      throw new GateError("conflict", `${attempt}: no folder holds its config; ${next}`);
+    }
     if (project.error !== null) {
       const message = `${attempt}: ${project.error}; a person must repair the file`;
       throw new GateError("conflict", message);
     }
-    const etag = etagOf(project.text);
+    const etag = etagOf(gone.project ? "" : project.text);
     if (change.if_match !== null && change.if_match !== "*" && change.if_match !== etag) {
       const next = "read the config and send the change with its new etag";
       throw new GateError("digest_mismatch", `${attempt}: the file has changed; ${next}`, {
@@ -211,80 +323,365 @@ export class Config {
       });
     }
     rejectUnknownKeys(policies, project.value?.policies ?? {}, attempt);
-    const before = project.text === "" ? newConfig(this.#services.project_id) : project.text;
-    const after = editPolicies(before, project.value?.policies ?? {}, policies);
-    const parsed = parseConfig(this.#project, after, ProjectConfig);
-    if (parsed.error !== null) throw new GateError("invalid", `${attempt}: ${parsed.error}`);
-    // Compiled before the write, so that an unusable rule never reaches the file.
-    compilePolicy({
-      project: parsed.value?.policies ?? null,
+    const after = this.#edited(project.text, policies, attempt);
+    const layers = {
       global: global.value?.policies ?? null,
       override_global: override === "trusted",
-    });
-    await this.#write(after, Object.keys(policies), change.caller);
-    return this.view();
+    };
+    // Compiled before the write, so that an unusable rule never reaches the file.
+    const { policies: merged = null } = valueOf(this.#id, after) ?? {};
+    compilePolicy({ project: merged, ...layers });
+    // An unaccepted change in the file stays unaccepted: only the requested keys are accepted.
+    const known = accepted.project?.text ?? "";
+    const wanted = known === project.text ? after : this.#edited(known, policies, attempt);
+    const proof = await this.#acceptEdit(wanted, accepted.project, caller);
+    const before_sha256 = gone.project ? null : hashOf(project.text) || null;
+    await this.#write(after, { keys: Object.keys(policies), caller, before_sha256, proof });
+    return await this.view();
   }
 
-  async #write(text: string, keys: string[], caller: Caller): Promise<void> {
-    const before_sha256 = hashOf(this.#snapshot?.project.text ?? "");
-    const after_sha256 = hashOf(text);
-    if (before_sha256 === after_sha256) return;
-    writeWhole(resolvePath(this.#project).real, text, 0o644);
-    this.#pin.note(this.#project, text, { through_gate: true, at: this.#now() });
-    await this.#services.record({
+  /**
+   * Accepts the config of a project that is registered for the first time, if this caller may.
+   * Otherwise the config tightens at once, and the rest waits.
+   */
+  async acceptFirst(caller: Pick<Caller, "id" | "scope">): Promise<void> {
+    const { accepted } = this.#configs;
+    const { row } = await accepted.find(this.#id);
+    const { text, error } = loadConfig(this.#path, ProjectConfig);
+    const isFirst = row.accepted === null && row.seen === null;
+    if (!isFirst || text === "" || error !== null || this.#unusable(text) !== null) return;
+    await accepted.see(this.#id, text);
+    if (caller.scope !== "reviewer" || !await this.#takesTheFirst()) return;
+    await accepted.accept(this.#id, { path: this.#path, text, by: caller.id, proof: null });
+  }
+
+  /** Whether a config counts as accepted without a proof: no key is enrolled. */
+  async #takesTheFirst(): Promise<boolean> {
+    const { kind, problem } = await this.#configs.services.proofs.status();
+    return problem === null && !isKey(kind);
+  }
+
+  /** Accepts the config of a project that an older release registered. */
+  async acceptKnown(): Promise<void> {
+    const { row } = await this.#configs.accepted.find(this.#id);
+    if (row.accepted === null && row.seen === null && this.#builtin === null) {
+      await this.acceptFirst({ id: "first use", scope: "reviewer" });
+    }
+  }
+
+  /** Lets the project's `overrideGlobal` replace the machine's rules. @throws GateError */
+  async trustOverride(caller: Caller): Promise<void> {
+    requireReviewer(caller, `trust the override of "${this.#id}"`, "gate project trust-override");
+    const { accepted } = this.#configs;
+    if (this.#builtin !== null) {
+      throw new GateError("conflict", `Cannot trust "${this.#id}": no folder holds its config`);
+    }
+    if (accepted.isTrusted(this.#id)) return;
+    const digest = trustDigest(this.#id);
+    const proof = await this.#prove(caller, "trust_override", this.#id, digest);
+    await accepted.trust(this.#id, caller, proof);
+    await this.#recordTrust(true, caller, proof);
+  }
+
+  /** Makes the machine's rules apply again. */
+  async revokeTrust(caller: Caller): Promise<void> {
+    requireReviewer(caller, `revoke the trust in "${this.#id}"`, "gate project trust-override");
+    const { accepted } = this.#configs;
+    if (!accepted.isTrusted(this.#id)) return;
+    await accepted.revokeTrust(this.#id);
+    await this.#recordTrust(false, caller, null);
+  }
+
+  async #recordTrust(override_global: boolean, caller: Caller, proof: Accepted["proof"]) {
+    await this.#record({
       session_id: null,
       action_id: null,
       type: "policy.changed",
       actor: { kind: "reviewer", id: caller.id },
-      data: { source: "gate", path: this.#project, keys, before_sha256, after_sha256 },
+      data: { source: "trust", override_global, ...proof && { proof } },
     });
   }
 
-  /** Records a change of a file outside the gate. */
-  #watch(path: string, loaded: Loaded<unknown>): void {
-    const { environment, record } = this.#services;
-    const after_sha256 = hashOf(loaded.text);
-    try {
-      const how = { through_gate: false, at: this.#now() };
-      const before_sha256 = this.#pin.note(path, loaded.text, how);
-      if (before_sha256 === undefined) return;
-      const actor = { kind: "system" as const, id: "file" };
-      const data = { source: "file", path, before_sha256, after_sha256 };
-      record({ session_id: null, action_id: null, type: "policy.changed", actor, data })
-        .catch((error) => environment.log("error", "Cannot record a policy change", { error }));
-    } catch (error) {
-      environment.log("error", "Cannot pin the config", { path, error: String(error) });
+  /** Why the rules of a config cannot be used; null for usable ones. */
+  #unusable(text: string): string | null {
+    const value = valueOf(this.#id, text);
+    if (value === null) return "it is not valid";
+    return compile(value, null, false).error;
+  }
+
+  #edited(text: string, policies: Policies, attempt: string): string {
+    const before = text === "" ? newConfig(this.#id) : text;
+    const value = valueOf(this.#id, before) ?? {};
+    const after = editPolicies(before, value.policies ?? {}, policies);
+    const parsed = parseConfig(this.#path, after, ProjectConfig);
+    if (parsed.error !== null) throw new GateError("invalid", `${attempt}: ${parsed.error}`);
+    return after;
+  }
+
+  /** A change that only tightens needs no proof: the version before it keeps its own. */
+  async #acceptEdit(text: string, before: Accepted | null, caller: Caller) {
+    const after = { sha256: hashOf(text), text };
+    if (before?.sha256 === after.sha256) return null;
+    const old = before === null ? {} : valueOf(this.#id, before.text);
+    const differences = compareConfigs(old ?? {}, valueOf(this.#id, text) ?? {}, [
+      (await this.#read()).global.value?.policies,
+    ]);
+    const loosens = differences.some(({ in_force }) => !in_force);
+    const path = this.#path;
+    const proof = loosens
+      ? await this.#prove(caller, "change_policies", this.#id, acceptDigest(path, after.sha256))
+      : null;
+    const base = loosens ? null : before;
+    // Without a version before, the file itself already holds what tightens.
+    if (!loosens && before === null && !await this.#takesTheFirst()) return null;
+    await this.#configs.accepted.accept(this.#id, { path, text, by: caller.id, proof }, base);
+    return proof;
+  }
+
+  async #prove(caller: Caller, verb: ProofVerb, owner: string, digest: string) {
+    return await this.#configs.services.proofs.require(caller, {
+      verb,
+      project_id: owner || null,
+      action_id: null,
+      digest,
+      head: this.#ledger?.head() ?? null,
+    });
+  }
+
+  async #write(
+    text: string,
+    { keys, caller, before_sha256, proof }: {
+      keys: string[];
+      caller: Caller;
+      before_sha256: string | null;
+      proof: Accepted["proof"];
+    },
+  ): Promise<void> {
+    const after_sha256 = hashOf(text);
+    if (before_sha256 === after_sha256) return;
+    writeWhole(resolvePath(this.#path).real, text, 0o644);
+    await this.#configs.accepted.see(this.#id, text);
+    await this.#record({
+      session_id: null,
+      action_id: null,
+      type: "policy.changed",
+      actor: { kind: "reviewer", id: caller.id },
+      data: {
+        ...{ source: "gate", path: this.#path, keys, before_sha256, after_sha256 },
+        ...proof && { proof },
+      },
+    });
+  }
+
+  async #record(event: NewEvent): Promise<void> {
+    await this.#ledger?.record(event);
+  }
+
+  /** Records a change of a file outside the gate, while the ledger is open. */
+  async #watch(files: Snapshot["files"]): Promise<void> {
+    const { accepted, machine_path, services } = this.#configs;
+    if (this.#ledger === null) return;
+    await accepted.see(MACHINE, files.global.text);
+    const noted = [
+      [this.#path, files.project.text, await accepted.see(this.#id, files.project.text)],
+      [machine_path, files.global.text, await accepted.seeMachine(this.#id, files.global.text)],
+    ] as const;
+    for (const [path, text, before] of noted) {
+      if (before === undefined) continue;
+      const hashes = { before_sha256: before || null, after_sha256: hashOf(text) || null };
+      this.#record({
+        session_id: null,
+        action_id: null,
+        type: "policy.changed",
+        actor: { kind: "system", id: "file" },
+        data: { source: "file", path, ...hashes },
+      }).catch((error) => services.environment.log("error", UNRECORDED, { path, error }));
     }
   }
 
-  #now(): string {
-    return new Date(this.#services.environment.now()).toISOString();
+  async #outside({ files, accepted }: Snapshot): Promise<OutsideChange[]> {
+    const { accepted: store, machine_path } = this.#configs;
+    const sides = [
+      ...this.#builtin === null
+        ? [{ owner: this.#id, path: this.#path, file: files.project, known: accepted.project }]
+        : [],
+      { owner: MACHINE, path: machine_path, file: files.global, known: accepted.global },
+    ];
+    const changes = sides.map(async ({ owner, path, file, known }) => {
+      const { row } = await store.find(owner);
+      const after = { sha256: hashOf(file.text), text: file.text };
+      const before = known ?? NOTHING;
+      if (before.sha256 === after.sha256) return [];
+      const at = row.changed_at ?? new Date(this.#configs.services.environment.now()).toISOString();
+      const others = owner === MACHINE ? files.project.value : files.global.value;
+      return [describeOutside(owner, { path, at, before, after }, [others?.policies])];
+    });
+    return (await Promise.all(changes)).flat();
   }
 
-  #read(): Snapshot {
-    const trust = trustFile(this.#services.environment.home);
-    const { builtin } = this.#services;
-    const files = builtin ? [this.#global, trust] : [this.#project, this.#global, trust];
-    const key = files.map(fingerprint).join(" ");
-    if (this.#snapshot?.key === key) return this.#snapshot;
-    const project = builtin
-      ? { value: builtin, text: "", error: null, unknown: [] }
-      : loadConfig(this.#project, ProjectConfig);
-    const global = loadConfig(this.#global, GlobalConfig);
-    if (!builtin) this.#watch(this.#project, project);
-    this.#watch(this.#global, global);
-    const isOverride = project.value?.overrideGlobal === true;
-    const trusted = isOverride && isOverrideTrusted(trust, this.#services.project_id);
-    const override = isOverride ? trusted ? "trusted" : "untrusted" : "off";
-    if (project.text !== "") this.#seen = true;
-    const gone = this.#seen && project.text === "" && project.error === null;
-    const error = gone
-      ? `${this.#project} has disappeared; put it back`
-      : project.error ?? global.error;
-    const compiled = error === null ? compile(project.value, global.value, trusted) : broken(error);
-    this.#snapshot = { key, project, global, override, compiled };
-    return this.#snapshot;
+  #goneProblems({ gone, forged }: Snapshot): string[] {
+    const { machine_path } = this.#configs;
+    return [
+      ...(gone.project ? [goneError(this.#path)] : []),
+      ...(gone.global ? [goneError(machine_path)] : []),
+      ...(forged.project ? [forgedError(this.#path)] : []),
+      ...(forged.global ? [forgedError(machine_path)] : []),
+    ];
   }
+
+  /** The projects around this one. Listed again when a project or a folder is added. */
+  async #listParents(): Promise<Config[]> {
+    const listed = this.#configs.services.listRoots();
+    const roots = this.#roots.join("\n");
+    if (this.#parents?.listed !== listed || this.#parents.roots !== roots) {
+      const parents = await this.#configs.listParents(this.#id, this.#roots);
+      this.#parents = { roots, listed, parents };
+    }
+    return this.#parents.parents;
+  }
+
+  /** The layers of this project for a request in these folders, which may lie outside. */
+  async #layersFor(roots: readonly string[]): Promise<{ key: string; layers: PolicyLayer[] }> {
+    const { key, layers } = await this.#read();
+    const all = [...new Set([...this.#roots, ...roots])];
+    const inside = (root: string) => this.#roots.some((one) => root.startsWith(`${one}/`));
+    const own = all.filter((root) => this.#roots.includes(root) || !inside(root));
+    return {
+      key: `${key} ${own.join(" ")}`,
+      layers: layers.map((compiled) => ({ compiled, roots: own })),
+    };
+  }
+
+  async #foreignLayers(
+    home_project: string | null,
+  ): Promise<{ key: string; layers: PolicyLayer[] }> {
+    const home = home_project === null ? null : await this.#configs.find(home_project);
+    const { key, layers } = home
+      ? await home.#allLayersFor(this.#roots)
+      : await this.#machineLayers();
+    const whose = home_project === null ? "no project" : `"${home_project}"`;
+    const reason = `The agent works in ${whose}; a person decides on what it does in "${this.#id}"`;
+    const finding = builtin("ask", "other-project", this.#id, reason);
+    return { key: `${home_project} ${key}`, layers: layers.map((one) => ({ ...one, finding })) };
+  }
+
+  async #allLayersFor(roots: readonly string[]): Promise<{ key: string; layers: PolicyLayer[] }> {
+    const parents = await this.#listParents();
+    const all = await Promise.all([this, ...parents].map((one) => one.#layersFor(roots)));
+    return {
+      key: all.map((one) => one.key).join("\n"),
+      layers: all.flatMap((one) => one.layers),
+    };
+  }
+
+  /** The policy of a folder of no project. */
+  async #machineLayers(): Promise<{ key: string; layers: PolicyLayer[] }> {
+    const { accepted, files, key } = await this.#read();
+    const globals = [valueOf(MACHINE, accepted.global?.text ?? ""), files.global.value];
+    const layers = globals.map((global) => ({ compiled: compile(null, global, false) }));
+    return { key, layers };
+  }
+
+  async #read(): Promise<Snapshot> {
+    for (let round = 0; round < MOST_READS; round++) {
+      const known = this.#snapshot;
+      if (known?.key === this.#key()) return known;
+      await (this.#reading ??= this.#readAgain().finally(() => this.#reading = null));
+    }
+    throw new GateError("unavailable", `Cannot read "${this.#path}": it changes all the time`);
+  }
+
+  #key(): string {
+    return [this.#path, fingerprint(this.#path), this.#configs.stateKey()].join(" ");
+  }
+
+  async #readAgain(): Promise<void> {
+    const { accepted: store } = this.#configs;
+    const [entry, machine] = [await store.find(this.#id), await store.find(MACHINE)];
+    const key = this.#key();
+    const files = {
+      project: this.#builtin === null
+        ? loadConfig(this.#path, ProjectConfig)
+        : { ...parseAccepted(null, ProjectConfig), value: this.#builtin },
+      global: this.#configs.readMachine().loaded,
+    };
+    await this.#watch(files);
+    completeText(entry.accepted, files.project);
+    const accepted = { project: entry.accepted, global: machine.accepted };
+    const gone = {
+      project: isGone(files.project, accepted.project),
+      global: isGone(files.global, accepted.global),
+    };
+    const project = gone.project ? parseAccepted(accepted.project!, ProjectConfig) : files.project;
+    const global = gone.global ? parseAccepted(accepted.global!, GlobalConfig) : files.global;
+    const isTrusted = store.isTrusted(this.#id);
+    const isOverride = project.value?.overrideGlobal === true;
+    const layers = layersOf({
+      ...{ project, global, entry, machine, isTrusted },
+      builtin: this.#builtin === null ? null : files.project,
+    });
+    this.#snapshot = {
+      ...{ key, files, project, global, accepted, gone, layers },
+      forged: { project: entry.isForged, global: machine.isForged },
+      override: isOverride ? isTrusted ? "trusted" : "untrusted" : "off",
+      compiled: layers.length === 1
+        ? layers[0]!
+        : combineLayers(layers.map((compiled) => ({ compiled }))),
+    };
+  }
+}
+
+const MOST_READS = 20;
+const UNRECORDED = "Cannot record a policy change";
+
+/** The policies of one config: the accepted version, the file, and a text that nobody accepted. */
+function layersOf({ project, global, entry, machine, isTrusted, builtin }: {
+  project: Loaded<ProjectConfig>;
+  global: Loaded<GlobalConfig>;
+  entry: Entry;
+  machine: Entry;
+  isTrusted: boolean;
+  builtin: Loaded<ProjectConfig> | null;
+}): CompiledPolicy[] {
+  const error = project.error ?? global.error;
+  if (error !== null) return [broken(error)];
+  const accepted = {
+    project: builtin ?? parseAccepted(entry.accepted, ProjectConfig),
+    global: parseAccepted(machine.accepted, GlobalConfig),
+  };
+  const sides = [accepted, { project, global }];
+  if (entry.isForged || machine.isForged) {
+    // Nobody accepted this text, so it can only tighten.
+    sides.push({
+      project: entry.isForged ? parseAccepted(entry.row.accepted, ProjectConfig) : accepted.project,
+      global: machine.isForged
+        ? parseAccepted(machine.row.accepted, GlobalConfig)
+        : accepted.global,
+    });
+  }
+  const unique = new Map(sides.map((one) => [`${one.project.text}\0${one.global.text}`, one]));
+  return [...unique.values()].map((one) => {
+    const wrong = one.project.error ?? one.global.error;
+    if (wrong !== null) return broken(wrong);
+    const isOverride = isTrusted && one.project.value?.overrideGlobal === true;
+    return compile(one.project.value, one.global.value, isOverride);
+  });
+}
+
+/** The accepted text as if it were the file; an unknown text counts as none. */
+function parseAccepted<T>(accepted: Accepted | null, schema: z.ZodType<T>): Loaded<T> {
+  const { path = "", text } = accepted ?? {};
+  if (!text) return { value: null, text: "", error: null, unknown: [] };
+  return parseConfig(path, text, schema);
+}
+
+/** An older release kept only the hash of the accepted text. */
+function completeText(accepted: Accepted | null, { text }: Loaded<unknown>): void {
+  if (accepted?.text === null && accepted.sha256 === hashOf(text)) accepted.text = text;
+}
+
+function isGone({ text, error }: Loaded<unknown>, accepted: Accepted | null): boolean {
+  return text === "" && error === null && !!accepted?.text;
 }
 
 function compile(
@@ -304,7 +701,7 @@ function compile(
 }
 
 function etagOf(text: string): string {
-  return `"${hashOf(text)?.slice(0, 32) ?? "none"}"`;
+  return `"${hashOf(text).slice(0, 32) || "none"}"`;
 }
 
 function newConfig(id: string): string {

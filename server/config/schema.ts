@@ -35,10 +35,14 @@ export const ConfigDifference = z.object({
   kind: z.enum(["added", "removed", "changed"]),
   key: z.string(),
   text: z.string(),
+  in_force: z.boolean().describe("false while the difference waits, because it may allow more"),
 });
 export type ConfigDifference = z.infer<typeof ConfigDifference>;
 
-/** A change of a config file outside the gate, until a person accepts it. */
+/**
+ * A change of a config file outside the gate, until a person accepts it. What denies or asks more
+ * holds at once; the rest waits.
+ */
 export const OutsideChange = z.object({
   path: z.string(),
   at: z.string().describe("when the gate noticed it"),
@@ -48,6 +52,7 @@ export const OutsideChange = z.object({
   differences: z.array(ConfigDifference).nullable().describe(
     "null when the gate cannot compare the versions",
   ),
+  waiting: z.boolean().describe("whether a part of it waits until a person accepts it"),
 });
 export type OutsideChange = z.infer<typeof OutsideChange>;
 

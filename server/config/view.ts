@@ -1,28 +1,28 @@
 import { statSync } from "node:fs";
 import { userInfo } from "node:os";
-import type { z } from "zod";
-import { LISTS } from "../policy/merge.ts";
-import type { Policies, PolicyEntry } from "../policy/schema.ts";
-import { type Loaded, parseConfig } from "./load.ts";
+import type { Policies } from "../policy/schema.ts";
+import { ANY_DEFAULT, MACHINE, valueOf } from "./accepted.ts";
+import { compareConfigs, onlyTightens } from "./compare.ts";
+import type { Loaded } from "./load.ts";
 import { describeUnknown } from "./misspelt.ts";
-import type { OutsideVersion } from "./pin.ts";
-import {
-  type ConfigDifference,
-  type ConfigProblem,
-  type GlobalConfig,
-  type OutsideChange,
-  ProjectConfig,
-} from "./schema.ts";
+import type { Accepted, Version } from "./store.ts";
+import type { ConfigProblem, GlobalConfig, OutsideChange, ProjectConfig } from "./schema.ts";
 
 const MAX_DIFFERENCES = 100;
 
-/** The effect of a change outside the gate on the rules. */
+/** What a change outside the gate does to the rules. `others` are merged with them. */
 export function describeOutside(
-  path: string,
-  { at, before, after }: OutsideVersion,
+  owner: string,
+  { path, at, before, after }: { path: string; at: string; before: Version; after: Version },
+  others: readonly (Policies | undefined)[],
 ): OutsideChange {
-  const [old, now] = [readText(path, before.text), readText(path, after.text)];
-  const all = old && now ? [...policyChanges(old, now), ...otherChanges(old, now)] : null;
+  const [old, now] = [valueOf(owner, before.text), valueOf(owner, after.text)];
+  // A file that is gone changes nothing: the accepted rules stay.
+  const isGone = after.text === "";
+  const all = old && now
+    ? compareConfigs(old, now, [...others, ...owner === MACHINE ? [ANY_DEFAULT] : []])
+      .map((one) => isGone ? { ...one, in_force: false } : one)
+    : null;
   return {
     path,
     at,
@@ -30,59 +30,18 @@ export function describeOutside(
     before_sha256: before.sha256 || null,
     after_sha256: after.sha256,
     differences: all?.slice(0, MAX_DIFFERENCES) ?? null,
+    waiting: isGone || all === null || !onlyTightens(all),
   };
 }
 
-type Read = z.infer<typeof ProjectConfig>;
-
-/** Null when the text was not kept or is invalid. */
-function readText(path: string, text: string | null): Read | null {
-  if (text === null) return null;
-  return text === "" ? {} : parseConfig(path, text, ProjectConfig).value;
+/** The error about a config that is gone. */
+export function goneError(path: string): string {
+  return `"${path}" is gone: the rules that were accepted last apply; put it back`;
 }
 
-function policyChanges(old: Read, now: Read): ConfigDifference[] {
-  const [before, after]: [Policies, Policies] = [old.policies ?? {}, now.policies ?? {}];
-  const lists = Object.keys(LISTS) as (keyof typeof LISTS)[];
-  const entries = lists.flatMap((key) => {
-    const [had, has] = [(before[key] ?? []).map(toText), (after[key] ?? []).map(toText)];
-    return [
-      ...has.filter((one) => !had.includes(one)).map((text) => difference("added", key, text)),
-      ...had.filter((one) => !has.includes(one)).map((text) => difference("removed", key, text)),
-    ];
-  });
-  return [...entries, ...keyChanges(before, after, lists)];
-}
-
-function otherChanges({ policies: _, ...old }: Read, { policies: __, ...now }: Read) {
-  return keyChanges(old, now, []);
-}
-
-function keyChanges(
-  before: Record<string, unknown>,
-  after: Record<string, unknown>,
-  without: readonly string[],
-): ConfigDifference[] {
-  const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
-  return [...keys].filter((key) => !without.includes(key)).flatMap((key) => {
-    const [had, has] = [show(before[key]), show(after[key])];
-    return had === has ? [] : [difference("changed", key, `${had} → ${has}`)];
-  });
-}
-
-function difference(kind: ConfigDifference["kind"], key: string, text: string): ConfigDifference {
-  return { kind, key, text: text.slice(0, 400) };
-}
-
-function toText(entry: PolicyEntry): string {
-  if (typeof entry === "string") return entry;
-  const { pattern, ...more } = entry;
-  const { reason: _, alternative: __, ...rest } = more;
-  return Object.keys(rest).length === 0 ? pattern : `${pattern} ${JSON.stringify(rest)}`;
-}
-
-function show(value: unknown): string {
-  return value === undefined ? "nothing" : JSON.stringify(value);
+/** The error about an accepted text that another program has changed. */
+export function forgedError(path: string): string {
+  return `the accepted rules of "${path}" fit no proof: what they allow waits; accept them again`;
 }
 
 /** The owner of the file. The gate cannot know who wrote it. */
@@ -108,17 +67,25 @@ export function toProblem(error: string): ConfigProblem {
   return { path, line: Number(line), column: Number(column), cause: cause!, next };
 }
 
-/** The config files of a project, and the state of its `overrideGlobal`. */
-export interface Configs {
+/** The configs of a project and of the machine. */
+export interface ConfigState {
+  /** The files as they are. */
+  files: { project: Loaded<ProjectConfig>; global: Loaded<GlobalConfig> };
+  /** The files, or the accepted text of one that is gone. */
   project: Loaded<ProjectConfig>;
   global: Loaded<GlobalConfig>;
+  accepted: { project: Accepted | null; global: Accepted | null };
+  gone: { project: boolean; global: boolean };
+  /** Another program has changed the accepted text. */
+  forged: { project: boolean; global: boolean };
   override: "off" | "untrusted" | "trusted";
 }
 
-/** The warnings about a valid config. */
+/** The warnings about a valid config, inside these projects. */
 export function warningsOf(
-  { project, global, override }: Configs,
+  { project, global, override }: Pick<ConfigState, "project" | "global" | "override">,
   id: string,
+  parents: readonly string[] = [],
 ): string[] {
   const warnings = [
     ...project.unknown.map((one) => describeUnknown(one, "gate.config.json")),
@@ -133,6 +100,10 @@ export function warningsOf(
     warnings.push(
       `"overrideGlobal" is ignored until a person trusts it here: gate project trust-override ${id}`,
     );
+  }
+  if (parents.length > 0) {
+    const names = parents.map((parent) => `"${parent}"`).join(", ");
+    warnings.push(`the project is inside ${names}: the strictest of their rules apply`);
   }
   return warnings;
 }

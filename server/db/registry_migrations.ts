@@ -92,4 +92,37 @@ export const REGISTRY_MIGRATIONS: Migration[] = [{
       counter INTEGER NOT NULL
     ) STRICT`,
   ],
+}, {
+  version: 5,
+  statements: [
+    // The config of each project, and of the machine (project_id ""): the text that a person
+    // accepted, with the proof that signs its hash, and the text that the gate read last.
+    `CREATE TABLE configs (
+      project_id TEXT PRIMARY KEY,
+      path TEXT,
+      sha256 TEXT,
+      text TEXT,
+      accepted_at TEXT,
+      accepted_by TEXT,
+      proof TEXT,
+      -- The accepted version that this one only tightens, when it has no proof of its own.
+      base TEXT,
+      seen_sha256 TEXT,
+      seen_text TEXT,
+      changed_at TEXT,
+      -- The machine's config that the ledger of this project knows.
+      machine_sha256 TEXT
+    ) STRICT`,
+    // The configs that were accepted when the kind of proof changed, by the hash of the list.
+    `CREATE TABLE config_seals (
+      sha256 TEXT PRIMARY KEY,
+      list TEXT NOT NULL
+    ) STRICT`,
+    `CREATE TABLE override_trusts (
+      project_id TEXT PRIMARY KEY,
+      trusted_at TEXT NOT NULL,
+      trusted_by TEXT NOT NULL,
+      proof TEXT
+    ) STRICT`,
+  ],
 }];

@@ -14,6 +14,9 @@ export interface Place {
   rule: string;
 }
 
+/** A hook brings an agent's credential, so what the config of a new project loosens waits. */
+const BY_HOOK = { id: "hook", scope: "agent" } as const;
+
 /**
  * Finds the project of a call by the folder of its session, else by its working folder. A folder of
  * no project belongs to the machine's own ledger. The files that a call names choose no project:
@@ -27,7 +30,7 @@ export async function findPlace(
 ): Promise<Place> {
   const registry = {
     list: () => daemon.projects.listRoots(),
-    register: (root: string) => daemon.projects.register(root),
+    register: (root: string) => daemon.projects.register(root, BY_HOOK),
   };
   const none = { workspaces: [], roots: [], home: homedir() };
   const hints = { ...none, cwd: nearestFolder(call.cwd), claude_project_dir: project_dir };

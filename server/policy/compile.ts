@@ -24,6 +24,7 @@ export function compilePolicy(layers: PolicyLayers): CompiledPolicy {
     commands,
     tools,
     error: null,
+    layers: [],
   };
 }
 

@@ -1,7 +1,9 @@
 import { decideCommand } from "./command_rules.ts";
-import type { CompiledPolicy, Findings } from "./policy.ts";
+import type { CompiledPolicy, Findings, PolicyLayer } from "./policy.ts";
 import { builtin, type Finding, rank, rulesOf, toDecision } from "./finding.ts";
 import { searchInput } from "./foreign_tool.ts";
+import { layersOf } from "./layers.ts";
+import { strictness } from "./merge.ts";
 import { meter } from "./meter.ts";
 import type { NamedPaths } from "./named_paths.ts";
 import { decidePath } from "./path_rules.ts";
@@ -11,7 +13,8 @@ import type { Unit } from "./shell/unit.ts";
 import { decideTool } from "./tool_rules.ts";
 
 export { compilePolicy } from "./compile.ts";
-export type { CompiledPolicy } from "./policy.ts";
+export { layersOf } from "./layers.ts";
+export type { CompiledPolicy, PolicyLayer } from "./policy.ts";
 export type { PolicyLayers } from "./merge.ts";
 export type { EvaluationOptions, PathFacts, Request, Surroundings } from "./request.ts";
 
@@ -37,15 +40,27 @@ export function evaluate(
   request: Request,
   options: EvaluationOptions,
 ): Evaluation {
-  if (policy.error !== null) return denied("config-error", policy.error);
+  if (policy.layers.length === 0) return evaluateLayer({ compiled: policy }, request, options);
+  return strictestOf(
+    layersOf(policy, options).map(({ layer, options }) => evaluateLayer(layer, request, options)),
+  );
+}
+
+/** Evaluates a request under one layer. Never throws. */
+export function evaluateLayer(
+  { compiled, finding }: PolicyLayer,
+  request: Request,
+  options: EvaluationOptions,
+): Evaluation {
+  if (compiled.error !== null) return denied("config-error", compiled.error);
   meter.reset();
   try {
     const { findings, analysis = null, units = [], named = null } = decide(
-      policy,
+      compiled,
       request,
       options,
     );
-    const ranked = rank(findings);
+    const ranked = rank(finding ? [...findings, finding] : findings);
     const [winner] = ranked;
     return {
       decision: toDecision(winner!),
@@ -60,6 +75,25 @@ export function evaluate(
     const why = error instanceof Error ? error.message : String(error);
     return denied("evaluation", `Cannot evaluate the policy: ${why}`);
   }
+}
+
+/** The strictest of several evaluations of one request, with everything that each found. */
+export function strictestOf(found: readonly Evaluation[]): Evaluation {
+  const [first, ...rest] = found;
+  const strictest = rest.reduce(
+    (best, next) =>
+      strictness(next.decision.effect) > strictness(best.decision.effect) ? next : best,
+    first!,
+  );
+  return {
+    decision: strictest.decision,
+    matched: uniqueRules(found.flatMap(({ matched }) => matched)),
+    analysis: found.find(({ analysis }) => analysis !== null)?.analysis ?? null,
+    span: strictest.span,
+    asks: found.flatMap(({ asks }) => asks),
+    units: found.flatMap(({ units }) => units),
+    named: found.find(({ named }) => named !== null)?.named ?? null,
+  };
 }
 
 function decide(policy: CompiledPolicy, request: Request, options: EvaluationOptions): Findings {
@@ -88,4 +122,8 @@ function denied(list: string, reason: string): Evaluation {
   const finding = builtin("deny", list, "**", reason);
   const nothing = { analysis: null, span: null, asks: [], units: [], named: null };
   return { decision: toDecision(finding), matched: rulesOf([finding]), ...nothing };
+}
+
+function uniqueRules(rules: readonly Rule[]): Rule[] {
+  return [...new Map(rules.map((rule) => [JSON.stringify(rule), rule])).values()];
 }

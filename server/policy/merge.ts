@@ -1,7 +1,7 @@
 import type { Effect, Policies, PolicyEntry, PolicyLimits, Rule } from "./schema.ts";
 
 /** The limits if no config sets them. */
-const DEFAULT_LIMITS: PolicyLimits = {
+export const DEFAULT_LIMITS: PolicyLimits = {
   maxBashOutputBytes: 1_048_576,
   commandTimeoutSeconds: 600,
   approvalTimeoutSeconds: 86_400,
@@ -68,6 +68,11 @@ function entriesOf(policies: Policies, source: SourcedEntry["source"]): SourcedE
 }
 
 const STRICTNESS: Record<Effect, number> = { allow: 0, ask: 1, deny: 2 };
+
+/** A number that grows with the strictness of an effect. */
+export function strictness(effect: Effect): number {
+  return STRICTNESS[effect];
+}
 
 /** The strictest of some effects; undefined when none is given. */
 export function strictest(effects: (Effect | undefined)[]): Effect | undefined {

@@ -17,6 +17,18 @@ export interface CompiledPolicy {
   readonly tools: readonly ToolRule[];
   /** Why the config cannot be used; while it is set, everything is denied. */
   readonly error: string | null;
+  /** The single policies that all apply, the strictest wins; empty for a single policy. */
+  readonly layers: readonly PolicyLayer[];
+}
+
+/** One of several policies that apply to a request. */
+export interface PolicyLayer {
+  /** A single policy. */
+  compiled: CompiledPolicy;
+  /** The folders that count as its project; by default those of the request. */
+  roots?: readonly string[];
+  /** A finding about every request under this layer. */
+  finding?: Finding;
 }
 
 /** A path rule, compiled. */

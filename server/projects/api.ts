@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Caller } from "../auth/schema.ts";
 import { type AppEnv, describe, json } from "../route.ts";
 import type { Projects } from "./projects.ts";
-import { HubProject, RegisterProjectInput } from "./schema.ts";
+import { HubProject, OverrideTrust, RegisteredProject, RegisterProjectInput } from "./schema.ts";
 
 interface ProjectsServices {
   caller: Caller;
@@ -22,9 +22,32 @@ export const hubApi = new Hono<AppEnv<ProjectsServices>>()
   )
   .post(
     "/projects",
-    describe("Register the project of a folder", HubProject, 201),
+    describe("Register the project of a folder", RegisteredProject, 201),
     json(RegisterProjectInput),
-    async (c) => c.json(await c.var.daemon.projects.register(c.req.valid("json").root), 201),
+    async (c) => {
+      const { caller, daemon } = c.var;
+      return c.json(await daemon.projects.register(c.req.valid("json").root, caller), 201);
+    },
+  )
+  .put(
+    "/projects/:id/override-trust",
+    describe("Let a project's overrideGlobal replace the machine's rules", OverrideTrust),
+    async (c) => {
+      const { daemon, caller } = c.var;
+      const project = await daemon.projects.get(c.req.param("id"));
+      await project.config.trustOverride(caller);
+      return c.json({ id: project.id, trusted: true });
+    },
+  )
+  .delete(
+    "/projects/:id/override-trust",
+    describe("Make the machine's rules apply to a project again", OverrideTrust),
+    async (c) => {
+      const { daemon, caller } = c.var;
+      const project = await daemon.projects.get(c.req.param("id"));
+      await project.config.revokeTrust(caller);
+      return c.json({ id: project.id, trusted: false });
+    },
   )
   .delete(
     "/projects/:id",

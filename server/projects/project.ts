@@ -9,10 +9,11 @@ import { redactEvent } from "../audit/redact.ts";
 import type { Signer } from "../audit/signer.ts";
 import type { Caller } from "../auth/schema.ts";
 import { requireReviewer } from "../auth/scopes.ts";
-import { Config } from "../config/config.ts";
+import type { Config } from "../config/config.ts";
+import type { Configs } from "../config/configs.ts";
 import { MACHINE_ID } from "../constants.ts";
 import type { Environment } from "../environment.ts";
-import type { Ledger, NewEvent } from "../db/ledger.ts";
+import type { Ledger } from "../db/ledger.ts";
 import { openLedger } from "../db/open_ledger.ts";
 import type { Bus } from "../events/bus.ts";
 import type { Stream } from "../events/stream.ts";
@@ -26,7 +27,6 @@ import type { HostKey } from "../sessions/host_key.ts";
 import { Sessions } from "../sessions/sessions.ts";
 import { consultGrants } from "../trials/consult.ts";
 import { previewGrants } from "../trials/preview.ts";
-import { machineConfig } from "./machine.ts";
 import { countPending, isUnfinished } from "./store.ts";
 
 export interface ProjectOptions {
@@ -39,20 +39,10 @@ export interface ProjectOptions {
   host_key: HostKey;
   bus: Bus;
   stream: Stream;
+  configs: Configs;
   /** The other projects, seen from this one. */
   neighbours: (id: string) => Neighbours;
   proofs: Proofs;
-}
-
-/** The config of a project. `record` appends to its ledger, which need not be open. */
-export function createConfig(
-  { id, roots, environment, port }: Pick<ProjectOptions, "id" | "environment" | "port"> & {
-    roots: readonly string[];
-  },
-  record: (event: NewEvent) => Promise<void>,
-): Config {
-  const builtin = id === MACHINE_ID ? { builtin: machineConfig() } : {};
-  return new Config({ project_id: id, roots, environment, port, ...builtin, record });
 }
 
 /** One registered project with its open ledger. Creates the services of the project. */
@@ -76,7 +66,7 @@ export class Project {
   #summary: { state: string; summary: AnalyticsSummary } | null = null;
 
   private constructor(options: ProjectOptions, ledger: Ledger, moved_to: string | null) {
-    const { id, environment, port, signer, host_key, bus, stream } = options;
+    const { id, environment, signer, host_key, bus, stream, configs } = options;
     this.id = id;
     this.#now = environment.now;
     this.#proofs = options.proofs;
@@ -85,9 +75,13 @@ export class Project {
     const roots = this.roots = this.#roots;
     this.ledger = ledger;
     this.moved_to = moved_to;
-    this.config = createConfig({ id, roots, environment, port }, async (event) => {
-      await ledger.commit({ statements: [], events: [event] });
-    });
+    this.config = configs.of(id, roots);
+    this.config.attach({
+      record: async (event) => {
+        await ledger.commit({ statements: [], events: [event] });
+      },
+      head: () => ledger.head.seq === 0 ? null : ledger.head.hash,
+    }, roots);
     const in_any_folder = id === MACHINE_ID;
     this.sessions = new Sessions({ environment, ledger, roots, host_key, in_any_folder });
     const services = this.#services = {
@@ -124,6 +118,7 @@ export class Project {
       const problem = await stream.reconcile(ledger);
       await options.proofs.attach(ledger);
       const project = new Project(options, ledger, moved_to);
+      await project.config.acceptKnown();
       await project.actions.recover();
       return { project, problem };
     } catch (error) {
@@ -195,6 +190,7 @@ export class Project {
   async close(): Promise<boolean> {
     await this.actions.close();
     this.#proofs.detach(this.id);
+    this.config.detach();
     // Asked last, when no action can begin any more.
     const isLeft = await this.isUnfinished();
     await this.ledger.close();

@@ -4,7 +4,6 @@ import type { Caller } from "../auth/schema.ts";
 import { requireReviewer } from "../auth/scopes.ts";
 import { listDamaged } from "../db/health.ts";
 import type { Neighbour } from "../actions/context.ts";
-import type { Config } from "../config/config.ts";
 import { MACHINE_ID } from "../constants.ts";
 import { GateError } from "../errors.ts";
 import type { NamedPaths } from "../policy/named_paths.ts";
@@ -12,9 +11,9 @@ import { identifyProject } from "./identity.ts";
 import { machineRoots } from "./machine.ts";
 import { touchedProjects } from "./neighbours.ts";
 import { OpenProjects } from "./open_projects.ts";
-import { createConfig, Project, type ProjectOptions } from "./project.ts";
+import { Project, type ProjectOptions } from "./project.ts";
 import type { Registry } from "./registry.ts";
-import type { HubProject } from "./schema.ts";
+import type { HubProject, RegisteredProject } from "./schema.ts";
 import { hasAction, type Registered } from "./store.ts";
 
 type Shared = Omit<ProjectOptions, "id" | "roots" | "neighbours">;
@@ -28,8 +27,6 @@ export class Projects {
   readonly #open: OpenProjects;
   /** The problem of each project, until the project opens without it. */
   readonly #problems = new Map<string, string>();
-  /** The configs of projects that were asked as neighbours; their ledgers stay closed. */
-  readonly #configs = new Map<string, { roots: string[]; config: Config }>();
   /** Damaged ledgers that were moved aside, by path, until a person deletes them. */
   readonly #damaged = new Map<string, string>();
 
@@ -96,13 +93,19 @@ export class Projects {
     }
   }
 
-  /** Registers the project with a config in `root`. @throws GateError `conflict` … */
-  async register(root: string): Promise<HubProject> {
+  /**
+   * Registers the project with a config in `root`. Its config is accepted at the first registration,
+   * if this caller may; otherwise what it loosens waits. @throws GateError `conflict` …
+   */
+  async register(root: string, caller: Pick<Caller, "id" | "scope">): Promise<RegisteredProject> {
     const identity = identifyProject(root);
     if (identity.warning) this.#shared.environment.log("warn", identity.warning);
     const registered = await this.#registry.register(identity);
     (await this.#open.peek(identity.id))?.setRoots(registered.roots);
-    return await this.#toHub(registered);
+    const config = this.#shared.configs.of(identity.id, registered.roots);
+    config.setRoots(registered.roots);
+    await config.acceptFirst(caller);
+    return { ...await this.#toHub(registered), warnings: (await config.view()).warnings };
   }
 
   /** Forgets a project. Keeps its ledger and files. @throws GateError `not_found`, `conflict` */
@@ -215,23 +218,8 @@ export class Projects {
       );
     return ids.map((touched) => {
       const { roots } = others.find((other) => other.id === touched)!;
-      return { id: touched, config: this.#configOf(touched, roots) };
+      return { id: touched, config: this.#shared.configs.of(touched, roots) };
     });
-  }
-
-  /** The config of a project whose ledger need not be open. */
-  #configOf(id: string, roots: string[]): Config {
-    const known = this.#configs.get(id);
-    if (known?.roots.join("\0") === roots.join("\0")) return known.config;
-    const { environment, port } = this.#shared;
-    // Not awaited: this project may be opening, and the other may ask it in turn.
-    const config = createConfig({ id, roots, environment, port }, (event) => {
-      this.get(id).then(({ ledger }) => ledger.commit({ statements: [], events: [event] }))
-        .catch((error) => environment.log("error", "Cannot record a policy change", { error }));
-      return Promise.resolve();
-    });
-    this.#configs.set(id, { roots, config });
-    return config;
   }
 
   #noteDamaged(project_id: string): void {

@@ -1,5 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
+import { saveConfig } from "../config/store.ts";
+import { MACHINE } from "../config/accepted.ts";
 import type { Environment } from "../environment.ts";
 import { Database } from "../db/database.ts";
 import type { Statement } from "../db/ledger.ts";
@@ -21,6 +23,8 @@ export async function rebuildRegistry(
   const folder = join(home, "projects");
   const ids = existsSync(folder) ? readdirSync(folder).toSorted() : [];
   const statements: Statement[] = [];
+  // Nobody knows any more which configs a person accepted, so what they loosen waits.
+  if (ids.length > 0) statements.push(...[MACHINE, ...ids].map(forgetConfig));
   for (const id of ids) {
     const path = join(folder, id, "ledger.db");
     if (id === MACHINE_ID && existsSync(path)) {
@@ -54,6 +58,12 @@ function rebuildWorkspaces(home: string, at: string, log: Environment["log"]): S
     log("warn", "Cannot restore the workspaces: create them again", { error: String(error) });
     return [];
   }
+}
+
+function forgetConfig(project_id: string): Statement {
+  const seen = { sha256: "", text: "" };
+  const none = { accepted: null, changed_at: null, machine_sha256: null };
+  return saveConfig({ project_id, seen, ...none });
 }
 
 async function readRoots(path: string, project_id: string): Promise<string[]> {

@@ -12,6 +12,15 @@ export const HubProject = z.object({
 });
 export type HubProject = z.infer<typeof HubProject>;
 
+/** Answer of `POST /api/hub/projects`. */
+export const RegisteredProject = HubProject.extend({
+  warnings: z.array(z.string()).describe("what a person should know about the config"),
+});
+export type RegisteredProject = z.infer<typeof RegisteredProject>;
+
 /** Body of `POST /api/hub/projects`: registers the project with a config in `root`. */
 export const RegisterProjectInput = z.strictObject({ root: z.string().min(1).max(4096) });
 export type RegisterProjectInput = z.infer<typeof RegisterProjectInput>;
+
+/** Whether a person trusts the project's `overrideGlobal` on this machine. */
+export const OverrideTrust = z.object({ id: z.string(), trusted: z.boolean() });

@@ -124,6 +124,11 @@ export class Proofs {
     return this.#changes.at(-1)?.kind ?? this.#start;
   }
 
+  /** The list of the configs that were accepted before the newest change. */
+  get sealed_sha256(): string | null {
+    return this.#changes.at(-1)?.accepted_sha256 ?? null;
+  }
+
   /** Whether a stored proof permits this deed, by a key that is or was enrolled here. */
   async isValid(
     record: ProofRecord,

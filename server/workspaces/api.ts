@@ -1,10 +1,11 @@
 import { Hono } from "hono";
-import type { Workspaces } from "./workspaces.ts";
+import type { Registrant, Workspaces } from "./workspaces.ts";
 import { z } from "zod";
 import { type AppEnv, describe, json } from "../route.ts";
 import { AddWorkspaceProjectInput, CreateWorkspaceInput, Workspace } from "./schema.ts";
 
 interface WorkspacesServices {
+  caller: Registrant;
   daemon: { workspaces: Workspaces };
 }
 
@@ -40,7 +41,10 @@ export const workspacesApi = new Hono<AppEnv<WorkspacesServices>>()
     json(AddWorkspaceProjectInput),
     async (c) => {
       const { root } = c.req.valid("json");
-      return c.json(await c.var.daemon.workspaces.addProject(c.req.param("id"), root), 201);
+      return c.json(
+        await c.var.daemon.workspaces.addProject(c.req.param("id"), root, c.var.caller),
+        201,
+      );
     },
   )
   .delete(

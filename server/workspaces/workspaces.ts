@@ -15,10 +15,16 @@ import {
 
 const MAX_WORKSPACES = 1_000;
 
+/** The person or program that adds a project. */
+export interface Registrant {
+  id: string;
+  scope: "agent" | "viewer" | "reviewer";
+}
+
 export interface WorkspacesServices {
   registry: Database;
   /** Registers the project with a config in a folder. @throws GateError */
-  register: (root: string) => Promise<{ id: string }>;
+  register: (root: string, caller: Registrant) => Promise<{ id: string }>;
   now: () => number;
   log: Environment["log"];
   home: string;
@@ -66,9 +72,13 @@ export class Workspaces {
   }
 
   /** Adds the project of a folder and registers it if necessary. @throws GateError */
-  async addProject(id: string, root: string): Promise<Workspace> {
+  async addProject(
+    id: string,
+    root: string,
+    caller: Registrant,
+  ): Promise<Workspace> {
     await this.get(id);
-    const project = await this.#services.register(root);
+    const project = await this.#services.register(root, caller);
     await this.#services.registry.batch([insertMember(id, project.id, this.#at())]);
     await this.#keep();
     return await this.get(id);

@@ -7,6 +7,8 @@ import type { Environment } from "../../server/environment.ts";
 import { type Gate, startGate } from "../../server/start.ts";
 import { compare, quantile, report } from "./figures.ts";
 
+const PERSON = { id: "reviewer", scope: "reviewer" } as const;
+
 const PROJECTS = 1_000;
 const HOLDING = 200;
 const ROUNDS = 100;
@@ -44,7 +46,7 @@ async function addProject({ daemon }: Gate, root: string, at: number): Promise<v
     join(root, "gate.config.json"),
     JSON.stringify({ id, policies: { defaultEffect: "ask" } }),
   );
-  await daemon.projects.register(root);
+  await daemon.projects.register(root, PERSON);
   if (at >= HOLDING) return;
   const { actions } = await daemon.projects.get(id);
   await actions.submit({ tool: "write_file", input: { path: "a.txt", content: "a" } }, CALLER);

@@ -13,6 +13,8 @@ import { type Gate, startGate, type StartOptions } from "../../server/start.ts";
 import { decideByToken } from "../e2e/world.ts";
 import { openChromium } from "./chromium.ts";
 
+const PERSON = { id: "reviewer", scope: "reviewer" } as const;
+
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 export const POLICIES: Policies = {
@@ -57,7 +59,7 @@ export class Stage {
 
   async addProject(id: string): Promise<void> {
     this.write("gate.config.json", JSON.stringify({ id, policies: POLICIES }), id);
-    await this.gate.daemon.projects.register(join(this.folder, id));
+    await this.gate.daemon.projects.register(join(this.folder, id), PERSON);
   }
 
   write(path: string, text: string | Uint8Array, project = "my-app", mode = 0o644): string {

@@ -5,6 +5,8 @@ import { VERSION } from "../../server/constants.ts";
 import { Daemon } from "../../server/daemon.ts";
 import { createTestEnvironment, createTestGate, testCaller, type TestGate } from "../helpers.ts";
 
+const PERSON = { id: "reviewer", scope: "reviewer" } as const;
+
 const agent = testCaller();
 
 /** Registers another project beside the gate's own. */
@@ -12,7 +14,7 @@ async function addProject(gate: TestGate, id: string): Promise<string> {
   const root = join(gate.root, "..", id);
   mkdirSync(root);
   writeFileSync(join(root, "gate.config.json"), JSON.stringify({ id }));
-  await gate.daemon.projects.register(root);
+  await gate.daemon.projects.register(root, PERSON);
   return root;
 }
 
@@ -166,9 +168,9 @@ test.each([
   const { workspaces } = gate.daemon;
   await workspaces.create({ id: "shop", name: "The shop" });
   await workspaces.create({ id: "gone", name: "Gone" });
-  await workspaces.addProject("shop", unused);
-  await workspaces.addProject("shop", gate.root);
-  await workspaces.addProject("gone", gate.root);
+  await workspaces.addProject("shop", unused, PERSON);
+  await workspaces.addProject("shop", gate.root, PERSON);
+  await workspaces.addProject("gone", gate.root, PERSON);
   await workspaces.remove("gone");
   const before = await workspaces.list();
   await gate.daemon.close();
@@ -178,7 +180,7 @@ test.each([
   const daemon = await Daemon.open(gate.environment, { port: 1 });
   // No ledger tells where an unused project is: it is back in its set with its folder.
   expect(await daemon.workspaces.list()).toEqual([{ ...before[0], project_ids: ["test"] }]);
-  await daemon.projects.register(unused);
+  await daemon.projects.register(unused, PERSON);
   expect(await daemon.workspaces.list()).toEqual(before);
   expect((await daemon.projects.list()).map(({ name }) => name)).toEqual(["project", "unused"]);
   await daemon.close();

@@ -6,6 +6,8 @@ import { openTokens } from "../../server/auth/tokens.ts";
 import { startGate } from "../../server/start.ts";
 import { CORPUS_POLICIES, type CorpusGate, describeCorpus } from "../http_corpus_suite.ts";
 
+const PERSON = { id: "reviewer", scope: "reviewer" } as const;
+
 describe("every request of the corpus", () => describeCorpus(open, 30_000));
 
 async function open(): Promise<CorpusGate> {
@@ -20,7 +22,7 @@ async function open(): Promise<CorpusGate> {
   const environment = { home, now: Date.now, id: () => crypto.randomUUID(), log: () => {} };
   const timeouts = { headers_ms: 2_000, request_ms: 3_000, check_ms: 100 };
   const gate = await startGate({ environment, port: 0, timeouts });
-  await gate.daemon.projects.register(root);
+  await gate.daemon.projects.register(root, PERSON);
   return {
     port: gate.port,
     tokens: await openTokens(home),

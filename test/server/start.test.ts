@@ -7,6 +7,8 @@ import type { Environment } from "../../server/environment.ts";
 import { createSocketFetch } from "../../server/runtime/socket_fetch.ts";
 import { type Gate, startGate } from "../../server/start.ts";
 
+const PERSON = { id: "reviewer", scope: "reviewer" } as const;
+
 let home: string;
 let gate: Gate;
 
@@ -119,7 +121,7 @@ test("who waits for a decision is answered when it stops", async () => {
   const root = mkdtempSync(join(tmpdir(), "gate-project-"));
   writeFileSync(join(root, "gate.config.json"), '{"id":"p","policies":{"defaultEffect":"ask"}}');
   const ending = await startGate({ environment: environmentOf(other), port: 0 });
-  await ending.daemon.projects.register(root);
+  await ending.daemon.projects.register(root, PERSON);
   const token = await readToken(other, "agent");
   const fetch = createSocketFetch(ending.socket_path);
   const post = (path: string, body: unknown) =>

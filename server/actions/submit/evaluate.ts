@@ -1,8 +1,17 @@
 import type { Config } from "../../config/config.ts";
-import { evaluate, type Evaluation, type Surroundings } from "../../policy/evaluate.ts";
-import type { Effect, PolicyLimits, Requester } from "../../policy/schema.ts";
-import type { ActionServices, Neighbour } from "../context.ts";
+import {
+  evaluate,
+  evaluateLayer,
+  type Evaluation,
+  type EvaluationOptions,
+  layersOf,
+  type PolicyLayer,
+  strictestOf,
+  type Surroundings,
+} from "../../policy/evaluate.ts";
 import type { NamedPaths } from "../../policy/named_paths.ts";
+import type { PolicyLimits, Requester } from "../../policy/schema.ts";
+import type { ActionServices, Neighbour } from "../context.ts";
 import type { ParsedInput, Plan } from "../plan.ts";
 import type { ActionRow } from "../store.ts";
 import { judgeOtherNames } from "./other_names.ts";
@@ -13,8 +22,6 @@ export interface ActionEvaluation extends Evaluation {
   limits: PolicyLimits;
   around: Surroundings;
 }
-
-const STRICTNESS: Record<Effect, number> = { allow: 0, ask: 1, deny: 2 };
 
 /** The parts of a call that its plan does not hold. */
 interface EvaluateOptions {
@@ -38,31 +45,12 @@ export async function evaluateAction(
 ): Promise<ActionEvaluation> {
   const { compiled, around } = await services.config.inForce();
   const options = { ...around, requester };
-  const { command, cwd, accesses } = input;
-  // A host's own tool reads under the same rules as a command.
-  const is_plain_read = input.native !== undefined;
-  const found = accesses.map(({ access, target: { lexical, real } }) => {
-    // A rule that allows the gate's reading tool applies if no rule names the path.
-    const tool = access === "read" && !is_plain_read ? { tool: input.tool } : {};
-    const path = { lexical, real };
-    return evaluate(compiled, { kind: "path", access, path, is_plain_read, ...tool }, options);
-  });
-  if (command !== null && cwd !== null) {
-    const tool = is_plain_read ? {} : { tool: "run_command" };
-    found.push(evaluate(compiled, { kind: "command", command, cwd, ...tool }, options));
-  }
-  // A tool that the gate does not know may do anything with its input.
-  const searches = found.length === 0 && !is_quiet;
-  const place = { cwd: folder, searches };
-  const asTool = namesOf(input).map((name) =>
-    evaluate(compiled, { kind: "tool", tool: name, input: raw, ...place }, options)
+  const call = { input, raw, is_quiet, folder };
+  const found = layersOf(compiled, options).map(({ layer, options }) =>
+    evaluateUnder(layer, call, options)
   );
-  // A tool rule decides alone if nothing else was evaluated. Otherwise it can only be stricter.
-  const counts = found.length === 0
-    ? asTool.slice(0, 1)
-    : asTool.filter(({ decision }) => decision.rule !== null && decision.effect !== "allow");
-  const own = strictestOf([...found, ...counts]);
-  const named = namedBy(input, found);
+  const own = strictestOf(found);
+  const named = namedBy(input, own);
   const guests = await services.neighbours?.touched(named) ?? [];
   const theirs = (await Promise.all(
     guests.map((guest) => evaluateAsGuest(guest, input, requester)),
@@ -71,9 +59,43 @@ export async function evaluateAction(
   return { ...judged, named: own.named, limits: compiled.limits, around };
 }
 
+/** One layer decides on the whole action, because a tool rule counts beside what else it finds. */
+function evaluateUnder(
+  layer: PolicyLayer,
+  { input, raw, is_quiet, folder }: Pick<EvaluateOptions, "is_quiet" | "folder"> & {
+    input: ParsedInput;
+    raw: Record<string, unknown>;
+  },
+  options: EvaluationOptions,
+): Evaluation {
+  const { command, cwd, accesses } = input;
+  // A host's own tool reads under the same rules as a command.
+  const is_plain_read = input.native !== undefined;
+  const found = accesses.map(({ access, target: { lexical, real } }) => {
+    // A rule that allows the gate's reading tool applies if no rule names the path.
+    const tool = access === "read" && !is_plain_read ? { tool: input.tool } : {};
+    const path = { lexical, real };
+    return evaluateLayer(layer, { kind: "path", access, path, is_plain_read, ...tool }, options);
+  });
+  if (command !== null && cwd !== null) {
+    const tool = is_plain_read ? {} : { tool: "run_command" };
+    found.push(evaluateLayer(layer, { kind: "command", command, cwd, ...tool }, options));
+  }
+  // A tool that the gate does not know may do anything with its input.
+  const searches = found.length === 0 && !is_quiet;
+  const place = { cwd: folder, searches };
+  const asTool = namesOf(input).map((name) =>
+    evaluateLayer(layer, { kind: "tool", tool: name, input: raw, ...place }, options)
+  );
+  // A tool rule decides alone if nothing else was evaluated. Otherwise it can only be stricter.
+  const counts = found.length === 0
+    ? asTool.slice(0, 1)
+    : asTool.filter(({ decision }) => decision.rule !== null && decision.effect !== "allow");
+  return strictestOf([...found, ...counts]);
+}
+
 /** The paths of an action, in which the files of another project may be. */
-function namedBy({ accesses, cwd }: ParsedInput, found: readonly Evaluation[]): NamedPaths {
-  const named = found.find((one) => one.named !== null)?.named;
+function namedBy({ accesses, cwd }: ParsedInput, { named }: Evaluation): NamedPaths {
   const paths = accesses.flatMap(({ target: { lexical, real } }) => [lexical, real]);
   const deletes = accesses.filter(({ access }) => access === "delete")
     .map(({ target }) => target.lexical);
@@ -161,22 +183,4 @@ function namesOf({ tool, native }: ParsedInput): string[] {
   if (!native) return [tool, `mcp__gate__${tool}`];
   const plain = /^[\w-]+:(\w+)$/.exec(tool)?.[1];
   return plain === undefined ? [tool] : [tool, plain];
-}
-
-function strictestOf(found: readonly Evaluation[]): Evaluation {
-  const [first, ...rest] = found;
-  const strictest = rest.reduce(
-    (best, next) =>
-      STRICTNESS[next.decision.effect] > STRICTNESS[best.decision.effect] ? next : best,
-    first!,
-  );
-  return {
-    decision: strictest.decision,
-    matched: found.flatMap(({ matched }) => matched),
-    analysis: found.find(({ analysis }) => analysis !== null)?.analysis ?? null,
-    span: strictest.span,
-    asks: found.flatMap(({ asks }) => asks),
-    units: found.flatMap(({ units }) => units),
-    named: found.find(({ named }) => named !== null)?.named ?? null,
-  };
 }

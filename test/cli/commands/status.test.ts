@@ -18,29 +18,34 @@ test("status reports a broken config with its place, and that every action is de
   writeFileSync(config(), '{\n  "id": "web",\n  "policies": ,\n}\n');
   expect(await status()).toMatch(/! Everything is denied .*:3:15: not valid JSON: value expected/);
   rmSync(config());
-  expect(await status()).toMatch(/belongs to web\n! Everything is denied .* has disappeared/);
+  expect(await status()).toMatch(
+    /belongs to web\n! ".*" is gone: the rules .* accepted last apply/,
+  );
   writeFileSync(config(), good);
   expect(await status()).not.toContain("! ");
 });
 
 test("only a registered project's override can be trusted", async () => {
-  const trust = join(gated.terminal.folder, ".gate", "trust.json");
   for (const id of ["nosuch", "../x"]) {
-    expect(await gated.terminal.run(["project", "trust-override", id])).toEqual({
-      code: 1,
-      stdout: "",
-      stderr:
-        `gate: Cannot trust project "${id}": it is not registered\n  try: gate project list\n`,
-    });
+    for (const more of [[], ["--revoke"]]) {
+      expect(await gated.terminal.run(["project", "trust-override", id, ...more])).toMatchObject({
+        code: 1,
+        stdout: "",
+        stderr: expect.stringMatching(/^gate: Cannot find .*\n/),
+      });
+    }
   }
-  expect(existsSync(trust)).toBe(false);
   expect((await gated.good("project", "trust-override", "web")).stdout).toBe(
     "gate now lets web's overrideGlobal setting replace the machine's rules. " +
       "To stop: gate project trust-override web --revoke\n",
   );
-  expect(readFileSync(trust, "utf8")).toContain('"web"');
+  // No file that another program could write keeps the trust.
+  expect(existsSync(join(gated.terminal.folder, ".gate", "trust.json"))).toBe(false);
   await gated.good("project", "trust-override", "web", "--revoke");
 });
+
+/** A newer release may know the key, and the entries of the known one are gone. */
+const WAITS = expect.stringContaining("waits: a person must accept the change");
 
 test("status reports a misspelt key, which has no effect", async () => {
   const { allowedPaths: allowedPath, ...others } = CONFIG.policies;
@@ -49,5 +54,8 @@ test("status reports a misspelt key, which has no effect", async () => {
     '! "allowedPath" in the policies of gate.config.json has no effect: did you mean "allowedPaths"?',
   );
   const { health } = await gated.json("status", "--json");
-  expect(health).toMatchObject({ error: null, warnings: [expect.stringContaining("allowedPath")] });
+  expect(health).toMatchObject({
+    error: null,
+    warnings: [expect.stringContaining("allowedPath"), WAITS],
+  });
 });

@@ -9,6 +9,8 @@ import { type Gate, startGate } from "../../../server/start.ts";
 import { decideByToken } from "../../e2e/world.ts";
 import { folder, tool } from "./harness.ts";
 
+const PERSON = { id: "reviewer", scope: "reviewer" } as const;
+
 let base: string;
 let gate: Gate;
 let headers: { agent: string; reviewer: string };
@@ -25,7 +27,7 @@ beforeAll(async () => {
   );
   const environment = { home, now: Date.now, id: () => crypto.randomUUID(), log: () => {} };
   gate = await startGate({ environment, port: 0 });
-  await gate.daemon.projects.register(root);
+  await gate.daemon.projects.register(root, PERSON);
   headers = {
     agent: `Authorization: Bearer ${await readToken(home, "agent")}`,
     reviewer: `Authorization: Bearer ${await readToken(home, "reviewer")}`,

@@ -7,6 +7,8 @@ import { AnalyticsSummary } from "../../../server/analytics/schema.ts";
 import { MOST_KEYS } from "../../../server/db/ledger_rollups.ts";
 import { createTestGate, type TestGate } from "../../helpers.ts";
 
+const PERSON = { id: "reviewer", scope: "reviewer" } as const;
+
 const POLICIES = {
   defaultEffect: "allow" as const,
   askPaths: ["held/**", "often/**"],
@@ -167,7 +169,7 @@ test("the global summary adds up all projects", async () => {
   const root = join(gate.root, "..", "two");
   mkdirSync(root);
   writeFileSync(join(root, "gate.config.json"), JSON.stringify({ id: "two", policies: POLICIES }));
-  await gate.daemon.projects.register(root);
+  await gate.daemon.projects.register(root, PERSON);
   await ask(gate, "POST", "/api/actions?project=test", {
     tool: "write_file",
     input: { path: ".env", content: "" },

@@ -9,6 +9,8 @@ import type { AuditEvent } from "../../../server/evidence/schema.ts";
 import { isSigned } from "../../../server/evidence/signature.ts";
 import { createTestGate, testCaller, type TestGate } from "../../helpers.ts";
 
+const PERSON = { id: "reviewer", scope: "reviewer" } as const;
+
 /** Texts that spreadsheets compute, and texts that look like formulas. */
 const FORMULAS = [
   ...["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", " =1", "  +1", "\u00a0=1", "\0=1"],
@@ -196,7 +198,7 @@ test("the global export merges the events of all projects by time", async () => 
   });
   const projects = [gate.project];
   for (const { id, root } of roots) {
-    await gate.daemon.projects.register(root);
+    await gate.daemon.projects.register(root, PERSON);
     projects.push(await gate.daemon.projects.get(id));
   }
   for (let n = 0; n < 60; n++) {

@@ -3,8 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { NewEvent } from "../../../server/db/ledger.ts";
-import { setOverrideTrust } from "../../../server/config/trust.ts";
 import { Config } from "../../../server/config/config.ts";
+import { Configs } from "../../../server/config/configs.ts";
+import type { Database } from "../../../server/db/database.ts";
+import { Registry } from "../../../server/projects/registry.ts";
 import { OWN_PID } from "../../../server/runtime/processes.ts";
 
 let base: string;
@@ -15,21 +17,49 @@ beforeEach(() => {
   mkdirSync(join(base, "home"));
   mkdirSync(join(base, "proj"));
 });
-afterEach(() => rmSync(base, { recursive: true, force: true }));
+afterEach(async () => {
+  await registry?.close();
+  registry = null;
+  rmSync(base, { recursive: true, force: true });
+});
 
 const project = (text: string) => writeFileSync(join(base, "proj/gate.config.json"), text);
 const global = (text: string) => writeFileSync(join(base, "home/config.json"), text);
-const open = () =>
-  new Config({
-    project_id: "p",
-    roots: [join(base, "proj")],
+let registry: Database | null = null;
+const environment = () => ({
+  ...{ home: join(base, "home"), now: () => 0, id: () => "id", log: () => {} },
+});
+/** Opens the config as a daemon does; a second call is a restart. */
+const open = async () => {
+  await registry?.close();
+  registry = (await Registry.open(environment())).database;
+  const configs = await Configs.open({
+    environment: environment(),
+    registry,
     port: 47000,
-    record: (event) => {
-      recorded.push(event);
-      return Promise.resolve();
+    proofs: {
+      status: () => Promise.resolve({ kind: "token", problem: null }),
+      sealed_sha256: null,
+      isValid: () => Promise.resolve(false),
+      require: () => Promise.resolve(null),
     },
-    environment: { home: join(base, "home"), now: () => 0, id: () => "id", log: () => {} },
+    listRoots: () => Promise.resolve([]),
+    create: (...services) => new Config(...services),
   });
+  const config = configs.of("p", [join(base, "proj")]);
+  const record = (event: NewEvent) => {
+    recorded.push(event);
+    return Promise.resolve();
+  };
+  config.attach({ record, head: () => null }, [join(base, "proj")]);
+  await config.acceptKnown();
+  return config;
+};
+/** Accepts the file as it is now. */
+const accept = async (config: Config, path = join(base, "proj/gate.config.json")) => {
+  const change = (await config.view()).outside_changes.find((one) => one.path === path);
+  await config.accept({ path, sha256: change!.after_sha256 }, REVIEWER);
+};
 const REVIEWER = {
   scope: "reviewer",
   id: "ada",
@@ -42,19 +72,19 @@ const effect = async (config: Config, path: string) =>
 
 describe("Config", () => {
   test("asks by default when there is no file", async () => {
-    expect(await effect(open(), "a.ts")).toBe("ask");
+    expect(await effect(await open(), "a.ts")).toBe("ask");
   });
 
   test("denies a command that ends the process of the daemon", async () => {
     project(`{ "id": "p", "policies": { "defaultEffect": "allow" } }`);
-    const decide = async (command: string) => (await open().test({ command })).effect;
+    const decide = async (command: string) => (await (await open()).test({ command })).effect;
     expect(await decide(`kill -9 ${OWN_PID}`)).toBe("deny");
     expect(await decide(`kill ${OWN_PID + 1}`)).toBe("allow");
   });
 
   test("accepts comments and trailing commas, and reads a changed file again", async () => {
     project(`{ "id": "p", // why\n "policies": { "defaultEffect": "allow", }, }`);
-    const config = open();
+    const config = await open();
     expect(await effect(config, "a.ts")).toBe("allow");
     project(`{ "id": "p", "policies": { "defaultEffect": "allow", "blockedPaths": ["*.ts"] } }`);
     expect(await effect(config, "a.ts")).toBe("deny");
@@ -86,45 +116,82 @@ describe("Config", () => {
     ],
   ])("denies everything while the config is broken: %s", async (text, told) => {
     project(text);
-    const config = open();
+    const config = await open();
     const answer = await config.test({ path: "a.ts", action: "write" });
     expect(answer.effect).toBe("deny");
     expect(answer.reason).toContain(told);
     expect((await config.view()).error).toContain(told);
+    // Once it is repaired, the accepted rules hold again; what the repair loosens waits.
     project(`{ "id": "p", "policies": { "defaultEffect": "allow" } }`);
+    expect(await effect(config, "a.ts")).toBe("ask");
+    await accept(config);
     expect(await effect(config, "a.ts")).toBe("allow");
   });
 
   test("denies everything while the global config is broken, and names the file", async () => {
     project(`{ "id": "p", "policies": { "defaultEffect": "allow" } }`);
     global("{");
-    const answer = await open().test({ path: "a.ts", action: "write" });
+    const answer = await (await open()).test({ path: "a.ts", action: "write" });
     expect(answer).toMatchObject({ effect: "deny" });
     expect(answer.reason).toContain("config.json:1:");
   });
 
-  test("denies everything when the config file disappears", async () => {
+  test("a config that is gone keeps the accepted rules, over restarts too, and says so", async () => {
+    project(`{ "id": "p", "policies": { "defaultEffect": "allow", "blockedPaths": ["*.pem"] } }`);
+    const path = join(base, "proj/gate.config.json");
+    const first = await open();
+    expect(await effect(first, "a.ts")).toBe("allow");
+    rmSync(path);
+    for (const reopen of [() => Promise.resolve(first), open, open]) {
+      const config = await reopen();
+      expect(await effect(config, "a.ts")).toBe("allow");
+      expect(await effect(config, "a.pem")).toBe("deny");
+      const view = await config.view();
+      expect(view.error).toBeNull();
+      expect(view.warnings.join("\n")).toContain(`"${path}" is gone`);
+      expect(view.outside_changes).toMatchObject([{ path, after_sha256: "", waiting: true }]);
+      expect(await config.problems()).toEqual([expect.stringContaining("is gone")]);
+    }
+  });
+
+  test("a machine config that is gone keeps the accepted rules, over restarts too", async () => {
     project(`{ "id": "p", "policies": { "defaultEffect": "allow" } }`);
-    const config = open();
+    global(`{ "policies": { "blockedPaths": ["*.ts"], "defaultEffect": "allow" } }`);
+    const first = await open();
+    expect(await effect(first, "a.ts")).toBe("deny");
+    rmSync(join(base, "home/config.json"));
+    for (const reopen of [() => Promise.resolve(first), open]) {
+      const config = await reopen();
+      expect(await effect(config, "a.ts")).toBe("deny");
+      expect(await effect(config, "a.md")).toBe("allow");
+      expect(await config.problems()).toEqual([expect.stringContaining("config.json")]);
+    }
+    const config = await open();
+    await accept(config, join(base, "home/config.json"));
     expect(await effect(config, "a.ts")).toBe("allow");
-    rmSync(join(base, "proj/gate.config.json"));
-    expect(await effect(config, "a.ts")).toBe("deny");
-    expect(await effect(config, "a.ts")).toBe("deny");
+    expect(await config.problems()).toEqual([]);
   });
 
   test("overrideGlobal has an effect only while a person trusts it", async () => {
     global(`{ "policies": { "blockedPaths": ["*.ts"] } }`);
     project(`{ "overrideGlobal": true, "policies": { "defaultEffect": "allow" } }`);
-    const config = open();
+    const config = await open();
     expect(await effect(config, "a.ts")).toBe("deny");
     const view = await config.view();
     expect(view.effective.override_global).toBe("untrusted");
     expect(view.warnings.join(" ")).toMatch(/no "id".*trust-override/s);
-    setOverrideTrust(join(base, "home"), "p", true);
+    await config.trustOverride(REVIEWER);
     expect(await effect(config, "a.ts")).toBe("allow");
     expect((await config.view()).effective.override_global).toBe("trusted");
-    setOverrideTrust(join(base, "home"), "p", false);
-    expect(await effect(config, "a.ts")).toBe("deny");
+    const again = await open();
+    expect(await effect(again, "a.ts")).toBe("allow");
+    await again.revokeTrust(REVIEWER);
+    expect(await effect(again, "a.ts")).toBe("deny");
+    expect(await effect(await open(), "a.ts")).toBe("deny");
+    expect(recorded.map(({ type, data }) => [type, data.override_global])).toEqual([
+      ["policy.changed", true],
+      ["policy.changed", false],
+    ]);
   });
 
   test("view() names the source of each rule", async () => {
@@ -132,7 +199,7 @@ describe("Config", () => {
     project(
       `{ "id": "p", "policies": { "askCommands": [{ "pattern": "npm *", "reason": "why" }] } }`,
     );
-    const { effective, etag } = await open().view();
+    const { effective, etag } = await (await open()).view();
     expect(effective.rules).toEqual([
       { pattern: ".env", list: "blockedPaths", source: "global", reason: null, alternative: null },
       {
@@ -155,7 +222,7 @@ describe("Config", () => {
       join(base, "proj/package.json"),
       JSON.stringify({ scripts: { clean: "rm -rf dist", build: "tsc && cp a.js out.js" } }),
     );
-    const config = open();
+    const config = await open();
     const answer = async (command: string) => (await config.test({ command })).effect;
     expect(await answer("npm run build")).toBe("allow");
     expect(await answer("npm run clean")).toBe("deny");
@@ -188,7 +255,7 @@ describe("Config", () => {
   }
 }
 `);
-    const config = open();
+    const config = await open();
     const { etag } = await config.view();
     const wanted = { blockedPaths: [".env", { pattern: "*.pem", reason: "keys" }] };
     const view = await config.updatePolicies(wanted, change(etag));
@@ -209,7 +276,7 @@ describe("Config", () => {
 
   test("updatePolicies() refuses a stale version, an invalid rule and a broken file", async () => {
     project(`{ "id": "p", "policies": {} }`);
-    const config = open();
+    const config = await open();
     const before = readFileSync(join(base, "proj/gate.config.json"), "utf8");
     const codes = [
       config.updatePolicies({ defaultEffect: "allow" }, change(`"other"`)),
@@ -224,7 +291,7 @@ describe("Config", () => {
   });
 
   test("updatePolicies() creates a missing file", async () => {
-    const config = open();
+    const config = await open();
     await config.updatePolicies({ defaultEffect: "allow" }, change(`*`));
     expect(await effect(config, "a.ts")).toBe("allow");
     expect(JSON.parse(readFileSync(join(base, "proj/gate.config.json"), "utf8"))).toEqual({
@@ -236,10 +303,10 @@ describe("Config", () => {
 
   test("a change from outside is recorded once, also when gate was not running", async () => {
     project(`{ "id": "p" }`);
-    await open().view();
+    await (await open()).view();
     expect(recorded).toEqual([]);
     project(`{ "id": "p", "policies": { "defaultEffect": "allow" } }`);
-    const config = open();
+    const config = await open();
     await config.view();
     await config.view();
     expect(recorded).toMatchObject([{
@@ -248,32 +315,38 @@ describe("Config", () => {
       data: { source: "file", path: join(base, "proj/gate.config.json") },
     }]);
     await config.updatePolicies({ defaultEffect: "deny" }, change());
-    await open().view();
+    await (await open()).view();
     expect(recorded.map((one) => one.data.source)).toEqual(["file", "gate"]);
   });
 
   test("view() lists a change from outside until a reviewer accepts exactly that text", async () => {
-    const config = open();
     const path = join(base, "proj/gate.config.json");
     const policies = { defaultEffect: "ask", blockedPaths: [".env"] };
     project(JSON.stringify({ id: "p", policies }));
+    const config = await open();
     expect((await config.view()).outside_changes).toEqual([]);
     project(JSON.stringify({ id: "p", policies: { ...policies, blockedPaths: ["x"] }, note: 1 }));
     const [change] = (await config.view()).outside_changes;
     expect(change).toMatchObject({
       path,
+      waiting: true,
       differences: [
-        { kind: "added", key: "blockedPaths", text: "x" },
-        { kind: "removed", key: "blockedPaths", text: ".env" },
-        { kind: "changed", key: "note", text: "nothing → 1" },
+        { kind: "added", key: "blockedPaths", text: "x", in_force: true },
+        { kind: "removed", key: "blockedPaths", text: ".env", in_force: false },
+        { kind: "changed", key: "note", text: "nothing → 1", in_force: true },
       ],
     });
+    // What tightens holds at once; what loosens waits.
+    expect(await effect(config, "x")).toBe("deny");
+    expect(await effect(config, ".env")).toBe("deny");
     expect(change!.by).not.toBeNull();
     // The change stays listed after a restart and after a change through gate.
-    const again = open();
+    const again = await open();
     await again.updatePolicies({ askPaths: ["y"] }, { caller: REVIEWER, if_match: null });
     const [both] = (await again.view()).outside_changes;
-    expect(both!.differences).toHaveLength(4);
+    // A change through gate accepts the keys that it changes, not the rest of the file.
+    expect(both!.differences).toEqual(change!.differences);
+    expect(await effect(again, "y")).toBe("ask");
     const seen = { path, sha256: change!.after_sha256 };
     await expect(again.accept(seen, REVIEWER)).rejects.toThrow(
       "the file has changed since; a person must review the new change, then accept it",
@@ -287,7 +360,7 @@ describe("Config", () => {
       actor: { kind: "reviewer" },
       data: { source: "accepted", after_sha256: both!.after_sha256 },
     });
-    expect((await open().view()).outside_changes).toEqual([]);
+    expect((await (await open()).view()).outside_changes).toEqual([]);
   });
 
   test.each([
@@ -298,13 +371,14 @@ describe("Config", () => {
     ],
     [{ blockedCommand: ["rm"] }, '"blockedCommand" has no effect; did you mean "blockedCommands"?'],
   ])("candidate() names the wrong key of %j", async (policies, message) => {
-    await expect(open().candidate({ policies: policies as never })).rejects.toThrow(message);
+    await expect((await open()).candidate({ policies: policies as never })).rejects.toThrow(
+      message,
+    );
   });
 
   test("view() lists no change when the file has its old content again", async () => {
-    const config = open();
     project(`{ "id": "p" }`);
-    await config.view();
+    const config = await open();
     project(`{ "id": "p", "policies": { "defaultEffect": "allow" } }`);
     expect((await config.view()).outside_changes).toHaveLength(1);
     project(`{ "id": "p" }`);
@@ -313,16 +387,17 @@ describe("Config", () => {
 
   test("a pin of an older release still reveals a change from outside", async () => {
     project(`{ "id": "p" }`);
+    await (await Registry.open(environment())).close();
     const folder = join(base, "home/projects/p");
     mkdirSync(folder, { recursive: true });
     const file = join(folder, "config_pin.json");
     writeFileSync(file, `{ "${join(base, "proj/gate.config.json")}": "${"0".repeat(64)}" }`);
-    expect((await open().view()).outside_changes).toMatchObject([{ differences: null }]);
+    expect((await (await open()).view()).outside_changes).toMatchObject([{ differences: null }]);
   });
 
   test("view() returns the line, column, cause and next step of a broken config", async () => {
     project(`{ "id": "p",\n  "policies": {,} }`);
-    expect((await open().view()).problem).toEqual({
+    expect((await (await open()).view()).problem).toEqual({
       path: join(base, "proj/gate.config.json"),
       line: 2,
       column: 16,

@@ -210,7 +210,7 @@ describe("a project's rules hold for its files from a folder of no project", () 
     onTestFinished(() => rmSync(lax, { recursive: true }));
     const config = { id: "lax", policies: { defaultEffect: "allow" } };
     writeFileSync(join(lax, "gate.config.json"), JSON.stringify(config));
-    await gate.daemon.projects.register(lax);
+    await gate.daemon.projects.register(lax, { id: "reviewer", scope: "reviewer" });
     const run = async (command: string) => {
       const { output, held } = await post(
         speak.before("Bash", { command }, { cwd: lax, key: command }),

@@ -4,6 +4,8 @@ import { expect, test } from "vitest";
 import type { Action } from "../../../server/actions/schema.ts";
 import { createTestGate, testCaller, type TestGate } from "../../helpers.ts";
 
+const PERSON = { id: "reviewer", scope: "reviewer" } as const;
+
 const agent = testCaller("agent");
 
 async function gateWith(projects: string[], defaultEffect: "ask" | "allow"): Promise<TestGate> {
@@ -13,7 +15,7 @@ async function gateWith(projects: string[], defaultEffect: "ask" | "allow"): Pro
     mkdirSync(root);
     const config = JSON.stringify({ id, policies: { defaultEffect } });
     writeFileSync(join(root, "gate.config.json"), config);
-    await gate.daemon.projects.register(root);
+    await gate.daemon.projects.register(root, PERSON);
   }
   return gate;
 }

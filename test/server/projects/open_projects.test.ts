@@ -6,6 +6,8 @@ import { Database } from "../../../server/db/database.ts";
 import { Project } from "../../../server/projects/project.ts";
 import { createTestGate, testCaller, type TestGate } from "../../helpers.ts";
 
+const PERSON = { id: "reviewer", scope: "reviewer" } as const;
+
 const agent = testCaller();
 const write = { tool: "write_file", input: { path: "a.txt", content: "x" } };
 
@@ -21,7 +23,7 @@ async function openAnother(gate: TestGate, id: string): Promise<void> {
   mkdirSync(root);
   const config = { id, policies: { defaultEffect: "ask" } };
   writeFileSync(join(root, "gate.config.json"), JSON.stringify(config));
-  await gate.daemon.projects.register(root);
+  await gate.daemon.projects.register(root, PERSON);
   await gate.daemon.projects.get(id);
 }
 
@@ -77,10 +79,10 @@ test("a project that is forgotten and registered again at once is open again", a
     await Promise.all([
       gate.daemon.projects.remove("p0", testCaller("reviewer")),
       gate.daemon.projects.get("p0").catch(() => null),
-      gate.daemon.projects.register(root).then(() => gate.daemon.projects.get("p0")),
+      gate.daemon.projects.register(root, PERSON).then(() => gate.daemon.projects.get("p0")),
     ].map((step) => Promise.resolve(step).catch(() => null)));
     // The removal may have come last.
-    await gate.daemon.projects.register(root);
+    await gate.daemon.projects.register(root, PERSON);
     const open = await gate.daemon.projects.get("p0");
     await open.sessions.open({}, agent);
   }

@@ -13,6 +13,8 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createTestGate } from "../../helpers.ts";
 
+const PERSON = { id: "reviewer", scope: "reviewer" } as const;
+
 function makeFolder(name = "project", config: string | null = '{"id": "other"}'): string {
   const base = realpathSync(mkdtempSync(join(tmpdir(), "gate-roots-")));
   onTestFinished(() => rmSync(base, { recursive: true, force: true }));
@@ -39,9 +41,10 @@ test("a folder with a config is a project; registering it again changes nothing"
     last_activity_at: null,
     reachable: true,
     workspace_ids: [],
+    warnings: [],
   };
-  expect(await daemon.projects.register(folder)).toEqual(expected);
-  expect(await daemon.projects.register(folder)).toEqual(expected);
+  expect(await daemon.projects.register(folder, PERSON)).toEqual(expected);
+  expect(await daemon.projects.register(folder, PERSON)).toEqual(expected);
   expect((await daemon.projects.list()).map(({ id }) => id)).toEqual(["other", "test"]);
 });
 
@@ -49,14 +52,14 @@ test("a folder reached through a link is the folder itself", async () => {
   const { daemon } = await createTestGate();
   const folder = makeFolder();
   symlinkSync(folder, `${folder}-link`);
-  expect((await daemon.projects.register(`${folder}-link`)).roots).toEqual([folder]);
+  expect((await daemon.projects.register(`${folder}-link`, PERSON)).roots).toEqual([folder]);
 });
 
 test("without an id it is the folder's name and 8 hex digits of its path, with a warning", async () => {
   const gate = await createTestGate();
   const folder = makeFolder("my täg!", "{}");
   const hash = createHash("sha256").update(folder).digest("hex").slice(0, 8);
-  const { id } = await gate.daemon.projects.register(folder);
+  const { id } = await gate.daemon.projects.register(folder, PERSON);
   expect(id).toBe(`my-t-g-${hash}`);
   expect(gate.logs).toMatchObject([{ level: "warn", message: expect.stringContaining(id) }]);
   expect((await gate.daemon.projects.get(id)).id).toBe(id);
@@ -91,8 +94,8 @@ test.each(["/nowhere/at/all", "relative/nowhere", "a\0b", "\ud800"])(
 test("another folder with the same id is a conflict that says what to do", async () => {
   const { daemon } = await createTestGate();
   const [first, second] = [makeFolder(), makeFolder()];
-  await daemon.projects.register(first);
-  await expect(daemon.projects.register(second)).rejects.toMatchObject({
+  await daemon.projects.register(first, PERSON);
+  await expect(daemon.projects.register(second, PERSON)).rejects.toMatchObject({
     code: "conflict",
     message: expect.stringContaining(first),
   });
@@ -101,19 +104,19 @@ test("another folder with the same id is a conflict that says what to do", async
 
 test("an id that differs only in case is a conflict: both would share a folder", async () => {
   const { daemon } = await createTestGate();
-  await daemon.projects.register(makeFolder());
-  await expect(daemon.projects.register(makeFolder("project", '{"id": "Other"}'))).rejects
+  await daemon.projects.register(makeFolder(), PERSON);
+  await expect(daemon.projects.register(makeFolder("project", '{"id": "Other"}'), PERSON)).rejects
     .toMatchObject({ code: "conflict", message: expect.stringContaining('"other"') });
 });
 
 test("a folder that was moved takes the place of the one that is gone", async () => {
   const { daemon } = await createTestGate();
   const first = makeFolder();
-  await daemon.projects.register(first);
+  await daemon.projects.register(first, PERSON);
   const second = `${first}-moved`;
   cpSync(first, second, { recursive: true });
   rmSync(first, { recursive: true });
-  expect((await daemon.projects.register(second)).roots).toEqual([second]);
+  expect((await daemon.projects.register(second, PERSON)).roots).toEqual([second]);
 });
 
 test("a folder that was moved while its project is open is where its config is read", async () => {
@@ -121,7 +124,7 @@ test("a folder that was moved while its project is open is where its config is r
   const moved = `${gate.root}-moved`;
   cpSync(gate.root, moved, { recursive: true });
   rmSync(gate.root, { recursive: true });
-  await gate.daemon.projects.register(moved);
+  await gate.daemon.projects.register(moved, PERSON);
   expect(gate.project.roots).toEqual([moved]);
   expect(await gate.project.config.view()).toMatchObject({
     path: join(moved, "gate.config.json"),
@@ -137,9 +140,9 @@ test("a git worktree is a second root, seen at once by what is open", async () =
   mkdirSync(own, { recursive: true });
   writeFileSync(join(own, "commondir"), "../..\n");
   writeFileSync(join(tree, ".git"), `gitdir: ${own}\n`);
-  await daemon.projects.register(main);
+  await daemon.projects.register(main, PERSON);
   const project = await daemon.projects.get("other");
-  expect((await daemon.projects.register(tree)).roots).toEqual([main, tree]);
+  expect((await daemon.projects.register(tree, PERSON)).roots).toEqual([main, tree]);
   expect(project.roots).toEqual([main, tree]);
 });
 
@@ -152,8 +155,8 @@ test.each([
   const [first, second] = [makeFolder(), makeFolder()];
   makeRepository(first, one);
   makeRepository(second, other);
-  await daemon.projects.register(first);
-  const registering = daemon.projects.register(second);
+  await daemon.projects.register(first, PERSON);
+  const registering = daemon.projects.register(second, PERSON);
   if (isSame) expect((await registering).roots).toEqual([first, second]);
   else await expect(registering).rejects.toMatchObject({ code: "conflict" });
 });
@@ -163,6 +166,6 @@ test("a clone of the folder itself is the same project", async () => {
   const [first, second] = [makeFolder(), makeFolder()];
   makeRepository(first);
   makeRepository(second, first);
-  await daemon.projects.register(first);
-  expect((await daemon.projects.register(second)).roots).toEqual([first, second]);
+  await daemon.projects.register(first, PERSON);
+  expect((await daemon.projects.register(second, PERSON)).roots).toEqual([first, second]);
 });

@@ -14,7 +14,7 @@ const daemon = await Daemon.open({
     if (step === at) process.kill(process.pid, "SIGKILL");
   },
 }, { port: 47999 });
-const { id } = await daemon.projects.register(root);
+const { id } = await daemon.projects.register(root, { id: "reviewer", scope: "reviewer" });
 await daemon.projects.get(id);
 const caller = { scope: "reviewer", member_id: "reviewer", via: "token", proof: null } as const;
 await daemon.proofs.set(caller, SetProofInput.parse(JSON.parse(input)));

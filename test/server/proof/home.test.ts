@@ -205,7 +205,7 @@ describe("an enrolled home is not weakened by files", () => {
     const fresh = join(gate.root, "../fresh");
     mkdirSync(fresh);
     writeFileSync(join(fresh, "gate.config.json"), JSON.stringify({ id: "fresh", policies: ASK }));
-    await gate.daemon.projects.register(fresh);
+    await gate.daemon.projects.register(fresh, { id: "reviewer", scope: "reviewer" });
     expect((await enrol(send, withPassphrase())).status).toBe(403);
     expect((await send("POST", "/api/proof/set", { kind: "token" })).status).toBe(403);
     await refuses(gate);
@@ -291,7 +291,7 @@ test("a ledger that opens later gets every change at its opening", async () => {
   const root = join(gate.root, "../later");
   mkdirSync(root);
   writeFileSync(join(root, "gate.config.json"), JSON.stringify({ id: "later", policies: ASK }));
-  await gate.daemon.projects.register(root);
+  await gate.daemon.projects.register(root, { id: "reviewer", scope: "reviewer" });
   const later = await gate.daemon.projects.get("later");
   const { listEvents } = await import("../../../server/audit/store.ts");
   const changes = async () =>

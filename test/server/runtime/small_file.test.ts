@@ -1,10 +1,10 @@
 import { spawn, spawnSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { Config } from "../../../server/config/config.ts";
 import { readSmallFile } from "../../../server/runtime/small_file.ts";
+import { createTestGate } from "../../helpers.ts";
 import { createTempFolder } from "../../temp_folder.ts";
 
 describe("readSmallFile()", () => {
@@ -33,19 +33,14 @@ describe("readSmallFile()", () => {
 test.skipIf(process.platform === "win32")(
   "a pipe as the config denies, and holds nobody up",
   async () => {
-    const base = createTempFolder("pipe");
-    const pipe = join(base, "gate.config.json");
+    const gate = await createTestGate();
+    const pipe = join(gate.root, "gate.config.json");
+    rmSync(pipe);
     expect(spawnSync("mkfifo", [pipe]).status).toBe(0);
     // Were the pipe waited for, this would let the test go on and fail.
     const rescue = spawn("sh", ["-c", 'sleep 5; echo "{}" > "$1"', "sh", pipe]);
     onTestFinished(() => void rescue.kill());
-    const config = new Config({
-      project_id: "p",
-      roots: [base],
-      port: 47000,
-      record: () => Promise.resolve(),
-      environment: { home: join(base, "home"), now: () => 0, id: () => "id", log: () => {} },
-    });
+    const { config } = gate.project;
     const { effect, reason } = await config.test({ path: "a.ts", action: "write" });
     expect(effect).toBe("deny");
     expect(reason).toContain("is not a regular file");

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createTestGate, testCaller, type TestGate } from "../../helpers.ts";
 
+const PERSON = { id: "reviewer", scope: "reviewer" } as const;
+
 const agent = testCaller("agent");
 
 /** A folder beside the project of the gate, with a config of its own. */
@@ -21,7 +23,9 @@ async function ask(gate: TestGate, method: string, path: string, body?: unknown)
 
 async function shop(gate: TestGate, ...ids: string[]): Promise<void> {
   await gate.daemon.workspaces.create({ id: "shop", name: "Web shop" });
-  for (const id of ids) await gate.daemon.workspaces.addProject("shop", makeProject(gate, id));
+  for (const id of ids) {
+    await gate.daemon.workspaces.addProject("shop", makeProject(gate, id), PERSON);
+  }
 }
 
 test("a workspace is made, filled, shown, emptied and forgotten; its projects stay", async () => {
@@ -96,7 +100,7 @@ test("a forgotten project leaves its workspaces, and is in them again when it co
   await shop(gate, "one", "two");
   await gate.daemon.projects.remove("one", testCaller("reviewer"));
   expect(await gate.daemon.workspaces.get("shop")).toMatchObject({ project_ids: ["two"] });
-  await gate.daemon.projects.register(join(gate.root, "..", "one"));
+  await gate.daemon.projects.register(join(gate.root, "..", "one"), PERSON);
   expect(await gate.daemon.workspaces.get("shop")).toMatchObject({ project_ids: ["one", "two"] });
 });
 

@@ -21,6 +21,8 @@ import type { Project } from "../../../../server/projects/project.ts";
 import { startChild } from "../../../child.ts";
 import { testCaller } from "../../../helpers.ts";
 
+const PERSON = { id: "reviewer", scope: "reviewer" } as const;
+
 interface Row {
   what: string;
   /** The step at which the daemon is killed, and which occurrence of it: `step:n`. */
@@ -153,7 +155,7 @@ function build(): { home: string; root: string } {
 async function open(home: string, root: string): Promise<{ daemon: Daemon; project: Project }> {
   const environment = { home, now: () => Date.now(), id: () => v7(), log: () => {} };
   const daemon = await Daemon.open(environment, { port: 47997 });
-  const { id } = await daemon.projects.register(root);
+  const { id } = await daemon.projects.register(root, PERSON);
   return { daemon, project: await daemon.projects.get(id) };
 }
 

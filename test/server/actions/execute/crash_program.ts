@@ -3,6 +3,8 @@ import { v7 } from "uuid";
 import type { Caller } from "../../../../server/auth/schema.ts";
 import { Daemon } from "../../../../server/daemon.ts";
 
+const PERSON = { id: "reviewer", scope: "reviewer" } as const;
+
 // Opens a daemon on the given folders, starts one operation and kills itself at the given step.
 const [home, root, what, at] = process.argv.slice(2) as [string, string, string, string];
 const agent: Caller = { scope: "agent", id: "agent", member_id: null, via: "token", proof: null };
@@ -29,7 +31,7 @@ const daemon = await Daemon.open({
     }
   },
 }, { port: 47997 });
-const { id: project_id } = await daemon.projects.register(root);
+const { id: project_id } = await daemon.projects.register(root, PERSON);
 const { actions } = await daemon.projects.get(project_id);
 
 const submit = async (tool: string, input: Record<string, unknown>) =>

@@ -25,6 +25,8 @@ import { GateError } from "../../../../server/errors.ts";
 import type { Project } from "../../../../server/projects/project.ts";
 import { createTestEnvironment, testCaller } from "../../../helpers.ts";
 
+const PERSON = { id: "reviewer", scope: "reviewer" } as const;
+
 interface Case {
   id: string;
   category: string;
@@ -69,7 +71,7 @@ beforeAll(async () => {
   daemon = await Daemon.open(createTestEnvironment(join(user, ".gate")).environment, {
     port: 47998,
   });
-  project = await daemon.projects.get((await daemon.projects.register(root)).id);
+  project = await daemon.projects.get((await daemon.projects.register(root, PERSON)).id);
 });
 
 afterAll(async () => {

@@ -1,0 +1,380 @@
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import type { Caller } from "../auth/schema.ts";
+import { sha256 } from "../db/chain.ts";
+import type { Database } from "../db/database.ts";
+import type { Environment } from "../environment.ts";
+import { canonical } from "../evidence/chain.ts";
+import type { ProofKind, ProofRecord, ProofVerb } from "../proof/schema.ts";
+import { compareConfigs, type ConfigValue, onlyTightens } from "./compare.ts";
+import { parseConfig } from "./load.ts";
+import { GlobalConfig, ProjectConfig } from "./schema.ts";
+import {
+  type Accepted,
+  type ConfigRow,
+  deleteTrust,
+  findConfig,
+  findSeal,
+  listAccepted,
+  listTrusts,
+  saveConfig,
+  saveSeal,
+  saveTrust,
+  type Sealed,
+  type Version,
+} from "./store.ts";
+
+/** What tells whether a person has accepted a text. */
+export interface ProofCheck {
+  /** The kind of proof; a problem means that nobody knows who may decide. */
+  status(): Promise<{ kind: ProofKind; problem: string | null }>;
+  /** The hash of what was accepted before the newest change of the proof; see `seal()`. */
+  readonly sealed_sha256: string | null;
+  /** Whether a key of this home signed this deed. */
+  isValid(
+    record: ProofRecord,
+    about: { verbs: readonly ProofVerb[]; project_id: string | null; digest: string },
+  ): Promise<boolean>;
+  /** The proof of the caller; null where none is needed. @throws GateError `proof_required` */
+  require(caller: Caller, deed: {
+    verb: ProofVerb;
+    project_id: string | null;
+    action_id: string | null;
+    digest: string;
+    head: string | null;
+  }): Promise<ProofRecord | null>;
+}
+
+/** The project id under which the machine's config is kept. */
+export const MACHINE = "";
+
+/** A config as the daemon keeps it in memory. */
+export interface Entry {
+  row: ConfigRow;
+  /** The accepted version, unless somebody else has changed it. */
+  accepted: Accepted | null;
+  /** The kept text is not the one that a person accepted. */
+  isForged: boolean;
+}
+
+/** The SHA-256 of a config's text; "" for an empty text. */
+export function hashOf(text: string): string {
+  return text === "" ? "" : sha256(text);
+}
+
+/** What a person signs who accepts a config. */
+export function acceptDigest(path: string, sha256_: string): string {
+  return sha256(canonical({ path, sha256: sha256_ }));
+}
+
+/** What a person signs who trusts a project's `overrideGlobal`. */
+export function trustDigest(project_id: string): string {
+  return sha256(canonical({ overrideGlobal: true, project_id }));
+}
+
+export interface AcceptedServices {
+  registry: Database;
+  environment: Pick<Environment, "home" | "now" | "log">;
+  proofs: ProofCheck;
+}
+
+/**
+ * The config texts that a person accepted, in `gate.db`. While a key is enrolled, a text counts only
+ * with a signature over its hash, so another program cannot accept anything by editing the database.
+ */
+export class AcceptedConfigs {
+  readonly #services: AcceptedServices;
+  readonly #entries = new Map<string, Promise<Entry>>();
+  #trusted = new Set<string>();
+  #version = 0;
+
+  private constructor(services: AcceptedServices) {
+    this.#services = services;
+  }
+
+  static async open(services: AcceptedServices): Promise<AcceptedConfigs> {
+    const accepted = new AcceptedConfigs(services);
+    await accepted.#importTrusts();
+    await accepted.#loadTrusts();
+    return accepted;
+  }
+
+  /** Changes with every accepted text and every trust. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** The config of a project, or of the machine. */
+  find(project_id: string): Promise<Entry> {
+    let entry = this.#entries.get(project_id);
+    if (!entry) {
+      entry = this.#load(project_id);
+      this.#entries.set(project_id, entry);
+      entry.catch(() => this.#entries.delete(project_id));
+    }
+    return entry;
+  }
+
+  /**
+   * Records the text that the gate read. Returns the hash of the text before, or undefined for the
+   * first text and for an unchanged one.
+   */
+  async see(project_id: string, text: string): Promise<string | undefined> {
+    const entry = await this.find(project_id);
+    const { seen, changed_at } = entry.row;
+    const now: Version = { sha256: hashOf(text), text };
+    if (seen?.sha256 === now.sha256 && seen.text !== null) return undefined;
+    const isAccepted = entry.accepted?.sha256 === now.sha256;
+    entry.row = {
+      ...entry.row,
+      seen: now,
+      changed_at: isAccepted ? null : changed_at ?? this.#now(),
+    };
+    await this.#save(entry);
+    return seen === null || seen.sha256 === now.sha256 ? undefined : seen.sha256;
+  }
+
+  /** Records the machine's config in a project's ledger. Returns as `see()` does. */
+  async seeMachine(project_id: string, text: string): Promise<string | undefined> {
+    const entry = await this.find(project_id);
+    const before = entry.row.machine_sha256;
+    const now = hashOf(text);
+    if (before === now) return undefined;
+    entry.row = { ...entry.row, machine_sha256: now };
+    await this.#save(entry);
+    return before ?? undefined;
+  }
+
+  /** Makes a text the accepted one. */
+  async accept(
+    project_id: string,
+    { path, text, by, proof }: {
+      path: string;
+      text: string;
+      by: string;
+      proof: ProofRecord | null;
+    },
+    base: Accepted | null = null,
+  ): Promise<void> {
+    const entry = await this.find(project_id);
+    const version: Version = { sha256: hashOf(text), text };
+    const accepted: Accepted = {
+      ...{ ...version, path, accepted_at: this.#now(), accepted_by: by, proof },
+      base: base === null ? null : base.base ?? withoutBase(base),
+    };
+    const isSeen = entry.row.seen?.sha256 === version.sha256;
+    entry.row = {
+      ...entry.row,
+      accepted,
+      seen: entry.row.seen ?? version,
+      changed_at: isSeen ? null : entry.row.changed_at,
+    };
+    entry.accepted = accepted;
+    entry.isForged = false;
+    this.#version++;
+    await this.#save(entry);
+  }
+
+  /** Whether a person trusts the project's `overrideGlobal` on this machine. */
+  isTrusted(project_id: string): boolean {
+    return this.#trusted.has(project_id);
+  }
+
+  async trust(project_id: string, caller: Caller, proof: ProofRecord | null): Promise<void> {
+    const how = { at: this.#now(), by: caller.id, proof };
+    await this.#services.registry.batch([saveTrust(project_id, how)]);
+    this.#trusted.add(project_id);
+    this.#version++;
+  }
+
+  async revokeTrust(project_id: string): Promise<void> {
+    await this.#services.registry.batch([deleteTrust(project_id)]);
+    this.#trusted.delete(project_id);
+    this.#version++;
+  }
+
+  /**
+   * Keeps the list of everything accepted so far and returns its hash. The change of the proof
+   * signs or records the hash, so the listed configs stay accepted under the next key.
+   */
+  async seal(): Promise<string> {
+    const { registry } = this.#services;
+    const trusts = [...this.#trusted].toSorted();
+    const list = canonical({ configs: await listAccepted(registry), trusts });
+    const hash = sha256(list);
+    await registry.batch([saveSeal(hash, list)]);
+    return hash;
+  }
+
+  async #load(project_id: string): Promise<Entry> {
+    const { registry, environment } = this.#services;
+    const found = await findConfig(registry, project_id);
+    const row = found ?? importPin(environment.home, project_id) ?? {
+      ...{ project_id, accepted: null, seen: null, changed_at: null, machine_sha256: null },
+    };
+    const accepted = await this.#isBelieved(row) ? row.accepted : null;
+    const isForged = row.accepted !== null && accepted === null;
+    const entry: Entry = { row, accepted, isForged };
+    if (!found && row.seen !== null) {
+      await this.#save(entry);
+      rmSync(pinFile(environment.home, project_id), { force: true });
+    }
+    return entry;
+  }
+
+  async #isBelieved({ project_id, accepted }: ConfigRow): Promise<boolean> {
+    if (accepted === null) return false;
+    if (accepted.text !== null && hashOf(accepted.text) !== accepted.sha256) return false;
+    const { kind, problem } = await this.#services.proofs.status();
+    if (problem !== null) return false;
+    if (!isKey(kind)) return true;
+    if (await this.#isSigned(project_id, accepted)) return true;
+    const { base } = accepted;
+    if (base === null || hashOf(base.text ?? "") !== base.sha256) return false;
+    return tightensOnly(project_id, base, accepted) && await this.#isSigned(project_id, base);
+  }
+
+  async #isSigned(project_id: string, of: Omit<Accepted, "base">): Promise<boolean> {
+    const { path, sha256, proof } = of;
+    const digest = acceptDigest(path, sha256);
+    const about = { verbs: ACCEPTING, project_id: project_id || null, digest };
+    if (proof !== null && await this.#services.proofs.isValid(proof, about)) return true;
+    return (await this.#sealed()).configs.some((one) =>
+      one.project_id === project_id && one.path === path && one.sha256 === sha256
+    );
+  }
+
+  async #sealed(): Promise<z.infer<typeof Seal>> {
+    const { registry, proofs } = this.#services;
+    const hash = proofs.sealed_sha256;
+    const list = hash === null ? null : await findSeal(registry, hash);
+    if (list === null || sha256(list) !== hash) return { configs: [], trusts: [] };
+    return Seal.parse(JSON.parse(list));
+  }
+
+  async #loadTrusts(): Promise<void> {
+    const { registry, proofs } = this.#services;
+    const rows = await listTrusts(registry);
+    if (rows.length === 0) return;
+    const { kind, problem } = await proofs.status();
+    const sealed = new Set((await this.#sealed()).trusts);
+    for (const { project_id, proof } of rows) {
+      const about = { verbs: TRUSTING, project_id, digest: trustDigest(project_id) };
+      const isValid = problem === null && (!isKey(kind) || sealed.has(project_id) ||
+        (proof !== null && await proofs.isValid(proof as ProofRecord, about)));
+      if (isValid) this.#trusted.add(project_id);
+      else this.#services.environment.log("warn", FORGED_TRUST, { project_id });
+    }
+  }
+
+  /** An older release kept the trust in a file, which any program of the user can write. */
+  async #importTrusts(): Promise<void> {
+    const { registry, environment, proofs } = this.#services;
+    const path = join(environment.home, "trust.json");
+    if (!existsSync(path)) return;
+    const how = { at: this.#now(), by: "import", proof: null };
+    const { kind, problem } = await proofs.status();
+    const ids = isKey(kind) || problem !== null ? [] : readTrustFile(path);
+    if (ids.length > 0) await registry.batch(ids.map((id) => saveTrust(id, how)));
+    rmSync(path, { force: true });
+  }
+
+  async #save(entry: Entry): Promise<void> {
+    await this.#services.registry.batch([saveConfig(entry.row)]);
+  }
+
+  #now(): string {
+    return new Date(this.#services.environment.now()).toISOString();
+  }
+}
+
+const ACCEPTING = ["accept_config", "change_policies", "register_project"] as const;
+const TRUSTING = ["trust_override"] as const;
+const FORGED_TRUST = "Cannot trust the project's overrideGlobal: no proof fits the record";
+
+const Seal = z.object({
+  configs: z.array(z.custom<Sealed>()),
+  trusts: z.array(z.string()),
+});
+
+/** Whether a text counts only with a signature. */
+export function isKey(kind: ProofKind): boolean {
+  return kind === "passphrase" || kind === "passkey";
+}
+
+function withoutBase({ base: _, ...accepted }: Accepted): Omit<Accepted, "base"> {
+  return accepted;
+}
+
+/** Whether a version lets nothing happen that the other one holds or blocks. */
+export function tightensOnly(project_id: string, before: Version, after: Version): boolean {
+  const [old, now] = [valueOf(project_id, before.text), valueOf(project_id, after.text)];
+  return old !== null && now !== null && onlyTightens(compareConfigs(old, now, [ANY_DEFAULT]));
+}
+
+/** Another config may deny by default, and then a rule that asks weakens that. */
+export const ANY_DEFAULT = { defaultEffect: "deny" } as const;
+
+/** The config in a text; null when the text is not known or invalid. */
+export function valueOf(project_id: string, text: string | null): ConfigValue | null {
+  if (text === null) return null;
+  if (text === "") return {};
+  const schema: z.ZodType<ConfigValue> = project_id === MACHINE ? GlobalConfig : ProjectConfig;
+  return parseConfig("", text, schema).value;
+}
+
+const PinnedVersion = z.object({ sha256: z.string(), text: z.string().nullable() });
+
+/** The file in which an older release kept the accepted configs of a project. */
+const PinFile = z.record(
+  z.string(),
+  z.union([
+    z.object({ seen: PinnedVersion, accepted: PinnedVersion, changed_at: z.string().nullable() }),
+    z.string().transform((sha256) => {
+      const version = { sha256, text: null };
+      return { seen: version, accepted: version, changed_at: null };
+    }),
+  ]),
+);
+
+function pinFile(home: string, project_id: string): string {
+  return join(home, "projects", project_id, "config_pin.json");
+}
+
+/** The record of an older release; null without one. */
+function importPin(home: string, project_id: string): ConfigRow | null {
+  if (project_id === MACHINE) return null;
+  try {
+    const pins = PinFile.parse(JSON.parse(readFileSync(pinFile(home, project_id), "utf8")));
+    const machine = pins[join(home, "config.json")];
+    const own = Object.entries(pins).find(([path]) => path !== join(home, "config.json"));
+    if (!own) return null;
+    const [path, { seen, accepted, changed_at }] = own;
+    return {
+      project_id,
+      accepted: {
+        ...accepted,
+        path,
+        accepted_at: changed_at ?? new Date(0).toISOString(),
+        accepted_by: "import",
+        proof: null,
+        base: null,
+      },
+      seen,
+      changed_at,
+      machine_sha256: machine?.seen.sha256 ?? null,
+    };
+  } catch {
+    return null;
+  }
+}
+
+function readTrustFile(path: string): string[] {
+  try {
+    const file = z.object({ override_global: z.array(z.string()) });
+    return file.parse(JSON.parse(readFileSync(path, "utf8"))).override_global;
+  } catch {
+    return [];
+  }
+}

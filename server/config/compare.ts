@@ -1,0 +1,131 @@
+import { DEFAULT_LIMITS, LISTS } from "../policy/merge.ts";
+import { Effect, type Policies, type PolicyEntry } from "../policy/schema.ts";
+import { type ConfigDifference, GlobalConfig, ProjectConfig } from "./schema.ts";
+
+/** The values of a project's or the machine's config. */
+export type ConfigValue = ProjectConfig | GlobalConfig;
+
+type List = keyof typeof LISTS;
+const LIST_NAMES = Object.keys(LISTS) as List[];
+const LIMITS = Object.keys(DEFAULT_LIMITS) as (keyof typeof DEFAULT_LIMITS)[];
+
+/** The keys of a config outside `policies` that change no decision. */
+const WITHOUT_EFFECT = new Set(["id", "extends", "version", "platforms"]);
+const KNOWN = new Set([...Object.keys(ProjectConfig.shape), ...Object.keys(GlobalConfig.shape)]);
+
+/**
+ * The differences between two versions of a config, each with whether it holds at once. A
+ * difference that may let more happen than before waits for a person. `others` are the policies
+ * that are merged with it.
+ */
+export function compareConfigs(
+  before: ConfigValue,
+  after: ConfigValue,
+  others: readonly (Policies | null | undefined)[] = [],
+): ConfigDifference[] {
+  const { policies: old = {}, ...oldRest } = before;
+  const { policies: now = {}, ...nowRest } = after;
+  const denies = [old, now, ...others].some((one) => one?.defaultEffect === "deny");
+  return [
+    ...LIST_NAMES.flatMap((list) => compareList(list, old, now, denies)),
+    ...compareKeys(old, now, (key) => !Object.hasOwn(LISTS, key), holdsInPolicies),
+    ...compareKeys(oldRest, nowRest, () => true, holdsOutside),
+  ];
+}
+
+/** Whether the change lets nothing happen that was held or blocked before. */
+export function onlyTightens(differences: readonly ConfigDifference[]): boolean {
+  return differences.every(({ in_force }) => in_force);
+}
+
+function compareList(
+  list: List,
+  old: Policies,
+  now: Policies,
+  denies: boolean,
+): ConfigDifference[] {
+  const [had, has] = [entriesOf(old[list]), entriesOf(now[list])];
+  const allows = LISTS[list].effect === "allow";
+  const added = [...has].filter(([key]) => !had.has(key)).map(([, entry]) =>
+    difference("added", list, textOf(entry), !allows && tightens(entry, LISTS[list].effect, denies))
+  );
+  const removed = [...had].filter(([key]) => !has.has(key)).map(([, entry]) =>
+    difference("removed", list, textOf(entry), allows)
+  );
+  const kept = [...has].filter(([key, entry]) =>
+    had.has(key) && JSON.stringify(had.get(key)) !== JSON.stringify(entry)
+  ).map(([, entry]) => difference("changed", list, textOf(entry), true));
+  return [...added, ...removed, ...kept];
+}
+
+/**
+ * Whether one more rule that asks or denies only tightens. A rule that asks weakens a default that
+ * denies, and a rule that names a file outside the project makes it askable.
+ */
+function tightens(entry: PolicyEntry, effect: Effect, denies: boolean): boolean {
+  if (effect === "deny") return true;
+  return !denies && !/(^|[{,])[/~]/.test(typeof entry === "string" ? entry : entry.pattern);
+}
+
+/** The entries by what they match. Their reasons and examples change no decision. */
+function entriesOf(entries: readonly PolicyEntry[] = []): Map<string, PolicyEntry> {
+  return new Map(entries.map((entry) => {
+    const whole = typeof entry === "string" ? { pattern: entry } : entry;
+    const { reason: _, alternative: __, match: ___, not_match: ____, ...effective } = whole;
+    const sorted = Object.entries(effective).toSorted(([a], [b]) => a < b ? -1 : 1);
+    return [JSON.stringify(sorted), entry];
+  }));
+}
+
+function compareKeys(
+  old: Record<string, unknown>,
+  now: Record<string, unknown>,
+  isWanted: (key: string) => boolean,
+  holds: (key: string, before: unknown, after: unknown) => boolean,
+): ConfigDifference[] {
+  const keys = new Set([...Object.keys(old), ...Object.keys(now)]);
+  return [...keys].filter(isWanted).flatMap((key) => {
+    const [had, has] = [show(old[key]), show(now[key])];
+    if (had === has) return [];
+    return [difference("changed", key, `${had} → ${has}`, holds(key, old[key], now[key]))];
+  });
+}
+
+/** A key of `policies` that this release does not know waits, because a newer one may read it. */
+function holdsInPolicies(key: string, before: unknown, after: unknown): boolean {
+  if (key === "defaultEffect") return rankOf(after) >= rankOf(before);
+  if (!LIMITS.includes(key as typeof LIMITS[number]) || typeof after !== "number") return false;
+  const usual = DEFAULT_LIMITS[key as typeof LIMITS[number]];
+  return after <= (typeof before === "number" ? before : usual);
+}
+
+/** Without a default of its own, a config is laxer than `ask` beside one that says `allow`. */
+function rankOf(effect: unknown): number {
+  const known = Effect.safeParse(effect);
+  return known.success ? { allow: 0, ask: 1, deny: 2 }[known.data] : 0.5;
+}
+
+/** A key that no release reads has no effect. One that this release reads waits unless listed. */
+function holdsOutside(key: string): boolean {
+  return WITHOUT_EFFECT.has(key) || !KNOWN.has(key);
+}
+
+function difference(
+  kind: ConfigDifference["kind"],
+  key: string,
+  text: string,
+  in_force: boolean,
+): ConfigDifference {
+  return { kind, key, text: text.slice(0, 400), in_force };
+}
+
+function textOf(entry: PolicyEntry): string {
+  if (typeof entry === "string") return entry;
+  const { pattern, ...more } = entry;
+  const { reason: _, alternative: __, ...rest } = more;
+  return Object.keys(rest).length === 0 ? pattern : `${pattern} ${JSON.stringify(rest)}`;
+}
+
+function show(value: unknown): string {
+  return value === undefined ? "nothing" : JSON.stringify(value);
+}

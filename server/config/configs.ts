@@ -1,0 +1,98 @@
+import { join } from "node:path";
+import { MACHINE_ID } from "../constants.ts";
+import type { Database } from "../db/database.ts";
+import { AcceptedConfigs, isKey, MACHINE } from "./accepted.ts";
+import type { Config, ConfigServices } from "./config.ts";
+import { fingerprint, loadConfig, type Loaded } from "./load.ts";
+import { GlobalConfig } from "./schema.ts";
+import { findConfig } from "./store.ts";
+
+/** The parts of a daemon that the configs need. */
+export type ConfigsServices = ConfigServices["services"] & {
+  registry: Database;
+  /** Creates the config of one project. */
+  create: (configs: ConfigServices, project_id: string, roots: readonly string[]) => Config;
+};
+
+/** The configs of all projects and of the machine, one object for each project. */
+export class Configs implements ConfigServices {
+  readonly services: ConfigsServices;
+  readonly accepted: AcceptedConfigs;
+  readonly #configs = new Map<string, Config>();
+  #machine: { key: string; loaded: Loaded<GlobalConfig> } | null = null;
+
+  private constructor(services: ConfigsServices, accepted: AcceptedConfigs) {
+    this.services = services;
+    this.accepted = accepted;
+  }
+
+  static async open(services: ConfigsServices): Promise<Configs> {
+    const accepted = await AcceptedConfigs.open(services);
+    const configs = new Configs(services, accepted);
+    await configs.#acceptMachine();
+    return configs;
+  }
+
+  /** The path of the machine's config. */
+  get machine_path(): string {
+    return join(this.services.environment.home, "config.json");
+  }
+
+  /** The machine's config file, read again when it has changed. */
+  readMachine(): { key: string; loaded: Loaded<GlobalConfig> } {
+    const key = fingerprint(this.machine_path);
+    if (this.#machine?.key !== key) {
+      this.#machine = { key, loaded: loadConfig(this.machine_path, GlobalConfig) };
+    }
+    return this.#machine;
+  }
+
+  /** A text that changes with everything accepted and with the machine's config file. */
+  stateKey(): string {
+    return `${this.accepted.version} ${fingerprint(this.machine_path)}`;
+  }
+
+  /** The config of a project in these folders. The array may change later. */
+  of(project_id: string, roots: readonly string[]): Config {
+    const known = this.#configs.get(project_id);
+    const config = known ?? this.services.create(this, project_id, roots);
+    this.#configs.set(project_id, config);
+    return config;
+  }
+
+  /** The config of a registered project; null for any other id. */
+  async find(project_id: string): Promise<Config | null> {
+    const known = this.#configs.get(project_id);
+    if (known) return known;
+    if (project_id === MACHINE_ID) return this.of(project_id, []);
+    const found = (await this.services.listRoots()).find(({ id }) => id === project_id);
+    return found ? this.of(project_id, found.roots) : null;
+  }
+
+  /** The projects that hold one of these folders, outermost first. */
+  async listParents(project_id: string, roots: readonly string[]): Promise<Config[]> {
+    const around = (await this.services.listRoots()).filter(({ id, roots: theirs }) =>
+      id !== project_id && roots.some((root) => theirs.some((one) => root.startsWith(`${one}/`)))
+    );
+    const lengthOf = (all: readonly string[]) => Math.min(...all.map((root) => root.length));
+    return around.toSorted((a, b) => lengthOf(a.roots) - lengthOf(b.roots))
+      .map(({ id, roots: theirs }) => this.of(id, theirs));
+  }
+
+  /** What a person should know about the configs in use, one line each. */
+  async problems(): Promise<string[]> {
+    const found = await Promise.all([...this.#configs.values()].map((one) => one.problems()));
+    return [...new Set(found.flat())];
+  }
+
+  /** The config of a new home is accepted as it is; with an enrolled key it waits for a person. */
+  async #acceptMachine(): Promise<void> {
+    const { registry, proofs } = this.services;
+    if (await findConfig(registry, MACHINE) !== null) return;
+    const { loaded } = this.readMachine();
+    const { kind, problem } = await proofs.status();
+    if (isKey(kind) || problem !== null || loaded.error !== null) return;
+    const first = { path: this.machine_path, text: loaded.text, by: "first use", proof: null };
+    await this.accepted.accept(MACHINE, first);
+  }
+}

@@ -1,0 +1,164 @@
+import type { Database } from "../db/database.ts";
+import type { Row, Statement } from "../db/ledger.ts";
+import type { ProofRecord } from "../proof/schema.ts";
+
+/** One version of a config's text. The text is null when only its hash was kept. */
+export interface Version {
+  sha256: string;
+  text: string | null;
+}
+
+/** A config text that a person accepted. */
+export interface Accepted extends Version {
+  path: string;
+  accepted_at: string;
+  accepted_by: string;
+  /** The signature over the path and the hash; null where no key was enrolled. */
+  proof: ProofRecord | null;
+  /** The accepted version that this one only tightens, when it has no proof of its own. */
+  base: Omit<Accepted, "base"> | null;
+}
+
+/** What is known about one config. */
+export interface ConfigRow {
+  /** "" for the machine. */
+  project_id: string;
+  accepted: Accepted | null;
+  /** The version that the gate read last. */
+  seen: Version | null;
+  /** When the gate first read a version that differs from the accepted one. */
+  changed_at: string | null;
+  /** The hash of the machine's config that the project's ledger knows. */
+  machine_sha256: string | null;
+}
+
+/** What is known about the config of a project, or of the machine (""); null before the first. */
+export async function findConfig(
+  registry: Database,
+  project_id: string,
+): Promise<ConfigRow | null> {
+  const rows = await registry.all("SELECT * FROM configs WHERE project_id = ?", [project_id]);
+  return rows[0] ? toConfig(rows[0]) : null;
+}
+
+/** One accepted config, as a seal lists it. */
+export interface Sealed {
+  project_id: string;
+  path: string;
+  sha256: string;
+}
+
+/** Every accepted config, by project. */
+export async function listAccepted(registry: Database): Promise<Sealed[]> {
+  const rows = await registry.all(
+    `SELECT project_id, path, sha256 FROM configs
+      WHERE sha256 IS NOT NULL AND path IS NOT NULL ORDER BY project_id`,
+  );
+  return rows.map(({ project_id, path, sha256 }) => ({
+    project_id: String(project_id),
+    path: String(path),
+    sha256: String(sha256),
+  }));
+}
+
+/** The text of the list with this hash; null when there is none. */
+export async function findSeal(registry: Database, sha256: string): Promise<string | null> {
+  const rows = await registry.all("SELECT list FROM config_seals WHERE sha256 = ?", [sha256]);
+  return rows[0] ? String(rows[0].list) : null;
+}
+
+export function saveSeal(sha256: string, list: string): Statement {
+  return {
+    sql: "INSERT INTO config_seals (sha256, list) VALUES (?, ?) ON CONFLICT DO NOTHING",
+    args: [sha256, list],
+  };
+}
+
+export function saveConfig({ project_id, accepted, ...row }: ConfigRow): Statement {
+  const { seen, changed_at, machine_sha256 } = row;
+  return {
+    sql:
+      `INSERT INTO configs (project_id, path, sha256, text, accepted_at, accepted_by, proof, base,
+        seen_sha256, seen_text, changed_at, machine_sha256)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (project_id) DO UPDATE SET path = excluded.path, sha256 = excluded.sha256,
+        text = excluded.text, accepted_at = excluded.accepted_at,
+        accepted_by = excluded.accepted_by, proof = excluded.proof, base = excluded.base,
+        seen_sha256 = excluded.seen_sha256, seen_text = excluded.seen_text,
+        changed_at = excluded.changed_at, machine_sha256 = excluded.machine_sha256`,
+    args: [
+      project_id,
+      accepted?.path ?? null,
+      accepted?.sha256 ?? null,
+      accepted?.text ?? null,
+      accepted?.accepted_at ?? null,
+      accepted?.accepted_by ?? null,
+      jsonOrNull(accepted?.proof),
+      jsonOrNull(accepted?.base),
+      seen?.sha256 ?? null,
+      seen?.text ?? null,
+      changed_at,
+      machine_sha256,
+    ],
+  };
+}
+
+/** The projects whose `overrideGlobal` a person trusts, with the proof of each. */
+export async function listTrusts(
+  registry: Database,
+): Promise<{ project_id: string; proof: unknown }[]> {
+  const rows = await registry.all("SELECT project_id, proof FROM override_trusts");
+  return rows.map(({ project_id, proof }) => ({
+    project_id: String(project_id),
+    proof: readJson(proof),
+  }));
+}
+
+export function saveTrust(
+  project_id: string,
+  { at, by, proof }: { at: string; by: string; proof: unknown },
+): Statement {
+  return {
+    sql: `INSERT INTO override_trusts (project_id, trusted_at, trusted_by, proof)
+      VALUES (?, ?, ?, ?) ON CONFLICT (project_id) DO UPDATE SET
+        trusted_at = excluded.trusted_at, trusted_by = excluded.trusted_by, proof = excluded.proof`,
+    args: [project_id, at, by, jsonOrNull(proof)],
+  };
+}
+
+export function deleteTrust(project_id: string): Statement {
+  return { sql: "DELETE FROM override_trusts WHERE project_id = ?", args: [project_id] };
+}
+
+function toConfig(row: Row): ConfigRow {
+  const text = (name: string) => row[name] === null ? null : String(row[name]);
+  const seen = text("seen_sha256");
+  return {
+    project_id: String(row.project_id),
+    accepted: row.sha256 === null ? null : {
+      path: String(row.path),
+      sha256: String(row.sha256),
+      text: text("text"),
+      accepted_at: String(row.accepted_at),
+      accepted_by: String(row.accepted_by),
+      proof: readJson(row.proof) as Accepted["proof"],
+      base: readJson(row.base) as Accepted["base"],
+    },
+    seen: seen === null ? null : { sha256: seen, text: text("seen_text") },
+    changed_at: text("changed_at"),
+    machine_sha256: text("machine_sha256"),
+  };
+}
+
+function jsonOrNull(value: unknown): string | null {
+  return value === null || value === undefined ? null : JSON.stringify(value);
+}
+
+/** A damaged text counts as none, so that nothing in it is believed. */
+function readJson(value: unknown): unknown {
+  try {
+    return typeof value === "string" ? JSON.parse(value) : null;
+  } catch {
+    return null;
+  }
+}

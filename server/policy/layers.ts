@@ -1,0 +1,60 @@
+import { strictest } from "./merge.ts";
+import { PathIndex } from "./path_match.ts";
+import { CommandIndex } from "./command_match.ts";
+import type { CompiledPolicy, PolicyLayer } from "./policy.ts";
+import type { EvaluationOptions } from "./request.ts";
+import type { PolicyLimits } from "./schema.ts";
+
+/**
+ * A policy that is as strict as each of the layers. A request is evaluated under every layer, and
+ * the strictest decision wins. United lists would not do: an added ask rule weakens a default that
+ * denies.
+ */
+export function combineLayers(layers: readonly PolicyLayer[]): CompiledPolicy {
+  const policies = layers.map(({ compiled }) => compiled);
+  return {
+    defaultEffect: strictest(policies.map(({ defaultEffect }) => defaultEffect)) ?? "deny",
+    limits: lowest(policies.map(({ limits }) => limits)),
+    rules: unitedRules(policies),
+    paths: new PathIndex([]),
+    commands: new CommandIndex(),
+    tools: policies.flatMap(({ tools }) => tools),
+    error: policies.find(({ error }) => error !== null)?.error ?? null,
+    layers,
+  };
+}
+
+/** The single policies that a request must satisfy, each with its surroundings. */
+export function layersOf(
+  policy: CompiledPolicy,
+  options: EvaluationOptions,
+): { layer: PolicyLayer; options: EvaluationOptions }[] {
+  if (policy.layers.length === 0) return [{ layer: { compiled: policy }, options }];
+  return policy.layers.map((layer) => ({
+    layer,
+    options: layer.roots === undefined ? options : { ...options, roots: layer.roots },
+  }));
+}
+
+function lowest(all: readonly PolicyLimits[]): PolicyLimits {
+  return all.reduce((least, next) => ({
+    maxBashOutputBytes: Math.min(least.maxBashOutputBytes, next.maxBashOutputBytes),
+    commandTimeoutSeconds: Math.min(least.commandTimeoutSeconds, next.commandTimeoutSeconds),
+    approvalTimeoutSeconds: Math.min(least.approvalTimeoutSeconds, next.approvalTimeoutSeconds),
+    maxBlobBytes: Math.min(least.maxBlobBytes, next.maxBlobBytes),
+  }));
+}
+
+/** A rule that allows holds only if every layer has it; the others hold if any layer has them. */
+function unitedRules(policies: readonly CompiledPolicy[]): CompiledPolicy["rules"] {
+  const all = policies.map(({ rules }) => new Map(rules.map((rule) => [keyOf(rule), rule])));
+  const united = new Map(all.flatMap((rules) => [...rules]));
+  return [...united].flatMap(([key, rule]) => {
+    const holds = !rule.list.startsWith("allowed") || all.every((rules) => rules.has(key));
+    return holds ? [rule] : [];
+  });
+}
+
+function keyOf({ pattern, list, source }: CompiledPolicy["rules"][number]): string {
+  return `${source} ${list} ${pattern}`;
+}
