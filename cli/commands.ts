@@ -37,6 +37,10 @@ const GROUPS: Record<string, Record<string, [summary: string, load: Load]>> = {
       "Create, show or edit the rules for every project",
       () => import("./commands/global_config.ts"),
     ],
+    proof: [
+      "Set or show the passphrase or passkey that approvals need",
+      () => import("./commands/proof.ts"),
+    ],
     project: ["List or change the registered projects", () => import("./commands/project.ts")],
     workspace: ["Group projects to view them together", () => import("./commands/workspace.ts")],
   },

@@ -10,6 +10,7 @@ import type { Io } from "../io.ts";
 import { print, printJson } from "../terminal/output.ts";
 import { countBetween } from "../options.ts";
 import { placeOf } from "../place.ts";
+import { remindOfProof } from "../proof/offer.ts";
 import { withSpinner } from "../terminal/prompts.ts";
 
 /** `gate daemon`: the one server of this machine. */
@@ -59,6 +60,7 @@ function addStart(daemon: Command, io: Io): void {
     .addHelpText("after", examples("gate daemon start", "gate daemon start --foreground"))
     .action(async ({ foreground, auth, json }) => {
       await startDaemon(io, { auth, foreground: foreground ?? false, json: json ?? false });
+      if (!foreground && !json && auth === "token") await remindOfProof(io);
     });
   daemon.command("run", { hidden: true })
     .addOption(authOption())

@@ -1,9 +1,8 @@
 import { Command } from "@commander-js/extra-typings";
+import { connect } from "../daemon/connect.ts";
 import { createLoginLink, showLink } from "../daemon/dashboard_link.ts";
 import type { Io } from "../io.ts";
 import { examples } from "../options.ts";
-import { PASSPHRASE_STDIN } from "../proof/passphrases.ts";
-import { openReview } from "../proof/prover.ts";
 import { printJson } from "../terminal/output.ts";
 
 /** `gate dashboard`: opens the dashboard, logged in. */
@@ -11,11 +10,10 @@ export function createCommand(io: Io) {
   return new Command("dashboard")
     .description("Open the dashboard in a browser, logged in.")
     .option("--no-open", "only print the login link; it works once, within a minute")
-    .option(...PASSPHRASE_STDIN)
     .option("--json", "print the login link as JSON; open no browser")
     .addHelpText("after", examples("gate dashboard", "gate dashboard --no-open"))
-    .action(async ({ open, json, passphraseStdin }) => {
-      const { client } = await openReview(io, { passphraseStdin });
+    .action(async ({ open, json }) => {
+      const client = await connect(io, { scope: "reviewer" });
       const url = await createLoginLink(client);
       if (json) return printJson(io, { url });
       await showLink(io, url, open);

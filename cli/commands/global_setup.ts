@@ -22,6 +22,7 @@ import type { Io } from "../io.ts";
 import { paint, print, printJson, say, sayFailure } from "../terminal/output.ts";
 import { placeOf } from "../place.ts";
 import { findRoot } from "../project.ts";
+import { offerPassphrase } from "../proof/offer.ts";
 import { askDaemon } from "../service/take_over.ts";
 import { visibleLine } from "../terminal/visible.ts";
 
@@ -97,6 +98,7 @@ async function setUp(io: Io, options: SetupOptions): Promise<void> {
     show(io, lines);
     showReports(io, hooks ?? [], dryRun);
     if (dryRun) say(io, "Nothing was written (--dry-run).");
+    else if (!remove) await offerPassphrase(io, { asks: true });
   }
   if (projects?.isComplete === false) say(io, SOME_PROJECTS);
   const all = [...lines, ...hooks ?? []];

@@ -1,8 +1,7 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import { realpathSync } from "node:fs";
 import { basename, join } from "node:path";
-import { readToken } from "../../server/auth/tokens.ts";
-import { createClient, unwrap } from "../../server/client.ts";
+import { unwrap } from "../../server/client.ts";
 import { HOSTS, PLATFORMS } from "../../server/hosts/hosts.ts";
 import { deriveId } from "../../server/projects/identity.ts";
 import { backUp, lineDiff, readConfig, readText, writeText } from "../config_file.ts";
@@ -20,9 +19,12 @@ import { paint, print, printJson, say } from "../terminal/output.ts";
 import { userHome } from "../home.ts";
 import { placeOf } from "../place.ts";
 import { CONFIG_FILE } from "../project.ts";
+import { offerPassphrase } from "../proof/offer.ts";
+import { PASSPHRASE_STDIN, type PassphraseOptions } from "../proof/passphrases.ts";
+import { openReview } from "../proof/prover.ts";
 import { visibleLine, visibleText } from "../terminal/visible.ts";
 
-interface InitOptions {
+interface InitOptions extends PassphraseOptions {
   yes?: boolean;
   platform: string[];
   id?: string;
@@ -52,6 +54,7 @@ export function createCommand(io: Io) {
     .option("--enforce", "also check the agents' own tools in this project, with the hosts' hooks")
     .option("--no-enforce", "remove those hooks")
     .option("--dry-run", "show the changes and write nothing")
+    .option(...PASSPHRASE_STDIN)
     .option("--json", "print JSON; needs --yes or --dry-run")
     .addHelpText("after", HELP)
     .action(async (options, command) => {
@@ -84,11 +87,12 @@ async function init(io: Io, options: InitOptions): Promise<void> {
   }
   const done = options.dryRun ? { backup: null } : write(io, file, plan);
   const hooks = await enforceHere(io, plan, options);
-  const id = options.dryRun ? null : await registerRoot(io, io.cwd);
+  const id = options.dryRun ? null : await registerRoot(io, io.cwd, options);
   const { dryRun: dry_run = false } = options;
   if (options.json) {
     printJson(io, { dry_run, file, outcome, ...done, registered_as: id, hooks, text: plan.after });
   } else showDone(io, { ...done, hooks, id, dry_run });
+  if (!options.json && !options.dryRun) await offerPassphrase(io, { asks });
   if (hooks?.some((report) => report.outcome === "failed")) throw new Exit(EXIT.failed);
 }
 
@@ -146,14 +150,17 @@ function isNamed(outcome: HookReport["outcome"], named: unknown[]): boolean {
 }
 
 /** Registers a project with the running daemon. Null when none runs: the next start registers it. */
-async function registerRoot(io: Io, root: string): Promise<string | null> {
-  const { home } = placeOf(io);
-  const found = await findDaemon(placeOf(io));
-  if (!found) {
-    leaveRoot(home, root);
+async function registerRoot(
+  io: Io,
+  root: string,
+  options: PassphraseOptions,
+): Promise<string | null> {
+  const place = placeOf(io);
+  if (!await findDaemon(place)) {
+    leaveRoot(place.home, root);
     return null;
   }
-  const client = createClient({ ...found, token: await readToken(home, "reviewer") });
+  const { client } = await openReview(io, { ...options, start: false });
   return (await unwrap(client.api.hub.projects.$post({ json: { root } }))).id;
 }
 

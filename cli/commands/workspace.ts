@@ -30,11 +30,10 @@ function addChanging(workspace: Command, io: Io): void {
     .description("Create an empty workspace.")
     .argument("<name>", "its display name")
     .requiredOption("--id <id>", "its id in commands and web addresses", checkId)
-    .option(...PASSPHRASE_STDIN)
     .option("--json", "print JSON")
     .addHelpText("after", examples('gate workspace create "Web shop" --id shop'))
-    .action(async (name, { id, json, passphraseStdin }) => {
-      const { client: { api } } = await openReview(io, { passphraseStdin });
+    .action(async (name, { id, json }) => {
+      const { api } = await connect(io, { scope: "reviewer" });
       const made = await unwrap(api.workspaces.$post({ json: { id, name } }));
       if (json) return printJson(io, made);
       print(io, `Created ${id}; next: gate workspace add-project ${id} <path>`);
@@ -60,11 +59,10 @@ function addRemoving(workspace: Command, io: Io): void {
     .description("Remove a project from a workspace; the project itself stays registered.")
     .argument("<id>", WORKSPACE_ID)
     .argument("<project>", "the project's id or folder")
-    .option(...PASSPHRASE_STDIN)
     .option("--json", "print JSON")
     .addHelpText("after", examples("gate workspace remove-project shop shop-api"))
-    .action(async (id, named, { json, passphraseStdin }) => {
-      const { client } = await openReview(io, { passphraseStdin });
+    .action(async (id, named, { json }) => {
+      const client = await connect(io, { scope: "reviewer" });
       const one = client.api.workspaces[":id"];
       const { project_ids } = await unwrap(one.$get({ param: { id } }));
       const project_id = project_ids.includes(named) ? named : await idOf(io, client, named);
@@ -74,11 +72,10 @@ function addRemoving(workspace: Command, io: Io): void {
   workspace.command("remove")
     .description("Remove a workspace; its projects stay registered.")
     .argument("<id>", WORKSPACE_ID)
-    .option(...PASSPHRASE_STDIN)
     .option("--json", "print JSON")
     .addHelpText("after", examples("gate workspace remove shop"))
-    .action(async (id, { json, passphraseStdin }) => {
-      const { client: { api } } = await openReview(io, { passphraseStdin });
+    .action(async (id, { json }) => {
+      const { api } = await connect(io, { scope: "reviewer" });
       const removed = await unwrap(api.workspaces[":id"].$delete({ param: { id } }));
       if (json) printJson(io, removed);
       else print(io, `Removed ${visibleLine(id)}; its projects are still registered.`);
@@ -128,14 +125,13 @@ function addStart(workspace: Command, io: Io): void {
     .description("Open the dashboard on a workspace; starts the daemon if it does not run.")
     .argument("<id>", WORKSPACE_ID)
     .option("--no-open", "only print the login link; it works once, within a minute")
-    .option(...PASSPHRASE_STDIN)
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       examples("gate workspace start shop", "gate workspace start shop --no-open"),
     )
-    .action(async (id, { open, json, passphraseStdin }) => {
-      const { client } = await openReview(io, { passphraseStdin });
+    .action(async (id, { open, json }) => {
+      const client = await connect(io, { scope: "reviewer" });
       const found = await unwrap(client.api.workspaces[":id"].$get({ param: { id } }));
       const url = await createLoginLink(client, found.id);
       if (json) return printJson(io, { ...found, url });

@@ -5,6 +5,7 @@ import { checkHooks } from "./hooks.ts";
 import { checkHosts, checkOldEntries } from "./hosts.ts";
 import { checkLedgers } from "./ledgers.ts";
 import { type CheckContext, Findings } from "./context.ts";
+import { checkProof } from "./proof.ts";
 import type { Finding } from "./schema.ts";
 import { checkService } from "./service.ts";
 import { checkClock, checkDisk } from "./system.ts";
@@ -25,6 +26,7 @@ export const CHECKS: readonly Check[] = [
   { name: "clock", run: checkClock },
   { name: "daemon", run: checkDaemon },
   { name: "port", run: checkPort },
+  { name: "proof", run: checkProof },
   { name: "service", run: checkService },
   { name: "ledgers", run: checkLedgers },
   { name: "config", run: checkConfigs },

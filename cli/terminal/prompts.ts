@@ -1,11 +1,15 @@
 import type { Io } from "../io.ts";
 
-/** Asks a yes-or-no question; Return alone means no. */
-export async function isConfirmed(io: Io, message: string): Promise<boolean> {
+/** Asks a yes-or-no question; Return alone means `initialValue`, and cancelling means no. */
+export async function isConfirmed(
+  io: Io,
+  message: string,
+  initialValue = false,
+): Promise<boolean> {
   const { confirm, isCancel } = await import("@clack/prompts");
   const answer = await confirm({
     ...{ input: io.stdin, output: io.stdout },
-    ...{ message, initialValue: false },
+    ...{ message, initialValue },
   });
   return !isCancel(answer) && answer;
 }

@@ -15,7 +15,7 @@ export interface Caller {
   id: string;
   /** The person behind a reviewer's or viewer's credential; null for an agent. */
   member_id: string | null;
-  /** The kind of credential: a token file, the dashboard's page key, or none (`--auth none`). */
+  /** The credential: a token file or the page's key; `none` where none is needed (`--auth none`). */
   via: "token" | "page" | "none";
   /** The proof that came with the request; only a decision checks it. */
   proof: Proof | null;

@@ -1,5 +1,6 @@
 import { scryptAsync } from "@noble/hashes/scrypt.js";
 import type { Scrypt } from "./schema.ts";
+import { fromBase64Url, toBase64Url } from "./statement.ts";
 
 /** The cost of guessing one passphrase: 128 MiB of memory and about half a second. */
 export const SCRYPT = { N: 131_072, r: 8, p: 1 } as const satisfies Scrypt;
@@ -51,10 +52,12 @@ export async function derivePassphraseKey(
       "Cannot derive a key: the daemon names scrypt parameters that are too weak",
     );
   }
+  const salted = fromBase64Url(salt);
+  if (salted === null) throw new RangeError("Cannot derive a key: the salt is not base64url");
   const given = normalizePassphrase(passphrase);
   const maxmem = 128 * r * (N + p) + SPARE_MEMORY;
   const options = { N, r, p, dkLen: SEED_BYTES, maxmem };
-  const seed = await scryptAsync(given, fromBase64Url(salt), options);
+  const seed = await scryptAsync(given, salted, options);
   const pkcs8 = new Uint8Array([...PKCS8_HEAD, ...seed]);
   try {
     // WebCrypto tells the public key only of a key that may be exported.
@@ -76,13 +79,3 @@ export async function derivePassphraseKey(
 
 /** The bytes before the seed in the PKCS #8 form of an Ed25519 key (RFC 8410). */
 const PKCS8_HEAD = [48, 46, 2, 1, 0, 48, 5, 6, 3, 43, 101, 112, 4, 34, 4, 32];
-
-function toBase64Url(bytes: Uint8Array): string {
-  const text = btoa(String.fromCharCode(...bytes));
-  return text.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
-}
-
-function fromBase64Url(text: string): Uint8Array {
-  const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
-  return Uint8Array.from(binary, (char) => char.charCodeAt(0));
-}

@@ -11,6 +11,8 @@ vi.setConfig({ testTimeout: 60_000 });
 interface Step {
   /** A word that begins with `$` is replaced by a value that an earlier step kept. */
   line: string;
+  /** The text on standard input. */
+  input?: string;
   code?: number;
   /** A part of the error; without one the command must print JSON in its shape. */
   error?: string;
@@ -95,6 +97,23 @@ const STEPS: Step[] = [
   { line: "project remove demo --json", code: 1, error: "it has unfinished actions" },
   { line: "reject $held --reason no --json" },
   { line: "project remove demo --json" },
+  { line: "proof status --json" },
+  { line: "proof set", code: 64, error: "no terminal to ask" },
+  { line: "proof set --passkey --json" },
+  { line: "proof set --passphrase-stdin --json", input: "first passphrase\n" },
+  {
+    line: "proof set --passphrase-stdin",
+    input: "another one\n",
+    code: 1,
+    error: "Cannot set a proof: reviewer set a passphrase",
+  },
+  {
+    line: "proof change --passphrase-stdin --json",
+    input: "first passphrase\nsecond passphrase\n",
+  },
+  { line: "proof remove", code: 64, error: "no terminal to ask" },
+  { line: "proof remove --passphrase-stdin --json", input: "second passphrase\n" },
+  { line: "proof remove", code: 1, error: "Cannot " },
   { line: "demo --json" },
   { line: "daemon stop --json" },
   { line: "daemon stop --json" },
@@ -126,9 +145,9 @@ describe("every command, run in sequence by the executable", () => {
 
   afterAll(() => world.close());
 
-  test.each(STEPS)("gate $line", async ({ line, code = 0, error, keep }) => {
+  test.each(STEPS)("gate $line", async ({ line, input, code = 0, error, keep }) => {
     const args = line.split(" ").map((word) => word[0] === "$" ? kept[word.slice(1)]! : word);
-    const ended = await world.run(args);
+    const ended = await world.run(args, input === undefined ? {} : { input });
     expect(ended.code, ended.stderr).toBe(code);
     if (error !== undefined) {
       expect(ended.stderr).toMatch(/^gate: /);

@@ -7,7 +7,7 @@ import { DaemonStatus } from "../../server/global/schema.ts";
 import { Grant } from "../../server/grants/schema.ts";
 import { PolicyTestResult } from "../../server/policy/schema.ts";
 import { PolicySuggestions } from "../../server/trials/schema.ts";
-import { ProofKind } from "../../server/proof/schema.ts";
+import { ProofKind, ProofStatus } from "../../server/proof/schema.ts";
 import { HubProject } from "../../server/projects/schema.ts";
 import { Session, SessionDiff, SessionRollbackResult } from "../../server/sessions/schema.ts";
 import { Workspace } from "../../server/workspaces/schema.ts";
@@ -105,6 +105,10 @@ export const SHAPES: Record<string, z.ZodType> = {
   "project list": z.array(HubProject),
   "project remove": z.strictObject({ id: text }),
   "project trust-override": z.strictObject({ id: text, trusted: z.boolean() }),
+  "proof status": ProofStatus,
+  "proof set": z.union([ProofStatus, z.strictObject({ url })]),
+  "proof change": ProofStatus,
+  "proof remove": ProofStatus,
   "workspace create": Workspace,
   "workspace add-project": Workspace,
   "workspace remove-project": Workspace,

@@ -30,7 +30,7 @@ describe("on a machine without gate data", () => {
     const before = snapshot(terminal.folder);
     const { ok, findings } = await diagnose(terminal);
     expect(ok).toBe(true);
-    expect(new Set(findings.map(({ check }) => check)).size).toBe(14);
+    expect(new Set(findings.map(({ check }) => check)).size).toBe(15);
     expect(snapshot(terminal.folder)).toEqual(before);
   });
 
@@ -63,7 +63,9 @@ describe("in a project with a running daemon", () => {
   let home: string;
   let restore: () => void;
   beforeAll(async () => {
-    gated = await openGatedProject();
+    gated = await openGatedProject("none");
+    const input = "correct horse battery\n";
+    await gated.terminal.run(["proof", "set", "--passphrase-stdin"], { input });
     home = join(gated.terminal.folder, ".gate");
     mkdirSync(join(gated.terminal.folder, ".cursor"));
     await gated.good("global-setup", "--host", "cursor", "--enforce");

@@ -135,3 +135,15 @@ test("a credential identifies the sole person, or the person named in its file",
   const key = keys.create("grace");
   expect(team.identify([["x-gate-key", key]])).toMatchObject({ id: "grace", via: "page" });
 });
+
+test("where none is needed, a reviewer's credential asks for no proof either; an agent stays one", async () => {
+  const tokens = await openTokens(home);
+  const keys = new PageKeys(environment());
+  const open = new Credentials(tokens, keys, { open: true });
+  const bearer = (token: string): [string, string][] => [["authorization", `Bearer ${token}`]];
+  expect(open.identify([])).toMatchObject({ scope: "reviewer", via: "none" });
+  expect(open.identify(bearer(tokens.reviewer))).toMatchObject({ id: "reviewer", via: "none" });
+  expect(open.identify([["x-gate-key", keys.create("grace")]])).toMatchObject({ via: "none" });
+  expect(open.identify(bearer(tokens.agent))).toMatchObject({ scope: "agent", via: "token" });
+  expect(() => open.identify(bearer("wrong"))).toThrow("not valid");
+});

@@ -1,0 +1,297 @@
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { until } from "../../e2e/world.ts";
+import type { Ended } from "../terminal.ts";
+import { type GatedProject, openGatedProject } from "../gated_project.ts";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const PASSPHRASE = "correct horse battery";
+const OTHER = "another good passphrase";
+const WRONG = "wrong horse battery";
+
+let gated: GatedProject;
+beforeEach(async () => {
+  gated = await openGatedProject("none");
+  gated.terminal.env.NO_COLOR = "1";
+});
+afterEach(() => gated.close());
+
+/** Runs a command whose passphrases come from standard input. */
+function given(input: string, ...args: string[]): Promise<Ended> {
+  return gated.terminal.run([...args, "--passphrase-stdin"], { input });
+}
+
+async function set(): Promise<void> {
+  expect(await given(`${PASSPHRASE}\n`, "proof", "set")).toMatchObject({ code: 0 });
+}
+
+/** The audit events of the project with this type. */
+// deno-lint-ignore no-explicit-any
+async function events(type: string): Promise<any[]> {
+  const { stdout } = await gated.good("audit", "export", "--format", "json");
+  return JSON.parse(stdout).events.filter((event: { type: string }) => event.type === type);
+}
+
+/** A command at a terminal, to be answered. */
+function atTerminal(...args: string[]) {
+  const ended = gated.terminal.run(args, { person: true });
+  let from = 0;
+  const see = async (text: string) => {
+    await until(`"${text}" is shown`, () => gated.terminal.printed().includes(text, from));
+    from = gated.terminal.printed().indexOf(text, from) + text.length;
+  };
+  const type = (keys: string) => {
+    // deno-lint-ignore no-control-regex
+    for (const key of keys.match(/\x1b\[.|./gs)!) gated.terminal.type(key);
+  };
+  return { ended, see, type };
+}
+
+async function answer(args: string[], answers: [question: string, keys: string][]) {
+  const { ended, see, type } = atTerminal(...args);
+  for (const [question, keys] of answers) {
+    await see(question);
+    type(keys);
+  }
+  return await ended;
+}
+
+describe("without a proof", () => {
+  test("nothing can be approved, and the message says what to do", async () => {
+    const held = await gated.write("a.txt", "a");
+    const refused = await gated.terminal.run(["approve", held.id]);
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toContain("gate proof set");
+    expect(gated.onDisk("a.txt")).toBeNull();
+    await gated.good("reject", held.id, "--reason", "rejecting needs no proof");
+  });
+
+  test("status and doctor say so", async () => {
+    expect(await gated.json("proof", "status", "--json")).toMatchObject({ kind: "none" });
+    expect((await gated.good("status")).stdout).toContain("Proof: none (nothing can be approved");
+    expect(await gated.json("status", "--json")).toMatchObject({ proof: "none" });
+    const { findings } = await gated.json("doctor", "--json");
+    expect(findings).toContainEqual({
+      check: "proof",
+      level: "warning",
+      message: expect.stringContaining("none: nothing can be approved"),
+      fix: "gate proof set",
+    });
+  });
+
+  test.each([
+    ["a short one", "seven 7\n", "it has 7 of at least 8 characters"],
+    ["empty standard input", "", "standard input has no line left"],
+    ["an empty line", "\n", "standard input has no line left"],
+  ])("set refuses %s", async (_, input, why) => {
+    const refused = await given(input, "proof", "set");
+    expect(refused).toMatchObject({ code: 64, stdout: "" });
+    expect(refused.stderr).toContain(why);
+    expect(await gated.json("proof", "status", "--json")).toMatchObject({ kind: "none" });
+  });
+
+  test("set needs a terminal or --passphrase-stdin", async () => {
+    const refused = await gated.terminal.run(["proof", "set"]);
+    expect(refused).toMatchObject({ code: 64, stdout: "" });
+    expect(refused.stderr).toMatch(/no terminal .*\n {2}try: .*in a terminal.*--passphrase-stdin/);
+  });
+
+  test.each(["change", "remove"])("%s says that none is set", async (verb) => {
+    const refused = await given(`${PASSPHRASE}\n${OTHER}\n`, "proof", verb);
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toContain("Cannot ");
+  });
+});
+
+describe("with a passphrase", () => {
+  beforeEach(set);
+
+  test("approve needs it; the event keeps the proof, and the chain verifies", async () => {
+    const held = await gated.write("a.txt", "a");
+    const unasked = await gated.terminal.run(["approve", held.id]);
+    expect(unasked).toMatchObject({ code: 64, stdout: "" });
+    expect(unasked.stderr).toMatch(/in a terminal, or with --passphrase-stdin/);
+    const wrong = await given(`${WRONG}\n`, "approve", held.id);
+    expect(wrong).toMatchObject({ code: 1, stdout: "" });
+    expect(wrong.stderr).toContain("the passphrase is wrong");
+    expect(gated.onDisk("a.txt")).toBeNull();
+    const approved = await given(`${PASSPHRASE}\r\n`, "approve", held.id);
+    expect(approved).toMatchObject({ code: 0, stdout: expect.stringContaining("✓ approved") });
+    await until("the file is written", () => gated.onDisk("a.txt") === "a");
+    expect(await events("action.approved")).toMatchObject([{
+      data: {
+        proof: {
+          kind: "passphrase",
+          challenge: { verb: "approve", action_id: held.id, digest: held.digest },
+        },
+      },
+    }]);
+    await gated.good("audit", "verify");
+  });
+
+  test("one passphrase is enough for several ids, an edit, a grant and a rollback", async () => {
+    const [first, second, third, fourth] = [
+      await gated.write("1.txt", "1"),
+      await gated.write("2.txt", "2"),
+      await gated.write("3.txt", "3"),
+      await gated.write("4.txt", "4"),
+    ];
+    const line = `${PASSPHRASE}\n`;
+    expect(await given(line, "approve", first!.id, second!.id)).toMatchObject({ code: 0 });
+    gated.terminal.env.EDITOR = "printf edited >";
+    expect(await given(line, "approve", third!.id, "--edit")).toMatchObject({ code: 0 });
+    expect(gated.onDisk("3.txt")).toBe("edited");
+    expect(await given(line, "approve", fourth!.id, "--remember")).toMatchObject({ code: 0 });
+    expect(await given(line, "rollback", first!.id)).toMatchObject({ code: 0 });
+    expect(gated.onDisk("1.txt")).toBeNull();
+    const [{ id: session }] = await gated.json("session", "list", "--json");
+    expect(await given(line, "session", "rollback", session)).toMatchObject({ code: 0 });
+    expect(gated.onDisk("2.txt")).toBeNull();
+    await gated.good("audit", "verify");
+  });
+
+  test("gate api signs too", async () => {
+    const held = await gated.write("a.txt", "a");
+    const post = ["api", "POST", `/api/actions/${held.id}/approve`, "-d"];
+    expect(await gated.terminal.run([...post, "{}"])).toMatchObject({ code: 64, stdout: "" });
+    expect(await given(`${PASSPHRASE}\n`, ...post, "-")).toMatchObject({ code: 64, stdout: "" });
+    expect(await given(`${PASSPHRASE}\n`, ...post, "{}")).toMatchObject({ code: 0 });
+  });
+
+  test("a second set is refused, names the first, and says how to take the home back", async () => {
+    const refused = await given(`${OTHER}\n`, "proof", "set");
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toMatch(/Cannot set a proof: \w+ set a passphrase on \d{4}-/);
+    expect(refused.stderr).toContain("gate daemon stop && mv ");
+    expect(refused.stderr).toContain("try: gate proof change");
+    const status = await gated.good("proof", "status");
+    expect(status.stdout).toContain("passphrase: every approval needs the passphrase");
+    expect(status.stdout).toContain("If it was not you");
+  });
+
+  test("change needs the present one; afterwards only the new one is valid", async () => {
+    expect(await given(`${OTHER}\n${OTHER}\n`, "proof", "change")).toMatchObject({ code: 1 });
+    expect(await given(`${PASSPHRASE}\n`, "proof", "change")).toMatchObject({ code: 64 });
+    expect(await given(`${PASSPHRASE}\n${OTHER}\n`, "proof", "change")).toMatchObject({ code: 0 });
+    const held = await gated.write("a.txt", "a");
+    expect(await given(`${PASSPHRASE}\n`, "approve", held.id)).toMatchObject({ code: 1 });
+    expect(await given(`${OTHER}\n`, "approve", held.id)).toMatchObject({ code: 0 });
+    expect(await events("proof.changed")).toHaveLength(2);
+    await gated.good("audit", "verify");
+  });
+
+  test("remove needs it and leaves nothing that can decide", async () => {
+    expect(await given(`${OTHER}\n`, "proof", "remove")).toMatchObject({ code: 1 });
+    expect(await given(`${PASSPHRASE}\n`, "proof", "remove")).toMatchObject({ code: 0 });
+    expect(await gated.json("proof", "status", "--json")).toMatchObject({ kind: "none" });
+    const held = await gated.write("a.txt", "a");
+    expect(await given(`${PASSPHRASE}\n`, "approve", held.id)).toMatchObject({ code: 1 });
+  });
+
+  test("no file of the home or the project has the passphrase", async () => {
+    const held = await gated.write("a.txt", "a");
+    await given(`${WRONG}\n`, "approve", held.id);
+    expect(await given(`${PASSPHRASE}\n`, "approve", held.id)).toMatchObject({ code: 0 });
+    const files = filesBelow(gated.terminal.folder);
+    expect(files.length).toBeGreaterThan(8);
+    expect(files.filter((file) => contains(file, PASSPHRASE))).toEqual([]);
+    expect(files.filter((file) => contains(file, WRONG))).toEqual([]);
+  });
+});
+
+describe("at a terminal", () => {
+  test("set asks twice, again when they differ, and shows nothing of it", async () => {
+    const ended = await answer(["proof", "set"], [
+      ["New passphrase", `${PASSPHRASE}\r`],
+      ["The same passphrase again", `${OTHER}\r`],
+      ["They differ. New passphrase", `${PASSPHRASE}\r`],
+      ["The same passphrase again", `${PASSPHRASE}\r`],
+    ]);
+    expect(ended).toMatchObject({ code: 0 });
+    expect(ended.stdout).not.toContain("horse");
+    expect(await gated.json("proof", "status", "--json")).toMatchObject({ kind: "passphrase" });
+  });
+
+  test("a short passphrase is refused at once, and the person goes on typing", async () => {
+    const ended = await answer(["proof", "set"], [
+      ["New passphrase", "short\r"],
+      ["it has 5 of at least 8 characters", "-but-longer\r"],
+      ["The same passphrase again", "short-but-longer\r"],
+    ]);
+    expect(ended).toMatchObject({ code: 0 });
+  });
+
+  test("approve asks once for several ids, and once more after a wrong one", async () => {
+    await set();
+    const [first, second] = [await gated.write("1.txt", "1"), await gated.write("2.txt", "2")];
+    const ended = await answer(["approve", first!.id, second!.id], [
+      [`Passphrase to approve ${first!.id.slice(0, 8)}`, `${WRONG}\r`],
+      ["Wrong. Passphrase", `${PASSPHRASE}\r`],
+    ]);
+    expect(ended).toMatchObject({ code: 0 });
+    expect(ended.stdout.match(/✓ approved/g)).toHaveLength(2);
+    expect(ended.stdout).not.toContain("horse");
+  });
+
+  test("three wrong ones end the command", async () => {
+    await set();
+    const held = await gated.write("1.txt", "1");
+    const ended = await answer(["approve", held.id], [
+      ["Passphrase", `${WRONG}\r`],
+      ["Wrong.", `${WRONG}\r`],
+      ["Wrong.", `${WRONG}\r`],
+    ]);
+    expect(ended).toMatchObject({ code: 1 });
+    expect(ended.stderr).toContain("the passphrase is wrong");
+    expect(gated.onDisk("1.txt")).toBeNull();
+  });
+
+  test("Ctrl-C at the question changes nothing", async () => {
+    await set();
+    const held = await gated.write("1.txt", "1");
+    const ended = await answer(["approve", held.id], [["Passphrase", "corr\x03"]]);
+    expect(ended).toMatchObject({ code: 1 });
+    expect(ended.stderr).toContain("you gave no passphrase; nothing changed");
+    expect(await gated.json("show", held.id, "--json")).toMatchObject({ status: "pending" });
+  });
+
+  test("--passphrase-stdin is refused, because a terminal would show what is typed", async () => {
+    await set();
+    const held = await gated.write("1.txt", "1");
+    const args = ["approve", held.id, "--passphrase-stdin"];
+    expect(await gated.terminal.run(args, { person: true })).toMatchObject({ code: 64 });
+  });
+
+  test("watch asks once while it lives", async () => {
+    await set();
+    await gated.write("1.txt", "1");
+    await gated.write("2.txt", "2");
+    const { ended, see, type } = atTerminal("watch");
+    const toApprove = "\x1b[A\x1b[A\r";
+    await see("Approve this action?");
+    type(toApprove);
+    await see("Passphrase to approve");
+    type(`${PASSPHRASE}\r`);
+    await see("✓ approved");
+    const asked = gated.terminal.printed().lastIndexOf("Passphrase");
+    await see("Approve this action?");
+    type(toApprove);
+    await see("✓ approved");
+    expect(gated.terminal.printed().lastIndexOf("Passphrase")).toBe(asked);
+    gated.terminal.signal("SIGINT");
+    expect(await ended).toMatchObject({ code: 0 });
+    expect([gated.onDisk("1.txt"), gated.onDisk("2.txt")]).toEqual(["1", "2"]);
+  });
+});
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .map((name) => join(folder, name))
+    .filter((file) => existsSync(file) && statSync(file).isFile());
+}
+
+function contains(file: string, text: string): boolean {
+  return readFileSync(file).includes(text);
+}

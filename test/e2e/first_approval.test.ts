@@ -1,0 +1,137 @@
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { openPty, type Pty } from "./pty.ts";
+import { must, until, World } from "./world.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const PASSPHRASE = "correct horse battery";
+const CTRL_C = "\x03";
+const WRITE = "Write gate.config.json?";
+/** A new user's two minutes, of which most is reading and typing. */
+const MOST_MS = 30_000;
+
+// `script` makes the terminals; Windows has none.
+describe.skipIf(process.platform === "win32")("a new user at a real terminal", () => {
+  let world: World;
+  beforeEach(async () => void (world = await World.create("executable", { proof: "none" })));
+  afterEach(() => world.close());
+
+  const open = (...args: string[]): Pty =>
+    openPty(world.command(args), { cwd: world.project, env: { ...world.env, TERM: "xterm" } });
+
+  async function hold(path: string): Promise<string> {
+    const input = { tool: "write_file", input: { path, content: "hello\n" } };
+    const { body } = await world.api("POST", "/api/actions", input, "agent");
+    expect(body.status).toBe("pending");
+    return body.id;
+  }
+
+  /** Answers every question of `gate init` with its default, up to the passphrase. */
+  async function init(): Promise<Pty> {
+    const terminal = open("init");
+    for (const question of ["Name of the project", "Policy", "Inherit", "Which agents", WRITE]) {
+      await terminal.see(question);
+      terminal.type("\r");
+    }
+    await terminal.see("Set a passphrase for approvals now?");
+    return terminal;
+  }
+
+  test("from nothing to the first approval with a passphrase", async () => {
+    const started = performance.now();
+    const terminal = await init();
+    terminal.type("\r");
+    await terminal.see("New passphrase");
+    terminal.type(`${PASSPHRASE}\r`);
+    await terminal.see("The same passphrase again");
+    terminal.type(`${PASSPHRASE}\r`);
+    await terminal.see("The passphrase is set");
+    expect(await terminal.ended).toBe(0);
+
+    const id = await hold("notes.md");
+    const approving = open("approve", id.slice(0, 18));
+    await approving.see("Passphrase to approve");
+    approving.type(`${PASSPHRASE}\r`);
+    await approving.see("approved, succeeded");
+    expect(await approving.ended).toBe(0);
+    expect(readFileSync(join(world.project, "notes.md"), "utf8")).toBe("hello\n");
+    expect(performance.now() - started).toBeLessThan(MOST_MS);
+
+    const shown = terminal.shown() + approving.shown();
+    expect(shown).not.toContain("horse");
+    must(await world.run(["audit", "verify"]));
+    expect(filesWith(world.folder, PASSPHRASE)).toEqual([]);
+  });
+
+  test("the passphrase is in no command line while the question waits", async () => {
+    must(await world.run(["proof", "set", "--passphrase-stdin"], { input: `${PASSPHRASE}\n` }));
+    await world.init();
+    const approving = open("approve", await hold("a.md"));
+    await approving.see("Passphrase to approve");
+    approving.type(PASSPHRASE);
+    await until("the keys arrived", () => commandLines().length > 0);
+    expect(commandLines().filter((line) => line.includes("correct horse"))).toEqual([]);
+    approving.type(CTRL_C);
+    expect(await approving.ended).toBe(1);
+    expect(approving.shown()).toContain("you gave no passphrase; nothing changed");
+    expect(approving.shown()).not.toContain("horse");
+  });
+
+  test.each([["n", "Skipped."], [CTRL_C, "Skipped."]])(
+    "declining with %j is no failure, and the next step is told",
+    async (key, said) => {
+      const terminal = await init();
+      terminal.type(key);
+      await terminal.see(said);
+      await terminal.see("gate proof set");
+      expect(await terminal.ended).toBe(0);
+      expect(existsSync(join(world.project, "gate.config.json"))).toBe(true);
+      must(await world.run(["daemon", "start"]));
+      const refused = await world.run(["approve", await hold("a.md")]);
+      expect(refused).toMatchObject({ code: 1, stdout: "" });
+      expect(refused.stderr).toContain("gate proof set");
+    },
+  );
+
+  test("Ctrl-C at the passphrase leaves the project set up", async () => {
+    const terminal = await init();
+    terminal.type("\r");
+    await terminal.see("New passphrase");
+    terminal.type(`corr${CTRL_C}`);
+    await terminal.see("Skipped.");
+    expect(await terminal.ended).toBe(0);
+    expect(await world.json(["proof", "status", "--json"])).toMatchObject({ kind: "none" });
+  });
+
+  test("without a terminal init and daemon start tell the next step", async () => {
+    expect(must(await world.run(["init", "--yes"])).stderr).toContain("Next: gate proof set");
+    expect(must(await world.run(["daemon", "start"])).stderr).toContain("Next: gate proof set");
+    must(await world.run(["proof", "set", "--passphrase-stdin"], { input: `${PASSPHRASE}\n` }));
+    expect(must(await world.run(["init", "--yes"])).stderr).not.toContain("gate proof set");
+    expect(must(await world.run(["daemon", "restart"])).stderr).not.toContain("gate proof set");
+  });
+});
+
+function filesWith(folder: string, text: string): string[] {
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  return names.map((name) => join(folder, name)).filter((file) =>
+    existsSync(file) && statSync(file).isFile() && readFileSync(file).includes(text)
+  );
+}
+
+/** The command lines and environments of this user's processes; empty where there is no /proc. */
+function commandLines(): string[] {
+  if (process.platform !== "linux") return ["not shown"];
+  const read = (pid: string, name: string) => {
+    try {
+      return readFileSync(`/proc/${pid}/${name}`, "utf8");
+    } catch {
+      return ""; // the process has ended, or belongs to somebody else
+    }
+  };
+  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  return pids.flatMap((pid) => [read(pid, "cmdline"), read(pid, "environ")]).filter(Boolean);
+}
