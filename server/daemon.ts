@@ -5,6 +5,7 @@ import type { AnalyticsSummary } from "./analytics/schema.ts";
 import { summarize } from "./analytics/summarize.ts";
 import type { Export } from "./audit/export.ts";
 import { startOfWindow, withoutWindow } from "./audit/schema.ts";
+import { Journal } from "./audit/journal.ts";
 import { Signer } from "./audit/signer.ts";
 import { configuredProof, configuredUnlock } from "./config/approvals.ts";
 import { Config } from "./config/config.ts";
@@ -50,6 +51,7 @@ export class Daemon {
   readonly #started: number;
   readonly #owner: OwnerLock;
   readonly #registry: Registry;
+  readonly #journal: Journal | null;
   #closing: Promise<void> | null = null;
 
   private constructor(
@@ -58,6 +60,7 @@ export class Daemon {
     parts: Pick<Daemon, "stream" | "bus" | "proofs" | "projects" | "configs"> & {
       owner: OwnerLock;
       registry: Registry;
+      journal: Journal | null;
     },
   ) {
     this.#environment = environment;
@@ -70,6 +73,7 @@ export class Daemon {
     this.idempotency = new Idempotency(parts.registry.database, environment.now);
     this.#owner = parts.owner;
     this.#registry = parts.registry;
+    this.#journal = parts.journal;
     this.proofs = parts.proofs;
     this.configs = parts.configs;
     this.projects = parts.projects;
@@ -113,11 +117,15 @@ export class Daemon {
             : new Config(services, id, roots),
       });
       const host_key = HostKey.open(join(environment.home, "keys"));
-      const shared = { environment, port, pid, signer, host_key, bus, stream, proofs, configs };
+      const journal = environment.journal
+        ? new Journal(environment.journal, environment.home)
+        : null;
+      const parts = { environment, port, pid, signer, host_key, journal };
+      const shared = { ...parts, bus, stream, proofs, configs };
       const projects = new Projects(registry, shared, only);
       await projects.wake();
       return new Daemon(environment, port, {
-        ...{ owner, registry, stream, bus, proofs, projects, configs },
+        ...{ owner, registry, stream, bus, proofs, projects, configs, journal },
       });
     } catch (error) {
       await registry?.close();
@@ -199,6 +207,7 @@ export class Daemon {
 
   async #close(): Promise<void> {
     await this.projects.close();
+    this.#journal?.flush();
     await this.stream.close();
     await this.#registry.close();
     this.#owner.release();

@@ -14,6 +14,8 @@ export interface Environment {
     message: string,
     fields?: Record<string, unknown>,
   ) => void;
+  /** Writes one line to the system's journal; missing where there is none, and in tests. */
+  journal?: (line: string) => void;
   /** Runs at each step between a decision and its end; only crash tests set it. */
   fault?: (step: string) => void | Promise<void>;
 }

@@ -20,6 +20,13 @@ import { count, paint, print, printJson } from "../terminal/output.ts";
 import { chooseProject, openProject } from "../project.ts";
 import { withSpinner } from "../terminal/prompts.ts";
 import { visibleLine, visibleText } from "../terminal/visible.ts";
+import {
+  findLost,
+  sayStepBacks,
+  type StepBack,
+  witness,
+  witnessJournal,
+} from "../witness/witness.ts";
 
 /** `gate audit`: the tamper-evident log. */
 export function createCommand(io: Io) {
@@ -155,6 +162,9 @@ async function verifyLedgers(
     connection.client.api.hub.projects.$get(),
   )).items.map(({ id }) => id);
   if (ids.length === 0) {
+    const lost = await findLost(io, connection, []);
+    sayStepBacks(io, lost);
+    if (lost.length > 0) return withSeen([], lost);
     throw new CliError("Cannot verify the audit log: no project is registered", {
       next: "gate init",
     });
@@ -163,7 +173,34 @@ async function verifyLedgers(
   for (const id of ids) {
     results.push(await unwrap(scopedClient(connection, id).api.audit.verify.$get()));
   }
-  return results;
+  const seen = [
+    ...await witness(io, connection, ids),
+    ...await witnessJournal(io, connection, ids),
+    ...project ? [] : await findLost(io, connection, ids),
+  ];
+  if (seen.length > 0) sayStepBacks(io, seen);
+  return withSeen(results, seen);
+}
+
+/** A ledger that is whole in itself is broken when it lacks an event that somebody has seen. */
+function withSeen(
+  results: readonly AuditVerification[],
+  seen: readonly StepBack[],
+): AuditVerification[] {
+  const judged = results.map((result) => {
+    const found = seen.find(({ project_id }) => project_id === result.project_id);
+    if (!found || !result.ok) return result;
+    return { ...result, ok: false, problem: { seq: found.seq, what: found.what } };
+  });
+  const lost = seen.filter(({ project_id }) =>
+    !results.some((result) => result.project_id === project_id)
+  );
+  return [
+    ...judged,
+    ...lost.map(({ project_id, seq, what }) => ({
+      ...{ ok: false, project_id, events: 0, checkpoints: 0, head: null, problem: { seq, what } },
+    })),
+  ];
 }
 
 function describe(io: Io, result: AuditVerification | EvidenceVerification): string {

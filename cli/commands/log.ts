@@ -10,6 +10,7 @@ import { print, printJson } from "../terminal/output.ts";
 import { countBetween, matching, TIME_FORMAT } from "../options.ts";
 import { describeRollbacks } from "../actions/rollback.ts";
 import { visibleJson } from "../terminal/visible.ts";
+import { sayStepBacks, witness } from "../witness/witness.ts";
 
 /** `gate log`: the actions of agents and their results. */
 export function createCommand(io: Io) {
@@ -50,10 +51,16 @@ export function createCommand(io: Io) {
       const connection = await openConnection(io, { scope: "viewer" });
       if (follow) return await followLog(io, connection, query, { limit, json });
       const items = await listActions(connection, { ...query, limit: String(limit) });
+      const about = [...filters.project ? [filters.project] : [], ...items.map(projectOf)];
+      sayStepBacks(io, await witness(io, connection, about));
       if (json) return printJson(io, items);
       if (items.length > 0) await printTable(io, connection, items);
       else print(io, "There are no such actions.");
     });
+}
+
+function projectOf({ project_id }: Action): string {
+  return project_id;
 }
 
 async function printTable(io: Io, connection: Connection, items: Action[]): Promise<void> {

@@ -8,6 +8,7 @@ import { PASSPHRASE_STDIN } from "../proof/passphrases.ts";
 import { openReview } from "../proof/prover.ts";
 import { print, printJson, table } from "../terminal/output.ts";
 import { visibleLine } from "../terminal/visible.ts";
+import { forgetHeads } from "../witness/witness.ts";
 
 /** `gate project`: the registered projects. */
 export function createCommand(io: Io) {
@@ -43,6 +44,7 @@ function addChanging(project: Command, io: Io): void {
     .action(async (id, { json, passphraseStdin }) => {
       const { client } = await openReview(io, { passphraseStdin });
       const removed = await unwrap(client.api.hub.projects[":id"].$delete({ param: { id } }));
+      forgetHeads(io, [id]);
       if (json) printJson(io, removed);
       else print(io, `Removed ${visibleLine(id)}. To add it again, run gate init in its folder.`);
     });

@@ -11,6 +11,7 @@ import { findRoot } from "../project.ts";
 import { examples } from "../options.ts";
 import { KINDS } from "../proof/describe.ts";
 import { visibleLine } from "../terminal/visible.ts";
+import { findLost, sayStepBacks, type StepBack, witness } from "../witness/witness.ts";
 
 /** `gate status`: the daemon, the project of this folder, and the held actions. */
 export function createCommand(io: Io) {
@@ -25,6 +26,7 @@ export function createCommand(io: Io) {
       const project = daemon.projects.find(({ roots }) => root !== null && roots.includes(root));
       const pending = daemon.projects.reduce((sum, { pending_count }) => sum + pending_count, 0);
       const health = project ? await askHealth(connection, project.id) : null;
+      sayStepBacks(io, await lookBack(io, connection, daemon, project?.id));
       const { kind } = await unwrap(connection.client.api.proof.$get());
       const here = { root, project: project ?? null };
       if (json) return printJson(io, { daemon, ...here, pending, health, proof: kind });
@@ -47,6 +49,17 @@ function isProved(kind: ProofKind): boolean {
 function findRegistered(cwd: string, { projects }: DaemonStatus): string | null {
   const roots = projects.flatMap((project) => project.roots);
   return roots.find((root) => cwd === root || cwd.startsWith(root + sep)) ?? null;
+}
+
+/** Whether this folder's ledger lost something, or the gate a whole project. */
+async function lookBack(
+  io: Io,
+  connection: Connection,
+  { projects }: DaemonStatus,
+  here: string | undefined,
+): Promise<StepBack[]> {
+  const cut = await witness(io, connection, here === undefined ? [] : [here]);
+  return [...cut, ...await findLost(io, connection, projects.map(({ id }) => id))];
 }
 
 /** The state of a project's rules: an error while all actions are denied, and warnings. */

@@ -11,6 +11,7 @@ import { examples } from "../options.ts";
 import { openReview, Prover } from "../proof/prover.ts";
 import { paint, print } from "../terminal/output.ts";
 import { visibleJson, visibleLine } from "../terminal/visible.ts";
+import { sayStepBacks, witness } from "../witness/witness.ts";
 
 /** `gate watch`: the held actions, as they come. */
 export function createCommand(io: Io) {
@@ -122,11 +123,19 @@ async function* watchHeld(
   io: Io,
   { project, signal, prover }: { project: string | null; signal: AbortSignal; prover: Prover },
 ): Queue {
+  let isTold = false;
   for (let start = true; !signal.aborted; start = false) {
     const listening = new AbortController();
     try {
       const connection = await openReview(io, { start, prover });
-      const look = async () => ({ held: await listHeld(connection, project), connection });
+      const look = async () => {
+        const held = await listHeld(connection, project);
+        const about = [...project ? [project] : [], ...held.map(({ project_id }) => project_id)];
+        const found = await witness(io, connection, about);
+        if (!isTold) sayStepBacks(io, found);
+        isTold ||= found.length > 0;
+        return { held, connection };
+      };
       const either = AbortSignal.any([signal, listening.signal]);
       const events = listenToEvents(connection, ["approvals"], either)[Symbol.asyncIterator]();
       // Listen before the first request, so that no change is missed between the two.

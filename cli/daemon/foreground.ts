@@ -1,7 +1,9 @@
 import { existsSync } from "node:fs";
 import { v7 } from "uuid";
 import { VERSION } from "../../server/constants.ts";
+import { JOURNAL_TAG } from "../../server/audit/journal.ts";
 import type { Environment } from "../../server/environment.ts";
+import { openSystemJournal } from "../../server/runtime/system_journal.ts";
 import type { Daemon } from "../../server/daemon.ts";
 import { openHome } from "../../server/runtime/home.ts";
 import { findListener } from "../../server/runtime/processes.ts";
@@ -36,7 +38,9 @@ export async function runDaemon(io: Io, options: ForegroundOptions): Promise<voi
     writeLog(level, message, fields);
     if (options.print_log) say(io, visibleJson({ level, message, ...fields }, 0));
   };
-  const environment: Environment = { home: place.home, now: Date.now, id: v7, log };
+  const system = openSystemJournal(JOURNAL_TAG);
+  const journal = (line: string) => system.write(line);
+  const environment: Environment = { home: place.home, now: Date.now, id: v7, log, journal };
   io.onFault((error) => log("error", "fault", { error: String((error as Error)?.stack ?? error) }));
   const gate = await open(environment, place, options);
   if (!gate) return announceRunning(io, options);
@@ -48,6 +52,7 @@ export async function runDaemon(io: Io, options: ForegroundOptions): Promise<voi
   clearInterval(watch);
   log("info", "stopping");
   await Promise.race([gate.close(), ended.force]);
+  system.close();
   log("info", "stopped");
 }
 

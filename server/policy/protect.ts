@@ -34,6 +34,8 @@ const STARTUP: readonly ProtectedPath[] = [
   ["~/Library/LaunchAgents", "The service unit"],
   ["/etc/systemd", "The service unit"],
   ["/Library/LaunchDaemons", "The service unit"],
+  ["~/.local/state/gate", "The terminals' witness of the audit log"],
+  ["~/Library/Application Support/gate", "The terminals' witness of the audit log"],
 ];
 
 interface Guarded {

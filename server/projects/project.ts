@@ -5,6 +5,7 @@ import { DaySums } from "../analytics/day_sums.ts";
 import type { AnalyticsSummary } from "../analytics/schema.ts";
 import { summarize } from "../analytics/summarize.ts";
 import { Audit } from "../audit/audit.ts";
+import type { Journal } from "../audit/journal.ts";
 import { redactEvent } from "../audit/redact.ts";
 import type { Signer } from "../audit/signer.ts";
 import type { Caller } from "../auth/schema.ts";
@@ -37,6 +38,8 @@ export interface ProjectOptions {
   pid: number;
   signer: Signer;
   host_key: HostKey;
+  /** Tells the system's journal the newest events. */
+  journal: Journal | null;
   bus: Bus;
   stream: Stream;
   configs: Configs;
@@ -103,7 +106,7 @@ export class Project {
   static async open(
     options: ProjectOptions,
   ): Promise<{ project: Project; problem: string | null }> {
-    const { id, environment, pid, signer, stream } = options;
+    const { id, environment, pid, signer, stream, journal } = options;
     const { ledger, moved_to } = await openLedger({
       project_id: id,
       folder: join(environment.home, "projects", id),
@@ -111,7 +114,10 @@ export class Project {
       now: environment.now,
       redact: redactEvent,
       sign: (head) => signer.sign(head),
-      publish: (events) => stream.append(events),
+      publish: (events) => {
+        journal?.note(events);
+        return stream.append(events);
+      },
     });
     try {
       if (moved_to) await stream.forget(id);
