@@ -5,7 +5,7 @@ import type { AnalyticsSummary } from "./analytics/schema.ts";
 import { summarize } from "./analytics/summarize.ts";
 import type { Export } from "./audit/export.ts";
 import { startOfWindow, withoutWindow } from "./audit/schema.ts";
-import { Journal } from "./audit/journal.ts";
+import { Journal } from "./evidence/journal.ts";
 import { Signer } from "./audit/signer.ts";
 import { configuredProof, configuredUnlock } from "./config/approvals.ts";
 import { Config } from "./config/config.ts";

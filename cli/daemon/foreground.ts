@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { v7 } from "uuid";
 import { VERSION } from "../../server/constants.ts";
-import { JOURNAL_TAG } from "../../server/audit/journal.ts";
+import { JOURNAL_TAG } from "../../server/evidence/journal.ts";
 import type { Environment } from "../../server/environment.ts";
 import { openSystemJournal } from "../../server/runtime/system_journal.ts";
 import type { Daemon } from "../../server/daemon.ts";

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { ProblemError, unwrap } from "../../server/client.ts";
 import type { Problem } from "../../server/evidence/check.ts";
-import { JOURNAL_TAG, readHeadLine } from "../../server/audit/journal.ts";
+import { JOURNAL_TAG, readHeadLine } from "../../server/evidence/journal.ts";
 import { type Connection, scopedClient } from "../daemon/connect.ts";
 import type { Io } from "../io.ts";
 import { placeOf } from "../place.ts";

@@ -5,7 +5,7 @@ import { DaySums } from "../analytics/day_sums.ts";
 import type { AnalyticsSummary } from "../analytics/schema.ts";
 import { summarize } from "../analytics/summarize.ts";
 import { Audit } from "../audit/audit.ts";
-import type { Journal } from "../audit/journal.ts";
+import type { Journal } from "../evidence/journal.ts";
 import { redactEvent } from "../audit/redact.ts";
 import type { Signer } from "../audit/signer.ts";
 import type { Caller } from "../auth/schema.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { Journal, readHeadLine } from "../../../server/audit/journal.ts";
+import { Journal, readHeadLine } from "../../../server/evidence/journal.ts";
 import type { AuditEvent } from "../../../server/evidence/schema.ts";
 
 const HOME = "/home/dev/.gate";

@@ -1,5 +1,5 @@
-import { sha256 } from "../db/chain.ts";
-import type { AuditEvent } from "../evidence/schema.ts";
+import { createHash } from "node:crypto";
+import type { AuditEvent } from "./schema.ts";
 
 /** The name of the gate's lines in the system's journal. */
 export const JOURNAL_TAG = "gate-audit";
@@ -82,5 +82,5 @@ function isWitnessed({ type, actor, seq }: AuditEvent): boolean {
 
 /** Two data folders on one machine keep their lines apart, and the line does not name the folder. */
 function homeTag(home: string): string {
-  return sha256(home).slice(0, 16);
+  return createHash("sha256").update(home).digest("hex").slice(0, 16);
 }
