@@ -227,8 +227,14 @@ function weaker(a: Match, b: Match): Match {
   return a === "maybe" || b === "maybe" ? "maybe" : "yes";
 }
 
+/** Whether the pattern names nothing but a program. */
+export function isBare(pattern: CommandPattern): boolean {
+  const { words, operands, read } = pattern[0]!;
+  return words.length === 0 && operands.length === 0 && read.options.length === 0;
+}
+
 /** A command rule, compiled. */
-interface CommandRule extends CompiledRule {
+export interface CommandRule extends CompiledRule {
   compiled: CommandPattern;
 }
 
@@ -244,6 +250,15 @@ export class CommandIndex {
     const name = programOf(rule.compiled);
     if (name === null) this.#open.push(rule);
     else this.#named.set(name, [...this.#named.get(name) ?? [], rule]);
+  }
+
+  /** The rules that name this program and forbid something, each about one program. */
+  naming(program: string): readonly CommandRule[] {
+    const named = this.#named.get(program) ?? [];
+    const shells = program === "sh" ? this.#open : [];
+    return [...named, ...shells].filter(({ compiled, effect }) =>
+      effect !== "allow" && compiled.length === 1
+    );
   }
 
   /** The rules that may match a unit. */

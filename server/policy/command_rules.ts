@@ -1,4 +1,4 @@
-import { matchUnit } from "./command_match.ts";
+import { isBare, matchUnit } from "./command_match.ts";
 import type { CompiledPolicy, Decide } from "./policy.ts";
 import { builtin, byDefault, type Finding, findingOf, hasMatch } from "./finding.ts";
 import { isStatic, isWild, show } from "./holes.ts";
@@ -9,8 +9,9 @@ import type { CommandRequest, PathFacts, Surroundings } from "./request.ts";
 import type { Analysis } from "./schema.ts";
 import { analyse } from "./shell/analyse.ts";
 import { baseName, readCommand } from "./shell/grammar.ts";
-import { seenFrom } from "./shell/state.ts";
-import type { CommandAnalysis, Doubt, Effect, Unit } from "./shell/unit.ts";
+import { absolutePath, seenFrom } from "./shell/state.ts";
+import { wordsIn } from "./shell/suspects.ts";
+import type { CommandAnalysis, Doubt, Effect, Suspect, Unit } from "./shell/unit.ts";
 import { matchOwnTool, matchTools } from "./tool_rules.ts";
 
 /** Evaluates a command: each program in it, each file that it touches, and the tool rules. */
@@ -18,7 +19,7 @@ export const decideCommand: Decide<CommandRequest> = (policy, request, options) 
   const { command, cwd } = request;
   const { user_home, script } = options;
   const analysed = analyse(command, { cwd, user_home, script });
-  const { units, effects, doubts } = analysed;
+  const { units, effects, doubts, suspects } = analysed;
   // Only the plain name matches a host's own shell; it is no tool of the gate.
   const tool = request.tool === undefined
     ? matchTools(policy, { tool: "run_command", input: { ...request } })
@@ -37,6 +38,7 @@ export const decideCommand: Decide<CommandRequest> = (policy, request, options) 
       // For an unknown path the unknown part explains more than the command around it.
       return isWild(effect.path) ? found : found.map((one) => ({ ...one, text: effect.text }));
     }),
+    ...suspects.flatMap((one) => evaluateSuspect(policy, one, options)),
     ...tool,
   ];
   const known = { analysis: toAnalysis(analysed, cwd), units, named };
@@ -75,6 +77,49 @@ function behindLinks(unit: Unit, { resolve }: Surroundings): Unit[] {
     return [{ ...unit, argv: [real, ...args], read: readCommand(name, args), passive: true }];
   });
 }
+
+const MOST_NAMES = 24;
+
+/** The rules that forbid a program or a file which a text names; they only ask. */
+function evaluateSuspect(
+  policy: CompiledPolicy,
+  { text, folder, from, files_only }: Suspect,
+  around: Surroundings,
+): Finding[] {
+  const tokens = wordsIn(text);
+  const programs = (files_only ? [] : tokens).flatMap(({ word, begins }, at) => {
+    const rules = policy.commands.naming(baseName(word).toLowerCase());
+    if (rules.length === 0) return [];
+    const argv = tokens.slice(at, at + 12).map((one) => one.word);
+    const unit = { ...SUPPOSED, argv, read: readCommand(baseName(word), argv.slice(1)) };
+    return rules.filter(({ compiled }) =>
+      (begins || word.includes("/") || !isBare(compiled)) &&
+      matchUnit(compiled, unit, [], true) === "yes"
+    ).map(findingOf);
+  });
+  const names = tokens.filter(({ word }) => /[./~]/.test(word) && word.length <= 256);
+  const files = names.slice(0, MOST_NAMES).flatMap(({ word }) => {
+    const full = word.startsWith("~/") ? `${around.user_home}${word.slice(1)}` : word;
+    const facts = around.resolve(absolutePath(full, folder));
+    return [...evaluateRead(policy, facts, around), ...mayWrite(policy, facts, around)];
+  });
+  return [...programs, ...files].map((one) => ({
+    ...atMostAsk(one),
+    reason: `${one.reason} (a text that may run names it)`,
+    unsure: true,
+    text: from,
+  }));
+}
+
+const SUPPOSED = {
+  pipes: [],
+  passive: true,
+  supposed: true,
+  task: false,
+  folders: [],
+  unknown_options: [],
+  text: "",
+};
 
 function evaluateUnit(
   policy: CompiledPolicy,

@@ -205,7 +205,15 @@ const OUTPUT =
   /^--?(?:o|outp?|outpu?t?|out-?(?:file|dir|path|name)|output[-_]?(?:file|dir|directory|path|document|folder)|dest|dest[-_]?(?:dir|file|path)|destination|target|target[-_]dir(?:ectory)?|install[-_]dir|pack-destination|log-?file|report[-_]?(?:file|dir)|result[-_]?file|coverprofile|cpuprofile|memprofile|keyout)$/i;
 
 /** Programs whose last operand is their output file. */
-const LAST = new Set(["ffmpeg", "convert", "sox", "objcopy", "mksquashfs", "virtualenv"]);
+const LAST = new Set([
+  "ffmpeg",
+  "convert",
+  "sox",
+  "objcopy",
+  "mksquashfs",
+  "virtualenv",
+  "lwp-download",
+]);
 
 const MOST_OPTIONS = 40;
 

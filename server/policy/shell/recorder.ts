@@ -15,6 +15,7 @@ export const RUN_LIMITS = {
   text: 65_536,
   work: 3_500,
   tree: 200,
+  suspects: { count: 40, length: 8_192 },
 } as const;
 
 /** Thrown at a bound; the findings until then remain. */
@@ -26,6 +27,7 @@ export class Recorder {
     units: [],
     effects: [],
     doubts: [],
+    suspects: [],
     unresolved: [],
     goes_on: false,
   };
@@ -104,6 +106,16 @@ export class Recorder {
 
   #doubt(reason: string, text: string): void {
     if (this.#isNew(`doubt ${reason} ${text}`)) this.found.doubts.push({ reason, text });
+  }
+
+  /** Records a text that a program may run. */
+  suspect(text: string, call: Call, files_only = false): void {
+    if (call.remote || call.supposed || call.task || text === "") return;
+    const { suspects } = this.found;
+    const part = text.slice(0, RUN_LIMITS.suspects.length);
+    if (suspects.length >= RUN_LIMITS.suspects.count || !this.#isNew(`suspect ${part}`)) return;
+    this.spend(part.length / 32);
+    suspects.push({ text: part, folder: call.shell.cwd, from: call.text, files_only });
   }
 
   /** Records a part of the text whose value is unknown. */

@@ -95,6 +95,7 @@ const FILE_ROWS: Record<string, Row> = {
   rmdir: row("deletes", "-p,--parents -v,--verbose --ignore-fail-on-non-empty"),
   ...forNames("unlink trash trash-put", row("deletes")),
   shred: row("deletes", "-f -n,--iterations= -s,--size= -u -v -x -z --random-source= --remove=?"),
+  srm: row("deletes", "-d -f -i -r,-R -s -m -v -n -z"),
   rimraf: row("deletes", "-G,--glob -v --preserve-root --no-preserve-root --impl="),
   "del-cli": row("deletes", "-f -d"),
   "gio": none,
@@ -113,9 +114,34 @@ const FILE_ROWS: Record<string, Row> = {
   chown: row("mode", "-c -f,--silent,--quiet -v -R,--recursive --from= --reference= -h -H -L -P"),
   chgrp: row("mode", "-c -f -v -R,--recursive --reference= -h -H -L -P"),
   chattr: row("mode", "-R -V -f -v= -p="),
+  chflags: row("mode", "-f -h -v -x -R -H -L -P"),
+  setcap: row("mode", "-q -v -n= -f -r"),
+  SetFile: row("writes", "-P -a= -c= -d= -m= -t="),
+  screencapture: row(
+    "writes",
+    "-c -C -d -i -m -M -o -P -p -r -s -S -t= -T= -w -W -x -a -v -V= -D= -R= -l= -B= -u -U",
+  ),
+  ditto: row(
+    "copy",
+    "-h -v -V -X -c -k -x -z -j --rsrc --norsrc --extattr --noextattr --qtn --noqtn --acl --noacl --sequesterRsrc --keepParent --arch= --bom= --password --hfsCompression --zlibCompressionLevel= --nocache --clone",
+  ),
+  "update-alternatives": row(
+    "none",
+    "--install= --force --set --remove --altdir= --admindir= --log= --slave= --verbose --quiet",
+    { writes: ["install"] },
+  ),
   setfacl: row(
     "writes",
     "-m,--modify= -x,--remove= -M= -X= -b -k -d -R -L -P -n --set= --restore=",
+  ),
+  mail: row("none", "-s= -a= -b= -c= -r= -f= -q= -S= -A= --exec= --subject= --attach=", {
+    code: ["exec"],
+    reads: ["a", "A", "attach"],
+  }),
+  rpm: row(
+    "none",
+    "-q -a -i -U -e -v -h -f= --pipe= --eval= -E= --root= --dbpath= --queryformat= --qf=",
+    { code: ["pipe", "eval", "E"] },
   ),
   // Reading
   cat: view("-A -b -e -E -n -s -t -T -u -v"),
@@ -155,7 +181,9 @@ const FILE_ROWS: Record<string, Row> = {
   hexdump: view("-C -n= -s= -e= -f= -v -b -c -d -o -x"),
   base64: view("-d -D --decode -i -w,--wrap="),
   base32: view("-d -i -w="),
-  file: view("-b -i -f= -F= -k -L -m= -n -z -e= -P="),
+  file: row("reads", "-b -i -f,--files-from= -F= -k -L -m,--magic-file= -n -z -e= -P=", {
+    reads: ["files-from", "magic-file"],
+  }),
   stat: view("-c,--format= --printf= -f -L -t"),
   readlink: view("-f -e -m -n -q -s -v -z"),
   realpath: view("-e -m -L -P -q -s -z --relative-to= --relative-base="),
@@ -358,7 +386,7 @@ export const ROWS: Record<string, Row> = {
 
 /** Programs that neither run nor open their arguments. */
 const WORDS =
-  "echo printf tr logger notify-send say wall write gh glab hub jira mail mutt sendmail figlet cowsay lolcat banner " +
+  "echo printf tr logger notify-send say wall write gh glab hub jira mutt sendmail figlet cowsay lolcat banner " +
   "date cal uname hostname whoami id groups who w uptime ps top htop free df lsof lsblk lscpu lsusb lspci dmesg " +
   "ping traceroute dig nslookup host whois ifconfig netstat ss which whereis type locate basename dirname seq " +
   "expr bc dc factor numfmt shuf sleep clear reset tput tty stty locale printenv env-vars pwd dirs history help " +
@@ -369,7 +397,7 @@ const WORDS =
   "autoconf automake configure pytest tox nox mypy pyright flake8 pylint isort coverage jest vitest mocha ava tap playwright cypress " +
   "webpack vite rollup parcel next nuxt astro svelte-kit turbo nx lerna changeset tsup swc stylelint biome oxlint shellcheck shfmt " +
   "hadolint yamllint markdownlint golangci-lint clippy rustfmt protoc buf sqlfluff pre-commit commitlint brew port dnf yum apk pacman " +
-  "zypper snapd dpkg rpm nvm fnm ngrok cloudflared redis-cli mongosh createdb dropdb pg_dump pg_restore mysqldump mysqladmin " +
+  "zypper snapd dpkg nvm fnm ngrok cloudflared redis-cli mongosh createdb dropdb pg_dump pg_restore mysqldump mysqladmin " +
   "ffmpeg ffprobe convert magick identify pandoc pdftotext tesseract qemu-img kind k3d skaffold kustomize kubectx kubens stern flux argocd " +
   "act open xdg-open code subl ssh-keygen ssh-add ssh-copy-id cosign syft trivy snyk semgrep sonar-scanner hugo jekyll mkdocs sphinx-build typedoc";
 

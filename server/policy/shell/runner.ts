@@ -14,8 +14,9 @@ import { baseName, GRAMMARS, SHELLS } from "./grammar.ts";
 import { isInterpreter } from "./languages.ts";
 import { none, ROWS } from "./rows.ts";
 import { SPECIALS } from "./specials.ts";
-import { runWrapper } from "./wrappers.ts";
-import { WRAPPERS } from "./wrappers.ts";
+import { noteSuspects } from "./suspects.ts";
+import { runWrapper, SUBWRAPPERS, WRAPPERS } from "./wrappers.ts";
+import { OUTPUTS } from "./outputs.ts";
 
 /** Follows commands through functions, aliases, builtins and the tables of programs. */
 export class TableRunner implements Runner {
@@ -119,6 +120,7 @@ export class TableRunner implements Runner {
     const wrapper = own(WRAPPERS, name);
     const special: Handler | undefined = own(SPECIALS, name);
     this.note(argv, call, wrapper?.passive ?? onlyStarts(name, argv));
+    noteSuspects(name, argv, call, this.recorder, isDescribed(name));
     if (special) {
       if (!SHELLS.has(name)) touchWords(name, argv.slice(1), call, this, own(ROWS, name));
       return special(argv, call, this);
@@ -185,6 +187,11 @@ const LOADER = /^(ld|ld-linux[\w-]*|ld-musl[\w-]*|ld64?|rtld|ld-elf)\.so(\.\d+)*
 function isKnown(name: string): boolean {
   return [BUILTINS, WRAPPERS, SPECIALS, GRAMMARS].some((table) => Object.hasOwn(table, name)) ||
     SHELLS.has(name) || isInterpreter(name) || (own(ROWS, name) ?? none) !== none;
+}
+
+/** Whether any table says what the program does with its words. */
+function isDescribed(name: string): boolean {
+  return isKnown(name) || [ROWS, SUBWRAPPERS, OUTPUTS].some((table) => Object.hasOwn(table, name));
 }
 
 /** Whether the program only starts other commands; the policy must allow those, not this one. */

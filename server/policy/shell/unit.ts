@@ -38,6 +38,17 @@ export interface Effect {
   unexplained?: boolean;
 }
 
+/** A text that a program may run or read as a name: an argument, its input, a file that it may open. */
+export interface Suspect {
+  text: string;
+  /** It is searched for names of files, not for commands. */
+  files_only: boolean;
+  /** The folder that relative names in it start from. */
+  folder: string;
+  /** The part of the command that contains it. */
+  from: string;
+}
+
 /** A reason to ask a person although no rule matches. */
 export interface Doubt {
   reason: string;
@@ -50,6 +61,7 @@ export interface CommandAnalysis {
   units: Unit[];
   effects: Effect[];
   doubts: Doubt[];
+  suspects: Suspect[];
   /** Parts whose value the text does not show. */
   unresolved: string[];
   /** A part of it runs in the background (`&`) and may outlive it. */

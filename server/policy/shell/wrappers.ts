@@ -30,6 +30,8 @@ export interface Wrapper {
   reads: boolean;
   /** Options that make a shell run the joined words. */
   shellWith: string[];
+  /** Options that make it run the words as they are, without a shell. */
+  plainWith: string[];
   /** Options whose value is the folder to run in. */
   folder: string[];
   /** Options that change which program a name means, or the name that the program sees. */
@@ -51,6 +53,7 @@ const PLAIN: Omit<Wrapper, "grammar"> = {
   splits: [],
   reads: false,
   shellWith: [],
+  plainWith: [],
   folder: [],
   renames: [],
   writes: [],
@@ -92,7 +95,7 @@ export function runWrapper(
     return ANY;
   }
   if (words.length > 0) {
-    return row.joined || has(parsed, ...row.shellWith)
+    return row.joined && !has(parsed, ...row.plainWith) || has(parsed, ...row.shellWith)
       ? run.code(words.join(" "), { ...inner, shell })
       : run.command(words, { ...inner, shell });
   }
@@ -286,7 +289,7 @@ export const WRAPPERS: Record<string, Wrapper> = {
   ),
   watch: wrapper(
     "-n,--interval= -d,--differences=? -t -b -e -g -c -p -q,--equexit= -x,--exec -w -C -r -s,--shotsdir=",
-    { joined },
+    { joined, plainWith: ["exec"] },
   ),
   entr: wrapper("-a -c -d -n -p -r -s -x -z", { shellWith: ["s"] }),
   watchexec: wrapper(

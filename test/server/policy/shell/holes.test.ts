@@ -300,3 +300,48 @@ test.each([
 ])("a folder above the gate's data is not read by %s: %s", (command, effect) => {
   expect(evaluateCommand(command, POLICIES[2]!).decision.effect).toBe(effect);
 });
+
+const SECRETIVE = compilePolicy({
+  project: {
+    defaultEffect: "allow",
+    blockedPaths: [".env"],
+    blockedCommands: ["rm -rf", "git push --force", "sh"],
+  },
+  global: null,
+  override_global: false,
+});
+
+test.each([
+  // A program that no table describes may run any of its words.
+  ["frobnicate --then 'git push --force'", "ask"],
+  ["frobnicate git push --force", "ask"],
+  ["frobnicate /bin/sh", "ask"],
+  ['frobnicate -e \'run("git", "push", "--force")\'', "ask"],
+  ['frobnicate <<\'E\'\nexec("rm", "-rf", "x")\nE', "ask"],
+  ["frobnicate -e 'open(\".env\")'", "ask"],
+  ["frobnicate -e 'write(\".git/hooks/pre-commit\")'", "ask"],
+  // A shell escape of an interactive program.
+  ["sftp host <<'E'\n!git push --force\nE", "ask"],
+  ["mail <<'E'\n!rm -rf x\nE", "ask"],
+  ["sqlite3 x.db '.shell rm -rf x'", "ask"],
+  // An option that names a shell.
+  ["gcc -wrapper /bin/sh,-s x", "ask"],
+  ["watch -x /bin/sh -c 'git push --force'", "deny"],
+  // A file that the same command wrote and a later program may open.
+  ["echo 'git push --force' > task; chmod +x task; frobnicate --hook=task", "ask"],
+  ['echo \'{"scripts":{"x":"rm -rf y"}}\' > package.json; npm -C . run x', "ask"],
+  // The code of a language whose calls gate does not know by name.
+  ["octave --eval 'fopen(\".env\")'", "ask"],
+  // Names in the input of a program.
+  ["sftp host <<'E'\nput .env\nE", "ask"],
+  // Words are only words.
+  ["frobnicate --title 'push it'", "allow"],
+  ["frobnicate look at the rest", "allow"],
+  ["psql -c \"select 'rm -rf x'\"", "allow"],
+  ["git commit -m 'never rm -rf x'", "allow"],
+  ["echo 'rm -rf x' > notes.md", "allow"],
+  ["echo 'rm -rf x' > notes.md; git add notes.md", "allow"],
+  ["mail -s report a@b.example <<'E'\nNobody runs rm -rf x here.\nE", "allow"],
+])("a text that may run is searched for what the policy forbids: %s", (command, effect) => {
+  expect(evaluateCommand(command, SECRETIVE).decision.effect).toBe(effect);
+});

@@ -1,0 +1,68 @@
+import type { Call } from "./call.ts";
+import { baseName, SHELLS } from "./grammar.ts";
+import { isInterpreter } from "./languages.ts";
+import type { Recorder } from "./recorder.ts";
+
+/** Programs whose words and input are data, or that the tables follow themselves. */
+const TALKS = new Set(
+  ("echo printf logger notify-send say basename dirname seq expr tr sleep which whereis type pwd true false test [ [[ " +
+    "export declare local readonly typeset set unset alias cd pushd popd ls tree stat du df file wc head tail cat tac nl " +
+    "grep egrep fgrep zgrep ggrep rg ag ack jq yq sort uniq cut paste join comm diff cmp column fold fmt tee touch mkdir " +
+    "rmdir rm mv cp ln chmod chown git gh glab hub sed gsed awk gawk mawk nawk find gfind fd fdfind xargs gxargs parallel " +
+    "kill pkill killall ps date id whoami uname hostname env nohup time timeout nice sudo doas command builtin exec eval " +
+    "source . sh bash dash zsh ksh ash read mapfile readarray wait trap exit return shift ssh md5sum sha1sum sha256sum " +
+    "less more view open xdg-open pbcopy pbpaste clip man help curl wget http xh").split(" "),
+);
+
+/**
+ * Records the texts that a program may run: the files that the same command wrote before, what
+ * follows an escape (`!git push`), and all words and the input of a program that no table describes
+ * or that names a shell. Other programs' code and input are searched for names of files only.
+ */
+export function noteSuspects(
+  name: string,
+  argv: readonly string[],
+  call: Call,
+  recorder: Recorder,
+  isKnown: boolean,
+): void {
+  if (TALKS.has(name)) return;
+  const words = argv.slice(1);
+  for (const content of call.shell.files.values()) recorder.suspect(content, call);
+  for (const text of [...words, call.stdin]) {
+    for (const [, line] of text.matchAll(ESCAPE)) recorder.suspect(line!, call);
+  }
+  const runs = !isInterpreter(name) && (!isKnown || words.some(namesShell));
+  if (runs) recorder.suspect(words.join(" "), call);
+  else for (const code of words) if (/[("'$]/.test(code)) recorder.suspect(code, call, true);
+  recorder.suspect(call.stdin, call, !runs);
+}
+
+/** `-wrapper /bin/sh,-s`: the program starts a shell, whatever its table says. */
+function namesShell(word: string): boolean {
+  return word.split(/[\s,:=!("']/).some((part) => part.includes("/") && SHELLS.has(baseName(part)));
+}
+
+/** The ways in which interactive programs start a shell command. */
+const ESCAPE = /^[ \t]*(?:\\?!|:!|@exec\b|[.\\](?:shell|system|sh)\b)[ \t]*(.+)$/gm;
+
+/** Everything but blanks, quotes and the punctuation of the usual languages. */
+const WORD = /[^\s"'`,;|&()[\]{}<>=!:%@$\\\uFDD0-\uFDEF]+/g;
+const MOST_WORDS = 1_000;
+
+/** A word of a suspect, and whether it stands where a command may begin. */
+interface Token {
+  word: string;
+  begins: boolean;
+}
+
+/** The words of a text, without the punctuation of any language around them. */
+export function wordsIn(text: string): Token[] {
+  const found: Token[] = [];
+  for (const { 0: one, index } of text.matchAll(WORD)) {
+    const before = text.slice(Math.max(0, index - 2), index);
+    found.push({ word: one, begins: index === 0 || /[^\s\w.,-]\s?$|\n$/.test(before) });
+    if (found.length >= MOST_WORDS) break;
+  }
+  return found;
+}
