@@ -51,6 +51,7 @@ export function protectGate(unit: Unit, around: Surroundings): Finding[] {
     ...gateCommand(name, unit),
     ...scenarios(name, unit),
     ...killing(name, unit, around),
+    ...namingDaemon(name, unit, around),
     ...endingAll(name, unit.argv.slice(1)),
     ...service(name, unit),
     ...calling(name, unit, around),
@@ -115,6 +116,19 @@ function killing(name: string, unit: Unit, around: Surroundings): Finding[] {
   const unsure = name === "killall5" ||
     patterns.some((arg) => isWild(arg) || /^[.*^$?\[\]\\+]+$/.test(arg));
   return unsure ? [ask(name, "This may end the gate's daemon")] : [];
+}
+
+/** Programs whose numbers are no processes, or that only look at one. */
+const COUNTS =
+  /^(head|tail|seq|sleep|expr|test|\[|echo|printf|ps|pgrep|lsof|grep|rg|sed|awk|cut|kill|git|date)$/;
+
+/** Asks about other programs that name the daemon's process: `prlimit --pid 4711 --cpu=1`. */
+function namingDaemon(name: string, unit: Unit, { daemon_pid }: Surroundings): Finding[] {
+  if (daemon_pid === undefined || COUNTS.test(name)) return [];
+  const named = new RegExp(`(^|[^0-9.])${daemon_pid}([^0-9.]|$)`);
+  return unit.argv.slice(1).some((arg) => named.test(arg))
+    ? [ask(String(daemon_pid), "This names the process of the gate's daemon")]
+    : [];
 }
 
 const WHO = spec(

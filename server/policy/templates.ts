@@ -36,6 +36,29 @@ const READ_TOOLS = ["read_file"];
 const READING = ["ls", "pwd", "cat", "head", "tail", "wc", "grep", "rg"];
 const GIT_READING = ["git status", "git diff", "git log", "git show"];
 
+/** They write nothing, connect to nothing and start nothing, with the options that gate knows. */
+const LOOKING = (
+  "find tree du file stat diff cmp comm sort uniq cut paste join column fold fmt nl tac rev expand unexpand tr jq sed " +
+  "strings xxd od hexdump md5sum sha1sum sha256sum sha512sum cksum basename dirname realpath readlink which type seq " +
+  "sleep true false test uname whoami id"
+).split(" ");
+
+const GIT_LOOKING = [
+  ...[
+    "blame",
+    "rev-parse",
+    "ls-files",
+    "ls-tree",
+    "describe",
+    "shortlog",
+    "rev-list",
+    "merge-base",
+  ],
+  ...["show-ref", "for-each-ref", "check-ignore", "count-objects", "cat-file", "grep"],
+  ...["branch --show-current", "branch -a", "branch -r", "branch -v", "branch --list", "tag -l"],
+  ...["worktree list", "stash list"],
+].map((command) => `git ${command}`);
+
 const LIMITS: Policies = { maxBashOutputBytes: 65_536, commandTimeoutSeconds: 600 };
 
 const TEMPLATES: Record<TemplateName, Policies> = {
@@ -51,7 +74,24 @@ const TEMPLATES: Record<TemplateName, Policies> = {
     defaultEffect: "ask",
     allowedPaths: ["src/**", "lib/**", "test/**", "tests/**", "docs/**"],
     blockedPaths: SECRETS,
-    allowedCommands: [...READING, ...GIT_READING, "git add", "git commit", "echo", "mkdir"],
+    allowedCommands: [
+      ...READING,
+      ...GIT_READING,
+      ...LOOKING,
+      ...GIT_LOOKING,
+      ...[
+        "git add",
+        "git commit",
+        "echo",
+        "printf",
+        "mkdir",
+        "touch",
+        "cp",
+        "mv",
+        "chmod",
+        "rmdir",
+      ],
+    ],
     allowedTools: READ_TOOLS,
     blockedCommands: DESTRUCTIVE,
     ...LIMITS,

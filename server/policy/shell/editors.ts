@@ -22,7 +22,8 @@ function read(path: string, call: Call, run: Runner): string | null {
 function followSed(script: string, call: Call, run: Runner): void {
   const commands = readSed(script);
   if (commands === null) {
-    if (isWild(script) && /\b[we]\b|^e|[;{}]|^[\uFDD0\uFDD1]+$/.test(script)) {
+    if (isStatic(script)) run.doubt("gate cannot read this sed script", script, call);
+    else if (isWild(script) && /\b[we]\b|^e|[;{}]|^[\uFDD0\uFDD1]+$/.test(script)) {
       run.doubt("part of the sed script is unknown", show(script), call);
     }
     return;
@@ -34,6 +35,7 @@ function followSed(script: string, call: Call, run: Runner): void {
     }
     const file = kind === "write" ? text : /w\s*(\S.*)$/.exec(flags)?.[1];
     if (file) run.touch("write", file, call);
+    if (kind === "read") run.touch("read", text, call);
   }
 }
 

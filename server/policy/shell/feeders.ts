@@ -23,6 +23,9 @@ export function runXargs(argv: readonly string[], call: Call, run: Runner): stri
     : has(parsed, "replace")
     ? valuesOf(parsed, "replace").at(-1) ?? "{}"
     : null;
+  if (text === "" && CHANGES.test(words[0]!)) {
+    run.doubt("its input names the files that this changes", words.join(" "), call);
+  }
   const inner = { ...call, stdin: "" };
   const between = separatorOf(parsed);
   if (place === null || place === "") {
@@ -36,6 +39,9 @@ export function runXargs(argv: readonly string[], call: Call, run: Runner): stri
   }
   return ANY;
 }
+
+/** Programs that change the files in their arguments. */
+const CHANGES = /^(mv|cp|ln|rm|rmdir|touch|chmod|chown|truncate|tee|shred|install)$/;
 
 /** The separator of `-d` or `-0`; null if blanks separate items and quotes count. */
 function separatorOf(parsed: Parsed): string | null {

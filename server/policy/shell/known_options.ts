@@ -1,6 +1,7 @@
 import { none, ROWS } from "./rows.ts";
 import { has, type Parsed, readOptions, type Spec, spec, splitCommand } from "./options.ts";
 import { GRAMMARS } from "./grammar.ts";
+import { SED } from "./sed.ts";
 
 const DIFF =
   "-p,-u,--patch -s,--no-patch -U,--unified= -W,--function-context --raw --patch-with-raw --patch-with-stat " +
@@ -52,6 +53,63 @@ const GIT: Record<string, Spec> = {
       "--trailer= -n,--no-verify --allow-empty --allow-empty-message --cleanup= --no-edit --amend -i,--include " +
       "-o,--only -u,--untracked-files=? -v,--verbose -q,--quiet --dry-run --status --no-status --no-gpg-sign -S,--gpg-sign=? --help",
   ),
+  blame: spec(
+    "-b --root --show-stats -L= -l -t -S= --reverse --first-parent -p,--porcelain --line-porcelain --incremental " +
+      "--encoding= --date= --progress --no-progress -M=? -C=? -h -c --score-debug -f,--show-name -n,--show-number -s " +
+      "-e,--show-email -w --abbrev=? --color-lines --color-by-age --minimal --help",
+  ),
+  "rev-parse": spec(
+    "--abbrev-ref=? --verify -q,--quiet --sq --short=? --not --symbolic --symbolic-full-name --all --branches=? " +
+      "--tags=? --remotes=? --show-toplevel --show-cdup --show-prefix --git-dir --absolute-git-dir --git-common-dir " +
+      "--is-inside-work-tree --is-inside-git-dir --is-bare-repository --is-shallow-repository --show-object-format=? " +
+      "--git-path= --since= --after= --until= --before= --path-format= --revs-only --no-revs --flags --no-flags --default= --help",
+  ),
+  "ls-files": spec(
+    "-c,--cached -d,--deleted -m,--modified -o,--others -i,--ignored -s,--stage -u,--unmerged -k,--killed --directory " +
+      "--no-empty-directory -z -x,--exclude= -X,--exclude-from= --exclude-per-directory= --exclude-standard --error-unmatch " +
+      "--with-tree= --full-name --recurse-submodules --abbrev=? -t -v -f --deduplicate --eol --sparse --format= --help",
+  ),
+  "ls-tree": spec(
+    "-d -r -t -l,--long -z --name-only --name-status --object-only --full-name --full-tree --abbrev=? --format= --help",
+  ),
+  describe: spec(
+    "--dirty=? --broken=? --all --tags --contains --abbrev=? --candidates= --exact-match --debug --long --match= " +
+      "--exclude= --always --first-parent --help",
+  ),
+  shortlog: spec(
+    "-n,--numbered -s,--summary -e,--email --format= -c,--committer --group= -w=? --all --since= --until= --no-merges --help",
+  ),
+  "rev-list": spec(
+    "-n,--max-count= --skip= --since= --after= --until= --before= --author= --committer= --grep= --merges --no-merges " +
+      "--first-parent --all --branches=? --tags=? --remotes=? --count --left-right --left-only --right-only --cherry-pick " +
+      "--objects --reverse --topo-order --date-order --oneline --abbrev-commit --pretty=? --format= --parents --not --help",
+  ),
+  "merge-base": spec("-a,--all --octopus --independent --is-ancestor --fork-point --help"),
+  "show-ref": spec(
+    "--head --branches --heads --tags -d,--dereference -s,--hash=? --verify --exists --abbrev=? -q,--quiet --help",
+  ),
+  "for-each-ref": spec(
+    "--count= --sort= --format= --points-at= --merged=? --no-merged=? --contains=? --no-contains=? --ignore-case --color=? --help",
+  ),
+  "check-ignore": spec("-q,--quiet -v,--verbose --stdin -z -n,--non-matching --no-index --help"),
+  "count-objects": spec("-v,--verbose -H,--human-readable --help"),
+  "cat-file": spec(
+    "-t -s -e -p --batch=? --batch-check=? --batch-all-objects --allow-unknown-type --buffer --unordered -z --help",
+  ),
+  grep: spec(
+    "--cached --untracked -a,--text -i,--ignore-case -I -r,--recursive --no-recursive --max-depth= -w,--word-regexp " +
+      "-v,--invert-match -h -H --full-name -E,--extended-regexp -G,--basic-regexp -P,--perl-regexp -F,--fixed-strings " +
+      "-n,--line-number --column -l,--files-with-matches,--name-only -L,--files-without-match -z,--null -o,--only-matching " +
+      "-c,--count --color=? --no-color --break --heading -p,--show-function -A,--after-context= -B,--before-context= " +
+      "-C,--context= -W,--function-context -m,--max-count= --threads= -e= --and --or --not --all-match -q,--quiet --help",
+  ),
+  branch: spec(
+    "-a,--all -r,--remotes -v,--verbose -l,--list --show-current --contains=? --no-contains=? --merged=? --no-merged=? " +
+      "--sort= --format= --points-at= --color=? --no-color --column=? --no-column -i,--ignore-case --abbrev=? --no-abbrev --help",
+  ),
+  tag: spec(
+    "-l,--list -n=? --contains=? --no-contains=? --merged=? --no-merged=? --sort= --format= --points-at= --color=? --column=? -i --help",
+  ),
 };
 
 /** The complete lists of harmless options of other programs. A row is the list of its program otherwise. */
@@ -78,6 +136,54 @@ const COMPLETE: Record<string, Spec> = {
   ),
   wc: spec(
     "-c,--bytes -m,--chars -l,--lines -L,--max-line-length -w,--words --total= --help --version",
+  ),
+  // The interpreter follows each action (`-exec`, `-delete`, `-fprint`).
+  find: spec(
+    "-H -L -P -O -D= -amin= -anewer= -atime= -cmin= -cnewer= -ctime= -daystart -depth -d -empty -executable -false " +
+      "-follow -fstype= -gid= -group= -ignore_readdir_race -ilname= -iname= -inum= -ipath= -iregex= -iwholename= -links= " +
+      "-lname= -ls -maxdepth= -mindepth= -mmin= -mount -mtime= -name= -newer= -nogroup -noleaf -nouser -path= -perm= " +
+      "-print -print0 -printf= -prune -quit -readable -regex= -regextype= -samefile= -size= -true -type= -uid= -used= " +
+      "-user= -warn -nowarn -wholename= -writable -xdev -xtype= -o -a -or -and -not -delete -exec -execdir -fprint -fprint0 " +
+      "-fprintf -fls -help -version --help --version",
+    { single: true },
+  ),
+  tree: spec(
+    "-a -d -l -f -x -L= -P= -I= --ignore-case --matchdirs --prune --info --noreport --charset= --filelimit= -q -N -Q " +
+      "-p -u -g -s -h --si --du -D --timefmt= -F -v -t -c -U -r --dirsfirst --filesfirst --sort= -i -A -S -n -C --gitignore " +
+      "--metafirst -X -J --help --version",
+  ),
+  du: spec(
+    "-0,--null -a,--all --apparent-size -B,--block-size= -b,--bytes -c,--total -D,--dereference-args -d,--max-depth= -H " +
+      "-h,--human-readable --inodes -k -L,--dereference -l,--count-links -m -P,--no-dereference -S,--separate-dirs --si " +
+      "-s,--summarize -t,--threshold= --time=? --time-style= --exclude= -x,--one-file-system --help --version",
+  ),
+  jq: spec(
+    "-n,--null-input -R,--raw-input -s,--slurp -c,--compact-output -r,--raw-output --raw-output0 -j,--join-output " +
+      "-a,--ascii-output -S,--sort-keys -C,--color-output -M,--monochrome-output --tab --indent= --unbuffered --stream " +
+      "--stream-errors --seq -f,--from-file= -e,--exit-status --arg= --argjson= --slurpfile= --rawfile= --args --jsonargs " +
+      "-h,--help -V,--version",
+  ),
+  sed: SED,
+  diff: spec(
+    "--normal -q,--brief -s,--report-identical-files -c -C,--context= -u -U,--unified= -e,--ed -n,--rcs -y,--side-by-side " +
+      "-W,--width= --left-column --suppress-common-lines -p,--show-c-function -F,--show-function-line= --label= -t,--expand-tabs " +
+      "-T,--initial-tab --tabsize= --suppress-blank-empty -r,--recursive --no-dereference -N,--new-file " +
+      "--unidirectional-new-file --ignore-file-name-case -x,--exclude= -X,--exclude-from= -S,--starting-file= -i,--ignore-case " +
+      "-E,--ignore-tab-expansion -Z,--ignore-trailing-space -b,--ignore-space-change -w,--ignore-all-space " +
+      "-B,--ignore-blank-lines -I,--ignore-matching-lines= -a,--text --strip-trailing-cr -d,--minimal --horizon-lines= " +
+      "--speed-large-files --color=? --palette= --help -v,--version",
+  ),
+  sort: spec(
+    "-b,--ignore-leading-blanks -d,--dictionary-order -f,--ignore-case -g,--general-numeric-sort -i,--ignore-nonprinting " +
+      "-M,--month-sort -h,--human-numeric-sort -n,--numeric-sort -R,--random-sort -r,--reverse --sort= -V,--version-sort " +
+      "--batch-size= -c,--check=? -C -m,--merge -k,--key= -s,--stable -S,--buffer-size= -t,--field-separator= --parallel= " +
+      "-u,--unique -z,--zero-terminated -o,--output= --help --version",
+  ),
+  stat: spec(
+    "-L,--dereference -f,--file-system -c,--format= --printf= -t,--terse -x -s -n --help --version",
+  ),
+  file: spec(
+    "-b,--brief -i,--mime --mime-type --mime-encoding -F,--separator= -k,--keep-going -L,--dereference -h,--no-dereference -N -n -z,--uncompress -s -r --help -v,--version",
   ),
   mkdir: spec("-m,--mode= -p,--parents -v,--verbose -Z --context=? --help --version"),
   grep: spec(

@@ -154,11 +154,17 @@ const FILE_ROWS: Record<string, Row> = {
   tail: view("-n,--lines= -c,--bytes= -f,--follow=? -F -q -v -s= --pid= --retry -z"),
   less: pager,
   more: pager,
-  wc: row("reads", "-c -m -l -L -w --files0-from=", { reads: ["files0-from"] }),
+  wc: row("reads", "-c -m -l -L -w --files0-from=", {
+    reads: ["files0-from"],
+  }),
   sort: row(
     "reads",
     "-b -d -f -g -i -M -h -n -R -r -V -c -m -s -u -z -o,--output= -T,--temporary-directory= -t= -k,--key= -S= --parallel= --batch-size= --files0-from= --compress-program= --random-source=",
-    { writes: ["output"], code: ["compress-program"], reads: ["files0-from"] },
+    {
+      writes: ["output"],
+      code: ["compress-program"],
+      reads: ["files0-from"],
+    },
   ),
   uniq: row("copy", "-c -d -D -f,--skip-fields= -i -s,--skip-chars= -u -w,--check-chars= -z"),
   cut: view("-b= -c= -d,--delimiter= -f,--fields= -s -n -z --complement --output-delimiter="),
@@ -210,7 +216,9 @@ const FILE_ROWS: Record<string, Row> = {
   xmllint: row("reads", "--xpath= --format -o,--output= --schema= --noout", { writes: ["output"] }),
   ls: view("-I= --color=? -w= -T= --block-size= --sort= --time= --format= --hide="),
   tree: view("-L= -I= -P= -o= --filelimit= --charset="),
-  du: view("-B= -d,--max-depth= -t= -X= --exclude= --time=? --files0-from="),
+  du: row("reads", "-B= -d,--max-depth= -t= -X= --exclude= --time=? --files0-from=", {
+    reads: ["files0-from"],
+  }),
 };
 
 const linter = row("none", "--fix --write --check -o,--output= --output-file=", {

@@ -114,7 +114,8 @@ export class TableRunner implements Runner {
       this.doubt("the loader runs a program under another name", argv.join(" "), call);
       return this.command(argv.slice(loader + 1), call);
     }
-    if (/^(\/proc\/|\/dev\/|=)/.test(program)) {
+    const isProcess = program.includes("/") && /^\/(proc|dev)(\/|$)/.test(call.shell.cwd);
+    if (isProcess || /^(\/proc\/|\/dev\/|=)/.test(program)) {
       this.doubt("this names a program in a way that hides which one it is", program, call);
     }
     const wrapper = own(WRAPPERS, name);

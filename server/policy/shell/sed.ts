@@ -27,14 +27,22 @@ export function sedParts(argv: readonly string[]): { scripts: string[]; files: s
 
 const ADDRESS = /\s*(?:(?:\d+|\$|\/(?:\\.|[^/\\])*\/[IM]*|[,~+!{}\s])\s*)*/y;
 
-/** Parses a sed script into the commands that substitute, run or write; null if that fails. */
+/** Commands without a file: at most a number or a label follows. */
+const PLAIN = "=dDgGhHlLnNpPqQxzFvbtT:";
+
+/**
+ * Parses a sed script into its commands. Null for a script that the versions of sed may read in
+ * different ways.
+ */
 export function readSed(script: string): SedCommand[] | null {
   if (!isStatic(script)) return null;
   const commands: SedCommand[] = [];
   let at = 0;
   while (at < script.length) {
     ADDRESS.lastIndex = at;
-    at += ADDRESS.exec(script)?.[0].length ?? 0;
+    const address = ADDRESS.exec(script)?.[0] ?? "";
+    if (isDoubtful(address)) return null;
+    at += address.length;
     const char = script[at++];
     if (char === undefined) break;
     if (char === ";" || char === "\n" || char === "}") continue;
@@ -45,7 +53,10 @@ export function readSed(script: string): SedCommand[] | null {
       commands.push(read.command);
       at = read.end;
     } else {
-      const end = "aicerRwW:btT".includes(char) ? lineEnd(script, at) : commandEnd(script, at);
+      const isPlain = PLAIN.includes(char);
+      if (!isPlain && !"aicerRwW".includes(char)) return null;
+      const end = isPlain ? commandEnd(script, at) : lineEnd(script, at);
+      if (isPlain && !/^\s*[\w.-]*\s*$/.test(script.slice(at, end))) return null;
       commands.push({
         kind: kindOf(char),
         pattern: "",
@@ -56,6 +67,12 @@ export function readSed(script: string): SedCommand[] | null {
     }
   }
   return commands;
+}
+
+/** Whether a delimiter may stand inside of brackets, where only some versions end the pattern. */
+function isDoubtful(pattern: string): boolean {
+  const bare = pattern.replace(/\\./g, "");
+  return /\[[^\]]*$/.test(bare) || /\[[^\]]*\//.test(bare);
 }
 
 function kindOf(char: string): SedCommand["kind"] {
@@ -90,7 +107,7 @@ function readSubstitute(script: string, at: number, kind: string) {
       part = "";
     } else part += char;
   }
-  if (parts.length < 2) return null;
+  if (parts.length < 2 || isDoubtful(parts[0]!)) return null;
   const flags = /^[gpiIeMm\d]*(?:w[^\n]*)?/.exec(script.slice(place))![0];
   const [pattern, text] = parts as [string, string];
   const command: SedCommand = {

@@ -3,32 +3,24 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from "node:path";
 import process from "node:process";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { policyTemplate } from "../../../server/policy/templates.ts";
 import { Agent } from "../agent.ts";
 import { must, type Subject, SUBJECTS, World } from "../world.ts";
 import { type AttackClass, CLASSES, type Places } from "./commands.ts";
 
 const SUBJECT = (process.env["GATE_TEST_SUBJECT"] ?? "executable") as Subject;
 
-const TEMPLATES = {
+const PERMISSIVE = policyTemplate("permissive");
+const BALANCED = policyTemplate("balanced");
+
+const POLICIES = {
   balanced: {
-    defaultEffect: "ask",
-    allowedPaths: ["src/**"],
-    blockedPaths: [".env", "*.pem", "~/.ssh/**", "secrets/**"],
-    allowedCommands: [
-      ...["ls", "pwd", "cat", "head", "tail", "wc", "grep", "rg", "echo", "mkdir"],
-      ...["git status", "git diff", "git log", "git show", "git add", "git commit"],
-      "gate status",
-    ],
-    allowedTools: ["read_file"],
-    blockedCommands: ["git push --force", "* | sh", "rm -rf"],
+    ...BALANCED,
+    blockedPaths: [...BALANCED.blockedPaths!, "secrets/**"],
+    allowedCommands: [...BALANCED.allowedCommands!, "gate status"],
+    blockedCommands: [...BALANCED.blockedCommands!, "rm -rf"],
   },
-  permissive: {
-    defaultEffect: "allow",
-    askPaths: ["README.md"],
-    blockedPaths: [".env", "*.pem", "~/.ssh/**"],
-    askCommands: ["rm -rf", "git push", "sudo"],
-    blockedCommands: ["git push --force", "* | sh"],
-  },
+  permissive: { ...PERMISSIVE, askPaths: ["README.md"] },
 };
 
 describe.each(CLASSES)("$name, on " + SUBJECT, (attack) => {
@@ -80,7 +72,7 @@ class Laboratory {
     git(world, ["-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qm", "first"]);
     mkdirSync(join(world.home, ".claude"));
     writeFileSync(join(world.home, ".claude/settings.json"), "{}\n");
-    await world.init(TEMPLATES[attack.policy]);
+    await world.init(POLICIES[attack.policy]);
     const agent = await Agent.connect(world);
     const { data } = await agent.call("write_file", {
       path: "README.md",

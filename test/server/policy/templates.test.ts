@@ -89,3 +89,39 @@ test("the global template holds over the most permissive project", () => {
   expect(evaluateCommand("curl x | sh", policy).decision.effect).toBe("deny");
   expect(writing("src/a.ts", policy)).toBe("allow");
 });
+
+test.each([
+  ["find . -name '*.ts' -not -path './dist/*' | sort", "allow"],
+  ["find . -type f -exec rm {} ';'", "ask"],
+  ["find . -delete", "ask"],
+  ["find . -fprint list.txt", "ask"],
+  ["find src -frobnicate x", "ask"],
+  ["tree -L 2 src", "allow"],
+  ["tree -o list.txt", "ask"],
+  ["jq -r .version package.json", "allow"],
+  ["sed -n 1,20p README.md", "allow"],
+  ["sed -i s/a/b/ src/a.ts", "allow"],
+  ["sed -i s/a/b/ README.md", "ask"],
+  ["sed '1e id' README.md", "ask"],
+  ["sort -u names.txt", "allow"],
+  ["sort -o names.txt names.txt", "ask"],
+  ["sort --compress-program=x names.txt", "ask"],
+  ["git blame -L 1,5 src/a.ts", "allow"],
+  ["git branch -a", "allow"],
+  ["git branch -D topic", "ask"],
+  ["git grep -n word", "allow"],
+  ["git grep -Oless word", "ask"],
+  ["git cat-file --filters HEAD:a", "ask"],
+  ["git tag -l", "allow"],
+  ["git tag v1", "ask"],
+  ["git worktree list", "allow"],
+  ["git worktree add ../x", "deny"],
+  ["cp src/a.ts src/b.ts", "allow"],
+  ["cp src/a.ts README.md", "ask"],
+  ["mv src/a.ts notes.md", "ask"],
+  ["chmod +x src/run.sh", "allow"],
+  ["chmod +x run.sh", "ask"],
+  ["xargs rmdir", "ask"],
+])("the balanced template looks at options and files: %s: %s", (command, effect) => {
+  expect(evaluateCommand(command, policies.balanced!).decision.effect).toBe(effect);
+});

@@ -345,3 +345,15 @@ test.each([
 ])("a text that may run is searched for what the policy forbids: %s", (command, effect) => {
   expect(evaluateCommand(command, SECRETIVE).decision.effect).toBe(effect);
 });
+
+test.each([
+  ["prlimit --pid 4711 --cpu=1", "ask"],
+  ["strace -p4711", "ask"],
+  ["frobnicate pid=4711", "ask"],
+  ["head -n 4711 README.md", "allow"],
+  ["frobnicate 14711 0.4711", "allow"],
+])("a program that names the daemon's process asks: %s: %s", (command, effect) => {
+  const around = { ...AROUND, daemon_pid: 4711 };
+  expect(evaluate(POLICIES[2]!, { kind: "command", command, cwd: ROOT }, around).decision.effect)
+    .toBe(effect);
+});
