@@ -94,7 +94,7 @@ beforeAll(async () => {
     )).action;
   const [held, done, undone] = [await submit("held/a"), await submit("b"), await submit("c")];
   await send("POST", `/api/actions/${undone.id}/rollback`, {});
-  await gate.daemon.projects.register(emptyProject());
+  await gate.daemon.projects.register(emptyProject(), testCaller("reviewer"));
   expect((await enrol(send, withPassphrase())).status).toBe(200);
   given = { held: held.id, done: done.id, undone: undone.id, session: done.session_id };
   return () => gate.close();
