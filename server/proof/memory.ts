@@ -1,6 +1,9 @@
-import { existsSync, readdirSync } from "node:fs";
+import { closeSync, existsSync, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { sha256 } from "../db/chain.ts";
 import { Database } from "../db/database.ts";
+import type { ProofChange } from "./schema.ts";
+import { canonicalText } from "./statement.ts";
 import { listLedgerChanges } from "./store.ts";
 
 /** What one ledger remembers of the changes of the proof. */
@@ -9,17 +12,52 @@ export interface Memory {
   changes: unknown[];
 }
 
-/** What each ledger of this home remembers, without opening it as a project. */
+/** The place of SQLite's `user_version` in a file. */
+const MARK_OFFSET = 60;
+
+/**
+ * The number that a ledger's header has after this change: one read of four bytes tells whether the
+ * ledger remembers anything unknown. Never 0, which a ledger without a change has.
+ */
+export function markOf(change: ProofChange): number {
+  return parseInt(sha256(canonicalText(change)).slice(0, 8), 16) >>> 1 || 1;
+}
+
+/**
+ * What each ledger of this home remembers. Opens only those whose mark is unknown, and those with a
+ * write-ahead log of a daemon that crashed.
+ */
 export async function* readMemories(
   home: string,
-  isKnown: (project_id: string) => boolean,
+  known: { projects: ReadonlyMap<string, unknown>; marks: ReadonlySet<number> },
 ): AsyncGenerator<Memory> {
   const folder = join(home, "projects");
   for (const project_id of existsSync(folder) ? readdirSync(folder).toSorted() : []) {
     const path = join(folder, project_id, "ledger.db");
-    if (isKnown(project_id) || !existsSync(path)) continue;
+    if (known.projects.has(project_id) || isKnown(path, known.marks)) continue;
     const changes = await readChanges(path, project_id);
     if (changes.length > 0) yield { project_id, changes };
+  }
+}
+
+function isKnown(path: string, marks: ReadonlySet<number>): boolean {
+  try {
+    const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
+    const mark = log && log.size > 0 ? null : readMark(path);
+    return mark === 0 || (mark !== null && marks.has(mark));
+  } catch (error) {
+    return ["ENOENT", "ENOTDIR"].includes((error as { code?: string }).code ?? "");
+  }
+}
+
+/** 0 for a file without a header. */
+function readMark(path: string): number {
+  const file = openSync(path, "r");
+  try {
+    const mark = Buffer.alloc(4);
+    return readSync(file, mark, 0, 4, MARK_OFFSET) < 4 ? 0 : mark.readInt32BE();
+  } finally {
+    closeSync(file);
   }
 }
 

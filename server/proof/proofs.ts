@@ -6,7 +6,7 @@ import { GateError } from "../errors.ts";
 import { Challenges } from "./challenges.ts";
 import { digestOf } from "./digest.ts";
 import { changeAsked, compareHistories, History, verbOfChange } from "./history.ts";
-import { type Memory, readMemories } from "./memory.ts";
+import { markOf, type Memory, readMemories } from "./memory.ts";
 import { type Passkey, Passkeys } from "./passkeys.ts";
 import { publicKeyOf } from "./public_key.ts";
 import { checkRecord } from "./record_check.ts";
@@ -29,6 +29,7 @@ import {
   listChanges,
   listLedgerChanges,
   replaceChanges,
+  setMark,
   updateCounter,
 } from "./store.ts";
 
@@ -379,7 +380,9 @@ export class Proofs {
       this.#strange.delete(project_id);
       if (this.#damage !== null) return;
       const events = this.#changes.slice(found.length).map(toEvent);
-      if (events.length > 0) await ledger.commit({ statements: [], events });
+      const last = this.#changes.at(-1);
+      if (!last || events.length === 0) return;
+      await ledger.commit({ statements: [setMark(markOf(last))], events });
       return;
     }
     this.#noteStrange({ project_id, changes: found });
@@ -388,7 +391,8 @@ export class Proofs {
   /** Compares with every ledger that is not open, once in the life of a daemon. */
   async #lookAround(): Promise<void> {
     const { home } = this.#services.environment;
-    for await (const memory of readMemories(home, (id) => this.#ledgers.has(id))) {
+    const known = { projects: this.#ledgers, marks: new Set(this.#changes.map(markOf)) };
+    for await (const memory of readMemories(home, known)) {
       const relation = compareHistories(memory.changes as ProofChange[], this.#changes);
       if (relation === "longer" || relation === "other") this.#noteStrange(memory);
     }

@@ -74,6 +74,11 @@ export async function listLedgerChanges(
   return rows.map(({ data }) => parseJson(new TextDecoder().decode(data as Uint8Array)));
 }
 
+/** Writes the mark of the newest change into the ledger's header. */
+export function setMark(mark: number): Statement {
+  return { sql: `PRAGMA user_version = ${Math.trunc(mark)}`, args: [] };
+}
+
 function parseJson(text: unknown): unknown {
   try {
     return JSON.parse(String(text));

@@ -55,6 +55,7 @@ const FREE: Record<string, string> = {
   "POST /api/auth/prove-daemon": "the daemon proves itself",
   "POST /api/grants/preview": "it reads",
   "DELETE /api/grants/{id}": "less happens",
+  "DELETE /api/hub/projects/{id}/override-trust": "less happens",
   "POST /api/hooks/{host}": "policy decides",
   "POST /api/policy/test": "it reads",
   "POST /api/policy/replay": "it reads",
