@@ -20,6 +20,7 @@ import { policyApi } from "./policy/api.ts";
 import { hubApi } from "./projects/api.ts";
 import type { Project } from "./projects/project.ts";
 import { proofApi } from "./proof/api.ts";
+import { remediationApi } from "./remediation/api.ts";
 import type { AppEnv } from "./route.ts";
 import { sessionsApi } from "./sessions/api.ts";
 import { ownSession } from "./sessions/own_session.ts";
@@ -49,6 +50,7 @@ export function createApi() {
     .use("/api/config/*", withProject)
     .use("/api/grants/*", withProject)
     .use("/api/policy/*", withProject)
+    .use("/api/remediation/*", withProject)
     .use("/api/sessions/*", withProject)
     .use("/api/actions/*", ownSession)
     .use("/api/policy/*", ownSession)
@@ -67,6 +69,7 @@ export function createApi() {
     .route("/api/policy", policyApi)
     .route("/api/policy", trialsApi)
     .route("/api/proof", proofApi)
+    .route("/api/remediation", remediationApi)
     .route("/api/sessions", sessionsApi)
     .route("/api/workspaces", workspacesApi)
     .route("/login", loginApi)
@@ -93,6 +96,7 @@ type Routes =
   | typeof hubApi
   | typeof policyApi
   | typeof proofApi
+  | typeof remediationApi
   | typeof sessionsApi
   | typeof trialsApi
   | typeof workspacesApi

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Action } from "./actions/schema.ts";
+import { Guarding } from "./actions/guarding/guarding.ts";
 import type { ActionList } from "./actions/list/schema.ts";
 import type { AnalyticsSummary } from "./analytics/schema.ts";
 import { summarize } from "./analytics/summarize.ts";
@@ -116,12 +117,13 @@ export class Daemon {
             ? new Config(services, id, machineRoots(), machineConfig())
             : new Config(services, id, roots),
       });
+      const guarding = new Guarding(environment);
       const host_key = HostKey.open(join(environment.home, "keys"));
       const journal = environment.journal
         ? new Journal(environment.journal, environment.home)
         : null;
       const parts = { environment, port, pid, signer, host_key, journal };
-      const shared = { ...parts, bus, stream, proofs, configs };
+      const shared = { ...parts, bus, stream, proofs, configs, guarding };
       const projects = new Projects(registry, shared, only);
       await projects.wake();
       return new Daemon(environment, port, {

@@ -19,6 +19,7 @@ import {
   recoverSession,
   reportNative,
 } from "./execute/native_report.ts";
+import { beginGuarding, lookAgain } from "./guarding/project_guard.ts";
 import type { ActionList, ActionQuery } from "./list/schema.ts";
 import { listActions } from "./list/store.ts";
 import { Serial } from "./scheduling.ts";
@@ -79,6 +80,11 @@ export class Actions {
   async recover(): Promise<void> {
     const { ledger } = this.#services;
     // A host goes on without the gate and still has time to report.
+    for (const row of await listRunning(ledger)) {
+      if (executorOf(row) === "host") {
+        await beginGuarding(this.#services, row, { is_resumed: true });
+      }
+    }
     const left = (await listRunning(ledger)).filter((row) => executorOf(row) !== "host");
     const isCommand = (row: ActionRow) => executorOf(row) === "claimer";
     // Commands come last: their effects are compared with the recovered files.
@@ -88,6 +94,11 @@ export class Actions {
     for (const row of left.filter(isCommand)) await recoverAction(this.#context, row);
     for (const row of await listUnstarted(ledger)) await executeApproved(this.#context, row);
     await this.#expiry.start();
+  }
+
+  /** Looks at the guarded files if a command runs: an agent makes contact, begins or ends. */
+  async contact(): Promise<void> {
+    await lookAgain(this.#services);
   }
 
   /** Ends all present and future waits. */
@@ -104,6 +115,7 @@ export class Actions {
 
   /** Submits a tool call and waits up to `wait_ms` for a person and for the result. */
   async submit(input: SubmitInput, caller: Caller): Promise<Submitted> {
+    await this.contact();
     const submission = await submit(this.#context, input, caller);
     return await this.#settled(submission, input.wait_ms ?? 0);
   }
@@ -123,7 +135,11 @@ export class Actions {
     { session, wait_ms }: { session: ActionSession; wait_ms: number },
     caller: Caller,
   ): Promise<Action | null> {
-    const submission = await submitNative(this.#context, session, call, caller);
+    const { guarding, sessions } = this.#services;
+    const isWatching = guarding.isWatching;
+    await this.contact();
+    const now = isWatching ? await sessions.get(session.id) : session;
+    const submission = await submitNative(this.#context, now, call, caller);
     if (!submission) return null;
     const { row, is_own } = submission;
     // This call has started. A row that is not its own was started by an equal call.

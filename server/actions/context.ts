@@ -7,6 +7,7 @@ import type { Bus } from "../events/bus.ts";
 import type { NamedPaths } from "../policy/named_paths.ts";
 import type { Proofs } from "../proof/proofs.ts";
 import type { SeenFiles } from "../runtime/file_image.ts";
+import type { Guarding } from "./guarding/guarding.ts";
 import type { Serial } from "./scheduling.ts";
 import { type ActionRow, findAction } from "./store.ts";
 
@@ -15,6 +16,8 @@ export interface Neighbours {
   /** Those whose files an action touches. Their rules hold as well. */
   touched: (named: NamedPaths) => Promise<Neighbour[]>;
   all: () => Promise<Neighbour[]>;
+  /** The folders of all projects, this one included. */
+  roots: () => Promise<string[]>;
 }
 
 /** Another project, with its rules. */
@@ -30,6 +33,8 @@ export interface ActionSession {
   agent: string;
   host: string;
   ended_at: string | null;
+  /** Why every call of the session is denied; null if it is not blocked. */
+  block_reason: string | null;
 }
 
 /** Finds the sessions of a project. */
@@ -53,6 +58,8 @@ export interface ActionServices {
   neighbours: Neighbours;
   /** Asks a person for a proof of each decision. */
   proofs: Pick<Proofs, "require">;
+  /** Watches the guarded files of the machine while commands run. */
+  guarding: Guarding;
   /** A cache of file contents for views. Decisions always read the file. */
   seen: SeenFiles;
 }

@@ -1,6 +1,7 @@
 import { sha256 } from "../db/chain.ts";
 import { canonical } from "../evidence/chain.ts";
 import type { FileState } from "../runtime/file_image.ts";
+import type { Restored } from "./guarding/restore.ts";
 import type { Target } from "./submit/target.ts";
 
 /** One access to a file, as policy evaluates it. */
@@ -104,6 +105,8 @@ export interface Plan extends ParsedInput {
   reach?: string[];
   /** Of a command that has started. */
   snapshot?: Snapshot;
+  /** Of a finished command: guarded files that changed without permission while it ran. */
+  restored?: Restored[];
   /** Of a finished command: folders that it created and removed, outermost first. */
   folders?: { made: FolderState[]; removed: FolderState[] };
 }

@@ -58,6 +58,8 @@ export interface ConfigLedger {
   record: (event: NewEvent) => Promise<void>;
   /** The hash of the newest event; null before the first. */
   head: () => string | null;
+  /** Called before gate writes the project's file for a person. */
+  writes?: (path: string) => void;
 }
 
 /** The configs of this machine, as far as the config of one project needs them. */
@@ -459,6 +461,7 @@ export class Config {
   ): Promise<void> {
     const after_sha256 = hashOf(text);
     if (before_sha256 === after_sha256) return;
+    this.#ledger?.writes?.(this.#path);
     writeWhole(resolvePath(this.#path).real, text, 0o644);
     await this.#configs.accepted.see(this.#id, text);
     await this.#record({

@@ -325,6 +325,24 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
     `CREATE INDEX sessions_by_secret ON sessions (project_id, secret_sha256)
       WHERE secret_sha256 IS NOT NULL AND ended_at IS NULL`,
   ],
+}, {
+  version: 9,
+  statements: [
+    `CREATE TABLE blocks (
+      project_id TEXT NOT NULL,
+      id TEXT NOT NULL,
+      session_id TEXT NOT NULL,
+      action_id TEXT,
+      reason TEXT NOT NULL,
+      created_at TEXT NOT NULL,
+      lifted_at TEXT,
+      lifted_by TEXT,
+      lift_id TEXT,
+      PRIMARY KEY (project_id, id),
+      FOREIGN KEY (project_id, session_id) REFERENCES sessions (project_id, id)
+    ) STRICT`,
+    `CREATE INDEX blocks_active ON blocks (project_id, session_id) WHERE lifted_at IS NULL`,
+  ],
 }];
 
 /** SQL that is true for an action that a rollback of its session undoes. */

@@ -23,8 +23,9 @@ const TOPICS: Partial<Record<AuditType, Topic[]>> = {
   "grant.revoked": ["approvals"],
   "escalation.raised": ["approvals"],
   "escalation.closed": ["approvals"],
-  "block.added": ["risk"],
-  "block.removed": ["risk"],
+  "guard.restored": ["actions", "risk"],
+  "block.added": ["risk", "sessions"],
+  "block.removed": ["risk", "sessions"],
   "monitor.terminated": ["agents"],
 };
 

@@ -24,6 +24,7 @@ export const AuditType = z.enum([
   "escalation.closed",
   "project.removed",
   "proof.changed",
+  "guard.restored",
   "block.added",
   "block.removed",
   "member.added",

@@ -5,6 +5,7 @@ import { isNamed } from "./holes.ts";
 import {
   compilePath,
   matchPath,
+  namePath,
   PathIndex,
   type PathNames,
   type PathPattern,
@@ -27,6 +28,14 @@ const NEVER_AUTOMATIC: readonly ProtectedPath[] = [
   ...new Map(HOSTS.flatMap(({ protected_paths }) => protected_paths)),
   [".envrc", "Run by direnv on entering the folder"],
 ];
+
+/** Whether a file or folder of this name is never written without a person. */
+export function isProtectedName(name: string): boolean {
+  const names = [namePath(`/${name}`, ["/"], "/")];
+  return automatic.candidates(names).some(({ compiled }) =>
+    matchPath(compiled, names[0]!, false) === "yes"
+  );
+}
 
 /** Folders from which services and logins start programs. */
 const STARTUP: readonly ProtectedPath[] = [

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { Actions } from "../actions/actions.ts";
+import type { Guarding } from "../actions/guarding/guarding.ts";
 import type { ActionServices, Neighbours } from "../actions/context.ts";
 import { DaySums } from "../analytics/day_sums.ts";
 import type { AnalyticsSummary } from "../analytics/schema.ts";
@@ -23,6 +24,7 @@ import type { GrantPreview, GrantPreviewInput } from "../grants/schema.ts";
 import type { PolicyTestInput, PolicyTestResult } from "../policy/schema.ts";
 import { digestOf } from "../proof/digest.ts";
 import type { Proofs } from "../proof/proofs.ts";
+import type { BlockServices } from "../remediation/blocks.ts";
 import { SeenFiles } from "../runtime/file_image.ts";
 import type { HostKey } from "../sessions/host_key.ts";
 import { Sessions } from "../sessions/sessions.ts";
@@ -43,6 +45,7 @@ export interface ProjectOptions {
   bus: Bus;
   stream: Stream;
   configs: Configs;
+  guarding: Guarding;
   /** The other projects, seen from this one. */
   neighbours: (id: string) => Neighbours;
   proofs: Proofs;
@@ -57,6 +60,7 @@ export class Project {
   readonly sessions: Sessions;
   readonly actions: Actions;
   readonly grants: Grants;
+  readonly blocks: BlockServices;
   readonly audit: Audit;
   readonly daySums: DaySums;
   /** The new path of a damaged ledger that this one replaces. */
@@ -83,6 +87,7 @@ export class Project {
       record: async (event) => {
         await ledger.commit({ statements: [], events: [event] });
       },
+      writes: (path) => options.guarding.accept([path]),
       head: () => ledger.head.seq === 0 ? null : ledger.head.hash,
     }, roots);
     const in_any_folder = id === MACHINE_ID;
@@ -93,10 +98,12 @@ export class Project {
       sessions: this.sessions,
       neighbours: options.neighbours(id),
       proofs: options.proofs,
+      guarding: options.guarding,
       seen: new SeenFiles(),
     };
     this.actions = new Actions(services);
     this.grants = new Grants(services);
+    this.blocks = { ledger, environment };
     const remembered = () => stream.remembered(id);
     this.daySums = new DaySums(ledger);
     this.audit = new Audit({ environment, ledger, signer, remembered });

@@ -193,6 +193,7 @@ export class Projects {
         neighbours: (id) => ({
           touched: (named) => this.#neighbours(id, named),
           all: () => this.#neighbours(id, null),
+          roots: async () => (await this.#registry.roots()).flatMap(({ roots }) => roots),
         }),
       });
       if (problem) this.#problems.set(project_id, problem);

@@ -37,7 +37,10 @@ export const sessionsApi = new Hono<AppEnv<SessionsServices>>()
     "/",
     describe("Open a session; keep its secret", OpenedSession, 201),
     json(SessionInput),
-    async (c) => c.json(await c.var.project.sessions.open(c.req.valid("json"), c.var.caller), 201),
+    async (c) => {
+      await c.var.project.actions.contact();
+      return c.json(await c.var.project.sessions.open(c.req.valid("json"), c.var.caller), 201);
+    },
   )
   .get(
     "/:id",
@@ -90,5 +93,8 @@ export const sessionsApi = new Hono<AppEnv<SessionsServices>>()
   .post(
     "/:id/end",
     describe("End a session", Session),
-    async (c) => c.json(await c.var.project.sessions.end(c.req.param("id"), c.var.caller)),
+    async (c) => {
+      await c.var.project.actions.contact();
+      return c.json(await c.var.project.sessions.end(c.req.param("id"), c.var.caller));
+    },
   );

@@ -15,6 +15,8 @@ export const Session = z.object({
   action_count: z.number().int(),
   pending_count: z.number().int(),
   rollback_state: z.enum(["none", "partial", "full"]),
+  block_reason: z.string().nullable()
+    .describe("why gate denies every call of the session until a reviewer lifts the block"),
 });
 export type Session = z.infer<typeof Session>;
 

@@ -8,7 +8,9 @@ export type SessionRow = Session & { seq: number };
 const COLUMNS = `id, seq, project_id, root, host, agent, client, started_at, last_seen_at, ended_at,
   action_count, pending_count,
   CASE WHEN rolled_back_count = 0 THEN 'none'
-    WHEN rolled_back_count < done_count THEN 'partial' ELSE 'full' END AS rollback_state`;
+    WHEN rolled_back_count < done_count THEN 'partial' ELSE 'full' END AS rollback_state,
+  (SELECT b.reason FROM blocks b WHERE b.project_id = sessions.project_id
+    AND b.session_id = sessions.id AND b.lifted_at IS NULL LIMIT 1) AS block_reason`;
 
 /** The most actions in a status. The list of actions has pages. */
 const STATUS_LIMIT = 10_000;

@@ -14,6 +14,7 @@ import {
   timestamp,
 } from "../context.ts";
 import { recheck } from "../review/recheck.ts";
+import { beginGuarding, endGuarding, withGuarded } from "../guarding/project_guard.ts";
 import { isWorse } from "../effects/forecast.ts";
 import { changesIn, effectsOf } from "../effects/outcome.ts";
 import { takeSnapshot } from "../effects/snapshot.ts";
@@ -39,6 +40,7 @@ export async function claim(
   const kept = await keepFiles(services, row, limits);
   const claimed = await commitClaim(context, row, kept, { by: input.holder ?? caller.id, caller });
   if (!claimed) throw notClaimable(await loadAction(services, id));
+  await beginGuarding(services, claimed);
   return {
     action: publicOf(claimed),
     claim_id: claimed.claim_id!,
@@ -61,7 +63,10 @@ export async function claimNative(
 ): Promise<ActionRow> {
   await recheckOrFail(context.services, row);
   const claimed = await commitClaim(context, row, {}, { by: key ?? "", caller });
-  if (claimed) return claimed;
+  if (claimed) {
+    await beginGuarding(context.services, claimed);
+    return claimed;
+  }
   const current = await loadAction(context.services, row.id);
   throw notPossible(current, "use the approval of", "another call has used it already");
 }
@@ -170,7 +175,9 @@ async function commitResult(
   const output = await capOutput(services, input.output);
   const { statements, sha256 } = await putBlob(output.bytes, { project_id, at: finished_at });
   const result = resultOf(input, output, sha256);
-  const effects = await effectsOf(services, row);
+  // Before the effects are read, so that what was undone is none of them.
+  const guarded = await endGuarding(services, row);
+  const effects = withGuarded(row, await effectsOf(services, row), guarded);
   return await transition(services, row, {
     // After a restart the outcome counts as unknown until the process that kept running it reports.
     from: { execution: ["running", "unknown"], claim_id: input.claim_id },

@@ -18,6 +18,7 @@ import {
   timestamp,
 } from "../context.ts";
 import { recheck } from "../review/recheck.ts";
+import { beginGuarding, endGuarding, withGuarded } from "../guarding/project_guard.ts";
 import { effectsOf } from "../effects/outcome.ts";
 import type { PlannedChange } from "../plan.ts";
 import { inTurns, yieldTurn } from "../scheduling.ts";
@@ -94,7 +95,9 @@ export function recoverAction(context: ActionContext, { id }: ActionRow): Promis
     if (row.execution !== "running" || row.plan?.native) return row;
     if (executorOf(row) === "claimer") {
       const error = "The gate stopped while it ran: the outcome is unknown";
-      const effects = await effectsOf(services, row);
+      await beginGuarding(services, row, { is_resumed: true });
+      const guarded = await endGuarding(services, row);
+      const effects = withGuarded(row, await effectsOf(services, row), guarded);
       return await finish(services, row, { execution: "unknown", error, intents: [] }, effects);
     }
     const intents = await listIntents(services.ledger, row.id);
@@ -264,6 +267,7 @@ async function applyAll(
   const { fault } = services.environment;
   const done: IntentRow[] = [];
   try {
+    services.guarding.accept(intents.map(({ path }) => path));
     makeFolders(row);
   } catch (error) {
     return await recoverFailure(intents, 0, contents, messageOf(error));

@@ -1,6 +1,7 @@
 import { clearTimeout, setTimeout } from "node:timers";
 import { type ActionServices, type Deadlines, timestamp } from "../context.ts";
 import { changesIn, effectsOf } from "../effects/outcome.ts";
+import { endGuarding, withGuarded } from "../guarding/project_guard.ts";
 import { type ActionRow, listDue, listRunning, nextDeadline } from "../store.ts";
 import { executorOf } from "../tools.ts";
 import { BY_SYSTEM, transition } from "../transition.ts";
@@ -97,7 +98,9 @@ export class Expiry implements Deadlines {
   /** Records the outcome as unknown. The holder of the claim can still report the result. */
   async #giveUp(row: ActionRow): Promise<void> {
     const error = "The process that claimed it has not reported: the outcome is unknown";
-    const { fields, statements } = await effectsOf(this.#services, row);
+    const guarded = await endGuarding(this.#services, row);
+    const effects = await effectsOf(this.#services, row);
+    const { fields, statements } = withGuarded(row, effects, guarded);
     const finished_at = timestamp(this.#services.environment);
     await transition(this.#services, row, {
       from: { execution: ["running"], claim_id: row.claim_id ?? "" },

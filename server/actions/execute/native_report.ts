@@ -8,6 +8,7 @@ import type { PlannedChange } from "../plan.ts";
 import { type ActionRow, type Fields, listRunningOf } from "../store.ts";
 import { stateOf } from "../submit/plan_action.ts";
 import { type Actor, actorOf, BY_SYSTEM, transition } from "../transition.ts";
+import { endGuarding, withGuarded } from "../guarding/project_guard.ts";
 import { capOutput } from "./command.ts";
 import { insertIntents, settleIntents } from "./intents_store.ts";
 
@@ -76,6 +77,7 @@ async function finishNative(
   outcome: NativeOutcome | null,
   by: Actor,
 ): Promise<ActionRow> {
+  const restored = await endGuarding(services, row);
   const found = await readChanges(services, row.plan!.changes);
   const finished_at = timestamp(services.environment);
   const result = resultOf(row, outcome, found);
@@ -84,7 +86,12 @@ async function finishNative(
   const finished = await transition(services, row, {
     // After its time-out the outcome counts as unknown until the host reports after all.
     from: { execution: ["running", "unknown"], claim_id: row.claim_id ?? "" },
-    to: { ...result, ...output.fields, finished_at, ...fileFields(row, found) },
+    to: {
+      ...result,
+      ...output.fields,
+      finished_at,
+      ...withGuarded(row, { fields: fileFields(row, found) }, restored).fields,
+    },
     by,
     type: "action.finished",
     why: { ...result, sha256: found.changes[0]?.after?.sha256 ?? null },

@@ -102,6 +102,7 @@ export async function submitRollback(
   const { planned } = await planFor(context, original, {});
   const evaluation = await evaluateAction(services, planned.plan, {
     requester: requesterIn(session),
+    block_reason: session.block_reason,
   });
   const { decision, analysis } = evaluation;
   const parts = { session, decision, analysis, planned, rollback_of: original.id };

@@ -75,7 +75,8 @@ async function readAgain(services: ActionServices, row: ActionRow): Promise<File
 
 async function commandResult(services: ActionServices, row: ActionRow) {
   const { exit_code, error, duration_ms } = row;
-  return { exit_code, error, duration_ms, ...await outputOf(services, row) };
+  const guarded = row.plan?.restored ? { restored: row.plan.restored } : {};
+  return { exit_code, error, duration_ms, ...await outputOf(services, row), ...guarded };
 }
 
 /** The kept output of a command. */

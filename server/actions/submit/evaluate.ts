@@ -31,6 +31,8 @@ interface EvaluateOptions {
   is_quiet?: boolean;
   /** The folder from which relative paths start. */
   folder?: string;
+  /** Why every call of the session is denied. */
+  block_reason?: string | null;
 }
 
 /**
@@ -41,7 +43,8 @@ interface EvaluateOptions {
 export async function evaluateAction(
   services: { config: Pick<Config, "inForce">; neighbours?: ActionServices["neighbours"] },
   input: ParsedInput,
-  { raw = input.input, requester, is_quiet = false, folder }: EvaluateOptions = {},
+  { raw = input.input, requester, is_quiet = false, folder, block_reason = null }: EvaluateOptions =
+    {},
 ): Promise<ActionEvaluation> {
   const { compiled, around } = await services.config.inForce();
   const options = { ...around, requester };
@@ -56,7 +59,8 @@ export async function evaluateAction(
     guests.map((guest) => evaluateAsGuest(guest, input, requester)),
   )).filter((one) => one !== null);
   const judged = strictestOf([own, ...theirs, ...await evaluateNames(services, named)]);
-  return { ...judged, named: own.named, limits: compiled.limits, around };
+  const decided = block_reason === null ? judged : blocked(judged, block_reason);
+  return { ...decided, named: own.named, limits: compiled.limits, around };
 }
 
 /** One layer decides on the whole action, because a tool rule counts beside what else it finds. */
@@ -93,6 +97,17 @@ function evaluateUnder(
     : asTool.filter(({ decision }) => decision.rule !== null && decision.effect !== "allow");
   return strictestOf([...found, ...counts]);
 }
+
+/** The evaluation of any call of a blocked session. */
+function blocked(evaluation: Evaluation, why: string): Evaluation {
+  if (evaluation.decision.effect === "deny") return evaluation;
+  const rule = { pattern: "*", list: "blocks", source: "auto-block" as const };
+  const reason = `gate has blocked this session: ${why}. A person must look at it first`;
+  const decision = { effect: "deny" as const, rule, reason, alternative: LIFT };
+  return { ...evaluation, decision, matched: [rule, ...evaluation.matched] };
+}
+
+const LIFT = "Stop, and tell the person what happened; a reviewer can lift the block";
 
 /** The paths of an action, in which the files of another project may be. */
 function namedBy({ accesses, cwd }: ParsedInput, { named }: Evaluation): NamedPaths {
@@ -167,8 +182,9 @@ export async function evaluateAgain(
   { agent, session_id, plan }: Pick<ActionRow, "agent" | "session_id" | "plan">,
   input: ParsedInput | Plan = plan!,
 ): Promise<ActionEvaluation> {
-  const { host } = await services.sessions.get(session_id);
-  return await evaluateAction(services, input, { requester: { agent, session_id, host } });
+  const { host, block_reason } = await services.sessions.get(session_id);
+  const requester = { agent, session_id, host };
+  return await evaluateAction(services, input, { requester, block_reason });
 }
 
 /** The requester of a submission in this session. */

@@ -65,6 +65,7 @@ export async function submitNative(
     requester: requesterIn(session),
     is_quiet: call.is_quiet,
     folder: call.cwd,
+    block_reason: session.block_reason,
   });
   const { decision, analysis, limits } = evaluation;
   if (call.is_quiet && decision.rule === null) return null;

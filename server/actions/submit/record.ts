@@ -15,6 +15,7 @@ import {
   type TwinQuery,
   unlessTwin,
 } from "../store.ts";
+import { beginGuarding } from "../guarding/project_guard.ts";
 import { executorOf, toolOf } from "../tools.ts";
 import { actorOf, BY_POLICY, BY_SYSTEM, eventOf, insertNew } from "../transition.ts";
 import type { ActionEvaluation } from "./evaluate.ts";
@@ -209,7 +210,9 @@ async function startAtHost(context: ActionContext, entry: Entry): Promise<Submis
   const running = { ...row, ...claim, execution: "running" as const };
   context.deadlines.soon();
   const started = eventOf(running, "action.started", actorOf(caller, row.agent), { claimed_by });
-  return await insertDecided(context, { ...entry, row: running }, [started]);
+  const submission = await insertDecided(context, { ...entry, row: running }, [started]);
+  if (submission) await beginGuarding(context.services, submission.row);
+  return submission;
 }
 
 async function readNow(context: ActionContext, entry: Entry): Promise<Submission | null> {

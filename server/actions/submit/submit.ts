@@ -82,6 +82,7 @@ async function submitParsed(
   const evaluation = await evaluateAction(services, input, {
     raw,
     requester: requesterIn(session),
+    block_reason: session.block_reason,
   });
   const { decision, analysis, limits } = evaluation;
   const planned = decision.effect === "deny"

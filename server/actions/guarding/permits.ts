@@ -1,0 +1,111 @@
+import { basename, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { resolvePath } from "../../runtime/real_path.ts";
+import type { ActionRow } from "../store.ts";
+import { gitCommand, isExplainedChange } from "./git_config.ts";
+import type { Difference } from "./snapshot.ts";
+
+/** What the approved text of an action visibly changes. */
+export interface Permits {
+  /** Absolute paths; everything below a folder counts. */
+  paths: ReadonlySet<string>;
+  /** The programs with their arguments. */
+  commands: readonly string[][];
+}
+
+/** The changes that the text of an action shows, which policy or a person has therefore judged. */
+export function permitsOf(
+  { analysis, cwd, root, plan }: Pick<ActionRow, "analysis" | "cwd" | "root" | "plan">,
+): Permits {
+  const named = [...analysis?.writes ?? [], ...analysis?.deletes ?? []];
+  const at = cwd ?? root;
+  const files = plan?.native || !plan ? plan?.changes.map(({ path }) => path) ?? [] : [];
+  const paths = new Set(files);
+  for (const path of named.filter((one) => !/[*?…]/.test(one)).slice(0, 200)) {
+    const absolute = resolve(at, path);
+    paths.add(absolute);
+    paths.add(realOf(absolute));
+  }
+  return { paths, commands: analysis?.commands ?? [] };
+}
+
+function realOf(path: string): string {
+  try {
+    return resolvePath(path).real;
+  } catch {
+    return path;
+  }
+}
+
+/** Whether a difference is one that the text shows, or one that does no harm. */
+export function isPermitted(difference: Difference, { paths, commands }: Permits): boolean {
+  const { path, now, before } = difference;
+  for (const named of paths) {
+    if (path === named || path.startsWith(`${named}/`)) return true;
+  }
+  // Its files are listed one by one.
+  if (now?.kind === "folder" && before === null) return true;
+  if (now === null && before?.kind === "folder") return true;
+  if (/\/\.git\/(?:modules\/[^/]+\/)?config(?:\.worktree)?$/.test(path)) {
+    const [old, new_] = [textOf(before), textOf(now)];
+    return old !== null && new_ !== null && now !== null && isExplainedChange(old, new_, commands);
+  }
+  if (/\/\.git\//.test(path)) return isOfGit(difference, commands);
+  return now !== null && before !== null && isOfHost(basename(path), textOf(before), textOf(now));
+}
+
+/** New files in git's folder that `git init`, `git clone` or `git lfs install` brings. */
+function isOfGit({ path, before }: Difference, commands: readonly string[][]): boolean {
+  const names = commands.map((argv) => gitCommand(argv)).filter((args) => args !== null);
+  if (/\/hooks\/[^/]+$/.test(path)) {
+    const isLfs = names.some(([name, verb]) =>
+      name === "lfs" && /^(install|update)$/.test(verb ?? "")
+    );
+    return before === null && isLfs && /\/(post-(checkout|commit|merge)|pre-push)$/.test(path);
+  }
+  return false;
+}
+
+function textOf(kept: Difference["now"]): string | null {
+  if (kept === null) return "";
+  return kept.kind === "file" && kept.content !== null
+    ? new TextDecoder().decode(kept.content)
+    : null;
+}
+
+/** Whether only such settings of a host changed that the host itself writes while it runs. */
+function isOfHost(name: string, before: string | null, after: string | null): boolean {
+  if (before === null || after === null) return false;
+  try {
+    if (/^settings(\.local)?\.json$/.test(name)) {
+      return isDeepStrictEqual(withoutAllowed(before), withoutAllowed(after));
+    }
+    if (name === ".claude.json") return isDeepStrictEqual(serversOf(before), serversOf(after));
+  } catch {
+    return false;
+  }
+  return false;
+}
+
+/** The settings without the commands that a person told the host to stop asking about. */
+function withoutAllowed(text: string): unknown {
+  const { permissions, ...rest } = JSON.parse(text) as { permissions?: Record<string, unknown> };
+  if (permissions === undefined) return rest;
+  const { allow: _, ...others } = permissions;
+  return Object.keys(others).length === 0 ? rest : { ...rest, permissions: others };
+}
+
+const RUNS_CODE = /^(mcpServers|hooks|env|apiKeyHelper|disableAllHooks)$/;
+
+/** The parts of Claude Code's own state that start programs; it rewrites the others all the time. */
+function serversOf(text: string): unknown {
+  const whole = JSON.parse(text) as Record<string, unknown>;
+  const own = Object.entries(whole).filter(([key]) => RUNS_CODE.test(key));
+  const projects = Object.entries(whole.projects ?? {}).map(([folder, settings]) => [
+    folder,
+    Object.entries(settings ?? {}).filter(([key, value]) =>
+      RUNS_CODE.test(key) && !isDeepStrictEqual(value, {})
+    ),
+  ]).filter(([, settings]) => settings!.length > 0);
+  return [own, projects];
+}

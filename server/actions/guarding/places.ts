@@ -1,0 +1,118 @@
+import { LRUCache } from "lru-cache";
+import { dirname, join } from "node:path";
+import { HOOKED_HOSTS, HOSTS } from "../../hosts/hosts.ts";
+import { isProtectedName } from "../../policy/protect.ts";
+import { namesIn, type Place } from "./snapshot.ts";
+
+/** Files that hosts, editors and git write by themselves below guarded folders. */
+const LIVELY =
+  /^(workspace\.xml|shelf|usage\.statistics\.xml|tasks\.xml|worktrees|todos|plans|shell-snapshots|statsig|sessions|history\.jsonl|logs?|cache|projects|file-history|debug|tmp|session-env|ide|state|.*\.sample|\.gate-[0-9a-f-]+)$/;
+
+/** The guarded files directly in a folder of a project. */
+export function placesIn(folder: string): Place[] {
+  const names = namesIn(folder).filter((name) => name !== ".git" && isGuarded(name));
+  return [
+    ...gitPlaces(join(folder, ".git")),
+    // Listed by name, so that their appearance is noticed.
+    ...new Set([...names, ...ALWAYS]),
+  ].map((one) => typeof one === "string" ? place(join(folder, one)) : one);
+}
+
+const ALWAYS = [
+  "gate.config.json",
+  ".mcp.json",
+  ".husky",
+  ".vscode",
+  ".envrc",
+  ".gitmodules",
+  ".github/hooks",
+];
+
+const KNOWN = new LRUCache<string, boolean>({ max: 5_000 });
+
+function isGuarded(name: string): boolean {
+  const known = KNOWN.get(name);
+  if (known !== undefined) return known;
+  const guarded = isProtectedName(name);
+  KNOWN.set(name, guarded);
+  return guarded;
+}
+
+function place(path: string): Place {
+  return { path, deep: true, skip: LIVELY };
+}
+
+/** The files in git's folder that make git run a program. */
+function gitPlaces(git: string): Place[] {
+  const files = ["config", "config.worktree", "commondir", "info/attributes"];
+  return [
+    ...files.map((name) => ({ path: join(git, name), deep: false })),
+    { path: join(git, "hooks"), deep: true, skip: LIVELY },
+    ...namesIn(join(git, "modules")).slice(0, 20).flatMap((name) => [
+      { path: join(git, "modules", name, "config"), deep: false },
+      { path: join(git, "modules", name, "hooks"), deep: true, skip: LIVELY },
+    ]),
+  ];
+}
+
+/** The guarded files of a project that the command does not work in. */
+export function placesOfStranger(root: string): Place[] {
+  return [
+    { path: join(root, "gate.config.json"), deep: false },
+    { path: join(root, ".git/config"), deep: false },
+    { path: join(root, ".git/hooks"), deep: true, skip: LIVELY },
+  ];
+}
+
+const MAX_FOLDERS = 8;
+
+/** The folder of a command and those above it, up to the root of its project. */
+export function foldersUpTo(root: string, cwd: string, home: string): string[] {
+  const folders: string[] = [];
+  for (let at = cwd; folders.length < MAX_FOLDERS; at = dirname(at)) {
+    if (at !== home && dirname(at) !== at) folders.push(at);
+    if (at === root || at === home || dirname(at) === at) break;
+  }
+  return folders;
+}
+
+/** The guarded files of the user: hosts' settings and what starts at login. */
+export function placesOfUser(home: string): Place[] {
+  const files = HOOKED_HOSTS.flatMap(({ hooks }) => hooks.settings.guarded_paths);
+  const lists = HOSTS.flatMap(({ mcp }) => mcp.user_files.map(({ path }) => withDefault(path)));
+  const whole = ["~/.config/systemd/user", "~/Library/LaunchAgents"];
+  const paths = [...new Set([...files, ...lists])].filter((path) => path.startsWith("~/"));
+  return [
+    ...paths.flatMap((path) => expand(join(home, path.slice(2)))).map((path) => ({
+      path,
+      deep: false,
+    })),
+    ...whole.map((path) => ({ path: join(home, path.slice(2)), deep: true })),
+  ];
+}
+
+/** The path with the default of the variable that it starts with. */
+function withDefault(path: string): string {
+  return path.replace(/^\{\w+\|([^}]*)\}/, "$1");
+}
+
+/** The existing names for a `*` in the last name; the path itself without one. */
+function expand(path: string): string[] {
+  if (!path.includes("*")) return [path];
+  const folder = dirname(path);
+  if (folder.includes("*")) return [];
+  const [start = "", end = ""] = path.slice(folder.length + 1).split("*");
+  return namesIn(folder).filter((name) => name.startsWith(start) && name.endsWith(end))
+    .map((name) => join(folder, name));
+}
+
+/** The gate's own files that only a person or the daemon changes. */
+export function placesOfGate(gate_home: string): Place[] {
+  return [
+    ...["config.json", "team.json", "trust.json"].map((name) => ({
+      path: join(gate_home, name),
+      deep: false,
+    })),
+    ...["tokens", "keys"].map((name) => ({ path: join(gate_home, name), deep: true })),
+  ];
+}

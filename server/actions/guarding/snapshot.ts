@@ -1,0 +1,183 @@
+import { createHash } from "node:crypto";
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+} from "node:fs";
+import { join } from "node:path";
+
+/** One file that is guarded, or one folder with everything in it. */
+export interface Place {
+  path: string;
+  deep: boolean;
+  /** Names below it that are no part of it. */
+  skip?: RegExp;
+}
+
+/** A guarded file, link or folder as gate last accepted it. */
+export interface Kept {
+  kind: "file" | "link" | "folder" | "other";
+  /** Changes with every change of the file, also with one that is put back. */
+  signature: string;
+  mode: number;
+  sha256: string | null;
+  /** The bytes of a small file; null for a file that is too large to restore. */
+  content: Uint8Array | null;
+  /** The target of a link. */
+  target: string | null;
+}
+
+/** The guarded files by path. */
+export type Snapshot = Map<string, Kept>;
+
+/** One difference between a snapshot and the disk. */
+export interface Difference {
+  path: string;
+  change: "created" | "modified" | "deleted" | "rewritten";
+  before: Kept | null;
+  now: Kept | null;
+}
+
+const MAX_KEPT = 512 * 1024;
+/** All kept bytes of one snapshot. */
+const MAX_TOTAL = 16 * 1024 * 1024;
+/** A folder with more names is guarded by its own name only. */
+const MAX_NAMES = 1_000;
+const MAX_DEPTH = 4;
+const { O_RDONLY } = constants;
+const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0;
+const O_NONBLOCK = constants.O_NONBLOCK ?? 0;
+
+/** What `lstat` says about a path. */
+interface Look {
+  kind: Kept["kind"];
+  signature: string;
+  mode: number;
+}
+
+/** The present state of the places. Reads only files that differ from `known`. */
+export function takeSnapshot(places: readonly Place[], known: Snapshot = new Map()): Snapshot {
+  const taken: Snapshot = new Map();
+  let left = MAX_TOTAL;
+  for (const [path, look] of lookAt(places)) {
+    const before = known.get(path);
+    const kept = before?.signature === look.signature ? before : read(path, look);
+    left -= kept.content?.length ?? 0;
+    taken.set(path, left < 0 ? { ...kept, content: null } : kept);
+  }
+  return taken;
+}
+
+/** The differences of the disk to a snapshot, outer folders first. */
+export function compare(places: readonly Place[], snapshot: Snapshot): Difference[] {
+  const found: Difference[] = [];
+  const seen = lookAt(places);
+  for (const [path, look] of seen) {
+    const before = snapshot.get(path) ?? null;
+    if (before?.signature === look.signature) continue;
+    const now = read(path, look);
+    const change = before === null ? "created" : isSame(before, now) ? "rewritten" : "modified";
+    found.push({ path, change, before, now });
+  }
+  for (const [path, before] of snapshot) {
+    if (!seen.has(path)) found.push({ path, change: "deleted", before, now: null });
+  }
+  return found.sort((a, b) => a.path < b.path ? -1 : 1);
+}
+
+function isSame(a: Kept, b: Kept): boolean {
+  return a.kind === b.kind && a.mode === b.mode && a.target === b.target && a.sha256 === b.sha256 &&
+    (a.kind !== "file" || a.sha256 !== null);
+}
+
+/** Every path of the places, found by names and metadata only. */
+function lookAt(places: readonly Place[]): Map<string, Look> {
+  const found = new Map<string, Look>();
+  for (const place of places) {
+    const below = new Map<string, Look>();
+    look(place, below, 0);
+    for (const [path, seen] of below) {
+      if (below.size <= MAX_NAMES || path === place.path) found.set(path, seen);
+    }
+  }
+  return found;
+}
+
+function look(place: Place, found: Map<string, Look>, depth: number): void {
+  const { path, deep, skip } = place;
+  if (found.size > MAX_NAMES || found.has(path)) return;
+  let stats: BigIntStats | undefined;
+  try {
+    stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  } catch {
+    return; // a parent is no folder
+  }
+  if (!stats) return;
+  const kind = kindOf(stats);
+  found.set(path, { kind, signature: signatureOf(stats, kind), mode: Number(stats.mode & 0o777n) });
+  if (kind !== "folder" || !deep || depth >= MAX_DEPTH) return;
+  for (const name of namesIn(path)) {
+    if (!skip?.test(name)) look({ path: join(path, name), deep, skip }, found, depth + 1);
+  }
+}
+
+function kindOf(stats: BigIntStats): Kept["kind"] {
+  if (stats.isFile()) return "file";
+  if (stats.isSymbolicLink()) return "link";
+  return stats.isDirectory() ? "folder" : "other";
+}
+
+/** The change time cannot be set by a program. A folder changes with its names, which are listed. */
+function signatureOf(stats: BigIntStats, kind: Kept["kind"]): string {
+  const { dev, ino, mode, size, mtimeNs, ctimeNs } = stats;
+  return kind === "folder"
+    ? `folder ${mode}`
+    : `${dev} ${ino} ${mode} ${size} ${mtimeNs} ${ctimeNs}`;
+}
+
+/** The names in a folder; none if it cannot be read. */
+export function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function read(path: string, { kind, signature, mode }: Look): Kept {
+  const nothing = { sha256: null, content: null, target: null };
+  if (kind === "link") return { kind, signature, mode, ...nothing, target: targetOf(path) };
+  if (kind !== "file") return { kind, signature, mode, ...nothing };
+  const content = contentOf(path);
+  if (content === null) return { kind, signature, mode, ...nothing };
+  const sha256 = createHash("sha256").update(content).digest("hex");
+  return { kind, signature, mode, sha256, content, target: null };
+}
+
+function targetOf(path: string): string | null {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return null;
+  }
+}
+
+function contentOf(path: string): Uint8Array | null {
+  try {
+    const fd = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    try {
+      const stats = fstatSync(fd);
+      return stats.isFile() && stats.size <= MAX_KEPT ? readFileSync(fd) : null;
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,57 @@
+import type { Caller } from "../auth/schema.ts";
+import { requireReviewer } from "../auth/scopes.ts";
+import type { Ledger } from "../db/ledger.ts";
+import type { Environment } from "../environment.ts";
+import { GateError } from "../errors.ts";
+import type { Block, UnblockInput } from "./schema.ts";
+import { findBlock, liftBlock, listActiveBlocks } from "./store.ts";
+
+/** The services of one project that blocks need. */
+export interface BlockServices {
+  ledger: Ledger;
+  environment: Environment;
+}
+
+/** The active blocks of a project, newest first. */
+export async function listBlocks({ ledger }: BlockServices): Promise<Block[]> {
+  return await listActiveBlocks(ledger);
+}
+
+/** Lifts a block, so that its session may submit again. @throws GateError `forbidden`, `not_found`, `conflict` */
+export async function unblock(
+  { ledger, environment }: BlockServices,
+  id: string,
+  { reason }: UnblockInput,
+  caller: Caller,
+): Promise<Block> {
+  requireReviewer(caller, "lift the block", "gate session unblock");
+  const block = await requireBlock(ledger, id);
+  const by = {
+    at: new Date(environment.now()).toISOString(),
+    who: caller.id,
+    lift_id: environment.id(),
+  };
+  const { update, when } = liftBlock(block, by);
+  const { events } = await ledger.commit({
+    statements: [update],
+    when,
+    events: [{
+      session_id: block.session_id,
+      action_id: block.action_id,
+      type: "block.removed",
+      actor: { kind: "reviewer", id: caller.id },
+      data: { block_id: id, reason: reason ?? null },
+    }],
+  });
+  if (events.length === 0) {
+    throw new GateError("conflict", `Cannot lift block "${id}": it has been lifted already`);
+  }
+  return await requireBlock(ledger, id);
+}
+
+async function requireBlock(ledger: Ledger, id: string): Promise<Block> {
+  const found = /^[0-9a-f-]{36}$/.test(id) ? await findBlock(ledger, id) : null;
+  if (found) return found;
+  const shown = JSON.stringify(id.toWellFormed().slice(0, 100));
+  throw new GateError("not_found", `Cannot find block ${shown} in this project: see gate status`);
+}

@@ -1,0 +1,50 @@
+import type { Ledger, Statement } from "../db/ledger.ts";
+import type { Block } from "./schema.ts";
+
+const COLUMNS = `id, project_id, session_id, action_id, reason, created_at, lifted_at, lifted_by`;
+const MOST = 500;
+
+export function insertBlock(block: Block): Statement {
+  const { id, project_id, session_id, action_id, reason, created_at } = block;
+  return {
+    sql: `INSERT INTO blocks (project_id, id, session_id, action_id, reason, created_at)
+      VALUES (?, ?, ?, ?, ?, ?)`,
+    args: [project_id, id, session_id, action_id, reason, created_at],
+  };
+}
+
+/** Lifts an active block. `when` matches only the attempt with this `lift_id`. */
+export function liftBlock(
+  { project_id, id }: Pick<Block, "project_id" | "id">,
+  by: { at: string; who: string; lift_id: string },
+): { update: Statement; when: Statement } {
+  return {
+    update: {
+      sql: `UPDATE blocks SET lifted_at = ?, lifted_by = ?, lift_id = ?
+        WHERE project_id = ? AND id = ? AND lifted_at IS NULL`,
+      args: [by.at, by.who, by.lift_id, project_id, id],
+    },
+    when: {
+      sql: "SELECT 1 FROM blocks WHERE project_id = ? AND id = ? AND lift_id = ?",
+      args: [project_id, id, by.lift_id],
+    },
+  };
+}
+
+/** The active blocks, newest first. */
+export async function listActiveBlocks(ledger: Ledger): Promise<Block[]> {
+  const rows = await ledger.all(
+    `SELECT ${COLUMNS} FROM blocks WHERE project_id = ? AND lifted_at IS NULL
+      ORDER BY created_at DESC, id DESC LIMIT ${MOST}`,
+    [ledger.project_id],
+  );
+  return rows as unknown as Block[];
+}
+
+export async function findBlock(ledger: Ledger, id: string): Promise<Block | null> {
+  const rows = await ledger.all(
+    `SELECT ${COLUMNS} FROM blocks WHERE project_id = ? AND id = ?`,
+    [ledger.project_id, id],
+  );
+  return (rows[0] as unknown as Block) ?? null;
+}
