@@ -50,6 +50,7 @@ test("a session that is opened stands in the list, the chain and the events", as
   const { session_secret, ...session } = await sessions.open(input, agent);
   expect(session_secret).toMatch(/^[\w-]{43}$/);
   expect(session).toEqual({
+    block_reason: null,
     id: session.id,
     project_id: "test",
     root: gate.root,
