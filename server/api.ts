@@ -111,7 +111,7 @@ const withProject = createMiddleware<AppEnv<ApiServices>>(async (c, next) => {
     throw new GateError("invalid", 'Cannot choose a project: "project" is given twice');
   }
   const { daemon } = c.var;
-  const action = /^\/api\/actions\/([^/]+)/.exec(c.req.path)?.[1];
+  const action = /^\/api\/actions\/(?!reject$)([^/]+)/.exec(c.req.path)?.[1];
   if (named) c.set("project", await daemon.projects.get(named));
   else if (action) c.set("project", await daemon.projects.ofAction(action));
   else c.set("project", await daemon.projects.only());

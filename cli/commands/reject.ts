@@ -1,24 +1,80 @@
 import { Command } from "@commander-js/extra-typings";
+import type { Action, RejectAllResult } from "../../server/actions/schema.ts";
 import { unwrap } from "../../server/client.ts";
 import { openAction, parseIdPrefix } from "../actions/find.ts";
 import { summarize } from "../actions/view.ts";
-import { openConnection } from "../daemon/connect.ts";
+import { type Connection, openConnection, scopedClient } from "../daemon/connect.ts";
+import { CliError, EXIT } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { ACTION_ID, examples } from "../options.ts";
-import { paint, print, printJson } from "../terminal/output.ts";
+import { count, paint, print, printJson } from "../terminal/output.ts";
 
-/** `gate reject <id> --reason`: rejects a held action and gives the agent the reason. */
+/** `gate reject <id> --reason`: rejects held actions and gives the agents the reason. */
 export function createCommand(io: Io) {
   return new Command("reject")
-    .description("Reject a held action. The agent sees the reason.")
-    .argument("<id>", ACTION_ID, parseIdPrefix)
+    .description("Reject one held action or several. The agent sees the reason.")
+    .argument("[id]", ACTION_ID, parseIdPrefix)
     .requiredOption("--reason <text>", "why, and what the agent should do instead")
+    .option("--session <id>", "reject everything that this session holds")
+    .option("--all", "reject everything that is held")
+    .option("--project <id>", "with --all: only in this project")
     .option("--json", "print JSON")
-    .addHelpText("after", examples("gate reject 0199a1b2 --reason 'use the staging file'"))
-    .action(async (id, { reason, json }) => {
-      const { one, param } = await openAction(await openConnection(io, { scope: "reviewer" }), id);
+    .addHelpText(
+      "after",
+      examples(
+        "gate reject 0199a1b2 --reason 'use the staging file'",
+        "gate reject --session 0199a1b3-… --reason 'the agent is stuck'",
+        "gate reject --all --reason 'not today'",
+      ),
+    )
+    .action(async (id, { reason, json, session, all, project }) => {
+      if ([id, session, all].filter((one) => one !== undefined).length !== 1) {
+        throw new CliError("Cannot reject: give one id, --session or --all", {
+          next: "gate reject --help",
+          exit: EXIT.usage,
+        });
+      }
+      const connection = await openConnection(io, { scope: "reviewer" });
+      if (id === undefined) {
+        const result = await rejectHeld(connection, { session, project, reason });
+        return json ? printJson(io, result) : printAll(io, result);
+      }
+      const { one, param } = await openAction(connection, id);
       const action = await unwrap(one.reject.$post({ param, json: { reason } }));
       if (json) return printJson(io, action);
       print(io, `${paint(io, "red", "✗")} rejected: ${summarize(action)}`);
     });
+}
+
+/** Rejects what a session or everybody holds, project by project. */
+async function rejectHeld(
+  connection: Connection,
+  { session, project, reason }: { session?: string; project?: string; reason: string },
+): Promise<RejectAllResult> {
+  const { items } = await unwrap(
+    connection.client.api.global.approvals.pending.$get({ query: {} }),
+  );
+  const held = items.filter((action) =>
+    (project === undefined || action.project_id === project) &&
+    (session === undefined || action.session_id === session)
+  );
+  const whole: RejectAllResult = { rejected: [], skipped: [] };
+  for (const [project_id, actions] of Map.groupBy(held, ({ project_id }) => project_id)) {
+    const { api } = scopedClient(connection, project_id);
+    const action_ids = actions.map((action: Action) => action.id);
+    const { rejected, skipped } = await unwrap(
+      api.actions.reject.$post({ json: { action_ids, reason } }),
+    );
+    whole.rejected.push(...rejected);
+    whole.skipped.push(...skipped);
+  }
+  return whole;
+}
+
+function printAll(io: Io, { rejected, skipped }: RejectAllResult): void {
+  for (const action of rejected) {
+    print(io, `${paint(io, "red", "✗")} rejected: ${summarize(action)}`);
+  }
+  print(io, `${count(rejected.length, "action")} rejected.`);
+  if (skipped.length > 0) print(io, `${count(skipped.length, "action")} had been decided before.`);
 }

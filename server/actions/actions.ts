@@ -2,6 +2,7 @@ import type { Caller } from "../auth/schema.ts";
 import { requireNotViewer, requireReviewer } from "../auth/scopes.ts";
 import { DEFAULT_WAIT_MS } from "../constants.ts";
 import { DEFAULT_LIMIT } from "../db/cursor.ts";
+import { GateError } from "../errors.ts";
 import {
   type ActionContext,
   type ActionServices,
@@ -32,6 +33,8 @@ import type {
   CancelInput,
   Claim,
   ClaimInput,
+  RejectAllInput,
+  RejectAllResult,
   RejectInput,
   ResultInput,
   RollbackInput,
@@ -42,7 +45,7 @@ import type {
 import { isSettled, resultOf } from "./show/answer.ts";
 import { detailOf } from "./show/detail.ts";
 import { Waiters } from "./show/waiters.ts";
-import { type ActionRow, listRunning, listUnstarted, publicOf } from "./store.ts";
+import { type ActionRow, listHeld, listRunning, listUnstarted, publicOf } from "./store.ts";
 import { type NativeCall, submitNative } from "./submit/native.ts";
 import type { Submission } from "./submit/record.ts";
 import { replay, submit } from "./submit/submit.ts";
@@ -178,6 +181,40 @@ export class Actions {
 
   async reject(id: string, input: RejectInput, caller: Caller): Promise<Action> {
     return publicOf(await reject(this.#context, id, input, caller));
+  }
+
+  /**
+   * Rejects several held actions: these, those of a session, or all of the project. An action that
+   * is no longer held is skipped. @throws GateError `forbidden`
+   */
+  async rejectAll(
+    { action_ids, session_id, reason }: RejectAllInput,
+    caller: Caller,
+  ): Promise<RejectAllResult> {
+    requireReviewer(caller, "reject the actions", "gate reject");
+    const { ledger } = this.#services;
+    const ids = action_ids ?? await listHeld(ledger, session_id);
+    const rejected: Action[] = [];
+    const skipped: RejectAllResult["skipped"] = [];
+    for (const id of new Set(ids)) {
+      try {
+        rejected.push(await this.reject(id, { reason }, caller));
+      } catch (error) {
+        if (!(error instanceof GateError)) throw error;
+        skipped.push({ action_id: id, why: error.message });
+      }
+    }
+    return { rejected, skipped };
+  }
+
+  /** Cancels what a session still holds, because it has ended. */
+  async cancelHeld(session_id: string, caller: Caller): Promise<void> {
+    for (const id of await listHeld(this.#services.ledger, session_id)) {
+      // A decision may come first.
+      await this.cancel(id, { reason: "Its session has ended" }, caller).catch((error) => {
+        if (!(error instanceof GateError) || error.code !== "conflict") throw error;
+      });
+    }
   }
 
   async approveWithEdit(id: string, input: ApproveWithEditInput, caller: Caller): Promise<Action> {

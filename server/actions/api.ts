@@ -12,6 +12,8 @@ import {
   CancelInput,
   Claim,
   ClaimInput,
+  RejectAllInput,
+  RejectAllResult,
   RejectInput,
   ReplayInput,
   ResultInput,
@@ -57,6 +59,14 @@ export const actionsApi = new Hono<AppEnv<ActionsServices>>()
     );
     return c.json({ ...action, result }, action.status === "pending" ? 202 : 201);
   })
+  .post(
+    "/reject",
+    describe("Reject several held actions", RejectAllResult),
+    json(RejectAllInput),
+    async (c) => {
+      return c.json(await c.var.project.actions.rejectAll(c.req.valid("json"), c.var.caller));
+    },
+  )
   .get("/:id", describe("Get an action with its details", ActionDetail), async (c) => {
     const detail = await c.var.project.actions.detail(c.req.param("id"));
     return c.json(asSeenBy(c.var.caller, detail));

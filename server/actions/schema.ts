@@ -152,6 +152,29 @@ export const RejectInput = z.strictObject({
 });
 export type RejectInput = z.infer<typeof RejectInput>;
 
+/** Body of `POST /api/actions/reject`: these actions, those of a session, or all of the project. */
+export const RejectAllInput = z.strictObject({
+  action_ids: z.array(z.string().max(64)).min(1).max(10_000).optional(),
+  session_id: z.string().max(64).optional(),
+  all: z.literal(true).optional(),
+  reason: reason.optional(),
+}).refine(
+  ({ action_ids, session_id, all }) =>
+    [action_ids, session_id, all].filter((one) => one !== undefined).length === 1,
+  {
+    error: 'give exactly one of "action_ids", "session_id" and "all"',
+  },
+);
+export type RejectAllInput = z.infer<typeof RejectAllInput>;
+
+/** Answer of `POST /api/actions/reject`. */
+export const RejectAllResult = z.object({
+  rejected: z.array(Action),
+  skipped: z.array(z.object({ action_id: z.string(), why: z.string() }))
+    .describe("actions that were not held any more"),
+});
+export type RejectAllResult = z.infer<typeof RejectAllResult>;
+
 /** Body of `POST /api/actions/:id/approve-with-edit`: exactly one of `content` and `command`. */
 export const ApproveWithEditInput = z.strictObject({
   content: z.string().optional(),

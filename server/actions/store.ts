@@ -174,12 +174,33 @@ export async function findTwin(ledger: Ledger, of: TwinQuery): Promise<ActionRow
   return found ? await findAction(ledger, String(found.id)) : null;
 }
 
-export async function countPending(ledger: Ledger): Promise<number> {
+/** How much waits for a person, apart from open twins of the new action. */
+export async function countHeld(
+  ledger: Ledger,
+  { session_id, digest }: Pick<ActionRow, "session_id" | "digest">,
+): Promise<{ in_project: number; in_session: number; bytes: number }> {
   const [row] = await ledger.all(
-    "SELECT count(*) AS n FROM actions WHERE project_id = ? AND status = 'pending'",
-    [ledger.project_id],
+    `SELECT count(*) AS in_project, coalesce(sum(session_id = ?), 0) AS in_session,
+      coalesce(sum(CASE WHEN session_id = ? THEN bytes END), 0) AS bytes
+      FROM actions WHERE project_id = ? AND status = 'pending'
+        AND NOT (session_id = ? AND digest = ?)`,
+    [session_id, session_id, ledger.project_id, session_id, digest],
   );
-  return Number(row?.n ?? 0);
+  const { in_project, in_session, bytes } = row!;
+  return {
+    ...{ in_project: Number(in_project), in_session: Number(in_session), bytes: Number(bytes) },
+  };
+}
+
+/** The ids of the held actions of a session, or of all, oldest first. */
+export async function listHeld(ledger: Ledger, session_id?: string): Promise<string[]> {
+  const only = session_id === undefined ? [] : [session_id];
+  const rows = await ledger.all(
+    `SELECT id FROM actions WHERE project_id = ? AND status = 'pending'
+      ${session_id === undefined ? "" : "AND session_id = ?"} ORDER BY seq LIMIT 10000`,
+    [ledger.project_id, ...only],
+  );
+  return rows.map(({ id }) => String(id));
 }
 
 /** Held actions whose deadline has passed, oldest first. */

@@ -42,6 +42,9 @@ function lowest(all: readonly PolicyLimits[]): PolicyLimits {
     commandTimeoutSeconds: Math.min(least.commandTimeoutSeconds, next.commandTimeoutSeconds),
     approvalTimeoutSeconds: Math.min(least.approvalTimeoutSeconds, next.approvalTimeoutSeconds),
     maxBlobBytes: Math.min(least.maxBlobBytes, next.maxBlobBytes),
+    maxHeldPerSession: Math.min(least.maxHeldPerSession, next.maxHeldPerSession),
+    maxHeldPerProject: Math.min(least.maxHeldPerProject, next.maxHeldPerProject),
+    maxHeldBytesPerSession: Math.min(least.maxHeldBytesPerSession, next.maxHeldBytesPerSession),
   }));
 }
 

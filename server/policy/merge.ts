@@ -6,6 +6,9 @@ export const DEFAULT_LIMITS: PolicyLimits = {
   commandTimeoutSeconds: 600,
   approvalTimeoutSeconds: 86_400,
   maxBlobBytes: 67_108_864,
+  maxHeldPerSession: 100,
+  maxHeldPerProject: 2_000,
+  maxHeldBytesPerSession: 67_108_864,
 };
 
 /** The lists of a policy, with the effect and the subject of their entries. */

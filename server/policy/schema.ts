@@ -61,6 +61,9 @@ export const Policies = z.looseObject({
   commandTimeoutSeconds: z.number().int().min(1).max(86_400).optional(),
   approvalTimeoutSeconds: z.number().int().min(1).max(31_536_000).optional(),
   maxBlobBytes: z.number().int().min(0).max(4_294_967_296).optional(),
+  maxHeldPerSession: z.number().int().min(1).max(10_000).optional(),
+  maxHeldPerProject: z.number().int().min(1).max(10_000).optional(),
+  maxHeldBytesPerSession: z.number().int().min(0).max(4_294_967_296).optional(),
 });
 export type Policies = z.infer<typeof Policies>;
 
@@ -70,6 +73,11 @@ export const PolicyLimits = z.object({
   commandTimeoutSeconds: z.number().int(),
   approvalTimeoutSeconds: z.number().int(),
   maxBlobBytes: z.number().int(),
+  maxHeldPerSession: z.number().int().describe("actions of one session that may wait at once"),
+  maxHeldPerProject: z.number().int().describe("actions of all sessions that may wait at once"),
+  maxHeldBytesPerSession: z.number().int().describe(
+    "new contents of one session's waiting actions",
+  ),
 });
 export type PolicyLimits = z.infer<typeof PolicyLimits>;
 

@@ -92,9 +92,12 @@ export const sessionsApi = new Hono<AppEnv<SessionsServices>>()
   )
   .post(
     "/:id/end",
-    describe("End a session", Session),
+    describe("End a session, and cancel what it still holds", Session),
     async (c) => {
-      await c.var.project.actions.contact();
-      return c.json(await c.var.project.sessions.end(c.req.param("id"), c.var.caller));
+      const { project: { sessions, actions }, caller } = c.var;
+      await actions.contact();
+      const { id } = await sessions.end(c.req.param("id"), caller);
+      await actions.cancelHeld(id, caller);
+      return c.json(await sessions.get(id));
     },
   );

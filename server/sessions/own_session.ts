@@ -9,7 +9,7 @@ interface Services {
   project: { sessions: Sessions };
 }
 
-const NAMED = /^\/api\/(action|session)s\/([^/]+)/;
+const NAMED = /^\/api\/(action|session)s\/(?!reject$)([^/]+)/;
 
 /**
  * Lets an agent name only sessions whose secret it sends as `X-Gate-Session`, and their actions, in

@@ -9,7 +9,7 @@ import { type ActionContext, timestamp } from "../context.ts";
 import { executeNew, MAX_READ_BYTES, unreadable } from "../execute/execute.ts";
 import {
   type ActionRow,
-  countPending,
+  countHeld,
   findTwin,
   type NewRow,
   type TwinQuery,
@@ -31,9 +31,6 @@ export interface Submission {
 
 /** An equal submission within this time joins the open one. */
 const TWIN_MS = 10 * 60_000;
-
-/** No person reviews more held actions. The agent has to wait. */
-const MAX_PENDING = 2_000;
 
 /** How often a grant is tried again after another action took the same use. */
 const MAX_TRIES = 100;
@@ -91,7 +88,7 @@ async function useGrantOrHold(
     ? await useGrant(context, entry, evaluation)
     : null;
   if (granted) return granted;
-  await requireRoom(context);
+  await requireRoom(context, entry, evaluation);
   const before = await keepContents(services, entry.contents);
   return await hold(context, { ...entry, before }, evaluation);
 }
@@ -122,12 +119,32 @@ async function useGrant(
   });
 }
 
-/** @throws GateError `rate_limited` */
-async function requireRoom({ services }: ActionContext): Promise<void> {
-  if (await countPending(services.ledger) < MAX_PENDING) return;
-  const message = `Cannot hold the action: ${MAX_PENDING} actions already wait for a person; ` +
-    "cancel some of yours or wait until they are reviewed";
-  throw new GateError("rate_limited", message);
+/**
+ * No agent fills the queue of the people. An action that joins its open twin takes no room.
+ * @throws GateError `rate_limited`, `too_large`
+ */
+async function requireRoom(
+  { services }: ActionContext,
+  { row }: Entry,
+  { limits }: ActionEvaluation,
+): Promise<void> {
+  const { maxHeldPerSession, maxHeldPerProject, maxHeldBytesPerSession } = limits;
+  const held = await countHeld(services.ledger, row);
+  const bytes = held.bytes + (row.bytes ?? 0);
+  const next = "wait until they are reviewed, or cancel some";
+  if (held.in_session >= maxHeldPerSession) {
+    const what = `${held.in_session} actions of this session already wait for a person`;
+    throw new GateError("rate_limited", `Cannot hold the action: ${what}; ${next}`);
+  }
+  if (held.in_project >= maxHeldPerProject) {
+    const what = `${held.in_project} actions of this project already wait for a person`;
+    throw new GateError("rate_limited", `Cannot hold the action: ${what}; ${next}`);
+  }
+  if (bytes > maxHeldBytesPerSession) {
+    const what = `the waiting actions of this session would hold ${bytes} bytes, more than ` +
+      `maxHeldBytesPerSession (${maxHeldBytesPerSession})`;
+    throw new GateError("too_large", `Cannot hold the action: ${what}; ${next}`);
+  }
 }
 
 /** Holds the action for a person, or joins its open twin. */

@@ -228,3 +228,21 @@ test("project remove unregisters the project, and init registers it again with i
   await gated.good("init", "--yes");
   expect(await gated.json("log", "--json", "-n", "500")).toHaveLength(before.length + 1);
 });
+
+test("reject takes everything of a session, or everything", async () => {
+  const { submit, json, terminal } = gated;
+  const first = await submit("write_file", { path: "x/one", content: "1" });
+  await submit("write_file", { path: "x/two", content: "2" });
+  const more = ["--reason", "not today", "--json"];
+  const session = await json("reject", "--session", first.session_id, ...more);
+  expect(session.rejected.map(({ path }: { path: string }) => path))
+    .toEqual(expect.arrayContaining(["x/one", "x/two"]));
+  await submit("write_file", { path: "x/three", content: "3" });
+  const all = await terminal.run(["reject", "--all", "--reason", "not today"]);
+  expect(all).toMatchObject({ code: 0 });
+  expect(all.stdout).toContain("x/three");
+  expect(await json("pending", "--json")).toEqual([]);
+  for (const wrong of [[], ["--all", "--session", "x"]]) {
+    expect((await terminal.run(["reject", ...wrong, "--reason", "x"])).code).toBe(64);
+  }
+});

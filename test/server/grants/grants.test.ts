@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { GrantPreview } from "../../../server/grants/schema.ts";
+import { testCaller } from "../../helpers.ts";
 import { HOUR, openStage } from "./stage.ts";
 
 describe("a remembered approval", () => {
@@ -119,10 +120,11 @@ describe("a grant", () => {
   });
 
   test("can be limited to the project, but not to a session that has ended", async () => {
-    const { approve, call, run, session, list } = await openStage();
+    const { approve, call, gate, run, session, list } = await openStage();
     const mine = await session();
     const { id } = await run("npm test", mine);
-    await call("POST", `/api/sessions/${mine}/end`, {}, "agent");
+    // The moment before the end of the session cancels what it holds.
+    await gate.project.sessions.end(mine, testCaller());
     const preview = await call<GrantPreview>("POST", "/api/grants/preview", { action_id: id });
     expect(preview.body.scopes).toEqual(["project"]);
     const askFor = (scope: "session" | "project") => approve(id, { ...HOUR, scope });
