@@ -41,6 +41,10 @@ const GROUPS: Record<string, Record<string, [summary: string, load: Load]>> = {
       "Set or show the passphrase or passkey that approvals need",
       () => import("./commands/proof.ts"),
     ],
+    config: [
+      "Show or accept changes of config files that wait for you",
+      () => import("./commands/config.ts"),
+    ],
     project: ["List or change the registered projects", () => import("./commands/project.ts")],
     workspace: ["Group projects to view them together", () => import("./commands/workspace.ts")],
   },

@@ -1,17 +1,24 @@
 import { Command } from "@commander-js/extra-typings";
 import { join, resolve } from "node:path";
+import { unwrap } from "../../server/client.ts";
 import { GlobalConfig } from "../../server/config/schema.ts";
+import { MACHINE_ID } from "../../server/constants.ts";
 import { compilePolicy } from "../../server/policy/evaluate.ts";
 import { globalTemplate } from "../../server/policy/templates.ts";
 import { openHome } from "../../server/runtime/home.ts";
 import { backUp, formatConfig, readConfig, readText, writeText } from "../config_file.ts";
 import { editText } from "../terminal/editor.ts";
-import { CliError } from "../errors.ts";
+import { acceptChanges, showChange, waitingChanges } from "../config/accept.ts";
+import { scopedClient } from "../daemon/connect.ts";
+import { findDaemon } from "../daemon/find.ts";
+import { CliError, explain } from "../errors.ts";
 import { quoted } from "../hosts/hook_plan.ts";
 import { examples } from "../options.ts";
 import type { Io } from "../io.ts";
 import { print, printJson } from "../terminal/output.ts";
 import { placeOf } from "../place.ts";
+import { PASSPHRASE_STDIN, type PassphraseOptions } from "../proof/passphrases.ts";
+import { openReview } from "../proof/prover.ts";
 import { visibleText } from "../terminal/visible.ts";
 
 /** `gate global-config`: the rules for every project of this machine. */
@@ -37,8 +44,9 @@ export function createCommand(io: Io) {
   config.command("edit")
     .description("Edit the file in $VISUAL or $EDITOR; it is validated before it is saved.")
     .option("--draft <file>", "edit this file instead, such as one kept by a failed edit")
+    .option(...PASSPHRASE_STDIN)
     .addHelpText("after", examples("EDITOR=vi gate global-config edit"))
-    .action(async ({ draft }) => await edit(io, draft));
+    .action(async ({ draft, passphraseStdin }) => await edit(io, draft, { passphraseStdin }));
   return config;
 }
 
@@ -56,7 +64,11 @@ function init(io: Io, dry_run: boolean, json: boolean): void {
   else print(io, `Created ${file}. Edit it: gate global-config edit`);
 }
 
-async function edit(io: Io, draft: string | undefined): Promise<void> {
+async function edit(
+  io: Io,
+  draft: string | undefined,
+  options: PassphraseOptions,
+): Promise<void> {
   const before = require(io);
   await editText(io, before, {
     ...draft !== undefined && { draft: resolve(io.cwd, draft) },
@@ -64,6 +76,24 @@ async function edit(io: Io, draft: string | undefined): Promise<void> {
     use: (after) => change(io, before, after),
     again: (file) => `gate global-config edit --draft ${quoted(file)}`,
   });
+  if (readText(pathOf(io)) !== before) await acceptEdited(io, options);
+}
+
+/** Accepts the part of the saved file that waits, because a person has just written it. */
+async function acceptEdited(io: Io, options: PassphraseOptions): Promise<void> {
+  if (!await findDaemon(placeOf(io))) return print(io, "It applies when the daemon starts.");
+  const client = scopedClient(await openReview(io, { ...options, start: false }), MACHINE_ID);
+  const waiting = waitingChanges(await unwrap(client.api.config.$get()));
+  for (const one of waiting) showChange(io, one);
+  try {
+    await acceptChanges(client, waiting);
+  } catch (error) {
+    const { message } = explain(error);
+    throw new CliError(`The file is saved, but a part of it waits: ${message}`, {
+      next: "gate config accept",
+    });
+  }
+  print(io, "The new rules are in force.");
 }
 
 function change(io: Io, before: string, after: string): void {
@@ -75,7 +105,7 @@ function change(io: Io, before: string, after: string): void {
   }
   print(io, `Backup of the old file: ${backUp(path, placeOf(io).home)}`);
   writeText(path, after, 0o600);
-  print(io, "Saved. The new rules apply at once.");
+  print(io, "Saved.");
 }
 
 /** @throws CliError or GateError for an invalid config or rule */

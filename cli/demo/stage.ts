@@ -7,6 +7,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { unwrap } from "../../server/client.ts";
 import { VERSION } from "../../server/constants.ts";
 import { selfCommand } from "../../server/runtime/self.ts";
 import { type Connection, ensureDaemon, openConnection } from "../daemon/connect.ts";
@@ -67,6 +68,8 @@ export class Stage {
       // The home is thrown away, so nobody sets a passphrase for it.
       await ensureDaemon(io, ["--auth", "none"]);
       const reviewer = await openConnection(io, { scope: "reviewer" });
+      // A config that an agent's session shows first would have to be accepted.
+      await unwrap(reviewer.client.api.hub.projects.$post({ json: { root: project } }));
       return new Stage(folder, io, reviewer, await connectAgent(io));
     } catch (error) {
       await clear(io, folder);

@@ -28,6 +28,7 @@ const HARMLESS = new Set([
 const HARMLESS_VERBS: Record<string, Set<string>> = {
   daemon: new Set(["status", "logs"]),
   service: new Set(["status", "logs"]),
+  config: new Set(["show"]),
   project: new Set(["list"]),
   proof: new Set(["status"]),
   workspace: new Set(["list", "show"]),
@@ -41,7 +42,7 @@ const GATE = /^gate(-(linux|darwin|win32)[\w-]*)?(\.exe)?$/;
 const SOURCE = /(^|\/)(cli\/main\.ts|gate\.mjs)$/;
 const RUNTIMES = /^(node|nodejs|deno|bun|tsx)$/;
 const DECIDES =
-  /^(-\S+ )*(approve|reject|token|proof|grant|cleanup-mcp|global-config|project trust)/;
+  /^(-\S+ )*(approve|reject|token|proof|grant|cleanup-mcp|global-config|config accept|project trust)/;
 const LAUNCHERS = new Set(["npx", "bunx", "pnpx"]);
 
 /** Denies, or asks about, commands against the gate itself, whatever the policy allows. */

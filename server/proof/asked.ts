@@ -1,6 +1,14 @@
-import type { Challenge, ProofVerb } from "./schema.ts";
+import { changeAsked } from "./history.ts";
 import { toHex } from "./public_key.ts";
-import { approvalAsked, type ApprovalExtras } from "./statement.ts";
+import type { Challenge, EnrolledKey, ProofVerb } from "./schema.ts";
+import {
+  approvalAsked,
+  type ApprovalExtras,
+  canonicalText,
+  fromBase64Url,
+  toBase64Url,
+  utf8,
+} from "./statement.ts";
 
 /** A request that a client sent. */
 export interface Asked {
@@ -9,21 +17,67 @@ export interface Asked {
   body?: unknown;
 }
 
-/** The deeds that need a proof: method, path with the action's id in parentheses, verbs. */
-const DEEDS: readonly [method: string, path: RegExp, verbs: readonly ProofVerb[]][] = [
-  ["POST", /^\/api\/(?:actions|global\/approvals)\/([^/]+)\/approve$/, ["approve"]],
-  ["POST", /^\/api\/actions\/([^/]+)\/approve-with-edit$/, ["approve_with_edit"]],
-  ["POST", /^\/api\/actions\/([^/]+)\/rollback$/, ["rollback"]],
-  ["POST", /^\/api\/actions\/([^/]+)\/replay$/, ["replay"]],
-  ["POST", /^\/api\/sessions\/[^/]+\/rollback(?:-partial)?$/, ["rollback"]],
-  ["PUT", /^\/api\/config\/policies$/, ["change_policies"]],
-  ["POST", /^\/api\/config\/accept$/, ["accept_config"]],
-  ["POST", /^\/api\/hub\/projects$/, ["register_project"]],
-  ["DELETE", /^\/api\/hub\/projects\/[^/]+$/, ["remove_project"]],
-  ["PUT", /^\/api\/hub\/projects\/[^/]+\/override-trust$/, ["trust_override"]],
-  ["POST", /^\/api\/workspaces\/[^/]+\/projects$/, ["register_project"]],
-  ["POST", /^\/api\/proof\/set$/, ["change_proof"]],
-  ["POST", /^\/api\/proof\/remove$/, ["remove_proof"]],
+// deno-lint-ignore no-explicit-any
+type Body = any;
+
+/** A request that needs a proof, and what its challenge has to say. */
+interface Deed {
+  method: "POST" | "PUT" | "DELETE";
+  /** The parentheses hold the id that `names` speaks of. */
+  path: RegExp;
+  verb: ProofVerb;
+  names?: "action" | "project";
+  /** The digest that the request itself determines; null if only the daemon knows it. */
+  digest?: (body: Body, id: string) => Promise<string | null>;
+}
+
+const DEEDS: readonly Deed[] = [
+  {
+    method: "POST",
+    path: /^\/api\/(?:actions|global\/approvals)\/([^/]+)\/approve$/,
+    ...{ verb: "approve", names: "action", digest: approvalDigest },
+  },
+  {
+    method: "POST",
+    path: /^\/api\/actions\/([^/]+)\/approve-with-edit$/,
+    ...{ verb: "approve_with_edit", names: "action", digest: approvalDigest },
+  },
+  {
+    ...{ method: "POST", path: /^\/api\/actions\/([^/]+)\/rollback$/ },
+    ...{ verb: "rollback", names: "action" },
+  },
+  {
+    ...{ method: "POST", path: /^\/api\/actions\/([^/]+)\/replay$/ },
+    ...{ verb: "replay", names: "action" },
+  },
+  {
+    ...{ method: "POST", path: /^\/api\/sessions\/[^/]+\/rollback(?:-partial)?$/ },
+    verb: "rollback",
+  },
+  { method: "PUT", path: /^\/api\/config\/policies$/, verb: "change_policies" },
+  {
+    ...{ method: "POST", path: /^\/api\/config\/accept$/, verb: "accept_config" },
+    digest: ({ path, sha256 }) => digestOf({ path, sha256 }),
+  },
+  { method: "POST", path: /^\/api\/hub\/projects$/, verb: "register_project" },
+  {
+    ...{ method: "POST", path: /^\/api\/workspaces\/[^/]+\/projects$/ },
+    verb: "register_project",
+  },
+  {
+    ...{ method: "DELETE", path: /^\/api\/hub\/projects\/([^/]+)$/ },
+    ...{ verb: "remove_project", names: "project" },
+  },
+  {
+    ...{ method: "PUT", path: /^\/api\/hub\/projects\/([^/]+)\/override-trust$/ },
+    ...{ verb: "trust_override", names: "project" },
+    digest: (_, project_id) => digestOf({ overrideGlobal: true, project_id }),
+  },
+  { method: "POST", path: /^\/api\/proof\/set$/, verb: "change_proof", digest: changeDigest },
+  {
+    ...{ method: "POST", path: /^\/api\/proof\/remove$/, verb: "remove_proof" },
+    digest: () => digestOf(changeAsked("none", null)),
+  },
 ];
 
 /**
@@ -32,35 +86,45 @@ const DEEDS: readonly [method: string, path: RegExp, verbs: readonly ProofVerb[]
  */
 export async function checkChallenge(challenge: Challenge, asked: Asked): Promise<void> {
   const { pathname, searchParams } = new URL(asked.url);
-  const { verbs, action_id } = deedOf(asked.method, pathname);
-  if (!verbs.includes(challenge.verb)) throw refuse(`it is about "${challenge.verb}"`);
-  // A session's rollback names no action, and no other action may stand in its challenge.
-  if (action_id !== challenge.action_id) {
+  const deed = DEEDS.find(({ method, path }) => method === asked.method && path.test(pathname));
+  if (deed?.verb !== challenge.verb) throw refuse(`it is about "${challenge.verb}"`);
+  const id = decodeURIComponent(deed.path.exec(pathname)![1] ?? "");
+  // No other action may stand in the challenge of a request that names none.
+  if (challenge.action_id !== (deed.names === "action" ? id : null)) {
     throw refuse(`it is about ${challenge.action_id ?? "no action"}`);
   }
-  const project = searchParams.get("project");
+  const project = deed.names === "project" ? id : searchParams.get("project");
   if (project !== null && challenge.project_id !== null && project !== challenge.project_id) {
     throw refuse(`it is about the project "${challenge.project_id}"`);
   }
-  const digest = challenge.verb.startsWith("approve") ? await approvalDigest(asked.body) : null;
+  const digest = await deed.digest?.(bodyOf(asked), id) ?? null;
   if (digest !== null && digest !== challenge.digest) throw refuse("it covers other content");
 }
 
-function deedOf(method: string, path: string) {
-  for (const [deed, pattern, verbs] of DEEDS) {
-    const found = deed === method ? pattern.exec(path) : null;
-    if (found) return { verbs, action_id: found[1] ? decodeURIComponent(found[1]) : null };
-  }
-  return { verbs: [], action_id: null };
-}
-
 /** The digest of an approval whose request names the action's digest; null for any other request. */
-async function approvalDigest(body: unknown): Promise<string | null> {
-  if (typeof body !== "string") return null;
-  const { expected_digest, remember, base_sha256, content, encoding, command } = JSON.parse(body);
+async function approvalDigest(body: Body): Promise<string | null> {
+  const { expected_digest, remember, base_sha256, content, encoding, command } = body;
   if (typeof expected_digest !== "string") return null;
   const extras: ApprovalExtras = { remember, base_sha256, content, encoding, command };
   return (await approvalAsked(expected_digest, extras, sha256)).digest;
+}
+
+/** The digest of a new passphrase; null for a passkey, whose key only the daemon reads. */
+async function changeDigest(body: Body): Promise<string | null> {
+  if (body.kind === "token") return await digestOf(changeAsked("token", null));
+  const bytes = body.kind === "passphrase" ? fromBase64Url(body.public_key) : null;
+  if (bytes === null) return null;
+  const key_id = toBase64Url(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
+  return await digestOf(changeAsked("passphrase", { ...body as EnrolledKey, key_id }));
+}
+
+/** The body as the daemon read it; the daemon asks for no proof of an invalid one. */
+function bodyOf({ body }: Asked): Body {
+  return typeof body === "string" ? JSON.parse(body) ?? {} : {};
+}
+
+function digestOf(asked: unknown): Promise<string> {
+  return sha256(utf8(canonicalText(asked)));
 }
 
 async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<string> {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { DoctorReport } from "../../cli/doctor/schema.ts";
 import { Action, ActionDetail, RollbackResult } from "../../server/actions/schema.ts";
 import { AuditVerification, Checkpoint } from "../../server/evidence/schema.ts";
-import { GlobalConfig } from "../../server/config/schema.ts";
+import { ConfigView, GlobalConfig } from "../../server/config/schema.ts";
 import { DaemonStatus } from "../../server/global/schema.ts";
 import { Grant } from "../../server/grants/schema.ts";
 import { PolicyTestResult } from "../../server/policy/schema.ts";
@@ -109,6 +109,8 @@ export const SHAPES: Record<string, z.ZodType> = {
   "proof set": z.union([ProofStatus, z.strictObject({ url })]),
   "proof change": ProofStatus,
   "proof remove": ProofStatus,
+  "config show": ConfigView,
+  "config accept": ConfigView,
   "workspace create": Workspace,
   "workspace add-project": Workspace,
   "workspace remove-project": Workspace,

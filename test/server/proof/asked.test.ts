@@ -27,6 +27,16 @@ const remember = { scope: "session", ttl_seconds: 60, max_uses: 2 };
 const sha256Of = (text: string) => createHash("sha256").update(text).digest("hex");
 const sha256 = (value: unknown) => sha256Of(canonicalText(value));
 
+const ACCEPTED = { path: "/src/web/gate.config.json", sha256: "c".repeat(64) };
+const RAW_KEY = new Uint8Array(32).fill(7);
+const NEW_KEY = {
+  kind: "passphrase",
+  public_key: Buffer.from(RAW_KEY).toString("base64url"),
+  salt: "s".repeat(22),
+  scrypt: { N: 131_072, r: 8, p: 1 },
+};
+const KEY_ID = createHash("sha256").update(RAW_KEY).digest("base64url");
+
 describe("a challenge about the request that was sent is signed", () => {
   test.each<[string, Asked, Partial<Challenge>]>([
     ["an approval", post(APPROVE), {}],
@@ -67,7 +77,32 @@ describe("a challenge about the request that was sent is signed", () => {
       post("/api/workspaces/shop/projects", { root: "/src/web" }),
       { verb: "register_project", action_id: null },
     ],
-    ["a new passphrase", post("/api/proof/set"), { verb: "change_proof", action_id: null }],
+    [
+      "an accepted config",
+      post("/api/config/accept", ACCEPTED),
+      { verb: "accept_config", action_id: null, project_id: null, digest: sha256(ACCEPTED) },
+    ],
+    [
+      "a trusted override",
+      { method: "PUT", url: "http://localhost:47000/api/hub/projects/web/override-trust" },
+      {
+        ...{ verb: "trust_override", action_id: null },
+        digest: sha256({ overrideGlobal: true, project_id: "web" }),
+      },
+    ],
+    [
+      "a new passphrase",
+      post("/api/proof/set", NEW_KEY),
+      {
+        ...{ verb: "change_proof", action_id: null, project_id: null },
+        digest: sha256({ ...NEW_KEY, key_id: KEY_ID }),
+      },
+    ],
+    [
+      "no proof any more",
+      post("/api/proof/remove", {}),
+      { ...{ verb: "remove_proof", action_id: null }, digest: sha256({ kind: "none" }) },
+    ],
   ])("%s", async (_, asked, changes) => {
     await expect(checkChallenge({ ...CHALLENGE, ...changes }, asked)).resolves.toBeUndefined();
   });
@@ -99,6 +134,30 @@ describe("any other challenge is refused", () => {
       { method: "GET", url: "http://localhost:47000/api/hub/projects" },
       { verb: "register_project", action_id: null },
       "register_project",
+    ],
+    [
+      "another key",
+      post("/api/proof/set", NEW_KEY),
+      {
+        ...{ verb: "change_proof", action_id: null, project_id: null },
+        digest: sha256({ ...NEW_KEY, public_key: "k".repeat(43), key_id: KEY_ID }),
+      },
+      "other content",
+    ],
+    [
+      "another version of a config",
+      post("/api/config/accept", ACCEPTED),
+      {
+        ...{ verb: "accept_config", action_id: null },
+        digest: sha256({ ...ACCEPTED, sha256: "d".repeat(64) }),
+      },
+      "other content",
+    ],
+    [
+      "the removal of another project",
+      { method: "DELETE", url: "http://localhost:47000/api/hub/projects/shop" },
+      { verb: "remove_project", action_id: null },
+      'the project "web"',
     ],
     ["the method of another deed", { ...post(APPROVE), method: "PUT" }, {}, "approve"],
   ])("%s", async (_, asked, changes, said) => {

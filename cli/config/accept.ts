@@ -1,0 +1,39 @@
+import { type Client, unwrap } from "../../server/client.ts";
+import type { ConfigDifference, ConfigView, OutsideChange } from "../../server/config/schema.ts";
+import type { Io } from "../io.ts";
+import { paint, print } from "../terminal/output.ts";
+import { visibleLine } from "../terminal/visible.ts";
+
+/** The changes that a person can accept: of files that can be read and whose part waits. */
+export function waitingChanges({ outside_changes }: ConfigView): OutsideChange[] {
+  return outside_changes.filter(({ waiting, after_sha256 }) => waiting && after_sha256 !== "");
+}
+
+/** Accepts these versions of the files, and no later ones. @throws ProblemError */
+export async function acceptChanges(
+  client: Client,
+  changes: readonly OutsideChange[],
+): Promise<ConfigView | null> {
+  let view: ConfigView | null = null;
+  for (const { path, after_sha256: sha256 } of changes) {
+    view = await unwrap(client.api.config.accept.$post({ json: { path, sha256 } }));
+  }
+  return view;
+}
+
+const MARKS = { added: ["green", "+"], removed: ["red", "-"], changed: ["yellow", "~"] } as const;
+
+/** Prints a change with its differences; a mark shows which of them wait. */
+export function showChange(io: Io, { path, at, differences, waiting }: OutsideChange): void {
+  const state = waiting ? "a part waits for you" : "in force";
+  const when = `${at.slice(0, 16).replace("T", " ")}Z`;
+  print(io, `${paint(io, "bold", visibleLine(path))}  changed ${when}, ${state}`);
+  if (differences === null) return print(io, "  gate cannot compare the versions; read the file");
+  for (const one of differences) print(io, describe(io, one));
+}
+
+function describe(io: Io, { kind, key, text, in_force }: ConfigDifference): string {
+  const [colour, mark] = MARKS[kind];
+  const line = `${mark} ${visibleLine(key)}: ${visibleLine(text)}`;
+  return `  ${paint(io, colour, line)}${in_force ? "" : "  (waits)"}`;
+}
