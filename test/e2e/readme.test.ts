@@ -12,7 +12,7 @@ describe("the README's tour prints the shown output, on the executable", () => {
   let held = "";
 
   beforeAll(async () => {
-    world = await World.create("executable");
+    world = await World.create("executable", { proof: "none" });
     const bin = join(world.folder, "bin");
     mkdirSync(bin);
     symlinkSync(SUBJECTS.executable[0], join(bin, "gate"));
