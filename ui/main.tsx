@@ -7,8 +7,13 @@ import { ActionsPage } from "./actions/actions_page.tsx";
 import { ApprovalsPage } from "./approvals/approvals_page.tsx";
 import { Empty } from "./parts/placeholder.tsx";
 import { Toasts } from "./parts/toast.tsx";
+import { FirstRun } from "./proof/first_run.tsx";
+import { openKnown } from "./proof/known.ts";
+import { turnLock } from "./proof/lock_button.tsx";
+import { UnlockDialog } from "./proof/unlock_dialog.tsx";
 import { SessionPage } from "./sessions/session_page.tsx";
 import { SessionsPage } from "./sessions/sessions_page.tsx";
+import { SettingsPage } from "./settings/settings_page.tsx";
 import { Banners } from "./shell/banners.tsx";
 import { Help } from "./shell/help.tsx";
 import { LoginPage } from "./shell/login_page.tsx";
@@ -34,6 +39,7 @@ function App() {
 function Frame() {
   const address = useAddress();
   useEffect(openState, []);
+  useEffect(openKnown, []);
   useEffect(() => {
     document.title = titleOf(address.path);
   });
@@ -43,12 +49,14 @@ function Frame() {
       ["?", "Show keyboard shortcuts", () => dialog.value = "help"],
       ["mod+k", "Find a command", () => dialog.value = "palette"],
       ["t t", "Switch between light, dark and system theme", turnTheme],
+      ["t l", "Lock or unlock this page", turnLock],
     ),
     ...bind(
       "Go to",
       ["g a", "Approvals", () => address.go("/approvals")],
       ["g h", "Actions", () => address.go("/actions")],
       ["g s", "Sessions", () => address.go("/sessions")],
+      ["g e", "Settings", () => address.go("/settings")],
     ),
   ]);
   const close = () => dialog.value = null;
@@ -66,6 +74,8 @@ function Frame() {
         </div>
       </div>
       <Toasts />
+      <FirstRun />
+      <UnlockDialog />
       {dialog.value === "help" && <Help onClose={close} />}
       {dialog.value === "palette" && <Palette onClose={close} />}
     </div>
@@ -80,6 +90,7 @@ function Routes() {
       <Route path="/actions/*" component={ActionPage} />
       <Route path="/sessions" component={SessionsPage} />
       <Route path="/sessions/*" component={SessionPage} />
+      <Route path="/settings" component={SettingsPage} />
       <Route default component={NotFoundPage} />
     </Router>
   );

@@ -20,6 +20,14 @@ export interface PassphraseKey {
   sign(statement: Uint8Array): Promise<string>;
 }
 
+/** The public parameters of a passphrase's key. */
+export interface Derivation {
+  salt: string;
+  scrypt: Scrypt;
+  /** Receives the finished part, from 0 to 1. */
+  onProgress?: (part: number) => void;
+}
+
 /** The passphrase as it is used: NFKC, because keyboards write one character in several ways. */
 export function normalizePassphrase(typed: string): string {
   return typed.normalize("NFKC");
@@ -44,7 +52,7 @@ export function createSalt(): string {
  */
 export async function derivePassphraseKey(
   passphrase: string,
-  { salt, scrypt }: { salt: string; scrypt: Scrypt },
+  { salt, scrypt, onProgress }: Derivation,
 ): Promise<PassphraseKey> {
   const { N, r, p } = scrypt;
   if (N < SCRYPT.N || r < SCRYPT.r || p < SCRYPT.p) {
@@ -56,7 +64,7 @@ export async function derivePassphraseKey(
   if (salted === null) throw new RangeError("Cannot derive a key: the salt is not base64url");
   const given = normalizePassphrase(passphrase);
   const maxmem = 128 * r * (N + p) + SPARE_MEMORY;
-  const options = { N, r, p, dkLen: SEED_BYTES, maxmem };
+  const options = { N, r, p, dkLen: SEED_BYTES, maxmem, ...onProgress && { onProgress } };
   const seed = await scryptAsync(given, salted, options);
   const pkcs8 = new Uint8Array([...PKCS8_HEAD, ...seed]);
   try {

@@ -4,6 +4,7 @@ import { announce } from "../parts/toast.tsx";
 import { count } from "../parts/words.ts";
 import { api, unwrap } from "../state/client.ts";
 import { pending, removeDecided } from "../state/live.ts";
+import { NotProved, proof } from "../state/proof.ts";
 
 /** The marked cards, by id, each with the digest that was on the page. */
 export const marks = signal<ReadonlyMap<string, string>>(new Map());
@@ -16,28 +17,43 @@ export function turnMark({ id, digest }: { id: string; digest: string }): void {
   marks.value = next;
 }
 
-/** Approves the marked cards; a card with a new digest stays held. */
+/** Approves the marked cards; a card with a new digest stays held. Asks for a proof once. */
 export async function approveMarked(): Promise<void> {
   const marked = marks.peek();
   const held = pending.peek()?.filter((action) => marked.has(action.id)) ?? [];
   marks.value = new Map();
-  const answers = await Promise.all(
-    held.map((action) => approve(action, marked.get(action.id)!)),
-  );
-  const approved = answers.filter((answer) => answer !== null);
+  const outcomes = await approveAll(held, marked);
+  const approved = outcomes.filter((outcome) => typeof outcome === "object");
   for (const action of approved) removeDecided(action);
-  const left = marked.size - approved.length;
-  const rest = left > 0 ? `; ${left} had changed or had been decided` : "";
-  announce(
-    {
-      text: `Approved ${count(approved.length, "action")}${rest}`,
-      tone: left > 0 ? "danger" : "ok",
-    },
-    null,
-  );
+  const unproved = held.filter((_, at) => outcomes[at] === "not proved");
+  // Without a proof nothing was sent, so these cards stay marked.
+  marks.value = new Map(unproved.map(({ id }) => [id, marked.get(id)!]));
+  const left = marked.size - approved.length - unproved.length;
+  const rest = [
+    ...left > 0 ? [`${left} had changed or had been decided`] : [],
+    ...unproved.length > 0 ? [`${unproved.length} without your proof`] : [],
+  ];
+  const text = [`Approved ${count(approved.length, "action")}`, ...rest].join("; ");
+  announce({ text, tone: rest.length > 0 ? "danger" : "ok" }, null);
 }
 
-async function approve({ id, project_id }: Action, digest: string): Promise<Action | null> {
+type Outcome = Action | "not proved" | "failed";
+
+async function approveAll(
+  held: Action[],
+  marked: ReadonlyMap<string, string>,
+): Promise<Outcome[]> {
+  const each = (action: Action) => approve(action, marked.get(action.id)!);
+  if (proof.peek()?.kind !== "passkey") return await Promise.all(held.map(each));
+  // A passkey signs one decision at a time, and each challenge lives a minute.
+  const outcomes: Outcome[] = [];
+  for (const action of held) {
+    outcomes.push(outcomes.includes("not proved") ? "not proved" : await each(action));
+  }
+  return outcomes;
+}
+
+async function approve({ id, project_id }: Action, digest: string): Promise<Outcome> {
   try {
     return await unwrap<Action>(
       api(project_id).api.actions[":id"].approve.$post({
@@ -45,7 +61,7 @@ async function approve({ id, project_id }: Action, digest: string): Promise<Acti
         json: { expected_digest: digest },
       }),
     );
-  } catch {
-    return null;
+  } catch (error) {
+    return error instanceof NotProved ? "not proved" : "failed";
   }
 }

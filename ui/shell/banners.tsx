@@ -7,20 +7,24 @@ import { Code, Text } from "../parts/text.tsx";
 import { Ago } from "../parts/time.tsx";
 import { announce } from "../parts/toast.tsx";
 import { count } from "../parts/words.ts";
+import { ProofNotices } from "../proof/notices.tsx";
 import { api, explain, unwrap } from "../state/client.ts";
 import { connection } from "../state/events.ts";
 import { useLive } from "../state/live.ts";
 import { useProject, useProjects } from "../state/project.ts";
+import { Ledgers } from "./ledgers.tsx";
 import { watchedIn } from "./watched.ts";
 
 /** The daemon does not watch config files; reading a config makes it check the file. */
 const LOOK_MS = 5_000;
 
-/** Warnings above every page: a lost connection, broken or changed configs. */
+/** Warnings above every page: a lost connection, who can approve, changed ledgers and configs. */
 export function Banners() {
   return (
     <>
       <Offline />
+      <ProofNotices />
+      <Ledgers />
       <Configs />
     </>
   );

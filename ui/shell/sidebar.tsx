@@ -1,7 +1,9 @@
+import { Fragment } from "preact";
 import { Key } from "../parts/button.tsx";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { Text } from "../parts/text.tsx";
 import { count } from "../parts/words.ts";
+import { LockButton } from "../proof/lock_button.tsx";
 import { useAddress } from "../state/address.ts";
 import { connection } from "../state/events.ts";
 import { daemon, pendingByProject } from "../state/live.ts";
@@ -14,10 +16,22 @@ interface SidebarProps {
   onPalette: () => void;
 }
 
-const PAGES: readonly { path: string; name: string; icon: IconName }[] = [
-  { path: "/approvals", name: "Approvals", icon: "shield" },
-  { path: "/actions", name: "Actions", icon: "list" },
-  { path: "/sessions", name: "Sessions", icon: "layers" },
+interface PageLink {
+  path: string;
+  name: string;
+  icon: IconName;
+}
+
+const PAGES: readonly { title: string; pages: readonly PageLink[] }[] = [
+  {
+    title: "Review",
+    pages: [
+      { path: "/approvals", name: "Approvals", icon: "shield" },
+      { path: "/actions", name: "Actions", icon: "list" },
+      { path: "/sessions", name: "Sessions", icon: "layers" },
+    ],
+  },
+  { title: "Machine", pages: [{ path: "/settings", name: "Settings", icon: "settings" }] },
 ];
 
 /** The sidebar: project, pages, tools and connection. */
@@ -30,22 +44,27 @@ export function Sidebar({ onHelp, onPalette }: SidebarProps) {
     <header class="sidebar">
       <ProjectSwitcher />
       <nav class="nav" aria-label="Pages">
-        <p class="quiet small nav-title" aria-hidden="true">Review</p>
-        {PAGES.map((page) => (
-          <a
-            key={page.path}
-            href={address.href(page.path)}
-            aria-current={address.path.startsWith(page.path) ? "page" : undefined}
-          >
-            <Icon name={page.icon} />
-            <span>{page.name}</span>
-            {page.path === "/approvals" && waiting > 0 && (
-              <span class="pending-count" aria-label={`${waiting} held`}>{waiting}</span>
-            )}
-          </a>
+        {PAGES.map(({ title, pages }) => (
+          <Fragment key={title}>
+            <p class="quiet small nav-title" aria-hidden="true">{title}</p>
+            {pages.map((page) => (
+              <a
+                key={page.path}
+                href={address.href(page.path)}
+                aria-current={address.path.startsWith(page.path) ? "page" : undefined}
+              >
+                <Icon name={page.icon} />
+                <span>{page.name}</span>
+                {page.path === "/approvals" && waiting > 0 && (
+                  <span class="pending-count" aria-label={`${waiting} held`}>{waiting}</span>
+                )}
+              </a>
+            ))}
+          </Fragment>
         ))}
       </nav>
       <Tools onHelp={onHelp} onPalette={onPalette} />
+      <LockButton />
       <Problems />
       <Live />
     </header>

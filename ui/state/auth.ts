@@ -1,5 +1,6 @@
 import { signal } from "@preact/signals";
 import { createChallenge, isProved } from "../../server/auth/prove_daemon.ts";
+import { lock } from "./proof.ts";
 
 const NAME = "gate.key";
 const LIFE_MS = 12 * 60 * 60 * 1000;
@@ -55,9 +56,10 @@ export function distrust(): void {
   proven = null;
 }
 
-/** Deletes a key that the daemon no longer accepts. */
+/** Deletes a key that the daemon no longer accepts, and locks the page. */
 export function forgetKey(): void {
   proven = null;
+  lock();
   try {
     localStorage.removeItem(NAME);
   } finally {

@@ -1,23 +1,32 @@
 import { type Client, createClient, ProblemError, unwrap } from "../../server/client.ts";
+// Loaded with the page, because later another program could send it instead.
+import "../../server/proof/asked.ts";
 import { distrust, forgetKey, provenKey } from "./auth.ts";
+import { NotProved, prove } from "./proof.ts";
 
 export { ProblemError, unwrap };
 
 /**
  * The typed HTTP client with this page's key, for one project or for none. It sends the key only to
- * a daemon that has proved itself.
+ * a daemon that has proved itself, and asks the person when the daemon requires a proof.
  */
 export function api(project?: string): Client {
   return createClient({
     url: location.origin,
     project,
     fetch: send,
+    prove: (challenge) => prove(challenge, api()),
   });
 }
 
-/** Explains a failed request: the daemon's message, or that the daemon cannot be reached. */
+/** Explains a failed request: the daemon's message, ours, or that the daemon cannot be reached. */
 export function explain(error: unknown): string {
   if (error instanceof ProblemError) return error.problem.detail;
+  if (error instanceof NotProved) return error.message;
+  // Errors of our own code, such as a challenge that is about something else.
+  if (error instanceof Error && /^(?:Cannot|The passkey|This) /.test(error.message)) {
+    return error.message;
+  }
   return "The daemon cannot be reached. Nothing was sent; try again when the footer says live.";
 }
 

@@ -6,6 +6,7 @@ import type { DaemonStatus } from "../../server/global/schema.ts";
 import type { Workspace } from "../../server/workspaces/schema.ts";
 import { api, explain, unwrap } from "./client.ts";
 import { openEvents } from "./events.ts";
+import { loadProof } from "./proof.ts";
 
 /** The daemon's status: version, port, projects. */
 export const daemon = signal<DaemonStatus | null>(null);
@@ -41,14 +42,17 @@ const KEPT_DETAILS = 40;
 /** Loads the data that every page needs and keeps it up to date; returns how to stop. */
 export function openState(): () => void {
   const timer = setInterval(() => now.value = Date.now(), 1000);
+  const proofs = setInterval(() => void lookAtProof(), PROOF_MS);
   const close = openEvents({
     event: (event) => {
       if (event.topic === "approvals") schedule();
+      if (event.type === "proof.changed") void lookAtProof();
       if (event.id && details.has(event.id)) void refresh(event.id, event.project_id);
       for (const listener of listeners) listener(event);
     },
     resync: () => {
       schedule();
+      void lookAtProof();
       for (const id of details.keys()) void refresh(id);
       for (const listener of listeners) listener(null);
     },
@@ -56,8 +60,17 @@ export function openState(): () => void {
   schedule();
   return () => {
     clearInterval(timer);
+    clearInterval(proofs);
     close();
   };
+}
+
+/** Not every way to change the proof sends an event to this page. */
+const PROOF_MS = 15_000;
+
+// A state that cannot be read stays as it was; the footer reports a lost connection.
+async function lookAtProof(): Promise<void> {
+  if (document.visibilityState === "visible") await loadProof(api()).catch(() => {});
 }
 
 /** Calls `listener` for each event; with null when events may be missing. Returns how to stop. */

@@ -1,0 +1,66 @@
+import { computed, signal } from "@preact/signals";
+import type { ProofStatus } from "../../server/proof/schema.ts";
+import { proof } from "../state/proof.ts";
+
+const NAME = "gate.proof";
+
+/** The proof that this browser saw first, or that a person set or confirmed in it. */
+interface Known {
+  kind: ProofStatus["kind"];
+  key_id: string | null;
+}
+
+const known = signal<Known | null>(null);
+
+/** The proof that this browser knows, when the daemon now names another one; null otherwise. */
+export const changedFrom = computed(() => {
+  const before = known.value;
+  const now = proof.value;
+  if (before === null || now === null || isSame(before, toKnown(now))) return null;
+  return before;
+});
+
+/** Reads what this browser knows, and remembers the first proof that it sees. */
+export function openKnown(): () => void {
+  const read = () => known.value = readKnown();
+  read();
+  addEventListener("storage", read);
+  const stop = proof.subscribe((now) => {
+    if (now !== null && known.peek() === null) rememberKey(now);
+  });
+  return () => {
+    removeEventListener("storage", read);
+    stop();
+  };
+}
+
+/** Remembers the proof as one that the person set or confirmed. */
+export function rememberKey(status: ProofStatus): void {
+  known.value = toKnown(status);
+  try {
+    localStorage.setItem(NAME, JSON.stringify(known.value));
+  } catch {
+    // Without storage, the page knows it until it is closed.
+  }
+}
+
+function toKnown({ kind, enrolled }: ProofStatus): Known {
+  return { kind, key_id: enrolled[0]?.key_id ?? null };
+}
+
+function isSame(one: Known, other: Known): boolean {
+  return one.kind === other.kind && one.key_id === other.key_id;
+}
+
+const KINDS: readonly unknown[] = ["none", "token", "passphrase", "passkey"];
+
+function readKnown(): Known | null {
+  try {
+    const { kind, key_id } = JSON.parse(localStorage.getItem(NAME) ?? "null") as Known;
+    return KINDS.includes(kind) && (key_id === null || typeof key_id === "string")
+      ? { kind, key_id }
+      : null;
+  } catch {
+    return null;
+  }
+}

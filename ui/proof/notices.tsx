@@ -1,0 +1,102 @@
+import { Button } from "../parts/button.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { Text } from "../parts/text.tsx";
+import { Ago } from "../parts/time.tsx";
+import { useAddress } from "../state/address.ts";
+import { enrolled, proof } from "../state/proof.ts";
+import { openSetDialog } from "./first_run.tsx";
+import { changedFrom, rememberKey } from "./known.ts";
+import { KIND_NAMES } from "./words.ts";
+
+/** Warnings about who can approve, above every page. */
+export function ProofNotices() {
+  const status = proof.value;
+  const before = changedFrom.value;
+  const nothing = status === null ||
+    (status.problem === null && before === null && status.kind !== "none");
+  return (
+    <>
+      <div class="banners" role="region" aria-label="Proof" aria-live="polite" hidden={nothing}>
+        {status?.problem && <Refused problem={status.problem} />}
+        {before !== null && status !== null && <Changed before={before.kind} />}
+        {status?.kind === "none" && status.problem === null && <NotSet />}
+      </div>
+      {status?.kind === "token" && <AnyProgram />}
+    </>
+  );
+}
+
+function Refused({ problem }: { problem: string }) {
+  return (
+    <div class="banner tone-danger">
+      <Icon name="octagon" />
+      <div class="banner-text">
+        <p>
+          <strong>gate refuses every decision.</strong>
+        </p>
+        <p>
+          <Text value={problem} />
+        </p>
+      </div>
+    </div>
+  );
+}
+
+function Changed({ before }: { before: keyof typeof KIND_NAMES }) {
+  const now = proof.value!;
+  const key = enrolled.value;
+  return (
+    <div class="banner tone-danger">
+      <Icon name="octagon" />
+      <div class="banner-text">
+        <p>
+          <strong>Who can approve was changed outside this browser.</strong>
+        </p>
+        <p>
+          Before: {KIND_NAMES[before]}. Now: {KIND_NAMES[now.kind]}
+          {key && (
+            <>
+              , key <Text value={key.key_id.slice(0, 12)} />…, set <Ago at={key.created_at} said />
+            </>
+          )}.
+        </p>
+        <p class="quiet">
+          If it was not you, do not approve anything and type no passphrase. Run{" "}
+          <code>gate daemon stop</code>, move the data folder <code>~/.gate</code> aside, then run
+          {" "}
+          <code>gate proof set</code> and <code>gate init</code>{" "}
+          in each project. The old records stay in the folder that you moved.
+        </p>
+      </div>
+      <Button icon="check" onClick={() => rememberKey(now)}>It was me</Button>
+    </div>
+  );
+}
+
+function NotSet() {
+  return (
+    <div class="banner tone-warn">
+      <Icon name="alert" />
+      <div class="banner-text">
+        <p>
+          <strong>Nothing can be approved yet.</strong> Set a passphrase or a passkey first.
+        </p>
+      </div>
+      <Button kind="primary" icon="key" onClick={openSetDialog}>Set it up</Button>
+    </div>
+  );
+}
+
+// Said on every page, in one line, because it stays.
+function AnyProgram() {
+  const address = useAddress();
+  return (
+    <p class="strip small">
+      <Icon name="alert" />
+      <span>
+        Any program of this user can approve: no passphrase or passkey is set.{" "}
+        <a href={address.href("/settings")}>Settings</a>
+      </span>
+    </p>
+  );
+}

@@ -1,0 +1,62 @@
+import { startAuthentication, startRegistration, WebAuthnError } from "@simplewebauthn/browser";
+import type { Challenge, EnrolledKey, Proof } from "../../server/proof/schema.ts";
+import { statementOf } from "../../server/proof/statement.ts";
+
+/** Browsers use a passkey on this host name only, not on an IP address. */
+const RP_ID = "localhost";
+
+type RegistrationOptions = Parameters<typeof startRegistration>[0]["optionsJSON"];
+type Registration = Awaited<ReturnType<typeof startRegistration>>;
+
+/** Why this page cannot use a passkey; null when it can. */
+export function whyNoPasskey(): string | null {
+  if (location.hostname !== RP_ID) {
+    return `A passkey works at http://localhost:${location.port} only. ` +
+      "Run gate dashboard, which opens that address.";
+  }
+  return "PublicKeyCredential" in globalThis ? null : "This browser has no passkeys.";
+}
+
+/** Creates a passkey. @throws Error with the cause in words */
+export async function createPasskey(options: unknown): Promise<Registration> {
+  try {
+    return await startRegistration({ optionsJSON: options as RegistrationOptions });
+  } catch (error) {
+    throw new Error(explainPasskey(error), { cause: error });
+  }
+}
+
+/** Signs a challenge with the passkey. @throws Error with the cause in words */
+export async function signWithPasskey(key: EnrolledKey, challenge: Challenge): Promise<Proof> {
+  const statement = new TextEncoder().encode(statementOf(challenge));
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", statement));
+  try {
+    const webauthn = await startAuthentication({
+      optionsJSON: {
+        challenge: toBase64Url(digest),
+        rpId: RP_ID,
+        allowCredentials: [{ id: key.key_id, type: "public-key" }],
+        userVerification: "required",
+      },
+    });
+    return { kind: "passkey", key_id: key.key_id, nonce: challenge.nonce, webauthn } as Proof;
+  } catch (error) {
+    throw new Error(explainPasskey(error), { cause: error });
+  }
+}
+
+function explainPasskey(error: unknown): string {
+  const cause = error instanceof WebAuthnError ? error.cause : error;
+  const name = (cause as { name?: string } | null)?.name;
+  if (name === "NotAllowedError") {
+    return "The passkey was not used: you cancelled, or took too long.";
+  }
+  if (name === "InvalidStateError") return "This passkey is enrolled already.";
+  if (name === "SecurityError") return whyNoPasskey() ?? "The browser refuses passkeys here.";
+  return `The passkey cannot be used: ${error instanceof Error ? error.message : String(error)}`;
+}
+
+function toBase64Url(bytes: Uint8Array): string {
+  const text = btoa(String.fromCharCode(...bytes));
+  return text.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+}

@@ -1,0 +1,30 @@
+import type { Challenge, ProofStatus } from "../../server/proof/schema.ts";
+
+const DEEDS: Record<Challenge["verb"], string> = {
+  accept_config: "accept changed rules",
+  approve: "approve an action",
+  approve_with_edit: "approve an action with your edit",
+  change_policies: "change the rules",
+  change_proof: "replace the key that approves",
+  change_workspace: "change a workspace",
+  issue_credential: "log in another browser",
+  register_project: "register a project",
+  remove_project: "remove a project",
+  remove_proof: "remove the key that approves",
+  replay: "replay an action",
+  rollback: "roll back",
+  trust_override: "trust rules that override the global ones",
+};
+
+/** The deed of a challenge in words: "approve an action". */
+export function deedOf({ verb }: Challenge): string {
+  return DEEDS[verb] ?? verb.replaceAll("_", " ");
+}
+
+/** The names of the kinds of proof. */
+export const KIND_NAMES: Record<ProofStatus["kind"], string> = {
+  none: "Not set",
+  token: "None: any program of this user can approve",
+  passphrase: "Passphrase",
+  passkey: "Passkey",
+};

@@ -1,0 +1,144 @@
+import { computed, signal } from "@preact/signals";
+import { type Client, unwrap } from "../../server/client.ts";
+import type { PassphraseKey } from "../../server/proof/passphrase.ts";
+import type { Challenge, EnrolledKey, Proof, ProofStatus } from "../../server/proof/schema.ts";
+import { statementOf } from "../../server/proof/statement.ts";
+
+/** How a person proves a decision, and the enrolled key; null until loaded. */
+export const proof = signal<ProofStatus | null>(null);
+
+/** The enrolled key; null when there is none. */
+export const enrolled = computed(() => proof.value?.enrolled[0] ?? null);
+
+/** The key of the passphrase, in the memory of this page only. */
+interface Unlocked {
+  key_id: string;
+  key: PassphraseKey;
+  /** Milliseconds since 1970; null as long as the page lives. */
+  until: number | null;
+}
+
+/** The unlocked key; null while the page is locked. */
+export const unlocked = signal<Unlocked | null>(null);
+
+/** What the page asks the person for now: the passphrase or the passkey. */
+export interface Asking {
+  key: EnrolledKey;
+  /** What is to be signed; null when the person only unlocks the page. */
+  challenge: Challenge | null;
+  answer(given: Proof | null): void;
+  cancel(): void;
+}
+
+/** The open question to the person. */
+export const asking = signal<Asking | null>(null);
+
+/** The person did not give a proof, so the request was not sent. */
+export class NotProved extends Error {}
+
+let timer: ReturnType<typeof setTimeout> | undefined;
+let last: Promise<unknown> = Promise.resolve();
+let cancelled = 0;
+
+/** Reads the state of the proof. */
+export async function loadProof(client: Client): Promise<void> {
+  const status = await unwrap(client.api.proof.$get());
+  proof.value = status;
+  if (unlocked.peek() && unlocked.peek()?.key_id !== status.enrolled[0]?.key_id) lock();
+}
+
+/**
+ * Signs a challenge. Asks the person for the passphrase unless the page is unlocked; a passkey is
+ * asked each time. Challenges wait for one another; one refusal refuses all that wait.
+ * @throws NotProved
+ */
+export function prove(challenge: Challenge, client: Client): Promise<Proof> {
+  const round = cancelled;
+  const signed = last.then(() => {
+    if (round !== cancelled) throw notProved();
+    return sign(challenge, client);
+  });
+  last = signed.catch(() => {});
+  return signed;
+}
+
+async function sign(challenge: Challenge, client: Client): Promise<Proof> {
+  let key = keyFor(challenge);
+  if (key === null) {
+    await loadProof(client);
+    key = keyFor(challenge);
+  }
+  if (key === null) throw new NotProved("No key of yours is enrolled; open Settings to set one.");
+  const held = key.kind === "passphrase" ? currentKey(key) : null;
+  if (held) return await signWith(held, challenge);
+  const given = await ask(key, challenge);
+  if (given) return given;
+  const opened = currentKey(key);
+  if (!opened) throw notProved();
+  return await signWith(opened, challenge);
+}
+
+function keyFor({ member_id }: Challenge): EnrolledKey | null {
+  return proof.peek()?.enrolled.find((key) => key.member_id === member_id) ?? null;
+}
+
+async function signWith({ key, key_id }: Unlocked, challenge: Challenge): Promise<Proof> {
+  const signature = await key.sign(new TextEncoder().encode(statementOf(challenge)));
+  return { kind: "passphrase", key_id, nonce: challenge.nonce, signature };
+}
+
+/** The unlocked key, unless it belongs to another enrolment or its time is over. */
+function currentKey({ key_id }: EnrolledKey): Unlocked | null {
+  const held = unlocked.peek();
+  if (!held || held.key_id !== key_id) return null;
+  if (held.until === null || held.until > Date.now()) return held;
+  lock();
+  return null;
+}
+
+/** Asks the person; resolves with the passkey's proof, or null once the page is unlocked. */
+function ask(key: EnrolledKey, challenge: Challenge | null): Promise<Proof | null> {
+  return new Promise((resolve, reject) => {
+    const end = () => asking.value = null;
+    asking.value = {
+      key,
+      challenge,
+      answer: (given) => {
+        end();
+        resolve(given);
+      },
+      cancel: () => {
+        end();
+        cancelled += 1;
+        reject(notProved());
+      },
+    };
+  });
+}
+
+/** Asks for the passphrase, without a decision. */
+export async function unlock(): Promise<void> {
+  const key = enrolled.peek();
+  if (key?.kind !== "passphrase" || asking.peek() || currentKey(key)) return;
+  await ask(key, null).catch(() => {});
+}
+
+/** Keeps the key of the passphrase in memory until `lock` or until its time is over. */
+export function keepUnlocked(key_id: string, key: PassphraseKey): void {
+  clearTimeout(timer);
+  const seconds = proof.peek()?.unlock_seconds ?? null;
+  const until = seconds === null ? null : Date.now() + seconds * 1000;
+  unlocked.value = { key_id, key, until };
+  // A timer runs late after the machine slept, so each use compares the time too.
+  if (seconds !== null) timer = setTimeout(lock, Math.min(seconds * 1000, 2 ** 31 - 1));
+}
+
+/** Forgets the key of the passphrase. */
+export function lock(): void {
+  clearTimeout(timer);
+  unlocked.value = null;
+}
+
+function notProved(): NotProved {
+  return new NotProved("You gave no proof. Nothing was decided.");
+}
