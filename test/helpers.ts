@@ -14,6 +14,7 @@ import type { PublishedEvent } from "../server/events/schema.ts";
 import type { Policies } from "../server/policy/schema.ts";
 import type { Project } from "../server/projects/project.ts";
 import { createApp } from "../server/app.ts";
+import { SessionKeys } from "./session_keys.ts";
 
 export interface TestGateOptions {
   /** The `policies` of the project's config; allows everything unless given. */
@@ -151,28 +152,6 @@ function writeInto(folder: string, path: string, content: string | Uint8Array): 
   mkdirSync(dirname(target), { recursive: true });
   writeFileSync(target, content);
   return target;
-}
-
-/** The secrets of sessions, as a client of each session keeps them. */
-class SessionKeys {
-  readonly #secrets = new Map<string, string>();
-
-  headersFor(path: string, body: unknown, scope: Scope): Record<string, string> {
-    const { session_id } = Object(body) as { session_id?: string };
-    const [, id] = /^\/api\/(?:actions|sessions)\/([^/?]+)/.exec(path) ?? [];
-    const secret = this.#secrets.get(session_id ?? "") ?? this.#secrets.get(id ?? "");
-    return scope === "agent" && secret !== undefined ? { "x-gate-session": secret } : {};
-  }
-
-  /** Reads the secret of an opened session, or the session of an action, from an answer. */
-  async note(response: Response): Promise<Response> {
-    if (!response.headers.get("content-type")?.startsWith("application/json")) return response;
-    const text = await response.text();
-    const { id, session_secret, session_id } = Object(JSON.parse(text));
-    const secret = session_secret ?? this.#secrets.get(session_id);
-    if (typeof id === "string" && secret !== undefined) this.#secrets.set(id, secret);
-    return new Response(text, response);
-  }
 }
 
 class OpenTestGate implements TestGate {

@@ -11,6 +11,7 @@ import type { Policies } from "../../server/policy/schema.ts";
 import type { Session } from "../../server/sessions/schema.ts";
 import { type Gate, startGate, type StartOptions } from "../../server/start.ts";
 import { decideByToken } from "../e2e/world.ts";
+import { SessionKeys } from "../session_keys.ts";
 import { openChromium } from "./chromium.ts";
 
 const PERSON = { id: "reviewer", scope: "reviewer" } as const;
@@ -39,6 +40,7 @@ export class Stage {
   readonly complaints: string[] = [];
   readonly #contexts: BrowserContext[] = [];
   readonly #sessions = new Map<string, Promise<Session>>();
+  readonly #keys = new SessionKeys();
 
   private constructor(gate: Gate, folder: string, browser: Browser) {
     this.gate = gate;
@@ -46,11 +48,16 @@ export class Stage {
     this.browser = browser;
   }
 
-  static async open(projects: string[] = ["my-app"]): Promise<Stage> {
+  /** `proof`: "token" lets the reviewer's credential decide; "none" leaves the choice open. */
+  static async open(
+    projects: string[] = ["my-app"],
+    { proof = "token", ...approvals }: { proof?: "token" | "none"; unlock_seconds?: number } = {},
+  ): Promise<Stage> {
     if (!existsSync(join(ROOT, "dist/ui/index.html"))) await buildDashboard(ROOT);
     const folder = realpathSync(mkdtempSync(join(tmpdir(), "gate-browser-")));
     mkdirSync(join(folder, "home"), { mode: 0o700 });
-    decideByToken(join(folder, "home"));
+    if (proof === "token") decideByToken(join(folder, "home"));
+    else writeFileSync(join(folder, "home", "config.json"), JSON.stringify({ approvals }));
     const gate = await startGate(optionsOf(folder, 0));
     const stage = new Stage(gate, folder, await openChromium());
     for (const id of projects) await stage.addProject(id);
@@ -94,10 +101,14 @@ export class Stage {
     const token = await readToken(join(this.folder, "home"), scope as "reviewer");
     const response = await fetch(`http://127.0.0.1:${this.gate.port}${path}`, {
       method,
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      headers: {
+        authorization: `Bearer ${token}`,
+        "content-type": "application/json",
+        ...this.#keys.headersFor(path, body, scope as "reviewer"),
+      },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    const answer = await response.json();
+    const answer = await (await this.#keys.note(response)).json();
     if (!response.ok) throw new Error(`${response.status}: ${JSON.stringify(answer)}`);
     return answer;
   }

@@ -27,6 +27,8 @@ export function PassphraseField(props: PassphraseFieldProps) {
           id={id}
           ref={props.field}
           type="password"
+          // The dialog gives it the focus when it opens.
+          autofocus={props.field !== undefined}
           autocomplete={props.complete}
           spellcheck={false}
           maxLength={1024}

@@ -1,6 +1,6 @@
 import type { Challenge, ProofStatus } from "../../server/proof/schema.ts";
 
-const DEEDS: Record<Challenge["verb"], string> = {
+const DEEDS: Record<string, string> = {
   accept_config: "accept changed rules",
   approve: "approve an action",
   approve_with_edit: "approve an action with your edit",

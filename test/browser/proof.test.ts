@@ -1,0 +1,371 @@
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import type { CDPSession, Page } from "playwright-core";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { AuditEvent } from "../../server/evidence/schema.ts";
+import { headline, settled, Stage, until } from "./stage.ts";
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const PASSPHRASE = "correct horse battery";
+
+let stage: Stage;
+beforeEach(async () => {
+  stage = await Stage.open(["my-app"], { proof: "none" });
+});
+afterEach(async () => {
+  expect(stage.complaints).toEqual([]);
+  await stage.close();
+});
+
+/** Sets a passphrase in the dialog of the first run, with the keyboard alone. */
+async function setPassphrase(page: Page): Promise<void> {
+  await page.getByRole("dialog", { name: "Show that it is you who approves" }).waitFor();
+  await page.keyboard.type(PASSPHRASE);
+  await page.keyboard.press("Tab");
+  await page.keyboard.type(PASSPHRASE);
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Unlocked: lock" }).waitFor({ timeout: 20_000 });
+  await page.locator("dialog").waitFor({ state: "detached" });
+}
+
+async function approvalEvent(): Promise<AuditEvent> {
+  const { events } = await stage.api("GET", "/api/audit/export?format=json");
+  return events.findLast(({ type }: AuditEvent) => type === "action.approved");
+}
+
+const onDisk = (path: string) => existsSync(join(stage.folder, "my-app", path));
+
+async function approveShown(page: Page, path: string): Promise<void> {
+  await headline(page, `Write 1 line to src/${path}`);
+  await settled(page);
+  await page.keyboard.press("a");
+}
+
+async function written(path: string): Promise<void> {
+  await until(`${path} is written`, () => onDisk(`src/${path}`));
+}
+
+describe("a passphrase", () => {
+  test("is set in the first run, unlocks the page, and signs each approval", async () => {
+    const action = await stage.hold("first.ts", "one\n");
+    const page = await stage.page();
+    await setPassphrase(page);
+    await approveShown(page, "first.ts");
+    await written("first.ts");
+    const { data, actor } = await approvalEvent();
+    expect(actor.kind).toBe("reviewer");
+    expect(data.proof).toMatchObject({
+      kind: "passphrase",
+      challenge: { verb: "approve", action_id: action.id, digest: action.digest },
+      signature: expect.stringMatching(/^[\w-]{86}$/),
+    });
+    const { kind, enrolled } = await stage.api("GET", "/api/proof");
+    expect([kind, enrolled.length]).toEqual(["passphrase", 1]);
+    expect(JSON.stringify(await page.evaluate(() => ({ ...localStorage, ...sessionStorage }))))
+      .not.toContain(PASSPHRASE);
+  });
+
+  test("is asked for after a reload; a wrong one is told, and nothing is decided", async () => {
+    await stage.hold("locked.ts", "one\n");
+    const page = await stage.page();
+    await setPassphrase(page);
+    await page.reload();
+    await page.getByRole("button", { name: "Locked: unlock" }).waitFor();
+    await approveShown(page, "locked.ts");
+    const dialog = page.getByRole("dialog", { name: "Unlock to approve an action" });
+    await dialog.waitFor();
+    await page.keyboard.type("wrong horse battery");
+    await page.keyboard.press("Enter");
+    await page.getByRole("progressbar", { name: "Checking the passphrase" }).waitFor();
+    await dialog.getByText("This is not your passphrase").waitFor({ timeout: 20_000 });
+    expect(onDisk("src/locked.ts")).toBe(false);
+    // The wrong passphrase is selected, so that typing replaces it.
+    await page.keyboard.type(PASSPHRASE);
+    await page.keyboard.press("Enter");
+    await dialog.waitFor({ state: "detached", timeout: 20_000 });
+    await written("locked.ts");
+    await page.getByRole("button", { name: "Unlocked: lock" }).waitFor();
+  });
+
+  test("the page locks by its button and by the keyboard, and Back leaves the action held", async () => {
+    await stage.hold("kept.ts", "one\n");
+    const page = await stage.page();
+    await setPassphrase(page);
+    await page.getByRole("button", { name: "Unlocked: lock" }).click();
+    await page.getByRole("button", { name: "Locked: unlock" }).waitFor();
+    await approveShown(page, "kept.ts");
+    await page.getByRole("dialog", { name: "Unlock to approve an action" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByText("You gave no proof. Nothing was decided.").waitFor();
+    expect(onDisk("src/kept.ts")).toBe(false);
+    await page.keyboard.press("t");
+    await page.keyboard.press("l");
+    await page.getByRole("dialog", { name: "Unlock this page" }).waitFor();
+    await page.keyboard.type(PASSPHRASE);
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Unlocked: lock" }).waitFor({ timeout: 20_000 });
+    await page.keyboard.press("t");
+    await page.keyboard.press("l");
+    await page.getByRole("button", { name: "Locked: unlock" }).waitFor();
+  });
+
+  test("each tab unlocks by itself", async () => {
+    await stage.hold("tab.ts", "one\n");
+    const page = await stage.page();
+    await setPassphrase(page);
+    const second = await page.context().newPage();
+    await second.goto(`${stage.gate.url}/approvals`);
+    await second.getByRole("button", { name: "Locked: unlock" }).waitFor();
+    await approveShown(second, "tab.ts");
+    await second.getByRole("dialog", { name: "Unlock to approve an action" }).waitFor();
+    await second.keyboard.press("Escape");
+    await page.bringToFront();
+    await approveShown(page, "tab.ts");
+    await written("tab.ts");
+  });
+
+  test("approving several actions asks once and signs each", async () => {
+    const held = [];
+    for (const name of ["a.ts", "b.ts", "c.ts"]) held.push(await stage.hold(name, "one\n"));
+    const page = await stage.page();
+    await setPassphrase(page);
+    await page.reload();
+    for (const name of ["a.ts", "b.ts", "c.ts"]) {
+      await headline(page, `Write 1 line to src/${name}`);
+      await settled(page);
+      await page.keyboard.press("x");
+      await page.keyboard.press("j");
+    }
+    await page.keyboard.press("Shift+A");
+    await page.getByRole("dialog", { name: "Unlock to approve an action" }).waitFor();
+    await page.keyboard.type(PASSPHRASE);
+    await page.keyboard.press("Enter");
+    await page.getByText("Approved 3 actions").waitFor({ timeout: 20_000 });
+    const { events } = await stage.api("GET", "/api/audit/export?format=json");
+    const proofs = events.filter(({ type }: AuditEvent) => type === "action.approved")
+      .map(({ data }: AuditEvent) =>
+        data.proof as { challenge: { nonce: string; digest: string } }
+      );
+    expect(proofs.map(({ challenge }: typeof proofs[0]) => challenge.digest).sort()).toEqual(
+      held.map(({ digest }) => digest).sort(),
+    );
+    expect(new Set(proofs.map(({ challenge }: typeof proofs[0]) => challenge.nonce)).size).toBe(3);
+  });
+
+  test("the event loop is never held for 50 ms while the key is derived", async () => {
+    const page = await stage.page();
+    await page.getByRole("dialog").waitFor();
+    await page.evaluate(() => {
+      const seen: number[] = [];
+      Object.assign(globalThis, { longTasks: seen });
+      new PerformanceObserver((list) => seen.push(...list.getEntries().map((one) => one.duration)))
+        .observe({ entryTypes: ["longtask"] });
+    });
+    await setPassphrase(page);
+    const long = await page.evaluate(() =>
+      (globalThis as unknown as { longTasks: number[] }).longTasks
+    );
+    // The machine of a test is busy; a key in one piece takes about half a second.
+    expect(Math.max(0, ...long)).toBeLessThan(150);
+  });
+
+  test("settings replace and remove it, and each needs the present one", async () => {
+    const page = await stage.page();
+    await setPassphrase(page);
+    const first = (await stage.api("GET", "/api/proof")).enrolled[0].key_id;
+    await page.goto(`${stage.gate.url}/settings`);
+    await page.getByText(first).waitFor();
+    await page.getByRole("button", { name: "Replace the key" }).click();
+    await page.getByLabel("New passphrase").fill("another good phrase");
+    await page.getByLabel("The same passphrase again").fill("another good phrase");
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog", { name: "Unlock to replace the key that approves" })
+      .waitFor({ timeout: 20_000 });
+    await page.keyboard.type(PASSPHRASE);
+    await page.keyboard.press("Enter");
+    await page.getByText("The passphrase is set").waitFor({ timeout: 20_000 });
+    const second = (await stage.api("GET", "/api/proof")).enrolled[0].key_id;
+    expect(second).not.toBe(first);
+    await page.getByText(second).waitFor();
+    // This page made the change, so it does not warn.
+    expect(await page.getByText("changed outside this browser").count()).toBe(0);
+    await page.getByRole("button", { name: "Remove the key" }).click();
+    await page.getByRole("button", { name: "Remove the key" }).click();
+    await page.getByText("Nothing can be approved yet").waitFor();
+    expect((await stage.api("GET", "/api/proof")).kind).toBe("none");
+  });
+});
+
+describe("without a proof", () => {
+  test("the choice can be put off, and approving says what is missing", async () => {
+    await stage.hold("later.ts", "one\n");
+    const page = await stage.page();
+    await page.getByRole("dialog").waitFor();
+    await page.getByRole("button", { name: "Not now" }).click();
+    await page.getByText("Nothing can be approved yet").waitFor();
+    await approveShown(page, "later.ts");
+    await page.locator(".decision-notice", { hasText: "gate proof set" }).waitFor();
+    expect(onDisk("src/later.ts")).toBe(false);
+    await page.reload();
+    await headline(page, "Write 1 line to src/later.ts");
+    expect(await page.locator("dialog").count()).toBe(0);
+    await page.getByRole("button", { name: "Set it up" }).click();
+    await setPassphrase(page);
+    await approveShown(page, "later.ts");
+    await written("later.ts");
+  });
+
+  test.each([
+    ["short", "short", /Choose a longer passphrase: it has 5 of at least 8/],
+    ["long enough one", "long enough two", /The two passphrases differ/],
+  ])("a bad choice is refused: %s", async (first, second, why) => {
+    const page = await stage.page();
+    await page.getByLabel("New passphrase").fill(first);
+    await page.getByLabel("The same passphrase again").fill(second);
+    await page.keyboard.press("Enter");
+    await page.getByText(why).waitFor();
+    expect((await stage.api("GET", "/api/proof")).kind).toBe("none");
+  });
+});
+
+describe("a passkey", () => {
+  test("is created in the first run and signs each approval", async () => {
+    const action = await stage.hold("key.ts", "one\n");
+    const page = await stage.page();
+    await addAuthenticator(page);
+    await page.getByRole("button", { name: "Use a passkey instead" }).click();
+    await page.getByRole("link", { name: "Passkey: asked each time" }).waitFor();
+    await approveShown(page, "key.ts");
+    await written("key.ts");
+    const { data } = await approvalEvent();
+    expect(data.proof).toMatchObject({
+      kind: "passkey",
+      challenge: { verb: "approve", digest: action.digest },
+      webauthn: { type: "public-key" },
+    });
+  });
+
+  test("a person who does not use it approves nothing, and can try again", async () => {
+    await stage.hold("no_touch.ts", "one\n");
+    const page = await stage.page();
+    const { session, authenticatorId } = await addAuthenticator(page);
+    await page.getByRole("button", { name: "Use a passkey instead" }).click();
+    await page.getByRole("link", { name: "Passkey: asked each time" }).waitFor();
+    await session.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified: false });
+    await approveShown(page, "no_touch.ts");
+    await page.getByText("The passkey was not used").waitFor();
+    expect(onDisk("src/no_touch.ts")).toBe(false);
+    await session.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified: true });
+    await page.getByRole("button", { name: "Use your passkey" }).click();
+    await written("no_touch.ts");
+  });
+
+  test("is not offered at an IP address, with the reason", async () => {
+    const page = await stage.stranger();
+    const { path } = await stage.api("POST", "/api/auth/login-code", {});
+    await page.goto(`http://127.0.0.1:${stage.gate.port}${path}`);
+    await page.getByText(/A passkey works at http:\/\/localhost:\d+ only/).waitFor();
+    expect(await page.getByRole("button", { name: "Use a passkey instead" }).isDisabled()).toBe(
+      true,
+    );
+  });
+});
+
+describe("a key that this browser does not know", () => {
+  test("is said loudly, and a person can confirm it", async () => {
+    const page = await stage.page();
+    await page.getByRole("button", { name: "Not now" }).click();
+    await page.getByText("Nothing can be approved yet").waitFor();
+    const other = await stage.page();
+    await setPassphrase(other);
+    await page.getByText("Who can approve was changed outside this browser").waitFor({
+      timeout: 20_000,
+    });
+    await page.getByText("Before: Not set. Now: Passphrase").waitFor();
+    await page.reload();
+    await page.getByText("Who can approve was changed outside this browser").waitFor();
+    await page.getByRole("button", { name: "It was me" }).click();
+    await page.getByText("Who can approve was changed").waitFor({ state: "hidden" });
+    await page.reload();
+    await page.getByRole("button", { name: "Locked: unlock" }).waitFor();
+    expect(await page.getByText("Who can approve was changed").count()).toBe(0);
+  });
+});
+
+test.each(["light", "dark"] as const)("axe finds nothing in any step, in %s", async (scheme) => {
+  await stage.hold("axe.ts", "one\n");
+  const found: string[] = [];
+  const page = await stage.page("/approvals", { scheme });
+  await page.getByRole("dialog").waitFor();
+  found.push(...await axe(page, "first run"));
+  await page.getByLabel("New passphrase").fill("short");
+  await page.keyboard.press("Enter");
+  found.push(...await axe(page, "refused"));
+  await page.getByRole("button", { name: "Not now" }).click();
+  await page.getByText("Nothing can be approved yet").waitFor();
+  found.push(...await axe(page, "not set"));
+  await page.getByRole("button", { name: "Set it up" }).click();
+  await setPassphrase(page);
+  found.push(...await axe(page, "unlocked"));
+  await page.goto(`${stage.gate.url}/settings`);
+  await page.getByText("Approve without a proof").waitFor();
+  found.push(...await axe(page, "settings"));
+  await page.getByRole("button", { name: "Replace the key" }).click();
+  found.push(...await axe(page, "replace"));
+  await page.getByRole("button", { name: "Back" }).click();
+  await page.getByRole("button", { name: "Remove the key" }).click();
+  found.push(...await axe(page, "remove"));
+  await page.goto(`${stage.gate.url}/approvals`);
+  await page.getByRole("button", { name: "Locked: unlock" }).waitFor();
+  await page.keyboard.press("t");
+  await page.keyboard.press("l");
+  await page.getByRole("dialog", { name: "Unlock this page" }).waitFor();
+  found.push(...await axe(page, "unlock"));
+  expect(found).toEqual([]);
+});
+
+test.each([360, 1024])("at %i px nothing is wider than the window", async (width) => {
+  const page = await stage.page("/approvals", { width, height: 800 });
+  const wide = () => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  await page.getByRole("dialog").waitFor();
+  expect(await wide()).toBeLessThanOrEqual(0);
+  await setPassphrase(page);
+  await page.goto(`${stage.gate.url}/settings`);
+  await page.getByText("Approve without a proof").waitFor();
+  expect(await wide()).toBeLessThanOrEqual(0);
+  await page.getByRole("button", { name: "Locked: unlock" }).click();
+  await page.getByRole("dialog", { name: "Unlock this page" }).waitFor();
+  expect(await wide()).toBeLessThanOrEqual(0);
+});
+
+async function addAuthenticator(page: Page) {
+  const session: CDPSession = await page.context().newCDPSession(page);
+  await session.send("WebAuthn.enable");
+  const { authenticatorId } = await session.send("WebAuthn.addVirtualAuthenticator", {
+    options: {
+      protocol: "ctap2",
+      transport: "internal",
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+  return { session, authenticatorId };
+}
+
+async function axe(page: Page, name: string): Promise<string[]> {
+  await page.evaluate(AXE);
+  return await page.evaluate(async (where) => {
+    // deno-lint-ignore no-explicit-any
+    const { violations } = await (globalThis as any).axe.run();
+    // deno-lint-ignore no-explicit-any
+    return violations.flatMap((violation: any) =>
+      // deno-lint-ignore no-explicit-any
+      violation.nodes.map((node: any) => `${where}: ${violation.id}: ${node.target.join(" ")}`)
+    );
+  }, name);
+}
