@@ -1,19 +1,13 @@
 import { signal } from "@preact/signals";
-import { render } from "preact";
+import { type JSX, render } from "preact";
 import { LocationProvider, Route, Router } from "preact-iso/router";
 import { useEffect } from "preact/hooks";
-import { ActionPage } from "./actions/action_page.tsx";
-import { ActionsPage } from "./actions/actions_page.tsx";
 import { ApprovalsPage } from "./approvals/approvals_page.tsx";
-import { Empty } from "./parts/placeholder.tsx";
+import { Empty, useLazy, Waiting } from "./parts/placeholder.tsx";
 import { Toasts } from "./parts/toast.tsx";
-import { FirstRun } from "./proof/first_run.tsx";
 import { openKnown } from "./proof/known.ts";
+import { ProofDialogs } from "./proof/loaded.tsx";
 import { turnLock } from "./proof/lock_button.tsx";
-import { UnlockDialog } from "./proof/unlock_dialog.tsx";
-import { SessionPage } from "./sessions/session_page.tsx";
-import { SessionsPage } from "./sessions/sessions_page.tsx";
-import { SettingsPage } from "./settings/settings_page.tsx";
 import { Banners } from "./shell/banners.tsx";
 import { Help } from "./shell/help.tsx";
 import { LoginPage } from "./shell/login_page.tsx";
@@ -21,6 +15,7 @@ import { Palette } from "./shell/palette.tsx";
 import { Sidebar } from "./shell/sidebar.tsx";
 import { useAddress } from "./state/address.ts";
 import { key, openKey } from "./state/auth.ts";
+import { openCode } from "./state/code.ts";
 import { bind, openKeys, useKeys } from "./state/keys.ts";
 import { openState, pending } from "./state/live.ts";
 import { openTheme, turnTheme } from "./state/theme.ts";
@@ -74,8 +69,7 @@ function Frame() {
         </div>
       </div>
       <Toasts />
-      <FirstRun />
-      <UnlockDialog />
+      <ProofDialogs />
       {dialog.value === "help" && <Help onClose={close} />}
       {dialog.value === "palette" && <Palette onClose={close} />}
     </div>
@@ -93,6 +87,42 @@ function Routes() {
       <Route path="/settings" component={SettingsPage} />
       <Route default component={NotFoundPage} />
     </Router>
+  );
+}
+
+// The chunks of the pages; the queue comes with the first page.
+const PAGES = {
+  Actions: async () => (await import("./actions/actions_page.tsx")).ActionsPage,
+  Action: async () => (await import("./actions/action_page.tsx")).ActionPage,
+  Sessions: async () => (await import("./sessions/sessions_page.tsx")).SessionsPage,
+  Session: async () => (await import("./sessions/session_page.tsx")).SessionPage,
+  Settings: async () => (await import("./settings/settings_page.tsx")).SettingsPage,
+};
+const CHUNKS = [
+  ...Object.values(PAGES),
+  () => import("./approvals/editor.tsx"),
+  () => import("./diff/diff.tsx"),
+];
+
+function lazyPage(name: keyof typeof PAGES): () => JSX.Element {
+  return function Page() {
+    const { value: Loaded, failed } = useLazy(PAGES[name]);
+    return Loaded ? <Loaded /> : <LoadingPage name={name} failed={failed} />;
+  };
+}
+
+const ActionsPage = lazyPage("Actions");
+const ActionPage = lazyPage("Action");
+const SessionsPage = lazyPage("Sessions");
+const SessionPage = lazyPage("Session");
+const SettingsPage = lazyPage("Settings");
+
+function LoadingPage({ name, failed }: { name: string; failed: boolean }) {
+  return (
+    <main class="scroll page-scroll">
+      <h1 class="visually-hidden">{name}</h1>
+      <Waiting failed={failed} />
+    </main>
   );
 }
 
@@ -122,4 +152,5 @@ if (location.pathname === "/") {
 openKey();
 openTheme();
 openKeys();
+openCode(CHUNKS);
 render(<App />, document.getElementById("app")!);

@@ -1,9 +1,11 @@
 import { createSalt, derivePassphraseKey, SCRYPT } from "../../server/proof/passphrase.ts";
 import type { ProofStatus, SetProofInput } from "../../server/proof/schema.ts";
 import { api, unwrap } from "../state/client.ts";
+import { loadAllCode } from "../state/code.ts";
 import { keepUnlocked, lock, proof } from "../state/proof.ts";
 import { rememberKey } from "./known.ts";
 import { createPasskey } from "./passkey.ts";
+import { signerOf } from "./signer.ts";
 
 /**
  * Enrols the key of a passphrase and unlocks this page with it. The daemon receives public material
@@ -13,6 +15,7 @@ export async function setPassphrase(
   passphrase: string,
   onProgress: (part: number) => void,
 ): Promise<void> {
+  await loadAllCode();
   const salt = createSalt();
   const key = await derivePassphraseKey(passphrase, { salt, scrypt: SCRYPT, onProgress });
   const status = await send({
@@ -22,7 +25,7 @@ export async function setPassphrase(
     scrypt: SCRYPT,
   });
   const made = status.enrolled.find(({ public_key }) => public_key === key.public_key);
-  if (made) keepUnlocked(made.key_id, key);
+  if (made) keepUnlocked(signerOf(made.key_id, key));
 }
 
 /** Creates and enrols a passkey. An enrolled key must permit it. @throws Error */

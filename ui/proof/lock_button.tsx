@@ -3,7 +3,7 @@ import { Icon, type IconName } from "../parts/icon.tsx";
 import { speak } from "../parts/toast.tsx";
 import { useAddress } from "../state/address.ts";
 import { lock, proof, unlock, unlocked } from "../state/proof.ts";
-import { openSetDialog } from "./first_run.tsx";
+import { openSetDialog } from "./choosing.ts";
 
 /** Locks or unlocks the page; does nothing where no passphrase is set. */
 export function turnLock(): void {

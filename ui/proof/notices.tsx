@@ -4,7 +4,7 @@ import { Text } from "../parts/text.tsx";
 import { Ago } from "../parts/time.tsx";
 import { useAddress } from "../state/address.ts";
 import { enrolled, proof } from "../state/proof.ts";
-import { openSetDialog } from "./first_run.tsx";
+import { openSetDialog } from "./choosing.ts";
 import { changedFrom, rememberKey } from "./known.ts";
 import { KIND_NAMES } from "./words.ts";
 
@@ -91,12 +91,12 @@ function NotSet() {
 function AnyProgram() {
   const address = useAddress();
   return (
-    <p class="strip small">
+    <section class="strip small" aria-label="Who can approve">
       <Icon name="alert" />
-      <span>
+      <p>
         Any program of this user can approve: no passphrase or passkey is set.{" "}
-        <a href={address.href("/settings")}>Settings</a>
-      </span>
-    </p>
+        <a href={address.href("/settings")}>Set one</a>
+      </p>
+    </section>
   );
 }

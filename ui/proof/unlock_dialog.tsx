@@ -1,11 +1,12 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { derivePassphraseKey } from "../../server/proof/passphrase.ts";
+import { signerOf } from "./signer.ts";
 import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Text } from "../parts/text.tsx";
-import { distrust, provenKey } from "../state/auth.ts";
+import { loadAllCode } from "../state/code.ts";
 import { type Asking, asking, keepUnlocked, proof } from "../state/proof.ts";
 import { PassphraseField, Progress, Trouble } from "./fields.tsx";
 import { signWithPasskey, whyNoPasskey } from "./passkey.ts";
@@ -87,15 +88,12 @@ async function openKey(
   typed: string,
   onProgress: (part: number) => void,
 ): Promise<boolean> {
-  // An unlocked page loads no more code: a program that takes the port could send its own.
-  distrust();
-  await provenKey();
-  await Promise.all([import("../approvals/editor.tsx"), import("../diff/diff.tsx")]);
+  await loadAllCode();
   const { salt, scrypt, key_id, public_key } = key;
   const derived = await derivePassphraseKey(typed, { salt: salt!, scrypt: scrypt!, onProgress });
   if (derived.public_key !== public_key) return false;
   if (asking.peek()?.key !== key) return true;
-  keepUnlocked(key_id, derived);
+  keepUnlocked(signerOf(key_id, derived));
   answer(null);
   return true;
 }

@@ -1,6 +1,4 @@
 import { type Client, createClient, ProblemError, unwrap } from "../../server/client.ts";
-// Loaded with the page, because later another program could send it instead.
-import "../../server/proof/asked.ts";
 import { distrust, forgetKey, provenKey } from "./auth.ts";
 import { NotProved, prove } from "./proof.ts";
 

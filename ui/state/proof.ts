@@ -1,8 +1,6 @@
 import { computed, signal } from "@preact/signals";
 import { type Client, unwrap } from "../../server/client.ts";
-import type { PassphraseKey } from "../../server/proof/passphrase.ts";
 import type { Challenge, EnrolledKey, Proof, ProofStatus } from "../../server/proof/schema.ts";
-import { statementOf } from "../../server/proof/statement.ts";
 
 /** How a person proves a decision, and the enrolled key; null until loaded. */
 export const proof = signal<ProofStatus | null>(null);
@@ -10,10 +8,13 @@ export const proof = signal<ProofStatus | null>(null);
 /** The enrolled key; null when there is none. */
 export const enrolled = computed(() => proof.value?.enrolled[0] ?? null);
 
-/** The key of the passphrase, in the memory of this page only. */
-interface Unlocked {
+/** Signs with the key of the passphrase, which is in the memory of this page only. */
+export interface Signer {
   key_id: string;
-  key: PassphraseKey;
+  sign(challenge: Challenge): Promise<Proof>;
+}
+
+interface Unlocked extends Signer {
   /** Milliseconds since 1970; null as long as the page lives. */
   until: number | null;
 }
@@ -70,21 +71,16 @@ async function sign(challenge: Challenge, client: Client): Promise<Proof> {
   }
   if (key === null) throw new NotProved("No key of yours is enrolled; open Settings to set one.");
   const held = key.kind === "passphrase" ? currentKey(key) : null;
-  if (held) return await signWith(held, challenge);
+  if (held) return await held.sign(challenge);
   const given = await ask(key, challenge);
   if (given) return given;
   const opened = currentKey(key);
   if (!opened) throw notProved();
-  return await signWith(opened, challenge);
+  return await opened.sign(challenge);
 }
 
 function keyFor({ member_id }: Challenge): EnrolledKey | null {
   return proof.peek()?.enrolled.find((key) => key.member_id === member_id) ?? null;
-}
-
-async function signWith({ key, key_id }: Unlocked, challenge: Challenge): Promise<Proof> {
-  const signature = await key.sign(new TextEncoder().encode(statementOf(challenge)));
-  return { kind: "passphrase", key_id, nonce: challenge.nonce, signature };
 }
 
 /** The unlocked key, unless it belongs to another enrolment or its time is over. */
@@ -124,11 +120,11 @@ export async function unlock(): Promise<void> {
 }
 
 /** Keeps the key of the passphrase in memory until `lock` or until its time is over. */
-export function keepUnlocked(key_id: string, key: PassphraseKey): void {
+export function keepUnlocked(signer: Signer): void {
   clearTimeout(timer);
   const seconds = proof.peek()?.unlock_seconds ?? null;
   const until = seconds === null ? null : Date.now() + seconds * 1000;
-  unlocked.value = { key_id, key, until };
+  unlocked.value = { ...signer, until };
   // A timer runs late after the machine slept, so each use compares the time too.
   if (seconds !== null) timer = setTimeout(lock, Math.min(seconds * 1000, 2 ** 31 - 1));
 }

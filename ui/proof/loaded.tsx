@@ -1,0 +1,40 @@
+import { signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { provenKey } from "../state/auth.ts";
+import { connection } from "../state/events.ts";
+
+const parts = signal<Awaited<ReturnType<typeof load>> | null>(null);
+
+/**
+ * The dialogs of the proof. Their code loads separately, as soon as the daemon has proved itself and
+ * long before the page is unlocked.
+ */
+export function ProofDialogs() {
+  const state = connection.value;
+  useEffect(() => {
+    if (parts.peek() !== null) return;
+    void provenKey().then(load).then(
+      (loaded) => parts.value = loaded,
+      // Tried again when the connection changes.
+      () => {},
+    );
+  }, [state]);
+  const loaded = parts.value;
+  if (loaded === null) return null;
+  return (
+    <>
+      <loaded.FirstRun />
+      <loaded.UnlockDialog />
+    </>
+  );
+}
+
+async function load() {
+  const [{ FirstRun }, { UnlockDialog }] = await Promise.all([
+    import("./first_run.tsx"),
+    import("./unlock_dialog.tsx"),
+    // The client needs it for each proof; an unlocked page loads no code.
+    import("../../server/proof/asked.ts"),
+  ]);
+  return { FirstRun, UnlockDialog };
+}

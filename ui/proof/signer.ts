@@ -1,0 +1,15 @@
+import type { PassphraseKey } from "../../server/proof/passphrase.ts";
+import { statementOf } from "../../server/proof/statement.ts";
+import type { Signer } from "../state/proof.ts";
+
+/** Signs challenges with the key of a passphrase. */
+export function signerOf(key_id: string, key: PassphraseKey): Signer {
+  return {
+    key_id,
+    async sign(challenge) {
+      const statement = new TextEncoder().encode(statementOf(challenge));
+      const { nonce } = challenge;
+      return { kind: "passphrase", key_id, nonce, signature: await key.sign(statement) };
+    },
+  };
+}
