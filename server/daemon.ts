@@ -18,6 +18,7 @@ import { type OwnerLock, takeOwnership } from "./db/owner.ts";
 import { Bus } from "./events/bus.ts";
 import { Stream } from "./events/stream.ts";
 import type { DaemonStatus, GlobalActionQuery, GlobalAuditExportQuery } from "./global/schema.ts";
+import { Homes } from "./hooks/homes.ts";
 import { Idempotency } from "./idempotency/idempotency.ts";
 import { exportAcross } from "./projects/export_across.ts";
 import { listAcross, listPendingAcross, narrow, type ProjectSet } from "./projects/across.ts";
@@ -43,6 +44,7 @@ export class Daemon {
   readonly log: Environment["log"];
   readonly bus: Bus;
   readonly stream: Stream;
+  readonly homes: Homes;
   readonly idempotency: Idempotency;
   readonly projects: Projects;
   readonly proofs: Proofs;
@@ -71,6 +73,7 @@ export class Daemon {
     this.log = environment.log;
     this.bus = parts.bus;
     this.stream = parts.stream;
+    this.homes = new Homes(parts.registry.database, environment.now);
     this.idempotency = new Idempotency(parts.registry.database, environment.now);
     this.#owner = parts.owner;
     this.#registry = parts.registry;

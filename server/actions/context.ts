@@ -35,6 +35,8 @@ export interface ActionSession {
   ended_at: string | null;
   /** Why every call of the session is denied; null if it is not blocked. */
   block_reason: string | null;
+  /** The project of the folder that the host opened, if it is another one. */
+  home_project: string | null;
 }
 
 /** Finds the sessions of a project. */

@@ -152,18 +152,18 @@ export class Config {
   }
 
   /** The decision of policy. Records nothing. */
-  async test(input: PolicyTestInput): Promise<PolicyTestResult> {
-    const { compiled, around } = await this.inForce();
+  async test(input: PolicyTestInput, home_project?: string): Promise<PolicyTestResult> {
+    const { compiled, around } = await this.inForce(home_project);
     return testPolicy(compiled, input, around, () => performance.now());
   }
 
   /**
    * The policy in force and its surroundings. A broken config gives a policy that denies everything.
-   * `home_project` is the project of the folder that the agent's host opened, if it is another one
-   * (null: of no project): then both policies apply and a person decides.
+   * `home_project` is the project of the folder that the agent's host opened. If it is another one,
+   * both policies apply and a person decides.
    */
   async inForce(
-    home_project?: string | null,
+    home_project?: string,
   ): Promise<{ compiled: CompiledPolicy; around: Surroundings }> {
     const { environment, port } = this.#configs.services;
     const roots = this.#roots;
@@ -555,15 +555,16 @@ export class Config {
     };
   }
 
+  /** A home that is no longer registered leaves the machine's own rules. */
   async #foreignLayers(
-    home_project: string | null,
+    home_project: string,
   ): Promise<{ key: string; layers: PolicyLayer[] }> {
-    const home = home_project === null ? null : await this.#configs.find(home_project);
+    const home = await this.#configs.find(home_project);
     const { key, layers } = home
       ? await home.#allLayersFor(this.#roots)
       : await this.#machineLayers();
-    const whose = home_project === null ? "no project" : `"${home_project}"`;
-    const reason = `The agent works in ${whose}; a person decides on what it does in "${this.#id}"`;
+    const reason = `The agent works in "${home_project}", so a person decides on what it does in ` +
+      `"${this.#id}"`;
     const finding = builtin("ask", "other-project", this.#id, reason);
     return { key: `${home_project} ${key}`, layers: layers.map((one) => ({ ...one, finding })) };
   }

@@ -343,6 +343,12 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
     ) STRICT`,
     `CREATE INDEX blocks_active ON blocks (project_id, session_id) WHERE lifted_at IS NULL`,
   ],
+}, {
+  version: 10,
+  statements: [
+    // The project of the folder that the agent's host opened, if it is another one.
+    "ALTER TABLE sessions ADD COLUMN home_project TEXT",
+  ],
 }];
 
 /** SQL that is true for an action that a rollback of its session undoes. */

@@ -125,4 +125,15 @@ export const REGISTRY_MIGRATIONS: Migration[] = [{
       proof TEXT
     ) STRICT`,
   ],
+}, {
+  version: 6,
+  statements: [
+    // The first project of each session that a host names in its hooks, by the hash of its name.
+    `CREATE TABLE hook_sessions (
+      key TEXT PRIMARY KEY,
+      project_id TEXT NOT NULL,
+      at TEXT NOT NULL
+    ) STRICT`,
+    "CREATE INDEX hook_sessions_by_time ON hook_sessions (at)",
+  ],
 }];

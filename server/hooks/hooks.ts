@@ -157,12 +157,13 @@ function toNative(call: HookCall, hooks: HostHooks, host: string): NativeCall {
 async function joinSession(
   { project, root, rule }: { project: Project; root: string; rule: string },
   { session }: HookCall,
-  { host, caller }: HookContext,
+  { daemon, host, caller }: HookContext,
 ): Promise<Session> {
   const id = session.length > 200 ? sha256(session) : session;
   const client = `hook ${id}`;
+  const home_project = await daemon.homes.bind(host, id, project.id);
   return await project.sessions.join(
-    { named: id, agent: host, host, client, root, detected_by: rule },
+    { named: id, agent: host, host, client, root, detected_by: rule, home_project },
     caller,
   );
 }

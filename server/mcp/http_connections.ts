@@ -4,6 +4,7 @@ import { GateError } from "../errors.ts";
 import type { RunCommand } from "./command_runs.ts";
 import type { DaemonLink } from "./daemon_link.ts";
 import type { Detected, Undetected } from "../projects/detect.ts";
+import type { HubProject } from "../projects/schema.ts";
 import type { ClientInfo, SessionsOptions } from "./project_sessions.ts";
 import { WebStandardStreamableHTTPServerTransport } from "./sdk.ts";
 import { Connection, createMcpServer } from "./server.ts";
@@ -110,7 +111,7 @@ export class HttpConnections {
             return await fetch(new Request(input, init), { caller, json });
           },
         }),
-      locate: (link) => (argument) => locate(link, now, argument ?? project),
+      locate: (link) => (argument) => locate(link, now, { argument, fixed: project }),
     });
   }
 
@@ -139,14 +140,18 @@ const NOBODY: ClientInfo = { name: "mcp-http", version: "" };
 async function locate(
   link: DaemonLink,
   now: () => number,
-  named: string | undefined,
+  { argument, fixed }: { argument: string | undefined; fixed: string | undefined },
 ): Promise<Detected | Undetected> {
+  const named = argument ?? fixed;
   const { items } = await link.call(
     (client) => client.api.hub.projects.$get(),
     { until: now() + LOOKUP_MS },
   );
-  if (named === MACHINE_ID) return { project_id: MACHINE_ID, root: "/", rule: "argument" };
   const projects = items.filter(({ id }) => id !== MACHINE_ID);
+  const home = homeOf(projects, fixed);
+  if (named === MACHINE_ID) {
+    return { project_id: MACHINE_ID, root: "/", rule: "argument", home_project: home };
+  }
   const found = named === undefined && projects.length === 1
     ? projects[0]
     : projects.find(({ id, roots }) =>
@@ -157,7 +162,15 @@ async function locate(
     return { reason, projects };
   }
   const root = found.roots.find((root) => root === named) ?? found.roots[0] ?? "";
-  return { project_id: found.id, root, rule: named ? "argument" : "only_project" };
+  const rule = named ? "argument" : "only_project";
+  return { project_id: found.id, root, rule, home_project: home };
+}
+
+/** The project of the URL, which a person configured, or the only one; else none. */
+function homeOf(projects: readonly HubProject[], fixed: string | undefined): string {
+  const only = projects.length === 1 ? projects[0] : undefined;
+  const named = projects.find(({ id, roots }) => id === fixed || roots.includes(fixed ?? ""));
+  return (fixed === undefined ? only : named)?.id ?? MACHINE_ID;
 }
 
 /** The client in an `initialize` message; null for any other message. */

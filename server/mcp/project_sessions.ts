@@ -98,7 +98,7 @@ export class ProjectSessions {
     return opening;
   }
 
-  async #openSession({ project_id, root, rule }: Detected): Promise<Opened> {
+  async #openSession({ project_id, root, rule, home_project }: Detected): Promise<Opened> {
     const { name, version } = this.#options.client() ?? { name: "unknown", version: "" };
     const host = hostOfClient(name) ?? "unknown";
     const session = await this.#options.link.call(
@@ -110,6 +110,7 @@ export class ProjectSessions {
             client: cut(`${name} ${version}`.trim()),
             root,
             detected_by: rule,
+            home_project,
             process: this.#options.identity() ?? undefined,
           },
         }),
@@ -119,8 +120,8 @@ export class ProjectSessions {
   }
 }
 
-function keyOf({ project_id, root }: Detected): string {
-  return `${project_id}\0${root}`;
+function keyOf({ project_id, root, home_project = "" }: Detected): string {
+  return `${project_id}\0${root}\0${home_project}`;
 }
 
 function cut(text: string): string {

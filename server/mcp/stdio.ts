@@ -1,5 +1,6 @@
 import { realpath } from "node:fs/promises";
 import type { Readable, Writable } from "node:stream";
+import { MACHINE_ID } from "../constants.ts";
 import { projectDirIn } from "../hosts/hosts.ts";
 import { type Detected, detectProject, type Hints, workspacesIn } from "../projects/detect.ts";
 import type { RunCommand } from "./command_runs.ts";
@@ -52,7 +53,7 @@ export async function serveStdio(options: StdioOptions): Promise<void> {
         claude_project_dir: projectDirIn(options.env),
         cwd: options.cwd,
         home,
-      }), (hints) => detectProject(hints, registryOf(link, options.now))),
+      }), bound((hints) => detectProject(hints, registryOf(link, options.now)))),
   });
   const server = createMcpServer(connection);
   const roots = new Roots(server);
@@ -82,6 +83,26 @@ function remembering(
     const found = await detect(hints);
     known = "reason" in found ? null : { key, found, until: now() + REMEMBER_MS };
     return found;
+  };
+}
+
+/**
+ * Binds the connection to the first project that the host opens. A host that opens another one later
+ * works there as in a project that the agent names.
+ */
+function bound(
+  detect: (hints: Hints) => ReturnType<Locate>,
+): (hints: Hints) => ReturnType<Locate> {
+  let home: string | null = null;
+  return async (hints) => {
+    const found = await detect(hints);
+    if ("reason" in found || hints.fixed !== undefined) return found;
+    const opened = found.home_project ?? found.project_id;
+    // A folder of no project binds nothing: the host may open its project later.
+    if (home === null && opened !== MACHINE_ID) home = opened;
+    const home_project = home ?? opened;
+    const { home_project: _, ...place } = found;
+    return home_project === place.project_id ? place : { ...place, home_project };
   };
 }
 

@@ -17,6 +17,8 @@ export interface Requester {
   agent: string;
   session_id: string | null;
   host: string | null;
+  /** The project of the folder that the host opened, if it is another one. */
+  home_project: string | null;
 }
 
 /** The policy's answer to a request, with what the agent can do instead. */

@@ -35,6 +35,8 @@ export interface Detected {
   project_id: string;
   root: string;
   rule: string;
+  /** The project of the folder that the host opened, if it is another one. */
+  home_project?: string;
 }
 
 /** No project was found; `reason` is for the agent, beside the list of projects. */
@@ -60,16 +62,28 @@ export async function detectProject<P extends Known>(
   const projects = await registry.list();
   const candidates = listCandidates(hints);
   const named = hints.fixed ?? hints.argument;
-  if (named !== undefined) {
-    return findNamed(named, hints, projects, candidates);
-  }
+  if (named === undefined) return await findOpened(hints, candidates, { ...registry, projects });
+  const found = findNamed(named, hints, projects, candidates);
+  if ("reason" in found || hints.fixed !== undefined) return found;
+  // The agent names a project, and its host opened a folder: both have a say.
+  const home = await findOpened(hints, candidates, { ...registry, projects });
+  const home_project = "reason" in home ? MACHINE_ID : home.project_id;
+  return home_project === found.project_id ? found : { ...found, home_project };
+}
+
+/** The project of the folder that the host opened. */
+async function findOpened<P extends Known>(
+  hints: Hints,
+  candidates: Candidate[],
+  { projects, register: add }: { projects: P[]; register: Registry<P>["register"] },
+): Promise<Detected | Undetected<P>> {
   let within: string | null = null;
   for (const { rule, folder } of candidates) {
     const real = realFolder(folder);
     if (real === null || (within !== null && !isInside(real, within))) continue;
     const found = findUpwards(real, hints.home, projects);
     if (found?.project) return { project_id: found.project.id, root: found.root, rule };
-    if (found) return { ...await register(found.root, registry), rule };
+    if (found) return { project_id: (await add(found.root)).id, root: found.root, rule };
     // A later hint may only refine an earlier one: else a call could land in a stranger's folder.
     within = isOrdinary(real, hints.home) ? real : within;
   }
@@ -112,11 +126,6 @@ function pickRoot(project: Known, candidates: Candidate[]): string {
     if (root) return root;
   }
   return project.roots[0] ?? "";
-}
-
-async function register(root: string, registry: Registry<Known>) {
-  const project = await registry.register(root);
-  return { project_id: project.id, root };
 }
 
 function listCandidates(hints: Hints): Candidate[] {

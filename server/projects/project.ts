@@ -15,7 +15,7 @@ import type { Config } from "../config/config.ts";
 import type { Configs } from "../config/configs.ts";
 import { MACHINE_ID } from "../constants.ts";
 import type { Environment } from "../environment.ts";
-import type { Ledger } from "../db/ledger.ts";
+import type { Ledger, NewEvent } from "../db/ledger.ts";
 import { openLedger } from "../db/open_ledger.ts";
 import type { Bus } from "../events/bus.ts";
 import type { Stream } from "../events/stream.ts";
@@ -48,6 +48,8 @@ export interface ProjectOptions {
   guarding: Guarding;
   /** The other projects, seen from this one. */
   neighbours: (id: string) => Neighbours;
+  /** Records in another project's ledger that its agent begins to work here. */
+  visit: (home_project: string, event: NewEvent) => Promise<void>;
   proofs: Proofs;
 }
 
@@ -91,7 +93,8 @@ export class Project {
       head: () => ledger.head.seq === 0 ? null : ledger.head.hash,
     }, roots);
     const in_any_folder = id === MACHINE_ID;
-    this.sessions = new Sessions({ environment, ledger, roots, host_key, in_any_folder });
+    const { visit } = options;
+    this.sessions = new Sessions({ environment, ledger, roots, host_key, in_any_folder, visit });
     const services = this.#services = {
       ...{ project_id: id, roots, environment, ledger, bus },
       config: this.config,
@@ -143,7 +146,11 @@ export class Project {
 
   /** The decision of policy, or of a grant that would apply. Records nothing. */
   async testPolicy(input: PolicyTestInput): Promise<PolicyTestResult> {
-    return await consultGrants(this.#services, input, await this.config.test(input));
+    const session = input.session_id === undefined
+      ? null
+      : await this.sessions.get(input.session_id).catch(() => null);
+    const tested = await this.config.test(input, session?.home_project ?? undefined);
+    return await consultGrants(this.#services, input, tested);
   }
 
   /** The grants that an approval of a pending action could create. Saves nothing. */

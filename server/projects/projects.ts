@@ -16,7 +16,7 @@ import type { Registry } from "./registry.ts";
 import type { HubProject, RegisteredProject } from "./schema.ts";
 import { hasAction, type Registered } from "./store.ts";
 
-type Shared = Omit<ProjectOptions, "id" | "roots" | "neighbours">;
+type Shared = Omit<ProjectOptions, "id" | "roots" | "neighbours" | "visit">;
 
 /** The projects of this machine. Opens each one at its first use. */
 export class Projects {
@@ -190,6 +190,10 @@ export class Projects {
         ...this.#shared,
         id: project_id,
         roots: project_id === MACHINE_ID ? machineRoots() : roots,
+        visit: async (home_project, event) => {
+          const { ledger } = await this.get(home_project);
+          await ledger.commit({ statements: [], events: [event] });
+        },
         neighbours: (id) => ({
           touched: (named) => this.#neighbours(id, named),
           all: () => this.#neighbours(id, null),

@@ -17,6 +17,8 @@ export const Session = z.object({
   rollback_state: z.enum(["none", "partial", "full"]),
   block_reason: z.string().nullable()
     .describe("why gate denies every call of the session until a reviewer lifts the block"),
+  home_project: z.string().nullable()
+    .describe("the project of the folder that the host opened, if it is another one"),
 });
 export type Session = z.infer<typeof Session>;
 
@@ -30,6 +32,10 @@ export const SessionInput = z.strictObject({
   root: z.string().max(4096).optional(),
   detected_by: z.string().max(256).optional()
     .describe("the rule that found the project, for the audit row"),
+  home_project: name.optional().describe(
+    "the project of the folder that the host opened: of another one, its policy applies too, and " +
+      "a person decides",
+  ),
   process: z.strictObject({
     pid: z.number().int().min(1),
     start_time: z.string().min(1).max(256),

@@ -3,7 +3,7 @@ import type { Caller } from "../auth/schema.ts";
 import { createSecret, hexDigestOf, isSameText } from "../auth/secrets.ts";
 import type { Environment } from "../environment.ts";
 import { DEFAULT_LIMIT, readCursor, toPage } from "../db/cursor.ts";
-import type { Ledger } from "../db/ledger.ts";
+import type { Ledger, NewEvent } from "../db/ledger.ts";
 import { GateError } from "../errors.ts";
 import { isSameProcess } from "../runtime/processes.ts";
 import type { HostKey } from "./host_key.ts";
@@ -38,6 +38,8 @@ export interface SessionServices {
   host_key: HostKey;
   /** A session may work in any folder, because the ledger belongs to no project. */
   in_any_folder?: boolean;
+  /** Records in another project's ledger that its agent begins to work here. @throws GateError */
+  visit: (home_project: string, event: NewEvent) => Promise<void>;
 }
 
 /** The fields of the session that all callers share who submit without opening one. */
@@ -74,8 +76,18 @@ export class Sessions {
       started_at: new Date(environment.now()).toISOString(),
       secret_sha256,
       process: input.process ?? null,
+      home_project: input.home_project === ledger.project_id ? null : input.home_project ?? null,
     };
-    const { host, agent, client, root } = session;
+    const { host, agent, client, root, home_project } = session;
+    if (home_project !== null) {
+      await this.#services.visit(home_project, {
+        session_id: null,
+        action_id: null,
+        type: "session.started",
+        actor: actorOf(caller),
+        data: { project: ledger.project_id, session: session.id, host, agent, client, root },
+      });
+    }
     const { rows } = await ledger.commit({
       statements: [insertSession(session)],
       events: [{
@@ -83,7 +95,10 @@ export class Sessions {
         action_id: null,
         type: "session.started",
         actor: actorOf(caller),
-        data: { host, agent, client, root, detected_by: input.detected_by ?? null },
+        data: {
+          ...{ host, agent, client, root, detected_by: input.detected_by ?? null },
+          ...home_project !== null && { home_project },
+        },
       }],
     });
     return publicOf(toSession(rows[0]![0]!));
@@ -110,13 +125,19 @@ export class Sessions {
    * that knows the host's id reaches it: its secret is made of that id and of this machine's key.
    */
   join(
-    { named, ...input }: Required<Omit<SessionInput, "process">> & { named: string },
+    { named, ...input }:
+      & Required<Omit<SessionInput, "process" | "home_project">>
+      & Pick<SessionInput, "home_project">
+      & { named: string },
     caller: Caller,
   ): Promise<Session> {
     const { ledger, host_key, in_any_folder } = this.#services;
     // An agent that changes its folder stays in its session.
     const root = in_any_folder ? "" : input.root;
-    const secret = host_key.secretOf([input.host, ledger.project_id, root, named]);
+    const { home_project } = input;
+    const parts = [input.host, ledger.project_id, root, named];
+    const isAtHome = home_project === undefined || home_project === ledger.project_id;
+    const secret = host_key.secretOf(isAtHome ? parts : [...parts, home_project]);
     const digest = hexDigestOf(secret);
     return this.#once(digest, async () => {
       const found = await findSessionOfSecret(ledger, digest);

@@ -6,7 +6,7 @@ import type { Session, SessionQuery, SessionStatusView } from "./schema.ts";
 export type SessionRow = Session & { seq: number };
 
 const COLUMNS = `id, seq, project_id, root, host, agent, client, started_at, last_seen_at, ended_at,
-  action_count, pending_count,
+  action_count, pending_count, home_project,
   CASE WHEN rolled_back_count = 0 THEN 'none'
     WHEN rolled_back_count < done_count THEN 'partial' ELSE 'full' END AS rollback_state,
   (SELECT b.reason FROM blocks b WHERE b.project_id = sessions.project_id
@@ -18,7 +18,7 @@ const STATUS_LIMIT = 10_000;
 export interface NewSession extends
   Pick<
     Session,
-    "id" | "project_id" | "root" | "host" | "agent" | "client" | "started_at"
+    "id" | "project_id" | "root" | "host" | "agent" | "client" | "started_at" | "home_project"
   > {
   /** Null for a session that every agent may use. */
   secret_sha256: string | null;
@@ -26,16 +26,18 @@ export interface NewSession extends
 }
 
 export function insertSession(session: NewSession): Statement {
-  const { id, project_id, root, host, agent, client, started_at, secret_sha256, process } = session;
+  const { id, project_id, root, host, agent, client, started_at, secret_sha256 } = session;
+  const { process, home_project } = session;
   return {
     sql: `INSERT INTO sessions (project_id, id, seq, root, host, agent, client, started_at,
-        last_seen_at, secret_sha256, process)
-      SELECT ?, ?, coalesce(max(seq), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ? FROM sessions
+        last_seen_at, secret_sha256, process, home_project)
+      SELECT ?, ?, coalesce(max(seq), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM sessions
         WHERE project_id = ?
       RETURNING ${COLUMNS}`,
     args: [
       ...[project_id, id, root, host, agent, client, started_at, started_at, secret_sha256],
       process && JSON.stringify(process),
+      home_project,
       project_id,
     ],
   };

@@ -11,7 +11,7 @@ import {
 } from "../../policy/evaluate.ts";
 import type { NamedPaths } from "../../policy/named_paths.ts";
 import type { PolicyLimits, Requester } from "../../policy/schema.ts";
-import type { ActionServices, Neighbour } from "../context.ts";
+import type { ActionServices, ActionSession, Neighbour } from "../context.ts";
 import type { ParsedInput, Plan } from "../plan.ts";
 import type { ActionRow } from "../store.ts";
 import { judgeOtherNames } from "./other_names.ts";
@@ -46,7 +46,9 @@ export async function evaluateAction(
   { raw = input.input, requester, is_quiet = false, folder, block_reason = null }: EvaluateOptions =
     {},
 ): Promise<ActionEvaluation> {
-  const { compiled, around } = await services.config.inForce();
+  const { compiled, around } = await services.config.inForce(
+    requester?.home_project ?? undefined,
+  );
   const options = { ...around, requester };
   const call = { input, raw, is_quiet, folder };
   const found = layersOf(compiled, options).map(({ layer, options }) =>
@@ -182,16 +184,16 @@ export async function evaluateAgain(
   { agent, session_id, plan }: Pick<ActionRow, "agent" | "session_id" | "plan">,
   input: ParsedInput | Plan = plan!,
 ): Promise<ActionEvaluation> {
-  const { host, block_reason } = await services.sessions.get(session_id);
-  const requester = { agent, session_id, host };
+  const { host, block_reason, home_project } = await services.sessions.get(session_id);
+  const requester = { agent, session_id, host, home_project };
   return await evaluateAction(services, input, { requester, block_reason });
 }
 
 /** The requester of a submission in this session. */
 export function requesterIn(
-  { id: session_id, agent, host }: { id: string; agent: string; host: string },
+  { id: session_id, agent, host, home_project }: Omit<ActionSession, "root" | "ended_at">,
 ): Requester {
-  return { agent, session_id, host };
+  return { agent, session_id, host, home_project };
 }
 
 /** The names that a rule may use for the tool. Without another evaluation the first one decides. */
