@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished } from "vitest";
@@ -167,6 +167,7 @@ class OpenTestGate implements TestGate {
   readonly #base: string;
   #router!: ReturnType<typeof createApp>;
   #isOpen = false;
+  #id: string | null = null;
 
   constructor(base: string, home: string, root: string, fault?: Environment["fault"]) {
     this.#base = base;
@@ -183,8 +184,14 @@ class OpenTestGate implements TestGate {
     this.#isOpen = true;
     this.daemon.bus.subscribe((event) => this.events.push(event));
     this.#router = this.#createApp();
-    const { id } = await this.daemon.projects.register(this.root, testCaller("reviewer"));
-    this.project = await this.daemon.projects.get(id);
+    this.#id = await this.#register();
+    this.project = await this.daemon.projects.get(this.#id);
+  }
+
+  /** A daemon that finds its project without a config does not register it again. */
+  async #register(): Promise<string> {
+    if (this.#id !== null && !existsSync(join(this.root, "gate.config.json"))) return this.#id;
+    return (await this.daemon.projects.register(this.root, testCaller("reviewer"))).id;
   }
 
   audit(): Promise<AuditEvent[]> {

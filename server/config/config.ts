@@ -45,6 +45,7 @@ import {
   describeOutside,
   forgedError,
   goneError,
+  lostError,
   toProblem,
   UNTIL_FIXED,
   warningsOf,
@@ -254,7 +255,14 @@ export class Config {
 
   /** What a person should know about the config, one line each. */
   async problems(): Promise<string[]> {
-    return this.#goneProblems(await this.#read());
+    const snapshot = await this.#read();
+    const isNew = snapshot.accepted.project === null && this.#builtin === null;
+    const waiting = isNew ? (await this.#outside(snapshot)).filter((one) => one.waiting) : [];
+    const own = waiting.filter(({ path }) => path === this.#path);
+    return [
+      ...this.#goneProblems(snapshot),
+      ...own.map(({ path }) => `nobody has accepted what "${path}" allows, so it waits`),
+    ];
   }
 
   /** Accepts a changed file. @throws GateError `forbidden`; `conflict` when it has changed again */
@@ -522,13 +530,14 @@ export class Config {
     return (await Promise.all(changes)).flat();
   }
 
-  #goneProblems({ gone, forged }: Snapshot): string[] {
+  #goneProblems({ gone, forged, accepted }: Snapshot): string[] {
     const { machine_path } = this.#configs;
     return [
       ...(gone.project ? [goneError(this.#path)] : []),
       ...(gone.global ? [goneError(machine_path)] : []),
       ...(forged.project ? [forgedError(this.#path)] : []),
       ...(forged.global ? [forgedError(machine_path)] : []),
+      ...(accepted.global === null && !forged.global ? [lostError(machine_path)] : []),
     ];
   }
 

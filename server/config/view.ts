@@ -39,6 +39,11 @@ export function goneError(path: string): string {
   return `"${path}" is gone: the rules that were accepted last apply; put it back`;
 }
 
+/** The error about an accepted text that is no longer known. */
+export function lostError(path: string): string {
+  return `nobody knows the accepted rules of "${path}" any more: write and accept them again`;
+}
+
 /** The error about an accepted text that another program has changed. */
 export function forgedError(path: string): string {
   return `the accepted rules of "${path}" fit no proof: what they allow waits; accept them again`;

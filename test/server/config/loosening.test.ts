@@ -1,0 +1,431 @@
+import { createHash } from "node:crypto";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { Database } from "../../../server/db/database.ts";
+import { createTestGate, type TestGate } from "../../helpers.ts";
+import { enrol, type Person, prove, sendTo, signed, withPassphrase } from "../proof/person.ts";
+
+const POLICIES = {
+  defaultEffect: "ask" as const,
+  allowedPaths: ["src/**"],
+  askCommands: ["npm publish"],
+  allowedCommands: ["npm", "echo"],
+  blockedCommands: ["rm -rf"],
+  blockedPaths: [".env"],
+  commandTimeoutSeconds: 60,
+};
+const LAX = { defaultEffect: "allow" as const };
+const MACHINE = { blockedPaths: ["*.pem"], blockedCommands: ["mkfs*"] };
+
+/** A gate with an enrolled person. `signed`: the person has accepted the config with the key. */
+async function enrolled(how: "sealed" | "signed") {
+  const gate = await createTestGate({
+    ...{ proof: "none", policies: POLICIES, globalPolicies: MACHINE },
+  });
+  const [send, person] = [sendTo(gate), withPassphrase()];
+  expect((await enrol(send, person)).status).toBe(200);
+  if (how === "signed") {
+    // Loosened once, so that the person's signature stands for the whole text.
+    const policies = { allowedCommands: [...POLICIES.allowedCommands, "ls"] };
+    expect((await prove(send, person, ["PUT", "/api/config/policies", policies])).status).toBe(200);
+  }
+  return { gate, send, person };
+}
+
+const fileOf = ({ root }: TestGate) => join(root, "gate.config.json");
+const machineOf = ({ home }: TestGate) => join(home, "config.json");
+const rewrite = (gate: TestGate, policies: object, more: object = {}) =>
+  writeFileSync(fileOf(gate), JSON.stringify({ id: "test", policies, ...more }));
+
+/** Changes gate.db while the daemon is stopped, as any program of the same user can. */
+async function edit(gate: TestGate, ...statements: [string, ...(string | null)[]][]) {
+  await gate.reopen();
+  await gate.daemon.close();
+  const database = await Database.open(join(gate.home, "gate.db"));
+  await database.batch(statements.map(([sql, ...args]) => ({ sql, args })));
+  await database.close();
+  await gate.open();
+}
+
+async function effectOf(gate: TestGate, question: object): Promise<string> {
+  const answer = await gate.request("POST", "/api/policy/test", question);
+  expect(answer.status).toBe(200);
+  return (await answer.json()).effect;
+}
+
+const QUESTIONS: [object, "allow" | "ask" | "deny"][] = [
+  [{ command: "rm -rf src" }, "deny"],
+  [{ command: "npm publish" }, "ask"],
+  [{ command: "make" }, "ask"],
+  [{ command: "mkfs.ext4 /dev/sda" }, "deny"],
+  [{ path: ".env", action: "write" }, "deny"],
+  [{ path: "a.pem", action: "write" }, "deny"],
+  [{ path: "README.md", action: "write" }, "ask"],
+  [{ action: "WebFetch", input: {} }, "ask"],
+];
+const STRICT = { allow: 0, ask: 1, deny: 2 };
+
+/**
+ * Nothing is laxer than it was accepted, and no limit is higher. Where nobody knows the accepted text
+ * any more (`isLost`), a person decides on everything.
+ */
+async function expectNothingLoosened(gate: TestGate, isLost = false) {
+  for (const [question, accepted] of QUESTIONS) {
+    const least = isLost ? "ask" : accepted;
+    const effect = await effectOf(gate, question) as keyof typeof STRICT;
+    expect(STRICT[effect], JSON.stringify(question)).toBeGreaterThanOrEqual(STRICT[least]);
+  }
+  const { effective } = await (await gate.request("GET", "/api/config")).json();
+  expect(effective.limits.commandTimeoutSeconds).toBeLessThanOrEqual(600);
+}
+
+const lax = JSON.stringify({ id: "test", policies: LAX });
+
+/** What any program of the same user can do to loosen a policy without the person. */
+const ATTACKS: [string, (gate: TestGate) => unknown, "lost"?][] = [
+  ["the file allows everything", (gate) => rewrite(gate, LAX)],
+  ["a rule that denies goes", (gate) => rewrite(gate, { ...POLICIES, blockedCommands: [] })],
+  ["a rule that asks goes", (gate) => rewrite(gate, { ...POLICIES, askCommands: [] })],
+  [
+    "rules that allow come",
+    (gate) =>
+      rewrite(gate, {
+        ...POLICIES,
+        allowedPaths: ["**"],
+        allowedCommands: ["make", "npm", "rm"],
+        allowedTools: ["*"],
+      }),
+  ],
+  ["limits grow", (gate) => rewrite(gate, { ...POLICIES, commandTimeoutSeconds: 80_000 })],
+  ["the policies go", (gate) => writeFileSync(fileOf(gate), '{"id":"test"}')],
+  [
+    "the override comes, with the trust file of an older release",
+    async (gate) => {
+      rewrite(gate, LAX, { overrideGlobal: true });
+      writeFileSync(join(gate.home, "trust.json"), '{"override_global":["test"]}');
+      await gate.reopen();
+      expect(existsSync(join(gate.home, "trust.json"))).toBe(false);
+    },
+  ],
+  [
+    "the override comes, with a trust in gate.db",
+    async (gate) => {
+      rewrite(gate, LAX, { overrideGlobal: true });
+      await edit(gate, ["INSERT INTO override_trusts VALUES ('test', '2026', 'me', NULL)"]);
+    },
+  ],
+  ["the file is deleted", (gate) => unlinkSync(fileOf(gate))],
+  [
+    "the file is deleted while gate is stopped",
+    (gate) => gate.reopen(() => rmSync(fileOf(gate))),
+  ],
+  [
+    "the file becomes a link to a laxer one",
+    (gate) => {
+      writeFileSync(join(gate.root, "lax.json"), lax);
+      rmSync(fileOf(gate));
+      symlinkSync(join(gate.root, "lax.json"), fileOf(gate));
+    },
+  ],
+  ["the machine's config is deleted", (gate) => rmSync(machineOf(gate))],
+  [
+    "the machine's config is deleted while gate is stopped",
+    (gate) => gate.reopen(() => rmSync(machineOf(gate))),
+  ],
+  [
+    "the machine's config allows everything",
+    (gate) => writeFileSync(machineOf(gate), JSON.stringify({ policies: LAX })),
+  ],
+  [
+    "both files allow everything, over a restart",
+    async (gate) => {
+      rewrite(gate, LAX);
+      writeFileSync(machineOf(gate), JSON.stringify({ policies: LAX }));
+      await gate.reopen();
+    },
+  ],
+  [
+    "the accepted text in gate.db is replaced, with its hash",
+    async (gate) => {
+      rewrite(gate, LAX);
+      const text = readFileSync(fileOf(gate), "utf8");
+      const hash = createHash("sha256").update(text).digest("hex");
+      await edit(gate, [
+        "UPDATE configs SET text = ?, sha256 = ? WHERE project_id = 'test'",
+        text,
+        hash,
+      ]);
+    },
+    "lost",
+  ],
+  [
+    "only the accepted text in gate.db is replaced",
+    async (gate) => {
+      rewrite(gate, LAX);
+      await edit(gate, ["UPDATE configs SET text = ? WHERE project_id = 'test'", lax]);
+    },
+    "lost",
+  ],
+  [
+    "the accepted text becomes the base of a laxer one",
+    async (gate) => {
+      rewrite(gate, LAX);
+      const hash = createHash("sha256").update(lax).digest("hex");
+      await edit(gate, [
+        `UPDATE configs SET base = json_object('path', path, 'sha256', sha256, 'text', text,
+          'accepted_at', accepted_at, 'accepted_by', accepted_by, 'proof', json(proof)),
+          text = ?, sha256 = ?, proof = NULL WHERE project_id = 'test'`,
+        lax,
+        hash,
+      ]);
+    },
+    "lost",
+  ],
+  [
+    "the record is deleted, so that the config seems new",
+    async (gate) => {
+      rewrite(gate, LAX);
+      await edit(gate, ["DELETE FROM configs"]);
+    },
+    "lost",
+  ],
+  [
+    "the record is deleted, with the file of an older release",
+    async (gate) => {
+      rewrite(gate, LAX);
+      const path = fileOf(gate);
+      const version = { sha256: createHash("sha256").update(lax).digest("hex"), text: lax };
+      const pin = { seen: version, accepted: version, changed_at: null };
+      const file = join(gate.home, "projects/test/config_pin.json");
+      writeFileSync(file, JSON.stringify({ [path]: pin }));
+      await edit(gate, ["DELETE FROM configs"]);
+    },
+    "lost",
+  ],
+  [
+    "the seal is replaced",
+    async (gate) => {
+      rewrite(gate, LAX);
+      await edit(
+        gate,
+        ["UPDATE config_seals SET list = replace(list, 'test', 'test')"],
+        ["UPDATE configs SET text = ?, sha256 = 'x', proof = NULL WHERE project_id = 'test'", lax],
+      );
+    },
+    "lost",
+  ],
+  [
+    "the machine's record is deleted",
+    async (gate) => {
+      rmSync(machineOf(gate));
+      await edit(gate, ["DELETE FROM configs WHERE project_id = ''"]);
+    },
+    "lost",
+  ],
+  [
+    "gate.db is deleted",
+    async (gate) => {
+      rewrite(gate, LAX);
+      await gate.reopen(() => {
+        for (const end of ["", "-wal", "-shm"]) {
+          rmSync(join(gate.home, `gate.db${end}`), { force: true });
+        }
+      });
+    },
+    "lost",
+  ],
+  [
+    "gate.db is deleted and the token is chosen",
+    async (gate) => {
+      rewrite(gate, LAX);
+      await gate.reopen(() => {
+        for (const end of ["", "-wal", "-shm"]) {
+          rmSync(join(gate.home, `gate.db${end}`), { force: true });
+        }
+        writeFileSync(
+          machineOf(gate),
+          JSON.stringify({ approvals: { proof: "token" }, policies: LAX }),
+        );
+      });
+    },
+    "lost",
+  ],
+  [
+    "an agent and a reviewer register the project again",
+    async (gate) => {
+      rewrite(gate, LAX);
+      for (const scope of ["agent", "reviewer"] as const) {
+        const answer = await gate.request("POST", "/api/hub/projects", { root: gate.root }, scope);
+        expect(answer.status).toBe(201);
+        expect((await answer.json()).warnings.join()).toContain("a person must accept");
+      }
+    },
+  ],
+  [
+    "the reviewer's token accepts it",
+    async (gate) => {
+      rewrite(gate, LAX);
+      const [change] = await outside(gate);
+      const body = { path: change.path, sha256: change.after_sha256 };
+      const answer = await gate.request("POST", "/api/config/accept", body);
+      expect(answer.status).toBe(403);
+      expect((await answer.json()).code).toBe("proof_required");
+    },
+  ],
+  [
+    "the reviewer's token changes the policies",
+    async (gate) => {
+      const answer = await gate.request("PUT", "/api/config/policies", LAX);
+      expect(answer.status).toBe(403);
+      expect((await answer.json()).code).toBe("proof_required");
+      expect(readFileSync(fileOf(gate), "utf8")).not.toContain('"allow"');
+    },
+  ],
+  [
+    "the project moves, with a laxer config",
+    async (gate) => {
+      rewrite(gate, LAX);
+      copyFileSync(fileOf(gate), `${fileOf(gate)}.bak`);
+      await gate.reopen();
+    },
+  ],
+];
+
+// deno-lint-ignore no-explicit-any -- tests read any field
+async function outside(gate: TestGate): Promise<any[]> {
+  return (await (await gate.request("GET", "/api/config")).json()).outside_changes;
+}
+
+describe.each(["sealed", "signed"] as const)("what loosens waits, %s", (how) => {
+  test.each(ATTACKS)("%s", async (_, attack, lost) => {
+    const { gate } = await enrolled(how);
+    await expectNothingLoosened(gate);
+    await attack(gate);
+    await expectNothingLoosened(gate, lost === "lost");
+    await gate.reopen();
+    await expectNothingLoosened(gate, lost === "lost");
+    if (lost) expect((await gate.daemon.status()).problems).not.toEqual([]);
+  }, 30_000);
+});
+
+describe("accepting a change", () => {
+  const change = async (gate: TestGate, person: Person) => {
+    const [{ path, after_sha256: sha256 }] = await outside(gate);
+    return await prove(sendTo(gate), person, ["POST", "/api/config/accept", { path, sha256 }]);
+  };
+
+  test("needs the person, then holds over restarts, and the ledger keeps the proof", async () => {
+    const { gate, person } = await enrolled("sealed");
+    rewrite(gate, { ...POLICIES, blockedCommands: ["make"], allowedPaths: ["docs/**"] });
+    expect(await outside(gate)).toMatchObject([{
+      waiting: true,
+      differences: [
+        { key: "allowedPaths", kind: "added", text: "docs/**", in_force: false },
+        { key: "allowedPaths", kind: "removed", text: "src/**", in_force: true },
+        { key: "blockedCommands", kind: "added", text: "make", in_force: true },
+        { key: "blockedCommands", kind: "removed", text: "rm -rf", in_force: false },
+      ],
+    }]);
+    // What tightens holds at once, in both directions.
+    expect(await effectOf(gate, { command: "make" })).toBe("deny");
+    expect(await effectOf(gate, { path: "src/a.ts", action: "write" })).toBe("ask");
+    expect(await effectOf(gate, { path: "docs/a.md", action: "write" })).toBe("ask");
+    const answer = await change(gate, person);
+    expect(answer.status).toBe(200);
+    expect((await answer.json()).outside_changes).toEqual([]);
+    await gate.reopen();
+    expect(await effectOf(gate, { path: "docs/a.md", action: "write" })).toBe("allow");
+    expect(await effectOf(gate, { command: "rm -rf src" })).toBe("ask");
+    const event = (await gate.audit()).findLast(({ type }) => type === "policy.changed");
+    expect(event!.data).toMatchObject({
+      source: "accepted",
+      proof: { kind: "passphrase", challenge: { verb: "accept_config", project_id: "test" } },
+    });
+    expect(await gate.project.audit.verify()).toMatchObject({ ok: true, problem: null });
+  });
+
+  test("a proof for one text accepts no other, and is used up", async () => {
+    const { gate, send, person } = await enrolled("sealed");
+    rewrite(gate, { ...POLICIES, blockedCommands: [] });
+    const [first] = await outside(gate);
+    const body = { path: first.path, sha256: first.after_sha256 };
+    const proof = await signed(await send("POST", "/api/config/accept", body), person);
+    rewrite(gate, LAX);
+    const [second] = await outside(gate);
+    const other = { path: second.path, sha256: second.after_sha256, proof };
+    expect((await send("POST", "/api/config/accept", other)).status).toBe(403);
+    expect((await send("POST", "/api/config/accept", { ...body, proof })).status).toBe(409);
+    await expectNothingLoosened(gate);
+  });
+
+  test("a change that only tightens needs no proof, and holds over restarts and file edits", async () => {
+    const { gate, send } = await enrolled("signed");
+    const answer = await send("PUT", "/api/config/policies", { blockedPaths: [".env", "*.key"] });
+    expect(answer.status).toBe(200);
+    await gate.reopen();
+    expect(await effectOf(gate, { path: "a.key", action: "write" })).toBe("deny");
+    expect(await outside(gate)).toEqual([]);
+    rewrite(gate, POLICIES);
+    await gate.reopen();
+    expect(await effectOf(gate, { path: "a.key", action: "write" })).toBe("deny");
+  });
+
+  test("a machine's config is accepted with a proof too", async () => {
+    const { gate, person } = await enrolled("sealed");
+    writeFileSync(machineOf(gate), JSON.stringify({ policies: { blockedPaths: ["*.p12"] } }));
+    expect(await effectOf(gate, { path: "a.p12", action: "write" })).toBe("deny");
+    expect(await effectOf(gate, { path: "a.pem", action: "write" })).toBe("deny");
+    expect((await change(gate, person)).status).toBe(200);
+    await gate.reopen();
+    expect(await effectOf(gate, { path: "a.pem", action: "write" })).toBe("ask");
+  });
+
+  test("an override is trusted with a proof, over restarts; revoking needs none", async () => {
+    const { gate, send, person } = await enrolled("sealed");
+    rewrite(gate, { ...POLICIES }, { overrideGlobal: true });
+    expect((await change(gate, person)).status).toBe(200);
+    const path = "/api/hub/projects/test/override-trust";
+    expect(await effectOf(gate, { path: "a.pem", action: "write" })).toBe("deny");
+    expect((await prove(send, person, ["PUT", path])).status).toBe(200);
+    await gate.reopen();
+    expect(await effectOf(gate, { path: "a.pem", action: "write" })).toBe("ask");
+    expect((await send("DELETE", path)).status).toBe(200);
+    expect(await effectOf(gate, { path: "a.pem", action: "write" })).toBe("deny");
+    const unknown = "/api/hub/projects/nosuch/override-trust";
+    expect((await send("DELETE", unknown)).status).toBe(404);
+    expect((await send("PUT", unknown)).status).toBe(404);
+  });
+
+  test("a project registered while a key is enrolled tightens at once; the rest waits", async () => {
+    const { gate, send, person } = await enrolled("sealed");
+    const root = join(gate.root, "..", "other");
+    const policies = { defaultEffect: "allow", blockedCommands: ["make"] };
+    mkdirSync(root);
+    writeFileSync(join(root, "gate.config.json"), JSON.stringify({ id: "other", policies }));
+    const answer = await send("POST", "/api/hub/projects", { root });
+    expect(answer.status).toBe(201);
+    expect((await answer.json()).warnings).toEqual([
+      `a part of "${join(root, "gate.config.json")}" waits: a person must accept the change`,
+    ]);
+    const effect = async (command: string) =>
+      (await (await send("POST", "/api/policy/test?project=other", { command })).json()).effect;
+    expect(await effect("make")).toBe("deny");
+    expect(await effect("ls")).toBe("ask");
+    const { outside_changes: [{ path, after_sha256: sha256 }] } =
+      await (await send("GET", "/api/config?project=other")).json();
+    const body = { path, sha256 };
+    const accepted = await prove(send, person, ["POST", "/api/config/accept?project=other", body]);
+    expect(accepted.status).toBe(200);
+    expect(await effect("ls")).toBe("allow");
+  });
+});
