@@ -18,7 +18,6 @@ import { type OwnerLock, takeOwnership } from "./db/owner.ts";
 import { Bus } from "./events/bus.ts";
 import { Stream } from "./events/stream.ts";
 import type { DaemonStatus, GlobalActionQuery, GlobalAuditExportQuery } from "./global/schema.ts";
-import { Homes } from "./hooks/homes.ts";
 import { Idempotency } from "./idempotency/idempotency.ts";
 import { exportAcross } from "./projects/export_across.ts";
 import { listAcross, listPendingAcross, narrow, type ProjectSet } from "./projects/across.ts";
@@ -28,6 +27,7 @@ import { Registry } from "./projects/registry.ts";
 import { Proofs } from "./proof/proofs.ts";
 import { openHome } from "./runtime/home.ts";
 import { ownPid } from "./runtime/self.ts";
+import { Homes } from "./sessions/homes.ts";
 import { HostKey } from "./sessions/host_key.ts";
 import { Workspaces } from "./workspaces/workspaces.ts";
 

@@ -574,7 +574,10 @@ export class Config {
       : await this.#machineLayers();
     const reason = `The agent works in "${home_project}", so a person decides on what it does in ` +
       `"${this.#id}"`;
-    const finding = builtin("ask", "other-project", this.#id, reason);
+    // The machine's own rules are no laxer place to go: both policies are enough.
+    const finding = this.#builtin === null
+      ? builtin("ask", "other-project", this.#id, reason)
+      : undefined;
     return { key: `${home_project} ${key}`, layers: layers.map((one) => ({ ...one, finding })) };
   }
 

@@ -66,9 +66,14 @@ export async function detectProject<P extends Known>(
   const found = findNamed(named, hints, projects, candidates);
   if ("reason" in found || hints.fixed !== undefined) return found;
   // The agent names a project, and its host opened a folder: both have a say.
-  const home = await findOpened(hints, candidates, { ...registry, projects });
+  const home = await findOpened(hints, candidates, { projects, register: registerNothing });
   const home_project = "reason" in home ? MACHINE_ID : home.project_id;
   return home_project === found.project_id ? found : { ...found, home_project };
+}
+
+/** A call that names its project registers no other one, so the folder counts as of no project. */
+function registerNothing(root: string): Promise<Known> {
+  return Promise.resolve({ id: MACHINE_ID, roots: [root] });
 }
 
 /** The project of the folder that the host opened. */

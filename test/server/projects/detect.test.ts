@@ -92,7 +92,7 @@ const ROWS: Row[] = [
   {
     name: "an argument that is an id before everything",
     hints: () => ({ argument: "alpha", workspaces: [at("beta")], cwd: at("beta") }),
-    expected: found("alpha", "alpha", "argument"),
+    expected: () => ({ ...found("alpha", "alpha", "argument")(), home_project: "machine" }),
   },
   {
     name: "an id of a project with several roots means the one the host works in",
@@ -102,7 +102,7 @@ const ROWS: Row[] = [
   {
     name: "an argument that is a folder of a registered project",
     hints: () => ({ argument: at("alpha/src") }),
-    expected: found("alpha", "alpha", "argument"),
+    expected: () => ({ ...found("alpha", "alpha", "argument")(), home_project: "machine" }),
   },
   {
     name: "an argument never registers: the agent could have put the config there",

@@ -51,6 +51,7 @@ test("a session that is opened stands in the list, the chain and the events", as
   expect(session_secret).toMatch(/^[\w-]{43}$/);
   expect(session).toEqual({
     block_reason: null,
+    home_project: null,
     id: session.id,
     project_id: "test",
     root: gate.root,

@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 import { MACHINE_ID } from "../constants.ts";
 import { sha256 } from "../db/chain.ts";
 import type { Database } from "../db/database.ts";
-import { findHome, insertHome } from "./store.ts";
+import { findHome, insertHome } from "./homes_store.ts";
 
 const MAX_CACHED = 10_000;
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
