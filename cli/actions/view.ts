@@ -89,6 +89,15 @@ export function actionCard(io: Io, action: ActionDetail, now: number): string {
     ["instead", action.decision.alternative],
     ["risk", `${action.risk.level} ${action.risk.score}`],
     ...action.risk.factors.map((f): [string, string] => ["", factor(f)]),
+    ...action.scripts.slice(0, 10).map(({ path, sha256, is_frozen }, i): [string, string] => [
+      i === 0 ? "fixed" : "",
+      `${path}  ${sha256.slice(0, 12)}${is_frozen ? "" : "  (only until it starts)"}`,
+    ]),
+    ["not fixed", action.unbound],
+    ...action.restored.slice(0, 20).map((one, i): [string, string] => [
+      i === 0 ? "undone" : "",
+      describeRestored(one),
+    ]),
     ["reversible", reversibilityOf(action)],
     ["expires", action.status === "pending" ? whenDue(action.expires_at, now) : null],
     ["decided by", action.decided_by],
@@ -101,6 +110,17 @@ export function actionCard(io: Io, action: ActionDetail, now: number): string {
   const rows = facts.filter(([, value]) => value !== null)
     .map(([name, value]) => [paint(io, "dim", name.padEnd(10)), indented(visibleText(value!))]);
   return [rows.map((row) => row.join("  ")).join("\n"), ...sections(io, action)].join("\n\n");
+}
+
+/** One guarded file that changed without permission. */
+function describeRestored(
+  { path, change, restored, quarantine }: ActionDetail["restored"][number],
+) {
+  const what = change === "rewritten"
+    ? "was written again, with the same content"
+    : `was ${change}`;
+  const now = restored ? "" : "; gate could not restore it";
+  return `${path} ${what} without permission${now}` + (quarantine ? `; found: ${quarantine}` : "");
 }
 
 /** Indents the further lines of a value, so that they cannot look like facts of their own. */

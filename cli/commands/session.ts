@@ -1,6 +1,8 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import { unwrap } from "../../server/client.ts";
+import type { Block } from "../../server/remediation/schema.ts";
 import type { Session, SessionDiff, SessionRollbackResult } from "../../server/sessions/schema.ts";
+import { CliError } from "../errors.ts";
 import { examples } from "../options.ts";
 import type { Io } from "../io.ts";
 import { ago, count, paint, print, printJson, table } from "../terminal/output.ts";
@@ -18,7 +20,10 @@ export function createCommand(io: Io) {
     .addHelpText("after", examples("gate session list", "gate session diff 0199a1b2-…"));
   const add = (name: string, description: string) =>
     session.command(name).description(description)
-      .addHelpText("after", examples(`gate session ${name}${name === "list" ? "" : " 0199a1b2-…"}`))
+      .addHelpText(
+        "after",
+        examples(`gate session ${name}${/^(list|blocks)$/.test(name) ? "" : " 0199a1b2-…"}`),
+      )
       .option("--project <id>", "the project (default: the project of this folder)")
       .option("--json", "print JSON");
   add("list", "List sessions, newest first.")
@@ -49,6 +54,13 @@ export function createCommand(io: Io) {
       else print(io, describeDiff(diff));
     },
   );
+  add("blocks", "List the sessions that gate has blocked.").action(async ({ project, json }) => {
+    const client = await openProject(io, project);
+    const { items } = await unwrap(client.api.remediation.blocks.$get());
+    if (json) printJson(io, items);
+    else print(io, items.length ? blockTable(items) : "No session is blocked.");
+  });
+  session.addCommand(unblockCommand(io));
   session.addCommand(rollbackCommand(io));
   return session;
 }
@@ -86,11 +98,53 @@ function rollbackCommand(io: Io) {
     });
 }
 
+function unblockCommand(io: Io) {
+  return new Command("unblock")
+    .description("Lift the blocks of a session, so that its agent may go on.")
+    .argument("<id>", SESSION_ID)
+    .option("--reason <text>", "a note for the audit log")
+    .option("--project <id>", "the project (default: the project of this folder)")
+    .option(...PASSPHRASE_STDIN)
+    .option("--json", "print JSON")
+    .addHelpText("after", examples("gate session unblock 0199a1b2-…"))
+    .action(async (id, { reason, project, json, passphraseStdin }) => {
+      const { api } = await openProject(io, project, { passphraseStdin });
+      const { items } = await unwrap(api.remediation.blocks.$get());
+      const found = items.filter((block) => block.session_id === id || block.id === id);
+      if (found.length === 0) {
+        throw new CliError(`Cannot lift the block of "${visibleLine(id)}": it has none`, {
+          next: "gate session blocks",
+        });
+      }
+      const lifted = [];
+      for (const block of found) {
+        lifted.push(
+          await unwrap(
+            api.remediation.blocks[":block_id"].unblock.$post({
+              param: { block_id: block.id },
+              json: reason === undefined ? {} : { reason },
+            }),
+          ),
+        );
+      }
+      if (json) printJson(io, lifted);
+      else print(io, `The session may go on: ${count(lifted.length, "block")} lifted.`);
+    });
+}
+
+function blockTable(blocks: Block[]): string {
+  return table(blocks.map(({ session_id, created_at, reason }) => [
+    session_id,
+    ago(created_at, Date.now()).padStart(4),
+    fit(visibleLine(reason), 120),
+  ]));
+}
+
 function sessionTable(sessions: Session[]): string {
   return table(sessions.map((session) => [
     session.id,
     ago(session.started_at, Date.now()).padStart(4),
-    session.ended_at === null ? "open" : "ended",
+    session.block_reason !== null ? "blocked" : session.ended_at === null ? "open" : "ended",
     fit(visibleLine(session.agent), 16),
     fit(visibleLine(session.host), 16),
     `${count(session.action_count, "action")}, ${session.pending_count} held`,

@@ -276,6 +276,21 @@ export const ActionDetail = Action.extend({
     deletes: z.array(z.string()),
     unresolved: z.array(z.string()),
   }).nullable(),
+  scripts: z.array(z.object({
+    path: z.string(),
+    sha256: z.string(),
+    is_frozen: z.boolean().describe("it is restored if it changes while the command runs"),
+  })).describe("of a command: the scripts whose content an approval covers"),
+  unbound: z.string().nullable()
+    .describe("of a command: what runs without being covered by the approval"),
+  restored: z.array(z.object({
+    path: z.string(),
+    change: z.enum(["created", "modified", "deleted", "rewritten"]),
+    before_sha256: z.string().nullable(),
+    after_sha256: z.string().nullable(),
+    restored: z.boolean(),
+    quarantine: z.string().nullable().describe("where the file that was found is kept"),
+  })).describe("guarded files that changed without permission while it ran"),
   output: z.object({
     text: z.string(),
     truncated: z.boolean(),

@@ -48,6 +48,8 @@ export const ActionResult = z.looseObject({
   exit_code: z.number().int().nullable().optional(),
   output: z.string().optional(),
   truncated: z.boolean().optional().describe("true if the output was cut in the middle"),
+  restored: z.array(z.looseObject({ path: z.string(), change: z.string() })).optional()
+    .describe("guarded files that the command changed without permission, and gate restored"),
   error: z.union([z.string(), Problem]).nullable().optional(),
   projects: z.array(z.looseObject({ id: z.string(), name: z.string() })).optional(),
 });
@@ -67,7 +69,7 @@ export function toResult(submitted: Submitted): CallToolResult {
   const refused = REFUSED.has(action.status);
   return answer({
     ...result,
-    message: messageOf(action) + conflictMessage(action),
+    message: messageOf(action) + conflictMessage(action) + restoredMessage(result),
     action_id: action.id,
     project: action.project_id,
     tool: action.tool,
@@ -193,6 +195,17 @@ function conflictMessage({ conflicts }: Action): string {
     } ` +
     `(action ${action_id}).`
   ).join("");
+}
+
+/** Tells the agent that gate undid changes of guarded files, and that the session is blocked. */
+function restoredMessage(result: Submitted["result"]): string {
+  const restored = z.array(z.looseObject({ path: z.string(), change: z.string() }))
+    .safeParse(result?.restored).data ?? [];
+  const paths = restored.filter(({ change }) => change !== "rewritten").map(({ path }) => path);
+  if (paths.length === 0) return "";
+  return ` The command changed guarded files without permission: ${
+    paths.slice(0, 5).map((path) => JSON.stringify(path)).join(", ")
+  }. gate restored them and blocked this session: stop, and tell the user what happened.`;
 }
 
 function approvedMessage(action: Action): string {

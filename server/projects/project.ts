@@ -106,7 +106,7 @@ export class Project {
     };
     this.actions = new Actions(services);
     this.grants = new Grants(services);
-    this.blocks = { ledger, environment };
+    this.blocks = { ledger, environment, proofs: options.proofs };
     const remembered = () => stream.remembered(id);
     this.daySums = new DaySums(ledger);
     this.audit = new Audit({ environment, ledger, signer, remembered });

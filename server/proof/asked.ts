@@ -73,6 +73,11 @@ const DEEDS: readonly Deed[] = [
     ...{ verb: "trust_override", names: "project" },
     digest: (_, project_id) => digestOf({ overrideGlobal: true, project_id }),
   },
+  {
+    ...{ method: "POST", path: /^\/api\/remediation\/blocks\/([^/]+)\/unblock$/ },
+    verb: "lift_block",
+    digest: (_, block_id) => digestOf({ block_id }),
+  },
   { method: "POST", path: /^\/api\/proof\/set$/, verb: "change_proof", digest: changeDigest },
   {
     ...{ method: "POST", path: /^\/api\/proof\/remove$/, verb: "remove_proof" },

@@ -11,6 +11,7 @@ export const ProofVerb = z.enum([
   "approve_with_edit",
   "change_policies",
   "change_proof",
+  "lift_block",
   "register_project",
   "remove_project",
   "remove_proof",

@@ -3,6 +3,8 @@ import { requireReviewer } from "../auth/scopes.ts";
 import type { Ledger } from "../db/ledger.ts";
 import type { Environment } from "../environment.ts";
 import { GateError } from "../errors.ts";
+import { digestOf } from "../proof/digest.ts";
+import type { Proofs } from "../proof/proofs.ts";
 import type { Block, UnblockInput } from "./schema.ts";
 import { findBlock, liftBlock, listActiveBlocks } from "./store.ts";
 
@@ -10,6 +12,8 @@ import { findBlock, liftBlock, listActiveBlocks } from "./store.ts";
 export interface BlockServices {
   ledger: Ledger;
   environment: Environment;
+  /** Asks a person for a proof: a lifted block lets more happen. */
+  proofs: Pick<Proofs, "require">;
 }
 
 /** The active blocks of a project, newest first. */
@@ -19,13 +23,18 @@ export async function listBlocks({ ledger }: BlockServices): Promise<Block[]> {
 
 /** Lifts a block, so that its session may submit again. @throws GateError `forbidden`, `not_found`, `conflict` */
 export async function unblock(
-  { ledger, environment }: BlockServices,
+  { ledger, environment, proofs }: BlockServices,
   id: string,
   { reason }: UnblockInput,
   caller: Caller,
 ): Promise<Block> {
   requireReviewer(caller, "lift the block", "gate session unblock");
   const block = await requireBlock(ledger, id);
+  const asked = { block_id: id };
+  const proof = await proofs.require(caller, {
+    ...{ verb: "lift_block", project_id: ledger.project_id, action_id: null },
+    ...{ digest: digestOf(asked), head: ledger.head.hash },
+  });
   const by = {
     at: new Date(environment.now()).toISOString(),
     who: caller.id,
@@ -40,7 +49,7 @@ export async function unblock(
       action_id: block.action_id,
       type: "block.removed",
       actor: { kind: "reviewer", id: caller.id },
-      data: { block_id: id, reason: reason ?? null },
+      data: { block_id: id, reason: reason ?? null, ...proof && { asked, proof } },
     }],
   });
   if (events.length === 0) {
@@ -53,5 +62,8 @@ async function requireBlock(ledger: Ledger, id: string): Promise<Block> {
   const found = /^[0-9a-f-]{36}$/.test(id) ? await findBlock(ledger, id) : null;
   if (found) return found;
   const shown = JSON.stringify(id.toWellFormed().slice(0, 100));
-  throw new GateError("not_found", `Cannot find block ${shown} in this project: see gate status`);
+  throw new GateError(
+    "not_found",
+    `Cannot find block ${shown} in this project: see gate session blocks`,
+  );
 }

@@ -168,11 +168,58 @@ function CommandEffects({ detail }: { detail: ActionDetail }) {
           <Code value={cwd.startsWith(`${root}/`) ? cwd.slice(root.length + 1) : cwd} />
         </Fact>
       )}
+      <Bound detail={detail} />
       {isRefused(detail)
         ? <NoEffects />
         : <RollbackFact reversibility={reversibility ?? OUT_OF_REACH} />}
+      {detail.restored.length > 0 && <Undone restored={detail.restored} />}
     </>
   );
+}
+
+/** The scripts that the approval covers, and what it does not cover. */
+function Bound({ detail: { scripts, unbound } }: { detail: ActionDetail }) {
+  return (
+    <>
+      {scripts.length > 0 && (
+        <Fact name="Fixed">
+          {scripts.slice(0, 10).map(({ path, is_frozen }) => (
+            <p key={path}>
+              <Code value={path} />
+              {!is_frozen && <span class="quiet">only until it starts</span>}
+            </p>
+          ))}
+        </Fact>
+      )}
+      {unbound !== null && (
+        <Fact name="Not fixed">
+          <Text as="p" class="quiet" value={unbound} />
+        </Fact>
+      )}
+    </>
+  );
+}
+
+function Undone({ restored }: { restored: ActionDetail["restored"] }) {
+  return (
+    <Fact name="Undone">
+      <span class="badge tone-danger">
+        <Icon name="alert" />
+        {count(restored.length, "guarded file")} changed without permission
+      </span>
+      {restored.slice(0, 20).map((one) => (
+        <p key={one.path}>
+          <Code value={one.path} />
+          <Text as="span" class="quiet" value={outcomeOf(one)} />
+        </p>
+      ))}
+    </Fact>
+  );
+}
+
+function outcomeOf({ change, restored, quarantine }: ActionDetail["restored"][number]): string {
+  const now = restored ? "restored" : "could not be restored";
+  return ` ${change}, ${now}${quarantine ? `; found: ${quarantine}` : ""}`;
 }
 
 // An agent host runs the command itself.

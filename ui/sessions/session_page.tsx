@@ -79,6 +79,7 @@ function SessionView({ record, onDone }: { record: SessionRecord; onDone: () => 
   return (
     <>
       <Head session={record.session} />
+      {record.session.block_reason !== null && <Blocked session={record.session} />}
       <div class="session-scroll">
         <SessionSteps record={record} chosen={chosen} />
         <div
@@ -98,6 +99,19 @@ function SessionView({ record, onDone }: { record: SessionRecord; onDone: () => 
       </div>
       <SessionBar record={record} rollback={rollback} chosen={chosen} onDone={onDone} />
     </>
+  );
+}
+
+/** The block of a session, and how a reviewer lifts it. */
+function Blocked({ session: { id, block_reason } }: { session: Session }) {
+  return (
+    <div class="notice tone-danger" role="alert">
+      <Icon name="ban" />
+      <Text as="p" value={`gate has blocked this session: ${block_reason}.`} />
+      <p>
+        Lift the block after you have looked: <code>gate session unblock {id}</code>
+      </p>
+    </div>
   );
 }
 

@@ -2,10 +2,12 @@ import { listOfAction } from "../../audit/store.ts";
 import { detailConflicts } from "../conflicts/conflicts.ts";
 import { shownText } from "../contents.ts";
 import { type ActionServices, loadAction } from "../context.ts";
+import { frozenScripts } from "../guarding/project_guard.ts";
 import { describeBase } from "../review/rebase.ts";
 import { obstacleTo } from "../review/recheck.ts";
 import type { NewState, Plan, PlannedChange } from "../plan.ts";
 import type { ActionDetail } from "../schema.ts";
+import { shownPath } from "../submit/target.ts";
 import { type ActionRow, publicOf } from "../store.ts";
 import { isGateTool, toolOf } from "../tools.ts";
 import { outputOf } from "./answer.ts";
@@ -40,10 +42,36 @@ export async function detailOf(services: ActionServices, id: string): Promise<Ac
     input: isGateTool(row.tool) ? null : row.plan?.input ?? null,
     proposed: await proposedOf(services, row),
     analysis: row.analysis,
+    scripts: scriptsOf(row),
+    unbound: unboundOf(row),
+    restored: row.plan?.restored ?? [],
     output: row.output_sha256 === null ? null : await shownOutput(services, row),
     timeline: (await listOfAction(services.ledger, id))
       .map(({ seq, at, type, actor, data }) => ({ seq, at, type, actor, data })),
   };
+}
+
+function scriptsOf(row: ActionRow): ActionDetail["scripts"] {
+  const frozen = new Set(frozenScripts(row));
+  return (row.plan?.scripts ?? []).map(({ path, sha256 }) => ({
+    path: shownPath(path, row.root),
+    sha256,
+    is_frozen: frozen.has(path),
+  }));
+}
+
+/** Words of the shell, which start no program of their own. */
+const BUILT_IN = /^(cd|echo|printf|test|\[|true|false|:|set|export|pwd|read|exit|source|\.)$/;
+
+/** The programs of a command, which the approval does not fix, nor the files that they load. */
+function unboundOf({ command, analysis }: ActionRow): string | null {
+  if (command === null) return null;
+  const names = new Set((analysis?.commands ?? []).map(([program = ""]) => program));
+  const programs = [...names].filter((name) => name !== "" && !BUILT_IN.test(name));
+  if (analysis && programs.length === 0) return null;
+  const shown = programs.slice(0, 5).join(", ") || "the programs of the command";
+  const more = programs.length > 5 ? ` and ${programs.length - 5} more` : "";
+  return `${shown}${more}, and every file that they or the scripts load`;
 }
 
 /** A command has no single file: `changes` and the diff of its session show its effects. */
