@@ -31,7 +31,8 @@ test.each([
   ["grant.used", {}, ["approvals"]],
   ["grant.revoked", {}, ["approvals"]],
   ["escalation.raised", {}, ["approvals"]],
-  ["block.added", {}, ["risk"]],
+  ["block.added", {}, ["risk", "sessions"]],
+  ["guard.restored", {}, ["actions", "risk"]],
   ["monitor.terminated", {}, ["agents"]],
   ["policy.changed", {}, ["approvals"]],
 ])("%s %j is published under %j", (type, data, topics) => {
