@@ -215,6 +215,10 @@ function matchAllowed(stage: Stage, { read, unknown_options }: Unit): Match {
   if (unknown_options.some((name) => !spelled.includes(name))) return "no";
   if (read.unknown || matchWords(stage, read) !== "yes") return "no";
   if (stage.read.options.some((wanted) => !gives(read, wanted))) return "no";
+  // With anything beside it, `--version` may be a word for the program's own script.
+  if (spelled.some((name) => /^(version|help)$/.test(name))) {
+    return read.operands.length === 0 && read.options.length === spelled.length ? "yes" : "no";
+  }
   if (stage.operands.length === 0) return "yes";
   const exact = stage.operands.every((one, at) =>
     read.operands[at] !== undefined && matchSegment(one, read.operands[at]!) === "yes"

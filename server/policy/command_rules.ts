@@ -9,6 +9,7 @@ import type { CommandRequest, PathFacts, Surroundings } from "./request.ts";
 import type { Analysis } from "./schema.ts";
 import { analyse } from "./shell/analyse.ts";
 import { baseName, readCommand } from "./shell/grammar.ts";
+import { filesOf } from "./shell/globs.ts";
 import { absolutePath, seenFrom } from "./shell/state.ts";
 import { wordsIn } from "./shell/suspects.ts";
 import type { CommandAnalysis, Doubt, Effect, Suspect, Unit } from "./shell/unit.ts";
@@ -145,6 +146,10 @@ function evaluateUnit(
 
 /** Writes and deletes meet all path rules; reads meet only those that block or ask. */
 function evaluateEffect(policy: CompiledPolicy, effect: Effect, around: Surroundings): Finding[] {
+  const files = effect.op === "read" && effect.walked === undefined && !isStatic(effect.path)
+    ? around.list && filesOf(effect.path, around.list)
+    : null;
+  if (files) return files.flatMap((path) => evaluateEffect(policy, { ...effect, path }, around));
   const facts = around.resolve(effect.walked ?? effect.path);
   if (isDevice(facts)) return [];
   if (effect.op === "read") {

@@ -1,4 +1,5 @@
 import type { Requester } from "./schema.ts";
+import type { ListFolder } from "./shell/globs.ts";
 
 export type Access = "read" | "write" | "delete";
 
@@ -56,6 +57,8 @@ export interface Surroundings {
   daemon_pid?: number;
   /** Looks a path up on disk. */
   resolve: (path: string) => PathFacts;
+  /** Lists the names in a folder; without it, globs stay unknown. */
+  list?: ListFolder;
   /**
    * The action belongs to another project and touches files of this one: the rules decide about paths
    * inside the roots only.

@@ -59,6 +59,24 @@ const GIT_LOOKING = [
   ...["worktree list", "stash list"],
 ].map((command) => `git ${command}`);
 
+const GITHUB_LOOKING = [
+  ...["pr view", "pr list", "pr status", "pr checks", "pr diff", "issue view", "issue list"],
+  ...[
+    "run view",
+    "run list",
+    "run watch",
+    "repo view",
+    "release view",
+    "release list",
+    "gist view",
+  ],
+].map((command) => `gh ${command} *`);
+
+const VERSIONS = (
+  "python python3 pip pip3 uv poetry pytest ruff mypy node npm npx pnpm yarn bun deno tsc eslint prettier vitest jest " +
+  "git gh cargo rustc go java javac mvn gradle dotnet ruby php perl make cmake gcc g++ clang docker kubectl terraform"
+).split(" ").map((program) => `${program} --version`);
+
 const LIMITS: Policies = { maxBashOutputBytes: 65_536, commandTimeoutSeconds: 600 };
 
 const TEMPLATES: Record<TemplateName, Policies> = {
@@ -79,6 +97,8 @@ const TEMPLATES: Record<TemplateName, Policies> = {
       ...GIT_READING,
       ...LOOKING,
       ...GIT_LOOKING,
+      ...GITHUB_LOOKING,
+      ...VERSIONS,
       ...[
         "git add",
         "git commit",

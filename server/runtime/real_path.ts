@@ -1,4 +1,4 @@
-import { lstatSync, readlinkSync, realpathSync, statSync } from "node:fs";
+import { lstatSync, opendirSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import { isAbsolute, join, parse, resolve, sep } from "node:path";
 import process from "node:process";
 import { GateError, reasonOfCode } from "../errors.ts";
@@ -55,6 +55,27 @@ function step(walk: Walk, path: string): void {
   }
   if (isAbsolute(target)) walk.real = parse(target).root;
   walk.todo.unshift(...namesOf(target));
+}
+
+const MOST_NAMES = 4_000;
+
+/** The names in a folder, empty if there is none; null if it is unreadable or too large. */
+export function listFolder(folder: string): string[] | null {
+  try {
+    const opened = opendirSync(folder);
+    try {
+      const names: string[] = [];
+      for (let entry = opened.readSync(); entry; entry = opened.readSync()) {
+        if (names.push(entry.name) > MOST_NAMES) return null;
+      }
+      return names;
+    } finally {
+      opened.closeSync();
+    }
+  } catch (error) {
+    const { code } = error as { code?: string };
+    return code === "ENOENT" || code === "ENOTDIR" ? [] : null;
+  }
 }
 
 /** The folder of a process, or of its open files: its links mean another file to each process. */

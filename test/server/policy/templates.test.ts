@@ -122,6 +122,15 @@ test.each([
   ["chmod +x src/run.sh", "allow"],
   ["chmod +x run.sh", "ask"],
   ["xargs rmdir", "ask"],
+  ["gh pr view 12 --json title", "allow"],
+  ["gh pr merge 12", "ask"],
+  ["gh -R a/b pr view", "ask"],
+  ["gh api repos/a/b", "ask"],
+  ["python3 --version", "allow"],
+  ["python3 x.py --version", "ask"],
+  ["python3 --version -c 'print(1)'", "ask"],
+  ["node --version --require ./x.js", "ask"],
+  ["./node --version", "ask"],
 ])("the balanced template looks at options and files: %s: %s", (command, effect) => {
   expect(evaluateCommand(command, policies.balanced!).decision.effect).toBe(effect);
 });

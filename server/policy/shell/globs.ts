@@ -1,0 +1,61 @@
+import { BRACKET, DEEP, isNamed, isStatic, QUESTION, STAR } from "../holes.ts";
+
+/** The names in a folder, empty if there is none; null if they are too many or unreadable. */
+export type ListFolder = (folder: string) => readonly string[] | null;
+
+const LIMITS = { names: 4_000, files: 400 } as const;
+
+/**
+ * The existing files that the globs in an absolute path find. Null if that is not certain: too many
+ * files, brackets, or `**`, which shells read in different ways. Letters count without their case,
+ * because an option of the shell may ignore it.
+ */
+export function filesOf(path: string, list: ListFolder): string[] | null {
+  if (!isNamed(path) || path.includes(BRACKET) || path.includes(DEEP)) return null;
+  if (path.includes(STAR + STAR)) return null;
+  let found = [""];
+  let looked = 0;
+  for (const segment of path.split("/").slice(1)) {
+    if (isStatic(segment)) {
+      found = found.map((folder) => `${folder}/${segment}`);
+      continue;
+    }
+    const matches = testOf(segment);
+    const next: string[] = [];
+    for (const folder of found) {
+      const names = list(folder === "" ? "/" : folder);
+      if (names === null || (looked += names.length) > LIMITS.names) return null;
+      next.push(...names.filter(matches).map((name) => `${folder}/${name}`));
+      if (next.length > LIMITS.files) return null;
+    }
+    found = next;
+  }
+  return found;
+}
+
+/** A test of names by simple backtracking: `*` and `?` do not match a dot at the start. */
+function testOf(segment: string): (name: string) => boolean {
+  const pattern = [...segment.toLowerCase()];
+  const starts = segment.startsWith(".");
+  return (name) => (starts || !name.startsWith(".")) && matchStars(pattern, name.toLowerCase());
+}
+
+/** Linear in the pattern times the name: only the last star is ever tried again. */
+function matchStars(pattern: readonly string[], name: string): boolean {
+  const chars = [...name];
+  let [at, place, star, retry] = [0, 0, -1, 0];
+  while (place < chars.length) {
+    if (pattern[at] === STAR) {
+      star = at++;
+      retry = place;
+    } else if (pattern[at] === QUESTION || (at < pattern.length && pattern[at] === chars[place])) {
+      at++;
+      place++;
+    } else if (star >= 0) {
+      at = star + 1;
+      place = ++retry;
+    } else return false;
+  }
+  while (pattern[at] === STAR) at++;
+  return at === pattern.length;
+}
