@@ -1,4 +1,5 @@
 import type { Caller } from "../../auth/schema.ts";
+import { maskSecrets, maskValues } from "../../audit/secrets.ts";
 import { requireNotViewer } from "../../auth/scopes.ts";
 import { putBlob } from "../../db/blobs.ts";
 import { GateError } from "../../errors.ts";
@@ -97,13 +98,13 @@ interface Capped {
   truncated: boolean;
 }
 
-/** Applies the output limit to whatever the reporting process sends. */
+/** Applies the output limit to whatever the reporting process sends, and masks secrets in it. */
 export async function capOutput(services: ActionServices, text: string): Promise<Capped> {
   const { limits } = (await services.config.inForce()).compiled;
   const buffer = new OutputBuffer(limits.maxBashOutputBytes);
   buffer.add(new TextEncoder().encode(text));
   const { text: kept, truncated } = buffer.finish();
-  return { bytes: new TextEncoder().encode(kept), truncated };
+  return { bytes: new TextEncoder().encode(maskValues(kept)), truncated };
 }
 
 /** Fails the action if it may no longer be executed, so that it does not stay open. */
@@ -191,7 +192,7 @@ async function commitResult(
 
 function resultOf(input: ResultInput, output: Capped, output_sha256: string) {
   const { exit_code, duration_ms } = input;
-  const error = input.error?.slice(0, 4_000).toWellFormed() ?? null;
+  const error = input.error === undefined ? null : maskSecrets(input.error.slice(0, 4_000));
   return {
     execution: error === null && exit_code === 0 ? "succeeded" as const : "failed" as const,
     error,

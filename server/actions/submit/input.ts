@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import { statSync } from "node:fs";
+import { maskSecrets } from "../../audit/secrets.ts";
 import { sha256 } from "../../db/chain.ts";
 import { GateError } from "../../errors.ts";
 import { parse } from "../../parse.ts";
@@ -159,7 +160,7 @@ const SECRET =
   /pass(word|phrase|wd)?$|secret|token|api_?key|credential|authorization|cookie|private_?key/i;
 
 function redact(value: unknown, depth: number): unknown {
-  if (typeof value === "string") return cut(value);
+  if (typeof value === "string") return cut(maskSecrets(value));
   if (typeof value !== "object" || value === null) return value;
   if (depth >= MAX_DEPTH) return "[too deep]";
   if (Array.isArray(value)) {
@@ -171,7 +172,7 @@ function redact(value: unknown, depth: number): unknown {
 function redactObject(value: Record<string, unknown>, depth: number): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(value).slice(0, MAX_ENTRIES).map(([name, entry]) => [
-      cut(name),
+      cut(maskSecrets(name)),
       SECRET.test(name) ? "[redacted]" : redact(entry, depth + 1),
     ]),
   );

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { redactEvent, redactText } from "../../../server/audit/redact.ts";
+import { redactEvent } from "../../../server/audit/redact.ts";
+import { maskSecrets, maskValues } from "../../../server/audit/secrets.ts";
 import { canonical } from "../../../server/evidence/chain.ts";
 import type { NewEvent } from "../../../server/db/ledger.ts";
 
@@ -18,8 +19,8 @@ test.each([
   ["xoxb-1234567890-abcdefghij", "a Slack token"],
   [`sk-${letters}`, "an API key"],
   [`eyJ${letters}.eyJ${letters}.${letters}`, "a JWT"],
-])("redactText() masks a secret inside a text: %s", (secret) => {
-  const text = redactText(`before ${secret} after`);
+])("maskSecrets() masks a secret inside a text: %s", (secret) => {
+  const text = maskSecrets(`before ${secret} after`);
   expect(text).toContain("[redacted]");
   expect(text).toMatch(/^before /);
   expect(text).not.toContain(secret.slice(12, 24));
@@ -40,9 +41,9 @@ test.each([
   ["client_secret=hunter2", "hunter2"],
   ["TOKEN=hunter2", "hunter2"],
   ["access-key=hunter2", "hunter2"],
-])("redactText() masks the value after a key such as password: %s", (text, secret) => {
-  expect(redactText(text)).not.toContain(secret);
-  expect(redactText(text)).toContain("[redacted]");
+])("maskSecrets() masks the value after a key such as password: %s", (text, secret) => {
+  expect(maskSecrets(text)).not.toContain(secret);
+  expect(maskSecrets(text)).toContain("[redacted]");
 });
 
 test.each([
@@ -51,8 +52,8 @@ test.each([
   "/home/me/bearer/file.txt",
   "https://example.org:443/a@b",
   "AKIA is a prefix",
-])("redactText() keeps ordinary text: %s", (text) => {
-  expect(redactText(text)).toBe(text);
+])("maskSecrets() keeps ordinary text: %s", (text) => {
+  expect(maskSecrets(text)).toBe(text);
 });
 
 const event = (data: Record<string, unknown>): NewEvent => ({
@@ -83,9 +84,128 @@ test("the canonical JSON of any redacted data parses back to itself", () => {
   }));
 });
 
-test("redactText() takes less than 2 s for hostile texts", () => {
-  const hostile = ["password".repeat(20_000), "://".repeat(50_000), "-----BEGIN ".repeat(20_000)];
-  const started = performance.now();
-  for (const text of hostile) redactText(text);
-  expect(performance.now() - started).toBeLessThan(2_000);
+const hex = "0123456789abcdef".repeat(4);
+const mixed = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7".repeat(8);
+
+/** Examples are put together here, so that no scanner takes this file for a leak. */
+test.each([
+  ["AWS", `AKIA${"IOSFODNN7EXAMPLE"}`],
+  ["GitLab", `glrt-${mixed.slice(0, 24)}`],
+  ["Slack", `xapp-1-${mixed.slice(0, 40)}`],
+  ["Stripe", `sk_live_${mixed.slice(0, 24)}`],
+  ["Stripe webhooks", `whsec_${mixed.slice(0, 32)}`],
+  ["OpenAI", `sk-proj-${mixed.slice(0, 48)}`],
+  ["Anthropic", `sk-ant-api03-${mixed.slice(0, 90)}`],
+  ["Google", `AIza${mixed.slice(0, 35)}`],
+  ["Google OAuth", `ya29.${mixed.slice(0, 60)}`],
+  ["Google client", `GOCSPX-${mixed.slice(0, 28)}`],
+  ["npm", `npm_${mixed.slice(0, 36)}`],
+  ["PyPI", `pypi-AgEIcHlwaS5vcmc${mixed.slice(0, 60)}`],
+  ["RubyGems", `rubygems_${hex.slice(0, 48)}`],
+  ["SendGrid", `SG.${mixed.slice(0, 22)}.${mixed.slice(0, 43)}`],
+  ["Mailgun", `key-${hex.slice(0, 32)}`],
+  ["Twilio", `SK${hex.slice(0, 32)}`],
+  ["DigitalOcean", `dop_v1_${hex}`],
+  ["Hugging Face", `hf_${mixed.slice(0, 34)}`],
+  ["Replicate", `r8_${mixed.slice(0, 37)}`],
+  ["Databricks", `dapi${hex.slice(0, 32)}`],
+  ["Doppler", `dp.st.${mixed.slice(0, 42)}`],
+  ["Vault", `hvs.${mixed.slice(0, 40)}`],
+  ["Terraform", `${mixed.slice(0, 14)}.atlasv1.${mixed.slice(0, 64)}`],
+  ["Shopify", `shpat_${hex.slice(0, 32)}`],
+  ["Square", `sq0atp-${mixed.slice(0, 22)}`],
+  ["Telegram", `123456789:AA${mixed.slice(0, 33)}`],
+  ["Discord", `M${mixed.slice(0, 23)}.${mixed.slice(0, 6)}.${mixed.slice(0, 27)}`],
+  ["Linear", `lin_api_${mixed.slice(0, 40)}`],
+  ["Notion", `ntn_${mixed.slice(0, 46)}`],
+  ["Figma", `figd_${mixed.slice(0, 40)}`],
+  ["Postman", `PMAK-${hex.slice(0, 24)}-${hex.slice(0, 34)}`],
+  ["New Relic", `NRAK-${mixed.toUpperCase().slice(0, 27)}`],
+  ["Grafana", `glsa_${mixed.slice(0, 32)}_${hex.slice(0, 8)}`],
+  ["Sentry", `sntrys_${mixed.slice(0, 60)}`],
+  ["Supabase", `sbp_${hex.slice(0, 40)}`],
+  ["age", `AGE-SECRET-KEY-1${mixed.toUpperCase().slice(0, 58)}`],
+  ["PGP", "-----BEGIN PGP PRIVATE KEY BLOCK-----\nlQ\n-----END PGP PRIVATE KEY BLOCK-----"],
+  ["a database's address", "postgres://me:hun:ter2@db.test/x"],
+  ["Redis without a name", "redis://:hunter2@db.test"],
+  ["Azure", `AccountKey=${mixed.slice(0, 86)}==`],
+  ["a signed address", `https://x.test/a?se=1&sig=${mixed.slice(0, 44)}`],
+  ["a Slack webhook", `https://hooks.slack.com/services/T0${mixed.slice(0, 40)}`],
+])("maskValues() knows the secrets of %s", (_, secret) => {
+  for (const text of [secret, `x=${secret}`, `"${secret}"`, `a ${secret}\n${secret} b`]) {
+    const masked = maskValues(text);
+    expect(masked).toContain("[redacted]");
+    expect(masked).not.toContain(secret.slice(-12, -3));
+  }
+});
+
+test.each([
+  ["curl -u me:hunter2 https://x.test", "hunter2"],
+  ["sshpass -p hunter2 ssh x", "hunter2"],
+  ["client_secret: hunter2", "hunter2"],
+  ["passphrase='two words'", "two words"],
+])("maskSecrets() knows the words of commands: %s", (text, secret) => {
+  expect(maskSecrets(text)).not.toContain(secret);
+});
+
+test.each([
+  "const password: string = read();",
+  "task-runner-for-the-whole-monorepo",
+  "sk-learn-is-a-library-for-machine-learning",
+  "commit 0123456789abcdef0123456789abcdef01234567",
+  "https://example.org:8443/a?signature=x",
+  "sha512-" + mixed.slice(0, 86) + "==",
+  "019b76da-a800-7000-8000-000000000001",
+  "key-value store",
+])("maskValues() keeps the output of programs exact: %s", (text) => {
+  expect(maskValues(text)).toBe(text);
+});
+
+const SIZE = 64 * 1024;
+
+test.each([
+  "password",
+  "://",
+  "-----BEGIN ",
+  "-----BEGIN PRIVATE KEY-----",
+  "eyJ-",
+  "eyJa.",
+  "eyJaaaaaaaaaaaaa.",
+  "sk-",
+  "sk-a-",
+  "ghp_",
+  "a_",
+  "a-",
+  "A",
+  "xox-",
+  "AKIA",
+  "Bearer ",
+  'token="',
+  "://a:",
+  "SG.",
+  "M.",
+  "key",
+  "-u a:",
+  "glpat-",
+  " -u ",
+  "sshpass ",
+  "12345678:AA",
+  "AccountKey=",
+  "?sig=",
+  "[redacted]",
+  "\u0000",
+  "password='",
+  "api_key: ",
+  "a".repeat(14) + ".atlasv1.",
+  "hooks.slack.com/services/",
+])("64 KiB of %j take less than 50 ms", (part) => {
+  const text = part.repeat(Math.ceil(SIZE / part.length)).slice(0, SIZE);
+  maskSecrets(text);
+  const times = [1, 2, 3].map(() => {
+    const started = performance.now();
+    maskSecrets(text);
+    return performance.now() - started;
+  });
+  // The best of three, because other programs share the machine.
+  expect(Math.min(...times)).toBeLessThan(50);
 });
