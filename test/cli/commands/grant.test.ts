@@ -92,15 +92,17 @@ test("approve --remember asks for confirmation, and return means no", async () =
   expect(await gated.json("show", id, "--json")).toMatchObject({ status: "approved" });
 });
 
-test("an action of an ended session can be remembered only for the project", async () => {
+test("an action of an ended session is cancelled, and cannot be remembered", async () => {
   const { id, session_id } = await run("npm run ended");
   await gated.good("api", "POST", `/api/sessions/${session_id}/end`, "-d", "{}");
-  const refused = await gated.terminal.run(["approve", id, "--remember"], { person: true });
-  expect(refused).toMatchObject({ code: 1, stdout: "" });
-  expect(refused.stderr).toContain("the session has ended");
-  expect(refused.stderr).toContain(`try: gate approve ${id} --remember project`);
-  expect(await gated.json("show", id, "--json")).toMatchObject({ status: "pending" });
-  await gated.good("approve", id, "--remember", "project");
+  for (const scope of ["session", "project"]) {
+    const args = ["approve", id, "--remember", scope];
+    const refused = await gated.terminal.run(args, { person: true });
+    expect(refused, scope).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toContain("it is cancelled");
+    expect(refused.stderr).toContain(`try: gate show ${id}`);
+  }
+  expect(await gated.json("show", id, "--json")).toMatchObject({ status: "cancelled" });
 });
 
 describe("wrong usage", () => {

@@ -1,7 +1,9 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { openConnection } from "../../../cli/daemon/connect.ts";
 import { until } from "../../e2e/world.ts";
+import { enrol, type Send, withPasskey } from "../../server/proof/person.ts";
 import type { Ended } from "../terminal.ts";
 import { type GatedProject, openGatedProject } from "../gated_project.ts";
 
@@ -199,6 +201,65 @@ describe("with a passphrase", () => {
     expect(files.filter((file) => contains(file, PASSPHRASE))).toEqual([]);
     expect(files.filter((file) => contains(file, WRONG))).toEqual([]);
   });
+});
+
+describe("with a passkey", () => {
+  beforeEach(async () => {
+    const around = { env: gated.terminal.env, cwd: gated.folder, pid: 1 };
+    const { url, fetch, token } = await openConnection(around, { scope: "reviewer" });
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    const send: Send = (method, path, body = {}) =>
+      fetch(`${url}${path}`, { method, headers, body: JSON.stringify(body) });
+    const origin = `http://localhost:${gated.terminal.env.GATE_PORT}`;
+    expect((await enrol(send, withPasskey("ES256", { origin }))).status).toBe(200);
+  });
+
+  test.each([["approve"], ["approve", "--passphrase-stdin"]])(
+    "%s %s names the card, where a browser can use it",
+    async (...args) => {
+      const held = await gated.write("a.txt", "a");
+      const refused = await gated.terminal.run([...args, held.id], { input: `${PASSPHRASE}\n` });
+      expect(refused).toMatchObject({ code: 1, stdout: "" });
+      const card = `localhost:${gated.terminal.env.GATE_PORT}/approvals?project=web&id=${held.id}`;
+      expect(refused.stderr).toContain(`try: gate dashboard, then open http://${card}`);
+      expect(gated.onDisk("a.txt")).toBeNull();
+    },
+  );
+
+  test("status and doctor name it; change and remove send the person to the dashboard", async () => {
+    expect((await gated.good("proof", "status")).stdout).toContain("set a passkey on ");
+    const { findings } = await gated.json("doctor", "--json");
+    expect(findings).toContainEqual(expect.objectContaining({ check: "proof", level: "ok" }));
+    for (const verb of ["change", "remove"]) {
+      const refused = await given(`${PASSPHRASE}\n${OTHER}\n`, "proof", verb);
+      expect(refused, verb).toMatchObject({ code: 1, stdout: "" });
+      expect(refused.stderr).toContain("gate dashboard");
+    }
+  });
+});
+
+test("after many wrong proofs the daemon pauses, and the right passphrase still decides", async () => {
+  await set();
+  const held = await gated.write("a.txt", "a");
+  const around = { env: gated.terminal.env, cwd: gated.folder, pid: 1 };
+  const { url, fetch, token } = await openConnection(around, { scope: "reviewer" });
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  const approve = async (proof?: object) => {
+    const body = JSON.stringify(proof ? { proof } : {});
+    const path = `${url}/api/actions/${held.id}/approve`;
+    return await (await fetch(path, { method: "POST", headers, body })).json();
+  };
+  const { enrolled } = await gated.json("proof", "status", "--json");
+  const codes: string[] = [];
+  for (let tries = 0; tries < 12; tries++) {
+    const { challenge: { nonce } } = await approve();
+    const { key_id } = enrolled[0];
+    const wrong = { kind: "passphrase", key_id, nonce, signature: "A".repeat(86) };
+    codes.push((await approve(wrong)).code);
+  }
+  expect(codes).toEqual([...Array(10).fill("proof_required"), "rate_limited", "rate_limited"]);
+  expect(gated.onDisk("a.txt")).toBeNull();
+  expect(await given(`${PASSPHRASE}\n`, "approve", held.id)).toMatchObject({ code: 0 });
 });
 
 describe("at a terminal", () => {
