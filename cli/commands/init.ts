@@ -1,13 +1,16 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import { realpathSync } from "node:fs";
 import { basename, join } from "node:path";
-import { unwrap } from "../../server/client.ts";
+import { type Client, unwrap } from "../../server/client.ts";
+import { hashOf } from "../../server/config/accepted.ts";
 import { HOSTS, PLATFORMS } from "../../server/hosts/hosts.ts";
 import { deriveId } from "../../server/projects/identity.ts";
 import { backUp, lineDiff, readConfig, readText, writeText } from "../config_file.ts";
+import { acceptChanges, showChange, waitingChanges } from "../config/accept.ts";
+import { scopedClient } from "../daemon/connect.ts";
 import { findDaemon } from "../daemon/find.ts";
 import { leaveRoot } from "../daemon/waiting_roots.ts";
-import { CliError, EXIT, Exit } from "../errors.ts";
+import { CliError, EXIT, Exit, explain } from "../errors.ts";
 import { enforceHosts, type HookReport, showReports } from "../hosts/enforce_report.ts";
 import { machineOf } from "../hosts/machine.ts";
 import { launchOf } from "../hosts/ours.ts";
@@ -87,7 +90,10 @@ async function init(io: Io, options: InitOptions): Promise<void> {
   }
   const done = options.dryRun ? { backup: null } : write(io, file, plan);
   const hooks = await enforceHere(io, plan, options);
-  const id = options.dryRun ? null : await registerRoot(io, io.cwd, options);
+  const id = options.dryRun ? null : await registerRoot(io, {
+    ...options,
+    written: isNew ? plan : null,
+  });
   const { dryRun: dry_run = false } = options;
   if (options.json) {
     printJson(io, { dry_run, file, outcome, ...done, registered_as: id, hooks, text: plan.after });
@@ -152,16 +158,39 @@ function isNamed(outcome: HookReport["outcome"], named: unknown[]): boolean {
 /** Registers a project with the running daemon. Null when none runs: the next start registers it. */
 async function registerRoot(
   io: Io,
-  root: string,
-  options: PassphraseOptions,
+  { written, ...options }: PassphraseOptions & { json?: boolean; written: Plan | null },
 ): Promise<string | null> {
   const place = placeOf(io);
+  const root = io.cwd;
   if (!await findDaemon(place)) {
     leaveRoot(place.home, root);
     return null;
   }
-  const { client } = await openReview(io, { ...options, start: false });
-  return (await unwrap(client.api.hub.projects.$post({ json: { root } }))).id;
+  const review = await openReview(io, { ...options, start: false });
+  const { id } = await unwrap(review.client.api.hub.projects.$post({ json: { root } }));
+  if (written !== null) {
+    await acceptWritten(io, scopedClient(review, id), { ...written, json: options.json });
+  }
+  return id;
+}
+
+/** Accepts what this command changed in an accepted config, and nothing that others wrote. */
+async function acceptWritten(
+  io: Io,
+  client: Client,
+  { before, after, json = false }: Plan & { json?: boolean | undefined },
+): Promise<void> {
+  const view = await unwrap(client.api.config.$get());
+  const waiting = waitingChanges(view).filter(({ before_sha256, after_sha256 }) =>
+    after_sha256 === hashOf(after) && (before === null || before_sha256 === hashOf(before))
+  );
+  if (!json) { for (const one of waiting) showChange(io, one); }
+  try {
+    await acceptChanges(client, waiting);
+  } catch (error) {
+    const why = visibleLine(explain(error).message.split("\n")[0]!);
+    say(io, `What the config allows waits: ${why}\n  Next: gate config accept`);
+  }
 }
 
 function refuseFolder(io: Io): void {
