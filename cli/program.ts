@@ -1,3 +1,4 @@
+import { markedBelow, say } from "./terminal/output.ts";
 import { Command, CommanderError, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { VERSION } from "../server/constants.ts";
 import { COMMANDS, HIDDEN } from "./commands.ts";
@@ -22,7 +23,7 @@ export async function run(argv: string[], io: Io): Promise<number> {
 function reportError(error: unknown, io: Io): number {
   if (error instanceof Exit) return error.exit;
   const { message, next } = explain(error);
-  io.stderr.write(`gate: ${visibleText(message)}\n`);
+  say(io, `gate: ${markedBelow(visibleText(message), 0)}`);
   if (next) io.stderr.write(`  try: ${next}\n`);
   return error instanceof CliError ? error.exit : EXIT.failed;
 }

@@ -2,7 +2,7 @@ import type { Action, ActionDetail } from "../../server/actions/schema.ts";
 import { conflictMark, conflictParts, contentParts, diffParts, type Part } from "./diff.ts";
 
 import type { Io } from "../io.ts";
-import { ago, columnWidths, paint, table } from "../terminal/output.ts";
+import { ago, columnWidths, marked, markedBelow, paint, table } from "../terminal/output.ts";
 import { visibleLine, visibleText } from "../terminal/visible.ts";
 import { displayWidth, fit } from "../terminal/width.ts";
 import { toolOf } from "../../server/actions/tools.ts";
@@ -108,7 +108,9 @@ export function actionCard(io: Io, action: ActionDetail, now: number): string {
     ["digest", action.digest],
   ];
   const rows = facts.filter(([, value]) => value !== null)
-    .map(([name, value]) => [paint(io, "dim", name.padEnd(10)), indented(visibleText(value!))]);
+    .map((
+      [name, value],
+    ) => [paint(io, "dim", name.padEnd(10)), markedBelow(visibleText(value!), INDENT)]);
   return [rows.map((row) => row.join("  ")).join("\n"), ...sections(io, action)].join("\n\n");
 }
 
@@ -123,10 +125,8 @@ function describeRestored(
   return `${path} ${what} without permission${now}` + (quarantine ? `; found: ${quarantine}` : "");
 }
 
-/** Indents the further lines of a value, so that they cannot look like facts of their own. */
-function indented(text: string): string {
-  return text.replaceAll("\n", `\n${" ".repeat(12)}`);
-}
+/** The columns before the value of a fact. */
+const INDENT = 12;
 
 function factor({ weight, why, name }: ActionDetail["risk"]["factors"][number]): string {
   return `${weight > 0 ? "+" : ""}${weight}`.padEnd(5) + (why || name);
@@ -166,7 +166,7 @@ function whenDue(at: string | null, now: number): string | null {
 
 function sections(io: Io, action: ActionDetail): string[] {
   return parts(io, action).filter(({ text }) => text).map(({ title, text }) =>
-    `${paint(io, "bold", `── ${title} `.padEnd(40, "─"))}\n${text.replace(/\n+$/, "")}`
+    `${paint(io, "bold", `── ${title} `.padEnd(40, "─"))}\n${marked(text.replace(/\n+$/, ""))}`
   );
 }
 

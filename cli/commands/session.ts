@@ -5,7 +5,7 @@ import type { Session, SessionDiff, SessionRollbackResult } from "../../server/s
 import { CliError } from "../errors.ts";
 import { examples } from "../options.ts";
 import type { Io } from "../io.ts";
-import { ago, count, paint, print, printJson, table } from "../terminal/output.ts";
+import { ago, count, marked, paint, print, printJson, table } from "../terminal/output.ts";
 import { countBetween } from "../options.ts";
 import { openProject } from "../project.ts";
 import { PASSPHRASE_STDIN } from "../proof/passphrases.ts";
@@ -160,7 +160,7 @@ function describeDiff({ files }: SessionDiff): string {
       ? ""
       : ` (${omitted.replaceAll("_", " ")}, ${after?.bytes ?? 0} bytes)`;
     const head = `${change}${from}: ${visibleLine(path)}${why}`;
-    return patch === null ? head : `${head}\n${visibleText(patch)}`;
+    return patch === null ? head : `${head}\n${marked(visibleText(patch.trimEnd()))}`;
   }).join("\n");
 }
 

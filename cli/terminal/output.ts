@@ -1,24 +1,59 @@
 import { styleText } from "node:util";
 import type { Failure } from "../errors.ts";
-import type { Io } from "../io.ts";
+import type { Io, Terminal } from "../io.ts";
 import { visibleJson, visibleLine } from "./visible.ts";
-import { displayWidth } from "./width.ts";
+import { breakAt, displayWidth } from "./width.ts";
 
 type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 
-/** Writes one line to stdout. */
+/** Begins each line that continues a text of somebody else. The gate begins no line with it. */
+const MARK = "│ ";
+
+/** Writes lines to stdout. On a terminal a long line goes on behind a mark, not at the margin. */
 export function print(io: Io, line = ""): void {
-  io.stdout.write(`${line}\n`);
+  io.stdout.write(`${wrapped(line, io.stdout)}\n`);
 }
 
-/** Writes one line to stderr, for messages that are not data. */
+/** Writes lines to stderr, for messages that are not data. */
 export function say(io: Io, line: string): void {
-  io.stderr.write(`${line}\n`);
+  io.stderr.write(`${wrapped(line, io.stderr)}\n`);
+}
+
+/** The text of an agent or a file, with each line marked, so that none passes for a line of gate. */
+export function marked(text: string): string {
+  return text.split("\n").map((line) => MARK + line).join("\n");
+}
+
+/** The value of a fact: its further lines are marked below it. */
+export function markedBelow(text: string, indent: number): string {
+  return text.replaceAll("\n", `\n${" ".repeat(indent)}${MARK}`);
+}
+
+/** Fewer columns are no terminal that a person reads. */
+const LEAST_COLUMNS = 20;
+
+function wrapped(text: string, { isTTY, columns }: Terminal): string {
+  if (!isTTY || columns === undefined || columns < LEAST_COLUMNS) return text;
+  return text.split("\n").map((line) => wrapLine(line, columns)).join("\n");
+}
+
+/** Breaks a line where the terminal would, and marks what follows. */
+function wrapLine(line: string, columns: number): string {
+  const parts: string[] = [];
+  let rest = line;
+  let room = columns;
+  while (displayWidth(rest) > room) {
+    const at = breakAt(rest, room);
+    parts.push(rest.slice(0, at));
+    rest = rest.slice(at);
+    room = columns - MARK.length;
+  }
+  return [...parts, rest].join(`\n${MARK}`);
 }
 
 /** Writes a value as JSON: indented on a terminal, on one line otherwise. */
 export function printJson(io: Io, value: unknown): void {
-  print(io, visibleJson(value, io.stdout.isTTY ? 2 : 0));
+  io.stdout.write(`${visibleJson(value, io.stdout.isTTY ? 2 : 0)}\n`);
 }
 
 /** Colours text if the output is a terminal with colours and `NO_COLOR` is not set. */

@@ -61,7 +61,7 @@ test.each([
 
 /** The kept file and the next command in a refusal. */
 function keptIn({ stderr }: { stderr: string }): { file: string; next: string } {
-  const [, file, next] = /\n {2}your text is kept in (.*)\n {2}try: (.*)\n$/.exec(stderr) ??
+  const [, file, next] = /\n│ {3}your text is kept in (.*)\n {2}try: (.*)\n$/.exec(stderr) ??
     [];
   expect(next, stderr).toBeDefined();
   return { file: file!, next: next! };

@@ -69,7 +69,7 @@ test("the log describes the rollback of many files by their number and command",
     .toMatch(/approved, succeeded {2}\S+ +rollback +2 files of rm r1\.txt r2\.txt\n$/);
   const shown = (await gated.good("show", rollback.id)).stdout;
   expect(shown).toContain(`rolls back  ${id}`);
-  expect(shown).toMatch(/── changed ─+\n\+ r\d\.txt\n\+ r\d\.txt/);
+  expect(shown).toMatch(/── changed ─+\n│ \+ r\d\.txt\n│ \+ r\d\.txt/);
   const { rollback: again } = await gated.json("rollback", rollback.id, "--json");
   expect((await gated.good("log", "-n", "1")).stdout)
     .toContain(`2 files of the rollback of action ${id}`);

@@ -16,7 +16,7 @@ test("show prints the diff of a changed file, the time and the next commands", a
   const held = await gated.write("long.txt", `${LINES.with(20, "changed").join("\n")}\n`);
   const shown = await gated.good("show", held.id);
   expect(shown.stdout).toContain("── changes ─");
-  expect(shown.stdout).toContain("-line 20\n+changed\n");
+  expect(shown.stdout).toContain("│ -line 20\n│ +changed\n");
   expect(shown.stdout).not.toContain("line 10");
   expect(shown.stdout).toMatch(/submitted +\d{4}-\S+ {2}\(\d+s ago\)/);
   expect(shown.stderr).toContain(`gate approve ${held.id}`);
@@ -28,11 +28,11 @@ test("show prints the diff of a changed file, the time and the next commands", a
 
 test("show prints a new text file completely, and a binary file by size and hash", async () => {
   const text = await gated.write("new.txt", "first\nsecond\n");
-  expect((await gated.good("show", text.id)).stdout).toMatch(/── after ─+\nfirst\nsecond\n/);
+  expect((await gated.good("show", text.id)).stdout).toMatch(/── after ─+\n│ first\n│ second\n/);
   const bytes = { path: "a.bin", content: "AP8BAg==", encoding: "base64" };
   const held = await gated.submit("write_file", bytes);
   const { stdout } = await gated.good("show", held.id);
-  expect(stdout).toMatch(/── before ─+\nno file\n/);
+  expect(stdout).toMatch(/── before ─+\n│ no file\n/);
   expect(stdout).toContain(`4 bytes, not shown`);
   expect(stdout).toContain(`sha256 ${held.after_sha256}`);
 });
@@ -43,12 +43,12 @@ test("show separates the reviewer's edit from the agent's input", async () => {
   await gated.json("api", "POST", `/api/actions/${held.id}/approve-with-edit`, "-d", edit);
   const { stdout } = await gated.good("show", held.id);
   expect(stdout).toContain("── the reviewer's changes ─");
-  expect(stdout).toContain("-asked\n+better\n kept");
+  expect(stdout).toContain("│ -asked\n│ +better\n│  kept");
 });
 
 test("show says that an approved, unclaimed command waits for an agent", async () => {
   const held = await gated.submit("run_command", { command: "make all" });
-  expect((await gated.good("show", held.id)).stdout).toMatch(/── would run ─+\nmake all/);
+  expect((await gated.good("show", held.id)).stdout).toMatch(/── would run ─+\n│ make all/);
   const approved = await gated.good("approve", held.id);
   expect(approved.stderr).toContain("the agent runs it when it asks for the result");
   expect((await gated.good("show", held.id)).stdout).toContain("approved, not run yet");
@@ -72,8 +72,8 @@ test("show reports another session's change of the file, and a changed base", as
   expect(stderr).toContain("its file has not changed or cannot be read");
   writeFileSync(join(gated.folder, "both.txt"), lines.replace("five", "FIVE"));
   const shown = await gated.good("show", held.id);
-  expect(shown.stdout).toMatch(/── the file has changed since then ─[^]*-five\n\+FIVE/);
-  expect(shown.stdout).toMatch(/── an approval with --rebase writes ─[^]*-one\n\+ONE/);
+  expect(shown.stdout).toMatch(/── the file has changed since then ─[^]*-five\n│ \+FIVE/);
+  expect(shown.stdout).toMatch(/── an approval with --rebase writes ─[^]*-one\n│ \+ONE/);
   expect((await gated.terminal.run(["approve", held.id])).stderr).toContain(
     "gate approve --rebase",
   );
@@ -99,7 +99,7 @@ test("show suggests only reject if nothing else is possible", async () => {
   expect(await ways(removed)).toEqual([reject]);
   expect((await gated.good("show", removed.id)).stdout)
     .toMatch(
-      /── it cannot be approved ─*\nCannot execute the action: "only.txt" no longer exists/,
+      /── it cannot be approved ─*\n│ Cannot execute the action: "only.txt" no longer exists/,
     );
   writeFileSync(path, "eins\n");
   expect(await ways(write)).toEqual(["gate dashboard", reject]);
@@ -112,12 +112,12 @@ test("show prints the files of a host tool, or its input if the result is unknow
   const more = ["*** Update File: host.txt", "@@", "-one", "+ONE", "*** End Patch"];
   const both = await use("codex", "apply_patch", { command: [...patch, ...more].join("\n") });
   const { stdout } = await gated.good("show", both);
-  expect(stdout).toMatch(/── after: new\/host\.txt ─+\nfirst\n/);
-  expect(stdout).toMatch(/── changes: host\.txt ─+\n[^]*-one\n\+ONE\n/);
+  expect(stdout).toMatch(/── after: new\/host\.txt ─+\n│ first\n/);
+  expect(stdout).toMatch(/── changes: host\.txt ─+\n[^]*-one\n│ \+ONE\n/);
   expect(stdout).not.toContain("── input");
   const edit = { file_path: "host.txt", old_string: "two", new_string: "TWO" };
   const unknown = await gated.good("show", await use("claude-code", "Edit", edit));
-  expect(unknown.stdout).toMatch(/── input ─+\n\{[^]*"old_string": "two"/);
+  expect(unknown.stdout).toMatch(/── input ─+\n│ \{[^]*"old_string": "two"/);
   expect(unknown.stdout).not.toContain("── changes");
 });
 
@@ -136,7 +136,7 @@ test("a line of a command cannot imitate a field of show", async () => {
   const { stdout } = await gated.good("show", held.id);
   const facts = stdout.split("\n\n")[0]!;
   expect(facts.match(/^risk /gm)).toHaveLength(1);
-  expect(facts).toContain("\n            risk        low 0\n            ── would run ──\n");
+  expect(facts).toContain("\n            │ risk        low 0\n            │ ── would run ──\n");
 });
 
 test("show prints the target of a move, the deadline and the risk factors", async () => {
