@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { CDPSession, Page } from "playwright-core";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { AuditEvent } from "../../server/evidence/schema.ts";
+import { Impostor } from "../impostor.ts";
 import { headline, settled, Stage, until } from "./stage.ts";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
@@ -77,9 +78,10 @@ describe("a passphrase", () => {
     await approveShown(page, "locked.ts");
     const dialog = page.getByRole("dialog", { name: "Unlock to approve an action" });
     await dialog.waitFor();
+    const progress = watchProgress(page);
     await page.keyboard.type("wrong horse battery");
     await page.keyboard.press("Enter");
-    await page.getByRole("progressbar", { name: "Checking the passphrase" }).waitFor();
+    expect(await progress).toBe("Checking the passphrase");
     await dialog.getByText("This is not your passphrase").waitFor({ timeout: 20_000 });
     expect(onDisk("src/locked.ts")).toBe(false);
     // The wrong passphrase is selected, so that typing replaces it.
@@ -155,7 +157,7 @@ describe("a passphrase", () => {
     expect(new Set(proofs.map(({ challenge }: typeof proofs[0]) => challenge.nonce)).size).toBe(3);
   });
 
-  test("the event loop is never held for 50 ms while the key is derived", async () => {
+  test("the page answers while the key is derived", async () => {
     const page = await stage.page();
     await page.getByRole("dialog").waitFor();
     await page.evaluate(() => {
@@ -164,12 +166,15 @@ describe("a passphrase", () => {
       new PerformanceObserver((list) => seen.push(...list.getEntries().map((one) => one.duration)))
         .observe({ entryTypes: ["longtask"] });
     });
+    const started = performance.now();
     await setPassphrase(page);
+    const whole = performance.now() - started;
     const long = await page.evaluate(() =>
       (globalThis as unknown as { longTasks: number[] }).longTasks
     );
-    // The machine of a test is busy; a key in one piece takes about half a second.
-    expect(Math.max(0, ...long)).toBeLessThan(150);
+    // scrypt works in slices of 10 ms. In one piece it would be most of this time; a slice takes
+    // longer while other tests use the processor.
+    expect(Math.max(0, ...long)).toBeLessThan(Math.max(50, whole / 4));
   });
 
   test("settings replace and remove it, and each needs the present one", async () => {
@@ -197,6 +202,45 @@ describe("a passphrase", () => {
     await page.getByText("Nothing can be approved yet").waitFor();
     expect((await stage.api("GET", "/api/proof")).kind).toBe("none");
   });
+});
+
+test("the page locks itself after approvals.unlock_seconds", async () => {
+  await stage.close();
+  stage = await Stage.open(["my-app"], { proof: "none", unlock_seconds: 2 });
+  const page = await stage.page();
+  await setPassphrase(page);
+  await page.getByRole("button", { name: "Locked: unlock" }).waitFor();
+  await page.keyboard.press("t");
+  await page.keyboard.press("l");
+  await page.getByText("The page stays unlocked for 2 seconds").waitFor();
+});
+
+test("the page locks when another program takes the port", async () => {
+  const page = await stage.page();
+  await setPassphrase(page);
+  const { port } = stage.gate;
+  await stage.stop();
+  const impostor = await Impostor.listen(port);
+  try {
+    await page.getByRole("heading", { name: "Another program answers on this port" }).waitFor();
+    // An unlocked page has all its code, so it asked the impostor for none.
+    expect(new Set(impostor.lines)).toEqual(new Set(["POST /api/auth/prove-daemon"]));
+    expect(impostor.heard).not.toContain(PASSPHRASE);
+  } finally {
+    await impostor.close();
+    await stage.start();
+  }
+});
+
+test("where any program can approve, every page says so", async () => {
+  await stage.close();
+  stage = await Stage.open();
+  const page = await stage.page();
+  for (const path of ["/approvals", "/actions", "/sessions", "/settings"]) {
+    await page.goto(stage.gate.url + path);
+    await page.getByText("Any program of this user can approve: no passphrase").waitFor();
+  }
+  expect(await page.locator("dialog").count()).toBe(0);
 });
 
 describe("without a proof", () => {
@@ -340,6 +384,19 @@ test.each([360, 1024])("at %i px nothing is wider than the window", async (width
   await page.getByRole("dialog", { name: "Unlock this page" }).waitFor();
   expect(await wide()).toBeLessThanOrEqual(0);
 });
+
+/** The name of the next progress bar. An observer sees it however short it is shown. */
+function watchProgress(page: Page): Promise<string | null> {
+  return page.evaluate(() =>
+    new Promise<string | null>((resolve) => {
+      const look = () => {
+        const bar = document.querySelector("progress");
+        if (bar) resolve(bar.getAttribute("aria-label"));
+      };
+      new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
+    })
+  );
+}
 
 async function addAuthenticator(page: Page) {
   const session: CDPSession = await page.context().newCDPSession(page);

@@ -24,7 +24,7 @@ export function deedOf({ verb }: Challenge): string {
 /** The names of the kinds of proof. */
 export const KIND_NAMES: Record<ProofStatus["kind"], string> = {
   none: "Not set",
-  token: "None: any program of this user can approve",
+  token: "None (any program of this user can approve)",
   passphrase: "Passphrase",
   passkey: "Passkey",
 };

@@ -67,7 +67,7 @@ function WentBack({ project_id, setback }: { project_id: string; setback: Setbac
           </strong>
         </p>
         <p>
-          This browser saw event {seen.seq} <Ago at={seen.at} said />. {isShorter
+          This browser saw event {seen.seq}, <Ago at={seen.at} said />. {isShorter
             ? `The ledger now ends at event ${now.seq}.`
             : `Event ${seen.seq} is missing or different now.`}
         </p>
