@@ -53,6 +53,8 @@ const STEPS: Step[] = [
   { line: "log --status maybe", code: 64, error: "Allowed choices are" },
   { line: "session list --json", keep: ([{ id }]) => ({ session: id }) },
   { line: "session show $session --json" },
+  { line: "session blocks --json" },
+  { line: "session unblock none", code: 1, error: "it has none" },
   { line: "session show none", code: 1, error: "Cannot find session" },
   { line: "session diff $session --json" },
   { line: "session rollback $session --dry-run --json" },

@@ -9,6 +9,7 @@ import { PolicyTestResult } from "../../server/policy/schema.ts";
 import { PolicySuggestions } from "../../server/trials/schema.ts";
 import { ProofKind, ProofStatus } from "../../server/proof/schema.ts";
 import { HubProject } from "../../server/projects/schema.ts";
+import { Block } from "../../server/remediation/schema.ts";
 import { Session, SessionDiff, SessionRollbackResult } from "../../server/sessions/schema.ts";
 import { Workspace } from "../../server/workspaces/schema.ts";
 
@@ -162,6 +163,7 @@ export const SHAPES: Record<string, z.ZodType> = {
   "session list": z.array(Session),
   "session show": Session,
   "session diff": SessionDiff,
+  "session blocks": z.array(Block),
   "session rollback": SessionRollbackResult,
   "policy test": PolicyTestResult,
   "policy explain": PolicyTestResult,
@@ -175,4 +177,5 @@ export const ELSEWHERE: Record<string, string> = {
   watch: "a stream of actions, a line each: test/cli/commands/interactive.test.ts",
   "policy bench": "figures of a corpus: test/cli/commands/policy.test.ts",
   "policy replay": "test/cli/policy",
+  "session unblock": "a session has to be blocked first: test/e2e/guarding.test.ts",
 };
