@@ -240,6 +240,8 @@ and those that the hosts list.
 
 With --enforce, hosts that have hooks also ask gate before each call of their own tools and of other
 MCP servers' tools: ${HOOKED_HOSTS.map(({ name }) => name).join(", ")}.
+In a folder of no project, gate allows reading and holds everything else for you. Rules for all
+folders are in the global config (gate global-config). The calls are in the project "machine".
 
 Examples:
   gate global-setup --enforce

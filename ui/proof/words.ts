@@ -8,6 +8,7 @@ const DEEDS: Record<string, string> = {
   change_proof: "replace the key that approves",
   change_workspace: "change a workspace",
   issue_credential: "log in another browser",
+  lift_block: "lift the block of a session",
   register_project: "register a project",
   remove_project: "remove a project",
   remove_proof: "remove the key that approves",

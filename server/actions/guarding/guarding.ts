@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { LRUCache } from "lru-cache";
 import type { Environment } from "../../environment.ts";
 import { writeWhole } from "../../runtime/small_file.ts";
@@ -46,6 +46,7 @@ interface Window extends Watched {
   waiting: { restored: Restored[]; shared_with: Set<string> };
 }
 
+const TOKENS = /\/(?:tokens|keys)\/[^/]+$/;
 const MAX_STRANGERS = 100;
 
 /**
@@ -120,7 +121,9 @@ export class Guarding {
     { root, cwd, scripts, action_id }: Watched,
     strangers: readonly string[],
   ): Pick<Scope, "key" | "places" | "is_saved">[] {
-    const folders = [...new Set([root, ...foldersUpTo(root, cwd, this.#user_home)])];
+    // Hosts write their own data into the user's home all the time; `user` names what counts there.
+    const folders = [...new Set([root, ...foldersUpTo(root, cwd, this.#user_home)])]
+      .filter((folder) => folder !== this.#user_home && dirname(folder) !== folder);
     const { home } = this.#environment;
     const others = strangers.filter((one) => !folders.includes(one)).slice(0, MAX_STRANGERS);
     return [
@@ -170,7 +173,7 @@ export class Guarding {
     const { path, now, change } = difference;
     const windows = [...this.#windows.values()].filter(({ scopes }) => scopes.includes(scope));
     // The daemon and a person's own commands add tokens while agents work.
-    const isNew = change === "created" && scope.key === "gate";
+    const isNew = change === "created" && scope.key === "gate" && TOKENS.test(path);
     const isHarmless = isNew || (change === "rewritten" && !scope.key.startsWith("scripts "));
     const isAllowed = isHarmless || this.#accepted.delete(path) ||
       windows.some(({ permits }) => isPermitted(difference, permits));

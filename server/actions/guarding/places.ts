@@ -1,6 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { dirname, join } from "node:path";
 import { HOOKED_HOSTS, HOSTS } from "../../hosts/hosts.ts";
+import { expandBraces } from "../../policy/glob.ts";
 import { isProtectedName } from "../../policy/protect.ts";
 import { namesIn, type Place } from "./snapshot.ts";
 
@@ -78,14 +79,15 @@ export function foldersUpTo(root: string, cwd: string, home: string): string[] {
 
 /** The guarded files of the user: hosts' settings and what starts at login. */
 export function placesOfUser(home: string): Place[] {
-  const files = HOOKED_HOSTS.flatMap(({ hooks }) => hooks.settings.guarded_paths);
+  const files = HOOKED_HOSTS.flatMap(({ hooks }) => hooks.settings.guarded_paths)
+    .flatMap(expandBraces);
   const lists = HOSTS.flatMap(({ mcp }) => mcp.user_files.map(({ path }) => withDefault(path)));
   const whole = ["~/.config/systemd/user", "~/Library/LaunchAgents"];
   const paths = [...new Set([...files, ...lists])].filter((path) => path.startsWith("~/"));
   return [
     ...paths.flatMap((path) => expand(join(home, path.slice(2)))).map((path) => ({
       path,
-      deep: false,
+      deep: true,
     })),
     ...whole.map((path) => ({ path: join(home, path.slice(2)), deep: true })),
   ];
