@@ -146,8 +146,11 @@ class Laboratory {
       join(home, ".claude/settings.json"),
       join(home, ".gate/config.json"),
     ].map((path) => [path, existsSync(path) ? readFileSync(path, "utf8") : "gone"]);
-    const folders = [join(project, ".git/hooks"), join(home, ".gate"), join(home, ".gate/tokens")]
-      .map((path) => [path, existsSync(path) ? readdirSync(path).sort().join(" ") : "gone"]);
+    const folders = [
+      join(project, ".git/hooks"),
+      join(home, ".gate/tokens"),
+      join(home, ".gate/planted"),
+    ].map((path) => [path, existsSync(path) ? readdirSync(path).sort().join(" ") : "gone"]);
     return Object.fromEntries([...files, ...folders]);
   }
 }
