@@ -3,11 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type Browser, type Page } from "playwright-core";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { verifyFile } from "../../cli/evidence/verify.ts";
 import type { Checkpoint } from "../../server/evidence/schema.ts";
 import { ensureEvidencePage } from "../evidence_page.ts";
 import { createTestGate, testCaller, type TestGate } from "../helpers.ts";
+import { fill as decide } from "../server/proof/decided.ts";
+import { withPasskey, withPassphrase } from "../server/proof/person.ts";
 import { openChromium } from "./chromium.ts";
 
 const HOSTILE = [
@@ -194,4 +196,31 @@ test("events are found by search, and the page prints", async () => {
   expect(await page.locator(".verdict").isVisible()).toBe(true);
   expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor))
     .not.toBe(dark);
+});
+
+describe("the proofs of people are checked in the browser", () => {
+  test.each([
+    ["a passphrase", withPassphrase],
+    ["a passkey with P-256", () => withPasskey("ES256")],
+    ["a passkey with Ed25519", () => withPasskey("Ed25519")],
+    ["a passkey with RSA", () => withPasskey("RS256")],
+  ])("of %s", async (_, create) => {
+    const proven = await createTestGate({ proof: "none", policies: { defaultEffect: "ask" } });
+    await decide(proven, create());
+    const read = async () =>
+      await (await proven.request("GET", "/api/audit/export?format=bundle")).text();
+    const whole = await open(await read());
+    expect(await verdictOf(whole.page)).toMatch(/^Unchanged/);
+    expect(whole.complaints).toEqual([]);
+
+    const approved = (await proven.audit()).find(({ data }) => data.asked)!;
+    const { session_id, action_id, type, actor, data } = approved;
+    await proven.project.ledger.commit({
+      statements: [],
+      events: [{ session_id, action_id, type, actor, data: { digest: data.digest } }],
+    });
+    const bare = await open(await read());
+    expect(await verdictOf(bare.page)).toMatch(/^Broken at event \d+/);
+    expect(await bare.page.locator("body").innerText()).toContain("has no proof");
+  });
 });

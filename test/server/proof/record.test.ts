@@ -11,56 +11,11 @@ import { LedgerProofs } from "../../../server/proof/ledger_check.ts";
 import { NATIVE } from "../../../server/proof/signature.ts";
 import { ensureEvidencePage } from "../../evidence_page.ts";
 import { createTestGate, testCaller, type TestGate } from "../../helpers.ts";
-import {
-  enrol,
-  type Person,
-  prove,
-  type Send,
-  sendTo,
-  withPasskey,
-  withPassphrase,
-} from "./person.ts";
+import { fill } from "./decided.ts";
+import { type Person, withPasskey, withPassphrase } from "./person.ts";
 
 type Data = Record<string, unknown>;
 type Mutation = (events: AuditEvent[]) => AuditEvent[];
-
-/** A ledger with a change of the key, approvals of every kind and rollbacks. */
-async function fill(gate: TestGate, person: Person): Promise<Person> {
-  const send = sendTo(gate);
-  const first = withPassphrase();
-  await enrol(send, first);
-  await approve(gate, send, first, "one.txt");
-  expect((await enrol(send, person, first)).status).toBe(200);
-  await approve(gate, send, person, "two.txt");
-  await approve(gate, send, person, "three.txt", "approve-with-edit", { content: "edited" });
-  const remember = { scope: "session", ttl_seconds: 60, max_uses: 1 };
-  await approve(gate, send, person, "four.txt", "approve", { remember });
-  const id = await approve(gate, send, person, "five.txt");
-  expect((await prove(send, person, ["POST", `/api/actions/${id}/rollback`])).status).toBe(200);
-  expect((await prove(send, person, ["POST", `/api/actions/${id}/replay`])).status).toBe(202);
-  const { session_id } = await gate.project.actions.get(id);
-  const path = `/api/sessions/${session_id}/rollback`;
-  expect((await prove(send, person, ["POST", path])).status).toBe(200);
-  return person;
-}
-
-async function approve(
-  gate: TestGate,
-  send: Send,
-  person: Person,
-  path: string,
-  verb = "approve",
-  body: Data = {},
-): Promise<string> {
-  const input = { path, content: "x" };
-  const { action } = await gate.project.actions.submit(
-    { tool: "write_file", input },
-    testCaller("agent"),
-  );
-  const answer = await prove(send, person, ["POST", `/api/actions/${action.id}/${verb}`, body]);
-  expect(answer.status).toBe(200);
-  return action.id;
-}
 
 const faultIn = async (events: AuditEvent[]) => await checkProofs(events, new LedgerProofs(NATIVE));
 
