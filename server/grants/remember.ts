@@ -59,7 +59,7 @@ export async function remember(
     expires_at: new Date(now + ttl_seconds * 1000).toISOString(),
     max_uses,
   };
-  return { statement: (only) => insertGrant(grant, only), event: addedEvent(grant) };
+  return { statement: (only) => insertGrant(grant, only), event: addedEvent(grant, ttl_seconds) };
 }
 
 /**
@@ -85,7 +85,8 @@ function notRememberable(why: string): GateError {
   return new GateError("invalid", `Cannot remember the approval: ${why}; approve it once`);
 }
 
-function addedEvent(grant: NewGrant): NewEvent {
+// With everything that the reviewer set, so that the signed hash of it can be checked.
+function addedEvent(grant: NewGrant, ttl_seconds: number): NewEvent {
   const { id, session_id, action_id, given_by, scope, digest, pattern } = grant;
   const { questions, scripts, expires_at, max_uses } = grant;
   return {
@@ -93,6 +94,9 @@ function addedEvent(grant: NewGrant): NewEvent {
     action_id,
     type: "grant.added",
     actor: { kind: "reviewer", id: given_by },
-    data: { grant_id: id, scope, digest, pattern, questions, scripts, expires_at, max_uses },
+    data: {
+      ...{ grant_id: id, scope, digest, pattern, questions, scripts },
+      ...{ ttl_seconds, expires_at, max_uses },
+    },
   };
 }

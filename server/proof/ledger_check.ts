@@ -29,6 +29,8 @@ export class LedgerProofs {
   #before: { key: EnrolledKey; until: number } | null = null;
   /** The newest edit: an approval with an edit comes right after it. */
   #edit: AuditEvent | null = null;
+  /** The newest approval: the grant that it makes comes right after it. */
+  #approved: AuditEvent | null = null;
   readonly #heads = new Set<string>();
   /** The use of each nonce. */
   readonly #uses = new Map<string, string>();
@@ -44,9 +46,14 @@ export class LedgerProofs {
     const isNeeded = this.#history.key !== null && event.actor.kind === "reviewer" &&
       DECISIONS.has(event.type);
     if (event.type === "action.edited") this.#edit = event;
+    if (event.type === "action.approved") this.#approved = event;
+    const isGrant = this.#history.key !== null && event.type === "grant.added" &&
+      event.actor.kind === "reviewer";
     const isProven = event.data.proof !== undefined && event.data.proof !== null;
     const checked = event.type === "proof.changed"
       ? this.#checkChange(event)
+      : isGrant
+      ? this.#checkGrant(event, this.#approved)
       : isNeeded || isProven
       ? this.#checkDeed(event)
       : null;
@@ -60,6 +67,22 @@ export class LedgerProofs {
     if (fault !== null) return `event ${event.seq} changes the proof, but ${fault}`;
     this.#before = key && { key, until: Date.parse(event.at) + CHALLENGE_MS };
     return null;
+  }
+
+  /** A grant is part of what the approval before it asked for. */
+  async #checkGrant(
+    { seq, action_id, data }: AuditEvent,
+    approved: AuditEvent | null,
+  ): Promise<string | null> {
+    const fault = `event ${seq} adds a grant that nobody signed`;
+    const asked = approved?.data.asked as { remember_sha256?: unknown } | undefined;
+    if (approved?.action_id !== action_id || !approved.data.proof || !asked) return fault;
+    const { scope, ttl_seconds, max_uses, pattern } = data;
+    const remember = { scope, ttl_seconds, max_uses, ...pattern !== null && { pattern } };
+    const hash = toHex(await this.#crypto.sha256(utf8(canonicalText(remember))));
+    // A secret in the pattern is masked in the ledger, so its hash is not the signed one.
+    const isMasked = String(pattern).includes("[redacted]");
+    return hash === asked.remember_sha256 || (isMasked && asked.remember_sha256) ? null : fault;
   }
 
   async #checkDeed(event: AuditEvent): Promise<string | null> {

@@ -464,6 +464,21 @@ function isCanonical(text: string): boolean {
 }
 
 function required({ verb }: Deed, cause: string, challenge?: Challenge): GateError {
-  const message = `Cannot ${verb.replaceAll("_", " ")}: ${cause}`;
+  const message = `Cannot ${DEEDS[verb]}: ${cause}`;
   return new GateError("proof_required", message, { fields: challenge ? { challenge } : {} });
 }
+
+/** Each verb as an error names it. */
+const DEEDS: Record<Deed["verb"], string> = {
+  accept_config: "accept the config",
+  approve: "approve",
+  approve_with_edit: "approve with an edit",
+  change_policies: "change the policies",
+  change_proof: "change the proof",
+  register_project: "register the project",
+  remove_project: "remove the project",
+  remove_proof: "remove the proof",
+  replay: "replay",
+  rollback: "roll back",
+  trust_override: "trust the override",
+};

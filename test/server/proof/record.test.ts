@@ -109,6 +109,25 @@ describe.each(Object.keys(PEOPLE))("the check of a ledger decided with %s", (nam
       approval(3, ({ asked: _, ...data }) => data),
       "another version",
     ],
+    [
+      "a grant with more uses than were signed",
+      only("grant.added", (event) => ({ ...event, data: { ...event.data, max_uses: 1000 } })),
+      "adds a grant that nobody signed",
+    ],
+    [
+      "a grant with a pattern that was not signed",
+      only("grant.added", (event) => ({ ...event, data: { ...event.data, pattern: "**" } })),
+      "adds a grant that nobody signed",
+    ],
+    [
+      "a grant of an approval that asked for none",
+      (all) => {
+        const grant = all.find(({ type }) => type === "grant.added")!;
+        const { action_id } = all.findLast(({ type }) => type === "action.approved")!;
+        return [...all, { ...grant, action_id, seq: 999 }];
+      },
+      "adds a grant that nobody signed",
+    ],
     ["no change of the key at all", only("proof.changed", () => null), "no key was enrolled"],
     [
       "the second change is gone",

@@ -19,6 +19,7 @@ import { listEvents } from "../../../../server/audit/store.ts";
 import { Daemon } from "../../../../server/daemon.ts";
 import type { Project } from "../../../../server/projects/project.ts";
 import { startChild } from "../../../child.ts";
+import { decideByToken } from "../../../e2e/world.ts";
 import { testCaller } from "../../../helpers.ts";
 
 const PERSON = { id: "reviewer", scope: "reviewer" } as const;
@@ -141,7 +142,7 @@ function build(): { home: string; root: string } {
   const base = realpathSync(mkdtempSync(join(tmpdir(), "gate-crash-")));
   onTestFinished(() => rmSync(base, { recursive: true, force: true }));
   const [home, root] = [join(base, "home"), join(base, "root")];
-  mkdirSync(home, { mode: 0o700 });
+  decideByToken(home);
   for (const folder of ["free", "held"]) {
     mkdirSync(join(root, folder), { recursive: true });
     writeFileSync(join(root, folder, "a.txt"), "v1");
