@@ -475,6 +475,7 @@ const DEEDS: Record<Deed["verb"], string> = {
   approve_with_edit: "approve with an edit",
   change_policies: "change the policies",
   change_proof: "change the proof",
+  lift_block: "lift the block",
   register_project: "register the project",
   remove_project: "remove the project",
   remove_proof: "remove the proof",

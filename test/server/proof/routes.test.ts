@@ -33,18 +33,20 @@ const PROVEN: Record<string, [verb: ProofVerb, body: Json, path?: (given: Given)
   "POST /api/proof/remove": ["remove_proof", {}],
 };
 
-/** Routes whose proof depends on what a config says: the tests of configs send them. */
+/** Routes that other tests send: the proof depends on a config, or on a block. */
 const BY_EFFECT: Record<string, ProofVerb> = {
   "POST /api/config/accept": "accept_config",
   "PUT /api/config/policies": "change_policies",
   "POST /api/hub/projects": "register_project",
   "POST /api/workspaces/{id}/projects": "register_project",
   "PUT /api/hub/projects/{id}/override-trust": "trust_override",
+  "POST /api/remediation/blocks/{block_id}/unblock": "lift_block",
 };
 
 /** Routes that let nothing more happen, with the reason. */
 const FREE: Record<string, string> = {
   "POST /api/actions": "policy decides, whoever submits",
+  "POST /api/actions/reject": "less happens",
   "POST /api/actions/{id}/wait": "it reads",
   "POST /api/actions/{id}/claim": "the action was approved before",
   "POST /api/actions/{id}/result": "it reports what a claimed action did",
