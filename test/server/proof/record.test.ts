@@ -10,7 +10,7 @@ import type { AuditEvent } from "../../../server/evidence/schema.ts";
 import { LedgerProofs } from "../../../server/proof/ledger_check.ts";
 import { NATIVE } from "../../../server/proof/signature.ts";
 import { ensureEvidencePage } from "../../evidence_page.ts";
-import { createTestGate, testCaller, type TestGate } from "../../helpers.ts";
+import { createTestGate, testCaller } from "../../helpers.ts";
 import { fill } from "./decided.ts";
 import { type Person, withPasskey, withPassphrase } from "./person.ts";
 
