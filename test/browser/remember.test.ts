@@ -129,7 +129,7 @@ describe("approving and remembering", () => {
     await revokeAll();
   });
 
-  test("after the session has ended, only the whole project can be chosen", async () => {
+  test("the end of a session ends what it holds, so nothing is left to remember", async () => {
     const body = { agent: "gone", host: "unknown" };
     const { id: session_id } = await stage.api(
       "POST",
@@ -138,16 +138,13 @@ describe("approving and remembering", () => {
       "agent",
     );
     const action = { tool: "run_command", input: { command: "npm run gone" }, session_id };
-    await stage.api("POST", "/api/actions?project=my-app", action, "agent");
-    await stage.api("POST", `/api/sessions/${session_id}/end?project=my-app`, {}, "agent");
+    const { id } = await stage.api("POST", "/api/actions?project=my-app", action, "agent");
     const page = await stage.page();
     await openDialog(page, "Run npm run gone");
-    await page.getByText("The session has ended.").waitFor();
-    expect(await page.getByRole("button", { name: "This session" }).count()).toBe(0);
-    await page.getByRole("button", { name: "Approve and remember" }).click();
-    await page.getByText("No action is held").waitFor();
-    expect(await grants()).toMatchObject([{ scope: "project", command: "npm run gone" }]);
-    await revokeAll();
+    await stage.api("POST", `/api/sessions/${session_id}/end?project=my-app`, {}, "agent");
+    expect(await stage.detail(id)).toMatchObject({ status: "cancelled" });
+    await page.locator("dialog").waitFor({ state: "detached" });
+    expect(await grants()).toEqual([]);
   });
 
   test("nothing is remembered if another person reviews first", async () => {
