@@ -69,7 +69,7 @@ export async function connect(
 
 /** Connects the SDK's client to the daemon's `/mcp`. */
 export async function connectOverHttp(world: World, scope: string): Promise<Agent> {
-  const url = new URL(`http://localhost:${world.port}/mcp`);
+  const url = new URL(`http://localhost:${world.port}/mcp?project=demo`);
   const headers = { authorization: `Bearer ${await world.token(scope)}` };
   const transport = new StreamableHTTPClientTransport(url, { requestInit: { headers } });
   return agentOf(await connectClient(transport), () => Promise.resolve());
