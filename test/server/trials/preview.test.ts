@@ -145,7 +145,8 @@ describe("what it would have matched", () => {
   });
 
   test("looks at page after page", async () => {
-    const stage = await openStage({ policies: { defaultEffect: "ask" } });
+    const policies = { defaultEffect: "ask" as const, maxHeldPerSession: 1_000 };
+    const stage = await openStage({ policies });
     for (let n = 0; n < 250; n++) await stage.run(`npm run t${n} && echo ${"x".repeat(200)}`);
     const { id } = await stage.run("npm run last");
     const found = await preview(stage, id);

@@ -3,6 +3,7 @@ import type { PolicyReplayPage } from "../../../server/trials/schema.ts";
 import { createTestGate, type TestGate } from "../../helpers.ts";
 
 const POLICIES = {
+  maxHeldPerSession: 1_000,
   defaultEffect: "ask" as const,
   allowedPaths: ["src/**"],
   blockedPaths: [".env"],
