@@ -22,7 +22,7 @@ import { type CheckContext, Findings } from "./context.ts";
 import { proveHook, withdraw } from "./prove_hook.ts";
 import type { Finding } from "./schema.ts";
 
-const PROOF = "proof";
+const PROOF = "prove";
 const TIMEOUT_MS = 60_000;
 
 /** An entry in a host's file. */
@@ -136,7 +136,8 @@ async function findInLedger(io: Io, id: string, agent: string): Promise<string |
   const action = items.find((item) => item.id === id);
   if (!action) return null;
   if (action.status === "pending") await withdraw(io, action);
-  return action.status === "pending" ? "held, and withdrawn" : action.status;
+  // The end of the entry's session cancels what it held.
+  return /^(pending|cancelled)$/.test(action.status) ? "held, and withdrawn" : action.status;
 }
 
 function textsOf(record: Record<string, unknown>): Record<string, string> {

@@ -85,7 +85,8 @@ async function look(io: Io, agent: string, id: string): Promise<Action | null> {
 
 /** Cancels a held canary, so that nobody has to decide on it. */
 export async function withdraw(io: Io, { id, project_id }: Action): Promise<void> {
-  const connection = await openConnection(io, { scope: "agent", start: false });
+  // An agent's credential would need the secret of the canary's session.
+  const connection = await openConnection(io, { scope: "reviewer", start: false });
   const { api } = scopedClient(connection, project_id);
   const json = { reason: "the canary of gate doctor" };
   await unwrap(api.actions[":id"].cancel.$post({ param: { id }, json }));

@@ -24,8 +24,9 @@ afterAll(() => gated.close());
 test("--prove submits an action through each entry and finds it in the ledger", async () => {
   const policies = { ...CONFIG.policies, allowedCommands: ["true"] };
   writeFileSync(config(), JSON.stringify({ ...CONFIG, policies }));
+  await gated.good("config", "accept");
   const { ok, findings, stderr } = await diagnose(gated.terminal, "--prove");
-  const proofs = findings.filter(({ check }) => check === "proof");
+  const proofs = findings.filter(({ check }) => check === "prove");
   expect(proofs).toMatchObject([
     { level: "ok", message: expect.stringMatching(/^Cursor: seen/) },
     { level: "ok", message: expect.stringMatching(/^Cursor's hook: seen .*\(approved\)$/) },
@@ -49,7 +50,7 @@ test("--prove withdraws its held canaries", async () => {
   };
   writeFileSync(config(), JSON.stringify({ id: "web", policies }));
   const { findings } = await diagnose(gated.terminal, "--prove");
-  for (const proof of findings.filter(({ check }) => check === "proof")) {
+  for (const proof of findings.filter(({ check }) => check === "prove")) {
     expect(proof).toMatchObject({ level: "ok", message: expect.stringContaining("withdrawn") });
   }
   expect(await gated.json("pending", "--json")).toEqual([]);
@@ -63,7 +64,7 @@ test("--prove reports an entry that does not work", async () => {
   const { ok, findings } = await diagnose(gated.terminal, "--prove");
   expect(ok).toBe(false);
   expect(findings).toContainEqual({
-    check: "proof",
+    check: "prove",
     level: "problem",
     message: expect.stringContaining("Cursor cannot use gate"),
     fix: "gate global-setup --host cursor",
@@ -73,7 +74,7 @@ test("--prove reports an entry that does not work", async () => {
   writeFileSync(hooks(), hook);
   const hooked = await diagnose(gated.terminal, "--prove");
   expect(hooked.findings).toContainEqual({
-    check: "proof",
+    check: "prove",
     level: "problem",
     message: "Cursor's hook left no action in the ledger: it ended with 3",
     fix: "gate global-setup --enforce --host cursor",

@@ -275,7 +275,7 @@ describe("an approval that a program writes into a ledger past the gate", () => 
 });
 
 describe("redaction", () => {
-  const secret = `sk-${"A".repeat(40)}`;
+  const secret = `sk-${"A1".repeat(20)}`;
   const record = {
     kind: "passphrase",
     key_id: `sk-${"k".repeat(40)}`,
