@@ -64,7 +64,7 @@ test("a daemon.json that names another program's pid does not harm that program"
   const stranger = spawn("sleep", ["60"], { stdio: "ignore" });
   try {
     const identity = identify(stranger.pid!)!;
-    mkdirSync(world.gateHome, { mode: 0o700 });
+    mkdirSync(world.gateHome, { mode: 0o700, recursive: true });
     const forged = {
       ...identity,
       port: world.port,
@@ -162,7 +162,7 @@ test("logs -f follows the log until Ctrl-C", async () => {
 });
 
 test("a home that other users may write to is refused, with the fix", async () => {
-  mkdirSync(world.gateHome);
+  mkdirSync(world.gateHome, { recursive: true });
   chmodSync(world.gateHome, 0o777);
   const { code, stderr } = await world.run(["daemon", "start"]);
   expect(code).toBe(1);

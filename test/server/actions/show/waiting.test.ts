@@ -42,7 +42,7 @@ describe("a wait", () => {
 
   test("is refused with 429 when 2,000 actions are pending", async () => {
     const { gate, write, submit, actions } = await openGate({
-      policies: { defaultEffect: "ask", allowedPaths: ["free/**"] },
+      policies: { defaultEffect: "ask", allowedPaths: ["free/**"], maxHeldPerSession: 10_000 },
     });
     const { id } = await write("a", "x");
     const { ledger } = gate.project;
