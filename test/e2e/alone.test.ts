@@ -9,7 +9,7 @@ describe("the executable on a machine without Node, Deno or Bun", () => {
   let world: World;
 
   beforeAll(async () => {
-    world = await World.create("executable", { isBare: true });
+    world = await World.create("executable", { isBare: true, proof: "none" });
   });
 
   afterAll(() => world.close());

@@ -11,8 +11,10 @@ describe("gate doctor with every host set up, on the executable", () => {
   let world: World;
 
   beforeAll(async () => {
-    world = await World.create("executable");
+    world = await World.create("executable", { proof: "none" });
     await world.init({ ...POLICIES, allowedCommands: ["true"] });
+    const input = "correct horse battery\n";
+    must(await world.run(["proof", "set", "--passphrase-stdin"], { input }));
     const all = HOSTS.flatMap(({ id }) => ["--host", id]);
     must(await world.run(["global-setup", "--enforce", ...all]));
     must(await world.run(["update-instructions"]));
@@ -32,7 +34,7 @@ describe("gate doctor with every host set up, on the executable", () => {
   });
 
   test("--prove finds a canary from every entry and every hook in the ledger", async () => {
-    const proofs = (await diagnose("--prove")).filter(({ check }) => check === "proof");
+    const proofs = (await diagnose("--prove")).filter(({ check }) => check === "prove");
     expect(proofs.filter(({ level }) => level !== "ok")).toEqual([]);
     const proved = proofs.map(({ message }) => message.slice(0, message.indexOf(": seen in")));
     const hooks = HOOKED_HOSTS.map(({ name }) => `${name}'s hook`);
@@ -65,7 +67,7 @@ describe("gate doctor with every host set up, on the executable", () => {
       check: "ledgers",
       message: expect.stringContaining("a part of its path is not a folder"),
     }));
-    expect(new Set(findings.map(({ check }) => check)).size).toBe(14);
+    expect(new Set(findings.map(({ check }) => check)).size).toBe(15);
   });
 
   test("a host entry whose program is missing is a problem, with its host and path", async () => {
@@ -83,7 +85,7 @@ describe("gate doctor with every host set up, on the executable", () => {
         fix: "gate global-setup --host cursor",
       },
       {
-        check: "proof",
+        check: "prove",
         level: "problem",
         message: expect.stringContaining("Cursor cannot use gate"),
         fix: "gate global-setup --host cursor",

@@ -7,7 +7,7 @@ import { must, until, World } from "./world.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
-const PASSPHRASE = "correct horse battery";
+const PASSPHRASE = `correct horse ${process.pid} battery`;
 const CTRL_C = "\x03";
 const WRITE = "Write gate.config.json?";
 /** A new user's two minutes, of which most is reading and typing. */
@@ -73,7 +73,7 @@ describe.skipIf(process.platform === "win32")("a new user at a real terminal", (
     await approving.see("Passphrase to approve");
     approving.type(PASSPHRASE);
     await until("the keys arrived", () => commandLines().length > 0);
-    expect(commandLines().filter((line) => line.includes("correct horse"))).toEqual([]);
+    expect(commandLines().filter((line) => line.includes(PASSPHRASE))).toEqual([]);
     approving.type(CTRL_C);
     expect(await approving.ended).toBe(1);
     expect(approving.shown()).toContain("you gave no passphrase; nothing changed");

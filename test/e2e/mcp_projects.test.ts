@@ -38,13 +38,10 @@ describe("the project of a tool call", () => {
     await agent.close();
   });
 
-  test("is required when gate finds none; the error lists the registered projects and a next step", async () => {
+  test("is the machine's own ledger when gate finds none, and a write waits there", async () => {
     const agent = await connect(world, { cwd: "/" });
-    const { isError, body } = await agent.call("write_file", { path: "x", content: "" });
-    expect(isError).toBe(true);
-    expect(body.error.code).toBe("project_required");
-    expect(body.projects).toMatchObject([{ id: "demo" }]);
-    expect(body.message).toContain("gate init");
+    const { body } = await agent.call("write_file", { path: "x", content: "", wait_ms: 0 });
+    expect(body).toMatchObject({ status: "pending", project: "machine" });
     expect((await agent.call("project_info", { project: "demo" })).body.detected_by)
       .toBe("argument");
     await agent.close();

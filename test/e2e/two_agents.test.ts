@@ -37,7 +37,9 @@ describe.sequential(`commands and writes of two agents, on ${SUBJECT}`, () => {
     must(await world.run(["approve", held.id]));
     expect((await call).data).toMatchObject({ status: "approved", exit_code: 0 });
     expect(existsSync(join(world.project, "docs"))).toBe(false);
-    expect(must(await world.run(["show", held.id])).stdout).toMatch(/── changed ─+\n- docs\/a.txt/);
+    expect(must(await world.run(["show", held.id])).stdout).toMatch(
+      /── changed ─+\n│ - docs\/a.txt/,
+    );
     must(await world.run(["rollback", held.id]));
     expect([read("docs/a.txt"), read("docs/deep/run.sh")]).toEqual(["a\n", "#!/bin/sh\n"]);
   });
