@@ -119,7 +119,7 @@ function refuseOpenGate(home: string, port: number): void {
   if (home === join(homedir(), ".gate")) {
     throw new GateError(
       "invalid",
-      "Cannot run without credentials on the default home: set GATE_HOME",
+      "Cannot run without credentials on the default home; set GATE_HOME to a throw-away folder",
     );
   }
 }

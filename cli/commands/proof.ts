@@ -6,7 +6,6 @@ import { createLoginLink, showLink } from "../daemon/dashboard_link.ts";
 import { EXIT, Exit } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { examples } from "../options.ts";
-import { placeOf } from "../place.ts";
 import { describeKey, KINDS, takeBack } from "../proof/describe.ts";
 import { changePassphrase, setPassphrase } from "../proof/enrol.ts";
 import { PASSPHRASE_STDIN } from "../proof/passphrases.ts";
@@ -42,7 +41,7 @@ export function createCommand(io: Io) {
       if (passkey) return await linkToPasskey(io, json ?? false);
       const status = await setPassphrase(io, { passphraseStdin });
       report(io, { status, json, done: "Set. Every approval needs this passphrase now." });
-      if (!json) say(io, "  Nobody can recover it. gate proof change replaces it.");
+      if (!json) say(io, "  Nobody can recover it. With it, gate proof change sets another one.");
     });
   addChanging(proof, io);
   return proof;
@@ -95,7 +94,7 @@ function describeStatus(io: Io, { kind, enrolled, problem, unlock_seconds }: Pro
   if (problem !== null) lines.push(paint(io, "red", `✗ ${visibleText(problem)}`));
   if (unlock_seconds !== null) lines.push(`  unlocked for at most ${unlock_seconds} s`);
   for (const key of enrolled) lines.push(`  ${describeKey(key)}`);
-  if (enrolled.length > 0) lines.push(takeBack(placeOf(io).home));
+  if (enrolled.length > 0) lines.push(takeBack(io));
   return lines.join("\n");
 }
 

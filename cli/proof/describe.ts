@@ -1,5 +1,8 @@
 import type { EnrolledKey, ProofKind } from "../../server/proof/schema.ts";
+import { placeOf } from "../place.ts";
+import type { Io } from "../io.ts";
 import { visibleLine } from "../terminal/visible.ts";
+import { memoryPath } from "../witness/memory.ts";
 
 /** What each kind of proof means for a decision. */
 export const KINDS: Record<ProofKind, string> = {
@@ -15,12 +18,15 @@ export function describeKey({ kind, key_id, member_id, created_at }: EnrolledKey
   return `${visibleLine(member_id)} set a ${kind} on ${since} (key ${key_id.slice(0, 16)})`;
 }
 
-/** How a person gets rid of a key that another program enrolled. */
-export function takeBack(home: string): string {
+/** How a person gets rid of a key that another program enrolled, or of a forgotten one. */
+export function takeBack(io: Io): string {
+  const { home } = placeOf(io);
   const old = `"${home}.taken"`;
   return [
-    "  If it was not you, another program has taken this home. Take it back with an empty one:",
-    `    gate daemon stop && mv "${home}" ${old} && gate proof set`,
-    `  Then run gate init in each project. The old ledgers stay in ${old}.`,
+    "  If it was not you, another program has taken this home. If you forgot the passphrase, nobody",
+    "  can recover it. In both cases begin with an empty home:",
+    `    gate daemon stop; mv "${home}" ${old} && rm -f "${memoryPath(io)}" && gate proof set`,
+    "  Then run gate init and gate config accept in each project. The old ledgers stay in",
+    `  ${old}. The removed file holds what terminals remember of them.`,
   ].join("\n");
 }

@@ -4,7 +4,6 @@ import type { EnrolledKey, ProofStatus } from "../../server/proof/schema.ts";
 import { openConnection } from "../daemon/connect.ts";
 import { CliError } from "../errors.ts";
 import type { Io } from "../io.ts";
-import { placeOf } from "../place.ts";
 import { describeKey, takeBack } from "./describe.ts";
 import { type PassphraseOptions, Passphrases } from "./passphrases.ts";
 import { openReview, Prover, readProof } from "./prover.ts";
@@ -49,7 +48,7 @@ async function enrol(client: Client, passphrases: Passphrases): Promise<ProofSta
 }
 
 function alreadySet(io: Io, key: EnrolledKey): CliError {
-  return new CliError(`Cannot set a proof: ${describeKey(key)}\n${takeBack(placeOf(io).home)}`, {
+  return new CliError(`Cannot set a proof: ${describeKey(key)}\n${takeBack(io)}`, {
     next: "gate proof change, if it is yours",
   });
 }

@@ -110,13 +110,17 @@ function holdsOutside(key: string): boolean {
   return WITHOUT_EFFECT.has(key) || !KNOWN.has(key);
 }
 
+const MAX_TEXT = 2_000;
+
 function difference(
   kind: ConfigDifference["kind"],
   key: string,
   text: string,
   in_force: boolean,
 ): ConfigDifference {
-  return { kind, key, text: text.slice(0, 400), in_force };
+  const left = text.length - MAX_TEXT;
+  const shown = left > 0 ? `${text.slice(0, MAX_TEXT)}… [${left} more characters]` : text;
+  return { kind, key, text: shown, in_force };
 }
 
 function textOf(entry: PolicyEntry): string {

@@ -246,7 +246,9 @@ export class Config {
         ...warningsOf(snapshot, this.#id, parents),
         ...this.#goneProblems(snapshot),
         ...outside_changes.filter(({ waiting, after_sha256 }) => waiting && after_sha256 !== "")
-          .map(({ path }) => `a part of "${path}" waits: a person must accept the change`),
+          .map(({ path }) =>
+            `a part of "${path}" waits: a person must accept the change with gate config accept`
+          ),
       ],
       error: compiled.error,
       problem: compiled.error === null ? null : toProblem(compiled.error),

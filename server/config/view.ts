@@ -8,7 +8,8 @@ import { describeUnknown } from "./misspelt.ts";
 import type { Accepted, Version } from "./store.ts";
 import type { ConfigProblem, GlobalConfig, OutsideChange, ProjectConfig } from "./schema.ts";
 
-const MAX_DIFFERENCES = 100;
+/** Nobody may accept what was not shown, so a longer list counts as one that cannot be compared. */
+const MAX_DIFFERENCES = 5_000;
 
 /** What a change outside the gate does to the rules. `others` are merged with them. */
 export function describeOutside(
@@ -29,7 +30,10 @@ export function describeOutside(
     by: ownerOf(path),
     before_sha256: before.sha256 || null,
     after_sha256: after.sha256,
-    differences: all?.slice(0, MAX_DIFFERENCES) ?? null,
+    // What waits comes first, so that no padding hides it.
+    differences: all && all.length <= MAX_DIFFERENCES
+      ? all.toSorted((a, b) => Number(a.in_force) - Number(b.in_force))
+      : null,
     waiting: isGone || all === null || !onlyTightens(all),
   };
 }

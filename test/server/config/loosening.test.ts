@@ -415,7 +415,9 @@ describe("accepting a change", () => {
     const answer = await send("POST", "/api/hub/projects", { root });
     expect(answer.status).toBe(201);
     expect((await answer.json()).warnings).toEqual([
-      `a part of "${join(root, "gate.config.json")}" waits: a person must accept the change`,
+      `a part of "${
+        join(root, "gate.config.json")
+      }" waits: a person must accept the change with gate config accept`,
     ]);
     const effect = async (command: string) =>
       (await (await send("POST", "/api/policy/test?project=other", { command })).json()).effect;
@@ -428,4 +430,20 @@ describe("accepting a change", () => {
     expect(accepted.status).toBe(200);
     expect(await effect("ls")).toBe("allow");
   });
+});
+
+test("padding hides nothing that waits: all is listed, what waits first, or nothing is", async () => {
+  const { gate } = await enrolled("signed");
+  const changesOf = async () => {
+    const view = await (await gate.request("GET", "/api/config")).json();
+    return view.outside_changes[0].differences as { key: string; text: string }[] | null;
+  };
+  const padding = (count: number) => Array.from({ length: count }, (_, i) => `never-${i}`);
+  const allowed = [...POLICIES.allowedCommands, "ls", "curl *"];
+  rewrite(gate, { ...POLICIES, blockedCommands: padding(150), allowedCommands: allowed });
+  const shown = await changesOf();
+  expect(shown?.length).toBeGreaterThan(150);
+  expect(shown?.slice(0, 2).map(({ text }) => text)).toContain("curl *");
+  rewrite(gate, { ...POLICIES, blockedCommands: padding(5_001), allowedCommands: allowed });
+  expect(await changesOf()).toBeNull();
 });
