@@ -20,7 +20,7 @@ import {
   recoverSession,
   reportNative,
 } from "./execute/native_report.ts";
-import { beginGuarding, lookAgain } from "./guarding/project_guard.ts";
+import { lookAgain, resumeGuarding } from "./guarding/project_guard.ts";
 import type { ActionList, ActionQuery } from "./list/schema.ts";
 import { listActions } from "./list/store.ts";
 import { Serial } from "./scheduling.ts";
@@ -85,7 +85,7 @@ export class Actions {
     // A host goes on without the gate and still has time to report.
     for (const row of await listRunning(ledger)) {
       if (executorOf(row) === "host") {
-        await beginGuarding(this.#services, row, { is_resumed: true });
+        await resumeGuarding(this.#services, row);
       }
     }
     const left = (await listRunning(ledger)).filter((row) => executorOf(row) !== "host");

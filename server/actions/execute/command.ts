@@ -15,7 +15,12 @@ import {
   timestamp,
 } from "../context.ts";
 import { recheck } from "../review/recheck.ts";
-import { beginGuarding, endGuarding, withGuarded } from "../guarding/project_guard.ts";
+import {
+  beginGuarding,
+  endGuarding,
+  withdrawGuarding,
+  withGuarded,
+} from "../guarding/project_guard.ts";
 import { isWorse } from "../effects/forecast.ts";
 import { changesIn, effectsOf } from "../effects/outcome.ts";
 import { takeSnapshot } from "../effects/snapshot.ts";
@@ -41,7 +46,6 @@ export async function claim(
   const kept = await keepFiles(services, row, limits);
   const claimed = await commitClaim(context, row, kept, { by: input.holder ?? caller.id, caller });
   if (!claimed) throw notClaimable(await loadAction(services, id));
-  await beginGuarding(services, claimed);
   return {
     action: publicOf(claimed),
     claim_id: claimed.claim_id!,
@@ -64,10 +68,7 @@ export async function claimNative(
 ): Promise<ActionRow> {
   await recheckOrFail(context.services, row);
   const claimed = await commitClaim(context, row, {}, { by: key ?? "", caller });
-  if (claimed) {
-    await beginGuarding(context.services, claimed);
-    return claimed;
-  }
+  if (claimed) return claimed;
   const current = await loadAction(context.services, row.id);
   throw notPossible(current, "use the approval of", "another call has used it already");
 }
@@ -136,12 +137,37 @@ async function keepFiles(
   return { plan: { ...row.plan!, snapshot }, reversibility };
 }
 
-/** Starts the action under a new claim. Returns null to every caller but the first. */
+/**
+ * Starts the action under a new claim, while the guarded files are watched. Returns null to every
+ * caller but the first.
+ */
 async function commitClaim(
+  context: ActionContext,
+  row: ActionRow,
+  kept: Fields,
+  by: Claimer,
+): Promise<ActionRow | null> {
+  const { services } = context;
+  const guarded = await beginGuarding(services, row);
+  let claimed: ActionRow | null = null;
+  try {
+    claimed = await commitStart(context, row, kept, { ...by, guarded });
+  } finally {
+    if (!claimed) await withdrawGuarding(services, row);
+  }
+  return claimed;
+}
+
+interface Claimer {
+  by: string;
+  caller: Caller;
+}
+
+async function commitStart(
   { services, deadlines }: ActionContext,
   row: ActionRow,
   kept: Fields,
-  { by: claimed_by, caller }: { by: string; caller: Caller },
+  { by: claimed_by, caller, guarded }: Claimer & { guarded: Record<string, unknown> },
 ): Promise<ActionRow | null> {
   const { environment } = services;
   const started_at = timestamp(environment);
@@ -156,7 +182,7 @@ async function commitClaim(
     },
     by: actorOf(caller, row.agent),
     type: "action.started",
-    why: { claimed_by, reversibility: kept.reversibility },
+    why: { claimed_by, reversibility: kept.reversibility, ...guarded },
   });
   deadlines.schedule(started_at);
   return claimed;

@@ -18,7 +18,7 @@ import {
   timestamp,
 } from "../context.ts";
 import { recheck } from "../review/recheck.ts";
-import { beginGuarding, endGuarding, withGuarded } from "../guarding/project_guard.ts";
+import { endGuarding, resumeGuarding, withGuarded } from "../guarding/project_guard.ts";
 import { effectsOf } from "../effects/outcome.ts";
 import type { PlannedChange } from "../plan.ts";
 import { inTurns, yieldTurn } from "../scheduling.ts";
@@ -95,7 +95,7 @@ export function recoverAction(context: ActionContext, { id }: ActionRow): Promis
     if (row.execution !== "running" || row.plan?.native) return row;
     if (executorOf(row) === "claimer") {
       const error = "The gate stopped while it ran: the outcome is unknown";
-      await beginGuarding(services, row, { is_resumed: true });
+      await resumeGuarding(services, row);
       const guarded = await endGuarding(services, row);
       const effects = withGuarded(row, await effectsOf(services, row), guarded);
       return await finish(services, row, { execution: "unknown", error, intents: [] }, effects);

@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { LRUCache } from "lru-cache";
+import { sha256 } from "../../db/chain.ts";
 import type { Environment } from "../../environment.ts";
 import { writeWhole } from "../../runtime/small_file.ts";
 import { isPermitted, type Permits } from "./permits.ts";
@@ -29,6 +29,22 @@ export interface Watched {
   report: (restored: Restored[], shared_with: string[]) => Promise<void>;
 }
 
+/** The digests of the states that are kept on the disk, by the name of their file. */
+export type Baseline = Record<string, string>;
+
+/** A state from before a crash that is gone or was changed. */
+export interface LostState {
+  /** What it was the state of, for people. */
+  where: string;
+  file: Restored;
+}
+
+/** The beginning of a watch. */
+interface Opened {
+  baseline: Baseline;
+  lost: LostState[];
+}
+
 /** A set of guarded files, shared by the actions that may change them. */
 interface Scope {
   key: string;
@@ -38,10 +54,15 @@ interface Scope {
   /** The contents are written to the data folder, for a start after a crash. */
   is_saved: boolean;
   saved: string;
+  /** The digest of the file that holds the contents; empty if there is none. */
+  digest: string;
 }
 
 interface Window extends Watched {
   scopes: Scope[];
+  baseline: Baseline;
+  /** How many callers opened it and may still withdraw. */
+  holders: number;
   restored: Restored[];
   waiting: { restored: Restored[]; shared_with: Set<string> };
 }
@@ -77,20 +98,43 @@ export class Guarding {
 
   /**
    * Begins to watch, before an action starts. `strangers` are the folders of other projects. After a
-   * crash (`is_resumed`) the state from before the crash counts.
+   * crash the state from before the crash counts, if it is as `before` says; null: nobody knows.
    */
-  async open(watched: Watched, strangers: readonly string[], is_resumed = false): Promise<void> {
-    if (this.#windows.has(watched.action_id)) return;
+  async open(
+    watched: Watched,
+    strangers: readonly string[],
+    resumed: { before: Baseline | null } | null = null,
+  ): Promise<Opened> {
+    const { action_id } = watched;
+    const window = this.#windows.get(action_id);
+    if (window) {
+      window.holders++;
+      return { baseline: window.baseline, lost: [] };
+    }
     // Whatever changed until now is the work of those that run already.
     this.#check();
-    const scopes = this.#scopesOf(watched, strangers).map((scope) => this.#use(scope, is_resumed));
-    this.#windows.set(watched.action_id, {
+    const lost: LostState[] = [];
+    const scopes = this.#scopesOf(watched, strangers).map((wanted) => {
+      const { scope, missing } = this.#use(wanted, resumed);
+      if (missing) lost.push({ where: wanted.where, file: missing });
+      return scope;
+    });
+    const saved = scopes.filter(({ is_saved }) => is_saved);
+    const baseline = Object.fromEntries(saved.map((one) => [nameOf(one), one.digest]));
+    this.#windows.set(action_id, {
       ...watched,
-      scopes,
-      restored: [],
+      ...{ scopes, baseline, holders: 1 },
+      restored: lost.map(({ file }) => file),
       waiting: { restored: [], shared_with: new Set() },
     });
     await this.#tell();
+    return { baseline, lost };
+  }
+
+  /** Takes back one `open` of an action that did not start after all. */
+  async withdraw(action_id: string): Promise<void> {
+    const window = this.#windows.get(action_id);
+    if (window && --window.holders === 0) await this.close(action_id);
   }
 
   /** Looks now, while actions run. */
@@ -120,43 +164,75 @@ export class Guarding {
   #scopesOf(
     { root, cwd, scripts, action_id }: Watched,
     strangers: readonly string[],
-  ): Pick<Scope, "key" | "places" | "is_saved">[] {
+  ): Wanted[] {
     // Hosts write their own data into the user's home all the time; `user` names what counts there.
     const folders = [...new Set([root, ...foldersUpTo(root, cwd, this.#user_home)])]
       .filter((folder) => folder !== this.#user_home && dirname(folder) !== folder);
     const { home } = this.#environment;
     const others = strangers.filter((one) => !folders.includes(one)).slice(0, MAX_STRANGERS);
     return [
-      { key: "gate", places: () => placesOfGate(home), is_saved: false },
-      { key: "user", places: () => placesOfUser(this.#user_home), is_saved: true },
+      { key: "gate", places: () => placesOfGate(home), is_saved: false, where: "the data folder" },
+      {
+        key: "user",
+        places: () => placesOfUser(this.#user_home),
+        is_saved: true,
+        where: "your home folder",
+      },
       ...folders.map((folder) => ({
         key: `in ${folder}`,
         places: () => placesIn(folder),
         is_saved: true,
+        where: `"${folder}"`,
       })),
       ...others.map((other) => ({
         key: `of ${other}`,
         places: () => placesOfStranger(other),
         is_saved: true,
+        where: `"${other}"`,
       })),
       ...scripts.length === 0 ? [] : [{
         key: `scripts ${action_id}`,
         places: () => scripts.map((path) => ({ path, deep: false })),
         is_saved: true,
+        where: "the scripts of the command",
       }],
     ];
   }
 
-  #use(wanted: Pick<Scope, "key" | "places" | "is_saved">, is_resumed: boolean): Scope {
+  #use(
+    { where: _, ...wanted }: Wanted,
+    resumed: { before: Baseline | null } | null,
+  ): { scope: Scope; missing: Restored | null } {
     const scope = this.#scopes.get(wanted.key) ??
-      { ...wanted, snapshot: new Map(), users: 0, saved: "" };
+      { ...wanted, snapshot: new Map(), users: 0, saved: "", digest: "" };
     this.#scopes.set(wanted.key, scope);
-    if (scope.users++ > 0) return scope;
+    const isInUse = scope.users++ > 0;
+    const kept = resumed && !isInUse ? this.#load(scope) : null;
+    const found = isInUse ? scope.digest : kept?.digest ?? "";
+    const isSame = !resumed || !scope.is_saved || isExpected(nameOf(scope), found, resumed.before);
+    const missing = isSame ? null : this.#lostOf(scope, found, resumed?.before ?? null);
+    if (isInUse) return { scope, missing };
     scope.places = wanted.places;
-    const kept = is_resumed ? this.#load(scope) : null;
-    scope.snapshot = kept ?? takeSnapshot(scope.places(), scope.snapshot);
-    if (kept === null) this.#save(scope);
-    return scope;
+    // A state that others changed is no state to restore.
+    const usable = isSame ? kept?.snapshot ?? null : null;
+    scope.snapshot = usable ?? takeSnapshot(scope.places(), scope.snapshot);
+    if (usable) scope.digest = found;
+    else this.#save(scope);
+    return { scope, missing };
+  }
+
+  #lostOf(scope: Scope, found: string, before: Baseline | null): Restored {
+    const lost: Restored = {
+      path: this.#file(scope),
+      change: found === "" ? "deleted" : "modified",
+      before_sha256: before?.[nameOf(scope)] ?? null,
+      after_sha256: found || null,
+      restored: false,
+      quarantine: null,
+    };
+    const message = "The state of guarded files from before a crash is gone or changed";
+    this.#environment.log("error", message, { ...lost });
+    return lost;
   }
 
   /** Compares every scope in use, and undoes what no running action may have done. */
@@ -210,9 +286,8 @@ export class Guarding {
     }
   }
 
-  #file({ key }: Scope): string {
-    const name = createHash("sha256").update(key).digest("hex").slice(0, 24);
-    return join(this.#environment.home, "guarding", `${name}.json`);
+  #file(scope: Scope): string {
+    return join(this.#environment.home, "guarding", `${nameOf(scope)}.json`);
   }
 
   /** Writes the state from before a command, if it differs from the last one that was written. */
@@ -226,29 +301,56 @@ export class Guarding {
       ...rest,
       content: content && Buffer.from(content).toString("base64"),
     }));
+    const text = JSON.stringify({ key: scope.key, files });
+    scope.digest = sha256(text);
     try {
       mkdirSync(join(this.#environment.home, "guarding"), { recursive: true, mode: 0o700 });
-      writeWhole(this.#file(scope), JSON.stringify({ key: scope.key, files }), 0o600);
+      writeWhole(this.#file(scope), text, 0o600);
     } catch (error) {
       this.#environment.log("error", "Cannot keep the guarded files", { error: String(error) });
     }
   }
 
-  #load(scope: Scope): Snapshot | null {
+  /** Without a snapshot, the file is not one that the gate wrote. */
+  #load(scope: Scope): { snapshot: Snapshot | null; digest: string } | null {
+    let text: string;
     try {
-      const { key, files } = JSON.parse(readFileSync(this.#file(scope), "utf8")) as {
-        key: string;
-        files: (Omit<Kept, "content"> & { path: string; content: string | null })[];
-      };
-      if (key !== scope.key) return null;
-      return new Map(files.map(({ path, content, ...rest }) => [
-        path,
-        { ...rest, content: content === null ? null : Buffer.from(content, "base64") },
-      ]));
+      text = readFileSync(this.#file(scope), "utf8");
     } catch {
       return null;
     }
+    const digest = sha256(text);
+    try {
+      const { key, files } = JSON.parse(text) as {
+        key: string;
+        files: (Omit<Kept, "content"> & { path: string; content: string | null })[];
+      };
+      if (key !== scope.key) return { snapshot: null, digest };
+      const snapshot = new Map(files.map(({ path, content, ...rest }) => [
+        path,
+        { ...rest, content: content === null ? null : Buffer.from(content, "base64") },
+      ]));
+      return { snapshot, digest };
+    } catch {
+      return { snapshot: null, digest };
+    }
   }
+}
+
+/** A set of guarded files that an action may change. `where` names it for people. */
+interface Wanted extends Pick<Scope, "key" | "places" | "is_saved"> {
+  where: string;
+}
+
+function nameOf({ key }: Scope): string {
+  return sha256(key).slice(0, 24);
+}
+
+/** Whether a state is the one from before. A folder that was not watched then had none. */
+function isExpected(name: string, found: string, before: Baseline | null): boolean {
+  if (before === null) return found !== "";
+  const expected = before[name];
+  return expected === undefined || expected === found;
 }
 
 function keep(snapshot: Snapshot, path: string, now: Kept | null): void {

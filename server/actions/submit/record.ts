@@ -15,7 +15,7 @@ import {
   type TwinQuery,
   unlessTwin,
 } from "../store.ts";
-import { beginGuarding } from "../guarding/project_guard.ts";
+import { beginGuarding, withdrawGuarding } from "../guarding/project_guard.ts";
 import { executorOf, toolOf } from "../tools.ts";
 import { actorOf, BY_POLICY, BY_SYSTEM, eventOf, insertNew } from "../transition.ts";
 import type { ActionEvaluation } from "./evaluate.ts";
@@ -226,9 +226,15 @@ async function startAtHost(context: ActionContext, entry: Entry): Promise<Submis
   const claim = { claim_id: environment.id(), claimed_by, started_at: timestamp(environment) };
   const running = { ...row, ...claim, execution: "running" as const };
   context.deadlines.soon();
-  const started = eventOf(running, "action.started", actorOf(caller, row.agent), { claimed_by });
-  const submission = await insertDecided(context, { ...entry, row: running }, [started]);
-  if (submission) await beginGuarding(context.services, submission.row);
+  const { services } = context;
+  const data = { claimed_by, ...await beginGuarding(services, running) };
+  const started = eventOf(running, "action.started", actorOf(caller, row.agent), data);
+  let submission: Submission | null = null;
+  try {
+    submission = await insertDecided(context, { ...entry, row: running }, [started]);
+  } finally {
+    if (!submission) await withdrawGuarding(services, running);
+  }
   return submission;
 }
 
