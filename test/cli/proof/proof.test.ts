@@ -166,7 +166,7 @@ describe("with a passphrase", () => {
     const refused = await given(`${OTHER}\n`, "proof", "set");
     expect(refused).toMatchObject({ code: 1, stdout: "" });
     expect(refused.stderr).toMatch(/Cannot set a proof: \w+ set a passphrase on \d{4}-/);
-    expect(refused.stderr).toContain("gate daemon stop && mv ");
+    expect(refused.stderr).toContain("gate daemon stop; mv ");
     expect(refused.stderr).toContain("try: gate proof change");
     const status = await gated.good("proof", "status");
     expect(status.stdout).toContain("passphrase: every approval needs the passphrase");

@@ -331,8 +331,8 @@ describe("Config", () => {
       path,
       waiting: true,
       differences: [
-        { kind: "added", key: "blockedPaths", text: "x", in_force: true },
         { kind: "removed", key: "blockedPaths", text: ".env", in_force: false },
+        { kind: "added", key: "blockedPaths", text: "x", in_force: true },
         { kind: "changed", key: "note", text: "nothing → 1", in_force: true },
       ],
     });

@@ -331,9 +331,9 @@ describe("accepting a change", () => {
       waiting: true,
       differences: [
         { key: "allowedPaths", kind: "added", text: "docs/**", in_force: false },
+        { key: "blockedCommands", kind: "removed", text: "rm -rf", in_force: false },
         { key: "allowedPaths", kind: "removed", text: "src/**", in_force: true },
         { key: "blockedCommands", kind: "added", text: "make", in_force: true },
-        { key: "blockedCommands", kind: "removed", text: "rm -rf", in_force: false },
       ],
     }]);
     // What tightens holds at once, in both directions.
