@@ -35,6 +35,8 @@ export interface DaemonOptions {
   port: number;
   /** Serves only this project (`gate start`). */
   project?: string | null;
+  /** Whether the daemon needs no credential (`--auth none`). */
+  open?: boolean;
 }
 
 /** The machine-wide services: the registry, the open projects, the event bus, workspaces. */
@@ -106,6 +108,7 @@ export class Daemon {
         environment,
         port,
         registry: registry.database,
+        open: options.open ?? false,
         configured: () => configuredProof(environment.home),
         unlock_seconds: () => configuredUnlock(environment.home),
         seal: () => configs.accepted.seal(),

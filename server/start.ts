@@ -84,7 +84,11 @@ async function openGate(
     open: auth === "none",
     owners: readOwners(home),
   });
-  const daemon = await Daemon.open(environment, { port, project: project ?? null });
+  const daemon = await Daemon.open(environment, {
+    port,
+    project: project ?? null,
+    open: auth === "none",
+  });
   if (auth === "none") await refuseProvenHome(daemon);
   await prepare?.(daemon);
   const readers = new EventReaders({ bus: daemon.bus, stream: daemon.stream, log });

@@ -58,8 +58,8 @@ export interface ActionServices {
   sessions: SessionSource;
   bus: Bus;
   neighbours: Neighbours;
-  /** Asks a person for a proof of each decision. */
-  proofs: Pick<Proofs, "require">;
+  /** Asks a person for a proof of each decision, and judges the proofs in the log. */
+  proofs: Pick<Proofs, "require" | "judge">;
   /** Watches the guarded files of the machine while commands run. */
   guarding: Guarding;
   /** A cache of file contents for views. Decisions always read the file. */

@@ -10,6 +10,8 @@ interface Proposed {
   content_sha256: string | null;
   command: string | null;
   digest: string;
+  /** The rest of what its digest covers, apart from what an edit keeps. */
+  held?: Pick<Plan, "changes" | "scripts" | "accesses">;
 }
 
 /** An action with the internal fields for its execution, its views and its rollback. */

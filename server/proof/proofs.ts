@@ -3,7 +3,9 @@ import type { Database } from "../db/database.ts";
 import type { Ledger, NewEvent } from "../db/ledger.ts";
 import type { Environment } from "../environment.ts";
 import { GateError } from "../errors.ts";
+import type { AuditEvent } from "../evidence/schema.ts";
 import { Challenges } from "./challenges.ts";
+import { faultOfDeed } from "./deed_check.ts";
 import { digestOf } from "./digest.ts";
 import { changeAsked, compareHistories, History, verbOfChange } from "./history.ts";
 import { markOf, type Memory, readMemories } from "./memory.ts";
@@ -16,7 +18,7 @@ import {
   type Proof,
   ProofChange,
   type ProofKind,
-  type ProofRecord,
+  ProofRecord,
   type ProofStatus,
   type SetProofInput,
 } from "./schema.ts";
@@ -42,6 +44,8 @@ export interface ProofServices {
   configured: () => "token" | "passphrase" | "passkey" | null;
   /** `approvals.unlock_seconds` of the global config at this moment; null without a limit. */
   unlock_seconds: () => number | null;
+  /** Whether the daemon runs with `--auth none`: then no proof is asked on a home without a key. */
+  open?: boolean;
   /** The hash of the list of accepted configs, which a change of the proof seals. */
   seal?: () => Promise<string | null>;
 }
@@ -56,6 +60,9 @@ export interface Decider {
 
 /** The deed that a proof has to permit. */
 export type Deed = Pick<Challenge, "verb" | "project_id" | "action_id" | "digest" | "head">;
+
+/** Why the proof in an event of the log does not count; null if it does. */
+export type Judge = (event: AuditEvent, edit: AuditEvent | null) => Promise<string | null>;
 
 /** Asks for a person's proof. */
 export type RequireProof = (caller: Decider, deed: Deed) => Promise<ProofRecord | null>;
@@ -161,6 +168,30 @@ export class Proofs {
       return await this.#prove(caller, deed, key);
     });
   };
+
+  /**
+   * How the log of a decision is judged now. Null where no proof is asked; otherwise why the proof
+   * of an event does not count: its key, or the deed that it permits.
+   */
+  async judge(): Promise<Judge | null> {
+    const { kind, changes, problem } = await this.#inTurn(() => this.#state());
+    if (problem !== null) return () => Promise.resolve(problem);
+    const wanted = this.#services.configured() ?? "token";
+    const isFree = kind === "token" || (kind === "none" && this.#services.open === true);
+    if (isFree && (wanted === "token" || this.#services.open === true)) return null;
+    const keys = changes.flatMap(({ key }) => key ?? []);
+    return async (event, edit) => {
+      try {
+        const record = ProofRecord.parse(event.data.proof);
+        const key = keys.find(({ key_id }) => key_id === record.key_id);
+        if (!key) return "no key of this home signed it";
+        return await faultOfDeed(event, record, edit, NATIVE) ??
+          await checkRecord(record, key, NATIVE);
+      } catch {
+        return "it has no proof";
+      }
+    };
+  }
 
   /** The options with which a page creates a passkey. */
   async passkeyOptions(caller: Decider) {

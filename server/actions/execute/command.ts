@@ -14,7 +14,7 @@ import {
   notPossible,
   timestamp,
 } from "../context.ts";
-import { recheck } from "../review/recheck.ts";
+import { recheckApproved } from "../review/approval.ts";
 import {
   beginGuarding,
   endGuarding,
@@ -111,7 +111,7 @@ export async function capOutput(services: ActionServices, text: string): Promise
 /** Fails the action if it may no longer be executed, so that it does not stay open. */
 async function recheckOrFail(services: ActionServices, row: ActionRow): Promise<void> {
   try {
-    await recheck(services, row);
+    await recheckApproved(services, row);
   } catch (error) {
     await failUnstarted(services, row, messageOf(error));
     throw error;

@@ -17,7 +17,7 @@ import {
   messageOf,
   timestamp,
 } from "../context.ts";
-import { recheck } from "../review/recheck.ts";
+import { recheckApproved } from "../review/approval.ts";
 import { endGuarding, resumeGuarding, withGuarded } from "../guarding/project_guard.ts";
 import { effectsOf } from "../effects/outcome.ts";
 import type { PlannedChange } from "../plan.ts";
@@ -41,7 +41,7 @@ export function executeApproved(context: ActionContext, row: ActionRow): Promise
       const { services } = context;
       await services.environment.fault?.("decided");
       try {
-        await recheck(services, row);
+        await recheckApproved(services, row);
       } catch (error) {
         return await failUnstarted(services, row, messageOf(error));
       }

@@ -80,7 +80,7 @@ export async function planOnBase(
 }
 
 /** How the file changed since the action was held; null if it is unchanged. */
-async function rebase(
+export async function rebase(
   services: ActionServices,
   row: ActionRow,
   read: Reader = readImage,

@@ -178,7 +178,9 @@ async function approveVersion(
   }
   const fields = planFields({ session: row, decision, analysis, planned });
   const { after_sha256: content_sha256, command, digest } = row;
-  const proposed = { content_sha256, command, digest };
+  const { changes, scripts, accesses } = row.plan!;
+  const held = { changes, scripts, accesses };
+  const proposed = { content_sha256, command, digest, held };
   return await commitApproval(context, row, {
     input,
     caller,

@@ -3,7 +3,7 @@ import { readBlob } from "../../db/blobs.ts";
 import { type FileImage, readImage } from "../../runtime/file_image.ts";
 import { shownText, textOf } from "../contents.ts";
 import type { ActionServices } from "../context.ts";
-import { recheck } from "../review/recheck.ts";
+import { recheckApproved } from "../review/approval.ts";
 import { MAX_READ_BYTES } from "../execute/execute.ts";
 import type { ActionRow } from "../store.ts";
 import { unifiedDiff } from "../texts.ts";
@@ -66,7 +66,7 @@ async function readResult(
 /** An approval of a read holds for its path only, and only while policy allows it. */
 async function readAgain(services: ActionServices, row: ActionRow): Promise<FileImage | null> {
   try {
-    await recheck(services, row);
+    await recheckApproved(services, row);
     return await readImage(row.plan!.accesses[0]!.target.real, MAX_READ_BYTES);
   } catch {
     return null;

@@ -1,0 +1,132 @@
+import { listOfAction } from "../../audit/store.ts";
+import { sha256 } from "../../db/chain.ts";
+import { GateError } from "../../errors.ts";
+import type { AuditEvent } from "../../evidence/schema.ts";
+import type { ApprovalAsked } from "../../proof/statement.ts";
+import type { ActionServices } from "../context.ts";
+import { digestOf, type Plan } from "../plan.ts";
+import type { ActionRow } from "../store.ts";
+import { toolOf } from "../tools.ts";
+import { rebase } from "./rebase.ts";
+import { recheck } from "./recheck.ts";
+
+/**
+ * Verifies that an approved action may be executed: its plan still applies, and if a person approved
+ * it, the log has the proof of exactly this. A row alone is no approval, because every program of
+ * the same user can write it. @throws GateError `conflict`
+ */
+export async function recheckApproved(services: ActionServices, row: ActionRow): Promise<void> {
+  const why = await whyNotApproved(services, row);
+  if (why !== null) throw refuse(services, row, why);
+  await recheck(services, row);
+}
+
+async function whyNotApproved(services: ActionServices, row: ActionRow): Promise<string | null> {
+  const { plan } = row;
+  if (!plan || !isWhole(row, plan)) return "its plan was changed in the ledger";
+  if (row.decided_by === "policy") return null;
+  const judge = await services.proofs.judge();
+  if (judge === null) return null;
+  const { approved, edit, isUsed } = readLog(await listOfAction(services.ledger, row.id));
+  if (!approved) return `${NO_PROOF}: nobody approved it`;
+  const fault = await judge(approved, edit) ?? await faultOfFit(services, row, approved, plan);
+  if (fault !== null) return `${NO_PROOF}: ${fault}`;
+  return isUsed && row.execution === "none" ? "its approval was used already" : null;
+}
+
+const NO_PROOF = "no proof of a person's approval stands in the log";
+
+/** Whether the fields that are executed are those of the plan, and the plan is the digest's. */
+function isWhole(row: ActionRow, plan: Plan): boolean {
+  // The effects of what was executed are part of its plan.
+  if (row.execution !== "none" && toolOf(row.tool).access !== "read") return true;
+  const { tool, command, cwd, digest } = row;
+  return plan.tool === tool && plan.command === command && plan.cwd === cwd &&
+    digestOf(plan) === digest && plan.changes.every(isEvaluated, plan);
+}
+
+/** Policy evaluates the accesses, so each change needs one. */
+function isEvaluated(this: Plan, { path }: Plan["changes"][number]): boolean {
+  return this.accesses.some(({ access, target }) => access !== "read" && target.real === path);
+}
+
+/** The newest approval, the edit before it, and whether anything began after it. */
+function readLog(events: readonly AuditEvent[]) {
+  const at = events.findLastIndex(({ type }) => type === "action.approved");
+  const before = events[at - 1];
+  return {
+    approved: events[at] ?? null,
+    edit: before?.type === "action.edited" ? before : null,
+    isUsed: events.slice(at + 1).some(({ type }) =>
+      type === "action.started" || type === "action.finished"
+    ),
+  };
+}
+
+/** Why the approval is not one of this row; null if it is. Its proof has been judged. */
+async function faultOfFit(
+  services: ActionServices,
+  row: ActionRow,
+  { data }: AuditEvent,
+  plan: Plan,
+): Promise<string | null> {
+  const other = "it is for another version of the action";
+  const { verb } = (data.proof as { challenge: { verb: string } }).challenge;
+  // A person's rollback starts in the commit that approves it, so it never waits here.
+  if (verb !== "approve" && verb !== "approve_with_edit") return "it is for another deed";
+  if (data.digest !== row.digest) return other;
+  if (data.edited !== true) return null;
+  const asked = data.asked as ApprovalAsked;
+  return await isEditOf(services, { row, plan, asked }) ? null : other;
+}
+
+/** Whether the plan is the held one of this digest, with the edit that was signed. */
+async function isEditOf(
+  services: ActionServices,
+  { row, plan, asked }: { row: ActionRow; plan: Plan; asked: ApprovalAsked },
+): Promise<boolean> {
+  const { proposed } = row;
+  if (!proposed?.held) return false;
+  const { command } = proposed;
+  const { changes, scripts, accesses } = proposed.held;
+  if (digestOf({ ...plan, command, changes, scripts, accesses }) !== asked.digest) return false;
+  if (asked.command_sha256 !== undefined) {
+    return plan.changes.length === 0 && sha256(plan.command ?? "") === asked.command_sha256;
+  }
+  const isSame = plan.command === command &&
+    namesOf(plan) === namesOf({ ...plan, changes, accesses });
+  if (!isSame) return false;
+  const last = plan.changes.at(-1);
+  const { base_sha256, content_sha256 } = asked;
+  if (base_sha256 !== undefined && (last?.before?.sha256 ?? null) !== base_sha256) return false;
+  if (content_sha256 !== undefined) return plan.changes[0]?.after?.sha256 === content_sha256;
+  const held: ActionRow = { ...row, status: "pending", plan: { ...plan, changes } };
+  const rebased = await rebase(services, held);
+  if (!rebased?.how) return false;
+  if (last?.after) return rebased.after?.state.sha256 === last.after.sha256;
+  // A deletion or a move takes the file as it is now.
+  return plan.changes.slice(0, -1).every(({ after }) => after?.sha256 === base_sha256);
+}
+
+/** What a plan touches, without contents. */
+function namesOf({ changes, accesses }: Plan): string {
+  return JSON.stringify([
+    changes.map(({ path, after }) => [path, after === null]),
+    // A moved file keeps the mode that it has now.
+    changes.length === 1 ? changes[0]!.after?.mode : null,
+    accesses.map(({ access, target }) => [access, target.real]),
+  ]);
+}
+
+function refuse({ environment }: ActionServices, row: ActionRow, why: string): GateError {
+  const { id, project_id, decided_by } = row;
+  const shown = { project_id, action_id: id, decided_by, why };
+  environment.log("error", "an approved action is refused: its ledger was changed", shown);
+  return new GateError(
+    "conflict",
+    `Cannot execute the action: ${why}; let the agent submit it again`,
+    {
+      fields: { current_status: row.status },
+    },
+  );
+}
