@@ -111,7 +111,7 @@ export class Daemon {
         open: options.open ?? false,
         configured: () => configuredProof(environment.home),
         unlock_seconds: () => configuredUnlock(environment.home),
-        seal: () => configs.accepted.seal(),
+        seal: (state) => configs.accepted.seal(state),
       });
       const only = options.project ?? null;
       const { database } = registry;

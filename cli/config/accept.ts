@@ -15,8 +15,8 @@ export async function acceptChanges(
   changes: readonly OutsideChange[],
 ): Promise<ConfigView | null> {
   let view: ConfigView | null = null;
-  for (const { path, after_sha256: sha256 } of changes) {
-    view = await unwrap(client.api.config.accept.$post({ json: { path, sha256 } }));
+  for (const { path, after_sha256: sha256, number } of changes) {
+    view = await unwrap(client.api.config.accept.$post({ json: { path, sha256, number } }));
   }
   return view;
 }

@@ -5,9 +5,11 @@ import type { Caller } from "../auth/schema.ts";
 import { sha256 } from "../db/chain.ts";
 import type { Database } from "../db/database.ts";
 import type { Environment } from "../environment.ts";
+import { GateError } from "../errors.ts";
 import { canonical } from "../evidence/chain.ts";
 import type { ProofKind, ProofRecord, ProofVerb } from "../proof/schema.ts";
 import { compareConfigs, type ConfigValue, onlyTightens } from "./compare.ts";
+import { type Acceptance, NEVER, type Newest, readNewest } from "./history.ts";
 import { parseConfig } from "./load.ts";
 import { GlobalConfig, ProjectConfig } from "./schema.ts";
 import {
@@ -16,12 +18,11 @@ import {
   deleteTrust,
   findConfig,
   findSeal,
-  listAccepted,
+  listConfigs,
   listTrusts,
   saveConfig,
   saveSeal,
   saveTrust,
-  type Sealed,
   type Version,
 } from "./store.ts";
 
@@ -54,18 +55,26 @@ export interface Entry {
   row: ConfigRow;
   /** The accepted version, unless somebody else has changed it. */
   accepted: Accepted | null;
-  /** The kept text is not the one that a person accepted. */
-  isForged: boolean;
+  /** Why the kept text is not the one that a person accepted last; null when it is. */
+  fault: Fault | null;
+  /** The newest acceptance that is known. */
+  newest: Newest;
 }
+
+/** `unproved`: no proof fits the text. `older`: a person has accepted another text after it. */
+export type Fault = "unproved" | "older";
+
+/** What decides at one moment. */
+type Deciding = Pick<Awaited<ReturnType<ProofCheck["status"]>>, "kind" | "problem">;
 
 /** The SHA-256 of a config's text; "" for an empty text. */
 export function hashOf(text: string): string {
   return text === "" ? "" : sha256(text);
 }
 
-/** What a person signs who accepts a config. */
-export function acceptDigest(path: string, sha256_: string): string {
-  return sha256(canonical({ path, sha256: sha256_ }));
+/** What a person signs who accepts a config: its number too, so that no older text comes back. */
+export function acceptDigest(path: string, sha256_: string, number: number): string {
+  return sha256(canonical({ path, sha256: sha256_, ...number > 0 && { number } }));
 }
 
 /** What a person signs who trusts a project's `overrideGlobal`. */
@@ -86,6 +95,8 @@ export interface AcceptedServices {
 export class AcceptedConfigs {
   readonly #services: AcceptedServices;
   readonly #entries = new Map<string, Promise<Entry>>();
+  /** The entries that are read, for those who cannot wait for others. */
+  readonly #read = new Map<string, Entry>();
   #trusted = new Set<string>();
   #version = 0;
 
@@ -146,21 +157,36 @@ export class AcceptedConfigs {
     return before ?? undefined;
   }
 
-  /** Makes a text the accepted one. */
+  /** The number of the next acceptance of this config. */
+  async nextNumber(project_id: string): Promise<number> {
+    const { accepted, newest } = await this.find(project_id);
+    return Math.max(accepted?.number ?? 0, newest.number) + 1;
+  }
+
+  /**
+   * Makes a text the accepted one. Returns what the audit event must name, so that no older text
+   * comes back. @throws GateError `conflict` when another one was accepted since `nextNumber()`
+   */
   async accept(
     project_id: string,
-    { path, text, by, proof }: {
+    { path, text, by, proof, number }: {
       path: string;
       text: string;
       by: string;
       proof: ProofRecord | null;
+      number: number;
     },
     base: Accepted | null = null,
-  ): Promise<void> {
+  ): Promise<Acceptance> {
     const entry = await this.find(project_id);
+    if (number !== await this.nextNumber(project_id)) {
+      const message = `Cannot accept "${path}": another version was accepted just now; ` +
+        "a person must review the file, then accept it";
+      throw new GateError("conflict", message);
+    }
     const version: Version = { sha256: hashOf(text), text };
     const accepted: Accepted = {
-      ...{ ...version, path, accepted_at: this.#now(), accepted_by: by, proof },
+      ...{ ...version, path, number, accepted_at: this.#now(), accepted_by: by, proof },
       base: base === null ? null : base.base ?? withoutBase(base),
     };
     const isSeen = entry.row.seen?.sha256 === version.sha256;
@@ -171,9 +197,12 @@ export class AcceptedConfigs {
       changed_at: isSeen ? null : entry.row.changed_at,
     };
     entry.accepted = accepted;
-    entry.isForged = false;
+    entry.fault = null;
+    const { sha256 } = version;
+    entry.newest = { number, sha256, proved: proof === null ? entry.newest.proved : number };
     this.#version++;
     await this.#save(entry);
+    return { project_id, number, sha256 };
   }
 
   /** Whether a person trusts the project's `overrideGlobal` on this machine. */
@@ -196,15 +225,35 @@ export class AcceptedConfigs {
 
   /**
    * Keeps the list of everything accepted so far and returns its hash. The change of the proof
-   * signs or records the hash, so the listed configs stay accepted under the next key.
+   * signs or records the hash, so the listed configs stay accepted under the next key. A text that
+   * no proof fits is left out. It waits for no other entry, because those may wait for this change.
    */
-  async seal(): Promise<string> {
+  async seal(deciding: Deciding): Promise<string> {
     const { registry } = this.#services;
     const trusts = [...this.#trusted].toSorted();
-    const list = canonical({ configs: await listAccepted(registry), trusts });
+    const configs: Sealed[] = [];
+    for (const row of await listConfigs(registry)) {
+      const { project_id } = row;
+      const entry = this.#read.get(project_id) ?? await this.#check(row, deciding);
+      if (entry.accepted === null) continue;
+      if (!isKey(deciding.kind)) await this.#renumber(entry);
+      const { path, sha256, number } = entry.accepted;
+      configs.push({ project_id, path, sha256, number });
+    }
+    const list = canonical({ configs, trusts });
     const hash = sha256(list);
     await registry.batch([saveSeal(hash, list)]);
     return hash;
+  }
+
+  /** Without a key, gate.db alone says what is accepted, and another gate.db may have been lost. */
+  async #renumber(entry: Entry): Promise<void> {
+    const { row, accepted } = entry;
+    entry.newest = await readNewest(this.#services.environment.home, row.project_id);
+    if (accepted === null || isNewest(accepted, entry.newest)) return;
+    entry.accepted = { ...accepted, number: entry.newest.number + 1 };
+    entry.row = { ...row, accepted: entry.accepted };
+    await this.#save(entry);
   }
 
   async #load(project_id: string): Promise<Entry> {
@@ -213,9 +262,8 @@ export class AcceptedConfigs {
     const row = found ?? importPin(environment.home, project_id) ?? {
       ...{ project_id, accepted: null, seen: null, changed_at: null, machine_sha256: null },
     };
-    const accepted = await this.#isBelieved(row) ? row.accepted : null;
-    const isForged = row.accepted !== null && accepted === null;
-    const entry: Entry = { row, accepted, isForged };
+    const entry = await this.#check(row, await this.#services.proofs.status());
+    this.#read.set(project_id, entry);
     if (!found && row.seen !== null) {
       await this.#save(entry);
       rmSync(pinFile(environment.home, project_id), { force: true });
@@ -223,25 +271,45 @@ export class AcceptedConfigs {
     return entry;
   }
 
-  async #isBelieved({ project_id, accepted }: ConfigRow): Promise<boolean> {
-    if (accepted === null) return false;
-    if (accepted.text !== null && hashOf(accepted.text) !== accepted.sha256) return false;
-    const { kind, problem } = await this.#services.proofs.status();
-    if (problem !== null) return false;
-    if (!isKey(kind)) return true;
-    if (await this.#isSigned(project_id, accepted)) return true;
+  async #check(row: ConfigRow, deciding: Deciding): Promise<Entry> {
+    const { home } = this.#services.environment;
+    const newest = isKey(deciding.kind) ? await readNewest(home, row.project_id) : NEVER;
+    const fault = row.accepted && await this.#faultOf(row.project_id, row.accepted, {
+      ...{ newest, deciding },
+    });
+    return { row, accepted: fault === null ? row.accepted : null, fault, newest };
+  }
+
+  async #faultOf(
+    project_id: string,
+    accepted: Accepted,
+    { newest, deciding }: { newest: Newest; deciding: Deciding },
+  ): Promise<Fault | null> {
+    if (accepted.text !== null && hashOf(accepted.text) !== accepted.sha256) return "unproved";
+    if (deciding.problem !== null) return "unproved";
+    if (!isKey(deciding.kind)) return null;
+    if (await this.#isSigned(project_id, accepted)) {
+      return isNewest(accepted, newest) ? null : "older";
+    }
     const { base } = accepted;
-    if (base === null || hashOf(base.text ?? "") !== base.sha256) return false;
-    return tightensOnly(project_id, base, accepted) && await this.#isSigned(project_id, base);
+    if (base === null || hashOf(base.text ?? "") !== base.sha256) return "unproved";
+    const isTighter = tightensOnly(project_id, base, accepted) &&
+      await this.#isSigned(project_id, base);
+    if (!isTighter) return "unproved";
+    // The base must be what was in force before it, or else it is the way to an older text.
+    const isLast = isNewest(accepted, newest) && base.number >= newest.proved;
+    return isLast || isNewest(base, newest) ? null : "older";
   }
 
   async #isSigned(project_id: string, of: Omit<Accepted, "base">): Promise<boolean> {
     const { path, sha256, proof } = of;
-    const digest = acceptDigest(path, sha256);
+    const number = of.number ?? 0;
+    const digest = acceptDigest(path, sha256, number);
     const about = { verbs: ACCEPTING, project_id: project_id || null, digest };
     if (proof !== null && await this.#services.proofs.isValid(proof, about)) return true;
     return (await this.#sealed()).configs.some((one) =>
-      one.project_id === project_id && one.path === path && one.sha256 === sha256
+      one.project_id === project_id && one.path === path && one.sha256 === sha256 &&
+      (one.number ?? 0) === number
     );
   }
 
@@ -293,14 +361,33 @@ const ACCEPTING = ["accept_config", "change_policies", "register_project"] as co
 const TRUSTING = ["trust_override"] as const;
 const FORGED_TRUST = "Cannot trust the project's overrideGlobal: no proof fits the record";
 
+/** One accepted config, as a seal lists it. A seal of an older release has no number. */
+const Sealed = z.object({
+  project_id: z.string(),
+  path: z.string(),
+  sha256: z.string(),
+  number: z.number().optional(),
+});
+type Sealed = z.infer<typeof Sealed>;
+
 const Seal = z.object({
-  configs: z.array(z.custom<Sealed>()),
+  configs: z.array(Sealed),
   trusts: z.array(z.string()),
 });
 
 /** Whether a text counts only with a signature. */
 export function isKey(kind: ProofKind): boolean {
   return kind === "passphrase" || kind === "passkey";
+}
+
+/** Whether the ledgers know no acceptance after this one. */
+function isNewest(one: Pick<Accepted, "number" | "sha256">, newest: Newest): boolean {
+  const number = one.number ?? 0;
+  return number > newest.number || (number === newest.number && isSame(one, newest));
+}
+
+function isSame(one: { sha256: string }, newest: Newest): boolean {
+  return newest.number === 0 || one.sha256 === newest.sha256;
 }
 
 function withoutBase({ base: _, ...accepted }: Accepted): Omit<Accepted, "base"> {
@@ -356,6 +443,7 @@ function importPin(home: string, project_id: string): ConfigRow | null {
       accepted: {
         ...accepted,
         path,
+        number: 0,
         accepted_at: changed_at ?? new Date(0).toISOString(),
         accepted_by: "import",
         proof: null,

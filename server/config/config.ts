@@ -30,6 +30,7 @@ import {
 } from "./accepted.ts";
 import { compareConfigs } from "./compare.ts";
 import { editPolicies, rejectUnknownKeys } from "./edit_policies.ts";
+import type { Acceptance } from "./history.ts";
 import { checkPolicies, fingerprint, loadConfig, type Loaded, parseConfig } from "./load.ts";
 import {
   type AcceptInput,
@@ -52,6 +53,14 @@ import {
 } from "./view.ts";
 
 const NOTHING = { sha256: "", text: "" };
+
+/** What a change of the policies made the accepted version, and the proof of it. */
+interface Made {
+  accepted: Acceptance | null;
+  proof: Accepted["proof"];
+}
+
+const NOTHING_MADE: Made = { accepted: null, proof: null };
 
 /** The ledger of a project, as far as its config needs it. */
 export interface ConfigLedger {
@@ -269,7 +278,7 @@ export class Config {
   }
 
   /** Accepts a changed file. @throws GateError `forbidden`; `conflict` when it has changed again */
-  async accept({ path, sha256 }: AcceptInput, caller: Caller): Promise<ConfigView> {
+  async accept({ path, sha256, number }: AcceptInput, caller: Caller): Promise<ConfigView> {
     const attempt = `Cannot accept the change of "${path.toWellFormed()}"`;
     if (caller.scope !== "reviewer") {
       throw new GateError(
@@ -279,7 +288,8 @@ export class Config {
     }
     const snapshot = await this.#read();
     const change = (await this.#outside(snapshot)).find((one) => one.path === path);
-    if (change === undefined || change.after_sha256 !== sha256) {
+    const isSame = change?.after_sha256 === sha256 && change.number === (number ?? change.number);
+    if (change === undefined || !isSame) {
       const cause = "the file has changed since";
       const next = "a person must review the new change, then accept it";
       throw new GateError("conflict", `${attempt}: ${cause}; ${next}`);
@@ -291,15 +301,16 @@ export class Config {
       throw new GateError("conflict", `${attempt}: ${error}; a person must repair the file`);
     }
     const owner = isMachine ? MACHINE : this.#id;
-    const digest = acceptDigest(path, sha256);
+    const digest = acceptDigest(path, sha256, change.number);
     const proof = await this.#prove(caller, "accept_config", owner, digest);
-    await this.#configs.accepted.accept(owner, { path, text, by: caller.id, proof });
+    const how = { path, text, by: caller.id, proof, number: change.number };
+    const accepted = await this.#configs.accepted.accept(owner, how);
     await this.#record({
       session_id: null,
       action_id: null,
       type: "policy.changed",
       actor: { kind: "reviewer", id: caller.id },
-      data: { source: "accepted", path, after_sha256: sha256, ...proof && { proof } },
+      data: { source: "accepted", path, after_sha256: sha256, accepted, ...proof && { proof } },
     });
     return await this.view();
   }
@@ -347,9 +358,9 @@ export class Config {
     // An unaccepted change in the file stays unaccepted: only the requested keys are accepted.
     const known = accepted.project?.text ?? "";
     const wanted = known === project.text ? after : this.#edited(known, policies, attempt);
-    const proof = await this.#acceptEdit(wanted, accepted.project, caller);
+    const made = await this.#acceptEdit(wanted, accepted.project, caller);
     const before_sha256 = gone.project ? null : hashOf(project.text) || null;
-    await this.#write(after, { keys: Object.keys(policies), caller, before_sha256, proof });
+    await this.#write(after, { keys: Object.keys(policies), caller, before_sha256, ...made });
     return await this.view();
   }
 
@@ -365,7 +376,8 @@ export class Config {
     if (!isFirst || text === "" || error !== null || this.#unusable(text) !== null) return;
     await accepted.see(this.#id, text);
     if (caller.scope !== "reviewer" || !await this.#takesTheFirst()) return;
-    await accepted.accept(this.#id, { path: this.#path, text, by: caller.id, proof: null });
+    const number = await accepted.nextNumber(this.#id);
+    await accepted.accept(this.#id, { path: this.#path, text, by: caller.id, proof: null, number });
   }
 
   /** Whether a config counts as accepted without a proof: no key is enrolled. */
@@ -432,23 +444,23 @@ export class Config {
   }
 
   /** A change that only tightens needs no proof: the version before it keeps its own. */
-  async #acceptEdit(text: string, before: Accepted | null, caller: Caller) {
+  async #acceptEdit(text: string, before: Accepted | null, caller: Caller): Promise<Made> {
     const after = { sha256: hashOf(text), text };
-    if (before?.sha256 === after.sha256) return null;
+    if (before?.sha256 === after.sha256) return NOTHING_MADE;
     const old = before === null ? {} : valueOf(this.#id, before.text);
     const differences = compareConfigs(old ?? {}, valueOf(this.#id, text) ?? {}, [
       (await this.#read()).global.value?.policies,
     ]);
     const loosens = differences.some(({ in_force }) => !in_force);
     const path = this.#path;
-    const proof = loosens
-      ? await this.#prove(caller, "change_policies", this.#id, acceptDigest(path, after.sha256))
-      : null;
+    const number = await this.#configs.accepted.nextNumber(this.#id);
+    const digest = acceptDigest(path, after.sha256, number);
+    const proof = loosens ? await this.#prove(caller, "change_policies", this.#id, digest) : null;
     const base = loosens ? null : before;
     // Without a version before, the file itself already holds what tightens.
-    if (!loosens && before === null && !await this.#takesTheFirst()) return null;
-    await this.#configs.accepted.accept(this.#id, { path, text, by: caller.id, proof }, base);
-    return proof;
+    if (!loosens && before === null && !await this.#takesTheFirst()) return NOTHING_MADE;
+    const how = { path, text, by: caller.id, proof, number };
+    return { accepted: await this.#configs.accepted.accept(this.#id, how, base), proof };
   }
 
   async #prove(caller: Caller, verb: ProofVerb, owner: string, digest: string) {
@@ -463,18 +475,20 @@ export class Config {
 
   async #write(
     text: string,
-    { keys, caller, before_sha256, proof }: {
+    { keys, caller, before_sha256, accepted, proof }: Made & {
       keys: string[];
       caller: Caller;
       before_sha256: string | null;
-      proof: Accepted["proof"];
     },
   ): Promise<void> {
     const after_sha256 = hashOf(text);
-    if (before_sha256 === after_sha256) return;
-    this.#ledger?.writes?.(this.#path);
-    writeWhole(resolvePath(this.#path).real, text, 0o644);
-    await this.#configs.accepted.see(this.#id, text);
+    // An acceptance is recorded even when the file holds its text already.
+    if (before_sha256 === after_sha256 && accepted === null) return;
+    if (before_sha256 !== after_sha256) {
+      this.#ledger?.writes?.(this.#path);
+      writeWhole(resolvePath(this.#path).real, text, 0o644);
+      await this.#configs.accepted.see(this.#id, text);
+    }
     await this.#record({
       session_id: null,
       action_id: null,
@@ -482,6 +496,7 @@ export class Config {
       actor: { kind: "reviewer", id: caller.id },
       data: {
         ...{ source: "gate", path: this.#path, keys, before_sha256, after_sha256 },
+        ...accepted && { accepted },
         ...proof && { proof },
       },
     });
@@ -528,7 +543,8 @@ export class Config {
       if (before.sha256 === after.sha256) return [];
       const at = row.changed_at ?? new Date(this.#configs.services.environment.now()).toISOString();
       const others = owner === MACHINE ? files.project.value : files.global.value;
-      return [describeOutside(owner, { path, at, before, after }, [others?.policies])];
+      const number = await store.nextNumber(owner);
+      return [describeOutside(owner, { path, at, before, after, number }, [others?.policies])];
     });
     return (await Promise.all(changes)).flat();
   }
@@ -538,9 +554,9 @@ export class Config {
     return [
       ...(gone.project ? [goneError(this.#path)] : []),
       ...(gone.global ? [goneError(machine_path)] : []),
-      ...(forged.project ? [forgedError(this.#path)] : []),
-      ...(forged.global ? [forgedError(machine_path)] : []),
-      ...(accepted.global === null && !forged.global ? [lostError(machine_path)] : []),
+      ...(forged.project ? [forgedError(this.#path, forged.project)] : []),
+      ...(forged.global ? [forgedError(machine_path, forged.global)] : []),
+      ...(accepted.global === null && forged.global === null ? [lostError(machine_path)] : []),
     ];
   }
 
@@ -641,7 +657,7 @@ export class Config {
     });
     this.#snapshot = {
       ...{ key, files, project, global, accepted, gone, layers },
-      forged: { project: entry.isForged, global: machine.isForged },
+      forged: { project: entry.fault, global: machine.fault },
       override: isOverride ? isTrusted ? "trusted" : "untrusted" : "off",
       compiled: layers.length === 1
         ? layers[0]!
@@ -669,11 +685,13 @@ function layersOf({ project, global, entry, machine, isTrusted, builtin }: {
     global: parseAccepted(machine.accepted, GlobalConfig),
   };
   const sides = [accepted, { project, global }];
-  if (entry.isForged || machine.isForged) {
+  if (entry.fault !== null || machine.fault !== null) {
     // Nobody accepted this text, so it can only tighten.
     sides.push({
-      project: entry.isForged ? parseAccepted(entry.row.accepted, ProjectConfig) : accepted.project,
-      global: machine.isForged
+      project: entry.fault !== null
+        ? parseAccepted(entry.row.accepted, ProjectConfig)
+        : accepted.project,
+      global: machine.fault !== null
         ? parseAccepted(machine.row.accepted, GlobalConfig)
         : accepted.global,
     });

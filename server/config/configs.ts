@@ -92,7 +92,14 @@ export class Configs implements ConfigServices {
     const { loaded } = this.readMachine();
     const { kind, problem } = await proofs.status();
     if (isKey(kind) || problem !== null || loaded.error !== null) return;
-    const first = { path: this.machine_path, text: loaded.text, by: "first use", proof: null };
+    const number = await this.accepted.nextNumber(MACHINE);
+    const first = {
+      path: this.machine_path,
+      text: loaded.text,
+      by: "first use",
+      proof: null,
+      number,
+    };
     await this.accepted.accept(MACHINE, first);
   }
 }

@@ -53,6 +53,7 @@ export const OutsideChange = z.object({
     "null when the gate cannot compare the versions",
   ),
   waiting: z.boolean().describe("whether a part of it waits until a person accepts it"),
+  number: z.number().int().describe("the number that its acceptance gets"),
 });
 export type OutsideChange = z.infer<typeof OutsideChange>;
 
@@ -60,6 +61,9 @@ export type OutsideChange = z.infer<typeof OutsideChange>;
 export const AcceptInput = z.strictObject({
   path: z.string().min(1).max(4096),
   sha256: z.string().max(64).describe("`after_sha256` of the change"),
+  number: z.number().int().min(1).optional().describe(
+    "`number` of the change; a client that checks what the person signs sends it",
+  ),
 });
 export type AcceptInput = z.infer<typeof AcceptInput>;
 

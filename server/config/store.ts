@@ -11,6 +11,8 @@ export interface Version {
 /** A config text that a person accepted. */
 export interface Accepted extends Version {
   path: string;
+  /** One more than that of the acceptance before; 0 for one of an older release. */
+  number: number;
   accepted_at: string;
   accepted_by: string;
   /** The signature over the path and the hash; null where no key was enrolled. */
@@ -41,24 +43,26 @@ export async function findConfig(
   return rows[0] ? toConfig(rows[0]) : null;
 }
 
-/** One accepted config, as a seal lists it. */
-export interface Sealed {
-  project_id: string;
-  path: string;
-  sha256: string;
+/** What is known about every config, by project. */
+export async function listConfigs(registry: Database): Promise<ConfigRow[]> {
+  return (await registry.all("SELECT * FROM configs ORDER BY project_id")).map(toConfig);
 }
 
-/** Every accepted config, by project. */
-export async function listAccepted(registry: Database): Promise<Sealed[]> {
-  const rows = await registry.all(
-    `SELECT project_id, path, sha256 FROM configs
-      WHERE sha256 IS NOT NULL AND path IS NOT NULL ORDER BY project_id`,
+/** The data of a ledger's `policy.changed` events, oldest first; damaged data is empty. */
+export async function listPolicyChanges(
+  ledger: Database,
+  project_id: string,
+): Promise<Record<string, unknown>[]> {
+  // As bytes: libSQL ends the process for a text that is not UTF-8.
+  const rows = await ledger.all(
+    `SELECT CAST(data AS BLOB) AS data FROM audit
+      WHERE project_id = ? AND type = 'policy.changed' ORDER BY seq`,
+    [project_id],
   );
-  return rows.map(({ project_id, path, sha256 }) => ({
-    project_id: String(project_id),
-    path: String(path),
-    sha256: String(sha256),
-  }));
+  return rows.map(({ data }) => {
+    const value = readJson(new TextDecoder().decode(data as Uint8Array));
+    return typeof value === "object" && value !== null ? { ...value } : {};
+  });
 }
 
 /** The text of the list with this hash; null when there is none. */
@@ -78,11 +82,11 @@ export function saveConfig({ project_id, accepted, ...row }: ConfigRow): Stateme
   const { seen, changed_at, machine_sha256 } = row;
   return {
     sql:
-      `INSERT INTO configs (project_id, path, sha256, text, accepted_at, accepted_by, proof, base,
-        seen_sha256, seen_text, changed_at, machine_sha256)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      `INSERT INTO configs (project_id, path, sha256, text, number, accepted_at, accepted_by, proof,
+        base, seen_sha256, seen_text, changed_at, machine_sha256)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (project_id) DO UPDATE SET path = excluded.path, sha256 = excluded.sha256,
-        text = excluded.text, accepted_at = excluded.accepted_at,
+        text = excluded.text, number = excluded.number, accepted_at = excluded.accepted_at,
         accepted_by = excluded.accepted_by, proof = excluded.proof, base = excluded.base,
         seen_sha256 = excluded.seen_sha256, seen_text = excluded.seen_text,
         changed_at = excluded.changed_at, machine_sha256 = excluded.machine_sha256`,
@@ -91,6 +95,7 @@ export function saveConfig({ project_id, accepted, ...row }: ConfigRow): Stateme
       accepted?.path ?? null,
       accepted?.sha256 ?? null,
       accepted?.text ?? null,
+      accepted?.number ?? 0,
       accepted?.accepted_at ?? null,
       accepted?.accepted_by ?? null,
       jsonOrNull(accepted?.proof),
@@ -139,6 +144,7 @@ function toConfig(row: Row): ConfigRow {
       path: String(row.path),
       sha256: String(row.sha256),
       text: text("text"),
+      number: toNumber(row.number),
       accepted_at: String(row.accepted_at),
       accepted_by: String(row.accepted_by),
       proof: readJson(row.proof) as Accepted["proof"],
@@ -148,6 +154,12 @@ function toConfig(row: Row): ConfigRow {
     changed_at: text("changed_at"),
     machine_sha256: text("machine_sha256"),
   };
+}
+
+/** A number that no release writes counts as none. */
+function toNumber(value: unknown): number {
+  const number = Number(value);
+  return Number.isSafeInteger(number) && number > 0 ? number : 0;
 }
 
 function jsonOrNull(value: unknown): string | null {

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { userInfo } from "node:os";
 import type { Policies } from "../policy/schema.ts";
-import { ANY_DEFAULT, MACHINE, valueOf } from "./accepted.ts";
+import { ANY_DEFAULT, type Fault, MACHINE, valueOf } from "./accepted.ts";
 import { compareConfigs, onlyTightens } from "./compare.ts";
 import type { Loaded } from "./load.ts";
 import { describeUnknown } from "./misspelt.ts";
@@ -14,7 +14,13 @@ const MAX_DIFFERENCES = 5_000;
 /** What a change outside the gate does to the rules. `others` are merged with them. */
 export function describeOutside(
   owner: string,
-  { path, at, before, after }: { path: string; at: string; before: Version; after: Version },
+  { path, at, before, after, number }: {
+    path: string;
+    at: string;
+    before: Version;
+    after: Version;
+    number: number;
+  },
   others: readonly (Policies | undefined)[],
 ): OutsideChange {
   const [old, now] = [valueOf(owner, before.text), valueOf(owner, after.text)];
@@ -35,6 +41,7 @@ export function describeOutside(
       ? all.toSorted((a, b) => Number(a.in_force) - Number(b.in_force))
       : null,
     waiting: isGone || all === null || !onlyTightens(all),
+    number,
   };
 }
 
@@ -49,8 +56,11 @@ export function lostError(path: string): string {
 }
 
 /** The error about an accepted text that another program has changed. */
-export function forgedError(path: string): string {
-  return `the accepted rules of "${path}" fit no proof: what they allow waits; accept them again`;
+export function forgedError(path: string, fault: Fault): string {
+  const cause = fault === "older"
+    ? "are older than the ones that were accepted last"
+    : "fit no proof";
+  return `the accepted rules of "${path}" ${cause}: what they allow waits; accept them again`;
 }
 
 /** The owner of the file. The gate cannot know who wrote it. */
@@ -86,7 +96,7 @@ export interface ConfigState {
   accepted: { project: Accepted | null; global: Accepted | null };
   gone: { project: boolean; global: boolean };
   /** Another program has changed the accepted text. */
-  forged: { project: boolean; global: boolean };
+  forged: { project: Fault | null; global: Fault | null };
   override: "off" | "untrusted" | "trusted";
 }
 

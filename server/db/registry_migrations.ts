@@ -136,4 +136,10 @@ export const REGISTRY_MIGRATIONS: Migration[] = [{
     ) STRICT`,
     "CREATE INDEX hook_sessions_by_time ON hook_sessions (at)",
   ],
+}, {
+  version: 7,
+  statements: [
+    // Counts the acceptances of a config, so that an older one is told from the newest.
+    "ALTER TABLE configs ADD COLUMN number INTEGER NOT NULL DEFAULT 0",
+  ],
 }];

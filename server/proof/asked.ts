@@ -57,7 +57,7 @@ const DEEDS: readonly Deed[] = [
   { method: "PUT", path: /^\/api\/config\/policies$/, verb: "change_policies" },
   {
     ...{ method: "POST", path: /^\/api\/config\/accept$/, verb: "accept_config" },
-    digest: ({ path, sha256 }) => digestOf({ path, sha256 }),
+    digest: ({ path, sha256, number }) => digestOf({ path, sha256, ...number && { number } }),
   },
   { method: "POST", path: /^\/api\/hub\/projects$/, verb: "register_project" },
   {

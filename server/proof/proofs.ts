@@ -47,7 +47,7 @@ export interface ProofServices {
   /** Whether the daemon runs with `--auth none`: then no proof is asked on a home without a key. */
   open?: boolean;
   /** The hash of the list of accepted configs, which a change of the proof seals. */
-  seal?: () => Promise<string | null>;
+  seal?: (state: Pick<ProofStatus, "kind" | "problem">) => Promise<string | null>;
 }
 
 /** Whoever asks for a deed, with the proof that came along. */
@@ -376,7 +376,7 @@ export class Proofs {
       member_id: personOf(caller),
       at: new Date(environment.now()).toISOString(),
       before: { kind: state.kind, key_id: last?.key?.key_id ?? null },
-      accepted_sha256: await seal?.() ?? null,
+      accepted_sha256: await seal?.(state) ?? null,
       previous_sha256: last ? digestOf(last) : null,
       proof,
     });

@@ -167,7 +167,8 @@ function Changed({ projects, change, onAccepted }: ChangedProps) {
   const accept = async () => {
     busy.value = true;
     try {
-      const json = { path: change.path, sha256: change.after_sha256 };
+      const { path, after_sha256: sha256, number } = change;
+      const json = { path, sha256, number };
       for (const id of projects) await unwrap(api(id).api.config.accept.$post({ json }));
       announce({ text: `Accepted the rules of ${whose}`, tone: "ok" }, null);
     } catch (error) {

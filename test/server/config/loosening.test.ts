@@ -447,3 +447,130 @@ test("padding hides nothing that waits: all is listed, what waits first, or noth
   rewrite(gate, { ...POLICIES, blockedCommands: padding(5_001), allowedCommands: allowed });
   expect(await changesOf()).toBeNull();
 });
+
+describe("what another program writes back into gate.db", () => {
+  type Kept = Record<string, string | number | null>;
+
+  /** Runs a task on gate.db while the daemon is stopped, as any program of the same user can. */
+  async function stopped<T>(gate: TestGate, task: (database: Database) => Promise<T>): Promise<T> {
+    await gate.reopen();
+    await gate.daemon.close();
+    const database = await Database.open(join(gate.home, "gate.db"));
+    const result = await task(database);
+    await database.close();
+    await gate.open();
+    return result;
+  }
+
+  const keep = (gate: TestGate, id: string) =>
+    stopped(gate, async (database) => {
+      const [row] = await database.all("SELECT * FROM configs WHERE project_id = ?", [id]);
+      return row as Kept;
+    });
+
+  const putBack = (row: Kept) => async (database: Database) => {
+    const columns = Object.keys(row);
+    const marks = columns.map(() => "?").join(", ");
+    const sql = `INSERT OR REPLACE INTO configs (${columns.join(", ")}) VALUES (${marks})`;
+    await database.batch([{ sql, args: Object.values(row) }]);
+  };
+
+  async function acceptAll(gate: TestGate, person: Person) {
+    for (const { path, after_sha256: sha256 } of await outside(gate)) {
+      const body = { path, sha256 };
+      const answer = await prove(sendTo(gate), person, ["POST", "/api/config/accept", body]);
+      expect(answer.status).toBe(200);
+    }
+  }
+
+  const problems = async (gate: TestGate) => (await gate.daemon.status()).problems.join();
+
+  test("a forged text stays forged when the person changes the proof", async () => {
+    const { gate, send, person } = await enrolled("sealed");
+    rewrite(gate, LAX);
+    const text = readFileSync(fileOf(gate), "utf8");
+    const hash = createHash("sha256").update(text).digest("hex");
+    const forge = "UPDATE configs SET text = ?, sha256 = ? WHERE project_id = 'test'";
+    await edit(gate, [forge, text, hash]);
+    expect((await enrol(send, withPassphrase(), person)).status).toBe(200);
+    for (let round = 0; round < 3; round++) {
+      await expectNothingLoosened(gate, true);
+      expect(await problems(gate)).toContain("fit no proof");
+      await gate.reopen();
+    }
+  });
+
+  test("a text forged while gate runs is not sealed either", async () => {
+    const { gate, send, person } = await enrolled("signed");
+    await expectNothingLoosened(gate);
+    const text = JSON.stringify({ id: "test", policies: LAX });
+    const hash = createHash("sha256").update(text).digest("hex");
+    const database = await Database.open(join(gate.home, "gate.db"));
+    await database.batch([
+      { sql: "UPDATE configs SET text = ?, sha256 = ?, proof = NULL", args: [text, hash] },
+    ]);
+    await database.close();
+    expect((await enrol(send, withPassphrase(), person)).status).toBe(200);
+    rewrite(gate, LAX);
+    await gate.reopen();
+    await expectNothingLoosened(gate, true);
+    expect(await problems(gate)).toContain("fit no proof");
+  });
+
+  test.each(["project", "machine"] as const)(
+    "an older acceptance of the %s does not come back",
+    async (which) => {
+      const { gate, person } = await enrolled("sealed");
+      const [id, file] = which === "project" ? ["test", fileOf(gate)] : ["", machineOf(gate)];
+      const loose = JSON.stringify({ id: "test", policies: { allowedCommands: ["make"] } });
+      const strict = JSON.stringify({ id: "test", policies: { blockedCommands: ["make"] } });
+      writeFileSync(file, loose);
+      await acceptAll(gate, person);
+      expect(await effectOf(gate, { command: "make" })).toBe("allow");
+      const old = await keep(gate, id);
+      expect(await effectOf(gate, { command: "make" })).toBe("allow");
+      writeFileSync(file, strict);
+      await acceptAll(gate, person);
+      expect(await effectOf(gate, { command: "make" })).toBe("deny");
+      writeFileSync(file, loose);
+      await stopped(gate, putBack(old));
+      for (let round = 0; round < 2; round++) {
+        expect(await effectOf(gate, { command: "make" })).toBe("ask");
+        expect(await problems(gate)).toContain("are older than the ones that were accepted last");
+        await gate.reopen();
+      }
+      // A higher number is not what the person signed.
+      await stopped(gate, putBack({ ...old, number: 9 }));
+      expect(await effectOf(gate, { command: "make" })).toBe("ask");
+      expect(await problems(gate)).toContain("fit no proof");
+      // Nor is the old text the base of anything.
+      const base = JSON.stringify({
+        ...{ path: old.path, sha256: old.sha256, text: old.text, number: old.number },
+        ...{ accepted_at: "", accepted_by: "", proof: JSON.parse(String(old.proof)) },
+      });
+      await stopped(gate, putBack({ ...old, number: 9, proof: null, base }));
+      expect(await effectOf(gate, { command: "make" })).toBe("ask");
+      expect(await problems(gate)).toContain("are older than");
+      await acceptAll(gate, person);
+      expect(await effectOf(gate, { command: "make" })).toBe("allow");
+      await gate.reopen();
+      expect(await effectOf(gate, { command: "make" })).toBe("allow");
+      expect(await problems(gate)).toBe("");
+    },
+  );
+
+  test("the version before a tightening without a proof does not come back", async () => {
+    const { gate, send } = await enrolled("signed");
+    const old = await keep(gate, "test");
+    const file = readFileSync(fileOf(gate));
+    const body = { blockedCommands: ["rm -rf", "npm"] };
+    expect((await send("PUT", "/api/config/policies", body)).status).toBe(200);
+    await gate.reopen();
+    expect(await effectOf(gate, { command: "npm test" })).toBe("deny");
+    expect(await problems(gate)).toBe("");
+    writeFileSync(fileOf(gate), file);
+    await stopped(gate, putBack(old));
+    expect(await effectOf(gate, { command: "npm test" })).toBe("ask");
+    expect(await problems(gate)).toContain("are older than");
+  });
+});

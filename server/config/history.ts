@@ -1,0 +1,69 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import { Database } from "../db/database.ts";
+import { listPolicyChanges } from "./store.ts";
+
+/** One acceptance of a config, as the audit event of it names it in `data.accepted`. */
+export const Acceptance = z.object({
+  /** "" for the machine. */
+  project_id: z.string(),
+  /** One more than that of the acceptance before. */
+  number: z.number().int().min(1),
+  sha256: z.string(),
+});
+export type Acceptance = z.infer<typeof Acceptance>;
+
+/** The newest acceptance of one config that the audit logs know. */
+export interface Newest {
+  /** 0 before the first. */
+  number: number;
+  sha256: string;
+  /** The number of the newest one that a person signed. */
+  proved: number;
+}
+
+/** Nothing was accepted so far. */
+export const NEVER: Newest = { number: 0, sha256: "", proved: 0 };
+
+/**
+ * Reads the newest acceptance of a config from the ledgers of this home: gate.db alone cannot tell
+ * that another program has put an older row back. A person accepts the machine's config in any
+ * project, so all ledgers are read for it. Rejects when another program locks a ledger.
+ */
+export async function readNewest(home: string, project_id: string): Promise<Newest> {
+  const folder = join(home, "projects");
+  const all = existsSync(folder) ? readdirSync(folder).toSorted() : [];
+  const newest: Newest = { ...NEVER };
+  for (const id of project_id === "" ? all : [project_id]) {
+    for (const data of await readEvents(join(folder, id, "ledger.db"), id)) note(newest, data);
+  }
+  return newest;
+
+  function note(known: Newest, { accepted, proof }: { accepted?: unknown; proof?: unknown }) {
+    const { data } = Acceptance.safeParse(accepted);
+    if (data?.project_id !== project_id) return;
+    if (proof) known.proved = Math.max(known.proved, data.number);
+    if (data.number >= known.number) Object.assign(known, data);
+  }
+}
+
+/** A damaged ledger remembers nothing: its project reports the damage when it opens. */
+async function readEvents(path: string, id: string): Promise<Record<string, unknown>[]> {
+  if (!existsSync(path)) return [];
+  let database: Database | null = null;
+  try {
+    database = await Database.open(path, { busy_limit_ms: 1_000 });
+    return await listPolicyChanges(database, id);
+  } catch (error) {
+    if (isLocked(error)) throw error;
+    return [];
+  } finally {
+    await database?.close();
+  }
+}
+
+function isLocked(error: unknown): boolean {
+  const { code, cause } = error as { code?: string; cause?: { code?: string } };
+  return /^SQLITE_(BUSY|LOCKED)/.test(cause?.code ?? code ?? "");
+}
