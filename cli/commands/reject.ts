@@ -59,7 +59,8 @@ async function rejectHeld(
     (session === undefined || action.session_id === session)
   );
   const whole: RejectAllResult = { rejected: [], skipped: [] };
-  for (const [project_id, actions] of Map.groupBy(held, ({ project_id }) => project_id)) {
+  for (const project_id of new Set(held.map((action) => action.project_id))) {
+    const actions = held.filter((action) => action.project_id === project_id);
     const { api } = scopedClient(connection, project_id);
     const action_ids = actions.map((action: Action) => action.id);
     const { rejected, skipped } = await unwrap(
