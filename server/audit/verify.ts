@@ -14,6 +14,7 @@ import { isSigned } from "../evidence/signature.ts";
 import type { AuditEvent, AuditVerification } from "../evidence/schema.ts";
 import { LedgerProofs } from "../proof/ledger_check.ts";
 import { NATIVE } from "../proof/signature.ts";
+import { checkActions, checkSubmitted } from "./actions_check.ts";
 import { decodeStored, listCheckpoints, listStored } from "./store.ts";
 
 const PAGE = 200;
@@ -24,7 +25,10 @@ export interface VerifyOptions {
   remembered: Head | null;
 }
 
-/** Recomputes the whole chain from its content, and yields to the event loop between pages. */
+/**
+ * Recomputes the whole chain from its content, compares the actions with it, and yields to the
+ * event loop between pages.
+ */
 export async function verifyChain(
   ledger: Ledger,
   { public_key, remembered }: VerifyOptions,
@@ -34,10 +38,12 @@ export async function verifyChain(
   // Read last, so that every signed head and the registry's head come before it.
   const expected = ledger.head;
   const chain = new ChainCheck(project_id, [...checkpoints, ...remembered ? [remembered] : []]);
-  const proof_problem = await walkChain(ledger, chain, expected.seq);
-  const problem = chain.problem ?? checkHead(chain.head, expected) ??
+  const later_problem = await walkChain(ledger, chain, expected.seq);
+  const chain_problem = chain.problem ?? checkHead(chain.head, expected) ??
     await checkCheckpoints(checkpoints, chain, { public_key, isSigned }) ??
-    checkRemembered(remembered, chain) ?? proof_problem;
+    checkRemembered(remembered, chain) ?? later_problem;
+  // Only a whole chain says what the actions must be.
+  const problem = chain_problem ?? await checkActions(ledger);
   return {
     ok: problem === null,
     project_id,
@@ -50,7 +56,7 @@ export async function verifyChain(
 
 /**
  * Checks the chain up to `last`; later events belong to the next check. Returns the first fault of a
- * proof.
+ * proof, or an action that has no row.
  */
 async function walkChain(
   ledger: Ledger,
@@ -65,13 +71,16 @@ async function walkChain(
       chain.add(null, "");
       return problem;
     }
+    const events: AuditEvent[] = [];
     for (const row of rows) {
-      if (chain.head.seq === last) return problem;
+      if (chain.head.seq === last) break;
       const event = eventOf(ledger, row);
       if (!chain.add(event, event === null ? "" : hashOf(event))) return problem;
       problem ??= await checkProofs([event!], proofs);
+      events.push(event!);
     }
-    if (rows.length < PAGE) return problem;
+    problem ??= await checkSubmitted(ledger, events);
+    if (rows.length < PAGE || chain.head.seq === last) return problem;
     after = Number(rows.at(-1)!.place);
     await setTimeout();
   }

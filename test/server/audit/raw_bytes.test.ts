@@ -33,7 +33,7 @@ async function closedLedger(): Promise<{ path: string; rows: Row[] }> {
       events: [{
         session_id: n % 4 ? id : null,
         action_id: n % 3 ? crypto.randomUUID() : null,
-        type: "action.submitted",
+        type: "action.conflicted",
         actor: { kind: "agent", id: "codex" },
         data: { path: `src/ä${n}.ts`, n },
       }],

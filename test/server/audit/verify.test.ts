@@ -1,9 +1,11 @@
 import { readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import type { SubmitInput } from "../../../server/actions/schema.ts";
 import { createTestGate, testCaller, type TestGate } from "../../helpers.ts";
 
 const agent = testCaller();
+const reviewer = testCaller("reviewer");
 const FREE = [
   "audit_no_update",
   "audit_no_delete",
@@ -151,4 +153,78 @@ test("a second checkpoint of the same head is the first one; only the owner can 
     ok: false,
     problem: { what: expect.stringContaining("another key") },
   });
+});
+
+/** A gate with a written file, a finished command, a held one, a blocked one and rollbacks. */
+async function gateWithActions() {
+  const gate = await createTestGate({
+    policies: { defaultEffect: "allow", blockedPaths: [".env"], askCommands: ["make *"] },
+  });
+  const { actions, sessions } = gate.project;
+  const { id: session_id } = await sessions.open({}, agent);
+  const submit = async (tool: string, input: Record<string, unknown>) => {
+    const { action } = await actions.submit({ session_id, tool, input } as SubmitInput, agent);
+    return action;
+  };
+  const written = await submit("write_file", { path: "a.txt", content: "a" });
+  const run = await submit("run_command", { command: "echo x" });
+  const claim = await actions.claim(run.id, {}, agent);
+  const outcome = { claim_id: claim.claim_id, exit_code: 3, output: "", truncated: false };
+  await actions.result(run.id, { ...outcome, duration_ms: 1 }, agent);
+  const rejected = await submit("run_command", { command: "make evil" });
+  await actions.reject(rejected.id, {}, reviewer);
+  const held = await submit("run_command", { command: "make build" });
+  const blocked = await submit("write_file", { path: ".env", content: "x" });
+  const undone = await submit("write_file", { path: "b.txt", content: "b" });
+  await actions.rollback(undone.id, {}, reviewer);
+  return { gate, ids: { written, run, rejected, held, blocked, undone } };
+}
+
+const ROW_ATTACKS: [name: string, sql: string, what: string][] = [
+  ["a status", "UPDATE actions SET status = 'approved' WHERE status = 'pending'", "status"],
+  ["a block", "UPDATE actions SET status = 'approved' WHERE status = 'blocked'", "status"],
+  [
+    "an execution",
+    "UPDATE actions SET execution = 'succeeded' WHERE tool = 'run_command' AND exit_code = 3",
+    "execution",
+  ],
+  ["an exit code", "UPDATE actions SET exit_code = 0 WHERE exit_code = 3", "exit_code"],
+  ["who decided", "UPDATE actions SET decided_by = 'alice' WHERE path = 'a.txt'", "decided_by"],
+  ["a digest", "UPDATE actions SET digest = 'x' WHERE status = 'pending'", "digest"],
+  [
+    "a rollback that is denied",
+    "UPDATE actions SET status = 'approved' WHERE status = 'rolled_back'",
+    "status",
+  ],
+  ["a deleted action", "DELETE FROM actions WHERE path = '.env'", "missing"],
+];
+
+test.each(ROW_ATTACKS)(
+  "verify() finds a changed row of the actions: %s",
+  async (_name, sql, what) => {
+    const { gate } = await gateWithActions();
+    expect(await gate.project.audit.verify()).toMatchObject({ ok: true, problem: null });
+    await tamper(gate, sql);
+    const response = await gate.request("GET", "/api/audit/verify", undefined, "reviewer");
+    expect(await response.json()).toMatchObject({
+      ok: false,
+      problem: { what: expect.stringContaining(what) },
+    });
+  },
+);
+
+test("verify() accepts a rollback of a rollback", async () => {
+  const { gate, ids } = await gateWithActions();
+  const { actions } = gate.project;
+  const rollbacks = (await actions.list({ tool: "rollback" })).items;
+  let last = rollbacks[0]!.id;
+  for (let n = 0; n < 3; n++) {
+    await actions.rollback(last, {}, reviewer);
+    expect(await gate.project.audit.verify()).toMatchObject({ ok: true, problem: null });
+    last = (await actions.list({ tool: "rollback" })).items[0]!.id;
+  }
+  const other = "CASE status WHEN 'approved' THEN 'rolled_back' ELSE 'approved' END";
+  await tamper(gate, `UPDATE actions SET status = ${other} WHERE id = '${ids.undone.id}'`);
+  expect(await gate.project.audit.verify())
+    .toMatchObject({ ok: false, problem: { what: expect.stringContaining(ids.undone.id) } });
 });

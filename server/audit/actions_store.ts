@@ -1,0 +1,100 @@
+import type { Ledger } from "../db/ledger.ts";
+
+/** What the row of an action says. */
+export interface StoredAction {
+  id: string;
+  status: string;
+  execution: string;
+  exit_code: number | null;
+  decided_by: string | null;
+  digest: string;
+}
+
+/** What one event of an action says; null where it says nothing. */
+export interface StoredStep {
+  seq: number;
+  type: string;
+  actor: { kind: string; id: string };
+  status: string | null;
+  execution: string | null;
+  /** As JSON, because an event can say that there is none. */
+  exit_code: string | null;
+  digest: string | null;
+  rollback: string | null;
+}
+
+/** An action with the events that changed it, oldest first. Null for a text that is not UTF-8. */
+export interface Recorded {
+  number: number;
+  recorded: { action: StoredAction; steps: StoredStep[] } | null;
+}
+
+const STEPS = ["submitted", "approved", "rejected", "expired", "cancelled", "started", "finished"]
+  .concat("rolled_back").map((name) => `'action.${name}'`).join(", ");
+
+const RECORDED = `SELECT number, CAST(json_array(
+    json_object('id', id, 'status', status, 'execution', execution, 'exit_code', exit_code,
+      'decided_by', decided_by, 'digest', digest),
+    json((SELECT json_group_array(json_object('seq', seq, 'type', type, 'actor', json(actor),
+        'status', data ->> '$.status', 'execution', data ->> '$.execution',
+        'exit_code', data -> '$.exit_code', 'digest', data ->> '$.digest',
+        'rollback', data ->> '$.rollback'))
+      FROM (SELECT seq, type, actor, data FROM audit
+        WHERE project_id = actions.project_id AND action_id = actions.id AND type IN (${STEPS})
+        ORDER BY seq)))
+  ) AS BLOB) AS texts FROM actions`;
+
+/** At most `limit` actions after `number`. Each is read in one state together with its events. */
+export async function listRecorded(
+  ledger: Ledger,
+  number: number,
+  limit: number,
+): Promise<Recorded[]> {
+  const rows = await ledger.all(
+    `${RECORDED} WHERE number > ? AND project_id = ? ORDER BY number LIMIT ?`,
+    [number, ledger.project_id, limit],
+  );
+  return rows.map((row) => ({
+    number: Number(row.number),
+    recorded: recordedOf(row.texts as Uint8Array),
+  }));
+}
+
+const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+function recordedOf(texts: Uint8Array): Recorded["recorded"] {
+  try {
+    const [action, steps] = JSON.parse(UTF8.decode(texts)) as [StoredAction, StoredStep[]];
+    // SQLite returns a JSON value inside of JSON as that value.
+    const asText = ({ exit_code }: StoredStep) =>
+      exit_code === null || typeof exit_code === "string" ? exit_code : JSON.stringify(exit_code);
+    return { action, steps: steps.map((step) => ({ ...step, exit_code: asText(step) })) };
+  } catch {
+    return null;
+  }
+}
+
+/** Which of these actions have no row. */
+export async function listMissing(ledger: Ledger, ids: readonly string[]): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const rows = await ledger.all(
+    `SELECT value AS id FROM json_each(?) WHERE NOT EXISTS
+      (SELECT 1 FROM actions WHERE project_id = ? AND actions.id = value) LIMIT 1`,
+    [JSON.stringify(ids), ledger.project_id],
+  );
+  return rows.map(({ id }) => String(id));
+}
+
+/** Which rollback undid the action last; undefined when none ever did. */
+export async function findRollback(
+  ledger: Ledger,
+  id: string,
+): Promise<string | null | undefined> {
+  const [row] = await ledger.all(
+    `SELECT data ->> '$.rollback' AS rollback FROM audit
+      WHERE project_id = ? AND action_id = ? AND type = 'action.rolled_back'
+      ORDER BY seq DESC LIMIT 1`,
+    [ledger.project_id, id],
+  );
+  return row && (row.rollback === null ? null : String(row.rollback));
+}
