@@ -1,5 +1,4 @@
 import type { Environment } from "../environment.ts";
-import type { Ledger } from "../db/ledger.ts";
 import {
   answersAll,
   compileGrant,
@@ -9,6 +8,7 @@ import {
 } from "../policy/grant.ts";
 import type { Decision } from "../policy/schema.ts";
 import type { Grant } from "./schema.ts";
+import { grantStands } from "./standing.ts";
 import { findGrant, type GrantRow, listUsable } from "./store.ts";
 
 /** The access that a grant with a pattern allows. */
@@ -29,16 +29,22 @@ export function kindOf(access: GrantAccess): GrantPattern["kind"] {
   return access === "run" ? "command" : "path";
 }
 
+/** Finds grants, and judges their proofs. */
+type GrantServices = Parameters<typeof grantStands>[0];
+
 /** The grant that allows the action: the narrowest one, then the one that expires first. */
 export async function findGrantFor(
-  ledger: Ledger,
+  services: GrantServices,
   subject: GrantSubject,
   now: string,
 ): Promise<GrantRow | null> {
   const { session_id, digest, question } = subject;
   if (question.refused !== null) return null;
-  const usable = await listUsable(ledger, { session_id, digest, now });
-  return usable.find((grant) => grantAllows(grant, subject)) ?? null;
+  const usable = await listUsable(services.ledger, { session_id, digest, now });
+  for (const grant of usable) {
+    if (grantAllows(grant, subject) && await grantStands(services, grant)) return grant;
+  }
+  return null;
 }
 
 /** The fields of a grant that define which actions it allows. */
@@ -67,16 +73,20 @@ export function grantAllows(
 
 /** Why an action that a grant allowed may no longer be executed; null if it still may. */
 export async function whyLapsed(
-  { ledger, environment }: { ledger: Ledger; environment: Environment },
+  services: GrantServices & { environment: Environment },
   id: string,
   subject: GrantSubject,
 ): Promise<string | null> {
+  const { ledger, environment } = services;
   const now = new Date(environment.now()).toISOString();
   const grant = await findGrant(ledger, id, now);
   if (!grant || grant.state === "revoked") return "the grant that allowed it was revoked";
   // The grant may be used up, because this action took the last use.
   if (grant.state === "expired" || grant.expires_at <= now) {
     return "the grant that allowed it has expired";
+  }
+  if (!await grantStands(services, grant)) {
+    return "no proof of the grant that allowed it stands in the log";
   }
   return grantAllows(grant, subject)
     ? null

@@ -88,14 +88,14 @@ function notRememberable(why: string): GateError {
 // With everything that the reviewer set, so that the signed hash of it can be checked.
 function addedEvent(grant: NewGrant, ttl_seconds: number): NewEvent {
   const { id, session_id, action_id, given_by, scope, digest, pattern } = grant;
-  const { questions, scripts, expires_at, max_uses } = grant;
+  const { questions, scripts, access, expires_at, max_uses } = grant;
   return {
     session_id,
     action_id,
     type: "grant.added",
     actor: { kind: "reviewer", id: given_by },
     data: {
-      ...{ grant_id: id, scope, digest, pattern, questions, scripts },
+      ...{ grant_id: id, scope, digest, pattern, questions, scripts, access },
       ...{ ttl_seconds, expires_at, max_uses },
     },
   };

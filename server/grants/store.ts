@@ -108,6 +108,16 @@ export async function listUsable(
   return rows.map(toGrantRow);
 }
 
+/** How many uses of a grant the log has. */
+export async function countUses(ledger: Ledger, id: string): Promise<number> {
+  const [row] = await ledger.all(
+    `SELECT count(*) AS n FROM audit WHERE project_id = ? AND type = 'grant.used'
+      AND json_extract(data, '$.grant_id') = ?`,
+    [ledger.project_id, id],
+  );
+  return Number(row?.n ?? 0);
+}
+
 export async function countUsable(ledger: Ledger, now: string): Promise<number> {
   const [row] = await ledger.all(
     `SELECT count(*) AS n FROM grants WHERE project_id = ? AND ${USABLE}`,

@@ -94,7 +94,15 @@ export class Project {
     }, roots);
     const in_any_folder = id === MACHINE_ID;
     const { visit } = options;
-    this.sessions = new Sessions({ environment, ledger, roots, host_key, in_any_folder, visit });
+    this.sessions = new Sessions({
+      environment,
+      ledger,
+      roots,
+      host_key,
+      in_any_folder,
+      visit,
+      proofs: options.proofs,
+    });
     const services = this.#services = {
       ...{ project_id: id, roots, environment, ledger, bus },
       config: this.config,

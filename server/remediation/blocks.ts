@@ -6,6 +6,7 @@ import { GateError } from "../errors.ts";
 import { digestOf } from "../proof/digest.ts";
 import type { Proofs } from "../proof/proofs.ts";
 import type { Block, UnblockInput } from "./schema.ts";
+import { restoreBlocks } from "./lifts.ts";
 import { findBlock, liftBlock, listActiveBlocks } from "./store.ts";
 
 /** The services of one project that blocks need. */
@@ -13,22 +14,26 @@ export interface BlockServices {
   ledger: Ledger;
   environment: Environment;
   /** Asks a person for a proof: a lifted block lets more happen. */
-  proofs: Pick<Proofs, "require">;
+  proofs: Pick<Proofs, "require" | "judge">;
 }
 
 /** The active blocks of a project, newest first. */
-export async function listBlocks({ ledger }: BlockServices): Promise<Block[]> {
+export async function listBlocks(services: BlockServices): Promise<Block[]> {
+  const { ledger } = services;
+  await restoreBlocks(services);
   return await listActiveBlocks(ledger);
 }
 
 /** Lifts a block, so that its session may submit again. @throws GateError `forbidden`, `not_found`, `conflict` */
 export async function unblock(
-  { ledger, environment, proofs }: BlockServices,
+  services: BlockServices,
   id: string,
   { reason }: UnblockInput,
   caller: Caller,
 ): Promise<Block> {
   requireReviewer(caller, "lift the block", "gate session unblock");
+  const { ledger, environment, proofs } = services;
+  await restoreBlocks(services);
   const block = await requireBlock(ledger, id);
   const asked = { block_id: id };
   const proof = await proofs.require(caller, {

@@ -13,6 +13,13 @@ export function insertBlock(block: Block): Statement {
   };
 }
 
+/** Makes a block active again, even if its row was deleted. */
+export function putBlockBack(block: Block): Statement {
+  const { sql, args } = insertBlock(block);
+  const again = "ON CONFLICT DO UPDATE SET lifted_at = NULL, lifted_by = NULL, lift_id = NULL";
+  return { sql: `${sql} ${again}`, args };
+}
+
 /** Lifts an active block. `when` matches only the attempt with this `lift_id`. */
 export function liftBlock(
   { project_id, id }: Pick<Block, "project_id" | "id">,

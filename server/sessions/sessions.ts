@@ -5,6 +5,7 @@ import type { Environment } from "../environment.ts";
 import { DEFAULT_LIMIT, readCursor, toPage } from "../db/cursor.ts";
 import type { Ledger, NewEvent } from "../db/ledger.ts";
 import { GateError } from "../errors.ts";
+import { type LiftServices, restoreBlocks } from "../remediation/lifts.ts";
 import { isSameProcess } from "../runtime/processes.ts";
 import type { HostKey } from "./host_key.ts";
 import type {
@@ -38,6 +39,8 @@ export interface SessionServices {
   host_key: HostKey;
   /** A session may work in any folder, because the ledger belongs to no project. */
   in_any_folder?: boolean;
+  /** Judges the proofs of lifted blocks. */
+  proofs: LiftServices["proofs"];
   /** Records in another project's ledger that its agent begins to work here. @throws GateError */
   visit: (home_project: string, event: NewEvent) => Promise<void>;
 }
@@ -141,7 +144,7 @@ export class Sessions {
     const digest = hexDigestOf(secret);
     return this.#once(digest, async () => {
       const found = await findSessionOfSecret(ledger, digest);
-      return found ? publicOf(found) : await this.#insert(input, caller, digest);
+      return found ? await this.#checked(found) : await this.#insert(input, caller, digest);
     });
   }
 
@@ -187,7 +190,7 @@ export class Sessions {
   /** @throws GateError `not_found` */
   async get(id: string): Promise<Session> {
     const found = id.includes("\0") ? null : await findSession(this.#services.ledger, id);
-    if (found) return publicOf(found);
+    if (found) return await this.#checked(found);
     throw new GateError("not_found", `Cannot find session "${id}" in this project`);
   }
 
@@ -223,11 +226,18 @@ export class Sessions {
 
   async #ofSecret(secret: string): Promise<Session> {
     const found = await findSessionOfSecret(this.#services.ledger, hexDigestOf(secret));
-    if (found) return publicOf(found);
+    if (found) return await this.#checked(found);
     throw new GateError(
       "not_found",
       "Cannot find the session of this X-Gate-Session: it is unknown or has ended; open a new one",
     );
+  }
+
+  /** A session whose block somebody lifted in the ledger without a proof is blocked again. */
+  async #checked(found: SessionRow): Promise<Session> {
+    const session = publicOf(found);
+    if (session.block_reason !== null) return session;
+    return { ...session, block_reason: await restoreBlocks(this.#services, session.id) };
   }
 
   #shared(caller: Caller): Promise<Session> {
@@ -244,7 +254,7 @@ export class Sessions {
   async #findOrOpenShared(caller: Caller): Promise<Session> {
     const of = { agent: caller.id, ...SHARED_CLIENT };
     const found = await findSharedSession(this.#services.ledger, of);
-    return found ? publicOf(found) : await this.#insert({}, caller, null);
+    return found ? await this.#checked(found) : await this.#insert({}, caller, null);
   }
 
   #rootOf(given: string | undefined): string {

@@ -29,14 +29,14 @@ export async function consultGrants(
 }
 
 async function findFor(services: ActionServices, question: PolicyTestInput) {
-  const { ledger, roots, environment } = services;
+  const { roots, environment } = services;
   const { tool, input } = toolOf(question);
   const parsed = parseInput(tool, input, roots[0]!, roots);
   const evaluation = await evaluateAction(services, parsed.input, { raw: input });
   if (evaluation.decision.effect !== "ask") return null;
   const plan = await planOf(services, parsed, question, evaluation);
   const { command, cwd } = parsed.input;
-  return await findGrantFor(ledger, {
+  return await findGrantFor(services, {
     access: accessOf(parsed.input),
     digest: plan && digestOf(plan),
     session_id: question.session_id ?? null,

@@ -9,6 +9,7 @@ import {
 } from "../../grants/matching.ts";
 import { remember, type Remembering } from "../../grants/remember.ts";
 import type { Remember } from "../../grants/schema.ts";
+import { noteUse } from "../../grants/standing.ts";
 import { takeUse } from "../../grants/store.ts";
 import { createQuestion } from "../../policy/grant.ts";
 import { type ActionServices, timestamp } from "../context.ts";
@@ -25,6 +26,8 @@ interface GrantUse {
   /** A condition: this use was taken. */
   only: Statement;
   event: NewEvent;
+  /** After the commit. */
+  note: () => void;
 }
 
 /** An action as grants see it. */
@@ -44,12 +47,13 @@ export async function findUse(
   evaluation: ActionEvaluation,
 ): Promise<GrantUse | null> {
   const now = timestamp(services.environment);
-  const grant = await findGrantFor(services.ledger, grantSubject(row, evaluation), now);
+  const grant = await findGrantFor(services, grantSubject(row, evaluation), now);
   if (!grant) return null;
   const { id, pattern, max_uses } = grant;
   const use = grant.uses + 1;
   return {
     decision: decisionBy(grant, use),
+    note: () => noteUse(services.ledger, id, use),
     ...takeUse(grant, { use_id: services.environment.id(), now }),
     event: eventOf(row, "grant.used", BY_POLICY, {
       ...{ grant_id: id, use, max_uses, pattern, digest: row.digest },

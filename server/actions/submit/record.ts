@@ -109,11 +109,14 @@ async function useGrant(
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const use = await findUse(services, row, evaluation);
       if (!use) return null;
-      const { decision, take, only, event } = use;
+      const { decision, take, only, event, note } = use;
       const allowed = { ...row, ...decidedByPolicy(context, "approved"), decision };
       const commit = { before: [...kept, take], events: [event], only };
       const submission = await proceed(context, { ...entry, row: allowed, ...commit });
-      if (submission) return submission;
+      if (submission) {
+        note();
+        return submission;
+      }
     }
     return null;
   });

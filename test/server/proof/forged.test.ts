@@ -1,8 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { Database } from "../../../server/db/database.ts";
 import type { Value } from "../../../server/db/ledger.ts";
+import { insertBlock } from "../../../server/remediation/store.ts";
 import { createTestGate, testCaller, type TestGate, type TestGateOptions } from "../../helpers.ts";
 import { enrol, type Person, prove, type Send, sendTo, withPassphrase } from "./person.ts";
 
@@ -209,4 +210,127 @@ test("where the reviewer's token decides, no proof is asked of the log", async (
   expect((await gate.request("POST", `/api/actions/${id}/approve`, {})).status).toBe(200);
   await gate.reopen();
   expect((await claimOf(gate, id)).status).toBe(200);
+});
+
+const GRANT = { scope: "project", ttl_seconds: 3600, max_uses: 1, pattern: "npm publish *" };
+const PUBLISH = { command: "npm publish a" };
+const run = async ({ gate }: Stage, command: string) =>
+  (await gate.project.actions.submit(
+    { tool: "run_command", input: { command } },
+    testCaller("agent"),
+  )).action;
+
+describe("a grant counts only with the proof of the approval that made it", () => {
+  test("a real one is used, also after a restart", async () => {
+    const stage = await open();
+    const id = await hold(stage.gate, "run_command", PUBLISH);
+    expect((await approve(stage, id, { remember: GRANT })).status).toBe(200);
+    await stage.gate.reopen();
+    const allowed = await run(stage, "npm publish more");
+    expect(allowed).toMatchObject({ status: "approved", decided_by: "policy" });
+    expect((await claimOf(stage.gate, allowed.id)).status).toBe(200);
+  });
+
+  test.each<[string, string]>([
+    ["with more uses", "UPDATE grants SET max_uses = 1000"],
+    ["with its uses taken back", "UPDATE grants SET uses = 0"],
+    ["with another pattern", "UPDATE grants SET uses = 0, max_uses = 2, pattern = 'npm *'"],
+    ["for a longer time", "UPDATE grants SET uses = 0, expires_at = '2099-01-01T00:00:00.000Z'"],
+    [
+      "copied under another id",
+      `INSERT INTO grants SELECT project_id,
+      '00000000-0000-7000-8000-00000000ffff', 99, scope, session_id, action_id, digest, pattern,
+      access, tool, path, command, questions, scripts, given_by, created_at, expires_at, max_uses, 0,
+      NULL, NULL, NULL, NULL, NULL FROM grants`,
+    ],
+  ])("not %s", async (_, sql) => {
+    const stage = await open();
+    const id = await hold(stage.gate, "run_command", PUBLISH);
+    expect((await approve(stage, id, { remember: GRANT })).status).toBe(200);
+    expect(await run(stage, "npm publish first")).toMatchObject({ status: "approved" });
+    await forge(stage.gate, sql);
+    expect(await run(stage, "npm publish second")).toMatchObject({ status: "pending" });
+  });
+
+  test("not one that a program made up", async () => {
+    const stage = await open();
+    const id = await hold(stage.gate, "run_command", PUBLISH);
+    expect((await approve(stage, id)).status).toBe(200);
+    const other = await hold(stage.gate, "run_command", { command: "npm publish asked" });
+    const { questions } = await questionsOf(stage);
+    await forge(
+      stage.gate,
+      `INSERT INTO grants (project_id, id, seq, scope, session_id, action_id, digest, pattern, access,
+        tool, command, questions, scripts, given_by, created_at, expires_at, max_uses, uses)
+        SELECT project_id, '00000000-0000-7000-8000-00000000ffff', 99, 'project', session_id, id,
+        digest, 'npm publish *', 'run', tool, command, ?, '[]', 'reviewer', created_at,
+        '2099-01-01T00:00:00.000Z', 1000, 0 FROM actions WHERE id = ?`,
+      [questions, id],
+    );
+    expect(await run(stage, "npm publish more")).toMatchObject({ status: "pending" });
+    await forge(
+      stage.gate,
+      `${APPROVED}, decided_by = 'policy',
+      decision = json_set(decision, '$.effect', 'allow', '$.grant_id',
+        '00000000-0000-7000-8000-00000000ffff') WHERE id = ?`,
+      [other],
+    );
+    const answer = await claimOf(stage.gate, other);
+    expect(answer.status).toBe(409);
+    expect((await answer.json()).detail).toContain("no proof of the grant");
+  });
+});
+
+/** The questions that a real grant of a command answers. */
+async function questionsOf(stage: Stage): Promise<{ questions: string }> {
+  const id = await hold(stage.gate, "run_command", { command: "npm publish third" });
+  const { pattern: _, ...remember } = GRANT;
+  expect((await approve(stage, id, { remember })).status).toBe(200);
+  const [row] = await stage.gate.project.ledger.all("SELECT questions FROM grants");
+  return { questions: String(row!.questions) };
+}
+
+describe("a lifted block counts only with a person's proof", () => {
+  async function blocked() {
+    const stage = await open({ policies: { defaultEffect: "allow" } });
+    const { gate } = stage;
+    const { session_id } = await run(stage, "ls");
+    const block_id = "00000000-0000-7000-8000-00000000bbbb";
+    const reason = "it changed a guarded file";
+    await gate.project.ledger.commit({
+      statements: [insertBlock({
+        ...{ id: block_id, project_id: "test", session_id, action_id: null, reason },
+        ...{ created_at: new Date(gate.clock.now).toISOString(), lifted_at: null, lifted_by: null },
+      })],
+      events: [{
+        ...{ session_id, action_id: null, type: "block.added", data: { block_id, reason } },
+        actor: { kind: "system", id: "gate" },
+      }],
+    });
+    expect(await run(stage, "ls a")).toMatchObject({ status: "blocked" });
+    return { stage, block_id };
+  }
+
+  test.each([
+    "UPDATE blocks SET lifted_at = created_at, lifted_by = 'reviewer'",
+    "DELETE FROM blocks",
+  ])("not by %s", async (sql) => {
+    const { stage, block_id } = await blocked();
+    await forge(stage.gate, sql);
+    expect(await run(stage, "ls b")).toMatchObject({ status: "blocked" });
+    const listed = await (await stage.send("GET", "/api/remediation/blocks")).json();
+    expect(listed.items).toMatchObject([{ id: block_id, lifted_at: null }]);
+    expect(stage.gate.logs).toContainEqual(expect.objectContaining({
+      message: "a block was lifted without a person's proof",
+    }));
+  });
+
+  test("a real lift is believed, also after a restart", async () => {
+    const { stage, block_id } = await blocked();
+    const path = `/api/remediation/blocks/${block_id}/unblock`;
+    expect((await prove(stage.send, stage.person, ["POST", path, {}])).status).toBe(200);
+    expect(await run(stage, "ls b")).toMatchObject({ status: "approved" });
+    await stage.gate.reopen();
+    expect(await run(stage, "ls c")).toMatchObject({ status: "approved" });
+  });
 });
