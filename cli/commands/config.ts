@@ -1,6 +1,6 @@
 import { Command } from "@commander-js/extra-typings";
 import { unwrap } from "../../server/client.ts";
-import { acceptChanges, showChange, waitingChanges } from "../config/accept.ts";
+import { acceptChanges, openChanges, showChange, waitingChanges } from "../config/accept.ts";
 import { CliError } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { examples } from "../options.ts";
@@ -29,12 +29,13 @@ export function createCommand(io: Io) {
       if (view.outside_changes.length === 0) return print(io, "The accepted configs are in force.");
       for (const change of view.outside_changes) showChange(io, change);
       if (waitingChanges(view).length > 0) print(io, "Accept what waits: gate config accept");
+      else if (openChanges(view).length > 0) print(io, "Keep it in force: gate config accept");
     });
   config.command("accept")
     .description(
-      "Accept the changes that wait, after showing them. You prove it with your passphrase.",
+      "Accept the changes, after showing them, so that no program undoes them. You prove it with your passphrase.",
     )
-    .option("--sha256 <hash>", "accept only if a waiting file has this content")
+    .option("--sha256 <hash>", "accept only if a changed file has this content")
     .option("--project <id>", "the project (default: the project of this folder)")
     .option(...PASSPHRASE_STDIN)
     .option("--json", "print JSON: the config in force")
@@ -42,27 +43,28 @@ export function createCommand(io: Io) {
     .action(async ({ sha256, project, json, passphraseStdin }) => {
       const client = await openProject(io, project, { passphraseStdin });
       const view = await unwrap(client.api.config.$get());
-      const waiting = waitingChanges(view).filter(({ after_sha256 }) =>
+      const changes = openChanges(view).filter(({ after_sha256 }) =>
         sha256 === undefined || after_sha256 === sha256
       );
-      if (sha256 !== undefined && waiting.length === 0) throw hasNone(sha256);
-      if (!json) { for (const change of waiting) showChange(io, change); }
-      const accepted = await acceptChanges(client, waiting) ?? view;
+      if (sha256 !== undefined && changes.length === 0) throw hasNone(sha256);
+      if (!json) { for (const change of changes) showChange(io, change); }
+      const accepted = await acceptChanges(client, changes) ?? view;
       if (json) printJson(io, accepted);
-      else if (waiting.length === 0) print(io, "Nothing waits: the accepted configs are in force.");
-      else print(io, `${paint(io, "green", "✓")} accepted: ${count(waiting.length, "file")}`);
+      else if (changes.length === 0) print(io, "Nothing waits: the accepted configs are in force.");
+      else print(io, `${paint(io, "green", "✓")} accepted: ${count(changes.length, "file")}`);
     });
   return config;
 }
 
 function hasNone(sha256: string): CliError {
-  const why = `no file with the hash ${sha256} waits`;
+  const why = `no changed file has the hash ${sha256}`;
   return new CliError(`Cannot accept the config: ${why}`, { next: "gate config show" });
 }
 
 const HELP = `
 What denies or asks more is in force as soon as the file is saved. What may allow more waits until a
-person accepts it, because an agent may have written it.
+person accepts it, because an agent may have written it. An accepted change stays in force when
+another program undoes it in the file.
 
 Examples:
   gate config show

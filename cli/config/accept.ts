@@ -4,9 +4,14 @@ import type { Io } from "../io.ts";
 import { paint, print } from "../terminal/output.ts";
 import { visibleLine } from "../terminal/visible.ts";
 
-/** The changes that a person can accept: of files that can be read and whose part waits. */
-export function waitingChanges({ outside_changes }: ConfigView): OutsideChange[] {
-  return outside_changes.filter(({ waiting, after_sha256 }) => waiting && after_sha256 !== "");
+/** The changes that a person can accept: of files that are there. */
+export function openChanges({ outside_changes }: ConfigView): OutsideChange[] {
+  return outside_changes.filter(({ after_sha256 }) => after_sha256 !== "");
+}
+
+/** The changes of which a part waits for a person. */
+export function waitingChanges(view: ConfigView): OutsideChange[] {
+  return openChanges(view).filter(({ waiting }) => waiting);
 }
 
 /** Accepts these versions of the files, and no later ones. @throws ProblemError */
@@ -25,7 +30,7 @@ const MARKS = { added: ["green", "+"], removed: ["red", "-"], changed: ["yellow"
 
 /** Prints a change with its differences; a mark shows which of them wait. */
 export function showChange(io: Io, { path, at, differences, waiting }: OutsideChange): void {
-  const state = waiting ? "a part waits for you" : "in force";
+  const state = waiting ? "a part waits for you" : "in force, not yet accepted";
   const when = `${at.slice(0, 16).replace("T", " ")}Z`;
   print(io, `${paint(io, "bold", visibleLine(path))}  changed ${when}, ${state}`);
   if (differences === null) return print(io, "  gate cannot compare the versions; read the file");

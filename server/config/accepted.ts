@@ -50,6 +50,9 @@ export interface ProofCheck {
 /** The project id under which the machine's config is kept. */
 export const MACHINE = "";
 
+/** The name of a project's config. */
+export const PROJECT_FILE = "gate.config.json";
+
 /** A config as the daemon keeps it in memory. */
 export interface Entry {
   row: ConfigRow;
@@ -61,8 +64,11 @@ export interface Entry {
   newest: Newest;
 }
 
-/** `unproved`: no proof fits the text. `older`: a person has accepted another text after it. */
-export type Fault = "unproved" | "older";
+/**
+ * `unproved`: no proof fits the text. `older`: a person has accepted another text after it.
+ * `elsewhere`: a person has accepted it for another folder.
+ */
+export type Fault = "unproved" | "older" | "elsewhere";
 
 /** What decides at one moment. */
 type Deciding = Pick<Awaited<ReturnType<ProofCheck["status"]>>, "kind" | "problem">;
@@ -125,6 +131,19 @@ export class AcceptedConfigs {
       entry.catch(() => this.#entries.delete(project_id));
     }
     return entry;
+  }
+
+  /**
+   * The config of a project in these folders. While a key is enrolled, a text counts only in the
+   * folder for which a person accepted it: `gate.db` may name another folder.
+   */
+  async findIn(project_id: string, roots: readonly string[]): Promise<Entry> {
+    const entry = await this.find(project_id);
+    const { accepted } = entry;
+    if (accepted === null) return entry;
+    const isHere = roots.some((root) => join(root, PROJECT_FILE) === accepted.path);
+    if (isHere || !isKey((await this.#services.proofs.status()).kind)) return entry;
+    return { ...entry, accepted: null, fault: "elsewhere" };
   }
 
   /**
@@ -243,6 +262,7 @@ export class AcceptedConfigs {
     const list = canonical({ configs, trusts });
     const hash = sha256(list);
     await registry.batch([saveSeal(hash, list)]);
+    this.#version++;
     return hash;
   }
 

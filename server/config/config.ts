@@ -24,6 +24,7 @@ import {
   hashOf,
   isKey,
   MACHINE,
+  PROJECT_FILE,
   type ProofCheck,
   trustDigest,
   valueOf,
@@ -48,6 +49,7 @@ import {
   goneError,
   lostError,
   toProblem,
+  unpinnedWarning,
   UNTIL_FIXED,
   warningsOf,
 } from "./view.ts";
@@ -158,7 +160,7 @@ export class Config {
 
   /** Computed each time, because a moved folder changes the roots of an open project. */
   get #path(): string {
-    return join(this.#roots[0]!, "gate.config.json");
+    return join(this.#roots[0]!, PROJECT_FILE);
   }
 
   /** The decision of policy. Records nothing. */
@@ -258,6 +260,8 @@ export class Config {
           .map(({ path }) =>
             `a part of "${path}" waits: a person must accept the change with gate config accept`
           ),
+        ...outside_changes.filter(({ waiting, differences }) => !waiting && differences?.length)
+          .map(({ path }) => unpinnedWarning(path)),
       ],
       error: compiled.error,
       problem: compiled.error === null ? null : toProblem(compiled.error),
@@ -632,7 +636,10 @@ export class Config {
 
   async #readAgain(): Promise<void> {
     const { accepted: store } = this.#configs;
-    const [entry, machine] = [await store.find(this.#id), await store.find(MACHINE)];
+    const machine = await store.find(MACHINE);
+    const entry = this.#builtin === null
+      ? await store.findIn(this.#id, this.#roots)
+      : await store.find(this.#id);
     const key = this.#key();
     const files = {
       project: this.#builtin === null

@@ -57,10 +57,20 @@ export function lostError(path: string): string {
 
 /** The error about an accepted text that another program has changed. */
 export function forgedError(path: string, fault: Fault): string {
-  const cause = fault === "older"
-    ? "are older than the ones that were accepted last"
-    : "fit no proof";
-  return `the accepted rules of "${path}" ${cause}: what they allow waits; accept them again`;
+  return `the accepted rules of "${path}" ${FAULTS[fault]}: what they allow waits; ` +
+    "accept them again";
+}
+
+const FAULTS: Record<Fault, string> = {
+  unproved: "fit no proof",
+  older: "are older than the ones that were accepted last",
+  elsewhere: "were accepted for another folder",
+};
+
+/** The warning about rules that hold only as long as the file says them. */
+export function unpinnedWarning(path: string): string {
+  return `the change of "${path}" is in force, not yet accepted: another program can undo it; ` +
+    "a person must accept it with gate config accept";
 }
 
 /** The owner of the file. The gate cannot know who wrote it. */

@@ -55,7 +55,22 @@ test("what allows more waits until a person accepts it with the passphrase", asy
 test("what denies more is in force at once", async () => {
   save({ allowedCommands: ["ls", "pwd"], blockedCommands: ["make deploy"] });
   expect(await effectOf("make deploy")).toBe("deny");
-  expect((await gated.good("config", "show")).stdout).not.toContain("(waits)");
+  const shown = (await gated.good("config", "show")).stdout;
+  expect(shown).not.toContain("(waits)");
+  expect(shown).toContain(", in force, not yet accepted\n");
+  expect((await gated.good("status")).stdout).toContain("in force, not yet accepted");
+});
+
+test("an accepted tightening stays in force when the file goes back", async () => {
+  expect(await given("config", "accept")).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("accepted: 1 file"),
+  });
+  expect((await gated.good("config", "show")).stdout).toBe("The accepted configs are in force.\n");
+  expect((await gated.good("status")).stdout).not.toContain("not yet accepted");
+  save({ allowedCommands: ["ls", "pwd"] });
+  expect(await effectOf("make deploy")).toBe("deny");
+  expect((await gated.good("config", "show")).stdout).toContain("make deploy  (waits)");
 });
 
 test("global-config edit accepts what it saved, with the passphrase", async () => {

@@ -559,6 +559,52 @@ describe("what another program writes back into gate.db", () => {
     },
   );
 
+  test("an accepted tightening stays, also over restarts and with the old row", async () => {
+    const { gate, send, person } = await enrolled("signed");
+    const old = await keep(gate, "test");
+    const file = readFileSync(fileOf(gate));
+    rewrite(gate, { ...POLICIES, blockedCommands: ["rm -rf", "npm"] });
+    const [{ path, after_sha256: sha256, waiting }] = await outside(gate);
+    expect(waiting).toBe(false);
+    const { warnings } = await (await send("GET", "/api/config")).json();
+    expect(warnings.join()).toContain("is in force, not yet accepted");
+    const refused = await send("POST", "/api/config/accept", { path, sha256 });
+    expect(refused.status).toBe(403);
+    await acceptAll(gate, person);
+    expect((await (await send("GET", "/api/config")).json()).warnings).toEqual([]);
+    writeFileSync(fileOf(gate), file);
+    expect(await effectOf(gate, { command: "npm test" })).toBe("deny");
+    expect(await outside(gate)).toMatchObject([{ waiting: true }]);
+    await gate.reopen();
+    expect(await effectOf(gate, { command: "npm test" })).toBe("deny");
+    await stopped(gate, putBack(old));
+    expect(await effectOf(gate, { command: "npm test" })).toBe("ask");
+  });
+
+  test("a folder does not run under the accepted policy of another project", async () => {
+    const { gate, send, person } = await enrolled("signed");
+    const root = join(gate.root, "..", "other");
+    mkdirSync(root);
+    const text = JSON.stringify({ id: "other", policies: LAX });
+    writeFileSync(join(root, "gate.config.json"), text);
+    expect((await send("POST", "/api/hub/projects", { root })).status).toBe(201);
+    const ask = (command: string) =>
+      send("POST", "/api/policy/test?project=other", { command }).then((one) => one.json());
+    const { outside_changes: [{ path, after_sha256: sha256 }] } =
+      await (await send("GET", "/api/config?project=other")).json();
+    const body = { path, sha256 };
+    const accepted = await prove(send, person, ["POST", "/api/config/accept?project=other", body]);
+    expect(accepted.status).toBe(200);
+    expect(await ask("make")).toMatchObject({ effect: "allow" });
+    rewrite(gate, LAX);
+    await stopped(gate, async (database) => {
+      const sql = "UPDATE roots SET root = ? WHERE project_id = 'other'";
+      await database.batch([{ sql, args: [gate.root] }]);
+    });
+    expect(await ask("make")).toMatchObject({ effect: "ask" });
+    expect(await problems(gate)).toContain("were accepted for another folder");
+  });
+
   test("the version before a tightening without a proof does not come back", async () => {
     const { gate, send } = await enrolled("signed");
     const old = await keep(gate, "test");
