@@ -4,7 +4,7 @@ import type { Io } from "../io.ts";
 import { visibleLine } from "../terminal/visible.ts";
 import { memoryPath } from "../witness/memory.ts";
 
-/** What each kind of proof means for a decision. */
+/** The meaning of each kind of proof for a decision. */
 export const KINDS: Record<ProofKind, string> = {
   none: "nothing can be approved until a person sets a passphrase or a passkey",
   token: "any program of this user can approve, with the reviewer's token",

@@ -34,7 +34,7 @@ export type Baseline = Record<string, string>;
 
 /** A state from before a crash that is gone or was changed. */
 export interface LostState {
-  /** What it was the state of, for people. */
+  /** The name, for people, of the thing whose state this was. */
   where: string;
   file: Restored;
 }
@@ -111,7 +111,7 @@ export class Guarding {
       window.holders++;
       return { baseline: window.baseline, lost: [] };
     }
-    // Whatever changed until now is the work of those that run already.
+    // Changes until now are the work of the commands that run already.
     this.#check();
     const lost: LostState[] = [];
     const scopes = this.#scopesOf(watched, strangers).map((wanted) => {

@@ -5,7 +5,7 @@ import type { ActionRow } from "../store.ts";
 import { gitCommand, isExplainedChange } from "./git_config.ts";
 import type { Difference } from "./snapshot.ts";
 
-/** What the approved text of an action visibly changes. */
+/** The changes that the approved text of an action shows. */
 export interface Permits {
   /** Absolute paths; everything below a folder counts. */
   paths: ReadonlySet<string>;

@@ -54,7 +54,7 @@ const { O_RDONLY } = constants;
 const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0;
 const O_NONBLOCK = constants.O_NONBLOCK ?? 0;
 
-/** What `lstat` says about a path. */
+/** The answer of `lstat` about a path. */
 interface Look {
   kind: Kept["kind"];
   signature: string;

@@ -108,7 +108,7 @@ async function isEditOf(
   return plan.changes.slice(0, -1).every(({ after }) => after?.sha256 === base_sha256);
 }
 
-/** What a plan touches, without contents. */
+/** The files, folder and command of a plan, without contents. */
 function namesOf({ changes, accesses }: Plan): string {
   return JSON.stringify([
     changes.map(({ path, after }) => [path, after === null]),

@@ -73,7 +73,7 @@ export async function approveWithEdit(
   return await approveVersion(context, row, { version, input, caller, proven });
 }
 
-/** What the event of an approval says about the person's proof. */
+/** The part of an approval's event that is about the proof. */
 interface Proven {
   proof?: ProofRecord;
   /** What the proof covers beside the digest of the held action. */
