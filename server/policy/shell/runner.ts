@@ -114,8 +114,7 @@ export class TableRunner implements Runner {
       this.doubt("the loader runs a program under another name", argv.join(" "), call);
       return this.command(argv.slice(loader + 1), call);
     }
-    const isProcess = program.includes("/") && /^\/(proc|dev)(\/|$)/.test(call.shell.cwd);
-    if (isProcess || /^(\/proc\/|\/dev\/|=)/.test(program)) {
+    if (program.startsWith("=") || isMoving(program, call.shell.cwd)) {
       this.doubt("this names a program in a way that hides which one it is", program, call);
     }
     const wrapper = own(WRAPPERS, name);
@@ -179,6 +178,15 @@ export class TableRunner implements Runner {
   script(name: string, call: Call): string | null {
     return call.remote ? null : this.taskScript(name, call.shell.cwd);
   }
+}
+
+/** The folders in which a name stands for another file in each process. `/dev/shm` is none. */
+const MOVING = /^\/(proc|dev(?!\/shm\/))\//;
+
+function isMoving(program: string, cwd: string): boolean {
+  if (!program.includes("/")) return false;
+  const named = program.startsWith("/") ? program : `${cwd}/${program}`;
+  return MOVING.test(named) || MOVING.test(absolutePath(named, cwd));
 }
 
 /** The dynamic loader, which runs the program in its arguments. */

@@ -171,6 +171,9 @@ const OTHER_NAMES = [
   "/proc/self/exe x",
   "/proc/self/root/usr/bin/x y",
   "/dev/fd/3 x",
+  "//dev/fd/3 x",
+  "/dev/shm/../fd/3 x",
+  "cd /proc/self/cwd && ../../../usr/bin/x y",
   "=bash src/x",
 ];
 
@@ -356,4 +359,18 @@ test.each([
   const around = { ...AROUND, daemon_pid: 4711 };
   expect(evaluate(POLICIES[2]!, { kind: "command", command, cwd: ROOT }, around).decision.effect)
     .toBe(effect);
+});
+
+test("a program of a project in shared memory is an ordinary program", () => {
+  const policy = compilePolicy({
+    global: null,
+    project: { defaultEffect: "allow" },
+    override_global: false,
+  });
+  const cwd = "/dev/shm/project";
+  const around = { ...AROUND, roots: [cwd] };
+  for (const command of ["./build.sh x", "bin/x y", "/dev/shm/project/bin/x y"]) {
+    const { decision } = evaluate(policy, { kind: "command", command, cwd }, around);
+    expect([command, decision.effect]).toEqual([command, "allow"]);
+  }
 });
