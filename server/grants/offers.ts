@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import type { Question } from "../policy/grant.ts";
-import type { Unit } from "../policy/shell/unit.ts";
+import type { Unit } from "../policy/interpret/unit.ts";
 import { kindOf } from "./matching.ts";
 import { checkRemember, type Rememberable } from "./remember.ts";
 

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { GateError } from "../errors.ts";
 import { compilePolicy, evaluate, type Surroundings } from "./evaluate.ts";
 import type { Effect, Policies } from "./schema.ts";
-import { absolutePath } from "./shell/state.ts";
+import { absolutePath } from "./interpret/state.ts";
 
 /** One case of a command corpus: a command with the expected decision. */
 export const BenchCase = z.object({

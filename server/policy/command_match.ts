@@ -2,8 +2,8 @@ import { GateError } from "../errors.ts";
 import type { CompiledRule } from "./finding.ts";
 import { compileSegment, GLOB_LIMITS, type Match, matchSegment, type Segment } from "./glob.ts";
 import { isStatic, isWild } from "./holes.ts";
-import { baseName, lastName, type Read, readCommand, SHELLS } from "./shell/grammar.ts";
-import type { Unit } from "./shell/unit.ts";
+import { baseName, lastName, type Read, readCommand, SHELLS } from "./programs/grammar.ts";
+import type { Unit } from "./interpret/unit.ts";
 
 /** One stage of a command pattern: `rm -rf`, or each side of `curl * | sh`. */
 interface Stage {

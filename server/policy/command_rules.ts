@@ -7,12 +7,12 @@ import { evaluateAccess, evaluateRead, OF_A_PROCESS, throughProcess } from "./pa
 import { protectGate } from "./protect_command.ts";
 import type { CommandRequest, PathFacts, Surroundings } from "./request.ts";
 import type { Analysis } from "./schema.ts";
-import { analyse } from "./shell/analyse.ts";
-import { baseName, readCommand } from "./shell/grammar.ts";
-import { filesOf } from "./shell/globs.ts";
-import { absolutePath, seenFrom } from "./shell/state.ts";
-import { wordsIn } from "./shell/suspects.ts";
-import type { CommandAnalysis, Doubt, Effect, Suspect, Unit } from "./shell/unit.ts";
+import { analyse } from "./interpret/analyse.ts";
+import { baseName, readCommand } from "./programs/grammar.ts";
+import { filesOf } from "./interpret/globs.ts";
+import { absolutePath, seenFrom } from "./interpret/state.ts";
+import { wordsIn } from "./interpret/suspects.ts";
+import type { CommandAnalysis, Doubt, Effect, Suspect, Unit } from "./interpret/unit.ts";
 import { matchOwnTool, matchTools } from "./tool_rules.ts";
 
 /** Evaluates a command: each program in it, each file that it touches, and the tool rules. */

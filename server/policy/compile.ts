@@ -4,7 +4,7 @@ import type { CompiledRule } from "./finding.ts";
 import { LISTS, mergeLayers, type PolicyLayers, type SourcedEntry } from "./merge.ts";
 import { meter } from "./meter.ts";
 import { compilePath, matchPath, namePath, PathIndex } from "./path_match.ts";
-import { analyse } from "./shell/analyse.ts";
+import { analyse } from "./interpret/analyse.ts";
 import type { CompiledPolicy, PathRule, ToolRule } from "./policy.ts";
 import { compileTool, matchTool } from "./tool_rules.ts";
 

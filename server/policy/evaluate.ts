@@ -9,7 +9,7 @@ import type { NamedPaths } from "./named_paths.ts";
 import { decidePath } from "./path_rules.ts";
 import type { EvaluationOptions, Request, ToolRequest } from "./request.ts";
 import type { Analysis, Decision, Rule } from "./schema.ts";
-import type { Unit } from "./shell/unit.ts";
+import type { Unit } from "./interpret/unit.ts";
 import { decideTool } from "./tool_rules.ts";
 
 export { compilePolicy } from "./compile.ts";

@@ -1,6 +1,6 @@
 import type { PathFacts } from "./request.ts";
 import type { Decision, Effect, Rule } from "./schema.ts";
-import type { Unit } from "./shell/unit.ts";
+import type { Unit } from "./interpret/unit.ts";
 
 /** A rule of a list; path, command and tool rules add their compiled pattern. */
 export interface CompiledRule {

@@ -5,7 +5,7 @@ import { evaluateAccess, evaluateRead } from "./path_rules.ts";
 import type { CompiledPolicy } from "./policy.ts";
 import { mentions } from "./protect_command.ts";
 import type { PathFacts, Surroundings, ToolRequest } from "./request.ts";
-import { absolutePath } from "./shell/state.ts";
+import { absolutePath } from "./interpret/state.ts";
 import { type Place, textsOf, TooMuch } from "./foreign_input.ts";
 import { commandsIn, pathsIn, urlsIn } from "./foreign_texts.ts";
 

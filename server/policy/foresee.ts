@@ -2,9 +2,9 @@ import { compileSegment, matchSegment } from "./glob.ts";
 import { BRACKET, DEEP, isStatic, isWild, QUESTION, show, STAR, TAME } from "./holes.ts";
 import { meter } from "./meter.ts";
 import type { Surroundings } from "./request.ts";
-import { baseName } from "./shell/grammar.ts";
-import type { Effect, Unit } from "./shell/unit.ts";
-import { analyse } from "./shell/analyse.ts";
+import { baseName } from "./programs/grammar.ts";
+import type { Effect, Unit } from "./interpret/unit.ts";
+import { analyse } from "./interpret/analyse.ts";
 
 /** One file or folder that a command writes or deletes, possibly by a pattern. */
 export interface Touched {

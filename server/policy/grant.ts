@@ -5,7 +5,7 @@ import { compilePath, matchPath, namePath, type PathPattern } from "./path_match
 import { meter } from "./meter.ts";
 import type { PathFacts, Surroundings } from "./request.ts";
 import { type CommandPattern, compileCommand, programOf, spellsOut } from "./command_match.ts";
-import type { Unit } from "./shell/unit.ts";
+import type { Unit } from "./interpret/unit.ts";
 
 /** The pattern of a grant: it matches files, or one program. */
 export type GrantPattern =

@@ -1,6 +1,6 @@
 import { isStatic } from "./holes.ts";
-import { absolutePath } from "./shell/state.ts";
-import type { CommandAnalysis } from "./shell/unit.ts";
+import { absolutePath } from "./interpret/state.ts";
+import type { CommandAnalysis } from "./interpret/unit.ts";
 
 /** More words of one command are not resolved; the text of all words is still searched. */
 const MAX_PATHS = 400;

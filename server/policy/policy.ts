@@ -5,7 +5,7 @@ import type { NamedPaths } from "./named_paths.ts";
 import type { PathIndex, PathPattern } from "./path_match.ts";
 import type { EvaluationOptions, Request } from "./request.ts";
 import type { Analysis, Effect, PolicyLimits, Rule } from "./schema.ts";
-import type { Unit } from "./shell/unit.ts";
+import type { Unit } from "./interpret/unit.ts";
 
 /** A merged policy with compiled patterns, ready to evaluate requests. */
 export interface CompiledPolicy {

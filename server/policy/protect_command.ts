@@ -1,10 +1,10 @@
 import { builtin, type Finding } from "./finding.ts";
 import { isStatic, isWild } from "./holes.ts";
 import type { Surroundings } from "./request.ts";
-import { readOptions, spec } from "./shell/options.ts";
-import { baseName } from "./shell/grammar.ts";
-import { absolutePath } from "./shell/state.ts";
-import type { Unit } from "./shell/unit.ts";
+import { readOptions, spec } from "./programs/options.ts";
+import { baseName } from "./programs/grammar.ts";
+import { absolutePath } from "./interpret/state.ts";
+import type { Unit } from "./interpret/unit.ts";
 
 /** The `gate` commands that an agent may run; all others decide or configure. */
 const HARMLESS = new Set([

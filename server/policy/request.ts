@@ -1,5 +1,5 @@
 import type { Requester } from "./schema.ts";
-import type { ListFolder } from "./shell/globs.ts";
+import type { ListFolder } from "./interpret/globs.ts";
 
 export type Access = "read" | "write" | "delete";
 

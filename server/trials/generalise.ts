@@ -1,9 +1,9 @@
-import { BUILTINS } from "../policy/shell/builtins.ts";
-import { isInterpreter } from "../policy/shell/languages.ts";
-import { ROWS } from "../policy/shell/rows.ts";
-import { SHELLS } from "../policy/shell/grammar.ts";
-import { SPECIALS } from "../policy/shell/specials.ts";
-import { SUBWRAPPERS, WRAPPERS } from "../policy/shell/wrappers.ts";
+import { BUILTINS } from "../policy/interpret/builtins.ts";
+import { isInterpreter } from "../policy/programs/languages.ts";
+import { ROWS } from "../policy/programs/rows.ts";
+import { SHELLS } from "../policy/programs/grammar.ts";
+import { SPECIALS } from "../policy/programs/specials.ts";
+import { SUBWRAPPERS, WRAPPERS } from "../policy/programs/wrappers.ts";
 
 /** A possible allow rule, before it is scored. */
 export interface Draft {

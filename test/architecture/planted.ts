@@ -61,7 +61,7 @@ export const PLANTED: Planted[] = [
   ),
   layer(
     "policy/ is pure: it imports schemas, errors, the records of hosts and the parser only",
-    "server/policy/shell/parse.ts",
+    "server/policy/interpret/parse.ts",
     "../../constants.ts",
   ),
   layer("hosts/ is pure: its records import one another only", "server/hosts/a.ts", "node:fs"),

@@ -3,7 +3,7 @@ import { compileSegment, matchSegment } from "../../../server/policy/glob.ts";
 import { ANY, BRACKET, QUESTION } from "../../../server/policy/holes.ts";
 import { compilePath, matchPath, namePath, PathIndex } from "../../../server/policy/path_match.ts";
 import { meter } from "../../../server/policy/meter.ts";
-import { random } from "./shell/disguise.ts";
+import { random } from "./interpret/disguise.ts";
 
 const ROUNDS = 4_000;
 

@@ -8,7 +8,7 @@ import { LEDGER_MIGRATIONS } from "../../../server/db/ledger_migrations.ts";
 import { migrate } from "../../../server/db/migrate.ts";
 import type { PolicyHit } from "../../../server/policy/schema.ts";
 import { createTestGate, type TestGate } from "../../helpers.ts";
-import { random } from "./shell/disguise.ts";
+import { random } from "./interpret/disguise.ts";
 
 const POLICIES = {
   defaultEffect: "ask" as const,

@@ -1,5 +1,5 @@
 import { ANY, isWild, show } from "../holes.ts";
-import type { Call, Handler, Runner } from "./call.ts";
+import type { Call, Handler, Runner } from "../interpret/call.ts";
 import { cmd, deno, type Language, languageOf, node } from "./languages.ts";
 import { has, type Parsed, readOptions, valuesOf } from "./options.ts";
 import { baseName } from "./grammar.ts";

@@ -1,5 +1,5 @@
 import { isStatic } from "../holes.ts";
-import type { Call, Runner } from "./call.ts";
+import type { Call, Runner } from "../interpret/call.ts";
 import type { Row } from "./rows.ts";
 
 /** Programs whose words are text: they open none of them. */

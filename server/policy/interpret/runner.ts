@@ -2,21 +2,21 @@ import { parse } from "unbash";
 import { ANY, asOneWord, isStatic, isWild, show } from "../holes.ts";
 import { BUILTINS } from "./builtins.ts";
 import type { Call, Handler, Runner } from "./call.ts";
-import { dashedCommand } from "./git.ts";
+import { dashedCommand } from "../programs/git.ts";
 import { endsOpen, hasStrayOpener, isStrange, refuseCode } from "./guards.ts";
 import { Interpreter } from "./interpreter.ts";
 import { absolutePath } from "./state.ts";
-import { touchWords } from "./operands.ts";
-import { runProgram } from "./program.ts";
+import { touchWords } from "../programs/operands.ts";
+import { runProgram } from "../programs/program.ts";
 import { quote } from "./expand.ts";
 import { type Recorder, RUN_LIMITS } from "./recorder.ts";
-import { baseName, GRAMMARS, SHELLS } from "./grammar.ts";
-import { isInterpreter } from "./languages.ts";
-import { none, ROWS } from "./rows.ts";
-import { SPECIALS } from "./specials.ts";
+import { baseName, GRAMMARS, SHELLS } from "../programs/grammar.ts";
+import { isInterpreter } from "../programs/languages.ts";
+import { none, ROWS } from "../programs/rows.ts";
+import { SPECIALS } from "../programs/specials.ts";
 import { noteSuspects } from "./suspects.ts";
-import { runWrapper, SUBWRAPPERS, WRAPPERS } from "./wrappers.ts";
-import { OUTPUTS } from "./outputs.ts";
+import { runWrapper, SUBWRAPPERS, WRAPPERS } from "../programs/wrappers.ts";
+import { OUTPUTS } from "../programs/outputs.ts";
 
 /** Follows commands through functions, aliases, builtins and the tables of programs. */
 export class TableRunner implements Runner {

@@ -1,11 +1,11 @@
 import type { Assignment, Command, CommandArgument, Redirection, Word } from "unbash";
 import { ANY, asOneWord, isWild } from "../holes.ts";
 import type { Call, Runner } from "./call.ts";
-import { checkVariable } from "./environment.ts";
+import { checkVariable } from "../programs/environment.ts";
 import { type Context, expandText, expandWord } from "./expand.ts";
 import type { Recorder } from "./recorder.ts";
 import type { redirect } from "./redirect.ts";
-import { touchWord } from "./operands.ts";
+import { touchWord } from "../programs/operands.ts";
 import type { Variable } from "./state.ts";
 import { homesIn } from "./expand.ts";
 

@@ -1,6 +1,6 @@
 import type { Call } from "./call.ts";
-import { baseName, SHELLS } from "./grammar.ts";
-import { isInterpreter } from "./languages.ts";
+import { baseName, SHELLS } from "../programs/grammar.ts";
+import { isInterpreter } from "../programs/languages.ts";
 import type { Recorder } from "./recorder.ts";
 
 /** Programs whose words and input are data, or that the tables follow themselves. */

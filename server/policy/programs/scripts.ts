@@ -1,5 +1,5 @@
 import { ANY, isWild } from "../holes.ts";
-import type { Call, Runner } from "./call.ts";
+import type { Call, Runner } from "../interpret/call.ts";
 import { readOptions, spec, valuesOf } from "./options.ts";
 
 /** Runs a file as a script if its content is known; otherwise records a read. */

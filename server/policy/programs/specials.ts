@@ -1,12 +1,12 @@
 import { ANY, isStatic, isWild, show } from "../holes.ts";
-import type { Call, Handler, Runner } from "./call.ts";
+import type { Call, Handler, Runner } from "../interpret/call.ts";
 import { runAwk, runClient, runEditor, runSed } from "./editors.ts";
 import { runFd, runFind, runParallel, runXargs } from "./feeders.ts";
 import { runGit } from "./git.ts";
 import { runCmd, runCodeOf, runDeno, searchCode } from "./inline_code.ts";
 import { languageOf } from "./languages.ts";
 import { forNames, has, readOptions, spec, splitCommand, valuesOf } from "./options.ts";
-import { absolutePath } from "./state.ts";
+import { absolutePath } from "../interpret/state.ts";
 import { runShell } from "./scripts.ts";
 import { runProgram, runRow } from "./program.ts";
 import { ROWS } from "./rows.ts";

@@ -1,5 +1,5 @@
 import { ANY, DEEP, isStatic, isWild, SPLIT } from "../holes.ts";
-import type { Call, Runner } from "./call.ts";
+import type { Call, Runner } from "../interpret/call.ts";
 import { has, type Parsed, readOptions, spec, splitCommand, valuesOf } from "./options.ts";
 
 const XARGS = spec(

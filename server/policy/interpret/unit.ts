@@ -1,4 +1,4 @@
-import type { Read } from "./grammar.ts";
+import type { Read } from "../programs/grammar.ts";
 
 /** One program that runs, with its arguments; unknown parts are holes. */
 export interface Unit {

@@ -1,5 +1,5 @@
 import { ANY, isStatic, isWild, show } from "../holes.ts";
-import type { Call, Handler, Runner } from "./call.ts";
+import type { Call, Handler, Runner } from "../interpret/call.ts";
 import { has, readOptions, spec, valuesOf } from "./options.ts";
 import { OUTPUTS } from "./outputs.ts";
 import { readSed, SED, sedParts } from "./sed.ts";

@@ -1,5 +1,5 @@
 import { isWild } from "../holes.ts";
-import type { Call, Runner } from "./call.ts";
+import type { Call, Runner } from "../interpret/call.ts";
 
 /** Variables whose value another program runs as a command. */
 const COMMANDS = new Set(

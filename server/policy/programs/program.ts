@@ -1,12 +1,12 @@
 import { ANY, isStatic } from "../holes.ts";
-import type { Call, Runner } from "./call.ts";
+import type { Call, Runner } from "../interpret/call.ts";
 import { runInterpreter } from "./inline_code.ts";
 import { isInterpreter } from "./languages.ts";
 import { has, type Parsed, readOptions, type Spec, valuesOf } from "./options.ts";
 import { touchWords } from "./operands.ts";
 import { OUTPUTS } from "./outputs.ts";
 import { type Row, row, ROWS } from "./rows.ts";
-import { absolutePath } from "./state.ts";
+import { absolutePath } from "../interpret/state.ts";
 import { runSubwrapper, SUBWRAPPERS } from "./wrappers.ts";
 
 /** Runs a program without a handler: by its row, or by guessing from its arguments. */

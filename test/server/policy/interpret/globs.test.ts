@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { BRACKET, DEEP, QUESTION, STAR } from "../../../../server/policy/holes.ts";
-import { filesOf } from "../../../../server/policy/shell/globs.ts";
+import { filesOf } from "../../../../server/policy/interpret/globs.ts";
 import { createTestGate } from "../../../helpers.ts";
 
 const DISK: Record<string, string[]> = {

@@ -1,10 +1,10 @@
 import { ANY, isStatic, isWild } from "../holes.ts";
 import type { Call, Handler, Runner } from "./call.ts";
-import { checkVariable } from "./environment.ts";
-import { forNames, has, readOptions, spec, valuesOf } from "./options.ts";
-import { OUTPUTS } from "./outputs.ts";
+import { checkVariable } from "../programs/environment.ts";
+import { forNames, has, readOptions, spec, valuesOf } from "../programs/options.ts";
+import { OUTPUTS } from "../programs/outputs.ts";
 import { absolutePath } from "./state.ts";
-import { runFile } from "./scripts.ts";
+import { runFile } from "../programs/scripts.ts";
 
 /** A command of the shell itself. `passive`: no allow rule has to name it. */
 export interface Builtin {

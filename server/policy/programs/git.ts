@@ -1,5 +1,5 @@
 import { ANY, DEEP, isWild, show, TAME } from "../holes.ts";
-import type { Call, Handler, Runner } from "./call.ts";
+import type { Call, Handler, Runner } from "../interpret/call.ts";
 import { GRAMMARS } from "./grammar.ts";
 import { touchWord } from "./operands.ts";
 import { touchOutputs } from "./program.ts";

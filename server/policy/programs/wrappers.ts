@@ -1,5 +1,5 @@
 import { ANY, isStatic } from "../holes.ts";
-import type { Call, Runner } from "./call.ts";
+import type { Call, Runner } from "../interpret/call.ts";
 import { checkVariable } from "./environment.ts";
 import { forNames, has, type Parsed, type Spec, spec, splitCommand, valuesOf } from "./options.ts";
 

@@ -1,5 +1,5 @@
 import { ANY, DEEP, isStatic, isWild, STAR, TAME } from "../holes.ts";
-import type { Call, Handler } from "./call.ts";
+import type { Call, Handler } from "../interpret/call.ts";
 import { has, readOptions, spec, valuesOf } from "./options.ts";
 import { sedText } from "./sed.ts";
 

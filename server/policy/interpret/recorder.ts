@@ -1,9 +1,9 @@
 import { asOneWord, isWild, show } from "../holes.ts";
 import type { Call } from "./call.ts";
-import { readCommand } from "./grammar.ts";
-import { unknownOptions } from "./known_options.ts";
+import { readCommand } from "../programs/grammar.ts";
+import { unknownOptions } from "../programs/known_options.ts";
 import { absolutePath, walkedPath } from "./state.ts";
-import { baseName } from "./grammar.ts";
+import { baseName } from "../programs/grammar.ts";
 import type { CommandAnalysis, Effect } from "./unit.ts";
 
 /** Bounds of one analysis; beyond them a person decides. */
