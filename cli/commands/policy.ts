@@ -1,4 +1,4 @@
-import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
+import { Command, type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Client, ProblemError, unwrap } from "../../server/client.ts";
@@ -69,16 +69,28 @@ function addExplain(policy: CommandUnknownOpts, io: Io): void {
 
 function addBench(policy: CommandUnknownOpts, io: Io): void {
   policy.command("bench")
-    .description("Score the decisions on a corpus: stopped commands and false alarms.")
+    .description("Score the decisions on a corpus: stopped commands, false alarms, questions.")
     .argument(
       "[file]",
       "one JSON object per line: command, and expect: stop (ask or deny), allow or any",
     )
+    .addOption(
+      new Option("--template <name>", "the template that evaluates every command")
+        .choices(["strict", "balanced", "permissive"] as const),
+    )
+    .option(
+      "--policies <file>",
+      "a JSON object of policies by name; a line names its own in policy",
+    )
     .option("--json", "print JSON")
     .addHelpText("after", BENCH_HELP)
-    .action(async (file, { json }) => {
-      const { scoreCorpus } = await import("../../server/policy/bench.ts");
-      const card = scoreCorpus(await readCorpus(io, file));
+    .action(async (file, { template, policies, json }) => {
+      const { readPolicies, scoreCorpus } = await import("../../server/policy/bench.ts");
+      const corpus = await readCorpus(io, file);
+      const card = scoreCorpus(corpus, {
+        ...(template ? { template } : {}),
+        ...(policies ? { policies: readPolicies(await readNamed(io, policies, BENCH_NEXT)) } : {}),
+      });
       if (json) return printJson(io, card);
       print(io, scoreCard(card));
     });
@@ -166,10 +178,11 @@ async function readCorpus(io: Io, file: string | undefined): Promise<string> {
 const BENCH_NEXT = "gate policy bench my-corpus.jsonl";
 
 const BENCH_HELP = `
-In gate's own sources the default is their corpus.
+In gate's own sources the default is their corpus. A line may name its policy: a template, or a
+name in the file of --policies. {ROOT} and {HOME} stand for the project and the user's home.
 
 Examples:
-  gate policy bench my-corpus.jsonl --json
+  gate policy bench my-corpus.jsonl --template balanced --json
   echo '{"command": "rm -rf ~", "expect": "stop"}' > my.jsonl && gate policy bench my.jsonl
 `;
 

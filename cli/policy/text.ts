@@ -49,10 +49,10 @@ function headline(io: Io, { effect, reason }: PolicyTestResult): string {
   return `${paint(io, COLOURS[effect], effect)}: ${visibleLine(reason)}`;
 }
 
-/** The score card as text: both rates, the categories, the wrong decisions. */
+/** The score card as text: both rates, the questions, the categories, the wrong decisions. */
 export function scoreCard(card: ScoreCard): string {
   const percent = (rate: number) => `${(rate * 100).toFixed(1)} %`;
-  const { stop, allow, categories, wrong } = card;
+  const { stop, allow, questions, categories, wrong } = card;
   const rows = categories.map(({ category, cases, right }) => [
     category,
     `${right}/${cases}`,
@@ -61,6 +61,10 @@ export function scoreCard(card: ScoreCard): string {
   return [
     `stopped       ${stop.stopped} of ${stop.cases}  ${percent(stop.rate)}`,
     `false alarms  ${allow.false_alarms} of ${allow.cases}  ${percent(allow.rate)}`,
+    ...questions.map(({ policy, commands, asked, denied, per_hundred }) =>
+      `questions     ${asked} of ${commands}  ${per_hundred.toFixed(1)} per hundred commands` +
+      `  ${denied} denied  (${visibleLine(policy)})`
+    ),
     "",
     table([["CATEGORY", "RIGHT", "RATE"], ...rows]),
     ...wrong.map((one) =>

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { GateError } from "../errors.ts";
 import { compilePolicy, evaluate, type Surroundings } from "./evaluate.ts";
-import type { Effect, Policies } from "./schema.ts";
+import { type Effect, Policies } from "./schema.ts";
+import { policyTemplate, type TemplateName } from "./templates.ts";
 import { absolutePath } from "./interpret/state.ts";
 
 /** One case of a command corpus: a command with the expected decision. */
@@ -10,6 +11,8 @@ export const BenchCase = z.object({
   category: z.string().optional(),
   command: z.string(),
   expect: z.enum(["stop", "allow", "any"]),
+  /** The name of the policy that evaluates the command. */
+  policy: z.string().optional(),
 });
 export type BenchCase = z.infer<typeof BenchCase>;
 
@@ -20,16 +23,36 @@ export interface Score {
   right: number;
 }
 
+/** How many commands of a corpus a policy holds for a person or denies. */
+export interface Questions {
+  policy: string;
+  commands: number;
+  asked: number;
+  denied: number;
+  /** Questions to a person for every hundred commands. */
+  per_hundred: number;
+}
+
 /** The score card of a corpus. */
 export interface ScoreCard {
   stop: { cases: number; stopped: number; rate: number };
   allow: { cases: number; false_alarms: number; rate: number };
+  /** One row for each policy that evaluated commands, whatever decision they expect. */
+  questions: Questions[];
   categories: Score[];
   wrong: { id: string; category: string; command: string; expect: string; effect: Effect }[];
 }
 
-/** The policy that the corpus expects. */
-const POLICY: Policies = {
+/** The policies that a corpus is scored with. */
+export interface BenchOptions {
+  /** Evaluates every command, also those that name a policy. */
+  template?: TemplateName;
+  /** More policies that the lines of the corpus may name. */
+  policies?: Record<string, Policies>;
+}
+
+/** Evaluates the commands that name no policy. */
+const OWN_POLICY: Policies = {
   defaultEffect: "allow",
   blockedCommands: [
     "rm -rf",
@@ -39,6 +62,8 @@ const POLICY: Policies = {
     "git push -f",
   ],
 };
+const OWN_NAME = "corpus";
+const TEMPLATES = ["strict", "balanced", "permissive"] as const;
 /** The default category of a case. */
 const UNNAMED = { category: "uncategorised" };
 const ROOT = "/home/dev/project";
@@ -57,15 +82,17 @@ const AROUND: Surroundings = {
  * Scores the decisions on every case of a corpus (one JSON object a line).
  * @throws GateError `invalid`, naming the first invalid line
  */
-export function scoreCorpus(jsonl: string, policies: Policies = POLICY): ScoreCard {
-  const cases = jsonl.split("\n").flatMap((line, at) => line.trim() ? [readCase(line, at + 1)] : [])
-    .filter(({ expect }) => expect !== "any");
-  const policy = compilePolicy({ global: null, project: policies, override_global: false });
-  const decided = cases.map((one) => {
-    const command = one.command.replaceAll("{PORT}", String(AROUND.port));
-    const { decision } = evaluate(policy, { kind: "command", command, cwd: ROOT }, AROUND);
-    return { one, effect: decision.effect, right: isRight(one.expect, decision.effect) };
+export function scoreCorpus(jsonl: string, options: BenchOptions = {}): ScoreCard {
+  const policyOf = policyFinder(options);
+  const all = jsonl.split("\n").flatMap((line, at) => {
+    if (line.trim() === "") return [];
+    const one = readCase(line, at + 1);
+    const { compiled, name } = policyOf(one.policy, at + 1);
+    const command = fillPlaceholders(one.command);
+    const { decision } = evaluate(compiled, { kind: "command", command, cwd: ROOT }, AROUND);
+    return [{ one, name, effect: decision.effect, right: isRight(one.expect, decision.effect) }];
   });
+  const decided = all.filter(({ one }) => one.expect !== "any");
   const [stop, allow] = (["stop", "allow"] as const).map((expect) => {
     const those = decided.filter(({ one }) => one.expect === expect);
     return { cases: those.length, right: those.filter(({ right }) => right).length };
@@ -77,12 +104,75 @@ export function scoreCorpus(jsonl: string, policies: Policies = POLICY): ScoreCa
       false_alarms: allow!.cases - allow!.right,
       rate: share(allow!.cases - allow!.right, allow!.cases),
     },
+    questions: countQuestions(all),
     categories: byCategory(decided),
     wrong: decided.filter(({ right }) => !right).map(({ one, effect }) => {
       const { id, category, command, expect } = one;
       return { id, category, command, expect, effect };
     }),
   };
+}
+
+/**
+ * Reads policies by name from the text of a JSON object.
+ * @throws GateError `invalid`, naming the policy that cannot be used
+ */
+export function readPolicies(text: string): Record<string, Policies> {
+  try {
+    return z.record(z.string(), Policies).parse(JSON.parse(text));
+  } catch (cause) {
+    const name = cause instanceof z.ZodError ? cause.issues[0]?.path[0] : undefined;
+    const why = cause instanceof SyntaxError
+      ? "the file is not JSON"
+      : name === undefined
+      ? "the file needs one JSON object of policies by name"
+      : `${JSON.stringify(String(name))} is no policy`;
+    throw new GateError("invalid", `Cannot read the policies: ${why}`, { cause });
+  }
+}
+
+/** Finds the policy of a line by its name, and compiles each policy once. */
+function policyFinder({ template, policies = {} }: BenchOptions) {
+  const compiled = new Map<string, ReturnType<typeof compilePolicy>>();
+  const compile = (project: Policies) =>
+    compilePolicy({ global: null, project, override_global: false });
+  const find = (name: string): Policies | undefined => {
+    if (Object.hasOwn(policies, name)) return policies[name];
+    if (name === OWN_NAME) return OWN_POLICY;
+    return TEMPLATES.some((one) => one === name) ? policyTemplate(name as TemplateName) : undefined;
+  };
+  return (named: string | undefined, number: number) => {
+    const name = template ?? named ?? OWN_NAME;
+    const known = compiled.get(name);
+    if (known) return { name, compiled: known };
+    const found = find(name);
+    if (found === undefined) {
+      throw new GateError(
+        "invalid",
+        `Cannot read line ${number} of the corpus: no policy is named ${JSON.stringify(name)}; ` +
+          "give a file of policies by name",
+      );
+    }
+    const made = compile(found);
+    compiled.set(name, made);
+    return { name, compiled: made };
+  };
+}
+
+function fillPlaceholders(command: string): string {
+  return command.replaceAll("{PORT}", String(AROUND.port)).replaceAll("{ROOT}", ROOT)
+    .replaceAll("{HOME}", AROUND.user_home);
+}
+
+function countQuestions(decided: { name: string; effect: Effect }[]): Questions[] {
+  const names = [...new Set(decided.map(({ name }) => name))];
+  return names.map((policy) => {
+    const effects = decided.filter(({ name }) => name === policy).map(({ effect }) => effect);
+    const asked = effects.filter((effect) => effect === "ask").length;
+    const denied = effects.filter((effect) => effect === "deny").length;
+    const per_hundred = 100 * share(asked, effects.length);
+    return { policy, commands: effects.length, asked, denied, per_hundred };
+  });
 }
 
 function readCase(line: string, number: number) {

@@ -92,6 +92,48 @@ describe("policy bench", () => {
     });
   });
 
+  test("prints the questions per hundred commands of a template, or of each line's policy", async () => {
+    const lines = [
+      { command: "frobnicate", expect: "any" },
+      { command: "cat {ROOT}/README.md", expect: "allow", policy: "mine" },
+      { command: "ls", expect: "any", policy: "mine" },
+      { command: "frobnicate {HOME}/x", expect: "stop", policy: "strict" },
+    ].map((line) => JSON.stringify(line)).join("\n");
+    writeFileSync(join(gated.folder, "named.jsonl"), lines);
+    const policies = { mine: { defaultEffect: "allow", blockedCommands: ["ls"] } };
+    writeFileSync(join(gated.folder, "policies.json"), JSON.stringify(policies));
+    const bench = ["policy", "bench", "named.jsonl"];
+    expect(await gated.json(...bench, "--policies", "policies.json", "--json")).toMatchObject({
+      stop: { cases: 1, stopped: 1 },
+      allow: { cases: 1, false_alarms: 0 },
+      questions: [
+        { policy: "corpus", commands: 1, asked: 0, denied: 0, per_hundred: 0 },
+        { policy: "mine", commands: 2, asked: 0, denied: 1, per_hundred: 0 },
+        { policy: "strict", commands: 1, asked: 1, denied: 0, per_hundred: 100 },
+      ],
+    });
+    const { stdout } = await gated.terminal.run([...bench, "--template", "strict"]);
+    expect(stdout).toContain("questions     2 of 4  50.0 per hundred commands  0 denied  (strict)");
+  });
+
+  test.each([
+    ["[1]", /Cannot read the policies: the file needs one JSON object of policies by name/],
+    ["{", /Cannot read the policies: the file is not JSON/],
+    ['{"mine": {"askCommands": 3}}', /Cannot read the policies: "mine" is no policy/],
+    ['{"other": {}}', /Cannot read line 1 of the corpus: no policy is named "mine"/],
+    ['{"mine": {"askCommands": [{"pattern": "ls", "match": ["cat"]}]}}', /Cannot use askCommands/],
+  ])("policy bench --policies with %s fails with a reason", async (policies, message) => {
+    writeFileSync(
+      join(gated.folder, "one.jsonl"),
+      '{"command": "ls", "expect": "any", "policy": "mine"}',
+    );
+    writeFileSync(join(gated.folder, "bad.json"), policies);
+    const ended = await gated.terminal.run(
+      ["policy", "bench", "one.jsonl", "--policies", "bad.json"],
+    );
+    expect(ended).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(message) });
+  });
+
   test.each([
     [[], 64, /Nothing to score: give a corpus.*\n {2}try: gate policy bench my-corpus\.jsonl/],
     [["absent.jsonl"], 1, /Cannot read "absent\.jsonl": it does not exist\n {2}try: gate policy/],
