@@ -24,7 +24,7 @@ import type { GrantPreview, GrantPreviewInput } from "../grants/schema.ts";
 import type { PolicyTestInput, PolicyTestResult } from "../policy/schema.ts";
 import { digestOf } from "../proof/digest.ts";
 import type { Proofs } from "../proof/proofs.ts";
-import type { BlockServices } from "../remediation/blocks.ts";
+import { Blocks } from "../remediation/blocks.ts";
 import { SeenFiles } from "../runtime/file_image.ts";
 import type { HostKey } from "../sessions/host_key.ts";
 import { Sessions } from "../sessions/sessions.ts";
@@ -62,7 +62,7 @@ export class Project {
   readonly sessions: Sessions;
   readonly actions: Actions;
   readonly grants: Grants;
-  readonly blocks: BlockServices;
+  readonly blocks: Blocks;
   readonly audit: Audit;
   readonly daySums: DaySums;
   /** The new path of a damaged ledger that this one replaces. */
@@ -74,7 +74,10 @@ export class Project {
   #pending: { seq: number; count: number } | null = null;
   #summary: { state: string; summary: AnalyticsSummary } | null = null;
 
-  private constructor(options: ProjectOptions, ledger: Ledger, moved_to: string | null) {
+  private constructor(
+    options: ProjectOptions,
+    { ledger, moved_to, blocks }: { ledger: Ledger; moved_to: string | null; blocks: Blocks },
+  ) {
     const { id, environment, signer, host_key, bus, stream, configs } = options;
     this.id = id;
     this.#now = environment.now;
@@ -101,7 +104,7 @@ export class Project {
       host_key,
       in_any_folder,
       visit,
-      proofs: options.proofs,
+      blocks,
     });
     const services = this.#services = {
       ...{ project_id: id, roots, environment, ledger, bus },
@@ -114,7 +117,7 @@ export class Project {
     };
     this.actions = new Actions(services);
     this.grants = new Grants(services);
-    this.blocks = { ledger, environment, proofs: options.proofs };
+    this.blocks = blocks;
     const remembered = () => stream.remembered(id);
     this.daySums = new DaySums(ledger);
     this.audit = new Audit({ environment, ledger, signer, remembered });
@@ -125,6 +128,7 @@ export class Project {
     options: ProjectOptions,
   ): Promise<{ project: Project; problem: string | null }> {
     const { id, environment, pid, signer, stream, journal } = options;
+    let blocks: Blocks | null = null;
     const { ledger, moved_to } = await openLedger({
       project_id: id,
       folder: join(environment.home, "projects", id),
@@ -133,15 +137,17 @@ export class Project {
       redact: redactEvent,
       sign: (head) => signer.sign(head),
       publish: (events) => {
+        blocks?.note(events);
         journal?.note(events);
         return stream.append(events);
       },
     });
+    blocks = new Blocks({ ledger, environment, proofs: options.proofs });
     try {
       if (moved_to) await stream.forget(id);
       const problem = await stream.reconcile(ledger);
       await options.proofs.attach(ledger);
-      const project = new Project(options, ledger, moved_to);
+      const project = new Project(options, { ledger, moved_to, blocks });
       await project.config.acceptKnown();
       await project.actions.recover();
       return { project, problem };

@@ -1,12 +1,12 @@
 import { Hono } from "hono";
 import type { Caller } from "../auth/schema.ts";
 import { type AppEnv, describe, json } from "../route.ts";
-import { type BlockServices, listBlocks, unblock } from "./blocks.ts";
+import type { Blocks } from "./blocks.ts";
 import { Block, BlockList, UnblockInput } from "./schema.ts";
 
 interface RemediationServices {
   caller: Caller;
-  project: { blocks: BlockServices };
+  project: { blocks: Blocks };
 }
 
 /** `/api/remediation`. */
@@ -14,7 +14,7 @@ export const remediationApi = new Hono<AppEnv<RemediationServices>>()
   .get(
     "/blocks",
     describe("List the sessions that gate has blocked", BlockList),
-    async (c) => c.json({ items: await listBlocks(c.var.project.blocks) }),
+    async (c) => c.json({ items: await c.var.project.blocks.list() }),
   )
   .post(
     "/blocks/:block_id/unblock",
@@ -23,6 +23,6 @@ export const remediationApi = new Hono<AppEnv<RemediationServices>>()
     async (c) => {
       const { project, caller } = c.var;
       const id = c.req.param("block_id");
-      return c.json(await unblock(project.blocks, id, c.req.valid("json"), caller));
+      return c.json(await project.blocks.lift(id, c.req.valid("json"), caller));
     },
   );

@@ -3,13 +3,13 @@ import { requireReviewer } from "../auth/scopes.ts";
 import type { Ledger } from "../db/ledger.ts";
 import type { Environment } from "../environment.ts";
 import { GateError } from "../errors.ts";
+import type { AuditEvent } from "../evidence/schema.ts";
 import { digestOf } from "../proof/digest.ts";
 import type { Proofs } from "../proof/proofs.ts";
+import { blockOf, isLiftProven, listAdded, listLifts } from "./log.ts";
 import type { Block, UnblockInput } from "./schema.ts";
-import { restoreBlocks } from "./lifts.ts";
-import { findBlock, liftBlock, listActiveBlocks } from "./store.ts";
+import { findBlock, liftBlock, listActiveBlocks, putBlockBack } from "./store.ts";
 
-/** The services of one project that blocks need. */
 export interface BlockServices {
   ledger: Ledger;
   environment: Environment;
@@ -17,58 +17,180 @@ export interface BlockServices {
   proofs: Pick<Proofs, "require" | "judge">;
 }
 
-/** The active blocks of a project, newest first. */
-export async function listBlocks(services: BlockServices): Promise<Block[]> {
-  const { ledger } = services;
-  await restoreBlocks(services);
-  return await listActiveBlocks(ledger);
+/**
+ * A block with its lift. `proven`: a person signed it. `unasked`: no proof was asked at that time,
+ * so the lift ends when a person enrols.
+ */
+interface Known {
+  block: Block;
+  lift: "none" | "proven" | "unasked";
 }
 
-/** Lifts a block, so that its session may submit again. @throws GateError `forbidden`, `not_found`, `conflict` */
-export async function unblock(
-  services: BlockServices,
-  id: string,
-  { reason }: UnblockInput,
-  caller: Caller,
-): Promise<Block> {
-  requireReviewer(caller, "lift the block", "gate session unblock");
-  const { ledger, environment, proofs } = services;
-  await restoreBlocks(services);
-  const block = await requireBlock(ledger, id);
-  const asked = { block_id: id };
-  const proof = await proofs.require(caller, {
-    ...{ verb: "lift_block", project_id: ledger.project_id, action_id: null },
-    ...{ digest: digestOf(asked), head: ledger.head.hash },
-  });
-  const by = {
-    at: new Date(environment.now()).toISOString(),
-    who: caller.id,
-    lift_id: environment.id(),
-  };
-  const { update, when } = liftBlock(block, by);
-  const { events } = await ledger.commit({
-    statements: [update],
-    when,
-    events: [{
-      session_id: block.session_id,
-      action_id: block.action_id,
-      type: "block.removed",
-      actor: { kind: "reviewer", id: caller.id },
-      data: { block_id: id, reason: reason ?? null, ...proof && { asked, proof } },
-    }],
-  });
-  if (events.length === 0) {
-    throw new GateError("conflict", `Cannot lift block "${id}": it has been lifted already`);
+/** The most blocks in one list. */
+const MOST_LISTED = 500;
+
+/**
+ * The blocks of a project's sessions, kept in memory. The audit log decides which are active: another
+ * program of the same user can write their rows.
+ */
+export class Blocks {
+  readonly #services: BlockServices;
+  /** By session, then by id. Null until they are read. */
+  #known: Map<string, Map<string, Known>> | null = null;
+  #reading: Promise<Map<string, Map<string, Known>>> | null = null;
+  /** The events that were committed before the blocks are read. */
+  #noted: AuditEvent[] = [];
+
+  constructor(services: BlockServices) {
+    this.#services = services;
   }
-  return await requireBlock(ledger, id);
+
+  /** Why every call of the session is denied; null if it is not blocked. */
+  async reasonOf(session_id: string): Promise<string | null> {
+    const known = this.#known ?? await this.#read();
+    for (const one of known.get(session_id)?.values() ?? []) {
+      if (await this.#isActive(one)) return one.block.reason;
+    }
+    return null;
+  }
+
+  /** Takes over the blocks and lifts that this process has committed. */
+  note(events: readonly AuditEvent[]): void {
+    for (const event of events) {
+      if (event.type !== "block.added" && event.type !== "block.removed") continue;
+      if (this.#known === null) this.#noted.push(event);
+      else apply(this.#known, event);
+    }
+  }
+
+  /** The active blocks, newest first. */
+  async list(): Promise<Block[]> {
+    const active = await this.#active();
+    for (const block of active) await this.#restoreRow(block);
+    return active.toSorted((a, b) => keyOf(a) < keyOf(b) ? 1 : -1).slice(0, MOST_LISTED);
+  }
+
+  /** Lifts a block, so that its session may submit again. @throws GateError `forbidden`, `not_found`, `conflict` */
+  async lift(id: string, { reason }: UnblockInput, caller: Caller): Promise<Block> {
+    requireReviewer(caller, "lift the block", "gate session unblock");
+    const { ledger, environment, proofs } = this.#services;
+    const block = await this.#require(id);
+    await this.#restoreRow(block);
+    const asked = { block_id: id };
+    const proof = await proofs.require(caller, {
+      ...{ verb: "lift_block", project_id: ledger.project_id, action_id: null },
+      ...{ digest: digestOf(asked), head: ledger.head.hash },
+    });
+    const by = {
+      at: new Date(environment.now()).toISOString(),
+      who: caller.id,
+      lift_id: environment.id(),
+    };
+    const { update, when } = liftBlock(block, by);
+    const { events } = await ledger.commit({
+      statements: [update],
+      when,
+      events: [{
+        session_id: block.session_id,
+        action_id: block.action_id,
+        type: "block.removed",
+        actor: { kind: "reviewer", id: caller.id },
+        data: { block_id: id, reason: reason ?? null, ...proof && { asked, proof } },
+      }],
+    });
+    if (events.length === 0) throw liftedAlready(id);
+    return { ...block, lifted_at: by.at, lifted_by: by.who };
+  }
+
+  async #active(): Promise<Block[]> {
+    const all = [...(await this.#read()).values()].flatMap((some) => [...some.values()]);
+    const active = await Promise.all(all.map((one) => this.#isActive(one)));
+    return all.filter((_, index) => active[index]).map(({ block }) => block);
+  }
+
+  async #require(id: string): Promise<Block> {
+    const all = [...(await this.#read()).values()].map((some) => some.get(id));
+    const found = all.find((one) => one !== undefined);
+    if (!found) {
+      const shown = JSON.stringify(id.toWellFormed().slice(0, 100));
+      throw new GateError(
+        "not_found",
+        `Cannot find block ${shown} in this project: see gate session blocks`,
+      );
+    }
+    if (!await this.#isActive(found)) throw liftedAlready(id);
+    return found.block;
+  }
+
+  async #isActive(one: Known): Promise<boolean> {
+    if (one.lift !== "unasked") return one.lift === "none";
+    const { ledger, proofs } = this.#services;
+    const judge = await proofs.judge();
+    if (judge === null) return false;
+    const lifts = (await listLifts(ledger)).get(one.block.id) ?? [];
+    one.lift = await isLiftProven(judge, lifts) ? "proven" : "none";
+    if (one.lift === "none") await this.#restoreRow(one.block);
+    return one.lift === "none";
+  }
+
+  #read(): Promise<Map<string, Map<string, Known>>> {
+    if (this.#known) return Promise.resolve(this.#known);
+    return this.#reading ??= this.#load().finally(() => this.#reading = null);
+  }
+
+  async #load(): Promise<Map<string, Map<string, Known>>> {
+    const { ledger, proofs } = this.#services;
+    const known = new Map<string, Map<string, Known>>();
+    const rows = await listActiveBlocks(ledger);
+    const ids = new Set(rows.map(({ id }) => id));
+    const added = (await listAdded(ledger)).map(blockOf);
+    const lifted = added.filter(({ id }) => !ids.has(id));
+    const judge = lifted.length === 0 ? null : await proofs.judge();
+    const lifts = judge === null ? new Map() : await listLifts(ledger);
+    for (const block of [...added, ...rows]) insert(known, block);
+    for (const block of lifted) {
+      const one = known.get(block.session_id)!.get(block.id)!;
+      if (judge === null) one.lift = "unasked";
+      else if (await isLiftProven(judge, lifts.get(block.id) ?? [])) one.lift = "proven";
+      else await this.#restoreRow(block);
+    }
+    for (const event of this.#noted.splice(0)) apply(known, event);
+    return this.#known = known;
+  }
+
+  /** Makes a block active again that somebody lifted or deleted in the ledger. */
+  async #restoreRow(block: Block): Promise<void> {
+    const { ledger, environment } = this.#services;
+    const { id, project_id } = block;
+    const row = await findBlock(ledger, id);
+    if (row?.lifted_at === null) return;
+    environment.log("error", "a block was lifted without a person's proof", { project_id, id });
+    try {
+      await ledger.commit({ statements: [putBlockBack(block)], events: [] });
+    } catch (error) {
+      // The block is active without its row.
+      environment.log("error", "Cannot write the row of a block", { id, error: String(error) });
+    }
+  }
 }
 
-async function requireBlock(ledger: Ledger, id: string): Promise<Block> {
-  const found = /^[0-9a-f-]{36}$/.test(id) ? await findBlock(ledger, id) : null;
-  if (found) return found;
-  const shown = JSON.stringify(id.toWellFormed().slice(0, 100));
-  throw new GateError(
-    "not_found",
-    `Cannot find block ${shown} in this project: see gate session blocks`,
-  );
+function insert(known: Map<string, Map<string, Known>>, block: Block): void {
+  const of = known.get(block.session_id) ?? new Map<string, Known>();
+  known.set(block.session_id, of);
+  if (!of.has(block.id)) of.set(block.id, { block, lift: "none" });
+}
+
+function apply(known: Map<string, Map<string, Known>>, event: AuditEvent): void {
+  const block = blockOf(event);
+  if (event.type === "block.added") return insert(known, block);
+  const one = known.get(block.session_id)?.get(block.id);
+  if (one) one.lift = event.data.proof === undefined ? "unasked" : "proven";
+}
+
+function keyOf({ created_at, id }: Block): string {
+  return `${created_at} ${id}`;
+}
+
+function liftedAlready(id: string): GateError {
+  return new GateError("conflict", `Cannot lift block "${id}": it has been lifted already`);
 }

@@ -2,7 +2,6 @@ import type { Ledger, Statement } from "../db/ledger.ts";
 import type { Block } from "./schema.ts";
 
 const COLUMNS = `id, project_id, session_id, action_id, reason, created_at, lifted_at, lifted_by`;
-const MOST = 500;
 
 export function insertBlock(block: Block): Statement {
   const { id, project_id, session_id, action_id, reason, created_at } = block;
@@ -38,11 +37,11 @@ export function liftBlock(
   };
 }
 
-/** The active blocks, newest first. */
+/** The blocks whose row is active, oldest first. */
 export async function listActiveBlocks(ledger: Ledger): Promise<Block[]> {
   const rows = await ledger.all(
     `SELECT ${COLUMNS} FROM blocks WHERE project_id = ? AND lifted_at IS NULL
-      ORDER BY created_at DESC, id DESC LIMIT ${MOST}`,
+      ORDER BY created_at, id`,
     [ledger.project_id],
   );
   return rows as unknown as Block[];

@@ -5,7 +5,7 @@ import type { Environment } from "../environment.ts";
 import { DEFAULT_LIMIT, readCursor, toPage } from "../db/cursor.ts";
 import type { Ledger, NewEvent } from "../db/ledger.ts";
 import { GateError } from "../errors.ts";
-import { type LiftServices, restoreBlocks } from "../remediation/lifts.ts";
+import type { Blocks } from "../remediation/blocks.ts";
 import { isSameProcess } from "../runtime/processes.ts";
 import type { HostKey } from "./host_key.ts";
 import type {
@@ -39,8 +39,7 @@ export interface SessionServices {
   host_key: HostKey;
   /** A session may work in any folder, because the ledger belongs to no project. */
   in_any_folder?: boolean;
-  /** Judges the proofs of lifted blocks. */
-  proofs: LiftServices["proofs"];
+  blocks: Pick<Blocks, "reasonOf">;
   /** Records in another project's ledger that its agent begins to work here. @throws GateError */
   visit: (home_project: string, event: NewEvent) => Promise<void>;
 }
@@ -48,10 +47,14 @@ export interface SessionServices {
 /** The fields of the session that all callers share who submit without opening one. */
 const SHARED_CLIENT = { host: "unknown", client: "none" };
 
+const MAX_SECRETS = 1_000;
+
 /** The connections of agents to one project. */
 export class Sessions {
   readonly #services: SessionServices;
   readonly #opening = new Map<string, Promise<Session>>();
+  /** The digests of the secrets that agents have sent, by session. A session keeps its secret. */
+  readonly #secrets = new Map<string, string>();
 
   constructor(services: SessionServices) {
     this.#services = services;
@@ -104,7 +107,7 @@ export class Sessions {
         },
       }],
     });
-    return publicOf(toSession(rows[0]![0]!));
+    return await this.#checked(toSession(rows[0]![0]!));
   }
 
   /**
@@ -159,12 +162,17 @@ export class Sessions {
     if (caller.scope !== "agent") return true;
     if (which.id.includes("\0")) return false;
     const { session_secret } = caller;
+    const digest = session_secret === undefined ? null : hexDigestOf(session_secret);
+    const known = which.of === "session" ? this.#secrets.get(which.id) : undefined;
+    if (digest !== null && known !== undefined && isSameText(digest, known)) return true;
     const proof = await findProof(this.#services.ledger, which);
     if (proof === null) return false;
-    if (proof.secret_sha256 === null) return session_secret === undefined && isShared(proof);
-    if (session_secret === undefined) return false;
-    const digest = hexDigestOf(session_secret);
-    return isSameText(digest, proof.secret_sha256) || await this.#succeeds(proof, digest);
+    if (proof.secret_sha256 === null) return digest === null && isShared(proof);
+    if (digest === null) return false;
+    if (!isSameText(digest, proof.secret_sha256)) return await this.#succeeds(proof, digest);
+    if (this.#secrets.size >= MAX_SECRETS) this.#secrets.clear();
+    this.#secrets.set(proof.id, digest);
+    return true;
   }
 
   /** Ends a session. Idempotent. */
@@ -207,7 +215,7 @@ export class Sessions {
     const before = readCursor(query.cursor);
     const rows = await listSessions(this.#services.ledger, query, { before, limit: limit + 1 });
     const { items, next_cursor } = toPage(rows, limit);
-    return { items: items.map(publicOf), next_cursor };
+    return { items: await Promise.all(items.map((one) => this.#checked(one))), next_cursor };
   }
 
   /**
@@ -233,11 +241,8 @@ export class Sessions {
     );
   }
 
-  /** A session whose block somebody lifted in the ledger without a proof is blocked again. */
-  async #checked(found: SessionRow): Promise<Session> {
-    const session = publicOf(found);
-    if (session.block_reason !== null) return session;
-    return { ...session, block_reason: await restoreBlocks(this.#services, session.id) };
+  async #checked({ seq: _seq, ...session }: SessionRow): Promise<Session> {
+    return { ...session, block_reason: await this.#services.blocks.reasonOf(session.id) };
   }
 
   #shared(caller: Caller): Promise<Session> {
@@ -277,10 +282,6 @@ function isShared({ host, client }: SessionProof): boolean {
 
 function actorOf(caller: Caller) {
   return { kind: caller.scope === "agent" ? "agent" as const : "reviewer" as const, id: caller.id };
-}
-
-function publicOf({ seq: _seq, ...session }: SessionRow): Session {
-  return session;
 }
 
 /** Removes the characters that SQLite cannot store. Agents choose the names. */

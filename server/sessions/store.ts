@@ -2,15 +2,13 @@ import type { Ledger, Row, Statement, Value } from "../db/ledger.ts";
 import type { ProcessIdentity } from "../runtime/processes.ts";
 import type { Session, SessionQuery, SessionStatusView } from "./schema.ts";
 
-/** A session with its sequence number in the list. */
-export type SessionRow = Session & { seq: number };
+/** A session with its sequence number in the list. Its blocks are kept apart. */
+export type SessionRow = Omit<Session, "block_reason"> & { seq: number };
 
 const COLUMNS = `id, seq, project_id, root, host, agent, client, started_at, last_seen_at, ended_at,
   action_count, pending_count, home_project,
   CASE WHEN rolled_back_count = 0 THEN 'none'
-    WHEN rolled_back_count < done_count THEN 'partial' ELSE 'full' END AS rollback_state,
-  (SELECT b.reason FROM blocks b WHERE b.project_id = sessions.project_id
-    AND b.session_id = sessions.id AND b.lifted_at IS NULL LIMIT 1) AS block_reason`;
+    WHEN rolled_back_count < done_count THEN 'partial' ELSE 'full' END AS rollback_state`;
 
 /** The most actions in a status. The list of actions has pages. */
 const STATUS_LIMIT = 10_000;

@@ -293,9 +293,15 @@ async function questionsOf(stage: Stage): Promise<{ questions: string }> {
 describe("a lifted block counts only with a person's proof", () => {
   async function blocked() {
     const stage = await open({ policies: { defaultEffect: "allow" } });
+    const block_id = "00000000-0000-7000-8000-00000000bbbb";
+    await block(stage, block_id);
+    expect(await run(stage, "ls a")).toMatchObject({ status: "blocked" });
+    return { stage, block_id };
+  }
+
+  async function block(stage: Stage, block_id: string): Promise<void> {
     const { gate } = stage;
     const { session_id } = await run(stage, "ls");
-    const block_id = "00000000-0000-7000-8000-00000000bbbb";
     const reason = "it changed a guarded file";
     await gate.project.ledger.commit({
       statements: [insertBlock({
@@ -307,17 +313,83 @@ describe("a lifted block counts only with a person's proof", () => {
         actor: { kind: "system", id: "gate" },
       }],
     });
-    expect(await run(stage, "ls a")).toMatchObject({ status: "blocked" });
-    return { stage, block_id };
   }
 
-  test.each([
+  const FORGED_LIFT = `INSERT INTO audit SELECT project_id, (SELECT max(seq) + 1 FROM audit), at,
+    session_id, action_id, 'block.removed', actor, data, (SELECT hash FROM audit ORDER BY seq DESC LIMIT 1), 'f' || substr(hash, 2) FROM audit
+    WHERE type = 'block.added'`;
+  const FORGET = "DROP TRIGGER audit_no_delete; DELETE FROM audit WHERE type = 'block.added'";
+  const LIFTS = [
     "UPDATE blocks SET lifted_at = created_at, lifted_by = 'reviewer'",
     "DELETE FROM blocks",
-  ])("not by %s", async (sql) => {
+  ];
+
+  test.each([
+    ...LIFTS,
+    `${LIFTS[1]}; ${FORGET}`,
+    `${LIFTS[0]}; ${FORGED_LIFT}`,
+  ])("not by %s, while the daemon runs", async (sql) => {
+    const { stage, block_id } = await blocked();
+    for (const one of sql.split("; ")) await forge(stage.gate, one);
+    expect(await run(stage, "ls b")).toMatchObject({ status: "blocked" });
+    const path = `/api/remediation/blocks/${block_id}/unblock`;
+    expect((await prove(stage.send, stage.person, ["POST", path, {}])).status).toBe(200);
+    expect(await run(stage, "ls c")).toMatchObject({ status: "approved" });
+  });
+
+  test.each([
+    ...LIFTS,
+    FORGET,
+    `${LIFTS[0]}; ${FORGED_LIFT}`,
+    `${LIFTS[1]}; ${FORGED_LIFT}`,
+  ])("not by %s, before a start", async (sql) => {
+    const { stage, block_id } = await blocked();
+    for (const one of sql.split("; ")) await forge(stage.gate, one);
+    await stage.gate.reopen();
+    expect(await run(stage, "ls b")).toMatchObject({ status: "blocked" });
+    const listed = await (await stage.send("GET", "/api/remediation/blocks")).json();
+    expect(listed.items).toMatchObject([{ id: block_id, lifted_at: null }]);
+  });
+
+  test("not by the proof of another block", async () => {
+    const { stage, block_id } = await blocked();
+    const path = `/api/remediation/blocks/${block_id}/unblock`;
+    expect((await prove(stage.send, stage.person, ["POST", path, {}])).status).toBe(200);
+    const other = "00000000-0000-7000-8000-00000000cccc";
+    await block(stage, other);
+    expect(await run(stage, "ls b")).toMatchObject({ status: "blocked" });
+    await forge(
+      stage.gate,
+      `INSERT INTO audit SELECT project_id, (SELECT max(seq) + 1 FROM audit), at, session_id,
+        action_id, type, actor, replace(data, '"block_id":"${block_id}"', '"block_id":"${other}"'),
+        (SELECT hash FROM audit ORDER BY seq DESC LIMIT 1), 'f' || substr(hash, 2) FROM audit WHERE type = 'block.removed'`,
+    );
+    await forge(stage.gate, "UPDATE blocks SET lifted_at = created_at");
+    await stage.gate.reopen();
+    expect(await run(stage, "ls c")).toMatchObject({ status: "blocked" });
+  });
+
+  test("a lift that asked for no proof ends when a person enrols", async () => {
+    const gate = await createTestGate();
+    const stage = { gate, send: sendTo(gate), person: withPassphrase() };
+    const block_id = "00000000-0000-7000-8000-00000000bbbb";
+    await block(stage, block_id);
+    expect(await run(stage, "ls a")).toMatchObject({ status: "blocked" });
+    const path = `/api/remediation/blocks/${block_id}/unblock`;
+    expect((await stage.send("POST", path, {})).status).toBe(200);
+    expect(await run(stage, "ls b")).toMatchObject({ status: "approved" });
+    await gate.reopen();
+    expect(await run(stage, "ls c")).toMatchObject({ status: "approved" });
+    expect((await enrol(stage.send, stage.person)).status).toBe(200);
+    expect(await run(stage, "ls d")).toMatchObject({ status: "blocked" });
+    expect((await prove(stage.send, stage.person, ["POST", path, {}])).status).toBe(200);
+    await gate.reopen();
+    expect(await run(stage, "ls e")).toMatchObject({ status: "approved" });
+  });
+
+  test.each(LIFTS)("the list tells of %s", async (sql) => {
     const { stage, block_id } = await blocked();
     await forge(stage.gate, sql);
-    expect(await run(stage, "ls b")).toMatchObject({ status: "blocked" });
     const listed = await (await stage.send("GET", "/api/remediation/blocks")).json();
     expect(listed.items).toMatchObject([{ id: block_id, lifted_at: null }]);
     expect(stage.gate.logs).toContainEqual(expect.objectContaining({

@@ -1,0 +1,95 @@
+import { expect, test, vi } from "vitest";
+import { Connection } from "../../../server/db/connection.ts";
+import { createTestGate, type TestGateOptions } from "../../helpers.ts";
+import { enrol, prove, sendTo, withPassphrase } from "../proof/person.ts";
+
+/** The statements outside of a commit, and the commits. */
+interface Counted {
+  reads: string[];
+  commits: number;
+}
+
+/** Counts what every database of the daemon runs, except the stream's own late writes. */
+async function count(work: () => Promise<void>): Promise<Counted> {
+  const counted: Counted = { reads: [], commits: 0 };
+  const { run, batch } = Connection.prototype;
+  let inBatch = false;
+  const spies = [
+    vi.spyOn(Connection.prototype, "run").mockImplementation(function (this: Connection, one) {
+      if (!inBatch) counted.reads.push(/ FROM (\w+)/.exec(one.sql)?.[1] ?? one.sql);
+      return run.call(this, one);
+    }),
+    vi.spyOn(Connection.prototype, "batch").mockImplementation(function (this: Connection, all) {
+      if (!all.some(({ sql }) => sql.includes("INTO stream"))) counted.commits++;
+      inBatch = true;
+      try {
+        return batch.call(this, all);
+      } finally {
+        inBatch = false;
+      }
+    }),
+  ];
+  try {
+    await work();
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+  }
+  return counted;
+}
+
+async function open(options: TestGateOptions) {
+  const gate = await createTestGate(options);
+  const opening = await gate.request("POST", "/api/sessions", { host: "codex" }, "agent");
+  const { id: session_id } = await opening.json();
+  let at = 0;
+  const write = async () => {
+    const input = { path: "a.txt", content: `${++at}\n` };
+    const body = { tool: "write_file", input, session_id };
+    const answer = await gate.request("POST", "/api/actions", body, "agent");
+    return await answer.json() as { id: string; status: string; execution: string };
+  };
+  return { gate, write };
+}
+
+test("an allowed write reads four times and commits twice", async () => {
+  const { write } = await open({});
+  for (let warm = 0; warm < 3; warm++) expect(await write()).toMatchObject({ status: "approved" });
+  const counted = await count(async () => {
+    expect(await write()).toMatchObject({ execution: "succeeded" });
+  });
+  expect(counted).toEqual({
+    reads: ["roots", "sessions", "json_each", "intents"],
+    commits: 2,
+  });
+});
+
+test.each([
+  ["the reviewer's token", {}, []],
+  ["a signed proof", { proof: "none" as const }, ["audit"]],
+])("a write that is held, and approved with %s", async (_, options, log) => {
+  const { gate, write } = await open({ policies: { defaultEffect: "ask" }, ...options });
+  const [send, person] = [sendTo(gate), withPassphrase()];
+  if (options.proof) expect((await enrol(send, person)).status).toBe(200);
+  const approve = async (id: string) => {
+    const request = ["POST", `/api/actions/${id}/approve`, {}] as const;
+    const answer = options.proof ? await prove(send, person, [...request]) : await send(...request);
+    expect(answer.status).toBe(200);
+  };
+  for (let warm = 0; warm < 3; warm++) await approve((await write()).id);
+  let id = "";
+  const held = await count(async () => void ({ id } = await write()));
+  expect(held).toEqual({
+    reads: ["roots", "sessions", "grants", "actions", "json_each", "intents"],
+    commits: 1,
+  });
+  const approved = await count(() => approve(id));
+  const asked = options.proof ? ["actions", "actions", "sessions"] : [];
+  expect(approved).toEqual({
+    reads: [
+      ...asked,
+      ...["actions", "actions", "sessions", ...log, "sessions", "blobs", "blobs", "blob_chunks"],
+    ],
+    commits: 3,
+  });
+  expect(await gate.project.actions.get(id)).toMatchObject({ execution: "succeeded" });
+});
