@@ -63,9 +63,9 @@ test("an allowed write reads four times and commits twice", async () => {
   });
 });
 
-test.each([
+test.each<[string, TestGateOptions, string[]]>([
   ["the reviewer's token", {}, []],
-  ["a signed proof", { proof: "none" as const }, ["audit"]],
+  ["a signed proof", { proof: "none" }, ["audit"]],
 ])("a write that is held, and approved with %s", async (_, options, log) => {
   const { gate, write } = await open({ policies: { defaultEffect: "ask" }, ...options });
   const [send, person] = [sendTo(gate), withPassphrase()];
