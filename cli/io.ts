@@ -14,11 +14,13 @@ export interface Io {
   env: Record<string, string | undefined>;
   cwd: string;
   pid: number;
-  stdin: Readable & { isTTY?: boolean };
+  stdin: Readable & { isTTY?: boolean; setRawMode?: (isRaw: boolean) => unknown };
   stdout: Terminal;
   stderr: Terminal;
   /** Handles signals that would end the process, until the returned function is called. */
   onSignal: (handler: (signal: Signal) => void) => () => void;
+  /** Does what Ctrl-C does: calls the handlers of SIGINT, or ends the process. */
+  interrupt: () => void;
   /** Calls `handler` for an uncaught error; the process then ends with 1 (scenario tool: 3). */
   onFault: (handler: (error: unknown) => void) => void;
   /** Kills a process group with SIGKILL; does nothing if the group has ended. */

@@ -53,6 +53,7 @@ function processIo(): Io {
     stdout: process.stdout,
     stderr: process.stderr,
     onSignal,
+    interrupt: () => void process.kill(process.pid, "SIGINT"),
     onFault: hearFaults(),
     killGroup,
   };

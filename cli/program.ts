@@ -4,6 +4,7 @@ import { VERSION } from "../server/constants.ts";
 import { COMMANDS, HIDDEN } from "./commands.ts";
 import { CliError, EXIT, Exit, explain } from "./errors.ts";
 import type { Io, Tree } from "./io.ts";
+import { showTyping } from "./terminal/typing.ts";
 import { visibleText } from "./terminal/visible.ts";
 
 /** Runs one command line and returns its exit code; never throws, never ends the process. */
@@ -16,6 +17,8 @@ export async function run(argv: string[], io: Io): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
     return reportError(error, io);
+  } finally {
+    showTyping(io);
   }
 }
 

@@ -48,7 +48,7 @@ export async function chooseProject(
 export async function openProject(
   io: Io,
   named: string | undefined,
-  options: PassphraseOptions = {},
+  options?: PassphraseOptions,
 ): Promise<Client> {
   const connection = await openReview(io, options);
   return scopedClient(connection, await chooseProject(io, connection.client, named));

@@ -48,8 +48,8 @@ async function send(
     });
   }
   if (options.passphraseStdin && /^@?-$/.test(options.data ?? "")) throw misused(ONE_INPUT);
-  const prover = new Prover(io, options);
   const body = options.data === undefined ? undefined : await readData(io, options.data);
+  const prover = new Prover(io, options);
   const { url, fetch, token } = await openConnection(io, { scope: scope.data });
   const headers: Record<string, string> = { authorization: `Bearer ${token}` };
   if (method !== "GET" && method !== "HEAD") headers["content-type"] = "application/json";

@@ -25,6 +25,7 @@ import { CONFIG_FILE } from "../project.ts";
 import { offerPassphrase } from "../proof/offer.ts";
 import { PASSPHRASE_STDIN, type PassphraseOptions } from "../proof/passphrases.ts";
 import { openReview } from "../proof/prover.ts";
+import { hideTyping } from "../terminal/typing.ts";
 import { visibleLine, visibleText } from "../terminal/visible.ts";
 
 interface InitOptions extends PassphraseOptions {
@@ -80,6 +81,8 @@ async function init(io: Io, options: InitOptions): Promise<void> {
       exit: EXIT.usage,
     });
   }
+  // Between the questions too, because the last one is for a passphrase.
+  if (asks) hideTyping(io);
   const plan = planConfig(before, file, asks ? await askAnswers(io, known) : known);
   const isNew = plan.after !== plan.before;
   const outcome = !isNew ? "unchanged" : before === null ? "created" : "updated";

@@ -2,6 +2,7 @@ import { cancel, confirm, isCancel, multiselect, select, text } from "@clack/pro
 import { PLATFORMS } from "../../server/hosts/hosts.ts";
 import { EXIT, Exit } from "../errors.ts";
 import type { Io } from "../io.ts";
+import { typedInput } from "../terminal/typing.ts";
 import { PROJECT_ID, type Template, TEMPLATES } from "./choices.ts";
 
 /** The answers that `gate init` needs. */
@@ -57,12 +58,12 @@ function askTemplate(io: Io, known: Answers) {
 }
 
 function terminal(io: Io) {
-  return { input: io.stdin, output: io.stdout };
+  return { input: typedInput(io), output: io.stdout };
 }
 
 /** Asks whether to go on. */
 export async function askToWrite(io: Io, message: string): Promise<boolean> {
-  return answered(io, await confirm({ input: io.stdin, output: io.stdout, message }));
+  return answered(io, await confirm({ ...terminal(io), message }));
 }
 
 function answered<T>(io: Io, answer: T): Exclude<T, symbol> {

@@ -2,6 +2,7 @@ import { refusePassphrase } from "../../server/proof/passphrase.ts";
 import { CliError, EXIT } from "../errors.ts";
 import type { Io, Terminal } from "../io.ts";
 import { readLines } from "../terminal/input.ts";
+import { hideTyping, typedInput } from "../terminal/typing.ts";
 
 /** The option of every command that may need a person's passphrase. */
 export const PASSPHRASE_STDIN = [
@@ -19,9 +20,14 @@ export class Passphrases {
   readonly #io: Io;
   readonly #lines: AsyncGenerator<string> | null;
 
-  constructor(io: Io, { passphraseStdin }: PassphraseOptions) {
+  /**
+   * With options, the command decides: from now on the terminal does not show what is typed. Without
+   * options it seldom asks, so that begins with the question.
+   */
+  constructor(io: Io, options?: PassphraseOptions) {
     this.#io = io;
-    this.#lines = passphraseStdin ? readLines(io.stdin) : null;
+    this.#lines = options?.passphraseStdin ? readLines(io.stdin) : null;
+    if (options && this.isTyped && canAskPassphrase(io)) hideTyping(io);
   }
 
   /** Whether a person types them and can correct a mistake. */
@@ -62,11 +68,12 @@ export class Passphrases {
   async #ask(message: string, refuse?: (typed: string) => string | null): Promise<string> {
     const output = screenOf(this.#io);
     if (output === null) throw unaskable();
+    hideTyping(this.#io);
     const { isCancel, password } = await import("@clack/prompts");
     const typed = await password({
       message,
       mask: "",
-      input: this.#io.stdin,
+      input: typedInput(this.#io),
       output,
       validate: (value = "") => {
         const why = refuse?.(value) ?? (value === "" ? "it is empty" : null);

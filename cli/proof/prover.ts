@@ -18,10 +18,10 @@ export interface ReviewOptions extends PassphraseOptions {
 
 /**
  * A reviewer's connection. Where the daemon requires a person's proof, it asks for the passphrase
- * once and signs. @throws CliError if the daemon cannot be reached
+ * once and signs. A command that decides gives its options. @throws CliError if the daemon cannot be reached
  */
-export async function openReview(io: Io, options: ReviewOptions = {}): Promise<Connection> {
-  const { start, prover = new Prover(io, options) } = options;
+export async function openReview(io: Io, options?: ReviewOptions): Promise<Connection> {
+  const { start, prover = new Prover(io, options) } = options ?? {};
   const { prove } = prover;
   return await openConnection(io, {
     scope: "reviewer",
@@ -38,7 +38,7 @@ export class Prover {
   readonly #passphrases: Passphrases;
   #unlocked: Unlocked | null = null;
 
-  constructor(io: Io, options: PassphraseOptions | Passphrases = {}) {
+  constructor(io: Io, options?: PassphraseOptions | Passphrases) {
     this.#io = io;
     this.#passphrases = options instanceof Passphrases ? options : new Passphrases(io, options);
   }

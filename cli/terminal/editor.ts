@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CliError, explain } from "../errors.ts";
 import type { Io } from "../io.ts";
+import { withShownTyping } from "./typing.ts";
 
 /** How a text is edited and used. */
 export interface Editing<T> {
@@ -22,14 +23,14 @@ export interface Editing<T> {
  * kept. @throws CliError if no editor is set or it fails
  */
 export async function editText<T>(io: Io, text: string, editing: Editing<T>): Promise<T> {
-  const editor = editorOf(io);
-  if (editing.draft !== undefined) return await editIn(editor, editing.draft, text, editing);
+  editorOf(io);
+  if (editing.draft !== undefined) return await editIn(io, editing.draft, text, editing);
   const folder = mkdtempSync(join(tmpdir(), "gate-edit-"));
   const file = join(folder, editing.name);
   let isKept = false;
   try {
     writeFileSync(file, text, { mode: 0o600 });
-    return await editIn(editor, file, text, editing);
+    return await editIn(io, file, text, editing);
   } catch (error) {
     isKept = error instanceof KeptError;
     throw error;
@@ -42,14 +43,15 @@ export async function editText<T>(io: Io, text: string, editing: Editing<T>): Pr
 class KeptError extends CliError {}
 
 async function editIn<T>(
-  editor: string,
+  io: Io,
   file: string,
   text: string,
   { use, again }: Editing<T>,
 ): Promise<T> {
+  const editor = editorOf(io);
   statSync(file);
   try {
-    await runEditor(editor, file);
+    await withShownTyping(io, () => runEditor(editor, file));
     return await use(decode(readFileSync(file), editor));
   } catch (error) {
     if (!isEdited(file, text)) throw error;

@@ -1,4 +1,5 @@
 import type { Io } from "../io.ts";
+import { typedInput } from "./typing.ts";
 
 /** Asks a yes-or-no question; Return alone means `initialValue`, and cancelling means no. */
 export async function isConfirmed(
@@ -8,7 +9,7 @@ export async function isConfirmed(
 ): Promise<boolean> {
   const { confirm, isCancel } = await import("@clack/prompts");
   const answer = await confirm({
-    ...{ input: io.stdin, output: io.stdout },
+    ...{ input: typedInput(io), output: io.stdout },
     ...{ message, initialValue },
   });
   return !isCancel(answer) && answer;

@@ -83,6 +83,7 @@ function createIo(home: string): Io {
     stderr: new PassThrough(),
     onSignal: () => () => {},
     onFault: () => {},
+    interrupt: () => {},
     killGroup: () => {},
   };
 }

@@ -37,6 +37,7 @@ function emptyIo(): Io {
     stderr: stream(),
     onSignal: () => () => {},
     onFault: () => {},
+    interrupt: () => {},
     killGroup: () => {},
   };
 }

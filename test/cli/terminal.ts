@@ -65,6 +65,7 @@ export async function createTerminal(env: Io["env"] = {}): Promise<TestTerminal>
         stdout: stdout.stream,
         stderr: stderr.stream,
         onFault: () => {},
+        interrupt: () => handlers.forEach((handle) => handle("SIGINT")),
         killGroup: () => {},
         onSignal(handler) {
           handlers.add(handler);

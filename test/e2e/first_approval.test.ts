@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -104,6 +104,65 @@ describe.skipIf(process.platform === "win32")("a new user at a real terminal", (
     await terminal.see("Skipped.");
     expect(await terminal.ended).toBe(0);
     expect(await world.json(["proof", "status", "--json"])).toMatchObject({ kind: "none" });
+  });
+
+  test("what is typed ahead between two questions is not shown, and answers the next one", async () => {
+    const terminal = await init();
+    // All of it at once: the daemon starts between the first answer and the first passphrase.
+    terminal.type(`\r${PASSPHRASE}\r`);
+    terminal.type(`${PASSPHRASE}\r`);
+    await terminal.see("The passphrase is set");
+    expect(await terminal.ended).toBe(0);
+    const approving = open("approve", await hold("a.md"), await hold("b.md"));
+    await approving.see("Passphrase to approve");
+    // The key of the wrong one is derived while the right one comes.
+    approving.type(`wrong ${PASSPHRASE}\r`);
+    approving.type(`${PASSPHRASE}\r`);
+    await approving.see("approved, succeeded: a.md");
+    await approving.see("approved, succeeded: b.md");
+    expect(await approving.ended).toBe(0);
+    expect(terminal.shown() + approving.shown()).not.toContain("horse");
+  });
+
+  test("the terminal shows what is typed again afterwards, also after Ctrl-C", async () => {
+    must(await world.run(["proof", "set", "--passphrase-stdin"], { input: `${PASSPHRASE}\n` }));
+    await world.init();
+    const gate = world.command(["approve", await hold("a.md")]).map((word) => `'${word}'`).join(
+      " ",
+    );
+    for (const answer of [`wrong\r${CTRL_C}`, CTRL_C, `${PASSPHRASE}\r`]) {
+      const shell = openPty(["sh", "-c", `trap : INT; ${gate}; echo; stty -a`], {
+        cwd: world.project,
+        env: { ...world.env, TERM: "xterm" },
+      });
+      await shell.see("Passphrase to approve");
+      shell.type(answer);
+      await shell.see("speed");
+      expect(await shell.ended).toBe(0);
+      expect(shell.shown(), JSON.stringify(answer)).toMatch(/ icanon .*[ \n]echo /s);
+      expect(shell.shown()).toMatch(/[ \n]isig /);
+    }
+  });
+
+  test("an editor gets the whole terminal, and the passphrase after it is not shown", async () => {
+    must(await world.run(["proof", "set", "--passphrase-stdin"], { input: `${PASSPHRASE}\n` }));
+    await world.init();
+    const editor = join(world.folder, "editor.sh");
+    writeFileSync(editor, 'printf "your text: "; read -r line; echo "$line" > "$1"\n');
+    const id = await hold("a.md");
+    const editing = openPty(world.command(["approve", id, "--edit"]), {
+      cwd: world.project,
+      env: { ...world.env, TERM: "xterm", EDITOR: `sh ${editor}` },
+    });
+    await editing.see("your text: ");
+    editing.type("by hand\r");
+    await editing.see("Passphrase to approve");
+    editing.type(`${PASSPHRASE}\r`);
+    await editing.see("approved, succeeded, edited");
+    expect(await editing.ended).toBe(0);
+    expect(editing.shown()).toContain("by hand");
+    expect(editing.shown()).not.toContain("horse");
+    expect(readFileSync(join(world.project, "a.md"), "utf8")).toBe("by hand\n");
   });
 
   test("without a terminal init and daemon start tell the next step", async () => {

@@ -130,6 +130,7 @@ test("a reader that closes the pipe early is no failure of an export", async () 
     stderr: new Writable({ write: (chunk, _, done) => (stderr.push(String(chunk)), done()) }),
     onFault: () => {},
     onSignal: () => () => {},
+    interrupt: () => {},
     killGroup: () => {},
   });
   expect({ code, stderr }).toEqual({ code: 0, stderr: [] });

@@ -69,6 +69,7 @@ export async function toolWith(io: Partial<ToolIo>, cwd: string, ...argv: string
     stderr,
     onSignal: () => () => {},
     onFault: () => {},
+    interrupt: () => {},
     killGroup: (pid) => {
       try {
         process.kill(-pid, "SIGKILL");

@@ -1,0 +1,65 @@
+import { PassThrough, type Readable } from "node:stream";
+import type { Io } from "../io.ts";
+
+/** What a person typed and no question has read yet. */
+interface Hidden {
+  keys: PassThrough;
+  read: (chunk: Uint8Array | string) => void;
+}
+
+const hidden = new WeakMap<Readable, Hidden>();
+
+/**
+ * Stops the terminal from showing what is typed, until `showTyping`. The next questions read what
+ * was typed meanwhile, so a passphrase that comes before its question is neither shown nor lost.
+ * Ctrl-C between two questions still ends the command.
+ */
+export function hideTyping(io: Io): void {
+  const { stdin } = io;
+  if (stdin.isTTY !== true || hidden.has(stdin)) return;
+  const keys = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => keys });
+  const decoder = new TextDecoder();
+  const read = (chunk: Uint8Array | string) => {
+    const text = typeof chunk === "string" ? chunk : decoder.decode(chunk, { stream: true });
+    if (text.includes(CTRL_C) && keys.readableFlowing !== true) {
+      showTyping(io);
+      return io.interrupt();
+    }
+    // A line each: what follows the line that answers a question belongs to the next question.
+    for (const [piece] of text.matchAll(PIECE)) keys.write(piece.replace(/\r?\n$/, "\r"));
+  };
+  hidden.set(stdin, { keys, read });
+  stdin.setRawMode?.(true);
+  stdin.on("data", read);
+  stdin.resume();
+}
+
+/** Shows what is typed again. Forgets what no question has read. */
+export function showTyping({ stdin }: Io): void {
+  const known = hidden.get(stdin);
+  if (!known) return;
+  hidden.delete(stdin);
+  stdin.off("data", known.read);
+  stdin.pause();
+  stdin.setRawMode?.(false);
+  known.keys.end();
+}
+
+/** Runs `work` with the terminal as it was before `hideTyping`, such as an editor. */
+export async function withShownTyping<T>(io: Io, work: () => Promise<T>): Promise<T> {
+  if (!hidden.has(io.stdin)) return await work();
+  showTyping(io);
+  try {
+    return await work();
+  } finally {
+    hideTyping(io);
+  }
+}
+
+/** The input of a question: hidden keys if there are any. */
+export function typedInput({ stdin }: Io): Readable {
+  return hidden.get(stdin)?.keys ?? stdin;
+}
+
+const CTRL_C = "\x03";
+const PIECE = /[^\r\n]*(?:\r\n?|\n)|[^\r\n]+/g;
