@@ -20,6 +20,8 @@ export interface Admitted {
   json: unknown;
   /** The checked `Host`, which names our port; null over the unix socket. */
   host?: string | null;
+  /** Aborted when the client no longer waits for the answer. */
+  gone?: () => AbortSignal;
 }
 
 /** Answers the requests that the guard admits. */
@@ -55,7 +57,7 @@ async function answer(raw: RawRequest, app: Guarded, credentials: Credentials): 
     body: body && body.length > 0 ? body : null,
   });
   const host = raw.port === null ? null : valuesOf(raw.headers, "host")[0]!;
-  return await app.fetch(request, { caller, json, host });
+  return await app.fetch(request, { caller, json, host, gone: () => raw.signal });
 }
 
 interface Admission {

@@ -11,6 +11,8 @@ export interface AppEnv<Services extends object = object> {
   Bindings: {
     /** The parsed body; undefined when the request has none. */
     json?: unknown;
+    /** Aborted when the client no longer waits for the answer. */
+    gone?: () => AbortSignal;
   };
   Variables: Services;
 }

@@ -16,7 +16,7 @@ export function summarize(
 }
 
 /**
- * Actions as a table: id, age, status, agent, tool and summary.
+ * Actions as a table: id, age, status, who asked, tool and summary.
  * @param described better summaries for some of them, by their ids
  */
 export function actionTable(
@@ -30,7 +30,7 @@ export function actionTable(
     action.id.slice(0, length),
     ago(action.created_at, now).padStart(4),
     paintStatus(io, action),
-    fit(visibleLine(action.agent), 16),
+    fit(visibleLine(personBehind(action) ?? action.agent), 16),
     fit(visibleLine(action.tool), 20),
   ]);
   const left = columns - columnWidths(heads).reduce((sum, width) => sum + width + 2, 0);
@@ -55,6 +55,15 @@ function sharedLength(ids: string[]): number {
   return FULL_ID;
 }
 
+/** The person who asked for a rollback, which belongs to the agent's session; null for an agent. */
+export function personBehind(
+  { rollback_of, decision, decided_by }: Pick<Action, "rollback_of" | "decision" | "decided_by">,
+): string | null {
+  // An agent's rollback is decided by policy, or was held: then the decision is to ask.
+  const isPersons = rollback_of !== null && decision.effect === "allow" && decision.rule === null;
+  return isPersons && decided_by !== "policy" ? decided_by : null;
+}
+
 function paintStatus(io: Io, action: Action): string {
   const word = statusOf(action);
   if (action.status === "pending") return paint(io, "yellow", word);
@@ -73,8 +82,9 @@ export function actionCard(io: Io, action: ActionDetail, now: number): string {
   const rule = action.decision.rule;
   const facts: [string, string | null][] = [
     ["id", action.id],
-    ["status", statusOf(action) + (waitsForAgent(action) ? RUNS_LATER : "")],
+    ["status", statusOf(action) + laterOf(action)],
     ["project", `${action.project_id}  ${action.root}`],
+    ["asked by", personBehind(action)],
     ["agent", action.agent],
     ["submitted", when(action.created_at, now)],
     ["tool", action.tool],
@@ -138,6 +148,11 @@ function targetOf({ tool, path, changes }: ActionDetail): string | null {
   return changes.find((change) => change.path !== path)?.path ?? null;
 }
 
+/** Whether a call of a host's own tool is approved, and its host has not been told. */
+export function waitsForHost({ status, execution, files }: ActionDetail): boolean {
+  return files !== null && status === "approved" && execution === "none";
+}
+
 /** Whether a command is approved but not run yet: the agent's process runs it. */
 export function waitsForAgent(
   action: Pick<Action, "status" | "execution" | "command">,
@@ -153,6 +168,12 @@ function reversibilityOf({ reversible, reversibility }: ActionDetail): string {
 }
 
 const RUNS_LATER = ", not run yet: the agent runs it when it asks for the result";
+const RUNS_AGAIN = ", not run: it goes through when the agent makes exactly the same call again";
+
+function laterOf(action: ActionDetail): string {
+  if (waitsForHost(action)) return RUNS_AGAIN;
+  return waitsForAgent(action) ? RUNS_LATER : "";
+}
 
 function when(at: string, now: number): string {
   return `${at}  (${ago(at, now)} ago)`;

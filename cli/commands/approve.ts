@@ -1,9 +1,10 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import { resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Action, ActionDetail } from "../../server/actions/schema.ts";
 import { ProblemError, unwrap } from "../../server/client.ts";
 import { openAction, parseIdPrefix } from "../actions/find.ts";
-import { statusOf, summarize, waitsForAgent } from "../actions/view.ts";
+import { statusOf, summarize, waitsForAgent, waitsForHost } from "../actions/view.ts";
 import type { Connection } from "../daemon/connect.ts";
 import { type Edit, editProposed } from "../actions/edit.ts";
 import { CliError, EXIT, Exit, failureOf } from "../errors.ts";
@@ -118,7 +119,10 @@ async function approve(
   const { action, is_edited } = edit
     ? await editOn(io, detail!, options, decide)
     : await decide(null);
-  if (!options.json) showApproved(io, action, { is_edited, is_remembered: !!remember });
+  if (options.json) return action;
+  const open = await unwrap(one.$get({ param }));
+  const after = await untilHostRuns(open, () => unwrap(one.$get({ param })));
+  showApproved(io, after, { is_edited, is_remembered: !!remember });
   return action;
 }
 
@@ -182,18 +186,38 @@ function fieldsOf(error: unknown): Record<string, unknown> {
   return error instanceof ProblemError ? error.problem : {};
 }
 
+const HOST_MS = 1_500;
+const PAUSE_MS = 50;
+
+/** The action after its hook had time to answer its host, if it still waits. */
+async function untilHostRuns(
+  detail: ActionDetail,
+  look: () => Promise<ActionDetail>,
+): Promise<ActionDetail> {
+  const deadline = performance.now() + HOST_MS;
+  let seen = detail;
+  while (waitsForHost(seen) && performance.now() < deadline) {
+    await sleep(PAUSE_MS);
+    seen = await look();
+  }
+  return seen;
+}
+
 interface How {
   is_edited: boolean;
   is_remembered: boolean;
 }
 
-function showApproved(io: Io, action: Action, { is_edited, is_remembered }: How): void {
+function showApproved(io: Io, action: ActionDetail, { is_edited, is_remembered }: How): void {
   const isFailed = action.execution === "failed";
   const status = isFailed ? "approved, but the execution failed" : statusOf(action);
   const mark = isFailed ? paint(io, "red", "✗") : paint(io, "green", "✓");
   print(io, `${mark} ${status}${is_edited ? ", edited" : ""}: ${summarize(action)}`);
   if (action.error !== null) say(io, `  ${visibleLine(action.error)}`);
-  if (waitsForAgent(action)) say(io, "  the agent runs it when it asks for the result");
+  if (waitsForHost(action)) {
+    say(io, "  Nothing runs: the call that asked no longer waits.");
+    say(io, "  Next: tell the agent to make exactly the same call again; it goes through once.");
+  } else if (waitsForAgent(action)) say(io, "  the agent runs it when it asks for the result");
   if (is_remembered) say(io, "  remembered; gate grant list shows it, gate grant revoke ends it");
 }
 

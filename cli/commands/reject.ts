@@ -42,7 +42,7 @@ export function createCommand(io: Io) {
       const { one, param } = await openAction(connection, id);
       const action = await unwrap(one.reject.$post({ param, json: { reason } }));
       if (json) return printJson(io, action);
-      print(io, `${paint(io, "red", "✗")} rejected: ${summarize(action)}`);
+      printRejected(io, action);
     });
 }
 
@@ -73,9 +73,11 @@ async function rejectHeld(
 }
 
 function printAll(io: Io, { rejected, skipped }: RejectAllResult): void {
-  for (const action of rejected) {
-    print(io, `${paint(io, "red", "✗")} rejected: ${summarize(action)}`);
-  }
+  for (const action of rejected) printRejected(io, action);
   print(io, `${count(rejected.length, "action")} rejected.`);
   if (skipped.length > 0) print(io, `${count(skipped.length, "action")} had been decided before.`);
+}
+
+function printRejected(io: Io, action: Action): void {
+  print(io, `${paint(io, "green", "✓")} rejected: ${summarize(action)}`);
 }

@@ -53,6 +53,9 @@ function shortHash(hash: string | null): string {
 }
 
 const HELP = `
+It asks for your passphrase once, as gate approve does; --dry-run asks for none. Where the proof is
+a passkey, roll back in the dashboard.
+
 A file that has changed since the action is a conflict:
   abort   changes nothing and shows the conflict
   merge   merges three-way: keeps later changes elsewhere in the file
@@ -60,5 +63,6 @@ A file that has changed since the action is a conflict:
 
 Examples:
   gate rollback 0199a1b2 --dry-run
+  pass show gate | gate rollback 0199a1b2 --passphrase-stdin
   gate rollback 0199a1b2 --on-conflict merge
 `;

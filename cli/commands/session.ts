@@ -185,6 +185,9 @@ const HELP = `
 gate checks all actions before it changes a file. A rollback consists of actions
 too: roll them back to restore the changes.
 
+It asks for your passphrase once; --dry-run asks for none. Where the proof is a
+passkey, roll back in the dashboard.
+
   --on-conflict abort   changes nothing and shows the conflict
   --on-conflict merge   merges three-way: keeps later changes elsewhere in the file
   --on-conflict force   restores the old content; the ledger keeps the current content

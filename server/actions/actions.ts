@@ -130,12 +130,13 @@ export class Actions {
   }
 
   /**
-   * Submits a call of a host's own tool and waits up to `wait_ms` for a person. With the execution
-   * `running` the host may execute it. Returns null for a quiet tool without a rule.
+   * Submits a call of a host's own tool and waits up to `wait_ms` for a person, or until its caller
+   * has `gone`. With the execution `running` the host may execute it. Returns null for a quiet tool
+   * without a rule.
    */
   async submitNative(
     call: NativeCall,
-    { session, wait_ms }: { session: ActionSession; wait_ms: number },
+    { session, wait_ms, gone }: { session: ActionSession; wait_ms: number; gone?: AbortSignal },
     caller: Caller,
   ): Promise<Action | null> {
     const { guarding, sessions } = this.#services;
@@ -147,8 +148,10 @@ export class Actions {
     const { row, is_own } = submission;
     // This call has started. A row that is not its own was started by an equal call.
     if (is_own && row.status !== "pending") return publicOf(row);
-    const decided = await this.#until(row, wait_ms, ({ status }) => status !== "pending");
-    if (decided.status !== "approved") return publicOf(decided);
+    const isDecided = ({ status }: ActionRow) => status !== "pending";
+    const decided = await this.#until(row, wait_ms, isDecided, gone);
+    // Nobody would execute it. The approval stays for the next equal call.
+    if (decided.status !== "approved" || gone?.aborted) return publicOf(decided);
     return publicOf(await claimNative(this.#context, decided, call.key, caller));
   }
 
@@ -279,12 +282,14 @@ export class Actions {
     row: ActionRow,
     timeout_ms: number,
     isFound: (row: ActionRow) => boolean,
+    gone?: AbortSignal,
   ): Promise<ActionRow> {
     if (isFound(row) || timeout_ms === 0) return row;
-    return await this.#waiters.until(row.id, timeout_ms, async () => {
+    const look = async () => {
       const value = await loadAction(this.#services, row.id);
       return { found: isFound(value), value };
-    });
+    };
+    return await this.#waiters.until(row.id, timeout_ms, look, gone);
   }
 
   async #submitted({ row, image }: Submission): Promise<Submitted> {

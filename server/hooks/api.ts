@@ -18,11 +18,13 @@ export const hooksApi = new Hono<AppEnv<HookServices>>()
     json(HookInput),
     query(HookQuery),
     async (c) => {
+      const gone = c.env.gone?.();
       const { output, held } = await answerHook(c.req.valid("json"), {
         daemon: c.var.daemon,
         host: c.req.param("host"),
         query: c.req.valid("query"),
         caller: c.var.caller,
+        ...gone && { gone },
       });
       // A client that can wait longer sends the same hook again.
       if (held !== null) c.header("Gate-Held", held);

@@ -28,6 +28,8 @@ export interface HookContext {
   host: string;
   query: HookQuery;
   caller: Caller;
+  /** Aborted when the hook's process no longer waits. */
+  gone?: AbortSignal;
 }
 
 const WAIT_MS = 20_000;
@@ -97,7 +99,9 @@ async function answer(
   }
   const wait_ms = context.query.wait_ms ?? WAIT_MS;
   const { actions } = place.project;
-  const action = await actions.submitNative(native, { session, wait_ms }, context.caller);
+  const { gone } = context;
+  const how = { session, wait_ms, ...gone && { gone } };
+  const action = await actions.submitNative(native, how, context.caller);
   return action === null ? goOn : toAnswer(action, hooks);
 }
 

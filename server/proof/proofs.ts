@@ -34,6 +34,7 @@ import {
   setMark,
   updateCounter,
 } from "./store.ts";
+import { DEEDS } from "./verbs.ts";
 
 export interface ProofServices {
   environment: Environment;
@@ -498,19 +499,3 @@ function required({ verb }: Deed, cause: string, challenge?: Challenge): GateErr
   const message = `Cannot ${DEEDS[verb]}: ${cause}`;
   return new GateError("proof_required", message, { fields: challenge ? { challenge } : {} });
 }
-
-/** Each verb as an error names it. */
-const DEEDS: Record<Deed["verb"], string> = {
-  accept_config: "accept the config",
-  approve: "approve",
-  approve_with_edit: "approve with an edit",
-  change_policies: "change the policies",
-  change_proof: "change the proof",
-  lift_block: "lift the block",
-  register_project: "register the project",
-  remove_project: "remove the project",
-  remove_proof: "remove the proof",
-  replay: "replay",
-  rollback: "roll back",
-  trust_override: "trust the override",
-};

@@ -19,23 +19,26 @@ export class Waiters {
   }
 
   /**
-   * Calls `look` now and after each event of the action, until it finds something or the time is
-   * over. Returns the value of the last call.
+   * Calls `look` now and after each event of the action, until it finds something, the time is over
+   * or `gone` is aborted. Returns the value of the last call.
    */
   async until<T>(
     id: string,
     timeout_ms: number,
     look: () => Promise<{ found: boolean; value: T }>,
+    gone?: AbortSignal,
   ): Promise<T> {
     const deadline = performance.now() + timeout_ms;
     for (;;) {
       const event = this.#listen(id);
+      gone?.addEventListener("abort", event.wake);
       try {
         const { found, value } = await look();
         const left = deadline - performance.now();
-        if (found || left <= 0 || this.#closed) return value;
+        if (found || left <= 0 || this.#closed || gone?.aborted) return value;
         await event.within(left);
       } finally {
+        gone?.removeEventListener("abort", event.wake);
         event.cancel();
       }
     }
@@ -59,6 +62,7 @@ export class Waiters {
     this.#waiting.set(id, waiting.add(wake));
     this.#count++;
     return {
+      wake,
       within: async (ms: number) => {
         const timer = setTimeout(wake, ms);
         await woken;

@@ -1,6 +1,8 @@
 import { writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { openConnection } from "../../../cli/daemon/connect.ts";
 import { until } from "../../e2e/world.ts";
 import { type GatedProject, openGatedProject } from "../gated_project.ts";
 import { createTerminal } from "../terminal.ts";
@@ -44,9 +46,10 @@ test("pending, show and prompt list a held write, and approve executes it", asyn
   });
 });
 
-test("reject stores the reason and executes nothing", async () => {
+test("reject stores the reason and executes nothing; its mark is that of a success", async () => {
   const held = await gated.write("unwanted.txt", "x");
-  await gated.good("reject", held.id, "--reason", "not here");
+  const { stdout } = await gated.good("reject", held.id, "--reason", "not here");
+  expect(stdout).toBe("✓ rejected: unwanted.txt\n");
   expect(await gated.json("show", held.id, "--json"))
     .toMatchObject({ status: "rejected", reason: "not here" });
   expect(gated.onDisk("unwanted.txt")).toBeNull();
@@ -246,3 +249,118 @@ test("reject takes everything of a session, or everything", async () => {
     expect((await terminal.run(["reject", ...wrong, "--reason", "x"])).code).toBe(64);
   }
 });
+
+test("reject shows success in the colour of success on a terminal", async () => {
+  const [one, two] = [await gated.write("red.txt", "x"), await gated.write("two.txt", "x")];
+  gated.terminal.env.TERM = "xterm";
+  try {
+    const single = await gated.terminal.run(["reject", one!.id, "--reason", "no"], {
+      person: true,
+    });
+    expect(single.stdout).toBe("\x1b[32m✓\x1b[39m rejected: red.txt\n");
+    const args = ["reject", "--session", two!.session_id, "--reason", "no"];
+    const all = await gated.terminal.run(args, { person: true });
+    expect(all.stdout).toContain("\x1b[32m✓\x1b[39m rejected: two.txt\n");
+  } finally {
+    delete gated.terminal.env.TERM;
+  }
+});
+
+test("a rollback is logged under the name of the person who asked for it", async () => {
+  const held = await gated.write("asked.txt", "x\n");
+  await gated.good("approve", held.id);
+  await gated.good("rollback", held.id, "--reason", "not wanted");
+  const [rollback] = await gated.json("log", "--tool", "rollback", "-n", "1", "--json");
+  expect(rollback).toMatchObject({ rollback_of: held.id, decided_by: "reviewer" });
+  const line = (await gated.good("log", "--tool", "rollback", "-n", "1")).stdout;
+  expect(line).toMatch(/ {2}reviewer +rollback +asked\.txt\n$/);
+  const shown = (await gated.good("show", rollback.id)).stdout;
+  expect(shown).toMatch(/^asked by +reviewer$/m);
+  const { timeline } = await gated.json("show", rollback.id, "--json");
+  const actors = timeline.map(({ type, actor }: { type: string; actor: object }) => [type, actor]);
+  const person = { kind: "reviewer", id: "reviewer" };
+  expect(actors).toContainEqual(["action.submitted", person]);
+  expect(actors).toContainEqual(["action.approved", person]);
+  const undone = (await gated.json("show", held.id, "--json")).timeline.at(-1);
+  expect(undone).toMatchObject({
+    type: "action.rolled_back",
+    data: { by: "reviewer", rollback: rollback.id, reason: "not wanted" },
+  });
+});
+
+test("an agent's own rollback is logged under the agent's name, also when a person approves it", async () => {
+  const session = await asAgent("/api/sessions", { agent: "claude" });
+  const ask = (tool: string, input: object) =>
+    asAgent("/api/actions", { tool, input, session_id: session.id }, session.session_secret);
+  const { id } = await ask("write_file", { path: "own.txt", content: "x\n" });
+  await gated.good("approve", id);
+  const back = await ask("rollback", { action_id: id });
+  expect(back).toMatchObject({ status: "pending", rollback_of: id });
+  await gated.good("approve", back.id);
+  const line = (await gated.good("log", "--tool", "rollback", "-n", "1")).stdout;
+  expect(line).not.toMatch(/ {2}reviewer +rollback/);
+  expect((await gated.good("show", back.id)).stdout).not.toContain("asked by");
+});
+
+describe("a call of a host's own tool", () => {
+  const call = (content: string) => ({
+    ...{ session_id: "s", cwd: gated.folder, hook_event_name: "PreToolUse", tool_name: "Write" },
+    tool_input: { file_path: "by_host.txt", content },
+  });
+  const hook = (content: string, wait_ms: number) =>
+    asAgent(`/api/hooks/claude-code?wait_ms=${wait_ms}`, call(content));
+  const held = async () => {
+    await until("it is held", async () => (await gated.json("pending", "--json")).length === 1);
+    return (await gated.json("pending", "--json"))[0].id as string;
+  };
+  const NOBODY =
+    "  Nothing runs: the call that asked no longer waits.\n  Next: tell the agent to " +
+    "make exactly the same call again; it goes through once.\n";
+
+  test("its hook has given up: approve says that nothing runs, and the next equal call goes through", async () => {
+    await hook("1", 0);
+    const id = await held();
+    const { stdout, stderr } = await gated.good("approve", id);
+    expect(stdout).toBe("✓ approved: by_host.txt\n");
+    expect(stderr).toBe(NOBODY);
+    expect((await gated.good("show", id)).stdout).toContain("approved, not run: it goes through");
+    expect(await hook("1", 0)).toEqual({});
+    expect(await gated.json("show", id, "--json")).toMatchObject({ execution: "running" });
+  });
+
+  test("its hook was killed while it waited: the same, and nothing counts as running", async () => {
+    const token = (await gated.good("token", "--scope", "agent")).stdout.trim();
+    const body = JSON.stringify(call("2"));
+    const killed = connect(Number(gated.terminal.env.GATE_PORT), "127.0.0.1");
+    killed.write(
+      `POST /api/hooks/claude-code?wait_ms=60000 HTTP/1.1\r\nHost: 127.0.0.1:` +
+        `${gated.terminal.env.GATE_PORT}\r\nAuthorization: Bearer ${token}\r\n` +
+        `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    const id = await held();
+    await new Promise((resolve) => killed.once("close", resolve).destroy());
+    expect((await gated.good("approve", id)).stderr).toBe(NOBODY);
+    expect(await gated.json("show", id, "--json")).toMatchObject({ execution: "none" });
+    expect(await hook("2", 0)).toEqual({});
+  });
+
+  test("its hook waits: approve says that it runs", async () => {
+    const asking = hook("3", 60_000);
+    const { stdout, stderr } = await gated.good("approve", await held());
+    expect(stdout).toBe("✓ approved, running: by_host.txt\n");
+    expect(stderr).toBe("");
+    expect(await asking).toEqual({});
+  });
+});
+
+/** Posts as an agent's program does. */
+async function asAgent(path: string, body: object, secret?: string) {
+  const around = { env: gated.terminal.env, cwd: gated.folder, pid: 1 };
+  const { url, fetch, token } = await openConnection(around, { scope: "agent" });
+  const headers = {
+    ...{ authorization: `Bearer ${token}`, "content-type": "application/json" },
+    ...secret !== undefined && { "x-gate-session": secret },
+  };
+  const init = { method: "POST", headers, body: JSON.stringify(body) };
+  return await (await fetch(`${url}${path}`, init)).json();
+}

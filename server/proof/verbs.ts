@@ -1,0 +1,17 @@
+import type { ProofVerb } from "./schema.ts";
+
+/** Each deed that needs a proof, as errors and questions name it. */
+export const DEEDS: Record<ProofVerb, string> = {
+  accept_config: "accept the config",
+  approve: "approve",
+  approve_with_edit: "approve with an edit",
+  change_policies: "change the policies",
+  change_proof: "change the proof",
+  lift_block: "lift the block",
+  register_project: "register the project",
+  remove_project: "remove the project",
+  remove_proof: "remove the proof",
+  replay: "replay",
+  rollback: "roll back",
+  trust_override: "trust the override",
+};
