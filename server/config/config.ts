@@ -15,6 +15,7 @@ import type { Policies, PolicyTestInput, PolicyTestResult } from "../policy/sche
 import { testPolicy } from "../policy/test_policy.ts";
 import type { ProofVerb } from "../proof/schema.ts";
 import { OWN_PID } from "../runtime/processes.ts";
+import { ignoredNames } from "../runtime/ignored_names.ts";
 import { listFolder, resolvePath } from "../runtime/real_path.ts";
 import { writeWhole } from "../runtime/small_file.ts";
 import {
@@ -187,6 +188,7 @@ export class Config {
       daemon_pid: OWN_PID,
       resolve: resolvePath,
       list: listFolder,
+      ignored: ignoredNames,
       script: (name: string, cwd: string) => taskScript(name, cwd, roots),
     };
     const isForeign = home_project !== undefined && home_project !== this.#id;

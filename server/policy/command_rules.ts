@@ -1,3 +1,4 @@
+import { evaluateBelow } from "./below_rules.ts";
 import { isBare, matchUnit } from "./command_match.ts";
 import type { CompiledPolicy, Decide } from "./policy.ts";
 import { builtin, byDefault, type Finding, findingOf, hasMatch } from "./finding.ts";
@@ -146,6 +147,11 @@ function evaluateUnit(
 
 /** Writes and deletes meet all path rules; reads meet only those that block or ask. */
 function evaluateEffect(policy: CompiledPolicy, effect: Effect, around: Surroundings): Finding[] {
+  if (effect.on_disk && !around.list) return [];
+  const below = effect.op === "read" && !effect.reveals
+    ? evaluateBelow(policy, effect, around)
+    : null;
+  if (below) return below;
   const files = effect.op === "read" && effect.walked === undefined && !isStatic(effect.path)
     ? around.list && filesOf(effect.path, around.list)
     : null;
@@ -153,7 +159,7 @@ function evaluateEffect(policy: CompiledPolicy, effect: Effect, around: Surround
   const facts = around.resolve(effect.walked ?? effect.path);
   if (isDevice(facts)) return [];
   if (effect.op === "read") {
-    const found = evaluateRead(policy, facts, around);
+    const found = evaluateRead(policy, facts, around).filter((one) => isRevealed(one, effect));
     return effect.unexplained ? [...found, ...mayWrite(policy, facts, around)] : found;
   }
   const found = evaluateAccess(policy, effect.op, facts, around);
@@ -161,6 +167,12 @@ function evaluateEffect(policy: CompiledPolicy, effect: Effect, around: Surround
   if (effect.guessed) return forbidden().map(atMostAsk);
   if (effect.implied) return forbidden();
   return effect.uncertain ? found.map(atMostAsk) : found;
+}
+
+/** Whether a rule about reading concerns a program that shows no content. */
+function isRevealed({ rule, unsure }: Finding, { reveals }: Effect): boolean {
+  if (reveals === "names") return rule?.source === "builtin";
+  return reveals === undefined || !unsure;
 }
 
 /** The rules that name a file which a program may write; they only ask. */

@@ -23,7 +23,8 @@ export interface NamedPaths {
  */
 export function namedPaths({ units, effects }: CommandAnalysis, cwd: string): NamedPaths {
   const words = new Set<string>();
-  const paths = new Set(effects.map(({ path, walked }) => walked ?? absolutePath(path, cwd)));
+  const certain = effects.filter((one) => !one.on_disk);
+  const paths = new Set(certain.map(({ path, walked }) => walked ?? absolutePath(path, cwd)));
   for (const { argv, folders } of units) {
     for (const folder of folders) if (folder !== cwd) paths.add(folder);
     for (const word of argv) words.add(word);

@@ -59,6 +59,8 @@ export interface Surroundings {
   resolve: (path: string) => PathFacts;
   /** Lists the names in a folder; without it, globs stay unknown. */
   list?: ListFolder;
+  /** The names that git ignores below a folder, and absolute paths; see `ignoredNames`. */
+  ignored?: (folder: string) => readonly string[];
   /**
    * The action belongs to another project and touches files of this one: the rules decide about paths
    * inside the roots only.

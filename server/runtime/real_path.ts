@@ -1,4 +1,4 @@
-import { lstatSync, opendirSync, readlinkSync, realpathSync, statSync } from "node:fs";
+import { type Dirent, lstatSync, opendirSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import { isAbsolute, join, parse, resolve, sep } from "node:path";
 import process from "node:process";
 import { GateError, reasonOfCode } from "../errors.ts";
@@ -7,6 +7,12 @@ import { GateError, reasonOfCode } from "../errors.ts";
 export interface ResolvedPath {
   lexical: string;
   real: string;
+}
+
+/** One name in a folder, and what it is. */
+interface Entry {
+  name: string;
+  kind: "file" | "folder" | "link";
 }
 
 /** Linux follows as many links. */
@@ -59,16 +65,16 @@ function step(walk: Walk, path: string): void {
 
 const MOST_NAMES = 4_000;
 
-/** The names in a folder, empty if there is none; null if it is unreadable or too large. */
-export function listFolder(folder: string): string[] | null {
+/** The entries of a folder, empty if there is none; null if it is unreadable or too large. */
+export function listFolder(folder: string): Entry[] | null {
   try {
-    const opened = opendirSync(folder);
+    const opened = opendirSync(folder, { bufferSize: 256 });
     try {
-      const names: string[] = [];
+      const entries: Entry[] = [];
       for (let entry = opened.readSync(); entry; entry = opened.readSync()) {
-        if (names.push(entry.name) > MOST_NAMES) return null;
+        if (entries.push({ name: entry.name, kind: kindOf(entry) }) > MOST_NAMES) return null;
       }
-      return names;
+      return entries;
     } finally {
       opened.closeSync();
     }
@@ -76,6 +82,11 @@ export function listFolder(folder: string): string[] | null {
     const { code } = error as { code?: string };
     return code === "ENOENT" || code === "ENOTDIR" ? [] : null;
   }
+}
+
+function kindOf(entry: Dirent): Entry["kind"] {
+  if (entry.isSymbolicLink()) return "link";
+  return entry.isDirectory() ? "folder" : "file";
 }
 
 /** The folder of a process, or of its open files: its links mean another file to each process. */

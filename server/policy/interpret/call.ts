@@ -1,3 +1,4 @@
+import type { Below } from "../below.ts";
 import type { Shell } from "./state.ts";
 import type { Effect } from "./unit.ts";
 
@@ -17,6 +18,8 @@ export interface Call {
   task: boolean;
   /** The part of the command that contains it. */
   text: string;
+  /** The files that `find` passes to it as this path. */
+  found?: { path: string; below: Below };
 }
 
 /** The functions that a handler of a program may call. */

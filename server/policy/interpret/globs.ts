@@ -1,7 +1,13 @@
 import { BRACKET, DEEP, isNamed, isStatic, QUESTION, STAR } from "../holes.ts";
 
-/** The names in a folder, empty if there is none; null if they are too many or unreadable. */
-export type ListFolder = (folder: string) => readonly string[] | null;
+/** One name in a folder, and what it is. */
+export interface Entry {
+  name: string;
+  kind: "file" | "folder" | "link";
+}
+
+/** The entries of a folder, empty if there is none; null if they are too many or unreadable. */
+export type ListFolder = (folder: string) => readonly Entry[] | null;
 
 const LIMITS = { names: 4_000, files: 400 } as const;
 
@@ -23,9 +29,11 @@ export function filesOf(path: string, list: ListFolder): string[] | null {
     const matches = testOf(segment);
     const next: string[] = [];
     for (const folder of found) {
-      const names = list(folder === "" ? "/" : folder);
-      if (names === null || (looked += names.length) > LIMITS.names) return null;
-      next.push(...names.filter(matches).map((name) => `${folder}/${name}`));
+      const entries = list(folder === "" ? "/" : folder);
+      if (entries === null || (looked += entries.length) > LIMITS.names) return null;
+      next.push(
+        ...entries.filter(({ name }) => matches(name)).map(({ name }) => `${folder}/${name}`),
+      );
       if (next.length > LIMITS.files) return null;
     }
     found = next;

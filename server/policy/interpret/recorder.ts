@@ -83,17 +83,25 @@ export class Recorder {
     if (call.remote || call.supposed || path === "") return;
     if (call.task) how = { ...how, implied: true };
     this.spend(path.length / 8);
-    const { text } = call;
-    this.#add({ op, ...placeOf(path, call.shell.cwd), text, ...how });
+    const { text, found } = call;
+    if (found?.path === path) how = { below: found.below, ...how };
+    const add = (folder: string, more: Partial<Effect>) =>
+      this.#add({
+        op,
+        ...placeOf(path, folder),
+        text,
+        ...how,
+        ...how.below && { from: folder },
+        ...more,
+      });
+    add(call.shell.cwd, {});
     if (path.startsWith("/")) return;
-    for (const folder of call.shell.otherFolders) {
-      this.#add({ op, ...placeOf(path, folder), text, ...how, uncertain: true });
-    }
+    for (const folder of call.shell.otherFolders) add(folder, { uncertain: true });
   }
 
   #add(effect: Effect): void {
-    const { op, path, walked, uncertain, implied, guessed, unexplained } = effect;
-    const key = `${op} ${walked ?? path} ${uncertain} ${implied} ${guessed} ${unexplained}`;
+    const { op, path, walked, text: _, ...how } = effect;
+    const key = `${op} ${walked ?? path} ${JSON.stringify(how)}`;
     if (!this.#isNew(key)) return;
     if (this.found.effects.length < RUN_LIMITS.effects) this.found.effects.push(effect);
     else this.#doubt("it touches too many files to analyse", show(effect.path));

@@ -1,3 +1,4 @@
+import type { Below } from "../below.ts";
 import type { Read } from "../programs/grammar.ts";
 
 /** One program that runs, with its arguments; unknown parts are holes. */
@@ -36,6 +37,14 @@ export interface Effect {
   guessed?: boolean;
   /** A word of a program that gate cannot explain: the program may read the file and write it. */
   unexplained?: boolean;
+  /** The program only tells that the file exists, or how large it is. */
+  reveals?: "names" | "sizes";
+  /** Which of the files below the path's folder the program reads. */
+  below?: Below;
+  /** The folder from which the patterns of `below` start. */
+  from?: string;
+  /** Only the disk tells whether there are such files; without it the effect says nothing. */
+  on_disk?: boolean;
 }
 
 /** A text that a program may run or read as a name: an argument, its input, a file that it may open. */

@@ -1,6 +1,9 @@
+import type { Below } from "../below.ts";
 import { ANY, DEEP, isStatic, isWild, SPLIT } from "../holes.ts";
 import type { Call, Runner } from "../interpret/call.ts";
 import { has, type Parsed, readOptions, spec, splitCommand, valuesOf } from "./options.ts";
+
+import { findName, findReach } from "./recursion.ts";
 
 const XARGS = spec(
   "-0,--null -a,--arg-file= -d,--delimiter= -E= -e,--eof=? -I= -i,--replace=? -L= -l,--max-lines=? " +
@@ -74,13 +77,17 @@ export function runFind(argv: readonly string[], call: Call, run: Runner): strin
   const first = args.findIndex((arg) => /^[-(!]/.test(arg) && !/^-([HLPO]|D)/.test(arg));
   const starts = args.slice(0, first < 0 ? undefined : first).filter((arg) => !arg.startsWith("-"));
   const folders = starts.length > 0 ? starts : ["."];
-  const found = folders.map((folder) => `${folder.replace(/\/+$/, "")}/${DEEP}`);
+  const name = findName(args);
+  const below = findReach(args);
+  const found = folders.map((folder) =>
+    `${folder.replace(/\/+$/, "")}/${DEEP}${name === null ? "" : `/${name}`}`
+  );
   const whole = !args.some((arg) => /^-(i?name|i?path|i?regex|i?wholename)$/.test(arg));
   for (let at = Math.max(first, 0); at < args.length; at++) {
     const action = args[at]!;
     if (/^-(exec|execdir|ok|okdir)$/.test(action)) {
       const end = endOfExec(args, at + 1);
-      runEach(args.slice(at + 1, end), found, call, run);
+      runEach(args.slice(at + 1, end), found, { ...call, below }, run);
       at = end;
     } else if (action === "-delete") {
       for (const path of whole ? folders : found) run.touch("delete", path, call);
@@ -99,9 +106,16 @@ function endOfExec(args: string[], from: number): number {
   return args.length;
 }
 
-function runEach(words: string[], found: string[], call: Call, run: Runner): void {
-  for (const path of found) {
-    run.command(words.map((word) => word.replaceAll("{}", path)), { ...call, stdin: "" });
+function runEach(
+  words: string[],
+  paths: string[],
+  { below, ...call }: Call & { below?: Below },
+  run: Runner,
+): void {
+  const isOwn = below !== undefined && !words.some((word) => word.includes(DEEP));
+  for (const path of paths) {
+    const inner = { ...call, stdin: "", ...isOwn && { found: { path, below } } };
+    run.command(words.map((word) => word.replaceAll("{}", path)), inner);
   }
 }
 

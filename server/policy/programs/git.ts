@@ -1,8 +1,10 @@
+import { EVERYTHING, pathOf } from "../below.ts";
 import { ANY, DEEP, isWild, show, TAME } from "../holes.ts";
 import type { Call, Handler, Runner } from "../interpret/call.ts";
 import { GRAMMARS } from "./grammar.ts";
 import { touchWord } from "./operands.ts";
 import { touchOutputs } from "./program.ts";
+import { touchBelow } from "./recursion.ts";
 import {
   has,
   type Parsed,
@@ -252,6 +254,7 @@ function runSubcommand(name: string, args: string[], call: Call, run: Runner): v
     run.doubt("the patch may change any file", args.join(" "), call);
   }
   touchPaths(name, args, call, run);
+  if (name === "grep") touchSearched(args, call, run);
   if (name === "bundle" && verb === "create") {
     const [file] = readOptions(rest, spec("--version=")).operands;
     if (file !== undefined && file !== "-") run.touch("write", file, call);
@@ -266,6 +269,21 @@ function runSubcommand(name: string, args: string[], call: Call, run: Runner): v
     if (folder !== undefined) run.touch("write", folder, call);
   }
   if (name === "filter-repo") run.doubt("git filter-repo runs callbacks", args.join(" "), call);
+}
+
+/** `git grep`: searches the files that the repository knows. */
+function touchSearched(args: string[], call: Call, run: Runner): void {
+  const parsed = readOptions(args, CODE_GRAMMARS.get("grep")!);
+  const [, ...after] = parsed.operands;
+  const given = has(parsed, "e", "f") ? parsed.operands : after;
+  const isExcluded = (path: string) => /^:(\(exclude\)|[!^])/.test(path);
+  const skips = given.filter(isExcluded).map((path) =>
+    pathOf(path.replace(/^:(\(exclude\)|[!^])/, ""))
+  ).filter((one) => one !== null);
+  const paths = given.filter((path) => !isExcluded(path));
+  const leave_out = { file: "':!{path}'", folder: "':!{path}'" };
+  const below = { ...EVERYTHING, skips, tracked: true, vague: true, leave_out };
+  touchBelow(paths.length > 0 ? paths : ["."], below, call, run);
 }
 
 const CONFIG = spec(

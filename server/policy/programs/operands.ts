@@ -45,7 +45,8 @@ export function touchWords(
     }
     if (TEXTS.test(before) || (CODE.test(before) && /[("'`;$]/.test(word))) continue;
     if (isOption && TEXTS.test(/^--[\w-]+(?==)/.exec(word)?.[0] ?? "")) continue;
-    touchWord(word, call, run, !isExplained(word, before, row));
+    const explained = isExplained(word, before, row);
+    if (!explained || !row?.reveals) touchWord(word, call, run, !explained);
   }
 }
 

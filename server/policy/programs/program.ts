@@ -1,3 +1,4 @@
+import type { Below } from "../below.ts";
 import { ANY, isStatic } from "../holes.ts";
 import type { Call, Runner } from "../interpret/call.ts";
 import { runInterpreter } from "./inline_code.ts";
@@ -5,6 +6,7 @@ import { isInterpreter } from "./languages.ts";
 import { has, type Parsed, readOptions, type Spec, valuesOf } from "./options.ts";
 import { touchWords } from "./operands.ts";
 import { OUTPUTS } from "./outputs.ts";
+import { copyReach, grepReach, touchBelow } from "./recursion.ts";
 import { type Row, row, ROWS } from "./rows.ts";
 import { absolutePath } from "../interpret/state.ts";
 import { runSubwrapper, SUBWRAPPERS } from "./wrappers.ts";
@@ -81,8 +83,11 @@ function noteDownloads(parsed: Parsed, program: string, call: Call): void {
 
 function touchOperands(row: Row, parsed: Parsed, call: Call, run: Runner): void {
   const { operands } = parsed;
+  const how = row.reveals ? { reveals: row.reveals } : {};
+  const below = row.below?.(parsed) ?? null;
   const all = (op: "read" | "write" | "delete", paths: readonly string[]) => {
-    for (const path of paths) if (path !== "-") run.touch(op, path, call);
+    for (const path of paths) if (path !== "-") run.touch(op, path, call, how);
+    if (below) touchBelow(paths, below, call, run);
   };
   switch (row.operands) {
     case "reads":
@@ -94,14 +99,17 @@ function touchOperands(row: Row, parsed: Parsed, call: Call, run: Runner): void 
     case "pattern": {
       const files = has(parsed, "regexp", "file", "from-file") ? operands : operands.slice(1);
       const changes = row.onlyWith.length > 0 && has(parsed, ...row.onlyWith);
-      return all(changes ? "write" : "read", files);
+      // Without an operand it reads the folder, or its input if that is a pipe.
+      const piped = call.pipes.some(({ stage }) => stage > 0) && row.below !== grepReach;
+      const folder = below && files.length === 0 && !piped ? ["."] : [];
+      return all(changes ? "write" : "read", [...files, ...folder]);
     }
     case "mode":
       return all("write", has(parsed, "reference") ? operands : operands.slice(1));
     case "copy":
     case "move":
     case "link":
-      return touchCopies(row.operands, parsed, call, run);
+      return touchCopies(row.operands, parsed, call, run, below);
   }
 }
 
@@ -115,6 +123,7 @@ function touchCopies(
   parsed: Parsed,
   call: Call,
   run: Runner,
+  below: Below | null,
 ): void {
   const [folder] = valuesOf(parsed, "target-directory");
   const { operands } = parsed;
@@ -129,6 +138,7 @@ function touchCopies(
   for (const path of sources) {
     if (isRemote(path)) continue;
     run.touch(how === "move" ? "delete" : "read", path, call);
+    if (below) touchBelow([path], below, call, run);
   }
   if (target === undefined || isRemote(target) || dry) return;
   for (const path of sources) {
@@ -256,10 +266,13 @@ function isPath(text: string): boolean {
 
 const CLOUD =
   "--exclude= --include= --acl= --profile= --region= --endpoint-url= -r --recursive --delete --dryrun,--dry-run";
-const cloud = row("copy", CLOUD);
-const away = row("move", CLOUD);
-const container = row("copy", "-a,--archive -L,--follow-link -q,--quiet");
-const pod = row("copy", "-n,--namespace= -c,--container= --context= --retries= --no-preserve=?");
+const below = copyReach();
+const cloud = row("copy", CLOUD, { below });
+const away = row("move", CLOUD, { below });
+const container = row("copy", "-a,--archive -L,--follow-link -q,--quiet", { below });
+const pod = row("copy", "-n,--namespace= -c,--container= --context= --retries= --no-preserve=?", {
+  below,
+});
 
 /** Subcommands that copy files between this machine and another, one row each. */
 const COPIES: Record<string, Row> = {

@@ -1,4 +1,14 @@
 import { forNames, type Spec, spec } from "./options.ts";
+import {
+  copyReach,
+  diffReach,
+  grepReach,
+  type Reach,
+  ripgrepReach,
+  rsyncReach,
+  searchReach,
+  zipReach,
+} from "./recursion.ts";
 
 /** How a program uses its operands. */
 export type Operands =
@@ -31,6 +41,10 @@ export interface Row {
   builds: boolean;
   /** Options that make it only read the files in `writes`. */
   looks: string[];
+  /** The files below its operands that it reads. */
+  below: Reach | null;
+  /** What it shows of its operands, if not their content. */
+  reveals: "names" | "sizes" | null;
 }
 
 /** One row of the tables: the use of the operands, the options as in `spec`, the differences. */
@@ -47,6 +61,8 @@ export function row(
     looks: [],
     keeps: false,
     builds: false,
+    below: null,
+    reveals: null,
   };
   return { ...none, ...how, operands, grammar: spec(options, { single }) };
 }
@@ -65,24 +81,25 @@ const pager = row(
   { writes: ["log-file"] },
 );
 const view = (options: string) => row("reads", options);
+const names = (options: string, how: Partial<Row> = {}) =>
+  row("reads", options, { ...how, reveals: "names" });
 const grep = row(
   "pattern",
   "-e,--regexp= -f,--file= -A,--after-context= -B,--before-context= -C,--context= -m,--max-count= -d= -D= " +
-    "--include= --exclude= --exclude-dir= --exclude-from= --label= --color=? --binary-files= -r -R -n -i -l -L -c -o -q -s -v -w -x -E -F -G -P -H -h -z -Z -a -I -U -b -T",
-  { reads: ["file", "exclude-from"] },
+    "--include= --exclude= --exclude-dir= --exclude-from= --directories= --label= --color=? --binary-files= -r,--recursive -R,--dereference-recursive -n -i -l -L -c -o -q -s -v -w -x -E -F -G -P -H -h -z -Z -a -I -U -b -T",
+  { reads: ["file", "exclude-from"], below: grepReach },
 );
 
 /** Programs that work on files, one row each. */
 const FILE_ROWS: Record<string, Row> = {
   // Files
-  cp: row("copy", copyOptions),
-  gcp: row("copy", copyOptions),
+  ...forNames("cp gcp", row("copy", copyOptions, { below: copyReach("recursive", "archive") })),
   install: row(
     "copy",
     "-b -c -C -d,--directory -D -g,--group= -m,--mode= -o,--owner= -p -s -S= -t,--target-directory= -T -v --backup=? --strip-program=",
     { code: ["strip-program"] },
   ),
-  mv: row("move", copyOptions),
+  mv: row("move", copyOptions, { below: copyReach() }),
   ln: row(
     "link",
     "-b -d -f,--force -i -L -n -P -r,--relative -s,--symbolic -S= -t,--target-directory= -T -v",
@@ -156,6 +173,7 @@ const FILE_ROWS: Record<string, Row> = {
   more: pager,
   wc: row("reads", "-c -m -l -L -w --files0-from=", {
     reads: ["files0-from"],
+    reveals: "sizes",
   }),
   sort: row(
     "reads",
@@ -171,8 +189,10 @@ const FILE_ROWS: Record<string, Row> = {
   paste: view("-d= -s -z"),
   join: view("-a= -e= -i -j= -o= -t= -v= -1= -2="),
   comm: view("-1 -2 -3 -z --output-delimiter= --check-order --total"),
-  diff: view(
+  diff: row(
+    "reads",
     "-a -b -B -c -C= -d -e -E -F= -i -I= -l -L= -n -N -p -q -r -s -S= -t -T -u -U= -w -W= -x,--exclude= -X= -y --label= --color=?",
+    { below: diffReach },
   ),
   cmp: view("-b -i= -l -n= -s"),
   column: view("-c= -s,--separator= -t -x -o= -N= -J -n= -l= -H= -R= -T="),
@@ -190,21 +210,25 @@ const FILE_ROWS: Record<string, Row> = {
   file: row("reads", "-b -i -f,--files-from= -F= -k -L -m,--magic-file= -n -z -e= -P=", {
     reads: ["files-from", "magic-file"],
   }),
-  stat: view("-c,--format= --printf= -f -L -t"),
-  readlink: view("-f -e -m -n -q -s -v -z"),
-  realpath: view("-e -m -L -P -q -s -z --relative-to= --relative-base="),
+  stat: names("-c,--format= --printf= -f -L -t"),
+  readlink: names("-f -e -m -n -q -s -v -z"),
+  realpath: names("-e -m -L -P -q -s -z --relative-to= --relative-base="),
   ...forNames("md5sum sha1sum sha256sum sha512sum shasum cksum b2sum", hash),
   grep,
   ...forNames("egrep fgrep zgrep ggrep", grep),
   rg: row(
     "pattern",
     "-e,--regexp= -f,--file= -A= -B= -C= -m= -g,--glob= --iglob= -t,--type= -T= --type-add= -r,--replace= -M= -j= --pre= --pre-glob= --sort= --color= --colors= --max-depth= -d= -E= --context-separator= --engine= --hostname-bin= --ignore-file= -n -i -l -c -o -q -v -w -x -F -P -S -s -u -z -a -U -L -H -I -N -p -0",
-    { code: ["pre", "hostname-bin"], reads: ["file"] },
+    { code: ["pre", "hostname-bin"], reads: ["file"], below: ripgrepReach },
   ),
   ag: row("pattern", "-A= -B= -C= -G= -m= --ignore= --depth= --pager= -p= -W=", {
     code: ["pager"],
+    below: searchReach,
   }),
-  ack: row("pattern", "-A= -B= -C= -g= -m= --type= --pager= --output=", { code: ["pager"] }),
+  ack: row("pattern", "-A= -B= -C= -g= -m= --type= --ignore-dir= --pager= --output=", {
+    code: ["pager"],
+    below: searchReach,
+  }),
   jq: row(
     "pattern",
     "-f,--from-file= --arg= --argjson= --slurpfile= --rawfile= --indent= -L= --args --jsonargs -r -c -n -s -e -a -S -C -M -j -R --tab --seq --stream",
@@ -214,9 +238,9 @@ const FILE_ROWS: Record<string, Row> = {
     onlyWith: ["inplace"],
   }),
   xmllint: row("reads", "--xpath= --format -o,--output= --schema= --noout", { writes: ["output"] }),
-  ls: view("-I= --color=? -w= -T= --block-size= --sort= --time= --format= --hide="),
-  tree: view("-L= -I= -P= -o= --filelimit= --charset="),
-  du: row("reads", "-B= -d,--max-depth= -t= -X= --exclude= --time=? --files0-from=", {
+  ls: names("-I= --color=? -w= -T= --block-size= --sort= --time= --format= --hide="),
+  tree: names("-L= -I= -P= -o= --filelimit= --charset="),
+  du: names("-B= -d,--max-depth= -t= -X= --exclude= --time=? --files0-from=", {
     reads: ["files0-from"],
   }),
 };
@@ -247,7 +271,7 @@ export const ROWS: Record<string, Row> = {
   zip: row(
     "writes",
     "-T -TT,--unzip-command= -b= -d -e -f -i= -j -m -n= -O= -P= -q -r -R -s= -t= -tt= -u -v -x= -y -z -0 -1 -9 -@",
-    { code: ["unzip-command"] },
+    { code: ["unzip-command"], below: zipReach },
   ),
   unzip: row("reads", "-d= -o -n -q -l -t -v -j -x= -P= -a -u -p -Z -C", { writes: ["d"] }),
   gzip: row(
@@ -282,12 +306,16 @@ export const ROWS: Record<string, Row> = {
   rsync: row(
     "copy",
     "-e,--rsh= --rsync-path= -f,--filter= --exclude= --include= --exclude-from= --include-from= --files-from= --backup-dir= --suffix= --log-file= --partial-dir= -T,--temp-dir= --compare-dest= --copy-dest= --link-dest= --bwlimit= --port= --timeout= --max-size= --min-size= --chmod= --chown= --out-format= --password-file= --info= --debug= -M= -B= -a -v -q -c -r -R -b -u -l -L -k -K -H -p -E -A -X -o -g -D -t -U -O -J -S -n,--dry-run -W -x -y -C -F -s -h -P -i -z -0 -4 -6 -m --delete --progress",
-    { code: ["rsh", "rsync-path"], writes: ["log-file", "backup-dir", "partial-dir"] },
+    {
+      code: ["rsh", "rsync-path"],
+      writes: ["log-file", "backup-dir", "partial-dir"],
+      below: rsyncReach,
+    },
   ),
   scp: row(
     "copy",
     "-c= -D= -F= -i= -J= -l= -o= -P= -S= -X= -3 -4 -6 -A -B -C -O -p -q -R -r -s -T -v",
-    { code: ["S"] },
+    { code: ["S"], below: copyReach("r") },
   ),
   sftp: row("none", "-b= -B= -c= -D= -F= -i= -J= -l= -o= -P= -R= -S= -s= -X=", {
     code: ["S", "D"],

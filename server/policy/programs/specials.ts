@@ -9,6 +9,7 @@ import { forNames, has, readOptions, spec, splitCommand, valuesOf } from "./opti
 import { absolutePath } from "../interpret/state.ts";
 import { runShell } from "./scripts.ts";
 import { runProgram, runRow } from "./program.ts";
+import { tarReach, touchBelow } from "./recursion.ts";
 import { ROWS } from "./rows.ts";
 import { baseName } from "./grammar.ts";
 import { runWrapper } from "./wrappers.ts";
@@ -227,6 +228,9 @@ function runTar(argv: readonly string[], call: Call, run: Runner): string {
   }
   if (has(parsed, "create", "append", "update")) {
     for (const path of parsed.operands) run.touch("read", path, call, { implied: true });
+    const starts = folders.length > 0 ? folders.map((folder) => `${folder}/`) : [""];
+    const paths = starts.flatMap((start) => parsed.operands.map((path) => `${start}${path}`));
+    touchBelow(paths, tarReach(argv.slice(1), parsed), call, run);
   }
   return ANY;
 }

@@ -7,7 +7,8 @@ const DISK: Record<string, string[]> = {
   "/p": ["a.md", "B.MD", ".env", "src", "b.txt"],
   "/p/src": ["one.ts", "two.ts", ".hidden.ts"],
 };
-const list = (folder: string) => DISK[folder] ?? [];
+const list = (folder: string) =>
+  (DISK[folder] ?? []).map((name) => ({ name, kind: "file" as const }));
 
 test.each([
   [`/p/${STAR}.md`, ["/p/a.md", "/p/B.MD"]],
@@ -27,7 +28,7 @@ test.each([
 
 test("a folder that cannot be read, and too many files, are not certain", () => {
   expect(filesOf(`/p/${STAR}`, () => null)).toBeNull();
-  const many = Array.from({ length: 401 }, (_, i) => `f${i}`);
+  const many = Array.from({ length: 401 }, (_, i) => ({ name: `f${i}`, kind: "file" as const }));
   expect(filesOf(`/p/${STAR}`, () => many)).toBeNull();
 });
 
