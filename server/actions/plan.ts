@@ -120,9 +120,23 @@ export function digestOf(plan: Plan): string {
     after: after && { sha256: after.sha256, mode: after.mode },
   }));
   const accesses = plan.accesses.map(({ access, target }) => ({ access, path: target.real }));
+  const folders = foldersIn(plan);
+  const isFolders = Object.values(folders).some((all) => all.length > 0);
   return sha256(
-    canonical({ tool, command, cwd, scripts, changes, accesses, input_sha256 }),
+    canonical({
+      ...{ tool, command, cwd, scripts, changes, accesses, input_sha256 },
+      ...isFolders && { folders },
+    }),
   );
+}
+
+/** The folders that the execution of a plan creates, changes or removes. */
+export function foldersIn({ emptied_folders, restored_folders, folder_modes }: Plan) {
+  return {
+    emptied_folders,
+    restored_folders: restored_folders ?? [],
+    folder_modes: folder_modes ?? [],
+  };
 }
 
 /** Whether a plan changes any file or folder. */

@@ -26,6 +26,7 @@ import { type ActionRow, type Fields, type NewRow, updateAction } from "../store
 import { executorOf, toolOf } from "../tools.ts";
 import { BY_SYSTEM, eventOf, insertNew, transition } from "../transition.ts";
 import { insertIntents, type IntentRow, listIntents, settleIntents } from "./intents_store.ts";
+import { temporaryOf, whyNotRecoverable } from "./recoverable.ts";
 import { type Contents, type Outcome, recoverByFiles, recoverFailure } from "./recover.ts";
 
 /** A larger file is not returned to an agent. */
@@ -101,6 +102,8 @@ export function recoverAction(context: ActionContext, { id }: ActionRow): Promis
       return await finish(services, row, { execution: "unknown", error, intents: [] }, effects);
     }
     const intents = await listIntents(services.ledger, row.id);
+    const fault = await whyNotRecoverable(services, row, intents);
+    if (fault !== null) return await refuseRecovery(services, row, { fault, intents });
     const why = "The gate stopped before it was finished";
     const outcome = await recoverByFiles(intents, contentsOf(services), why);
     if (outcome.execution === "succeeded") {
@@ -109,6 +112,31 @@ export function recoverAction(context: ActionContext, { id }: ActionRow): Promis
     }
     return await finish(services, row, outcome);
   });
+}
+
+/** Fails an action that the ledger wrongly calls running, and touches no file. */
+async function refuseRecovery(
+  services: ActionServices,
+  row: ActionRow,
+  { fault, intents }: { fault: string; intents: readonly IntentRow[] },
+): Promise<ActionRow> {
+  const { project_id, environment } = services;
+  const { id: action_id, decided_by } = row;
+  const shown = { project_id, action_id, decided_by, why: fault };
+  environment.log("error", "a running action is not recovered: its ledger was changed", shown);
+  const error = `Cannot recover the action: ${fault}; its files are left as they are, ` +
+    "a person must look at them";
+  const finished_at = timestamp(environment);
+  const left = intents.map((intent) => ({ ...intent, state: "conflict" as const }));
+  const failed = await transition(services, row, {
+    from: { execution: ["running"] },
+    to: { execution: "failed", error, finished_at },
+    by: BY_SYSTEM,
+    type: "action.finished",
+    why: { execution: "failed", error, recovery_refused: fault },
+    after: () => settleIntents(project_id, left, finished_at),
+  });
+  return failed ?? await loadAction(services, row.id);
 }
 
 /** Records the outcome of an execution, and what it means for the action that it rolled back. */
@@ -219,7 +247,7 @@ function intentOf(row: NewRow, change: PlannedChange, id: string): IntentRow {
     data: {
       mode: after?.mode ?? null,
       before_mode: before?.mode ?? null,
-      temporary: `.gate-${id.replaceAll("-", "")}`,
+      temporary: temporaryOf(id),
       new_folders: after ? missingFolders(dirname(path)) : [],
     },
   };

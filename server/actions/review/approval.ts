@@ -6,9 +6,9 @@ import type { ApprovalAsked } from "../../proof/statement.ts";
 import type { ActionServices } from "../context.ts";
 import { digestOf, type Plan } from "../plan.ts";
 import type { ActionRow } from "../store.ts";
-import { toolOf } from "../tools.ts";
+import { executorOf } from "../tools.ts";
 import { rebase } from "./rebase.ts";
-import { recheck } from "./recheck.ts";
+import { recheck, whyNotAllowed } from "./recheck.ts";
 
 /**
  * Verifies that an approved action may be executed: its plan still applies, and if a person approved
@@ -34,12 +34,40 @@ async function whyNotApproved(services: ActionServices, row: ActionRow): Promise
   return isUsed && row.execution === "none" ? "its approval was used already" : null;
 }
 
+/**
+ * Why the log does not show that a person, or the policy, let an execution begin that has not ended;
+ * null if it does. The files may be half changed, so they are not compared.
+ */
+export async function whyNotRunning(
+  services: ActionServices,
+  row: ActionRow,
+  faultOfRollback: (approved: AuditEvent) => Promise<string | null>,
+): Promise<string | null> {
+  const { plan, status, decided_by } = row;
+  if (!plan || !isWhole(row, plan)) return "its plan was changed in the ledger";
+  if (status !== "approved") return `it is ${status}`;
+  const { approved, edit, isUsed, isFinished } = readLog(
+    await listOfAction(services.ledger, row.id),
+  );
+  if (!approved) return `${NO_PROOF}: nobody approved it`;
+  if (!isUsed) return "the log does not show its start";
+  if (isFinished) return "its execution has ended already";
+  if (decided_by === "policy") return await whyNotAllowed(services, row, plan);
+  const judge = await services.proofs.judge();
+  if (judge === null) return null;
+  const fault = await judge(approved, edit) ??
+    (verbOf(approved) === "rollback"
+      ? await faultOfRollback(approved)
+      : await faultOfFit(services, row, approved, plan));
+  return fault === null ? null : `${NO_PROOF}: ${fault}`;
+}
+
 const NO_PROOF = "no proof of a person's approval stands in the log";
 
 /** Whether the fields that are executed are those of the plan, and the plan is the digest's. */
-function isWhole(row: ActionRow, plan: Plan): boolean {
-  // The effects of what was executed are part of its plan.
-  if (row.execution !== "none" && toolOf(row.tool).access !== "read") return true;
+export function isWhole(row: ActionRow, plan: Plan): boolean {
+  // The effects of what others executed are part of its plan.
+  if (row.execution !== "none" && executorOf(row) !== "gate") return true;
   const { tool, command, cwd, digest } = row;
   return plan.tool === tool && plan.command === command && plan.cwd === cwd &&
     digestOf(plan) === digest && plan.changes.every(isEvaluated, plan);
@@ -54,12 +82,12 @@ function isEvaluated(this: Plan, { path }: Plan["changes"][number]): boolean {
 function readLog(events: readonly AuditEvent[]) {
   const at = events.findLastIndex(({ type }) => type === "action.approved");
   const before = events[at - 1];
+  const after = events.slice(at + 1);
   return {
     approved: events[at] ?? null,
     edit: before?.type === "action.edited" ? before : null,
-    isUsed: events.slice(at + 1).some(({ type }) =>
-      type === "action.started" || type === "action.finished"
-    ),
+    isUsed: after.some(({ type }) => type === "action.started" || type === "action.finished"),
+    isFinished: after.some(({ type }) => type === "action.finished"),
   };
 }
 
@@ -67,17 +95,21 @@ function readLog(events: readonly AuditEvent[]) {
 async function faultOfFit(
   services: ActionServices,
   row: ActionRow,
-  { data }: AuditEvent,
+  { data }: Pick<AuditEvent, "data">,
   plan: Plan,
 ): Promise<string | null> {
   const other = "it is for another version of the action";
-  const { verb } = (data.proof as { challenge: { verb: string } }).challenge;
+  const verb = verbOf({ data });
   // A person's rollback starts in the commit that approves it, so it never waits here.
   if (verb !== "approve" && verb !== "approve_with_edit") return "it is for another deed";
   if (data.digest !== row.digest) return other;
   if (data.edited !== true) return null;
   const asked = data.asked as ApprovalAsked;
   return await isEditOf(services, { row, plan, asked }) ? null : other;
+}
+
+function verbOf({ data }: Pick<AuditEvent, "data">): string {
+  return (data.proof as { challenge: { verb: string } }).challenge.verb;
 }
 
 /** Whether the plan is the held one of this digest, with the edit that was signed. */
@@ -100,10 +132,14 @@ async function isEditOf(
   const { base_sha256, content_sha256 } = asked;
   if (base_sha256 !== undefined && (last?.before?.sha256 ?? null) !== base_sha256) return false;
   if (content_sha256 !== undefined) return plan.changes[0]?.after?.sha256 === content_sha256;
-  const held: ActionRow = { ...row, status: "pending", plan: { ...plan, changes } };
-  const rebased = await rebase(services, held);
-  if (!rebased?.how) return false;
-  if (last?.after) return rebased.after?.state.sha256 === last.after.sha256;
+  // While it runs, its file may have the new content already. The recovery of one file writes none.
+  if (row.execution === "running" && last?.after) return plan.changes.length === 1;
+  if (row.execution !== "running") {
+    const held: ActionRow = { ...row, status: "pending", plan: { ...plan, changes } };
+    const rebased = await rebase(services, held);
+    if (!rebased?.how) return false;
+    if (last?.after) return rebased.after?.state.sha256 === last.after.sha256;
+  }
   // A deletion or a move takes the file as it is now.
   return plan.changes.slice(0, -1).every(({ after }) => after?.sha256 === base_sha256);
 }

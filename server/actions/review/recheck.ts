@@ -92,15 +92,24 @@ function realOf(path: string): string | null {
 }
 
 async function checkPolicy(services: ActionServices, row: ActionRow, plan: Plan): Promise<void> {
+  const why = await whyNotAllowed(services, row, plan);
+  if (why !== null) throw changed(why);
+}
+
+/** Why the present policy does not allow the plan as it was decided; null if it does. */
+export async function whyNotAllowed(
+  services: ActionServices,
+  row: ActionRow,
+  plan: Plan,
+): Promise<string | null> {
   const evaluation = await evaluateAgain(services, row, plan);
   const { decision } = evaluation;
-  if (decision.effect === "deny") throw changed(`policy now blocks it: ${decision.reason}`);
-  if (decision.effect !== "ask" || row.decided_by !== "policy") return;
+  if (decision.effect === "deny") return `policy now blocks it: ${decision.reason}`;
+  if (decision.effect !== "ask" || row.decided_by !== "policy") return null;
   const { grant_id } = row.decision;
-  const why = grant_id === undefined
+  return grant_id === undefined
     ? `the policy now requires a person's approval: ${decision.reason}`
     : await whyLapsed(services, grant_id, grantSubject(row, evaluation));
-  if (why !== null) throw changed(why);
 }
 
 async function checkFile(

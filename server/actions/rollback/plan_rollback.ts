@@ -7,7 +7,7 @@ import { resolvePath } from "../../runtime/real_path.ts";
 import { MAX_IN_MEMORY, textOf } from "../contents.ts";
 import { type ActionServices, messageOf, notPossible } from "../context.ts";
 import { listIntents } from "../execute/intents_store.ts";
-import type { Access, Plan, PlannedChange } from "../plan.ts";
+import { type Access, foldersIn, type Plan, type PlannedChange } from "../plan.ts";
 import { inTurns } from "../scheduling.ts";
 import type { RollbackResult } from "../schema.ts";
 import type { ActionRow } from "../store.ts";
@@ -70,7 +70,9 @@ export async function planRollback(
     throw await conflictOf(services, original, { steps, changes, on_conflict });
   }
   for (const step of states ? steps : []) states!.set(step.change.path, imageAfter(step));
-  const planned = plannedFrom(original, steps, limits, await foldersOf(services, original));
+  const folders = await foldersOf(services, original);
+  const missing = folders.restored_folders.filter(({ path }) => !existsSync(path));
+  const planned = plannedFrom(original, steps, limits, { ...folders, restored_folders: missing });
   return { outcome: outcomeOf(steps, planned.plan), changes, planned };
 }
 
@@ -97,6 +99,37 @@ async function planStep(
 /** Whether the action changed the mode only, and the mode is not restored yet. */
 function needsModeRestored({ before, after }: PlannedChange, now: FileImage | null): boolean {
   return before?.sha256 === after?.sha256 && now?.mode !== before?.mode;
+}
+
+/**
+ * Why a rollback's plan is not the one of this original; null if it is: it gives each file the content
+ * from before, or merges that content with later changes.
+ */
+export async function faultOfPlan(
+  services: ActionServices,
+  original: ActionRow,
+  plan: Plan,
+): Promise<string | null> {
+  for (const change of plan.changes) {
+    const undone = original.plan?.changes.find(({ path }) => path === change.path);
+    if (!undone) return `the original did not change "${change.shown}"`;
+    const wanted = change.after?.sha256 ?? null;
+    if (wanted === (undone.before?.sha256 ?? null)) continue;
+    const before = undone.before && { state: undone.before, content: null };
+    const now = change.before && { ...change.before, content: null };
+    const merged = await merge(services, { change: undone, now }, before);
+    if (merged?.state.sha256 !== wanted) return `"${change.shown}" had another content before`;
+  }
+  const allowed = await foldersOf(services, original);
+  const found = foldersIn(plan);
+  const isOf = (all: readonly unknown[], some: readonly unknown[]) => {
+    const known = new Set(all.map((one) => JSON.stringify(one)));
+    return some.every((one) => known.has(JSON.stringify(one)));
+  };
+  const areFolders = isOf(allowed.emptied_folders, found.emptied_folders) &&
+    isOf(allowed.restored_folders, found.restored_folders) &&
+    isOf(allowed.folder_modes, found.folder_modes);
+  return areFolders ? null : "the original changed other folders";
 }
 
 /** The file now. A link or a folder in its place needs a person. */
@@ -232,8 +265,6 @@ async function diffOf(services: ActionServices, { change, now }: Step): Promise<
   return unifiedDiff(change.shown, before, after);
 }
 
-type Folders = Pick<Plan, "emptied_folders" | "restored_folders" | "folder_modes">;
-
 /** The mode for a removed folder whose mode is unknown. */
 const DEFAULT_MODE = 0o755;
 
@@ -244,7 +275,7 @@ const DEFAULT_MODE = 0o755;
 async function foldersOf(
   { ledger }: ActionServices,
   { id, plan }: ActionRow,
-): Promise<Folders> {
+): Promise<ReturnType<typeof foldersIn>> {
   const intents = await listIntents(ledger, id);
   const forFiles = intents.filter(({ before_sha256 }) => before_sha256 === null)
     .flatMap(({ data }) => data.new_folders);
@@ -253,7 +284,7 @@ async function foldersOf(
   const gone = emptied_folders.map((path) => ({ path, mode: DEFAULT_MODE }));
   return {
     emptied_folders: [...new Set([...forFiles, ...made])],
-    restored_folders: [...folders?.removed ?? [], ...gone].filter(({ path }) => !existsSync(path)),
+    restored_folders: [...folders?.removed ?? [], ...gone],
     folder_modes: folder_modes.map(({ path, before, after }) => ({
       ...{ path, before: after, after: before },
     })),

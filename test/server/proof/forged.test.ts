@@ -1,51 +1,17 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { Database } from "../../../server/db/database.ts";
-import type { Value } from "../../../server/db/ledger.ts";
 import { insertBlock } from "../../../server/remediation/store.ts";
-import { createTestGate, testCaller, type TestGate, type TestGateOptions } from "../../helpers.ts";
-import { enrol, type Person, prove, type Send, sendTo, withPassphrase } from "./person.ts";
-
-const ASK = { defaultEffect: "ask" as const };
-
-interface Stage {
-  gate: TestGate;
-  send: Send;
-  person: Person;
-}
-
-async function open(options: TestGateOptions = {}): Promise<Stage> {
-  const gate = await createTestGate({ proof: "none", policies: ASK, ...options });
-  const send = sendTo(gate);
-  const person = withPassphrase();
-  expect((await enrol(send, person)).status).toBe(200);
-  return { gate, send, person };
-}
-
-/** Another program of the same user writes the ledger of the running daemon. */
-async function forge({ home }: TestGate, sql: string, args: Value[] = []): Promise<void> {
-  const path = join(home, "projects", "test", "ledger.db");
-  const database = await Database.open(path, { busy_limit_ms: 5_000 });
-  await database.batch([{ sql, args }]);
-  await database.close();
-}
+import { createTestGate, testCaller, type TestGate } from "../../helpers.ts";
+import { approve, forge, hold, open, type Stage } from "./forging.ts";
+import { enrol, prove, sendTo, withPassphrase } from "./person.ts";
 
 const APPROVED = "UPDATE actions SET status = 'approved', decided_at = created_at";
 const NO_PROOF = "no proof of a person's approval stands in the log";
 
-async function hold(gate: TestGate, tool = "write_file", input: Record<string, unknown> = WRITE) {
-  const { action } = await gate.project.actions.submit({ tool, input }, testCaller("agent"));
-  expect(action.status).toBe("pending");
-  return action.id;
-}
-
-const WRITE = { path: "a.txt", content: "new\n" };
 const claimOf = (gate: TestGate, id: string) =>
   gate.request("POST", `/api/actions/${id}/claim`, {}, "reviewer");
 const COMMAND = { command: "touch made" };
-const approve = (stage: Stage, id: string, body = {}, verb = "approve") =>
-  prove(stage.send, stage.person, ["POST", `/api/actions/${id}/${verb}`, body]);
 
 /** The action failed before it started, and the log and the daemon's log say why. */
 async function expectRefused({ gate }: Stage, id: string, why: string): Promise<void> {
@@ -205,7 +171,7 @@ test.each<[string, Record<string, unknown>, string]>([
 });
 
 test("where the reviewer's token decides, no proof is asked of the log", async () => {
-  const gate = await createTestGate({ policies: ASK });
+  const gate = await createTestGate({ policies: { defaultEffect: "ask" } });
   const id = await hold(gate, "run_command", COMMAND);
   expect((await gate.request("POST", `/api/actions/${id}/approve`, {})).status).toBe(200);
   await gate.reopen();
