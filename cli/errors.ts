@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { ProblemError } from "../server/client.ts";
 import { GateError, reasonOfCode } from "../server/errors.ts";
+import { NotSigned } from "../server/proof/not_signed.ts";
 
 /** Exit codes; `gate scenario` and `gate hook` also exit with 2. */
 export const EXIT = { ok: 0, failed: 1, usage: 64 } as const;
@@ -51,6 +52,7 @@ export function explain(error: unknown): { message: string; next: string | null 
   if (error instanceof GateError) {
     return { message: error.message, next: nextStep(error.code, error.message) };
   }
+  if (error instanceof NotSigned) return { message: error.message, next: "gate doctor" };
   const { code, path, message } = error as NodeJS.ErrnoException;
   if (code && LOST.has(code)) {
     return {

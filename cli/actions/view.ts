@@ -1,4 +1,5 @@
 import type { Action, ActionDetail } from "../../server/actions/schema.ts";
+import { unnamedFiles } from "../../server/actions/show/check_shown.ts";
 import { conflictMark, conflictParts, contentParts, diffParts, type Part } from "./diff.ts";
 
 import type { Io } from "../io.ts";
@@ -90,6 +91,7 @@ export function actionCard(io: Io, action: ActionDetail, now: number): string {
     ["tool", action.tool],
     ["path", action.path],
     ["to", targetOf(action)],
+    ["really", unnamedFiles(action).slice(0, 20).join("\n") || null],
     ["command", action.command],
     ["in", action.cwd],
     ["rolls back", action.rollback_of],

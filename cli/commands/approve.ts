@@ -4,7 +4,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Action, ActionDetail } from "../../server/actions/schema.ts";
 import { ProblemError, unwrap } from "../../server/client.ts";
 import { openAction, parseIdPrefix } from "../actions/find.ts";
-import { statusOf, summarize, waitsForAgent, waitsForHost } from "../actions/view.ts";
+import { checkShown } from "../../server/actions/show/check_shown.ts";
+import { actionCard, statusOf, summarize, waitsForAgent, waitsForHost } from "../actions/view.ts";
 import type { Connection } from "../daemon/connect.ts";
 import { type Edit, editProposed } from "../actions/edit.ts";
 import { CliError, EXIT, Exit, failureOf } from "../errors.ts";
@@ -68,10 +69,12 @@ interface ApproveOptions extends RememberOptions, PassphraseOptions {
 /** Approves one action after the other. A refused one does not stop the others. */
 async function approveAll(io: Io, ids: string[], options: ApproveOptions): Promise<void> {
   checkTogether(options, ids.length);
-  const connection = await openReview(io, options);
+  const cards = new Cards(io, options);
+  const connection = await openReview(io, { ...options, show: cards.show });
+  if (ids.length > 1) await cards.readAll(connection, ids);
   const [id, ...others] = ids;
   if (others.length === 0) {
-    const action = await approve(io, connection, id!, options);
+    const action = await approve(io, connection, id!, { ...options, cards });
     if (options.json) printJson(io, action);
     if (action.execution === "failed") throw new Exit(EXIT.failed);
     return;
@@ -79,7 +82,7 @@ async function approveAll(io: Io, ids: string[], options: ApproveOptions): Promi
   const approved: Action[] = [];
   for (const one of ids) {
     try {
-      approved.push(await approve(io, connection, one, options));
+      approved.push(await approve(io, connection, one, { ...options, cards }));
     } catch (error) {
       // The other approvals would need the same proof, or nobody is there to confirm them.
       if (!(error instanceof ProblemError)) throw error;
@@ -97,15 +100,16 @@ async function approve(
   io: Io,
   connection: Connection,
   prefix: string,
-  options: ApproveOptions,
+  options: ApproveOptions & { cards: Cards },
 ): Promise<Action> {
-  const { reason, digest, rebase, edit } = options;
+  const { reason, digest, rebase, edit, cards } = options;
   const { found, client, one, param } = await openAction(connection, prefix);
-  const detail = rebase || edit ? await unwrap(one.$get({ param })) : null;
+  const detail = await unwrap(one.$get({ param }));
+  await cards.add(detail);
   const given = {
-    expected_digest: digest ?? found.digest,
+    expected_digest: digest ?? detail.digest,
     ...reason && { reason },
-    ...rebase && baseOf(detail!),
+    ...rebase && baseOf(detail),
   };
   const remember = await chooseRemember(io, client, found, options);
   const decide = async (edited: Edit | null) => {
@@ -117,13 +121,54 @@ async function approve(
     return { action, is_edited: edited !== null };
   };
   const { action, is_edited } = edit
-    ? await editOn(io, detail!, options, decide)
+    ? await editOn(io, detail, options, decide)
     : await decide(null);
   if (options.json) return action;
   const open = await unwrap(one.$get({ param }));
   const after = await untilHostRuns(open, () => unwrap(one.$get({ param })));
   showApproved(io, after, { is_edited, is_remembered: !!remember });
   return action;
+}
+
+/** The actions of this command as a person sees them before they sign. */
+class Cards {
+  readonly #io: Io;
+  readonly #isRead: boolean;
+  readonly #open = new Map<string, ActionDetail>();
+  readonly #shown = new Map<string, string>();
+
+  constructor(io: Io, { passphraseStdin }: PassphraseOptions) {
+    this.#io = io;
+    this.#isRead = !passphraseStdin;
+  }
+
+  /** Takes an action whose digest covers what its card shows. @throws NotSigned for any other */
+  async add(detail: ActionDetail): Promise<void> {
+    if (detail.status === "pending") await checkShown(detail);
+    if (this.#shown.get(detail.id) !== detail.digest) this.#open.set(detail.id, detail);
+  }
+
+  /** Reads several actions, so that all cards stand before the one question. */
+  async readAll(connection: Connection, ids: string[]): Promise<void> {
+    for (const id of ids) {
+      try {
+        const { one, param } = await openAction(connection, id);
+        await this.add(await unwrap(one.$get({ param })));
+      } catch (error) {
+        // Its approval fails in the same way, and says so then.
+        if (!(error instanceof ProblemError || error instanceof CliError)) throw error;
+      }
+    }
+  }
+
+  /** Prints the cards that were not printed yet, because the person signs one of them now. */
+  readonly show = (): void => {
+    for (const detail of this.#open.values()) {
+      if (this.#isRead) say(this.#io, `\n${actionCard(this.#io, detail, Date.now())}\n`);
+      this.#shown.set(detail.id, detail.digest);
+    }
+    this.#open.clear();
+  };
 }
 
 function checkTogether(options: ApproveOptions, count: number): void {
@@ -227,7 +272,8 @@ const HELP = `
 --edit checks the edited result against the policy. An unchanged text is approved as it is. An empty
 text leaves the action held. If the edit is refused, your text is kept in a file.
 
-The passphrase is asked once, also for several ids. Without a terminal use --passphrase-stdin.
+It shows each action and then asks for the passphrase once, also for several ids. Without a terminal
+use --passphrase-stdin, and --digest with the digest that gate show has shown you.
 
 Exits with 1 if an approval or an execution fails.
 

@@ -26,8 +26,11 @@ export function createCommand(io: Io) {
     .option("--json", "print JSON")
     .addHelpText("after", HELP)
     .action(async (id, { dryRun, onConflict, reason, json, passphraseStdin }) => {
-      const { one, param } = await openAction(await openReview(io, { passphraseStdin }), id);
-      const body: RollbackInput = { on_conflict: onConflict, dry_run: dryRun ?? false };
+      const connection = await openReview(io, { passphraseStdin });
+      const { found, one, param } = await openAction(connection, id);
+      const body: RollbackInput = {
+        ...{ on_conflict: onConflict, dry_run: dryRun ?? false, expected_digest: found.digest },
+      };
       if (reason) body.reason = reason;
       const result = await unwrap(one.rollback.$post({ param, json: body })).catch((error) => {
         throw rollbackError(io, error, `gate rollback ${param.id}`);

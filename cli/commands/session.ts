@@ -1,7 +1,12 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import { unwrap } from "../../server/client.ts";
 import type { Block } from "../../server/remediation/schema.ts";
-import type { Session, SessionDiff, SessionRollbackResult } from "../../server/sessions/schema.ts";
+import type {
+  Session,
+  SessionDiff,
+  SessionRollbackInput,
+  SessionRollbackResult,
+} from "../../server/sessions/schema.ts";
 import { CliError } from "../errors.ts";
 import { examples } from "../options.ts";
 import type { Io } from "../io.ts";
@@ -86,13 +91,18 @@ function rollbackCommand(io: Io) {
       const { api } = await openProject(io, project, { passphraseStdin });
       const body = { on_conflict: onConflict, dry_run: dryRun ?? false, ...reason && { reason } };
       const one = api.sessions[":id"];
-      const answer = only
-        ? one["rollback-partial"].$post({ param: { id }, json: { ...body, action_ids: only } })
-        : one.rollback.$post({ param: { id }, json: body });
       const chosen = only ? ` --only ${only.join(" ")}` : "";
-      const result = await unwrap<SessionRollbackResult>(answer).catch((error) => {
-        throw rollbackError(io, error, `gate session rollback ${id}${chosen}`);
-      });
+      const send = async (json: SessionRollbackInput) => {
+        const answer = only
+          ? one["rollback-partial"].$post({ param: { id }, json: { ...json, action_ids: only } })
+          : one.rollback.$post({ param: { id }, json });
+        return await unwrap<SessionRollbackResult>(answer).catch((error) => {
+          throw rollbackError(io, error, `gate session rollback ${id}${chosen}`);
+        });
+      };
+      const planned = await send({ ...body, dry_run: true });
+      const { actions_sha256: expected_actions_sha256 } = planned;
+      const result = dryRun ? planned : await send({ ...body, expected_actions_sha256 });
       if (json) printJson(io, result);
       else print(io, describeRollback(io, result));
     });

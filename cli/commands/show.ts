@@ -1,5 +1,6 @@
 import { Command } from "@commander-js/extra-typings";
 import type { ActionDetail } from "../../server/actions/schema.ts";
+import { checkShown } from "../../server/actions/show/check_shown.ts";
 import { unwrap } from "../../server/client.ts";
 import { openAction, parseIdPrefix } from "../actions/find.ts";
 import { actionCard } from "../actions/view.ts";
@@ -18,8 +19,10 @@ export function createCommand(io: Io) {
     .action(async (id, { json }) => {
       const { one, param } = await openAction(await openConnection(io, { scope: "viewer" }), id);
       const detail = await unwrap(one.$get({ param }));
-      if (json) return printJson(io, detail);
-      print(io, actionCard(io, detail, Date.now()));
+      if (json) printJson(io, detail);
+      else print(io, actionCard(io, detail, Date.now()));
+      if (detail.status === "pending") await checkShown(detail);
+      if (json) return;
       if (detail.status === "pending") say(io, `\n${nextCommands(detail).join("\n")}`);
     });
 }

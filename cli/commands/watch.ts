@@ -2,6 +2,8 @@ import { Command } from "@commander-js/extra-typings";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Action } from "../../server/actions/schema.ts";
 import { ProblemError, unwrap } from "../../server/client.ts";
+import { NotSigned } from "../../server/proof/not_signed.ts";
+import { checkShown } from "../../server/actions/show/check_shown.ts";
 import { actionCard, summarize } from "../actions/view.ts";
 import { type Connection, scopedClient } from "../daemon/connect.ts";
 import { listenToEvents } from "../daemon/events.ts";
@@ -66,11 +68,17 @@ async function reviewEach(io: Io, queue: Queue): Promise<void> {
 async function review(io: Io, connection: Connection, action: Action): Promise<"quit" | "next"> {
   const { isCancel, select, text } = await import("@clack/prompts");
   const client = scopedClient(connection, action.project_id);
-  const { id, digest: expected_digest } = action;
+  const { id } = action;
   const one = client.api.actions[":id"];
   const detail = await unwrap(one.$get({ param: { id } }));
   if (detail.status !== "pending") return "next";
+  const { digest: expected_digest } = detail;
   print(io, `\n${actionCard(io, detail, Date.now())}\n`);
+  const fault = await checkShown(detail).then(() => null, (error: Error) => error);
+  if (fault !== null) {
+    print(io, `${paint(io, "red", "✗")} ${visibleLine(fault.message)}\n  try: gate doctor`);
+    return "next";
+  }
   const streams = { input: io.stdin, output: io.stdout };
   const choice = await select({ ...streams, ...QUESTION });
   if (isCancel(choice) || choice === "quit") return "quit";
@@ -107,7 +115,8 @@ async function report(io: Io, answer: Parameters<typeof unwrap<Action>>[0]): Pro
     print(io, `${paint(io, "red", "✗")} approved, but the execution failed: ${why}`);
   } catch (error) {
     // Without the right passphrase the action stays held, and the person can try again.
-    if (!(error instanceof ProblemError || error instanceof CliError)) throw error;
+    const isRefused = error instanceof ProblemError || error instanceof NotSigned;
+    if (!(isRefused || error instanceof CliError)) throw error;
     print(io, `${paint(io, "red", "✗")} ${visibleLine(error.message)}`);
     if (error instanceof CliError && error.next) print(io, `  try: ${visibleLine(error.next)}`);
   }

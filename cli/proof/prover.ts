@@ -15,6 +15,8 @@ export interface ReviewOptions extends PassphraseOptions {
   start?: boolean;
   /** Signs the challenges; by default a new prover with these options. */
   prover?: Prover;
+  /** Called before a challenge is signed: it shows the person what they sign. */
+  show?: (challenge: Challenge) => void;
 }
 
 /**
@@ -22,11 +24,13 @@ export interface ReviewOptions extends PassphraseOptions {
  * once and signs. A command that decides gives its options. @throws CliError if the daemon cannot be reached
  */
 export async function openReview(io: Io, options?: ReviewOptions): Promise<Connection> {
-  const { start, prover = new Prover(io, options) } = options ?? {};
-  const { prove } = prover;
+  const { start, prover = new Prover(io, options), show } = options ?? {};
   return await openConnection(io, {
     scope: "reviewer",
-    prove,
+    prove: async (challenge) => {
+      show?.(challenge);
+      return await prover.prove(challenge);
+    },
     ...start !== undefined && { start },
   });
 }

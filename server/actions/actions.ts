@@ -36,6 +36,7 @@ import type {
   RejectAllInput,
   RejectAllResult,
   RejectInput,
+  ReplayInput,
   ResultInput,
   RollbackInput,
   RollbackResult,
@@ -245,8 +246,8 @@ export class Actions {
     return await this.#context.serial.run(() => run(this.#context));
   }
 
-  async replay(id: string, caller: Caller): Promise<Submitted> {
-    return await this.#submitted(await replay(this.#context, id, caller));
+  async replay(id: string, caller: Caller, input: ReplayInput = {}): Promise<Submitted> {
+    return await this.#submitted(await replay(this.#context, id, input, caller));
   }
 
   /** Expires held actions whose deadline has passed. A timer does this too. */

@@ -159,6 +159,7 @@ export const actionsApi = new Hono<AppEnv<ActionsServices>>()
       const { action, result } = await c.var.project.actions.replay(
         c.req.param("id"),
         c.var.caller,
+        c.req.valid("json"),
       );
       return c.json({ ...action, result }, action.status === "pending" ? 202 : 201);
     },

@@ -119,6 +119,17 @@ export function notPossible(row: ActionRow, verb: string, why: string): GateErro
   });
 }
 
+/** @throws GateError `digest_mismatch` if the person saw another plan than the action has now */
+export function requireDigest(row: ActionRow, verb: string, expected: string | undefined): void {
+  const { id, digest } = row;
+  if (expected === undefined || expected === digest) return;
+  const message = `Cannot ${verb} action "${id}": its plan is not the one that was shown; ` +
+    "look at it again";
+  throw new GateError("digest_mismatch", message, {
+    fields: { expected_digest: expected, digest },
+  });
+}
+
 /** The message of whatever was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -111,23 +111,30 @@ export interface Plan extends ParsedInput {
   folders?: { made: FolderState[]; removed: FolderState[] };
 }
 
-/** SHA-256 of the canonical JSON (RFC 8785) of all fields that an approval depends on. */
-export function digestOf(plan: Plan): string {
-  const { tool, command, cwd, scripts, input_sha256 } = plan;
-  const changes = plan.changes.map(({ path, before, after }) => ({
+/** Everything that an approval depends on. Its SHA-256 in RFC 8785 form is the digest. */
+export function signedOf(plan: Plan) {
+  const { tool, command, cwd, scripts, input, input_sha256 } = plan;
+  const changes = plan.changes.map(({ path, before, after, guessed }) => ({
     path,
     before: before?.sha256 ?? null,
     after: after && { sha256: after.sha256, mode: after.mode },
+    ...guessed && { guessed },
   }));
   const accesses = plan.accesses.map(({ access, target }) => ({ access, path: target.real }));
+  // A reviewer sees a shortened copy of a long or secret input, so the digest covers the copy too.
+  const isShort = input_sha256 !== null && sha256(JSON.stringify(input)) !== input_sha256;
   const folders = foldersIn(plan);
   const isFolders = Object.values(folders).some((all) => all.length > 0);
-  return sha256(
-    canonical({
-      ...{ tool, command, cwd, scripts, changes, accesses, input_sha256 },
-      ...isFolders && { folders },
-    }),
-  );
+  return {
+    ...{ tool, command, cwd, scripts, changes, accesses, input_sha256 },
+    ...isShort && { input },
+    ...isFolders && { folders },
+  };
+}
+
+/** SHA-256 of the canonical JSON (RFC 8785) of all fields that an approval depends on. */
+export function digestOf(plan: Plan): string {
+  return sha256(canonical(signedOf(plan)));
 }
 
 /** The folders that the execution of a plan creates, changes or removes. */

@@ -194,12 +194,13 @@ export type CancelInput = z.infer<typeof CancelInput>;
 export const RollbackInput = z.strictObject({
   on_conflict: z.enum(["abort", "merge", "force"]).optional(),
   dry_run: z.boolean().optional(),
+  expected_digest: z.string().optional(),
   reason: reason.optional(),
 });
 export type RollbackInput = z.infer<typeof RollbackInput>;
 
 /** Body of `POST /api/actions/:id/replay`. */
-export const ReplayInput = z.strictObject({});
+export const ReplayInput = z.strictObject({ expected_digest: z.string().optional() });
 export type ReplayInput = z.infer<typeof ReplayInput>;
 
 /** `GET /api/actions/:id/status`. */
@@ -269,6 +270,31 @@ export const ActionDetail = Action.extend({
     .describe("of a tool that the gate only records: secrets are redacted, long values cut"),
   proposed: z.object({ content: z.string().nullable(), command: z.string().nullable() }).nullable()
     .describe("the agent's version, if a reviewer edited it"),
+  signed: z.object({
+    tool: z.string(),
+    command: z.string().nullable(),
+    cwd: z.string().nullable(),
+    scripts: z.array(z.object({ path: z.string(), sha256: z.string() })),
+    changes: z.array(z.object({
+      path: z.string(),
+      before: z.string().nullable(),
+      after: z.object({ sha256: z.string(), mode: z.number().int().nullable() }).nullable(),
+      guessed: z.literal(true).optional().describe("only the host knows the new content"),
+    })),
+    accesses: z.array(z.object({ access: z.string(), path: z.string() })),
+    input_sha256: z.string().nullable(),
+    input: z.record(z.string(), z.unknown()).optional()
+      .describe("the shortened copy of an input that is not shown whole"),
+    folders: z.object({
+      emptied_folders: z.array(z.string()),
+      restored_folders: z.array(z.object({ path: z.string(), mode: z.number().int() })),
+      folder_modes: z.array(
+        z.object({ path: z.string(), before: z.number().int(), after: z.number().int() }),
+      ),
+    }).optional().describe("the folders that a rollback creates, changes or removes"),
+  }).nullable().describe(
+    "of a held action: the SHA-256 of its RFC 8785 form is the digest; paths are real and absolute",
+  ),
   analysis: z.object({
     commands: z.array(z.array(z.string())),
     reads: z.array(z.string()),

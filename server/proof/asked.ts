@@ -1,4 +1,5 @@
 import { changeAsked } from "./history.ts";
+import { NotSigned } from "./not_signed.ts";
 import { toHex } from "./public_key.ts";
 import type { Challenge, EnrolledKey, ProofVerb } from "./schema.ts";
 import {
@@ -28,7 +29,7 @@ interface Deed {
   verb: ProofVerb;
   names?: "action" | "project";
   /** The digest that the request itself determines; null if only the daemon knows it. */
-  digest?: (body: Body, id: string) => Promise<string | null>;
+  digest?: (body: Body, id: string) => Promise<string | null> | string;
 }
 
 const DEEDS: readonly Deed[] = [
@@ -45,14 +46,22 @@ const DEEDS: readonly Deed[] = [
   {
     ...{ method: "POST", path: /^\/api\/actions\/([^/]+)\/rollback$/ },
     ...{ verb: "rollback", names: "action" },
+    digest: (body, action_id) => {
+      const { on_conflict = "abort" } = body;
+      return digestOf({ action_id, digest: expectedIn(body), on_conflict });
+    },
   },
   {
     ...{ method: "POST", path: /^\/api\/actions\/([^/]+)\/replay$/ },
-    ...{ verb: "replay", names: "action" },
+    ...{ verb: "replay", names: "action", digest: expectedIn },
   },
   {
-    ...{ method: "POST", path: /^\/api\/sessions\/[^/]+\/rollback(?:-partial)?$/ },
+    ...{ method: "POST", path: /^\/api\/sessions\/([^/]+)\/rollback(?:-partial)?$/ },
     verb: "rollback",
+    digest: ({ on_conflict = "abort", expected_actions_sha256 }, session_id) => {
+      const actions_sha256 = stated(expected_actions_sha256, "the actions");
+      return digestOf({ session_id, on_conflict, actions_sha256 });
+    },
   },
   { method: "PUT", path: /^\/api\/config\/policies$/, verb: "change_policies" },
   {
@@ -87,7 +96,7 @@ const DEEDS: readonly Deed[] = [
 
 /**
  * Checks that a challenge is about the request that was sent, so that nobody who answers in the
- * daemon's place gets a signature for another deed. @throws Error with the difference
+ * daemon's place gets a signature for another deed. @throws NotSigned with the difference
  */
 export async function checkChallenge(challenge: Challenge, asked: Asked): Promise<void> {
   const { pathname, searchParams } = new URL(asked.url);
@@ -106,12 +115,20 @@ export async function checkChallenge(challenge: Challenge, asked: Asked): Promis
   if (digest !== null && digest !== challenge.digest) throw refuse("it covers other content");
 }
 
-/** The digest of an approval whose request names the action's digest; null for any other request. */
-async function approvalDigest(body: Body): Promise<string | null> {
-  const { expected_digest, remember, base_sha256, content, encoding, command } = body;
-  if (typeof expected_digest !== "string") return null;
+async function approvalDigest(body: Body): Promise<string> {
+  const { remember, base_sha256, content, encoding, command } = body;
   const extras: ApprovalExtras = { remember, base_sha256, content, encoding, command };
-  return (await approvalAsked(expected_digest, extras, sha256)).digest;
+  return (await approvalAsked(expectedIn(body), extras, sha256)).digest;
+}
+
+/** The digest of the action that the person saw. @throws NotSigned if the request names none */
+function expectedIn({ expected_digest }: Body): string {
+  return stated(expected_digest, "the digest of the action");
+}
+
+function stated(value: unknown, what: string): string {
+  if (typeof value === "string") return value;
+  throw new NotSigned(`the request does not state ${what} that the person saw`);
 }
 
 /** The digest of a new passphrase; null for a passkey, whose key only the daemon reads. */
@@ -136,6 +153,6 @@ async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   return toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
 }
 
-function refuse(why: string): Error {
-  return new Error(`Cannot sign the daemon's challenge: ${why}, which nobody asked for here`);
+function refuse(why: string): NotSigned {
+  return new NotSigned(`the daemon's challenge is not about this request: ${why}`);
 }

@@ -48,18 +48,33 @@ export async function rollbackSession(
     const { services } = context;
     await sessions.get(session_id);
     const { rows, skipped } = await choose(services, session_id, input.action_ids);
+    const actions_sha256 = digestOf(rows.map(({ id, digest }) => [id, digest]));
+    requireActions(actions_sha256, input);
     if ((input.on_conflict ?? "abort") === "abort") await rejectDependents(services, rows);
     const planned = await planAll(services, rows, input);
     const by = { caller, proven: {} };
     if (!input.dry_run && rows.length > 0) {
       const { on_conflict = "abort" } = input;
-      const digests = rows.map(({ id, digest }) => [id, digest]);
-      const asked = { session_id, on_conflict, actions_sha256: digestOf(digests) };
+      const asked = { session_id, on_conflict, actions_sha256 };
       by.proven = await proveRollback(context, null, asked, caller);
     }
     const actions = input.dry_run ? planned : await applyAll(context, rows, input, by);
     const { rollback_state } = await sessions.get(session_id);
-    return { session_id, dry_run: input.dry_run ?? false, rollback_state, actions, skipped };
+    const { dry_run = false } = input;
+    return { session_id, dry_run, rollback_state, actions, actions_sha256, skipped };
+  });
+}
+
+/** @throws GateError `digest_mismatch` if the person saw other actions in the dry run */
+function requireActions(
+  actions_sha256: string,
+  { expected_actions_sha256 = actions_sha256 }: SessionRollbackInput,
+): void {
+  if (expected_actions_sha256 === actions_sha256) return;
+  const message = "Cannot roll back the session: its actions are not the ones that were shown; " +
+    "look at the rollback again";
+  throw new GateError("digest_mismatch", message, {
+    fields: { expected_actions_sha256, actions_sha256 },
   });
 }
 

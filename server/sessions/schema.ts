@@ -82,11 +82,14 @@ export const SessionStatusView = z.object({
 export type SessionStatusView = z.infer<typeof SessionStatusView>;
 
 /** Body of `POST /api/sessions/:id/rollback`. */
-export const SessionRollbackInput = RollbackInput;
+export const SessionRollbackInput = RollbackInput.omit({ expected_digest: true }).extend({
+  expected_actions_sha256: z.string().optional()
+    .describe("`actions_sha256` of the dry run that the person saw"),
+});
 export type SessionRollbackInput = z.infer<typeof SessionRollbackInput>;
 
 /** Body of `POST /api/sessions/:id/rollback-partial`. */
-export const PartialRollbackInput = RollbackInput.extend({
+export const PartialRollbackInput = SessionRollbackInput.extend({
   action_ids: z.array(z.string().max(64)).min(1).max(10_000)
     .describe("actions of the session, in any order; naming a rollback rolls it back"),
 });
@@ -103,6 +106,7 @@ export const SessionRollbackResult = z.object({
     outcome: RollbackResult.shape.outcome,
     changes: RollbackResult.shape.changes,
   })),
+  actions_sha256: z.string().describe("of the digests of these actions; a proof covers it"),
   skipped: z.array(z.object({ action_id: z.string(), tool: z.string(), why: z.string() }))
     .describe("actions without a rollback, such as commands"),
 });

@@ -79,7 +79,9 @@ describe("a client with a prover", () => {
   test("signs no challenge about another action", async () => {
     const { sent, approve } = strictDaemon({ action_id: `${ID.slice(0, -1)}9` });
     const nonces: string[] = [];
-    await expect(approve(signing(nonces))).rejects.toThrow("Cannot sign the daemon's challenge");
+    await expect(approve(signing(nonces))).rejects.toThrow(
+      "Cannot sign the decision: the daemon's challenge",
+    );
     expect([nonces, sent.length]).toEqual([[], 1]);
   });
 

@@ -50,10 +50,10 @@ export function RecordBar({ detail, rollback }: BarProps) {
 /** Submits the same input again; the id of the new action, or null. */
 async function replay(detail: ActionDetail): Promise<string | null> {
   if (!canReplay(detail)) return null;
-  const { id, project_id } = detail;
+  const { id, project_id, digest: expected_digest } = detail;
   try {
     const made = await unwrap<{ id: string; status: string }>(
-      api(project_id).api.actions[":id"].replay.$post({ param: { id }, json: {} }),
+      api(project_id).api.actions[":id"].replay.$post({ param: { id }, json: { expected_digest } }),
     );
     announce({ text: `Replayed: ${plain(sentenceOf(detail))}`, tone: "ok" }, null);
     return made.id;

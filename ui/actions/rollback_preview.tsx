@@ -17,12 +17,13 @@ export type ActionRollback = Rollback<ActionDetail, RollbackResult>;
 
 /** The rollback of one action. */
 export function createActionRollback(): ActionRollback {
-  return new Rollback(({ id, project_id }) => ({
+  return new Rollback(({ id, project_id, digest: expected_digest }) => ({
     key: id,
-    send: (json) =>
-      unwrap<RollbackResult>(
-        api(project_id).api.actions[":id"].rollback.$post({ param: { id }, json }),
-      ),
+    send: (options) => {
+      const json = { ...options, expected_digest };
+      const { ":id": one } = api(project_id).api.actions;
+      return unwrap<RollbackResult>(one.rollback.$post({ param: { id }, json }));
+    },
   }));
 }
 

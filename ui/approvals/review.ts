@@ -1,5 +1,6 @@
 import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { Action, ActionDetail } from "../../server/actions/schema.ts";
+import { checkShown } from "../../server/actions/show/check_shown.ts";
 import type { Remember } from "../../server/grants/schema.ts";
 import { statusWord } from "../parts/badges.tsx";
 import { count, deciderOf } from "../parts/words.ts";
@@ -122,8 +123,7 @@ export class Review {
       api(project).api.actions[":id"].reject.$post({
         param: { id },
         json: reason ? { ...json, reason } : json,
-      })
-    );
+      }), { signs: false });
   }
 
   approveEdited(): void {
@@ -151,9 +151,14 @@ export class Review {
   mark(): void {
     const detail = this.detail.value;
     if (detail?.status !== "pending") return;
-    if (this.ready.value && this.cautions.value.length === 0) turnMark(detail);
-    else {this.notice.value =
-        "Read the card to its end first. A card with warnings cannot be marked.";}
+    if (this.ready.value && this.cautions.value.length === 0) {
+      void checkShown(detail).then(
+        () => turnMark(detail),
+        (error) => this.notice.value = explain(error),
+      );
+    } else {
+      this.notice.value = "Read the card to its end first. A card with warnings cannot be marked.";
+    }
   }
 
   /** Opens a step of the review. */
@@ -187,11 +192,13 @@ export class Review {
       id: string,
       project: string,
     ) => Parameters<typeof unwrap<Action>>[0],
+    { signs = true } = {},
   ): Promise<void> {
     const detail = this.detail.value!;
     this.busy.value = true;
     this.notice.value = null;
     try {
+      if (signs) await checkShown(detail);
       const action = await unwrap(
         call({ expected_digest: detail.digest }, detail.id, detail.project_id),
       );

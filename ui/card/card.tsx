@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import type { ActionDetail, Reversibility } from "../../server/actions/schema.ts";
+import { unnamedFiles } from "../../server/actions/show/check_shown.ts";
 import { toolOf } from "../../server/actions/tools.ts";
 import type { DiffMode } from "../diff/diff.tsx";
 import type { Reading } from "../diff/files.tsx";
@@ -43,6 +44,7 @@ export function Card({ detail, mode, onMode, reading, hidden, children }: CardPr
       <Conflicts detail={detail} />
       {hidden !== undefined && hidden > 0 && <HiddenNote hidden={hidden} />}
       <dl class="facts">
+        <Unnamed detail={detail} />
         <WhyHeld detail={detail} />
         <Effects detail={detail} />
         <RiskFacts detail={detail} />
@@ -101,6 +103,22 @@ const SOURCES = {
 type DecidingRule = NonNullable<ActionDetail["decision"]["rule"]>;
 
 const QUESTIONS = { allow: "Why allowed", ask: "Why held", deny: "Why blocked" } as const;
+
+/** The real paths that the digest covers and that nothing else on the card names. */
+function Unnamed({ detail }: { detail: ActionDetail }) {
+  const paths = unnamedFiles(detail);
+  if (paths.length === 0) return null;
+  return (
+    <Fact name="Really">
+      {paths.slice(0, 20).map((path) => (
+        <p key={path}>
+          <Code value={path} />
+        </p>
+      ))}
+      {paths.length > 20 && <p>{count(paths.length - 20, "more file")}</p>}
+    </Fact>
+  );
+}
 
 function WhyHeld({ detail }: { detail: ActionDetail }) {
   const { rule, reason, alternative, effect } = detail.decision;

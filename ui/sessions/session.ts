@@ -1,6 +1,11 @@
 import type { Action } from "../../server/actions/schema.ts";
 import { toolOf } from "../../server/actions/tools.ts";
-import type { Session, SessionDiff, SessionRollbackResult } from "../../server/sessions/schema.ts";
+import type {
+  Session,
+  SessionDiff,
+  SessionRollbackInput,
+  SessionRollbackResult,
+} from "../../server/sessions/schema.ts";
 import { Rollback, whyNotRollback } from "../rollback/rollback.ts";
 import { api, unwrap } from "../state/client.ts";
 
@@ -60,13 +65,19 @@ function requestOf({ record: { session, actions }, from }: SessionPart) {
   const action_ids = reversibleFrom(actions, from).map(({ id }) => id);
   const { ":id": one } = api(session.project_id).api.sessions;
   const param = { id: session.id };
+  const send = (json: SessionRollbackInput) =>
+    from === null
+      ? unwrap<SessionRollbackResult>(one.rollback.$post({ param, json }))
+      : unwrap<SessionRollbackResult>(
+        one["rollback-partial"].$post({ param, json: { ...json, action_ids } }),
+      );
   return {
     key: action_ids.join(),
-    send: (options: { dry_run?: boolean; on_conflict?: "merge" | "force" }) =>
-      from === null
-        ? unwrap<SessionRollbackResult>(one.rollback.$post({ param, json: options }))
-        : unwrap<SessionRollbackResult>(
-          one["rollback-partial"].$post({ param, json: { ...options, action_ids } }),
-        ),
+    // A proof covers the actions as the daemon lists them now.
+    send: async (options: { dry_run?: boolean; on_conflict?: "merge" | "force" }) => {
+      if (options.dry_run) return await send(options);
+      const { actions_sha256 } = await send({ ...options, dry_run: true });
+      return await send({ ...options, expected_actions_sha256: actions_sha256 });
+    },
   };
 }

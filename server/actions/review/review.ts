@@ -8,7 +8,13 @@ import { type ApprovalAsked, approvalAsked, type ApprovalExtras } from "../../pr
 import type { ProofRecord } from "../../proof/schema.ts";
 import { sha256 } from "../../db/chain.ts";
 import { keepContents } from "../contents.ts";
-import { type ActionContext, loadAction, notPossible, timestamp } from "../context.ts";
+import {
+  type ActionContext,
+  loadAction,
+  notPossible,
+  requireDigest,
+  timestamp,
+} from "../context.ts";
 import { executeApproved } from "../execute/execute.ts";
 import type { ParsedInput } from "../plan.ts";
 import type { ApproveInput, ApproveWithEditInput, CancelInput, RejectInput } from "../schema.ts";
@@ -155,13 +161,7 @@ async function loadPending(
 ): Promise<ActionRow> {
   const row = await loadAction(context.services, id);
   if (row.status !== "pending") throw notPossible(row, verb, `it is ${row.status}`);
-  if (expected_digest !== undefined && expected_digest !== row.digest) {
-    const message = `Cannot ${verb} action "${id}": its plan is not the one that was shown; ` +
-      "look at it again";
-    throw new GateError("digest_mismatch", message, {
-      fields: { expected_digest, digest: row.digest },
-    });
-  }
+  requireDigest(row, verb, expected_digest);
   return row;
 }
 

@@ -10,6 +10,7 @@ import {
   type ActionSession,
   loadAction,
   notPossible,
+  requireDigest,
   timestamp,
   unknownAction,
 } from "../context.ts";
@@ -36,6 +37,7 @@ export function rollback(
   requireReviewer(caller, "roll back the action", "gate rollback");
   return context.serial.run(async () => {
     const original = await loadReversible(context, id);
+    requireDigest(original, "roll back", input.expected_digest);
     if (!input.dry_run) {
       // Planned first, so that nobody proves a rollback that is not possible.
       await planFor(context, original, input);

@@ -5,7 +5,7 @@ import { type ActionServices, loadAction } from "../context.ts";
 import { frozenScripts } from "../guarding/project_guard.ts";
 import { describeBase } from "../review/rebase.ts";
 import { obstacleTo } from "../review/recheck.ts";
-import type { NewState, Plan, PlannedChange } from "../plan.ts";
+import { type NewState, type Plan, type PlannedChange, signedOf } from "../plan.ts";
 import type { ActionDetail } from "../schema.ts";
 import { shownPath } from "../submit/target.ts";
 import { type ActionRow, publicOf } from "../store.ts";
@@ -41,6 +41,7 @@ export async function detailOf(services: ActionServices, id: string): Promise<Ac
     obstacle: await obstacleTo(services, row, { has_base: base !== null }),
     input: isGateTool(row.tool) ? null : row.plan?.input ?? null,
     proposed: await proposedOf(services, row),
+    signed: row.status === "pending" && row.plan ? signedOf(row.plan) : null,
     analysis: row.analysis,
     scripts: scriptsOf(row),
     unbound: unboundOf(row),

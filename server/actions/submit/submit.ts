@@ -2,8 +2,14 @@ import type { Caller } from "../../auth/schema.ts";
 import { requireNotViewer, requireReviewer } from "../../auth/scopes.ts";
 import { readBlob } from "../../db/blobs.ts";
 import { parse } from "../../parse.ts";
-import { type ActionContext, type ActionSession, loadAction, notPossible } from "../context.ts";
-import type { SubmitInput } from "../schema.ts";
+import {
+  type ActionContext,
+  type ActionSession,
+  loadAction,
+  notPossible,
+  requireDigest,
+} from "../context.ts";
+import type { ReplayInput, SubmitInput } from "../schema.ts";
 import type { ActionRow } from "../store.ts";
 import { toolOf } from "../tools.ts";
 import { actorOf, eventOf } from "../transition.ts";
@@ -34,6 +40,7 @@ export async function submit(
 export async function replay(
   context: ActionContext,
   id: string,
+  { expected_digest }: ReplayInput,
   caller: Caller,
 ): Promise<Submission> {
   requireReviewer(caller, "replay the action", null);
@@ -42,6 +49,7 @@ export async function replay(
   if (original.status !== "rolled_back") {
     throw notPossible(original, "replay", "it is not rolled back");
   }
+  requireDigest(original, "replay", expected_digest);
   const session = await services.sessions.get(original.session_id);
   const parsed = await replayedInput(context, original);
   const { proofs, project_id, ledger } = services;

@@ -27,6 +27,9 @@ const remember = { scope: "session", ttl_seconds: 60, max_uses: 2 };
 const sha256Of = (text: string) => createHash("sha256").update(text).digest("hex");
 const sha256 = (value: unknown) => sha256Of(canonicalText(value));
 
+const SESSION_DIGEST = sha256({
+  ...{ session_id: "s1", on_conflict: "abort", actions_sha256: DIGEST },
+});
 const ACCEPTED = { path: "/src/web/gate.config.json", sha256: "c".repeat(64) };
 const RAW_KEY = new Uint8Array(32).fill(7);
 const NEW_KEY = {
@@ -41,7 +44,6 @@ describe("a challenge about the request that was sent is signed", () => {
   test.each<[string, Asked, Partial<Challenge>]>([
     ["an approval", post(APPROVE), {}],
     ["from any project", post(`/api/global/approvals/${ID}/approve`), {}],
-    ["without the digest", post(APPROVE, {}), { digest: "b".repeat(64) }],
     [
       "with a grant",
       post(APPROVE, { expected_digest: DIGEST, remember }),
@@ -55,13 +57,28 @@ describe("a challenge about the request that was sent is signed", () => {
         digest: sha256({ content_sha256: sha256Of("x"), digest: DIGEST }),
       },
     ],
-    ["a rollback", post(`/api/actions/${ID}/rollback`, {}), { verb: "rollback" }],
     [
-      "a session's rollback",
-      post("/api/sessions/s1/rollback", {}),
-      { verb: "rollback", action_id: null },
+      "a rollback",
+      post(`/api/actions/${ID}/rollback`),
+      {
+        verb: "rollback",
+        digest: sha256({ action_id: ID, digest: DIGEST, on_conflict: "abort" }),
+      },
     ],
-    ["a replay", post(`/api/actions/${ID}/replay`, {}), { verb: "replay" }],
+    [
+      "a rollback with force",
+      post(`/api/actions/${ID}/rollback`, { expected_digest: DIGEST, on_conflict: "force" }),
+      {
+        verb: "rollback",
+        digest: sha256({ action_id: ID, digest: DIGEST, on_conflict: "force" }),
+      },
+    ],
+    ...["rollback", "rollback-partial"].map((way): [string, Asked, Partial<Challenge>] => [
+      `a session's ${way}`,
+      post(`/api/sessions/s1/${way}`, { expected_actions_sha256: DIGEST }),
+      { verb: "rollback", action_id: null, digest: SESSION_DIGEST },
+    ]),
+    ["a replay", post(`/api/actions/${ID}/replay`), { verb: "replay" }],
     [
       "the policies",
       { method: "PUT", url: "http://localhost:47000/api/config/policies" },
@@ -121,6 +138,34 @@ describe("any other challenge is refused", () => {
       { digest: sha256({ remember_sha256: sha256(remember), digest: DIGEST }) },
       "other content",
     ],
+    ["an approval without the digest", post(APPROVE, {}), {}, "the digest of the action"],
+    [
+      "a rollback without the digest",
+      post(`/api/actions/${ID}/rollback`, {}),
+      { verb: "rollback" },
+      "the digest of the action",
+    ],
+    [
+      "a rollback of another version",
+      post(`/api/actions/${ID}/rollback`),
+      { verb: "rollback" },
+      "other content",
+    ],
+    ["a replay of another version", post(`/api/actions/${ID}/replay`), {
+      ...{ verb: "replay", digest: "b".repeat(64) },
+    }, "other content"],
+    [
+      "a rollback of another session",
+      post("/api/sessions/s2/rollback", { expected_actions_sha256: DIGEST }),
+      { verb: "rollback", action_id: null, digest: SESSION_DIGEST },
+      "other content",
+    ],
+    [
+      "a session's rollback without its actions",
+      post("/api/sessions/s1/rollback", {}),
+      { verb: "rollback", action_id: null },
+      "the actions",
+    ],
     [
       "an action in a session's rollback",
       post("/api/sessions/s1/rollback", {}),
@@ -162,7 +207,7 @@ describe("any other challenge is refused", () => {
     ["the method of another deed", { ...post(APPROVE), method: "PUT" }, {}, "approve"],
   ])("%s", async (_, asked, changes, said) => {
     const refused = checkChallenge({ ...CHALLENGE, ...changes }, asked);
-    await expect(refused).rejects.toThrow("Cannot sign the daemon's challenge");
+    await expect(refused).rejects.toThrow("Cannot sign the decision: the ");
     await expect(refused).rejects.toThrow(said);
   });
 });

@@ -1,0 +1,103 @@
+import { NotSigned } from "../../proof/not_signed.ts";
+import { canonicalText, utf8 } from "../../proof/statement.ts";
+import type { ActionDetail } from "../schema.ts";
+import { isGateTool } from "../tools.ts";
+
+/**
+ * Checks that the digest of an action covers what a card shows of it: tool, command, folder, files,
+ * contents, scripts and input. It runs where a person signs, in command line and browser.
+ * @throws NotSigned with the difference
+ */
+export async function checkShown(shown: ActionDetail): Promise<void> {
+  const { signed } = shown;
+  if (signed === null) throw refuse("it has no plan");
+  if (await sha256(canonicalText(signed)) !== shown.digest) throw refuse("its plan is another one");
+  for (const name of ["tool", "command", "cwd"] as const) {
+    if (shown[name] !== signed[name]) throw refuse(`the shown ${NAMES[name]} is another one`);
+  }
+  if (!hasShownFiles(shown, signed)) throw refuse("the shown files are other ones");
+  await checkTexts(shown);
+  await checkInput(shown, signed);
+}
+
+/**
+ * The files that the digest covers and that the card does not name, because a link leads there, or
+ * because the shown path is wrong. Empty for a command, whose text is shown.
+ */
+export function unnamedFiles({ signed, command, path, root, changes }: ActionDetail): string[] {
+  if (signed === null || command !== null) return [];
+  const named = new Set(
+    [path, ...changes.map(({ path }) => path)].map((one) => absolute(one, root)),
+  );
+  const covered = [...signed.changes, ...signed.accesses].map(({ path }) => path);
+  return [...new Set(covered)].filter((one) => !named.has(absolute(one, root)));
+}
+
+const NAMES = { tool: "tool", command: "command", cwd: "folder" } as const;
+
+type Signed = NonNullable<ActionDetail["signed"]>;
+
+/** The shown path may lead through a link; `unnamedFiles` tells. */
+function hasShownFiles(shown: ActionDetail, { changes, scripts }: Signed): boolean {
+  const { files } = shown;
+  const isWhole = files === null || (files.length === changes.length &&
+    files.every(({ path, is_known }, at) =>
+      path === shown.changes[at]?.path && is_known === !changes[at]!.guessed
+    ));
+  return isWhole && shown.changes.length === changes.length &&
+    shown.scripts.length === scripts.length &&
+    shown.changes.every(({ before_sha256, after_sha256 }, at) =>
+      before_sha256 === changes[at]!.before &&
+      after_sha256 === (changes[at]!.after?.sha256 ?? null)
+    ) &&
+    shown.scripts.every(({ path, sha256 }, at) => {
+      const script = scripts[at]!;
+      return sha256 === script.sha256 &&
+        absolute(path, shown.root) === absolute(script.path, shown.root);
+    });
+}
+
+/** Every shown text is the content whose hash the digest covers. */
+async function checkTexts({ before, after, changes, files }: ActionDetail): Promise<void> {
+  const [first] = changes;
+  const moved = changes.find(({ before_sha256 }) => before_sha256 !== null);
+  await checkText(after, [first?.after_sha256]);
+  await checkText(before, [first?.before_sha256, moved?.before_sha256]);
+  for (const [at, file] of (files ?? []).entries()) {
+    const { before_sha256, after_sha256 } = changes[at]!;
+    await checkText(file.before, [before_sha256]);
+    await checkText(file.after, [after_sha256]);
+  }
+}
+
+async function checkText(
+  side: { text: string | null } | null,
+  hashes: readonly (string | null | undefined)[],
+): Promise<void> {
+  if (side === null || side.text === null) return;
+  if (!hashes.includes(await sha256(side.text))) throw refuse("the shown content is another one");
+}
+
+/** The shown input is the whole one, or the shortened copy that the digest covers too. */
+async function checkInput({ input, tool }: ActionDetail, signed: Signed): Promise<void> {
+  if (input === null && (signed.input_sha256 === null || isGateTool(tool))) return;
+  const isSame = signed.input === undefined
+    ? await sha256(JSON.stringify(input)) === signed.input_sha256
+    : canonicalText(input) === canonicalText(signed.input);
+  if (!isSame) throw refuse("the shown input is another one");
+}
+
+function absolute(path: string | null, root: string): string | null {
+  const plain = path?.replaceAll("\\", "/") ?? null;
+  if (plain === null || /^(?:\/|[A-Za-z]:\/)/.test(plain)) return plain;
+  return `${root.replaceAll("\\", "/").replace(/\/$/, "")}/${plain}`;
+}
+
+async function sha256(text: string): Promise<string> {
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", utf8(text)));
+  return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+function refuse(why: string): NotSigned {
+  return new NotSigned(`the action is not the one that its digest names: ${why}`);
+}
