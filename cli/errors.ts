@@ -52,7 +52,9 @@ export function explain(error: unknown): { message: string; next: string | null 
   if (error instanceof GateError) {
     return { message: error.message, next: nextStep(error.code, error.message) };
   }
-  if (error instanceof NotSigned) return { message: error.message, next: "gate doctor" };
+  if (error instanceof NotSigned) {
+    return { message: error.message, next: error.is_foreign ? "gate doctor" : null };
+  }
   const { code, path, message } = error as NodeJS.ErrnoException;
   if (code && LOST.has(code)) {
     return {

@@ -59,7 +59,7 @@ const DEEDS: readonly Deed[] = [
     ...{ method: "POST", path: /^\/api\/sessions\/([^/]+)\/rollback(?:-partial)?$/ },
     verb: "rollback",
     digest: ({ on_conflict = "abort", expected_actions_sha256 }, session_id) => {
-      const actions_sha256 = stated(expected_actions_sha256, "the actions");
+      const actions_sha256 = stated(expected_actions_sha256, "expected_actions_sha256");
       return digestOf({ session_id, on_conflict, actions_sha256 });
     },
   },
@@ -123,12 +123,13 @@ async function approvalDigest(body: Body): Promise<string> {
 
 /** The digest of the action that the person saw. @throws NotSigned if the request names none */
 function expectedIn({ expected_digest }: Body): string {
-  return stated(expected_digest, "the digest of the action");
+  return stated(expected_digest, "expected_digest");
 }
 
-function stated(value: unknown, what: string): string {
+function stated(value: unknown, field: string): string {
   if (typeof value === "string") return value;
-  throw new NotSigned(`the request does not state ${what} that the person saw`);
+  const why = `the request does not say in "${field}" what the person saw`;
+  throw new NotSigned(why, `add "${field}" to its body`);
 }
 
 /** The digest of a new passphrase; null for a passkey, whose key only the daemon reads. */

@@ -157,9 +157,14 @@ describe("with a passphrase", () => {
   test("gate api signs too", async () => {
     const held = await gated.write("a.txt", "a");
     const post = ["api", "POST", `/api/actions/${held.id}/approve`, "-d"];
-    expect(await gated.terminal.run([...post, "{}"])).toMatchObject({ code: 64, stdout: "" });
+    const body = JSON.stringify({ expected_digest: held.digest });
+    expect(await gated.terminal.run([...post, body])).toMatchObject({ code: 64, stdout: "" });
     expect(await given(`${PASSPHRASE}\n`, ...post, "-")).toMatchObject({ code: 64, stdout: "" });
-    expect(await given(`${PASSPHRASE}\n`, ...post, "{}")).toMatchObject({ code: 0 });
+    const blind = await given(`${PASSPHRASE}\n`, ...post, "{}");
+    expect(blind).toMatchObject({ code: 1, stdout: "" });
+    expect(blind.stderr).toContain('add "expected_digest" to its body');
+    expect(gated.onDisk("a.txt")).toBeNull();
+    expect(await given(`${PASSPHRASE}\n`, ...post, body)).toMatchObject({ code: 0 });
   });
 
   test("a second set is refused, names the first, and says how to take the home back", async () => {

@@ -138,12 +138,12 @@ describe("any other challenge is refused", () => {
       { digest: sha256({ remember_sha256: sha256(remember), digest: DIGEST }) },
       "other content",
     ],
-    ["an approval without the digest", post(APPROVE, {}), {}, "the digest of the action"],
+    ["an approval without the digest", post(APPROVE, {}), {}, '"expected_digest"'],
     [
       "a rollback without the digest",
       post(`/api/actions/${ID}/rollback`, {}),
       { verb: "rollback" },
-      "the digest of the action",
+      'add "expected_digest" to its body',
     ],
     [
       "a rollback of another version",
@@ -164,7 +164,7 @@ describe("any other challenge is refused", () => {
       "a session's rollback without its actions",
       post("/api/sessions/s1/rollback", {}),
       { verb: "rollback", action_id: null },
-      "the actions",
+      '"expected_actions_sha256"',
     ],
     [
       "an action in a session's rollback",
