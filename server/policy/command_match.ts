@@ -3,6 +3,7 @@ import type { CompiledRule } from "./finding.ts";
 import { compileSegment, GLOB_LIMITS, type Match, matchSegment, type Segment } from "./glob.ts";
 import { isStatic, isWild } from "./holes.ts";
 import { baseName, lastName, type Read, readCommand, SHELLS } from "./programs/grammar.ts";
+import { exceedsTask } from "./programs/runners.ts";
 import type { Unit } from "./interpret/unit.ts";
 
 /** One stage of a command pattern: `rm -rf`, or each side of `curl * | sh`. */
@@ -210,7 +211,9 @@ function matchOperands(wanted: Segment[], read: Read): Match {
 }
 
 /** An allow rule matches only what it names: the same words, its options, its operands. */
-function matchAllowed(stage: Stage, { read, unknown_options }: Unit): Match {
+function matchAllowed(stage: Stage, { argv, read, unknown_options, environment }: Unit): Match {
+  const free = stage.open || stage.operands.length > 0 ? [] : argv;
+  if (exceedsTask(read.words[0] ?? "", free, environment)) return "no";
   const spelled = stage.read.options.map(({ name }) => name);
   if (unknown_options.some((name) => !spelled.includes(name))) return "no";
   if (read.unknown || matchWords(stage, read) !== "yes") return "no";

@@ -103,6 +103,7 @@ function evaluateSuspect(
   const files = names.slice(0, MOST_NAMES).flatMap(({ word }) => {
     const full = word.startsWith("~/") ? `${around.user_home}${word.slice(1)}` : word;
     const facts = around.resolve(absolutePath(full, folder));
+    if (isDevice(facts)) return [];
     return [...evaluateRead(policy, facts, around), ...mayWrite(policy, facts, around)];
   });
   return [...programs, ...files].map((one) => ({
@@ -120,6 +121,7 @@ const SUPPOSED = {
   task: false,
   folders: [],
   unknown_options: [],
+  environment: [],
   text: "",
 };
 

@@ -87,11 +87,18 @@ function matchRules(
 function malformedBecause(path: string): string | null {
   if (path.length > 4_096) return "it is longer than 4,096 characters";
   if (HIDDEN.test(path)) return "it has control or invisible characters";
-  if (path.length > 255 && path.split("/").some((name) => name.length > 255)) {
-    return "one of its names is longer than 255 characters";
+  if (path.length > MOST_BYTES / 3 && path.split("/").some(isTooLong)) {
+    return `one of its names is longer than ${MOST_BYTES} bytes`;
   }
   if (path.includes("\\")) return "a backslash is a separator on some systems";
   return BLANK_NAME.test(path) ? "one of its names is blank" : null;
+}
+
+/** The longest name of a file; a character of UTF-16 has at most three bytes. */
+const MOST_BYTES = 255;
+
+function isTooLong(name: string): boolean {
+  return name.length > MOST_BYTES / 3 && new TextEncoder().encode(name).length > MOST_BYTES;
 }
 
 const HIDDEN =

@@ -38,6 +38,9 @@ export function testPolicy(
 }
 
 function toRequest(input: PolicyTestInput, around: Surroundings): Request {
+  for (const name of ["command", "cwd", "content"] as const) {
+    if (input[name]?.isWellFormed() === false) throw refuse(`"${name}" is not well-formed text`);
+  }
   const action = input.action ?? (input.command === undefined ? "write" : "command");
   const cwd = absolute(input.cwd ?? ".", around.roots[0] ?? "/");
   if (COMMANDS.has(action)) {

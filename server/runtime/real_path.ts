@@ -1,5 +1,6 @@
 import { type Dirent, lstatSync, opendirSync, readlinkSync, realpathSync, statSync } from "node:fs";
-import { isAbsolute, join, parse, resolve, sep } from "node:path";
+import { Buffer } from "node:buffer";
+import { basename, isAbsolute, join, parse, resolve, sep } from "node:path";
 import process from "node:process";
 import { GateError, reasonOfCode } from "../errors.ts";
 
@@ -64,6 +65,8 @@ function step(walk: Walk, path: string): void {
 }
 
 const MOST_NAMES = 4_000;
+/** The longest name of a file, in bytes. */
+const MOST_BYTES = 255;
 
 /** The entries of a folder, empty if there is none; null if it is unreadable or too large. */
 export function listFolder(folder: string): Entry[] | null {
@@ -110,6 +113,8 @@ function linkTarget(at: string, path: string): string | null {
   } catch (cause) {
     const { code } = cause as { code?: string };
     if (code === "ENOENT" || code === "ENOTDIR") return null;
+    // No file can have such a name; a long path of short names may exist.
+    if (code === "ENAMETOOLONG" && Buffer.byteLength(basename(at)) > MOST_BYTES) return null;
     throw new GateError("invalid", `Cannot resolve "${path}": ${reasonOfCode(code)}`, {
       cause,
     });

@@ -47,6 +47,7 @@ function topCall(source: string, { cwd, user_home }: Setting): Call {
     remote: false,
     supposed: false,
     task: false,
+    environment: [],
     text: source.slice(0, 400),
   };
 }

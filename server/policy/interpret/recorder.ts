@@ -61,7 +61,8 @@ export class Recorder {
   note(argv: readonly string[], call: Call, passive = false): void {
     const pipes = call.pipes.map(({ pipeline, stage }) => `${pipeline}.${stage}`).join();
     const folders = [call.shell.cwd, ...call.shell.otherFolders];
-    const key = `${call.supposed} ${argv.join("\0")} ${pipes} ${folders.join("\0")}`;
+    const environment = [...call.environment, ...call.shell.exported];
+    const key = [call.supposed, argv.join("\0"), pipes, ...folders, ...environment].join(" ");
     if (!this.#isNew(key)) return;
     this.spend(argv.length / 8);
     const program = baseName(argv[0] ?? "");
@@ -74,6 +75,7 @@ export class Recorder {
       task: call.task,
       folders,
       unknown_options: unknownOptions(program, argv.slice(1)),
+      environment,
       text: call.text,
     });
   }

@@ -17,6 +17,8 @@ export interface Unit {
   folders: readonly string[];
   /** Options that the tables of programs do not know. */
   unknown_options: string[];
+  /** The names of the variables that the command sets for it. */
+  environment: readonly string[];
   /** The part of the command that contains it. */
   text: string;
 }

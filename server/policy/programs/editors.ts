@@ -70,7 +70,7 @@ function followAwk(program: string, call: Call, run: Runner): void {
     return;
   }
   const bare = program.replace(
-    /\/(?:\\.|[^/\\\n])+\//g,
+    /"(?:[^"\\]|\\.)*"|\/(?:\\.|[^/\\\n])+\//g,
     (text) => /[{};"]/.test(text) ? text : "//",
   );
   const noText = bare.replace(AWK_STRINGS, '""');

@@ -1,6 +1,7 @@
 import { none, ROWS } from "./rows.ts";
 import { has, type Parsed, readOptions, type Spec, spec, splitCommand } from "./options.ts";
 import { GRAMMARS } from "./grammar.ts";
+import { RUNNERS } from "./runners.ts";
 import { SED } from "./sed.ts";
 
 const DIFF =
@@ -219,6 +220,8 @@ export function unknownOptions(program: string, args: readonly string[]): string
   if (program === "git") return ofGit(args);
   const known = Object.hasOwn(COMPLETE, program)
     ? COMPLETE[program]!
+    : Object.hasOwn(RUNNERS, program)
+    ? RUNNERS[program]!
     : Object.hasOwn(ROWS, program) && ROWS[program] !== none
     ? ROWS[program]!.grammar
     : null;

@@ -112,7 +112,8 @@ function readOption(arg: string, queue: string[], grammar: Spec, parsed: Parsed)
 function readLong(arg: string, queue: string[], grammar: Spec, parsed: Parsed): void {
   const equals = arg.indexOf("=");
   const written = arg.slice(arg.startsWith("--") ? 2 : 1, equals < 0 ? undefined : equals);
-  const option = findLong(written, grammar);
+  const exact = grammar.single ? grammar.short.get(written) : undefined;
+  const option = exact ?? findLong(written, grammar);
   if (!option && grammar.single && grammar.short.has(written[0] ?? "")) {
     readCluster(arg.slice(1), queue, grammar, parsed);
     return;

@@ -75,7 +75,11 @@ export const OUTPUTS: Record<string, Handler> = {
   grep: searched,
   egrep: searched,
   rg: searched,
-  which: (argv) => argv.slice(1).map((name) => `/${DEEP}/${name}\n`).join(""),
+  which: (argv, { shell }) =>
+    // zsh prints the text of an alias or a function.
+    shell.aliases.size + shell.functions.size > 0 || !argv.slice(1).every(isProgramName)
+      ? ANY
+      : argv.slice(1).map((name) => `/usr/bin/${name}\n`).join(""),
 };
 
 /** The harmless settings that well-known programs print for `eval`. */
@@ -86,6 +90,10 @@ const BASE64 = spec("-d,-D,--decode -i,--ignore-garbage -w,--wrap=");
 const XXD = spec("-r -p,-ps,-plain,-postscript -c= -g= -l= -s= -o= -u -b -e -i", { single: true });
 
 /** The content of the named files, or else the input. */
+function isProgramName(word: string): boolean {
+  return /^[\w.+-]+$/.test(word) && !word.startsWith("-");
+}
+
 function inputs(
   argv: readonly string[],
   call: Call,

@@ -124,6 +124,7 @@ function commandOf(
     const [name, value] = cut(words.shift()!);
     checkVariable(name, value, call, run);
     call.shell.assign(name, [value]);
+    call.shell.exported.add(name);
   }
   return words;
 }

@@ -1,0 +1,62 @@
+import { describe, expect, test } from "vitest";
+import { compilePolicy } from "../../../../server/policy/evaluate.ts";
+import { evaluateCommand } from "../score.ts";
+
+const policy = compilePolicy({
+  global: null,
+  project: {
+    defaultEffect: "ask",
+    allowedCommands: [
+      ...["npm test", "npm run build *", "pnpm test", "pytest", "cargo test", "go test", "make"],
+      ...["make CC=clang", "npm test --workspace=a", "echo", "pytest -p no:cacheprovider"],
+    ],
+  },
+  override_global: false,
+});
+const effectOf = (command: string) => evaluateCommand(command, policy).decision.effect;
+
+describe("a rule about a task", () => {
+  test.each([
+    "npm test",
+    "npm test --silent",
+    "npm run build --if-present",
+    "npm run build -- --mode=test",
+    "npm test --workspace=a",
+    "pytest -v -k name tests/a.py --tb=short",
+    "pytest -p no:cacheprovider",
+    "cargo test --release -p core name",
+    "go test -v -run=Name ./...",
+    "make -j4 all",
+    "make CC=clang",
+    "CI=1 NODE_ENV=test npm test",
+    "export CI=1; npm test",
+    "env FORCE_COLOR=1 pytest",
+    "NAME=1 echo hi",
+    "NAME=1; npm test",
+  ])("covers %s", (command) => {
+    expect(effectOf(command)).toBe("allow");
+  });
+
+  test.each([
+    ["another folder", "npm test --prefix ../other"],
+    ["another folder", "npm -C ../other test"],
+    ["another workspace", "npm test --workspace=b"],
+    ["the options of the task", "npm test -- --require ./x.js"],
+    ["a config file", "cargo test --config build.rustc-wrapper=./x"],
+    ["a program around it", "go test -exec ./x"],
+    ["another makefile", "make -f other.mk"],
+    ["code in a variable of make", "make CC=./x"],
+    ["code in an option of make", "make --eval=all:"],
+    ["a plugin", "pytest -p evil"],
+    ["a config file", "pytest -c other.ini"],
+    ["a variable that it reads", "PYTEST_ADDOPTS='-p evil' pytest"],
+    ["the same by env", "env RUSTC_WRAPPER=./x cargo test"],
+    ["the same by export", "export GOFLAGS=-exec=./x; go test"],
+    ["the same by declare", "declare -x MOCHA_OPTS=x; npm test"],
+    ["the same by set", "set -a; RUSTC_WRAPPER=./x; cargo test"],
+    ["the same in a subshell", "(export RUSTC_WRAPPER=./x; cargo test)"],
+    ["the same in a branch", "true && export RUSTC_WRAPPER=./x; cargo test"],
+  ])("does not cover %s: %s", (_, command) => {
+    expect(effectOf(command)).toBe("ask");
+  });
+});
