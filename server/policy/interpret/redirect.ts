@@ -75,7 +75,7 @@ function open(
 /** Whether the redirection opens no file: `2>&1`, `>&-`, `<&3`. */
 function isDuplicate(node: Redirect, paths: string[]): boolean {
   if (node.operator !== ">&" && node.operator !== "<&") return false;
-  return paths.every((path) => /^(\d+-?|-)$/.test(path)) || node.descriptor !== undefined;
+  return paths.every((path) => /^(\d+-?|-)$/.test(path));
 }
 
 function copiesAway(node: Redirect): ((printed: string) => string) | null {

@@ -38,11 +38,12 @@ export function prove(text: string, options: ProveOptions): Proof {
   }
 }
 
-const LIMITS = { commands: 256, folders: 8 } as const;
+const LIMITS = { commands: 256, folders: 8, globs: 32 } as const;
 
 /** One way in which a text may have gone so far. */
 interface State {
   folder: string;
+  /** Whether the last step did; null if both are possible. */
   succeeded: boolean | null;
 }
 
@@ -53,6 +54,7 @@ class Prover {
   readonly #variables = new Map<string, string>();
   #states: State[];
   #commands = 0;
+  #globs = 0;
   #loops = 0;
   /** The here-document that begins on the next line. */
   #heredoc: { redirect: { text: string }; delimiter: string; at: number } | null = null;
@@ -93,8 +95,9 @@ class Prover {
   }
 
   #item(when: ProvedItem["when"], before: ProvedItem | undefined): ProvedItem {
-    const skipped = this.#states.filter(({ succeeded }) => !mayRun(when, succeeded));
-    this.#states = this.#states.filter(({ succeeded }) => mayRun(when, succeeded));
+    const states = this.#states.flatMap(outcomesOf);
+    const skipped = states.filter(({ succeeded }) => !runs(when, succeeded));
+    this.#states = states.filter(({ succeeded }) => runs(when, succeeded));
     const run = this.#assignment(when, before) ?? this.#loop() ?? this.#pipeline();
     this.#states = unique([...this.#states, ...skipped]);
     if (this.#states.length > LIMITS.folders) this.#reader.refuse("too many changes of the folder");
@@ -149,7 +152,10 @@ class Prover {
     if (isInterpreted(name)) reader.refuse(`the variable "${name}", which programs may read`, from);
     if (this.#variables.has(name)) reader.refuse("a loop over a variable that is set", from);
     const words: string[] = [];
-    while (reader.isInCommand()) words.push(...this.#operands(reader.word(), null));
+    while (reader.isInCommand()) {
+      if (/[<>]/.test(reader.peek())) reader.refuse("a redirect among the words of a loop");
+      words.push(...this.#operands(reader.word(), null));
+    }
     const operator = reader.operator();
     if (operator !== ";" && operator !== "\n") reader.refuse("a loop without its list", from);
     reader.skipLines();
@@ -255,6 +261,7 @@ class Prover {
       throw new Unproved(reason, span);
     };
     if (!list) return [written(glob)];
+    if (++this.#globs > LIMITS.globs) return refuse("a text of very many globs");
     const folders = [...new Set(this.#states.map(({ folder }) => folder))];
     if (folders.length > 1 && !glob.startsWith("/")) {
       return refuse('a glob after "cd", which may fail');
@@ -428,8 +435,13 @@ function climbs(to: string, is_moved: boolean): boolean {
   return first !== -1 && names.includes("..", first);
 }
 
-function mayRun(when: ProvedItem["when"], succeeded: boolean | null): boolean {
-  return when === "always" || succeeded === null || succeeded === (when === "success");
+function outcomesOf({ folder, succeeded }: State): { folder: string; succeeded: boolean }[] {
+  const outcomes = succeeded === null ? [true, false] : [succeeded];
+  return outcomes.map((one) => ({ folder, succeeded: one }));
+}
+
+function runs(when: ProvedItem["when"], succeeded: boolean): boolean {
+  return when === "always" || succeeded === (when === "success");
 }
 
 function unique(states: readonly State[]): State[] {

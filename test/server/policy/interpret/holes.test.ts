@@ -323,6 +323,10 @@ test.each([
   ['frobnicate <<\'E\'\nexec("rm", "-rf", "x")\nE', "ask"],
   ["frobnicate -e 'open(\".env\")'", "ask"],
   ["frobnicate -e 'write(\".git/hooks/pre-commit\")'", "ask"],
+  // bash reads ">&" with a number before a name as a file, zsh with any number.
+  ["ls 1>&.env", "deny"],
+  ["ls 2>&.env", "deny"],
+  ["ls 2>&1", "allow"],
   // A shell escape of an interactive program.
   ["sftp host <<'E'\n!git push --force\nE", "ask"],
   ["mail <<'E'\n!rm -rf x\nE", "ask"],

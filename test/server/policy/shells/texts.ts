@@ -1,0 +1,616 @@
+import { ALL_BUILTINS, VARIABLES } from "./builtins.ts";
+
+/** Random numbers, and the share of the parts of a text that are not plain. */
+interface Random {
+  (): number;
+  odd: number;
+}
+
+const pick = <T>(from: readonly T[], next: Random): T => from[Math.floor(next() * from.length)]!;
+const chance = (share: number, next: Random) => next() < share;
+const times = (most: number, next: Random) => Math.floor(next() * (most + 1));
+const list = <T>(most: number, next: Random, make: () => T): T[] =>
+  Array.from({ length: times(most, next) }, make);
+const single = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
+
+/** Code that does what no template allows. */
+const ACTS = [
+  "canary",
+  "canary x",
+  ">pwned",
+  ": >pwned",
+  "echo >pwned",
+  "cat .env",
+  "cat<.env",
+  "cat sub/.env",
+  "rm -rf x",
+  "git push --force",
+  "sudo ls",
+  "sh -c canary",
+  "echo canary|sh",
+  "read x <.env; echo $x",
+  ". ./act.sh",
+  "./act.sh",
+  "canary&",
+  "command canary",
+  "exec canary",
+];
+
+const FILES = [
+  "a.txt",
+  "notes.md",
+  "src/a.ts",
+  "docs/b.md",
+  "sub",
+  "sub/c.txt",
+  "src",
+  ".",
+  "empty",
+  "./a.txt",
+  "-",
+  "missing",
+  "with space.txt",
+  "/dev/null",
+];
+const MASKED = [".env", "./.env", "sub/.env", "link", "sub/../.env", "src/../.env", "~/.ssh/id"];
+const PROGRAMS = [
+  ..."ls cat head tail wc grep echo printf pwd sort uniq cut tr sed find test true stat file".split(
+    " ",
+  ),
+  ..."cat cat cat ls echo head grep wc".split(" "),
+];
+const OTHERS = [
+  ..."mkdir touch cp mv rm git npm node sudo env xargs nice timeout nohup tee sh bash zsh dash awk"
+    .split(" "),
+  "canary",
+  "./act.sh",
+];
+const OPTIONS = [
+  ..."-a -b -c -d -e -f -g -h -i -k -l -m -n -o -p -q -r -s -t -u -v -w -x -z -A -C -D -E -F -H"
+    .split(
+      " ",
+    ),
+  ..."-I -L -M -N -P -R -S -T -U -X -Z +x +a +f -- - --version --help -1 -20 -la -rn -ef -pv".split(
+    " ",
+  ),
+  ..."-maxdepth -name -exec -type -print -delete EXIT DEBUG ERR ZERR 0 1 2 = == =~ ! ( ) ;".split(
+    " ",
+  ),
+  ..."expand_aliases extglob globstar dotglob nullglob extdebug promptsubst globsubst shwordsplit"
+    .split(" "),
+  ..."rcquotes cshnullcmd cshjunkiehistory braceccl ksharrays posix zsh/files zsh/mapfile sh ksh"
+    .split(" "),
+];
+
+const PLAIN_OPTIONS =
+  "-l -n -a -la -r -1 -c -v -s -w -- -f -i -d: -f1 -n1 -o -x --color=never --all -A2 -name -type -rn"
+    .split(
+      " ",
+    );
+
+/** A harmless literal word in one of its spellings. */
+function literal(next: Random): string {
+  const word = pick(chance(0.12, next) ? MASKED : FILES, next);
+  return spell(word, next);
+}
+
+function spell(word: string, next: Random): string {
+  const at = Math.floor(next() * word.length);
+  const [before, after] = [word.slice(0, at), word.slice(at)];
+  const has_blank = word.includes(" ");
+  if (!chance(next.odd, next)) {
+    return pick([
+      () => has_blank ? single(word) : word,
+      () => has_blank ? `"${word}"` : word,
+      () => has_blank ? `"${word}"` : word,
+      () => has_blank ? word.replace(" ", "\\ ") : word,
+      () => single(word),
+      () => `"${word}"`,
+      () => `${single(before)}${single(after)}`,
+      () => `${single(before)}"${after}"`,
+    ], next)();
+  }
+  return pick([
+    () => `${single(before)}${after}`,
+    () => `${before}""${after}`,
+    () => `${before}\\${after}`,
+    () => `${before}\\\n${after}`,
+    () => `$'${word}'`,
+    () => `$"${word}"`,
+    () => `{${word},}`,
+    () => `{${word},a.txt}`,
+    () => `${before}{${word[at] ?? ""},z}${word.slice(at + 1)}`,
+    () => `${before}?${word.slice(at + 1)}`,
+    () => `${before}*`,
+    () => `${before}[${word[at] ?? "a"}z]${word.slice(at + 1)}`,
+    () => `${before}[!z]${word.slice(at + 1)}`,
+    () => `@(${word}|z)`,
+    () => `(${word}|z)`,
+    () => `${word}(N)`,
+    () => `${word}(#q.)`,
+    () => `=${word}`,
+    () => `a=${word}`,
+    () => `--file=${word}`,
+    () => `-f${word}`,
+    () => `@${word}`,
+  ], next)();
+}
+
+/** A word that names no file by its text alone. */
+function wild(next: Random): string {
+  return pick([
+    ..."* .* ?* [.a]* .[a-z]* *.md */* **/* sub/* */.* .e* .en[v] .e?? {.env,a} {.e,x}nv {.,}env"
+      .split(
+        " ",
+      ),
+    ..."*(.) *(D) .*(N) *(om[1]) *(/) ^a* a~b <1-9> *<->* (#i).ENV **/*(D.) $'.env' !(a*) ?(.)env"
+      .split(" "),
+    ..."{a..c} {1..3} ~ ~+ ~- = != \\* '*' \"*\" -* +* %1 %% %+ %- # #a a#b ^ ! !! !$ !canary !-1"
+      .split(" "),
+  ], next);
+}
+
+/** A word whose value a shell computes. */
+function computed(next: Random): string {
+  const act = pick(ACTS, next);
+  const name = pick(chance(0.5, next) ? VARIABLES : ["x", "y", "a", "i"], next);
+  return pick([
+    () => `$${name}`,
+    () => `"$${name}"`,
+    () => `\${${name}}`,
+    () => `$(${act})`,
+    () => `"$(${act})"`,
+    () => `\`${act}\``,
+    () => `"\`${act}\`"`,
+    () => `'$(${act})'`,
+    () => `\\$(${act})`,
+    () => `"\\$(${act})"`,
+    () => `"\\\`${act}\\\`"`,
+    () => `<(${act})`,
+    () => `>(${act})`,
+    () => `=(${act})`,
+    () => `(${act})`,
+    () => `{${act}}`,
+    () => `$((${name}))`,
+    () => `$((a[$(${act})]))`,
+    () => `$[a[$(${act})]]`,
+    () => `$(( \`${act}\` ))`,
+    () => `\${${name}:-$(${act})}`,
+    () => `\${${name}:=$(${act})}`,
+    () => `\${${name}/a/$(${act})}`,
+    () => `\${${name}:$(${act})}`,
+    () => `\${${name}[$(${act})]}`,
+    () => `\${${name}@P}`,
+    () => `\${${name}@E}`,
+    () => `\${!${name}}`,
+    () => `\${(e)${name}}`,
+    () => `\${(P)${name}}`,
+    () => `\${(e):-'$(${act})'}`,
+    () => `\${~${name}}`,
+    () => `$=${name}`,
+    () => `$~${name}`,
+    () => `*(e:${single(act)}:)`,
+    () => `*(e{${single(act)}})`,
+    () => `*(.+canary)`,
+    () => `*(oe:${single(act)}:)`,
+    () => `a.txt(#qe:${single(act)}:)`,
+    () => `$'\\x24(${act})'`,
+    () => `=${pick(PROGRAMS, next)}`,
+    () => `=canary`,
+    () => pick(["$@", "$*", "$#", "$?", "$-", "$$", "$!", "$_", "$0", "$1", '"$@"'], next),
+    () => `\${| ${act}; }`,
+    () => `\${ ${act}; }`,
+    () => `$(<.env)`,
+    () => `"$(<.env)"`,
+    () => `$(<a.txt)`,
+    () => `\${$(${act})}`,
+    () => `\${${name}:h}`,
+    () => `\${#${name}}`,
+    () => `\${(%):-%(?.a.b)}`,
+  ], next)();
+}
+
+/** A text that some builtin may evaluate again. */
+function payload(next: Random): string {
+  const act = pick(ACTS, next);
+  return pick([
+    () => single(act),
+    () => single(`$(${act})`),
+    () => single(`\`${act}\``),
+    () => single(`a[$(${act})]`),
+    () => single(`a[\`${act}\`]`),
+    () => single(`x=$(${act})`),
+    () => single(`() { ${act}; }`),
+    () => single(`;${act}`),
+    () => `"${act}"`,
+    () => `\\;${act}`,
+    () => single(`%(?.\`${act}\`.)`),
+    () => single(`-\n${act}`),
+    () => act.split(" ")[0]!,
+  ], next)();
+}
+
+function word(next: Random): string {
+  const kind = next();
+  if (kind < 0.6 || !chance(next.odd, next)) return literal(next);
+  if (kind < 0.72) return wild(next);
+  if (kind < 0.82) return computed(next);
+  if (kind < 0.92) return pick(OPTIONS, next);
+  return payload(next);
+}
+
+function assignment(next: Random): string {
+  const name = pick(VARIABLES, next);
+  const value = pick([
+    () => literal(next),
+    () => payload(next),
+    () => computed(next),
+    () => pick(["canary", ".", "sub", "a", "*", "'.env a.txt'", "'.e*'", "", "1", "src:."], next),
+    () => pick(MASKED, next),
+    () => `(${list(3, next, () => word(next)).join(" ")})`,
+  ], next)();
+  return pick([
+    () => `${name}=${value}`,
+    () => `${name}=${value}`,
+    () => `${name}=${value}`,
+    () => `${name}+=${value}`,
+    () => `${name}[${pick(["1", "0", "$(canary)", "`canary`", "x", "ls", "cat"], next)}]=${value}`,
+    () => `export ${name}=${value}`,
+    () => `readonly ${name}=${value}`,
+    () => `typeset -${pick([..."aAiftrxuULnghF"], next)} ${name}=${value}`,
+    () => `declare -${pick([..."aAiftrxuln"], next)} ${name}=${value}`,
+    () => `integer ${name}=${value}`,
+    () => `local ${name}=${value}`,
+    () => `set ${name} ${value}`,
+    () => `set -gx ${name} ${value}`,
+    () => `${name} = ${value}`,
+    () => `read ${name} <<< ${value}`,
+    () => `printf -v ${name} %s ${value}`,
+  ], next)();
+}
+
+function redirect(next: Random): string {
+  const act = pick(ACTS, next);
+  const to = chance(0.3, next) ? "pwned" : spell(pick([...FILES, ...MASKED, "pwned"], next), next);
+  return pick([
+    `>${to}`,
+    `>>${to}`,
+    `> ${to}`,
+    `>|${to}`,
+    `>!${to}`,
+    `>>|${to}`,
+    `>&${to}`,
+    `&>${to}`,
+    `&>>${to}`,
+    `>&|${to}`,
+    `<>${to}`,
+    `2>${to}`,
+    `2>>${to}`,
+    `3<>${to}`,
+    `^${to}`,
+    `?>${to}`,
+    `{fd}>${to}`,
+    `<${to}`,
+    `<${to}`,
+    `< ${to}`,
+    `0<${to}`,
+    `<?${to}`,
+    `<&0`,
+    `2>&1`,
+    `>&2`,
+    `>&-`,
+    `1>&${to}`,
+    `2>/dev/null`,
+    `>/dev/null`,
+    `&>/dev/null`,
+    `<<<${payload(next)}`,
+    `<<<"$(${act})"`,
+    `<<E\n$(${act})\nE\n`,
+    `<<E\na\nE\n`,
+    `<<'E'\n$(${act})\nE\n`,
+    `<<-E\n\t\`${act}\`\n\tE\n`,
+    `<<\\E\n${act}\nE\n`,
+    `<<"E F"\n${act}\nE F\n`,
+    `< <(${act})`,
+    `> >(${act})`,
+  ], next);
+}
+
+/** Programs that a template may allow, with words, and here and there a redirect or an assignment. */
+function simple(next: Random): string {
+  const program = pick(chance(0.9, next) ? PROGRAMS : OTHERS, next);
+  const words = list(3, next, () => chance(0.75, next) ? literal(next) : word(next));
+  const is_odd = () => chance(next.odd, next);
+  const parts = [chance(0.2, next) && is_odd() ? spell(program, next) : program, ...words];
+  if (chance(0.15, next)) {
+    const place = is_odd() ? times(parts.length, next) : parts.length;
+    parts.splice(place, 0, is_odd() ? redirect(next) : plainRedirect(next));
+  }
+  if (chance(0.2, next) && is_odd()) parts.unshift(assignment(next));
+  if (chance(0.15, next) && is_odd()) {
+    parts.unshift(pick("command builtin exec noglob nocorrect - time ! env not".split(" "), next));
+  }
+  if (chance(0.1, next)) parts.splice(1, 0, pick(PLAIN_OPTIONS, next));
+  const is_blank = !is_odd() || chance(0.8, next);
+  return parts.join(is_blank ? " " : pick(["\t", "  ", " \\\n", "\r", "\v", "\f"], next));
+}
+
+/** Forms that a proof may accept. */
+function plain(next: Random): string {
+  const name = pick(chance(0.7, next) ? ["x", "f", "file", "name"] : VARIABLES, next);
+  const program = pick(PROGRAMS, next);
+  const [one, two] = [literal(next), literal(next)];
+  return pick([
+    () => `for ${name} in ${one} ${two}; do ${program} $${name}; done`,
+    () => `for ${name} in ${one} ${two}\ndo\n${program} "$${name}" ${two}\ndone`,
+    () => `for ${name} in ${one} *.md; do ${simple(next)}; ${simple(next)}; done`,
+    () => `for ${name} in ${one}; do for y in ${two}; do ${program} $y $${name}; done; done`,
+    () => `${name}=${one}; ${program} $${name}`,
+    () => `${name}=${one} && ${program} "$${name}"`,
+    () => `${name}=${one}\n${program} "$${name}" ${two}`,
+    () => `cd ${pick(["sub", "src", "missing", "docs", "~", "."], next)}`,
+    () => `cd ${pick(["sub", "src", "missing"], next)} && ${simple(next)}`,
+    () => `cd ${pick(["sub", "src", "missing"], next)}; ${simple(next)}; cd src`,
+    () => `cat <<'E'\n${one}\n${computed(next)}\nE`,
+    () => `git commit -m "$(cat <<'E'\n${one} (x)\nE\n)"`,
+    () => `${program} *`,
+    () => `${program} *.txt sub/* src/*.ts`,
+    () => `${program} ${one}*`,
+    () => `# ${one}\n${simple(next)}`,
+    () => `LC_ALL=C ${simple(next)}`,
+    () => `[ -f ${one} ] && ${simple(next)}`,
+    () => `test ${one} = ${two} || ${simple(next)}`,
+    () => `find . -name '*.md' -not -path ${one} | xargs ${program}`,
+    () => `echo ${one} ${two} | ${simple(next)} | ${program}`,
+    () => `printf '%s\\n' ${one} ${two} > sub/c.txt`,
+  ], next)();
+}
+
+function plainRedirect(next: Random): string {
+  const to = chance(0.3, next) ? "pwned" : spell(pick([...FILES, ...MASKED], next), next);
+  return pick(["2>/dev/null", "2>&1", `>${to}`, `> ${to}`, `>>${to}`, `< ${to}`, "1>&2"], next);
+}
+
+function builtin(next: Random): string {
+  const words = list(
+    4,
+    next,
+    () =>
+      chance(0.35, next)
+        ? pick(OPTIONS, next)
+        : chance(0.3, next)
+        ? payload(next)
+        : chance(0.3, next)
+        ? `${pick([...PROGRAMS, ...VARIABLES], next)}=${payload(next)}`
+        : chance(0.3, next)
+        ? pick([...PROGRAMS, ...VARIABLES], next)
+        : word(next),
+  );
+  const parts = [pick(ALL_BUILTINS, next), ...words];
+  if (chance(0.15, next)) parts.push(redirect(next));
+  return parts.join(" ");
+}
+
+/** A form of some shell that changes or hides what runs. */
+function construct(next: Random, depth: number): string {
+  const act = pick(ACTS, next);
+  const inner = chance(0.5, next) ? act : text(next, depth + 1);
+  const name = pick(PROGRAMS, next);
+  const variable = pick(VARIABLES, next);
+  return pick([
+    () => `${name}() { ${inner}\n}`,
+    () => `${name}() ${inner}`,
+    () => `function ${name} { ${inner}\n}`,
+    () => `function ${name} () { ${inner}\n}`,
+    () => `function ${name}\n${inner}\nend`,
+    () => `${name} () ( ${inner} )`,
+    () => `() { ${inner}\n}`,
+    () => `alias ${name}=${single(act)}\n`,
+    () => `alias ${name}=canary\n`,
+    () => `alias -g a.txt=${single(act)}\n`,
+    () => `alias -s txt=canary\n`,
+    () => `hash -p ./act.sh ${name}`,
+    () => `hash ${name}=./act.sh`,
+    () => `commands[${name}]=./act.sh`,
+    () => `functions[${name}]=${single(act)}`,
+    () => `aliases[${name}]=${single(act)}\n`,
+    () => `BASH_CMDS[${name}]=./act.sh`,
+    () => `BASH_ALIASES[${name}]=${single(act)}\n`,
+    () => `enable -n ${name}`,
+    () => `disable ${name}`,
+    () => `trap ${single(act)} ${pick(["EXIT", "0", "DEBUG", "ERR", "CHLD", "RETURN"], next)}`,
+    () => `TRAP${pick(["EXIT", "DEBUG", "ZERR"], next)}() { ${act}; }`,
+    () =>
+      `${
+        pick(["precmd", "chpwd", "command_not_found_handle", "command_not_found_handler"], next)
+      }() { ${act}; }`,
+    () => `eval ${single(act)}`,
+    () => `. ./act.sh`,
+    () => `source act.sh`,
+    () => `emulate sh -c ${single(act)}`,
+    () => `for ${variable} in ${list(3, next, () => word(next)).join(" ")}; do ${inner}\ndone`,
+    () => `for ${variable} in ${literal(next)} ${literal(next)}; do cat "$${variable}"; done`,
+    () => `for ${variable} in ${literal(next)} ${literal(next)}; do cat $${variable}; done`,
+    () => `${variable}=${literal(next)}; ${name} $${variable}`,
+    () => `${variable}=${literal(next)}; ${name} "$${variable}"`,
+    () =>
+      `${variable}=${
+        pick(["'.env a.txt'", "'.e*'", "'*'", "-f", "'a.txt sub/.env'"], next)
+      }; ${name} $${variable}`,
+    () => `${variable}=${literal(next)} && ${name} $${variable}`,
+    () => `for ${variable} (a b) ${inner}`,
+    () => `for ((${variable}=0;${variable}<1;${variable}++)); do ${inner}\ndone`,
+    () => `for ((a[$(${act})];0;)); do :; done`,
+    () => `foreach ${variable} (a b) ${inner}\nend`,
+    () => `repeat 1 ${inner}`,
+    () => `select ${variable} in a b; do ${inner}\ndone <<< 1`,
+    () => `while ${inner}; do break; done`,
+    () => `until ${inner}; do break; done`,
+    () => `if ${inner}; then ${text(next, depth + 1)}\nfi`,
+    () => `if true; then ${inner}\nfi`,
+    () => `if (true) ${inner}`,
+    () => `if [[ -n a ]] { ${inner} }`,
+    () => `case ${word(next)} in ${word(next)}) ${inner};; *) ${act};; esac`,
+    () =>
+      `[[ ${word(next)} ${pick(["=", "==", "=~", "-nt", "-eq", "-ef", "<"], next)} ${
+        word(next)
+      } ]]`,
+    () => `[[ -v ${payload(next)} ]]`,
+    () => `[[ ${payload(next)} -eq 0 ]]`,
+    () => `test -v ${payload(next)}`,
+    () => `[ ${payload(next)} -eq 0 ]`,
+    () => `(( ${payload(next)} ))`,
+    () => `(( a[$(${act})] ))`,
+    () => `let ${payload(next)}`,
+    () => `( ${inner} )`,
+    () => `{ ${inner}; }`,
+    () => `{ ${inner} } always { ${act} }`,
+    () => `begin; ${inner}; end`,
+    () => `coproc ${inner}`,
+    () => `coproc c { ${inner}\n}`,
+    () => `! ${inner}`,
+    () => `time ${inner}`,
+    () => `${inner} &`,
+    () => `${inner} &!`,
+    () => `set -x; PS4=${payload(next)}; ${name}`,
+    () => `set -${pick([..."abefhkmnptuvxBCEHPT"], next)} ${word(next)}`,
+    () => `setopt ${pick(OPTIONS, next)}; ${inner}`,
+    () => `shopt -s ${pick(OPTIONS, next)}; ${inner}`,
+    () =>
+      `zmodload zsh/${
+        pick("files mapfile system parameter sched stat".split(" "), next)
+      }; ${inner}`,
+    () => `: $mapfile[.env]`,
+    () => `mapfile[pwned]=x`,
+    () => `cd ${word(next)}; ${inner}`,
+    () => `cd sub && cat .env`,
+    () => `cd sub; ls; cat ${literal(next)}`,
+    () => `CDPATH=sub; cd c; ${inner}`,
+    () => `PATH=.:sub; ${name}`,
+    () => `PATH=sub ${name}`,
+    () => `path=(. $path); ${name}`,
+    () => `NULLCMD=canary; >a.txt`,
+    () => `READNULLCMD=canary; <a.txt`,
+    () => `<.env`,
+    () => `IFS=e; x=canaryex; $x`,
+    () => `echo ${act} | ${pick(["sh", "bash", "zsh", "xargs -I{} sh -c {}", "xargs"], next)}`,
+    () => `echo .env | xargs cat`,
+    () => `printf '%s\\0' .env | xargs -0 cat`,
+    () =>
+      `find . -name ${word(next)} ${
+        pick([
+          "-exec cat {} +",
+          "-delete",
+          "-exec canary {} ;",
+          "-exec canary {} \\;",
+          "-fprint pwned",
+          "-print",
+        ], next)
+      }`,
+    () =>
+      `sed ${
+        pick(["-n '1w pwned'", "1ecanary", "'r .env'", "-i s/a/b/", "'s/a/canary/e'", "p"], next)
+      } a.txt`,
+    () =>
+      `sort ${
+        pick(["-o pwned", "--compress-program=canary -S1", "-T sub", "--files0-from=-", "-u"], next)
+      } a.txt`,
+    () =>
+      `grep ${
+        pick(["-r a .", "-rn a", "-f .env a.txt", "-R . sub", "a *", "--include=.env -r a ."], next)
+      }`,
+    () => `echo 'a' > src/a.ts; . src/a.ts`,
+    () => `echo canary > src/run.sh; sh src/run.sh`,
+    () => `cp ${literal(next)} ${literal(next)}`,
+    () => `mv ${literal(next)} ${literal(next)}`,
+    () => `cp a.txt pwned`,
+    () => `tee pwned`,
+    () => `touch pwned`,
+    () => `#${act}\n`,
+    () => `# ${act}`,
+    () => `#\\\n${act}`,
+    () => `: '#' ${act}`,
+    () => `%${act}`,
+    () => `- ${act}`,
+    () =>
+      `${
+        pick([..."\u0001\u0002\u0007\b\u001b\u007f\u00a0\u0085\u2028\u3000\u200b\ufeff"], next)
+      }${inner}`,
+  ], next)();
+}
+
+const JOINTS = ["; ", "; ", " && ", " && ", " || ", " | ", " | ", "\n", "\n", "; "];
+const ODD_JOINTS = [
+  " & ",
+  " |& ",
+  ";;",
+  "&|",
+  "&!",
+  " ; ; ",
+  "\r\n",
+  "\\\n",
+  " # ",
+  "\n#",
+  " and ",
+  " or ",
+  ";\n",
+  "|\n",
+  "&&\n",
+];
+
+/** Commands of which most are plain, and some are not. */
+function text(next: Random, depth = 0): string {
+  const parts = Array.from({ length: 1 + times(depth > 0 ? 1 : 3, next) }, () => {
+    if (depth > 2 || !chance(next.odd, next)) {
+      return chance(0.7, next) ? simple(next) : plain(next);
+    }
+    const kind = next();
+    if (kind < 0.2) return assignment(next);
+    return kind < 0.5 ? builtin(next) : construct(next, depth);
+  });
+  return parts.reduce((all, part) => {
+    const is_odd = chance(next.odd, next) && chance(0.3, next);
+    return all + pick(is_odd ? ODD_JOINTS : JOINTS, next) + part;
+  });
+}
+
+const LETTERS = [
+  ..." \"'$(){};|&<>`\\\n#=!*?[]-~^%@+:,.ax\t\r\u0001\u0007\u00a0\u2028",
+];
+
+function mutate(code: string, next: Random): string {
+  const at = times(code.length, next);
+  const kind = next();
+  if (kind < 0.4) return code.slice(0, at) + pick(LETTERS, next) + code.slice(at);
+  if (kind < 0.7) return code.slice(0, at) + code.slice(at + 1);
+  if (kind < 0.85) {
+    const to = Math.min(code.length, at + 1 + times(8, next));
+    return code.slice(0, to) + code.slice(at, to) + code.slice(to);
+  }
+  return code.slice(0, at) + pick(ACTS, next) + code.slice(at);
+}
+
+/** A command line from a grammar of several shells, sometimes with its letters mutated as well. */
+export function randomText(numbers: () => number): string {
+  const odd = pick(SHARES, Object.assign(() => numbers(), { odd: 0 }));
+  const next = Object.assign(() => numbers(), { odd });
+  let code = text(next);
+  const mutations = chance(0.75, next) ? 0 : 1 + times(2, next);
+  for (let at = 0; at < mutations; at++) code = mutate(code, next);
+  return code;
+}
+
+/** Texts that are nearly plain come close to what is allowed. */
+const SHARES = [0.02, 0.06, 0.06, 0.15, 0.4];
+
+/** Relative places that a slash may follow. */
+const PLACES =
+  /\/dev\/null|~\/\.ssh\/id|(?:sub|src)\/\.\.\/\.env|zsh\/|s\/a\/(?:b|canary)\/|(?:\.|\bsub|\bsrc|\bdocs|\*)\//g;
+/** A function that calls itself on both sides of a pipe fills the machine with processes. */
+const MULTIPLIES = /\(\s*\)[^]*[|&]|[|&][^]*\(\s*\)|function[^]*[|&]|[|&][^]*function/;
+
+/** Whether a text can reach nothing outside the folder that it runs in. */
+export function staysInside(code: string): boolean {
+  const rest = code.replaceAll(PLACES, "");
+  return !/\/|\.\.|~\w|kill[^]*-1|\0/.test(rest) && !MULTIPLIES.test(code);
+}
