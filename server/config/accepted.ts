@@ -224,6 +224,23 @@ export class AcceptedConfigs {
     return { project_id, number, sha256 };
   }
 
+  /**
+   * Takes over what a ledger knows of the newest acceptance. Returns the one that the ledger lacks;
+   * null if it lacks none. Without a key nothing is compared.
+   */
+  async learn(project_id: string, found: Newest): Promise<Acceptance | null> {
+    const deciding = await this.#services.proofs.status();
+    if (!isKey(deciding.kind)) return null;
+    const entry = await this.find(project_id);
+    if (found.number > entry.newest.number) {
+      Object.assign(entry, await this.#check(entry.row, deciding));
+      this.#version++;
+    }
+    const { number, sha256, proved } = entry.newest;
+    if (number <= found.number) return null;
+    return { project_id, number, sha256, ...proved === number && { proved: true } };
+  }
+
   /** Whether a person trusts the project's `overrideGlobal` on this machine. */
   isTrusted(project_id: string): boolean {
     return this.#trusted.has(project_id);

@@ -32,7 +32,7 @@ import {
 } from "./accepted.ts";
 import { compareConfigs } from "./compare.ts";
 import { editPolicies, rejectUnknownKeys } from "./edit_policies.ts";
-import type { Acceptance } from "./history.ts";
+import { type Acceptance, newestOf } from "./history.ts";
 import { checkPolicies, fingerprint, loadConfig, type Loaded, parseConfig } from "./load.ts";
 import {
   type AcceptInput,
@@ -71,6 +71,8 @@ export interface ConfigLedger {
   record: (event: NewEvent) => Promise<void>;
   /** The hash of the newest event; null before the first. */
   head: () => string | null;
+  /** The data of its `policy.changed` events, oldest first. */
+  listPolicyChanges: () => Promise<Record<string, unknown>[]>;
   /** Called before gate writes the project's file for a person. */
   writes?: (path: string) => void;
 }
@@ -94,6 +96,8 @@ export interface ConfigServices {
   stateKey: () => string;
   /** The config of a registered project; null for any other id. */
   find: (project_id: string) => Promise<Config | null>;
+  /** Records the newest acceptance of the machine's config in every open ledger that lacks it. */
+  rememberMachine: () => Promise<void>;
   /** The projects that hold one of these folders, outermost first. */
   listParents: (project_id: string, roots: readonly string[]) => Promise<Config[]>;
 }
@@ -318,6 +322,7 @@ export class Config {
       actor: { kind: "reviewer", id: caller.id },
       data: { source: "accepted", path, after_sha256: sha256, accepted, ...proof && { proof } },
     });
+    if (isMachine) await this.#configs.rememberMachine();
     return await this.view();
   }
 
@@ -398,6 +403,28 @@ export class Config {
     if (row.accepted === null && row.seen === null && this.#builtin === null) {
       await this.acceptFirst({ id: "first use", scope: "reviewer" });
     }
+  }
+
+  /**
+   * Records the newest acceptance of the machine's config in this project's open ledger, if the ledger
+   * lacks it: no older one comes back when another ledger is lost.
+   */
+  async rememberMachine(): Promise<void> {
+    if (this.#ledger === null) return;
+    const found = newestOf(await this.#ledger.listPolicyChanges(), MACHINE);
+    const accepted = await this.#configs.accepted.learn(MACHINE, found);
+    if (accepted === null) return;
+    await this.#record({
+      session_id: null,
+      action_id: null,
+      type: "policy.changed",
+      actor: { kind: "system", id: "gate" },
+      // Its proof signs the newest event of another ledger, so it is only there.
+      data: {
+        ...{ source: "remembered", path: this.#configs.machine_path },
+        ...{ after_sha256: accepted.sha256, accepted },
+      },
+    });
   }
 
   /** Lets the project's `overrideGlobal` replace the machine's rules. @throws GateError */

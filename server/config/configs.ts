@@ -60,6 +60,19 @@ export class Configs implements ConfigServices {
     return config;
   }
 
+  /** Records the newest acceptance of the machine's config in every open ledger that lacks it. */
+  async rememberMachine(): Promise<void> {
+    for (const config of this.#configs.values()) {
+      try {
+        await config.rememberMachine();
+      } catch (error) {
+        // Its ledger gets it at its next opening.
+        const { log } = this.services.environment;
+        log("error", "Cannot record an accepted config", { error: String(error) });
+      }
+    }
+  }
+
   /** The config of a registered project; null for any other id. */
   async find(project_id: string): Promise<Config | null> {
     const known = this.#configs.get(project_id);

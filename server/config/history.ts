@@ -11,6 +11,8 @@ export const Acceptance = z.object({
   /** One more than that of the acceptance before. */
   number: z.number().int().min(1),
   sha256: z.string(),
+  /** In a ledger that repeats it: a person signed it, and the event with the proof is in another. */
+  proved: z.boolean().optional(),
 });
 export type Acceptance = z.infer<typeof Acceptance>;
 
@@ -34,18 +36,28 @@ export const NEVER: Newest = { number: 0, sha256: "", proved: 0 };
 export async function readNewest(home: string, project_id: string): Promise<Newest> {
   const folder = join(home, "projects");
   const all = existsSync(folder) ? readdirSync(folder).toSorted() : [];
-  const newest: Newest = { ...NEVER };
+  let newest = NEVER;
   for (const id of project_id === "" ? all : [project_id]) {
-    for (const data of await readEvents(join(folder, id, "ledger.db"), id)) note(newest, data);
+    newest = newestOf(await readEvents(join(folder, id, "ledger.db"), id), project_id, newest);
   }
   return newest;
+}
 
-  function note(known: Newest, { accepted, proof }: { accepted?: unknown; proof?: unknown }) {
+/** The newest acceptance of a config in the data of one ledger's `policy.changed` events. */
+export function newestOf(
+  events: readonly Record<string, unknown>[],
+  project_id: string,
+  before: Newest = NEVER,
+): Newest {
+  const newest = { ...before };
+  for (const { accepted, proof } of events) {
     const { data } = Acceptance.safeParse(accepted);
-    if (data?.project_id !== project_id) return;
-    if (proof) known.proved = Math.max(known.proved, data.number);
-    if (data.number >= known.number) Object.assign(known, data);
+    if (data?.project_id !== project_id) continue;
+    const { number, sha256, proved } = data;
+    if (proof || proved) newest.proved = Math.max(newest.proved, number);
+    if (number >= newest.number) Object.assign(newest, { number, sha256 });
   }
+  return newest;
 }
 
 /** A damaged ledger remembers nothing: its project reports the damage when it opens. */

@@ -50,7 +50,7 @@ export async function listConfigs(registry: Database): Promise<ConfigRow[]> {
 
 /** The data of a ledger's `policy.changed` events, oldest first; damaged data is empty. */
 export async function listPolicyChanges(
-  ledger: Database,
+  ledger: Pick<Database, "all">,
   project_id: string,
 ): Promise<Record<string, unknown>[]> {
   // As bytes: libSQL ends the process for a text that is not UTF-8.

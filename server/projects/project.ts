@@ -13,6 +13,7 @@ import type { Caller } from "../auth/schema.ts";
 import { requireReviewer } from "../auth/scopes.ts";
 import type { Config } from "../config/config.ts";
 import type { Configs } from "../config/configs.ts";
+import { listPolicyChanges } from "../config/store.ts";
 import { MACHINE_ID } from "../constants.ts";
 import type { Environment } from "../environment.ts";
 import type { Ledger, NewEvent } from "../db/ledger.ts";
@@ -92,6 +93,7 @@ export class Project {
       record: async (event) => {
         await ledger.commit({ statements: [], events: [event] });
       },
+      listPolicyChanges: () => listPolicyChanges(ledger, id),
       writes: (path) => options.guarding.accept([path]),
       head: () => ledger.head.seq === 0 ? null : ledger.head.hash,
     }, roots);
@@ -149,6 +151,7 @@ export class Project {
       await options.proofs.attach(ledger);
       const project = new Project(options, { ledger, moved_to, blocks });
       await project.config.acceptKnown();
+      await project.config.rememberMachine();
       await project.actions.recover();
       return { project, problem };
     } catch (error) {

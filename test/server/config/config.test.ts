@@ -51,7 +51,8 @@ const open = async () => {
     recorded.push(event);
     return Promise.resolve();
   };
-  config.attach({ record, head: () => null }, [join(base, "proj")]);
+  const listPolicyChanges = () => Promise.resolve([]);
+  config.attach({ record, listPolicyChanges, head: () => null }, [join(base, "proj")]);
   await config.acceptKnown();
   return config;
 };

@@ -1,9 +1,11 @@
 import { createHash } from "node:crypto";
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   unlinkSync,
@@ -11,7 +13,9 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { listEvents } from "../../../server/audit/store.ts";
 import { Database } from "../../../server/db/database.ts";
+import type { Project } from "../../../server/projects/project.ts";
 import { createTestGate, type TestGate } from "../../helpers.ts";
 import { enrol, type Person, prove, sendTo, signed, withPassphrase } from "../proof/person.ts";
 
@@ -58,7 +62,7 @@ async function edit(gate: TestGate, ...statements: [string, ...(string | null)[]
 }
 
 async function effectOf(gate: TestGate, question: object): Promise<string> {
-  const answer = await gate.request("POST", "/api/policy/test", question);
+  const answer = await gate.request("POST", "/api/policy/test?project=test", question);
   expect(answer.status).toBe(200);
   return (await answer.json()).effect;
 }
@@ -85,7 +89,7 @@ async function expectNothingLoosened(gate: TestGate, isLost = false) {
     const effect = await effectOf(gate, question) as keyof typeof STRICT;
     expect(STRICT[effect], JSON.stringify(question)).toBeGreaterThanOrEqual(STRICT[least]);
   }
-  const { effective } = await (await gate.request("GET", "/api/config")).json();
+  const { effective } = await (await gate.request("GET", "/api/config?project=test")).json();
   expect(effective.limits.commandTimeoutSeconds).toBeLessThanOrEqual(600);
 }
 
@@ -303,7 +307,7 @@ const ATTACKS: [string, (gate: TestGate) => unknown, "lost"?][] = [
 
 // deno-lint-ignore no-explicit-any -- tests read any field
 async function outside(gate: TestGate): Promise<any[]> {
-  return (await (await gate.request("GET", "/api/config")).json()).outside_changes;
+  return (await (await gate.request("GET", "/api/config?project=test")).json()).outside_changes;
 }
 
 describe.each(["sealed", "signed"] as const)("what loosens waits, %s", (how) => {
@@ -435,7 +439,7 @@ describe("accepting a change", () => {
 test("padding hides nothing that waits: all is listed, what waits first, or nothing is", async () => {
   const { gate } = await enrolled("signed");
   const changesOf = async () => {
-    const view = await (await gate.request("GET", "/api/config")).json();
+    const view = await (await gate.request("GET", "/api/config?project=test")).json();
     return view.outside_changes[0].differences as { key: string; text: string }[] | null;
   };
   const padding = (count: number) => Array.from({ length: count }, (_, i) => `never-${i}`);
@@ -478,7 +482,11 @@ describe("what another program writes back into gate.db", () => {
   async function acceptAll(gate: TestGate, person: Person) {
     for (const { path, after_sha256: sha256 } of await outside(gate)) {
       const body = { path, sha256 };
-      const answer = await prove(sendTo(gate), person, ["POST", "/api/config/accept", body]);
+      const answer = await prove(sendTo(gate), person, [
+        "POST",
+        "/api/config/accept?project=test",
+        body,
+      ]);
       expect(answer.status).toBe(200);
     }
   }
@@ -558,6 +566,100 @@ describe("what another program writes back into gate.db", () => {
       expect(await problems(gate)).toBe("");
     },
   );
+
+  /** Another project with an open ledger. */
+  async function addOther(gate: TestGate) {
+    const root = join(gate.root, "..", "other");
+    mkdirSync(root, { recursive: true });
+    writeFileSync(join(root, "gate.config.json"), JSON.stringify({ id: "other" }));
+    const answer = await gate.request("POST", "/api/hub/projects", { root });
+    expect(answer.status).toBe(201);
+    return () => gate.daemon.projects.get("other");
+  }
+
+  const ledgerOf = ({ home }: TestGate, id = "test") => join(home, "projects", id);
+  const remembered = async (project: Project) =>
+    (await listEvents(project.ledger, 0, 1_000)).filter(({ type, data }) =>
+      type === "policy.changed" && data.source === "remembered"
+    );
+
+  test.each<[string, (gate: TestGate, kept: string) => void]>([
+    ["deleted", (gate) => rmSync(ledgerOf(gate), { recursive: true })],
+    [
+      "older",
+      (gate, kept) => {
+        rmSync(ledgerOf(gate), { recursive: true });
+        cpSync(kept, ledgerOf(gate), { recursive: true });
+      },
+    ],
+  ])("the machine's older acceptance does not come back when one ledger is %s", async (_, lose) => {
+    for (const when of ["before", "after"]) {
+      const { gate, person } = await enrolled("sealed");
+      const openOther = await addOther(gate);
+      const loose = JSON.stringify({ policies: { blockedPaths: ["*.p12"] } });
+      const strict = JSON.stringify({ policies: { blockedPaths: ["*.p12", "*.pem"] } });
+      writeFileSync(machineOf(gate), loose);
+      await acceptAll(gate, person);
+      expect(await effectOf(gate, { path: "a.pem", action: "write" })).toBe("ask");
+      const old = await keep(gate, "");
+      const kept = join(gate.home, "kept");
+      await stopped(gate, () => {
+        cpSync(ledgerOf(gate), kept, { recursive: true });
+        return Promise.resolve();
+      });
+      // The other ledger is open at the acceptance, or opens after it.
+      if (when === "before") await openOther();
+      writeFileSync(machineOf(gate), strict);
+      await acceptAll(gate, person);
+      const [last] = (await remembered(await openOther())).slice(-1);
+      expect(last).toMatchObject({
+        actor: { kind: "system" },
+        data: { accepted: { project_id: "", proved: true } },
+      });
+      expect(await (await openOther()).audit.verify()).toMatchObject({ ok: true, problem: null });
+      expect(await remembered(gate.project)).toEqual([]);
+      writeFileSync(machineOf(gate), loose);
+      await stopped(gate, async (database) => {
+        lose(gate, kept);
+        await putBack(old)(database);
+      });
+      for (let round = 0; round < 2; round++) {
+        expect(await effectOf(gate, { path: "a.pem", action: "write" })).not.toBe("allow");
+        const { warnings } = await (await gate.request("GET", "/api/config?project=test")).json();
+        expect(`${warnings}`).toContain("older than the ones that were accepted last");
+        await gate.reopen();
+      }
+      // The ledger that was lost learns it again.
+      expect(await remembered(gate.project)).toHaveLength(1);
+      await gate.close();
+    }
+  });
+
+  test("a ledger that comes back while gate runs brings its newer acceptance", async () => {
+    const { gate, person } = await enrolled("sealed");
+    await addOther(gate);
+    const loose = JSON.stringify({ policies: { blockedPaths: ["*.p12"] } });
+    writeFileSync(machineOf(gate), loose);
+    await acceptAll(gate, person);
+    const old = await keep(gate, "");
+    writeFileSync(machineOf(gate), JSON.stringify({ policies: { blockedCommands: ["dd"] } }));
+    await acceptAll(gate, person);
+    await (await gate.daemon.projects.get("other")).audit.verify();
+    writeFileSync(machineOf(gate), loose);
+    const away = join(gate.home, "away");
+    await stopped(gate, async (database) => {
+      rmSync(ledgerOf(gate), { recursive: true });
+      renameSync(ledgerOf(gate, "other"), away);
+      await putBack(old)(database);
+    });
+    const warnings = async () =>
+      `${(await (await gate.request("GET", "/api/config?project=test")).json()).warnings}`;
+    expect(await warnings()).not.toContain("older than");
+    renameSync(away, ledgerOf(gate, "other"));
+    await gate.daemon.projects.get("other");
+    expect(await warnings()).toContain("older than the ones that were accepted last");
+    await gate.request("GET", "/api/config?project=other");
+  });
 
   test("an accepted tightening stays, also over restarts and with the old row", async () => {
     const { gate, send, person } = await enrolled("signed");
