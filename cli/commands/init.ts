@@ -17,8 +17,9 @@ import { launchOf } from "../hosts/ours.ts";
 import { type Answers, askAnswers, askToWrite } from "../init/answers.ts";
 import { PROJECT_ID, TEMPLATES } from "../init/choices.ts";
 import { type Plan, planConfig } from "../init/plan.ts";
+import { summarizeRules } from "../init/summary.ts";
 import { type Io, isInteractive } from "../io.ts";
-import { paint, print, printJson, say } from "../terminal/output.ts";
+import { count, paint, print, printJson, say } from "../terminal/output.ts";
 import { userHome } from "../home.ts";
 import { placeOf } from "../place.ts";
 import { CONFIG_FILE } from "../project.ts";
@@ -35,6 +36,7 @@ interface InitOptions extends PassphraseOptions {
   policyTemplate?: (typeof TEMPLATES)[number]["name"];
   extendGlobal?: boolean;
   dryRun?: boolean;
+  verbose?: boolean;
   json?: boolean;
   /** True installs the hooks in the project's own files, false removes them. */
   enforce?: boolean;
@@ -58,6 +60,7 @@ export function createCommand(io: Io) {
     .option("--enforce", "also check the agents' own tools in this project, with the hosts' hooks")
     .option("--no-enforce", "remove those hooks")
     .option("--dry-run", "show the changes and write nothing")
+    .option("--verbose", "show the whole config or change, not a summary")
     .option(...PASSPHRASE_STDIN)
     .option("--json", "print JSON; needs --yes or --dry-run")
     .addHelpText("after", HELP)
@@ -86,7 +89,7 @@ async function init(io: Io, options: InitOptions): Promise<void> {
   const plan = planConfig(before, file, asks ? await askAnswers(io, known) : known);
   const isNew = plan.after !== plan.before;
   const outcome = !isNew ? "unchanged" : before === null ? "created" : "updated";
-  if (!options.json) showPlan(io, file, plan);
+  if (!options.json) showPlan(io, file, { ...plan, isWhole: options.verbose ?? false });
   if (options.policyTemplate && before !== null && !options.json) say(io, ONLY_GROWS);
   if (isNew && asks && !options.dryRun && !await askToWrite(io, `Write ${CONFIG_FILE}?`)) {
     return say(io, "Nothing changed.");
@@ -224,14 +227,31 @@ function knownAnswers(io: Io, before: string | null, options: InitOptions): Answ
   };
 }
 
-function showPlan(io: Io, file: string, { before, after }: Plan): void {
+/** A summary of a new config, or the changed lines of an existing one. */
+function showPlan(
+  io: Io,
+  file: string,
+  { before, after, isWhole }: Plan & { isWhole: boolean },
+): void {
   if (before === after) return print(io, `${visibleLine(file)} needs no change.`);
   print(io, `${before === null ? "Creates" : "Changes"} ${visibleLine(file)}:`);
-  for (const line of before === null ? after.trimEnd().split("\n") : lineDiff(before, after)) {
+  if (before === null && !isWhole) {
+    for (const [word, text] of summarizeRules(after, file)) {
+      print(io, `  ${paint(io, "bold", word.padEnd(8))}  ${text}`);
+    }
+    return print(io, paint(io, "dim", `  --verbose shows every rule; edit the file as you like.`));
+  }
+  const lines = before === null ? after.trimEnd().split("\n") : lineDiff(before, after);
+  const shown = isWhole ? lines : lines.slice(0, MOST_LINES);
+  for (const line of shown) {
     const style = line.startsWith("-") ? "red" : "green";
     print(io, `  ${paint(io, before === null ? "dim" : style, visibleText(line))}`);
   }
+  const left = lines.length - shown.length;
+  if (left > 0) print(io, `  … ${count(left, "more line")}: --verbose shows them`);
 }
+
+const MOST_LINES = 20;
 
 function collectPlatform(given: string, before: string[]): string[] {
   if (PLATFORMS.includes(given)) return [...before, given];
@@ -252,5 +272,5 @@ Examples:
   gate init --yes --platform claude-code --id web
   gate init --yes --policy-template strict --extend-global
   gate init --yes --platform claude-code --enforce
-  gate init --dry-run
+  gate init --dry-run --verbose
 `;

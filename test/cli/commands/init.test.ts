@@ -58,8 +58,42 @@ test("init writes the given id, platforms, template and inheritance", async () =
   });
 });
 
-test("init --dry-run shows all changes and writes nothing", async () => {
-  const { stdout } = await init("--dry-run", "--id", "web", "--policy-template", "permissive");
+test("init shows a new config as a summary, and whole with --verbose", async () => {
+  const { stdout } = await init("--yes");
+  const lines = stdout.trimEnd().split("\n");
+  expect(lines.length).toBeLessThanOrEqual(10);
+  expect(lines[0]).toBe(`Creates ${file}:`);
+  const policies = config().policies;
+  const { length } = policies.allowedCommands;
+  expect(stdout).toContain("  blocked   6 paths: .env, .env.local, .env.production, *.pem, ");
+  expect(stdout).toMatch(/\n {12}6 commands: git push --force, git reset --hard, /);
+  expect(stdout).toMatch(
+    new RegExp(`\\n {12}${length} commands: ls, .* and ${length - 6} more\\n`),
+  );
+  expect(stdout).toContain("\n  the rest  asks you first\n");
+  expect(stdout).toContain("--verbose shows every rule");
+});
+
+test.each([
+  ["strict", "asks you first"],
+  ["permissive", "is allowed"],
+])("the summary of %s says that the rest %s", async (template, rest) => {
+  const { stdout } = await init("--dry-run", "--policy-template", template);
+  expect(stdout).toContain(`  the rest  ${rest}\n`);
+});
+
+test("a template that adds much to a config shows the first lines, --verbose all of them", async () => {
+  writeFileSync(file, '{ "id": "web" }\n');
+  const { stdout } = await init("--dry-run", "--policy-template", "balanced");
+  const [, left] = /\n {2}… (\d+) more lines: --verbose shows them\n$/.exec(stdout)!;
+  expect(stdout.split("\n").length).toBeLessThan(25);
+  const whole = await init("--dry-run", "--policy-template", "balanced", "--verbose");
+  expect(whole.stdout.split("\n").length).toBe(stdout.split("\n").length - 1 + Number(left));
+});
+
+test("init --dry-run --verbose shows all changes and writes nothing", async () => {
+  const args = ["--dry-run", "--verbose", "--id", "web", "--policy-template", "permissive"];
+  const { stdout } = await init(...args);
   expect(stdout).toContain('"id": "web"');
   expect(existsSync(file)).toBe(false);
   expect(readdirSync(terminal.folder)).toEqual(["project"]);
