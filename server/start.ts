@@ -118,7 +118,10 @@ async function openGate(
 
 function refuseOpenGate(home: string, port: number): void {
   if (port === DEFAULT_PORT) {
-    throw new GateError("invalid", `Cannot run without credentials on port ${DEFAULT_PORT}`);
+    throw new GateError(
+      "invalid",
+      `Cannot run without credentials on port ${DEFAULT_PORT}; set GATE_PORT to another port`,
+    );
   }
   if (home === join(homedir(), ".gate")) {
     throw new GateError(
@@ -136,7 +139,7 @@ async function refuseProvenHome(daemon: Daemon): Promise<void> {
   throw new GateError(
     "invalid",
     "Cannot run without credentials on this home: a passphrase or passkey decides here; " +
-      "set GATE_HOME to another folder",
+      "set GATE_HOME to a throw-away folder",
   );
 }
 

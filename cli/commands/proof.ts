@@ -6,7 +6,7 @@ import { createLoginLink, showLink } from "../daemon/dashboard_link.ts";
 import { EXIT, Exit } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { examples } from "../options.ts";
-import { describeKey, KINDS, takeBack } from "../proof/describe.ts";
+import { describeKey, describeProof, takeBack } from "../proof/describe.ts";
 import { changePassphrase, setPassphrase } from "../proof/enrol.ts";
 import { PASSPHRASE_STDIN } from "../proof/passphrases.ts";
 import { openReview, readProof } from "../proof/prover.ts";
@@ -89,8 +89,9 @@ async function linkToPasskey(io: Io, json: boolean): Promise<void> {
   await showLink(io, url, true);
 }
 
-function describeStatus(io: Io, { kind, enrolled, problem, unlock_seconds }: ProofStatus): string {
-  const lines = [paint(io, enrolled.length > 0 ? "green" : "yellow", `${kind}: ${KINDS[kind]}`)];
+function describeStatus(io: Io, status: ProofStatus): string {
+  const { enrolled, problem, unlock_seconds } = status;
+  const lines = [paint(io, enrolled.length > 0 ? "green" : "yellow", describeProof(status))];
   if (problem !== null) lines.push(paint(io, "red", `✗ ${visibleText(problem)}`));
   if (unlock_seconds !== null) lines.push(`  unlocked for at most ${unlock_seconds} s`);
   for (const key of enrolled) lines.push(`  ${describeKey(key)}`);
@@ -105,7 +106,7 @@ asked; gate stores the public part. Keep the passphrase in a password manager, n
 Automation:
   --passphrase-stdin            on every command that decides: reads it from standard input
   "approvals": {"proof": "token"}  in the global config of a new home: the reviewer's token decides
-  gate daemon start --auth none    on a throw-away home: asks for no proof
+  gate daemon start --auth none    with GATE_HOME set to a throw-away folder: asks for no proof
 
 Examples:
   gate proof set

@@ -9,7 +9,7 @@ import type { Io } from "../io.ts";
 import { count, paint, print, printJson } from "../terminal/output.ts";
 import { findRoot } from "../project.ts";
 import { examples } from "../options.ts";
-import { KINDS } from "../proof/describe.ts";
+import { describeProof } from "../proof/describe.ts";
 import { visibleLine } from "../terminal/visible.ts";
 import { findLost, sayStepBacks, type StepBack, witness } from "../witness/witness.ts";
 
@@ -27,11 +27,12 @@ export function createCommand(io: Io) {
       const pending = daemon.projects.reduce((sum, { pending_count }) => sum + pending_count, 0);
       const health = project ? await askHealth(connection, project.id) : null;
       sayStepBacks(io, await lookBack(io, connection, daemon, project?.id));
-      const { kind } = await unwrap(connection.client.api.proof.$get());
+      const proof = await unwrap(connection.client.api.proof.$get());
+      const { kind } = proof;
       const here = { root, project: project ?? null };
       if (json) return printJson(io, { daemon, ...here, pending, health, proof: kind });
       showDaemonStatus(io, daemon);
-      print(io, paint(io, isProved(kind) ? "dim" : "yellow", `Proof: ${kind} (${KINDS[kind]})`));
+      print(io, paint(io, isProved(kind) ? "dim" : "yellow", `Proof: ${describeProof(proof)}`));
       print(io);
       print(io, describeHere(io, root, project));
       if (health) showHealth(io, health);

@@ -104,7 +104,8 @@ function causeOfSilence(home: string): string {
 
 function notStarted(place: Place, failure: string | null): CliError {
   if (failure) {
-    return new CliError(`Cannot start the daemon: ${failure.replace(/^gate: (?:Cannot )?/, "")}`);
+    const why = failure.replace(/^gate: (Cannot )?/, (_, cannot) => cannot ? "it cannot " : "");
+    return new CliError(`Cannot start the daemon: ${why}`);
   }
   const pid = readDaemonFile(place.home)?.pid;
   const which = pid ? ` (last known pid ${pid})` : "";

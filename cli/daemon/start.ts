@@ -7,6 +7,7 @@ import { ensureDaemon } from "./connect.ts";
 import { CliError } from "../errors.ts";
 import { findDaemon, isOlder, type Reached } from "./find.ts";
 import type { Io } from "../io.ts";
+import { readProof } from "../proof/prover.ts";
 import { print, printJson, say } from "../terminal/output.ts";
 import { type Place, placeOf } from "../place.ts";
 import { askToGiveWay, isOwnServer } from "./own_server.ts";
@@ -32,7 +33,10 @@ export async function startDaemon(io: Io, options: StartDaemonOptions): Promise<
   }
   const isOld = status !== null && isOlder(status.version, VERSION);
   if (isOld) say(io, `Replacing the running daemon ${status!.version} with ${VERSION}.`);
-  else if (status && !options.foreground) return report(io, status, options, false);
+  else if (status && !options.foreground) {
+    await checkAuth(io, options.auth);
+    return report(io, status, options, false);
+  }
   if (options.foreground) {
     // Another process may have replaced it: only the old daemon is stopped.
     if (isOld) await stopDaemon(place, status!.pid);
@@ -45,6 +49,23 @@ export async function startDaemon(io: Io, options: StartDaemonOptions): Promise<
     () => ensureDaemon(io, ["--auth", options.auth]),
   );
   report(io, await statusOf(io, started), options, true);
+}
+
+/** Compares the running daemon with the wanted one. @throws CliError if it asks for more */
+async function checkAuth(io: Io, auth: StartDaemonOptions["auth"]): Promise<void> {
+  const { open } = await readProof(io, { start: false });
+  if (auth === "token" && open) {
+    say(
+      io,
+      "! It runs with --auth none: whoever reaches its port can approve. gate daemon restart",
+    );
+  }
+  if (auth === "token" || open) return;
+  const why = "a daemon of this home runs already, and it asks for credentials";
+  throw new CliError(`Cannot start the daemon with --auth none: ${why}`, {
+    next:
+      "set GATE_HOME to a throw-away folder and GATE_PORT to a free port, then the same command",
+  });
 }
 
 /** Makes the server of `gate start` hand over its ledger. @throws CliError if it does not */

@@ -1,11 +1,17 @@
-import type { EnrolledKey, ProofKind } from "../../server/proof/schema.ts";
+import type { EnrolledKey, ProofKind, ProofStatus } from "../../server/proof/schema.ts";
 import { placeOf } from "../place.ts";
 import type { Io } from "../io.ts";
 import { visibleLine } from "../terminal/visible.ts";
 import { memoryPath } from "../witness/memory.ts";
 
-/** The meaning of each kind of proof for a decision. */
-export const KINDS: Record<ProofKind, string> = {
+/** The kind of proof, and what it means for a decision. */
+export function describeProof({ kind, open }: Pick<ProofStatus, "kind" | "open">): string {
+  return `${kind}: ${open ? OPEN : KINDS[kind]}`;
+}
+
+const OPEN = "the daemon runs with --auth none, so whoever reaches its port can approve";
+
+const KINDS: Record<ProofKind, string> = {
   none: "nothing can be approved until a person sets a passphrase or a passkey",
   token: "any program of this user can approve, with the reviewer's token",
   passphrase: "every approval needs the passphrase",

@@ -39,6 +39,9 @@ const NEXT_STEP = "Next: gate proof set, because nothing can be approved without
 /** Whether nothing decides yet. A stopped daemon with data may have a proof, so nobody is asked. */
 async function isMissing(io: Io): Promise<boolean> {
   const place = placeOf(io);
-  if (await findDaemon(place)) return (await readProof(io, { start: false })).kind === "none";
+  if (await findDaemon(place)) {
+    const { kind, open } = await readProof(io, { start: false });
+    return kind === "none" && !open;
+  }
   return !existsSync(join(place.home, "gate.db")) && configuredProof(place.home) !== "token";
 }

@@ -125,7 +125,8 @@ export class Proofs {
     const { kind, changes, problem } = await this.#inTurn(() => this.#state());
     const key = changes.at(-1)?.key;
     const unlock_seconds = this.#services.unlock_seconds();
-    return { kind, enrolled: key ? [key] : [], problem, unlock_seconds };
+    const open = this.#services.open === true && (kind === "none" || kind === "token");
+    return { kind, enrolled: key ? [key] : [], problem, unlock_seconds, open };
   }
 
   /** The kind of proof that gate.db names. */

@@ -137,6 +137,7 @@ export const ProofStatus = z.object({
     .describe("why the gate refuses every decision, and what a person must do"),
   unlock_seconds: z.number().int().nullable()
     .describe("how long a page or terminal may keep a passphrase's key; null: as long as it lives"),
+  open: z.boolean().describe("true under `--auth none`: whoever reaches the port decides"),
 });
 export type ProofStatus = z.infer<typeof ProofStatus>;
 

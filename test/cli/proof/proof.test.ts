@@ -72,7 +72,7 @@ describe("without a proof", () => {
 
   test("status and doctor say so", async () => {
     expect(await gated.json("proof", "status", "--json")).toMatchObject({ kind: "none" });
-    expect((await gated.good("status")).stdout).toContain("Proof: none (nothing can be approved");
+    expect((await gated.good("status")).stdout).toContain("Proof: none: nothing can be approved");
     expect(await gated.json("status", "--json")).toMatchObject({ proof: "none" });
     const { findings } = await gated.json("doctor", "--json");
     expect(findings).toContainEqual({
