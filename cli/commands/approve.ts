@@ -17,6 +17,7 @@ import { ACTION_ID, countBetween, parseSpan } from "../options.ts";
 import { PASSPHRASE_STDIN, type PassphraseOptions } from "../proof/passphrases.ts";
 import { openReview } from "../proof/prover.ts";
 import { visibleLine } from "../terminal/visible.ts";
+import { sayStepBacks, witness } from "../witness/witness.ts";
 
 /** `gate approve <id...>`: approves held actions. */
 export function createCommand(io: Io) {
@@ -111,6 +112,7 @@ async function approve(
     ...reason && { reason },
     ...rebase && baseOf(detail),
   };
+  sayStepBacks(io, await witness(io, connection, [found.project_id]));
   const remember = await chooseRemember(io, client, found, options);
   const decide = async (edited: Edit | null) => {
     const action = await unwrap(

@@ -7,6 +7,7 @@ import type { Io } from "../io.ts";
 import { examples } from "../options.ts";
 import { print, printJson, say } from "../terminal/output.ts";
 import { describeRollbacks } from "../actions/rollback.ts";
+import { sayStepBacks, witnessAll } from "../witness/witness.ts";
 
 /** `gate pending`: the held actions of all projects. */
 export function createCommand(io: Io) {
@@ -24,6 +25,7 @@ export function createCommand(io: Io) {
       );
       const held = project ? items.filter((action) => action.project_id === project) : items;
       if (project && held.length === 0) await requireProject(client, project);
+      sayStepBacks(io, await witnessAll(io, connection));
       if (json) return printJson(io, held);
       if (held.length === 0) return print(io, "No action is held.");
       const described = await describeRollbacks(connection, held);

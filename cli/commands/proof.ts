@@ -12,6 +12,7 @@ import { PASSPHRASE_STDIN } from "../proof/passphrases.ts";
 import { openReview, readProof } from "../proof/prover.ts";
 import { paint, print, printJson, say } from "../terminal/output.ts";
 import { visibleText } from "../terminal/visible.ts";
+import { sayStepBacks, witnessAll } from "../witness/witness.ts";
 
 /** `gate proof`: how a person proves that they decide, and not a program. */
 export function createCommand(io: Io) {
@@ -27,6 +28,7 @@ export function createCommand(io: Io) {
     .addHelpText("after", examples("gate proof status", "gate proof status --json | jq .kind"))
     .action(async ({ json }) => {
       const status = await readProof(io);
+      sayStepBacks(io, await witnessAll(io, await openConnection(io, { scope: "viewer" })));
       if (json) printJson(io, status);
       else print(io, describeStatus(io, status));
       if (status.problem !== null) throw new Exit(EXIT.failed);

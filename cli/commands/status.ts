@@ -63,7 +63,7 @@ async function lookBack(
   return [...cut, ...await findLost(io, connection, projects.map(({ id }) => id))];
 }
 
-/** The state of a project's rules: an error while all actions are denied, and warnings. */
+/** The state of a project: an error while all actions are denied, and warnings. */
 interface ProjectHealth {
   error: string | null;
   warnings: string[];
@@ -71,13 +71,20 @@ interface ProjectHealth {
 
 async function askHealth(connection: Connection, id: string): Promise<ProjectHealth> {
   try {
-    const { error, warnings } = await unwrap(scopedClient(connection, id).api.config.$get());
-    return { error, warnings };
+    const { api } = scopedClient(connection, id);
+    const { error, warnings } = await unwrap(api.config.$get());
+    const { items } = await unwrap(api.remediation.blocks.$get());
+    const blocked = items.slice(0, MOST_BLOCKS).map(({ session_id, reason }) =>
+      `Session ${session_id} is blocked: ${reason}; look at it, then gate session unblock`
+    );
+    return { error, warnings: [...warnings, ...blocked] };
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
     return { error: error.problem.detail, warnings: [] };
   }
 }
+
+const MOST_BLOCKS = 3;
 
 function showHealth(io: Io, { error, warnings }: ProjectHealth): void {
   if (error) print(io, paint(io, "red", `! ${visibleLine(error)}`));

@@ -6,6 +6,7 @@ import { checkHosts, checkOldEntries } from "./hosts.ts";
 import { checkLedgers } from "./ledgers.ts";
 import { type CheckContext, Findings } from "./context.ts";
 import { checkProof } from "./proof.ts";
+import { checkBlocks, checkSeen } from "./record.ts";
 import type { Finding } from "./schema.ts";
 import { checkService } from "./service.ts";
 import { checkClock, checkDisk } from "./system.ts";
@@ -29,6 +30,8 @@ export const CHECKS: readonly Check[] = [
   { name: "proof", run: checkProof },
   { name: "service", run: checkService },
   { name: "ledgers", run: checkLedgers },
+  { name: "record", run: checkSeen },
+  { name: "blocks", run: checkBlocks },
   { name: "config", run: checkConfigs },
   { name: "hosts", run: checkHosts },
   { name: "hooks", run: checkHooks },

@@ -7,9 +7,11 @@ import { compilePolicy } from "../../server/policy/evaluate.ts";
 import { instructionFiles, planInstructions } from "../hosts/instructions.ts";
 import { CONFIG_FILE } from "../project.ts";
 import type { CheckContext, Findings } from "./context.ts";
+import { checkAccepted } from "./record.ts";
 
-/** Checks the configs. A config that cannot be read denies everything. */
-export function checkConfigs({ place, roots }: CheckContext, found: Findings): void {
+/** Checks the configs. A config that cannot be read denies everything, and a loosened one waits. */
+export async function checkConfigs(context: CheckContext, found: Findings): Promise<void> {
+  const { place, roots } = context;
   const path = join(place.home, "config.json");
   const { value: global, error } = loadConfig(path, GlobalConfig);
   if (error) found.fail(error, "gate global-config edit");
@@ -17,6 +19,7 @@ export function checkConfigs({ place, roots }: CheckContext, found: Findings): v
   for (const root of roots.filter((one) => existsSync(one))) {
     if (checkProject(root, global, found)) good++;
   }
+  await checkAccepted(context, found);
   if (found.list.length > 0) return;
   if (roots.length === 0) return found.ok("no project is registered, and this folder is none");
   found.ok(good === 1 ? `${CONFIG_FILE} can be read` : `${good} can be read`);

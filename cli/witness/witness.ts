@@ -18,13 +18,14 @@ const MOST_PROJECTS = 50;
 
 /**
  * Compares the ledgers of these projects with the heads that this user's terminals have seen, and
- * remembers newer heads. A ledger that lost or changed an event is answered, and its head stays
+ * remembers newer heads unless told otherwise. A ledger that lost or changed an event is answered, and its head stays
  * remembered.
  */
 export async function witness(
   io: Io,
   connection: Connection,
   projects: readonly string[],
+  { remembers = true } = {},
 ): Promise<StepBack[]> {
   const { home } = placeOf(io);
   const { heads, damage } = readHeads(io, home);
@@ -38,8 +39,16 @@ export async function witness(
     });
     if (what !== null) found.push({ project_id, seq: seen!.seq, what: `${what} (a terminal)` });
   }
-  if (Object.keys(newer).length > 0) writeHeads(io, home, { newer });
+  if (remembers && Object.keys(newer).length > 0) writeHeads(io, home, { newer });
   return found;
+}
+
+/** As `witness`, for all projects, and with those that the gate no longer knows. */
+export async function witnessAll(io: Io, connection: Connection): Promise<StepBack[]> {
+  const { items } = await unwrap(connection.client.api.hub.projects.$get());
+  const known = items.map(({ id }) => id);
+  const cut = await witness(io, connection, known);
+  return [...cut, ...await findLost(io, connection, known)];
 }
 
 /** The projects that terminals have seen in this data folder and that the gate no longer knows. */
@@ -129,6 +138,9 @@ function stepBackIn(
   seen: SeenHead | undefined,
 ): string | null {
   if (seen === undefined) return null;
+  if (head.seq >= seen.seq && head.at === null) {
+    return `event ${seen.seq} had been seen, and now it is missing from the chain`;
+  }
   if (head.seq < seen.seq || head.at === null) {
     return `event ${seen.seq} had been seen, and now the newest is event ${head.seq}`;
   }

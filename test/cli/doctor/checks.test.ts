@@ -11,7 +11,7 @@ import { platform } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Finding } from "../../../cli/doctor/schema.ts";
-import { type GatedProject, openGatedProject } from "../gated_project.ts";
+import { CONFIG, type GatedProject, openGatedProject } from "../gated_project.ts";
 import { snapshot } from "../hosts/stage.ts";
 import { createTerminal, type TestTerminal } from "../terminal.ts";
 import { diagnose, save } from "./diagnose.ts";
@@ -30,7 +30,7 @@ describe("on a machine without gate data", () => {
     const before = snapshot(terminal.folder);
     const { ok, findings } = await diagnose(terminal);
     expect(ok).toBe(true);
-    expect(new Set(findings.map(({ check }) => check)).size).toBe(15);
+    expect(new Set(findings.map(({ check }) => check)).size).toBe(17);
     expect(snapshot(terminal.folder)).toEqual(before);
   });
 
@@ -116,6 +116,20 @@ describe("in a project with a running daemon", () => {
           }),
         ),
       ["config", "problem", /src\/a\.ts/, /^correct /],
+    ],
+    [
+      "a config that allows more than was accepted",
+      () =>
+        writeFileSync(
+          config(),
+          JSON.stringify({ ...CONFIG, policies: { ...CONFIG.policies, defaultEffect: "allow" } }),
+        ),
+      [
+        "config",
+        "warning",
+        /^a change of .*gate\.config\.json waits: what it allows is not in force/,
+        /^gate config show --project web, then gate config accept --project web$/,
+      ],
     ],
     [
       "a broken global config",

@@ -131,6 +131,15 @@ describe("a terminal that has seen the newest event tells of it", () => {
     expect(verify.code, verify.stdout + verify.stderr).toBe(1);
     expect(status.stderr).toContain('!! The audit log of "web" is not what it was');
     expect(verify.stderr).toContain('!! The audit log of "web" is not what it was');
+    for (const args of [["pending"], ["proof", "status"]]) {
+      const { stderr } = await gated.terminal.run(args);
+      expect(stderr, args.join(" ")).toContain('!! The audit log of "web" is not what it was');
+    }
+    const { findings } = JSON.parse((await gated.terminal.run(["doctor", "--json"])).stdout);
+    expect(findings).toContainEqual({
+      ...{ check: "record", level: "problem", fix: "gate audit verify" },
+      message: expect.stringContaining('the audit log of "web" is not what it was'),
+    });
     // It does not get used to it.
     expect((await gated.terminal.run(["audit", "verify", "--json"])).code).toBe(1);
   });
@@ -150,6 +159,29 @@ test("a ledger that only grows is no news, also over restarts and in every comma
   for (const command of [["log"], ["log", "--project", "web"]]) {
     expect((await gated.terminal.run(command)).stderr).toContain("is not what it was");
   }
+});
+
+test("an event that is missing in the middle is called missing, and approve looks back first", async () => {
+  const held = await gated.submit("write_file", { path: "held.txt", content: "x" });
+  await gated.good("status");
+  await gated.good("daemon", "stop");
+  const { heads } = JSON.parse(
+    `{"heads":${
+      readFileSync(join(gated.terminal.folder, ".local/state/gate/heads.json"), "utf8")
+    }}`,
+  );
+  const seen = heads.homes[home].web.seq;
+  const ledger = await open(join(home, "projects", "web", "ledger.db"));
+  await ledger.all("DROP TRIGGER audit_no_update");
+  // The chain goes on behind a gap where the seen event was.
+  await ledger.all("UPDATE audit SET seq = seq + 5 WHERE seq = ?", [seen]);
+  await ledger.close();
+  const registry = await open(join(home, "gate.db"));
+  await registry.all("UPDATE heads SET seq = seq + 5 WHERE project_id = 'web'");
+  await registry.close();
+  await gated.good("daemon", "start");
+  const { stderr } = await gated.terminal.run(["approve", held.id]);
+  expect(stderr).toContain(`event ${seen} had been seen, and now it is missing from the chain`);
 });
 
 test("a damaged memory is told, begun again, and nobody else can read it", async () => {
