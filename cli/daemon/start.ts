@@ -3,11 +3,10 @@ import { readToken } from "../../server/auth/tokens.ts";
 import { createClient, unwrap } from "../../server/client.ts";
 import { VERSION } from "../../server/constants.ts";
 import type { DaemonStatus } from "../../server/global/schema.ts";
-import { ensureDaemon } from "./connect.ts";
+import { connect, ensureDaemon } from "./connect.ts";
 import { CliError } from "../errors.ts";
 import { findDaemon, isOlder, type Reached } from "./find.ts";
 import type { Io } from "../io.ts";
-import { readProof } from "../proof/prover.ts";
 import { print, printJson, say } from "../terminal/output.ts";
 import { type Place, placeOf } from "../place.ts";
 import { askToGiveWay, isOwnServer } from "./own_server.ts";
@@ -53,7 +52,8 @@ export async function startDaemon(io: Io, options: StartDaemonOptions): Promise<
 
 /** Compares the running daemon with the wanted one. @throws CliError if it asks for more */
 async function checkAuth(io: Io, auth: StartDaemonOptions["auth"]): Promise<void> {
-  const { open } = await readProof(io, { start: false });
+  const client = await connect(io, { scope: "viewer", start: false });
+  const { open } = await unwrap(client.api.proof.$get());
   if (auth === "token" && open) {
     say(
       io,
