@@ -1,4 +1,5 @@
 import type { Action, ActionDetail } from "../../server/actions/schema.ts";
+import { configWrittenBy } from "../../server/actions/review/accept_written.ts";
 import { unnamedFiles } from "../../server/actions/show/check_shown.ts";
 import { conflictMark, conflictParts, contentParts, diffParts, type Part } from "./diff.ts";
 
@@ -92,6 +93,7 @@ export function actionCard(io: Io, action: ActionDetail, now: number): string {
     ["path", action.path],
     ["to", targetOf(action)],
     ["really", unnamedFiles(action).slice(0, 20).join("\n") || null],
+    ["config", configWrittenBy(action) && ACCEPTED_TOO],
     ["command", action.command],
     ["in", action.cwd],
     ["rolls back", action.rollback_of],
@@ -125,6 +127,8 @@ export function actionCard(io: Io, action: ActionDetail, now: number): string {
     ) => [paint(io, "dim", name.padEnd(10)), markedBelow(visibleText(value!), INDENT)]);
   return [rows.map((row) => row.join("  ")).join("\n"), ...sections(io, action)].join("\n\n");
 }
+
+const ACCEPTED_TOO = "approving also accepts it: what it allows holds at once";
 
 /** One guarded file that changed without permission. */
 function describeRestored(

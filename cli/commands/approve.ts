@@ -7,6 +7,7 @@ import { openAction, parseIdPrefix } from "../actions/find.ts";
 import { checkShown } from "../../server/actions/show/check_shown.ts";
 import { actionCard, statusOf, summarize, waitsForAgent, waitsForHost } from "../actions/view.ts";
 import type { Connection } from "../daemon/connect.ts";
+import { acceptApproved } from "../actions/accept_config.ts";
 import { type Edit, editProposed } from "../actions/edit.ts";
 import { CliError, EXIT, Exit, failureOf } from "../errors.ts";
 import { chooseRemember, type RememberOptions } from "../actions/remember.ts";
@@ -120,15 +121,16 @@ async function approve(
         ? one["approve-with-edit"].$post({ param, json: { ...given, ...edited } })
         : one.approve.$post({ param, json: { ...given, ...remember && { remember } } }),
     );
-    return { action, is_edited: edited !== null };
+    return { action, edited };
   };
-  const { action, is_edited } = edit
-    ? await editOn(io, detail, options, decide)
-    : await decide(null);
-  if (options.json) return action;
-  const open = await unwrap(one.$get({ param }));
-  const after = await untilHostRuns(open, () => unwrap(one.$get({ param })));
-  showApproved(io, after, { is_edited, is_remembered: !!remember });
+  const { action, edited } = edit ? await editOn(io, detail, options, decide) : await decide(null);
+  if (!options.json) {
+    const open = await unwrap(one.$get({ param }));
+    const after = await untilHostRuns(open, () => unwrap(one.$get({ param })));
+    showApproved(io, after, { is_edited: edited !== null, is_remembered: !!remember });
+  }
+  const content = edited && "content" in edited ? edited.content : null;
+  await acceptApproved(io, client, { detail, action, edited: content });
   return action;
 }
 

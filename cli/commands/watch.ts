@@ -4,6 +4,7 @@ import type { Action } from "../../server/actions/schema.ts";
 import { ProblemError, unwrap } from "../../server/client.ts";
 import { NotSigned } from "../../server/proof/not_signed.ts";
 import { checkShown } from "../../server/actions/show/check_shown.ts";
+import { acceptApproved } from "../actions/accept_config.ts";
 import { actionCard, summarize } from "../actions/view.ts";
 import { type Connection, scopedClient } from "../daemon/connect.ts";
 import { listenToEvents } from "../daemon/events.ts";
@@ -83,7 +84,9 @@ async function review(io: Io, connection: Connection, action: Action): Promise<"
   const choice = await select({ ...streams, ...QUESTION });
   if (isCancel(choice) || choice === "quit") return "quit";
   if (choice === "approve") {
-    await report(io, one.approve.$post({ param: { id }, json: { expected_digest } }));
+    const json = { expected_digest };
+    const action = await report(io, one.approve.$post({ param: { id }, json }));
+    if (action) await acceptApproved(io, client, { detail, action });
   }
   if (choice === "reject") {
     const reason = await text({ ...streams, message: "Why? The agent sees the reason." });
@@ -104,21 +107,24 @@ const QUESTION = {
   ],
 };
 
-/** Prints the result of a review; a refusal, such as another reviewer's decision, is printed too. */
-async function report(io: Io, answer: Parameters<typeof unwrap<Action>>[0]): Promise<void> {
+/** Prints the result of a review and returns it; null for a refusal, such as another's decision. */
+async function report(
+  io: Io,
+  answer: Parameters<typeof unwrap<Action>>[0],
+): Promise<Action | null> {
   try {
     const action = await unwrap(answer);
-    if (action.execution !== "failed") {
-      return print(io, `${paint(io, "green", "✓")} ${action.status}`);
-    }
     const why = visibleLine(action.error ?? "the cause is unknown");
-    print(io, `${paint(io, "red", "✗")} approved, but the execution failed: ${why}`);
+    if (action.execution !== "failed") print(io, `${paint(io, "green", "✓")} ${action.status}`);
+    else print(io, `${paint(io, "red", "✗")} approved, but the execution failed: ${why}`);
+    return action;
   } catch (error) {
     // Without the right passphrase the action stays held, and the person can try again.
     const isRefused = error instanceof ProblemError || error instanceof NotSigned;
     if (!(isRefused || error instanceof CliError)) throw error;
     print(io, `${paint(io, "red", "✗")} ${visibleLine(error.message)}`);
     if (error instanceof CliError && error.next) print(io, `  try: ${visibleLine(error.next)}`);
+    return null;
   }
 }
 

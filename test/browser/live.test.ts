@@ -38,6 +38,8 @@ describe("live", () => {
     const gone = await stage.hold("gone.ts", "a\n");
     await stage.hold("stays.ts", "b\n");
     const page = await stage.page();
+    // A key that is pressed before the queue is on the page selects nothing.
+    await headline(page, "Write 1 line to src/gone.ts");
     await page.keyboard.press("j");
     await headline(page, "Write 1 line to src/stays.ts");
     await stage.api("POST", `/api/actions/${gone.id}/approve`, {});

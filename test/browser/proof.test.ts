@@ -177,6 +177,66 @@ describe("a passphrase", () => {
     expect(Math.max(0, ...long)).toBeLessThan(Math.max(50, whole / 4));
   });
 
+  test("the card under the open dialog gets no key, and Escape closes the dialog", async () => {
+    const action = await stage.hold("under.ts", "one\n");
+    const page = await stage.page();
+    const dialog = page.getByRole("dialog", { name: "Show that it is you who approves" });
+    await dialog.waitFor();
+    await headline(page, "Write 1 line to src/under.ts");
+    await settled(page);
+    await dialog.getByText("Until you set one").click();
+    for (const key of ["r", "x", "e"]) await page.keyboard.press(key);
+    expect(await page.getByText("Reason for the agent").count()).toBe(0);
+    expect(await page.getByText("marked").count()).toBe(0);
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    expect((await stage.detail(action.id)).status).toBe("pending");
+  });
+
+  test("signs nothing when the card shows another text than the daemon has", async () => {
+    const action = await stage.hold("swapped.ts", "one\n");
+    const page = await stage.page();
+    await setPassphrase(page);
+    await page.route(`**/api/actions/${action.id}?*`, async (route) => {
+      const response = await route.fetch();
+      const detail = await response.json();
+      detail.after.text = "two\n";
+      await route.fulfill({ response, json: detail });
+    });
+    await page.reload();
+    await approveShown(page, "swapped.ts");
+    await page.getByText(
+      "Cannot sign the decision: the action is not the one that its digest names",
+    )
+      .waitFor();
+    await page.keyboard.press("x");
+    expect(await page.getByText("marked").count()).toBe(0);
+    expect((await stage.detail(action.id)).status).toBe("pending");
+    // Rejecting signs nothing, so it stays possible.
+    await page.keyboard.press("r");
+    await page.keyboard.press("Enter");
+    await until(
+      "it is rejected",
+      async () => (await stage.detail(action.id)).status === "rejected",
+    );
+  });
+
+  test("of a config accepts it too, if the file holds exactly the approved text", async () => {
+    const config = (paths: string[]) =>
+      JSON.stringify({ id: "my-app", policies: { defaultEffect: "ask", allowedPaths: paths } });
+    const page = await stage.page();
+    await setPassphrase(page);
+    for (const paths of [["free/**"], ["free/**", "more/**"]]) {
+      await stage.submit("write_file", { path: "gate.config.json", content: config(paths) });
+    }
+    await page.getByText("Approving also accepts it").waitFor();
+    await settled(page);
+    await page.keyboard.press("a");
+    await page.getByText("The config is accepted and in force").waitFor();
+    const free = await stage.submit("write_file", { path: "free/a.ts", content: "a\n" });
+    expect(free.status).toBe("approved");
+  });
+
   test("settings replace and remove it, and each needs the present one", async () => {
     const page = await stage.page();
     await setPassphrase(page);

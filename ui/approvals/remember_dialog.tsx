@@ -27,7 +27,9 @@ export function RememberDialog({ review, detail }: Props) {
     const wanted = remembering.wanted();
     if (wanted) review.approveRemembered(wanted);
   };
-  useKeys([{ keys: "mod+enter", label: "Approve and remember", group: "Decide", run: save }]);
+  useKeys([{ keys: "mod+enter", label: "Approve and remember", group: "Decide", run: save }], {
+    modal: true,
+  });
   const preview = remembering.preview.value;
   return (
     <Dialog

@@ -8,6 +8,7 @@ import { api, explain, ProblemError, unwrap } from "../state/client.ts";
 import { type Loaded, refresh } from "../state/live.ts";
 import { editableOf } from "../card/card.tsx";
 import type { Reading } from "../diff/files.tsx";
+import { acceptConfig } from "./accept_config.ts";
 import { turnMark } from "./marks.ts";
 
 /**
@@ -131,11 +132,13 @@ export class Review {
     const text = this.draft.value;
     if (!detail || text === null || !this.#canDecide()) return;
     const edit = detail.command === null ? { content: text } : { command: text };
-    void this.#send((json, id, project) =>
-      api(project).api.actions[":id"]["approve-with-edit"].$post({
-        param: { id },
-        json: { ...json, ...edit, ...this.#base(() => true) },
-      })
+    void this.#send(
+      (json, id, project) =>
+        api(project).api.actions[":id"]["approve-with-edit"].$post({
+          param: { id },
+          json: { ...json, ...edit, ...this.#base(() => true) },
+        }),
+      { edit: text },
     );
   }
 
@@ -192,7 +195,7 @@ export class Review {
       id: string,
       project: string,
     ) => Parameters<typeof unwrap<Action>>[0],
-    { signs = true } = {},
+    { signs = true, edit = null }: { signs?: boolean; edit?: string | null } = {},
   ): Promise<void> {
     const detail = this.detail.value!;
     this.busy.value = true;
@@ -203,6 +206,7 @@ export class Review {
         call({ expected_digest: detail.digest }, detail.id, detail.project_id),
       );
       this.#decided(action);
+      if (signs && action.execution === "succeeded") await acceptConfig(detail, edit);
     } catch (error) {
       await this.#explainFailure(error, detail);
     } finally {

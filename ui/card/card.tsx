@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import type { ActionDetail, Reversibility } from "../../server/actions/schema.ts";
+import { configWrittenBy } from "../../server/actions/review/accept_written.ts";
 import { unnamedFiles } from "../../server/actions/show/check_shown.ts";
 import { toolOf } from "../../server/actions/tools.ts";
 import type { DiffMode } from "../diff/diff.tsx";
@@ -45,6 +46,7 @@ export function Card({ detail, mode, onMode, reading, hidden, children }: CardPr
       {hidden !== undefined && hidden > 0 && <HiddenNote hidden={hidden} />}
       <dl class="facts">
         <Unnamed detail={detail} />
+        {configWrittenBy(detail) && <Fact name="Config">{ACCEPTED_TOO}</Fact>}
         <WhyHeld detail={detail} />
         <Effects detail={detail} />
         <RiskFacts detail={detail} />
@@ -103,6 +105,8 @@ const SOURCES = {
 type DecidingRule = NonNullable<ActionDetail["decision"]["rule"]>;
 
 const QUESTIONS = { allow: "Why allowed", ask: "Why held", deny: "Why blocked" } as const;
+
+const ACCEPTED_TOO = "Approving also accepts it: what it allows holds at once.";
 
 /** The real paths that the digest covers and that nothing else on the card names. */
 function Unnamed({ detail }: { detail: ActionDetail }) {

@@ -28,7 +28,7 @@ const REPEATS = /^(?:j|k|arrow(?:up|down)|(?:shift\+)?space)$/;
 const layers = signal<Layer[]>([]);
 let prefix: { key: string; until: number } | null = null;
 
-/** Adds shortcuts while the component is mounted. A modal layer disables those below it. */
+/** Adds shortcuts while the component is mounted. The last modal layer disables all others. */
 export function useKeys(bindings: Binding[], options: { modal?: boolean } = {}): void {
   const current = useRef(bindings);
   current.current = bindings;
@@ -44,8 +44,9 @@ export function useKeys(bindings: Binding[], options: { modal?: boolean } = {}):
 
 /** The shortcuts that work now. */
 function activeBindings(): Binding[] {
-  const from = layers.value.findLastIndex((layer) => layer.modal);
-  return layers.value.slice(Math.max(0, from)).flatMap((layer) => layer.bindings());
+  // A page that loads under an open dialog adds its layer later, and gets no key either.
+  const modal = layers.value.findLast((layer) => layer.modal);
+  return modal ? modal.bindings() : layers.value.flatMap((layer) => layer.bindings());
 }
 
 /** The shortcuts of the page below any dialog. */
@@ -113,8 +114,8 @@ export function showKey(keys: string): string {
   return keys.split(" ").map((part) => {
     const names = part.split("+").map((name) => {
       if (name === "mod") return MAC ? "⌘" : "Ctrl+";
-      if (name === "shift") return "⇧";
-      return SIGNS[name] ?? (part.startsWith("mod+") ? name.toUpperCase() : name);
+      if (name === "shift") return MAC ? "⇧" : "Shift+";
+      return SIGNS[name] ?? (/^(?:mod|shift)\+/.test(part) ? name.toUpperCase() : name);
     });
     return names.join("");
   }).join(" ");
