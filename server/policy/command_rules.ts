@@ -5,6 +5,7 @@ import { builtin, byDefault, type Finding, findingOf, hasMatch } from "./finding
 import { isStatic, isWild, show } from "./holes.ts";
 import { namedPaths } from "./named_paths.ts";
 import { evaluateAccess, evaluateRead, OF_A_PROCESS, throughProcess } from "./path_rules.ts";
+import { findUnproved, proveCommand } from "./proof_rules.ts";
 import { protectGate } from "./protect_command.ts";
 import type { CommandRequest, PathFacts, Surroundings } from "./request.ts";
 import type { Analysis } from "./schema.ts";
@@ -47,7 +48,11 @@ export const decideCommand: Decide<CommandRequest> = (policy, request, options) 
   // If a tool rule matches, the default does not apply.
   if (tool.length > 0) return { findings: findings.filter(({ rule }) => rule !== null), ...known };
   if (findings.length === 0) findings.push(byDefault(policy.defaultEffect, "this command"));
-  return { findings, ...known };
+  // A default that allows is a person's choice to let pass whatever is not suspicious.
+  if (policy.defaultEffect === "allow" || options.is_guest) return { findings, ...known };
+  if (findings.some(({ effect }) => effect === "deny")) return { findings, ...known };
+  const proof = proveCommand(request, options, units);
+  return { findings: [...findings, ...findUnproved(command, proof)], ...known, proof };
 };
 
 /** Whether an effect is none on the roots, so that the rules of its own project decide about it. */

@@ -7,6 +7,7 @@ import { strictness } from "./merge.ts";
 import { meter } from "./meter.ts";
 import type { NamedPaths } from "./named_paths.ts";
 import { decidePath } from "./path_rules.ts";
+import type { Proof } from "./prove/proved.ts";
 import type { EvaluationOptions, Request, ToolRequest } from "./request.ts";
 import type { Analysis, Decision, Rule } from "./schema.ts";
 import type { Unit } from "./interpret/unit.ts";
@@ -32,6 +33,8 @@ export interface Evaluation {
   units: Unit[];
   /** The paths that the command names. */
   named: NamedPaths | null;
+  /** Of a command that needs a proof in order to be allowed. */
+  proof: Proof | null;
 }
 
 /** Evaluates a request. Never throws: a request that cannot be evaluated is denied. */
@@ -55,7 +58,7 @@ export function evaluateLayer(
   if (compiled.error !== null) return denied("config-error", compiled.error);
   meter.reset();
   try {
-    const { findings, analysis = null, units = [], named = null } = decide(
+    const { findings, analysis = null, units = [], named = null, proof = null } = decide(
       compiled,
       request,
       options,
@@ -70,6 +73,7 @@ export function evaluateLayer(
       asks: ranked.filter(({ effect }) => effect === "ask"),
       units,
       named,
+      proof,
     };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
@@ -93,6 +97,7 @@ export function strictestOf(found: readonly Evaluation[]): Evaluation {
     asks: found.flatMap(({ asks }) => asks),
     units: found.flatMap(({ units }) => units),
     named: found.find(({ named }) => named !== null)?.named ?? null,
+    proof: found.find(({ proof }) => proof !== null)?.proof ?? null,
   };
 }
 
@@ -120,7 +125,7 @@ function withInput(
 
 function denied(list: string, reason: string): Evaluation {
   const finding = builtin("deny", list, "**", reason);
-  const nothing = { analysis: null, span: null, asks: [], units: [], named: null };
+  const nothing = { analysis: null, span: null, asks: [], units: [], named: null, proof: null };
   return { decision: toDecision(finding), matched: rulesOf([finding]), ...nothing };
 }
 

@@ -28,6 +28,9 @@ export interface Finding {
 /** The one file or the one program that a person is asked about. */
 export type About = { path: PathFacts } | { unit: Unit };
 
+/** The list of the builtin rule about commands that are not proved. */
+export const UNPROVED = "unproved";
+
 /** The finding of a rule that certainly matches. */
 export function findingOf({ effect, rule, reason, alternative }: CompiledRule): Finding {
   return { effect, rule, reason, alternative };
@@ -49,9 +52,12 @@ export function hasMatch(findings: readonly Finding[]): boolean {
   return findings.some(({ rule, unsure }) => rule !== null && rule.source !== "builtin" && !unsure);
 }
 
-/** Whether the finding comes from a rule that cannot be removed. */
+/**
+ * Whether the finding comes from a rule that cannot be removed. A command that is not proved is no
+ * such question: a person who remembers exactly this command has settled it.
+ */
 export function isBuiltin({ rule }: Finding): boolean {
-  return rule?.source === "builtin";
+  return rule?.source === "builtin" && rule.list !== UNPROVED;
 }
 
 /** Sorts the findings: the strictest first, equally strict ones by their source. */
@@ -65,6 +71,8 @@ const SOURCE_WEIGHT = { builtin: 4, global: 3, project: 2, "auto-block": 1 } as 
 function weight({ effect, rule }: Finding): number {
   // An unknown value explains more than one of the many rules that it might match.
   const unresolved = rule?.list === "unresolved" ? 0.5 : 0;
+  // Every other question says more about the command.
+  if (rule?.list === UNPROVED) return EFFECT_WEIGHT[effect] - 1;
   return EFFECT_WEIGHT[effect] + (rule ? SOURCE_WEIGHT[rule.source] : 0) + unresolved;
 }
 

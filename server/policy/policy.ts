@@ -3,6 +3,7 @@ import type { CompiledRule, Finding } from "./finding.ts";
 import type { Segment } from "./glob.ts";
 import type { NamedPaths } from "./named_paths.ts";
 import type { PathIndex, PathPattern } from "./path_match.ts";
+import type { Proof } from "./prove/proved.ts";
 import type { EvaluationOptions, Request } from "./request.ts";
 import type { Analysis, Effect, PolicyLimits, Rule } from "./schema.ts";
 import type { Unit } from "./interpret/unit.ts";
@@ -56,6 +57,7 @@ export interface Findings {
   analysis?: Analysis;
   units?: Unit[];
   named?: NamedPaths;
+  proof?: Proof;
 }
 
 /** Evaluates one kind of request; returns at least one finding. */

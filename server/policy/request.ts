@@ -57,7 +57,7 @@ export interface Surroundings {
   daemon_pid?: number;
   /** Looks a path up on disk. */
   resolve: (path: string) => PathFacts;
-  /** Lists the names in a folder; without it, globs stay unknown. */
+  /** Lists the names in a folder; without it, nobody runs the command and globs stay unknown. */
   list?: ListFolder;
   /** The names that git ignores below a folder, and absolute paths; see `ignoredNames`. */
   ignored?: (folder: string) => readonly string[];

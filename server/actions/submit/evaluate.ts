@@ -149,6 +149,7 @@ async function evaluateNames(
     asks,
     units: [],
     named: null,
+    proof: null,
   }];
 }
 

@@ -16,13 +16,14 @@ export interface Found {
  * The words that a glob becomes in a folder, or why they are not certain. `*` is the only glob here,
  * because the shells differ in all others.
  */
-export function expandGlob(glob: string, folder: string, list: ListNames): Found | string {
+export function expandGlob(glob: string, folder: string, list?: ListNames): Found | string {
   const segments = glob.split("/");
   if (!segments.every(isPlain) || glob.endsWith("/")) {
     return "a glob that shells read differently";
   }
+  if (!list) return { words: [written(glob)], is_ordered: true };
   const found = walk(segments, folder, list);
-  if (found === null) return "a glob over many files";
+  if (found === null) return "a glob over unreadable or very many files";
   // bash and dash keep such a word, zsh and fish refuse the command.
   if (found.length === 0) return { words: [written(glob)], is_ordered: true };
   if (found.some((word) => /^-|[^\P{C}]/u.test(word))) {
@@ -62,8 +63,8 @@ function walk(segments: readonly string[], folder: string, list: ListNames): str
   return found;
 }
 
-/** A test of one name; a star at the start does not match a dot. */
-function testOf(segment: string): (name: string) => boolean {
+/** A test of one text; a star at the start does not match a dot. */
+export function testOf(segment: string): (name: string) => boolean {
   const [head = "", ...rest] = segment.split(STAR);
   const tail = rest.pop();
   if (tail === undefined) return (name) => name === segment;

@@ -154,7 +154,7 @@ class Prover {
     const words: string[] = [];
     while (reader.isInCommand()) {
       if (/[<>]/.test(reader.peek())) reader.refuse("a redirect among the words of a loop");
-      words.push(...this.#operands(reader.word(), null));
+      words.push(...this.#operand(reader.word(), null).words);
     }
     const operator = reader.operator();
     if (operator !== ";" && operator !== "\n") reader.refuse("a loop without its list", from);
@@ -193,16 +193,23 @@ class Prover {
     if (++this.#commands > LIMITS.commands) reader.refuse("a text of very many commands");
     const variables = this.#prefixes();
     const name = this.#program();
-    const words: string[] = [];
+    const argv: ProvedCommand["argv"] = [name];
+    const written = [name];
     const redirects: ProvedRedirect[] = [];
     while (reader.isInCommand()) {
       const redirect = this.#redirect();
-      if (redirect) redirects.push(redirect);
-      else words.push(...this.#operands(reader.word(), name, words));
+      if (redirect) {
+        redirects.push(redirect);
+        continue;
+      }
+      const operand = this.#operand(reader.word(), argv);
+      argv.push(...operand.words);
+      written.push(operand.written);
     }
     this.#checkRedirects(redirects, is_first, from);
     return {
-      argv: [name, ...words],
+      argv,
+      written,
       builtin: OF_A_SHELL.has(name),
       variables,
       redirects,
@@ -245,14 +252,17 @@ class Prover {
     return value;
   }
 
-  /** The words that an operand becomes. `name` is its program, if it has one. */
-  #operands(word: Word, name: string | null, before: readonly string[] = []): string[] {
-    if (word.is_revision && name !== "git") {
+  /** The words that an operand becomes, and how it is written; `before` is the command so far. */
+  #operand(word: Word, before: readonly string[] | null): { words: string[]; written: string } {
+    if (word.is_revision && before?.[0] !== "git") {
       throw new Unproved('"~" or "^" inside a word', word.span);
     }
     const value = this.#value(word);
-    if (!value.includes(STAR)) return [value];
-    return this.#glob(value, word, name !== null && isAlike(name, before));
+    if (!value.includes(STAR)) return { words: [value], written: value };
+    return {
+      words: this.#glob(value, word, before !== null && isAlike(before)),
+      written: written(value),
+    };
   }
 
   #glob(glob: string, { span }: Word, is_alike: boolean): string[] {
@@ -260,7 +270,6 @@ class Prover {
     const refuse = (reason: string): never => {
       throw new Unproved(reason, span);
     };
-    if (!list) return [written(glob)];
     if (++this.#globs > LIMITS.globs) return refuse("a text of very many globs");
     const folders = [...new Set(this.#states.map(({ folder }) => folder))];
     if (folders.length > 1 && !glob.startsWith("/")) {
@@ -420,12 +429,12 @@ const REASONS: Record<string, string> = {
 };
 
 /** Programs that treat all their operands alike, so that the order does not matter. */
-const ALIKE = new Set("ls cat head tail wc stat file du rm touch mkdir chmod git rg".split(" "));
+const ALIKE = new Set("ls cat head tail wc stat file du rm touch mkdir chmod".split(" "));
 
-function isAlike(name: string, before: readonly string[]): boolean {
-  const searches = (name === "grep" || name === "rg") &&
-    before.some((word) => !word.startsWith("-"));
-  return searches || (name !== "rg" && ALIKE.has(name));
+function isAlike([name = "", ...before]: readonly string[]): boolean {
+  if (name === "git") return /^(add|diff|log|rm|status)$/.test(before[0] ?? "");
+  if (name === "grep" || name === "rg") return before.some((word) => !word.startsWith("-"));
+  return ALIKE.has(name);
 }
 
 /** Behind a link, ".." leads to different folders in different shells. */

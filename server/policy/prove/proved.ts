@@ -32,6 +32,8 @@ export interface ProvedAssignment {
 export interface ProvedCommand {
   /** The program first; globs are replaced by the files that they found. */
   argv: [string, ...string[]];
+  /** The same words with the globs as they are written. */
+  written: string[];
   /** Shells run a command of this name themselves, and it means the same in all of them. */
   builtin: boolean;
   /** The variables that stand before the program. */

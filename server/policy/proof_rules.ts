@@ -1,0 +1,66 @@
+import { builtin, type Finding, UNPROVED } from "./finding.ts";
+import { isStatic, show, STAR } from "./holes.ts";
+import type { Unit } from "./interpret/unit.ts";
+import { STAR as UNQUOTED_STAR, testOf } from "./prove/globs.ts";
+import { prove } from "./prove/prove.ts";
+import { commandsOf, type Proof, type ProvedCommand } from "./prove/proved.ts";
+import type { CommandRequest, Surroundings } from "./request.ts";
+
+/**
+ * Proves a command that is to be allowed. Two readers that share no code must agree: each proved
+ * command is one that the interpreter found and that the rules have judged.
+ */
+export function proveCommand(
+  { command, cwd }: CommandRequest,
+  { user_home, list, resolve }: Surroundings,
+  units: readonly Unit[],
+): Proof {
+  const names = list && ((folder: string) => list(folder)?.map(({ name }) => name) ?? null);
+  const proof = prove(command, { cwd, user_home, list: names });
+  if ("unproved" in proof) return proof;
+  const folder = list && commandsOf(proof.proved).find((one) => isFolder(one, { list, resolve }));
+  if (folder) return unproved("a folder in the place of a program", folder);
+  const judged = units.filter(({ supposed }) => !supposed).map(({ argv }) => argv);
+  const known = new Set(judged.map((argv) => JSON.stringify(argv.map(show))));
+  const other = commandsOf(proof.proved).find((one) =>
+    !known.has(JSON.stringify(one.written)) && !judged.some((argv) => isSame(argv, one))
+  );
+  return other ? unproved("a text that gate reads in two ways", other) : proof;
+}
+
+function unproved(reason: string, { span }: ProvedCommand): Proof {
+  return { unproved: { reason, span } };
+}
+
+/** Whether the program is a folder, into which fish and an option of zsh would change. */
+function isFolder(
+  { argv: [program], folders }: ProvedCommand,
+  { list, resolve }: Pick<Required<Surroundings>, "list" | "resolve">,
+): boolean {
+  if (!program.includes("/")) return false;
+  return folders.some((folder) => {
+    const { real } = resolve(program.startsWith("/") ? program : `${folder}/${program}`);
+    const at = real.lastIndexOf("/");
+    const around = list(real.slice(0, at) || "/") ?? [];
+    return around.some(({ name, kind }) => name === real.slice(at + 1) && kind === "folder");
+  });
+}
+
+/** Whether the interpreter's words, in which globs are holes, are those of the proved command. */
+function isSame(argv: readonly string[], { written }: ProvedCommand): boolean {
+  return argv.length === written.length && argv.every((word, at) => {
+    const given = written[at]!;
+    if (isStatic(word)) return word === given;
+    const glob = word.replaceAll(STAR, UNQUOTED_STAR);
+    return show(word) === given || (isStatic(glob) && testOf(glob)(given));
+  });
+}
+
+/** The finding about a command that is not proved. It only asks, and a person's answer settles it. */
+export function findUnproved(command: string, proof: Proof): Finding[] {
+  if ("proved" in proof) return [];
+  const { reason, span: [from, to] } = proof.unproved;
+  const text = command.slice(from, to);
+  const why = `The command cannot be proved: ${reason}`;
+  return [{ ...builtin("ask", UNPROVED, "$…", why), text }];
+}
