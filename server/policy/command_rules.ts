@@ -51,7 +51,7 @@ export const decideCommand: Decide<CommandRequest> = (policy, request, options) 
   // A default that allows is a person's choice to let pass whatever is not suspicious.
   if (policy.defaultEffect === "allow" || options.is_guest) return { findings, ...known };
   if (findings.some(({ effect }) => effect === "deny")) return { findings, ...known };
-  const proof = proveCommand(request, options, units);
+  const proof = proveCommand(request, analysed, options);
   return { findings: [...findings, ...findUnproved(command, proof)], ...known, proof };
 };
 

@@ -1,34 +1,51 @@
 import { builtin, type Finding, UNPROVED } from "./finding.ts";
 import { isStatic, show, STAR } from "./holes.ts";
-import type { Unit } from "./interpret/unit.ts";
+import type { CommandAnalysis } from "./interpret/unit.ts";
 import { STAR as UNQUOTED_STAR, testOf } from "./prove/globs.ts";
 import { prove } from "./prove/prove.ts";
-import { commandsOf, type Proof, type ProvedCommand } from "./prove/proved.ts";
+import { commandsOf, type Proof, type ProvedCommand, type Span } from "./prove/proved.ts";
 import type { CommandRequest, Surroundings } from "./request.ts";
 
 /**
- * Proves a command that is to be allowed. Two readers that share no code must agree: each proved
- * command is one that the interpreter found and that the rules have judged.
+ * Proves a command that is to be allowed, with the shell code that its programs run. Two readers
+ * that share no code must agree: each proved command is one that the interpreter found and that the
+ * rules have judged.
  */
 export function proveCommand(
   { command, cwd }: CommandRequest,
-  { user_home, list, resolve }: Surroundings,
-  units: readonly Unit[],
+  { units, codes }: Pick<CommandAnalysis, "units" | "codes">,
+  around: Surroundings,
 ): Proof {
-  const names = list && ((folder: string) => list(folder)?.map(({ name }) => name) ?? null);
-  const proof = prove(command, { cwd, user_home, list: names });
-  if ("unproved" in proof) return proof;
-  const folder = list && commandsOf(proof.proved).find((one) => isFolder(one, { list, resolve }));
-  if (folder) return unproved("a folder in the place of a program", folder);
   const judged = units.filter(({ supposed }) => !supposed).map(({ argv }) => argv);
   const known = new Set(judged.map((argv) => JSON.stringify(argv.map(show))));
-  const other = commandsOf(proof.proved).find((one) =>
-    !known.has(JSON.stringify(one.written)) && !judged.some((argv) => isSame(argv, one))
-  );
-  return other ? unproved("a text that gate reads in two ways", other) : proof;
+  const isJudged = (one: ProvedCommand) =>
+    known.has(JSON.stringify(one.written)) || judged.some((argv) => isSame(argv, one));
+  const proof = proveText(command, cwd, around);
+  if ("unproved" in proof) return proof;
+  const other = commandsOf(proof.proved).find((one) => !isJudged(one));
+  if (other) return unproved("a text that gate reads in two ways", other.span);
+  for (const { text, folder } of codes) {
+    const inner = proveText(text, folder, around);
+    const isProved = "proved" in inner && commandsOf(inner.proved).every(isJudged);
+    if (isProved) continue;
+    const why = "unproved" in inner ? inner.unproved.reason : "a text that gate reads in two ways";
+    return unproved(`the code "${text.slice(0, 80)}" has ${why}`, [0, command.length]);
+  }
+  return proof;
 }
 
-function unproved(reason: string, { span }: ProvedCommand): Proof {
+function proveText(
+  text: string,
+  cwd: string,
+  { user_home, list, resolve }: Surroundings,
+): Proof {
+  const proof = prove(text, { cwd, user_home, list });
+  if ("unproved" in proof || !list) return proof;
+  const folder = commandsOf(proof.proved).find((one) => isFolder(one, { list, resolve }));
+  return folder ? unproved("a folder in the place of a program", folder.span) : proof;
+}
+
+function unproved(reason: string, span: Span): Proof {
   return { unproved: { reason, span } };
 }
 

@@ -28,6 +28,7 @@ export class Recorder {
     effects: [],
     doubts: [],
     suspects: [],
+    codes: [],
     unresolved: [],
     goes_on: false,
   };
@@ -55,6 +56,11 @@ export class Recorder {
     if (++this.#commands <= RUN_LIMITS.commands) return false;
     this.doubt("it runs too many commands to analyse", call.text, { ...call, supposed: false });
     return true;
+  }
+
+  /** Records a text that a program certainly runs. */
+  code(text: string, { supposed, task, shell }: Call): void {
+    if (!supposed && !task) this.found.codes.push({ text, folder: shell.cwd });
   }
 
   /** Records a program that runs. */

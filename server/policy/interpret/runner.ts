@@ -37,6 +37,7 @@ export class TableRunner implements Runner {
       return ANY;
     }
     this.recorder.spend(10 + source.length / 32);
+    this.recorder.code(source, call);
     if (isWild(source) || /[\uFDD4-\uFDD6]/.test(source)) {
       this.recorder.unresolved(source, call);
       this.doubt("part of the code that runs is unknown", show(source).slice(0, 200), call);

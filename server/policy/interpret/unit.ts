@@ -60,6 +60,13 @@ export interface Suspect {
   from: string;
 }
 
+/** A text that a program certainly runs as shell code. */
+export interface Code {
+  text: string;
+  /** The folder in which it starts. */
+  folder: string;
+}
+
 /** A reason to ask a person although no rule matches. */
 export interface Doubt {
   reason: string;
@@ -73,6 +80,7 @@ export interface CommandAnalysis {
   effects: Effect[];
   doubts: Doubt[];
   suspects: Suspect[];
+  codes: Code[];
   /** Parts whose value the text does not show. */
   unresolved: string[];
   /** A part of it runs in the background (`&`) and may outlive it. */

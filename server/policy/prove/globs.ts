@@ -1,5 +1,11 @@
-/** The names in a folder, empty if there is none; null if they are too many or unreadable. */
-export type ListNames = (folder: string) => readonly string[] | null;
+/** One name in a folder, and what it is. */
+interface Entry {
+  name: string;
+  kind: "file" | "folder" | "link";
+}
+
+/** The entries of a folder, empty if there is none; null if they are too many or unreadable. */
+export type ListFolder = (folder: string) => readonly Entry[] | null;
 
 /** Stands for an unquoted `*`; no text that can be proved contains it. */
 export const STAR = "\0";
@@ -16,9 +22,9 @@ export interface Found {
  * The words that a glob becomes in a folder, or why they are not certain. `*` is the only glob here,
  * because the shells differ in all others.
  */
-export function expandGlob(glob: string, folder: string, list?: ListNames): Found | string {
+export function expandGlob(glob: string, folder: string, list?: ListFolder): Found | string {
   const segments = glob.split("/");
-  if (!segments.every(isPlain) || glob.endsWith("/")) {
+  if (glob.includes("//") || !segments.every(isPlain)) {
     return "a glob that shells read differently";
   }
   if (!list) return { words: [written(glob)], is_ordered: true };
@@ -43,19 +49,24 @@ function isPlain(segment: string): boolean {
 }
 
 /** The existing paths; null if they are too many or a folder cannot be read. */
-function walk(segments: readonly string[], folder: string, list: ListNames): string[] | null {
+function walk(segments: readonly string[], folder: string, list: ListFolder): string[] | null {
   const first = segments.findIndex((segment) => segment.includes(STAR));
+  const end = segments.at(-1) === "" ? "/" : "";
+  const steps = segments.slice(first, end ? -1 : undefined);
   let found = [segments.slice(0, first).map((segment) => `${segment}/`).join("")];
   let looked = 0;
-  for (const [at, segment] of segments.entries()) {
-    if (at < first) continue;
-    const end = at === segments.length - 1 ? "" : "/";
-    const test = testOf(segment);
+  for (const [at, step] of steps.entries()) {
+    const is_last = at === steps.length - 1;
+    const test = testOf(step);
     const next: string[] = [];
     for (const start of found) {
-      const names = list(start.startsWith("/") ? start : `${folder}/${start}`);
-      if (names === null || (looked += names.length) > LIMITS.names) return null;
-      next.push(...names.filter(test).map((name) => start + name + end));
+      const entries = list(start.startsWith("/") ? start : `${folder}/${start}`);
+      if (entries === null || (looked += entries.length) > LIMITS.names) return null;
+      const fits = entries.filter(({ name }) => test(name));
+      // Only the disk knows whether a link leads to a folder.
+      if (is_last && end && fits.some(({ kind }) => kind === "link")) return null;
+      const kept = is_last && end ? fits.filter(({ kind }) => kind === "folder") : fits;
+      next.push(...kept.map(({ name }) => start + name + (is_last ? end : "/")));
       if (next.length > LIMITS.files) return null;
     }
     found = next;

@@ -1,5 +1,5 @@
 import { whyNotSame } from "./builtins.ts";
-import { expandGlob, type ListNames, STAR, written } from "./globs.ts";
+import { expandGlob, type ListFolder, STAR, written } from "./globs.ts";
 import { isHarmlessVariable, isInterpreted, OF_A_SHELL } from "./names.ts";
 import {
   type Proof,
@@ -18,8 +18,8 @@ export interface ProveOptions {
   /** The absolute folder in which it starts, without links. */
   cwd: string;
   user_home: string;
-  /** Lists the names in a folder. Only a text that nobody will run is proved without it. */
-  list?: ListNames;
+  /** Lists a folder. Only a text that nobody will run is proved without it. */
+  list?: ListFolder;
 }
 
 /**

@@ -59,6 +59,18 @@ describe("POST /api/actions/:id/approve with remember", () => {
     expect(await list()).toEqual([]);
   });
 
+  test("a command that is not proved is remembered as it is, but by no pattern", async () => {
+    const { approve, run, list } = await openStage();
+    const text = "deploy {a,b}";
+    const { id } = await run(text);
+    const answer = await approve(id, { ...HOUR, pattern: "deploy *" });
+    expect(answer).toMatchObject({ status: 400, body: { code: "invalid" } });
+    expect((await approve(id, HOUR)).status).toBe(200);
+    expect(await list()).toHaveLength(1);
+    expect(await run(text)).toMatchObject({ status: "approved", decision: { effect: "allow" } });
+    expect(await run("deploy {a,c}")).toMatchObject({ status: "pending" });
+  });
+
   test("a pattern for a native tool or a move is refused", async () => {
     const { approve, submit } = await openStage({ files: { "a.txt": "a" } });
     for (

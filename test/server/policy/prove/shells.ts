@@ -1,8 +1,9 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync } from "node:fs";
 import { realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { listFolder } from "../../../../server/runtime/real_path.ts";
 
 interface Shell {
   name: string;
@@ -39,14 +40,8 @@ export class Laboratory {
     symlinkSync("/bin/cat", join(this.#top, "bin", "cat"));
   }
 
-  /** The names in a folder, as the prover asks for them. */
-  readonly list = (folder: string): readonly string[] | null => {
-    try {
-      return readdirSync(folder);
-    } catch {
-      return [];
-    }
-  };
+  /** The entries of a folder, as the prover asks for them. */
+  readonly list = listFolder;
 
   /** The calls of `say` while a shell runs a text, sorted, because a pipeline has no order. */
   run(text: string, { path, options }: Shell): Call[] {
