@@ -2,6 +2,8 @@
 export interface Place {
   /** Another program or a file gets its output. */
   is_read: boolean;
+  /** It runs beside other commands. */
+  is_piped: boolean;
 }
 
 /**
@@ -17,6 +19,7 @@ export function whyNotSame(name: string, words: readonly string[], place: Place)
 type Check = (words: readonly string[], place: Place) => boolean;
 
 const CHECKS: Record<string, Check> = {
+  exit: (words, { is_piped }) => !is_piped && words.length < 2 && words.every(isStatus),
   ":": () => true,
   true: () => true,
   false: () => true,
@@ -29,6 +32,10 @@ const CHECKS: Record<string, Check> = {
   type: (words) => words.length > 0 && words.every(isName),
   which: (words) => words.length > 0 && words.every(isName),
 };
+
+function isStatus(word: string): boolean {
+  return /^\d{1,2}$/.test(word);
+}
 
 function isName(word: string): boolean {
   return /^[A-Za-z0-9_][\w.+-]*$/.test(word);

@@ -387,7 +387,10 @@ class Prover {
     if (!stage.builtin) return;
     if (name === "cd") return this.#checkFolderChange(stage, count);
     if (stage.variables.length > 0) return refuse("a variable before a builtin");
-    const why = whyNotSame(name, words, { is_read: is_piped || output !== undefined });
+    const why = whyNotSame(name, words, {
+      is_read: is_piped || output !== undefined,
+      is_piped: count > 1,
+    });
     if (why !== null) return refuse(why);
   }
 
@@ -409,9 +412,13 @@ class Prover {
     }
   }
 
-  /** The folders after a pipeline: `cd` may fail, everything else keeps them. */
+  /** The folders after a pipeline: `cd` may fail, `exit` has none, everything else keeps them. */
   #follow(stages: readonly ProvedCommand[]): void {
     const [{ argv: [name, to = this.#options.user_home] }] = stages as [ProvedCommand];
+    if (name === "exit") {
+      this.#states = [];
+      return;
+    }
     const after = (folder: string): State[] =>
       name === "cd" && stages.length === 1
         ? [{ folder: joined(folder, to), succeeded: true }, { folder, succeeded: false }]

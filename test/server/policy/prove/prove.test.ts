@@ -81,6 +81,7 @@ const PROVED: [text: string, ...calls: string[]][] = [
   ],
   ["echo hi | say a; printf '%s\\n' x y | say b", "a", "b"],
   ["[ -f a.txt ] && say yes; test a = a && say same", "yes", "same"],
+  ["say a; false || exit 3", "a"],
   ["true && say a; false || say b; : ; say c", "a", "b", "c"],
 ];
 
@@ -225,7 +226,10 @@ const UNPROVED: [text: string, reason: string][] = [
   ["command say", '"command"'],
   ["builtin cd /", '"builtin"'],
   ["enable -f x y", '"enable"'],
-  ["exit", '"exit"'],
+  ["exit $x", "does not set"],
+  ["exit 'a[$(id)]'", '"exit"'],
+  ["exit 1 2", '"exit"'],
+  ["say | exit 1", '"exit"'],
   ["printf -v x a", '"printf"'],
   ["printf '%n' 'a[$(id)]'", '"printf"'],
   ["printf '%d' 'a[$(id)]'", '"printf"'],
@@ -310,6 +314,7 @@ describe("the folders of a command", () => {
     ["true && false || cd src && say", "/w/src /w"],
     ["cd .. && say", "/"],
     ["cd /x/y && say", "/x/y"],
+    ["cd src || exit 1; say", "/w/src"],
     ["cd && say", "/h"],
     ["cd ~/a && say", "/h/a"],
     ["x=src; cd $x && say", "/w/src"],

@@ -31,7 +31,7 @@ test(
     const misses: Miss[] = [];
     let [at, proved] = [0, 0];
     await Promise.all(boxes.map(async (box) => {
-      const options = { cwd: box.root, user_home: box.home, list: listNames };
+      const options = { cwd: box.root, user_home: box.home, list: listFolder };
       while (at < COUNT) {
         at++;
         const code = randomText(next);
@@ -62,8 +62,6 @@ function withoutColours({ folder, argv }: Call): Call[] {
   const is_question = plain.length < argv.length && /^(ls \/|grep )$/.test(plain.join(" "));
   return is_question ? [] : [{ folder, argv: plain }];
 }
-
-const listNames = (folder: string) => listFolder(folder)?.map(({ name }) => name) ?? null;
 
 /** The calls and the written files of a run that the proof does not name, or not so often. */
 function notProved(list: ProvedList, { ran, changed }: Deed, box: Box): string[] {
