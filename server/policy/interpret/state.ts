@@ -129,9 +129,11 @@ export class Shell {
 
   /** The possible values of a name; an unset one comes from the environment. */
   valuesOf(name: string): string[] {
-    if (name === "PWD") return [this.cwd];
     const variable = this.variables.get(name);
-    if (variable) return variable.items ? [variable.items[0] ?? ""] : variable.values;
+    const values = variable?.items ? [variable.items[0] ?? ""] : variable?.values;
+    // Each change of the folder sets it again.
+    if (name === "PWD") return [this.cwd, ...values ?? []];
+    if (values) return values;
     return name === "HOME" ? [this.home] : unset(name).values;
   }
 

@@ -9,7 +9,10 @@ export const runSed: Handler = (argv, call, run) => {
   const { scripts, files } = sedParts(argv);
   const parsed = readOptions(argv.slice(1), SED);
   for (const script of scripts) followSed(script, call, run);
-  for (const path of valuesOf(parsed, "file")) followSed(read(path, call, run) ?? "", call, run);
+  for (const path of valuesOf(parsed, "file")) {
+    followSed(read(path, call, run) ?? "", call, run);
+    if (path !== "-") run.touch("read", path, call);
+  }
   for (const path of files) run.touch(has(parsed, "in-place") ? "write" : "read", path, call);
   return OUTPUTS.sed!(argv, call, run);
 };

@@ -336,6 +336,16 @@ test.each([
   ["ls 1>&.env", "deny"],
   ["ls 2>&.env", "deny"],
   ["ls 2>&1", "allow"],
+  ["sed -f .env x", "deny"],
+  ["sed -n -f.env x", "deny"],
+  // dash runs what bash calculates.
+  ["((rm -rf x))", "ask"],
+  ["((i++)); ((x = 3 > 2))", "allow"],
+  // A glob in the place of a pattern finds files too.
+  ["grep .e*", "ask"],
+  ["chmod .e*", "ask"],
+  ["cp a .en*", "ask"],
+  ["for PWD in .env src; do sort $PWD; done", "deny"],
   // A shell escape of an interactive program.
   ["sftp host <<'E'\n!git push --force\nE", "ask"],
   ["mail <<'E'\n!rm -rf x\nE", "ask"],

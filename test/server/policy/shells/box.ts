@@ -38,15 +38,15 @@ const SECRET = "k3y-0f-th3-b0x";
 const MASKED = ["work/.env", "work/sub/.env", "home/.ssh/id"];
 const FILES: Record<string, string> = {
   "work/a.txt": "a\nb\n",
-  "work/notes.md": "canary\n",
+  "work/notes.md": "canary script\n",
   "work/with space.txt": "c\n",
   "work/empty": "",
-  "work/src/a.ts": "canary\n",
+  "work/src/a.ts": "canary script\n",
   "work/docs/b.md": "b\n",
   "work/sub/c.txt": "c\n",
-  "work/act.sh": "canary\n",
-  "work/sub/ls": "#!/bin/sh\ncanary\n",
-  "work/sub/cat": "#!/bin/sh\ncanary\n",
+  "work/act.sh": "canary script\n",
+  "work/sub/ls": "#!/bin/sh\ncanary script\n",
+  "work/sub/cat": "#!/bin/sh\ncanary script\n",
 };
 const PROGRAM = /act\.sh$|sub\/(ls|cat)$/;
 const LIMIT_MS = 2_000;
@@ -79,6 +79,8 @@ export interface Deed {
   ran: Call[];
   /** The masked files that were read. */
   read: string[];
+  /** The content of one is in the output. */
+  shown: boolean;
   /** The files that were made, changed or deleted. */
   changed: string[];
 }
@@ -132,14 +134,14 @@ export class Box {
         return false; // it is deleted, and listed as changed
       }
     });
-    if (output.includes(SECRET) && read.length === 0) read.push("in the output");
+    const shown = output.includes(SECRET);
     const ran = existsSync(this.#log) ? callsIn(readFileSync(this.#log, "utf8")) : [];
     rmSync(this.#log, { force: true });
     const after = this.#picture();
     const changed = [...new Set([...after.keys(), ...this.#before.keys()])]
       .filter((file) => after.get(file) !== this.#before.get(file));
     if (changed.length > 0) this.#fill();
-    return { ran, read, changed };
+    return { ran, read, shown, changed };
   }
 
   close(): void {

@@ -23,8 +23,9 @@ export const BUILTINS: Record<string, string> = {
     "zstyle zsystem ztcp ztie zuntie pcre_compile pcre_match pcre_study ! [[ case coproc do done " +
     "elif else end esac fi for foreach function if nocorrect repeat select then time until while " +
     "{ }",
-  fish: "and abbr argparse begin bind block builtin cd command complete contains count emit end " +
-    "eval exec functions history if math not or path random read set source status string switch " +
+  fish:
+    "and abbr argparse begin bind block breakpoint builtin cd command commandline complete contains count emit end " +
+    "eval exec functions history if math not or path random read realpath set_color set source status string switch " +
     "test time type ulimit wait while",
 };
 
