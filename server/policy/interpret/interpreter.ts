@@ -80,6 +80,10 @@ export class Interpreter {
           this.recorder.doubt("the shell calls this function by itself", node.name.value, call);
         }
         call.shell.functions.set(node.name.value, node.body);
+        if (node.body.type === "Subshell") {
+          // fish runs what stands in parentheses.
+          this.body(node.body, { ...call, shell: call.shell.fork(), supposed: true, stdin: "" });
+        }
         return "";
       case "Coproc":
         return this.body(node.body as FunctionBody, {

@@ -341,6 +341,8 @@ test.each([
   // dash runs what bash calculates.
   ["((rm -rf x))", "ask"],
   ["((i++)); ((x = 3 > 2))", "allow"],
+  // fish runs what stands in parentheses.
+  ["f () ( rm -rf x )", "ask"],
   // A glob in the place of a pattern finds files too.
   ["grep .e*", "ask"],
   ["chmod .e*", "ask"],
