@@ -132,7 +132,12 @@ export class Interpreter {
         this.recorder.spend((node.end - node.pos) / 2);
         runArithmetic(node.expression, call, this);
         // dash reads two subshells.
-        this.runner.code(node.body, { ...call, shell: call.shell.fork(), supposed: true, stdin: "" });
+        this.runner.code(node.body, {
+          ...call,
+          shell: call.shell.fork(),
+          supposed: true,
+          stdin: "",
+        });
         return "";
       default:
         this.recorder.doubt(`the shell construct "${node.type}" is unknown`, call.text, call);
