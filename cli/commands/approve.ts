@@ -1,7 +1,7 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Action, ActionDetail } from "../../server/actions/schema.ts";
+import type { Action, ActionDetail, PermittedPlace } from "../../server/actions/schema.ts";
 import { ProblemError, unwrap } from "../../server/client.ts";
 import { openAction, parseIdPrefix } from "../actions/find.ts";
 import { checkShown } from "../../server/actions/show/check_shown.ts";
@@ -49,6 +49,10 @@ export function createCommand(io: Io) {
     .option("--rebase", "if the file has changed since: apply the change to the current content")
     .option("-e, --edit", "edit the text or command in $VISUAL or $EDITOR, then approve the result")
     .option("--draft <file>", "with --edit: edit this file, such as one kept by a failed edit")
+    .addOption(
+      new Option("--permit <place...>", "let this run of a command change a guarded place")
+        .choices(PLACES),
+    )
     .option(...PASSPHRASE_STDIN)
     .option("--json", "print JSON; an array for several ids")
     .addHelpText("after", HELP)
@@ -65,8 +69,11 @@ interface ApproveOptions extends RememberOptions, PassphraseOptions {
   rebase?: true;
   edit?: true;
   draft?: string;
+  permit?: PermittedPlace[];
   json?: true;
 }
+
+const PLACES: readonly PermittedPlace[] = [".git/config", ".git/hooks", ".husky"];
 
 /** Approves one action after the other. A refused one does not stop the others. */
 async function approveAll(io: Io, ids: string[], options: ApproveOptions): Promise<void> {
@@ -104,7 +111,7 @@ async function approve(
   prefix: string,
   options: ApproveOptions & { cards: Cards },
 ): Promise<Action> {
-  const { reason, digest, rebase, edit, cards } = options;
+  const { reason, digest, rebase, edit, permit, cards } = options;
   const { found, client, one, param } = await openAction(connection, prefix);
   const detail = await unwrap(one.$get({ param }));
   await cards.add(detail);
@@ -119,7 +126,10 @@ async function approve(
     const action = await unwrap(
       edited
         ? one["approve-with-edit"].$post({ param, json: { ...given, ...edited } })
-        : one.approve.$post({ param, json: { ...given, ...remember && { remember } } }),
+        : one.approve.$post({
+          param,
+          json: { ...given, ...remember && { remember }, ...permit && { permit } },
+        }),
     );
     return { action, edited };
   };
@@ -176,14 +186,17 @@ class Cards {
 }
 
 function checkTogether(options: ApproveOptions, count: number): void {
-  const { edit, draft, rebase, remember, digest } = options;
+  const { edit, draft, rebase, remember, digest, permit } = options;
   if (count > 1 && (edit || digest !== undefined)) throw misused(ONE_ONLY);
   if (edit && remember) throw misused(NOT_BOTH);
+  if (permit && (edit || remember)) throw misused(PERMIT_ALONE);
   if (draft !== undefined && !edit) throw misused("Cannot use --draft without --edit");
   if (draft !== undefined && rebase) throw misused(STALE_DRAFT);
 }
 
 const ONE_ONLY = "Cannot use --edit or --digest with several ids: they are about one action";
+const PERMIT_ALONE =
+  "Cannot use --permit with --edit or --remember: it holds for one run of the agent's command";
 const NOT_BOTH = "Cannot use --edit with --remember: an edited action is approved only once";
 const STALE_DRAFT =
   "Cannot use --draft with --rebase: the draft does not contain the later changes of the file";
@@ -273,6 +286,9 @@ function showApproved(io: Io, action: ActionDetail, { is_edited, is_remembered }
 const HELP = `
 --remember creates a grant. It first shows what the grant would have allowed in the last 30 days.
 
+--permit is for a command such as npm install whose package installs git hooks. Without it gate undoes
+such a change and blocks the session.
+
 --edit checks the edited result against the policy. An unchanged text is approved as it is. An empty
 text leaves the action held. If the edit is refused, your text is kept in a file.
 
@@ -288,6 +304,7 @@ Examples:
   pass show gate | gate approve 0199a1b2 --passphrase-stdin
   gate show 0199a1b2 && gate approve 0199a1b2 --rebase
   EDITOR=vi gate approve 0199a1b2 --edit
+  gate approve 0199a1b2 --permit .git/config .husky
   gate approve 0199a1b2 --remember
   gate approve 0199a1b2 --remember project --ttl 7d --max-uses 50 --pattern 'docs/**'
 `;

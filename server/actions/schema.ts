@@ -136,12 +136,18 @@ const base = z.string().nullable().optional().describe(
   "hash of the changed file that the reviewer has seen; null if the file is gone",
 );
 
+/** A guarded place of a project that a person may let one run of a command change. */
+export const PermittedPlace = z.enum([".git/config", ".git/hooks", ".husky"]);
+export type PermittedPlace = z.infer<typeof PermittedPlace>;
+
 /** Body of `POST /api/actions/:id/approve`. */
 export const ApproveInput = z.strictObject({
   reason: reason.optional(),
   base_sha256: base,
   expected_digest: z.string().optional(),
   remember: Remember.optional(),
+  permit: z.array(PermittedPlace).min(1).max(PermittedPlace.options.length).optional()
+    .describe("of a command: guarded places that it may change in this run"),
 });
 export type ApproveInput = z.infer<typeof ApproveInput>;
 

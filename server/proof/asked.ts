@@ -116,8 +116,8 @@ export async function checkChallenge(challenge: Challenge, asked: Asked): Promis
 }
 
 async function approvalDigest(body: Body): Promise<string> {
-  const { remember, base_sha256, content, encoding, command } = body;
-  const extras: ApprovalExtras = { remember, base_sha256, content, encoding, command };
+  const { remember, base_sha256, content, encoding, command, permit } = body;
+  const extras: ApprovalExtras = { remember, base_sha256, content, encoding, command, permit };
   return (await approvalAsked(expectedIn(body), extras, sha256)).digest;
 }
 

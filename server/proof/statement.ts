@@ -15,6 +15,7 @@ export interface ApprovalExtras {
   content?: string | undefined;
   encoding?: "utf8" | "base64" | undefined;
   command?: string | undefined;
+  permit?: readonly string[] | undefined;
 }
 
 /** Everything that an approval permits, as hashes, so that the ledger can keep it whole. */
@@ -25,6 +26,8 @@ export interface ApprovalAsked {
   base_sha256?: string | null;
   content_sha256?: string;
   command_sha256?: string;
+  /** Guarded places of the project that the command may change in this run. */
+  permit?: readonly string[];
 }
 
 /** Lowercase hex of the SHA-256 of these bytes. */
@@ -36,7 +39,7 @@ type Sha256 = (bytes: Uint8Array<ArrayBuffer>) => string | Promise<string>;
  */
 export async function approvalAsked(
   digest: string,
-  { remember, base_sha256, content, encoding, command }: ApprovalExtras,
+  { remember, base_sha256, content, encoding, command, permit }: ApprovalExtras,
   sha256: Sha256,
 ): Promise<{ asked: ApprovalAsked | null; digest: string }> {
   const added = {
@@ -44,6 +47,7 @@ export async function approvalAsked(
     ...base_sha256 !== undefined && { base_sha256 },
     ...content !== undefined && { content_sha256: await sha256(bytesOf(content, encoding)) },
     ...command !== undefined && { command_sha256: await sha256(utf8(command)) },
+    ...permit !== undefined && { permit },
   };
   if (Object.keys(added).length === 0) return { asked: null, digest };
   const asked = { digest, ...added };

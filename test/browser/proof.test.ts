@@ -221,6 +221,27 @@ describe("a passphrase", () => {
     );
   });
 
+  test("permits one run of a command to change a guarded place, with the keyboard too", async () => {
+    const { id } = await stage.submit("run_command", { command: "npm install" });
+    const page = await stage.page();
+    await setPassphrase(page);
+    await settled(page);
+    await page.getByText("May not change git’s hooks").click();
+    await page.getByLabel(".git/config").check();
+    await page.getByLabel(".husky").focus();
+    await page.keyboard.press("Space");
+    await page.getByText("May change .git/config and .husky").waitFor();
+    await page.evaluate(() => (document.activeElement as HTMLElement).blur());
+    await page.keyboard.press("x");
+    await page.getByText("A command that may change guarded places is approved alone.").waitFor();
+    await page.keyboard.press("a");
+    await until("it is approved", async () => (await stage.detail(id)).status === "approved");
+    const { data } = await approvalEvent();
+    expect(data.asked).toEqual({ digest: data.digest, permit: [".git/config", ".husky"] });
+    expect((data.proof as { challenge: { digest: string } }).challenge.digest)
+      .not.toBe(data.digest);
+  });
+
   test("of a config accepts it too, if the file holds exactly the approved text", async () => {
     const config = (paths: string[]) =>
       JSON.stringify({ id: "my-app", policies: { defaultEffect: "ask", allowedPaths: paths } });

@@ -72,11 +72,39 @@ function Choices({ review, detail }: { review: Review; detail: ActionDetail }) {
           Mark
         </Button>
       </div>
+      {detail.command !== null && <Permit review={review} />}
       <p class="quiet small digest" title={`SHA-256 of the plan: ${detail.digest}`}>
         You are approving exactly what is shown
         <span class="digest-hash code-text">digest {shortHash(detail.digest)}</span>
       </p>
     </div>
+  );
+}
+
+const PLACES = [".git/config", ".git/hooks", ".husky"] as const;
+
+/** Lets one run change what gate otherwise undoes, such as git hooks that a package installs. */
+function Permit({ review }: { review: Review }) {
+  const permit = review.permit.value;
+  return (
+    <details class="permit small" open={permit.length > 0}>
+      <summary>
+        {permit.length > 0 ? `May change ${permit.join(" and ")}` : "May not change git’s hooks"}
+      </summary>
+      <fieldset>
+        <legend>Let this run change, without gate undoing it:</legend>
+        {PLACES.map((place) => (
+          <label key={place}>
+            <input
+              type="checkbox"
+              checked={permit.includes(place)}
+              onChange={() => review.turnPermit(place)}
+            />
+            <code>{place}</code>
+          </label>
+        ))}
+      </fieldset>
+    </details>
   );
 }
 

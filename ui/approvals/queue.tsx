@@ -13,6 +13,7 @@ import { useAddress } from "../state/address.ts";
 import { connection } from "../state/events.ts";
 import { daemon, loadProblem, pendingByProject } from "../state/live.ts";
 import { usePending, useProject, useProjects } from "../state/project.ts";
+import { proof } from "../state/proof.ts";
 import { marks } from "./marks.ts";
 import { type QueueItem, useWide } from "./queue_items.ts";
 
@@ -177,6 +178,9 @@ export function QueueHead({ filter, shown, onApproveMarked, onRemembered }: Head
         <Button kind="primary" icon="check" keys="shift+a" onClick={onApproveMarked}>
           Approve {marks.value.size} marked
         </Button>
+      )}
+      {marks.value.size > 1 && proof.value?.kind === "passkey" && (
+        <p class="quiet small">Your passkey asks {marks.value.size} times, once for each action.</p>
       )}
     </header>
   );

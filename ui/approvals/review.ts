@@ -1,5 +1,5 @@
 import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
-import type { Action, ActionDetail } from "../../server/actions/schema.ts";
+import type { Action, ActionDetail, PermittedPlace } from "../../server/actions/schema.ts";
 import { checkShown } from "../../server/actions/show/check_shown.ts";
 import type { Remember } from "../../server/grants/schema.ts";
 import { statusWord } from "../parts/badges.tsx";
@@ -33,6 +33,8 @@ export class Review {
   readonly busy = signal(false);
   readonly notice = signal<string | null>(null);
   readonly reason = signal("");
+  /** The guarded places that the command may change in this run. */
+  readonly permit = signal<readonly PermittedPlace[]>([]);
   /** The reviewer's edited version; kept while the card is open. */
   readonly draft = signal<string | null>(null);
   /** The content is on the page. */
@@ -109,10 +111,13 @@ export class Review {
 
   #approve(more: { remember?: Remember } = {}): void {
     const base = this.#base(({ rebased }) => rebased !== null);
+    const permit = more.remember || this.permit.value.length === 0
+      ? {}
+      : { permit: [...this.permit.value] };
     void this.#send((json, id, project) =>
       api(project).api.actions[":id"].approve.$post({
         param: { id },
-        json: { ...json, ...base, ...more },
+        json: { ...json, ...base, ...permit, ...more },
       })
     );
   }
@@ -150,11 +155,21 @@ export class Review {
     return base && fits(base) ? { base_sha256: base.now_sha256 } : {};
   }
 
+  /** Lets the command change a guarded place in this run, or no longer. */
+  turnPermit(place: PermittedPlace): void {
+    const places = this.permit.value;
+    this.permit.value = places.includes(place)
+      ? places.filter((one) => one !== place)
+      : [...places, place];
+  }
+
   /** Marks the card for approval with others; requires a card read to its end without warnings. */
   mark(): void {
     const detail = this.detail.value;
     if (detail?.status !== "pending") return;
-    if (this.ready.value && this.cautions.value.length === 0) {
+    if (this.permit.value.length > 0) {
+      this.notice.value = "A command that may change guarded places is approved alone.";
+    } else if (this.ready.value && this.cautions.value.length === 0) {
       void checkShown(detail).then(
         () => turnMark(detail),
         (error) => this.notice.value = explain(error),
@@ -235,6 +250,7 @@ export class Review {
     this.ended.value = false;
     this.hidden.value = 0;
     this.unseen.value = false;
+    this.permit.value = [];
     this.notice.value = "The action has just changed. You see the new version." +
       (this.draft.value === null ? "" : " Your edit is kept: press Edit to see it.");
   }

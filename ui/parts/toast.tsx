@@ -38,7 +38,7 @@ export function Toasts() {
         {now && (
           <div key={now.id} class={`toast tone-${now.tone}`}>
             <Icon name={now.tone === "danger" ? "alert" : "check"} />
-            <span class="ellipsis toast-text">{now.text}</span>
+            <span class="toast-text">{now.text}</span>
             {now.href && <a href={now.href}>View</a>}
             <button
               type="button"

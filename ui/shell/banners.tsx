@@ -187,7 +187,7 @@ function Changed({ projects, change, onAccepted }: ChangedProps) {
           </strong>, <Ago at={change.at} said />
           {change.by && (
             <>
-              , in a file of <Text value={change.by} />
+              ; the file belongs to <Text value={change.by} />
             </>
           )}.
         </p>

@@ -1,6 +1,7 @@
-import { basename, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { resolvePath } from "../../runtime/real_path.ts";
+import type { PermittedPlace } from "../schema.ts";
 import type { ActionRow } from "../store.ts";
 import { gitCommand, isExplainedChange } from "./git_config.ts";
 import type { Difference } from "./snapshot.ts";
@@ -13,14 +14,18 @@ export interface Permits {
   commands: readonly string[][];
 }
 
-/** The changes that the text of an action shows, which policy or a person has therefore judged. */
+/**
+ * The changes that the text of an action shows, which policy or a person has therefore judged, and
+ * the places of the project that a person let this run change.
+ */
 export function permitsOf(
   { analysis, cwd, root, plan }: Pick<ActionRow, "analysis" | "cwd" | "root" | "plan">,
+  permitted: readonly PermittedPlace[],
 ): Permits {
   const named = [...analysis?.writes ?? [], ...analysis?.deletes ?? []];
   const at = cwd ?? root;
   const files = plan?.native || !plan ? plan?.changes.map(({ path }) => path) ?? [] : [];
-  const paths = new Set(files);
+  const paths = new Set([...files, ...permitted.map((place) => join(root, place))]);
   for (const path of named.filter((one) => !/[*?…]/.test(one)).slice(0, 200)) {
     const absolute = resolve(at, path);
     paths.add(absolute);

@@ -1,8 +1,11 @@
 import { homedir } from "node:os";
+import { join } from "node:path";
 import { listOfAction } from "../../audit/store.ts";
 import { insertBlock } from "../../remediation/store.ts";
 import { type ActionServices, timestamp } from "../context.ts";
+import { PermittedPlace } from "../schema.ts";
 import type { ActionRow, Fields, NewRow } from "../store.ts";
+import { isInside } from "../submit/target.ts";
 import { executorOf } from "../tools.ts";
 import { BY_SYSTEM, eventOf } from "../transition.ts";
 import type { Baseline, LostState, Watched } from "./guarding.ts";
@@ -56,12 +59,24 @@ async function watchOf(
     action_id: row.id,
     root: roots.includes("/") ? row.cwd ?? row.root : root,
     cwd: row.cwd ?? row.root,
-    permits: permitsOf(row),
+    permits: permitsOf(row, await permittedTo(services, row)),
     scripts: frozenScripts(row),
     report: (restored: Restored[], shared_with: string[]) =>
       report(services, row, restored, shared_with),
   };
   return { watched, strangers };
+}
+
+/** The places that a person named in the approval. Its proof has been judged before the start. */
+async function permittedTo(
+  { ledger }: ActionServices,
+  { id, command, decided_by }: NewRow,
+): Promise<PermittedPlace[]> {
+  if (command === null || decided_by === null || decided_by === "policy") return [];
+  const approved = (await listOfAction(ledger, id))
+    .findLast(({ type }) => type === "action.approved");
+  const { permit } = (approved?.data.asked ?? {}) as { permit?: unknown };
+  return PermittedPlace.array().catch([]).parse(permit ?? []);
 }
 
 /** The digests in the action's own event. Null if it has none or is damaged. */
@@ -134,8 +149,23 @@ async function report(
   // A script that was written again with the same content did no harm.
   const harmful = restored.filter(({ change }) => change !== "rewritten");
   const shown = someOf(harmful.map(({ path }) => `"${path}"`));
-  const reason = `The command of action ${row.id} changed ${shown} without permission`;
+  const reason = `The command of action ${row.id} changed ${shown} without permission${
+    wayOut(row, harmful)
+  }`;
   await tell(services, row, { restored, shared_with }, harmful.length === 0 ? null : reason);
+}
+
+/** How a person lets the command change these files; empty if nobody can. */
+function wayOut({ root, command }: Watching, restored: readonly Restored[]): string {
+  const places = PermittedPlace.options.filter((place) =>
+    restored.some(({ path }) => isInside(path, join(root, place)))
+  );
+  const isAll = restored.every(({ path }) =>
+    places.some((place) => isInside(path, join(root, place)))
+  );
+  if (command === null || places.length === 0 || !isAll) return "";
+  const options = places.map((place) => `--permit ${place}`).join(" ");
+  return `. If it may: lift the block, let the agent run it again, and approve it with ${options}`;
 }
 
 /** Records that nobody knows what an action changed, and blocks the session. */
@@ -178,7 +208,7 @@ async function tell(
   });
 }
 
-type Watching = Pick<ActionRow, "id" | "session_id">;
+type Watching = Pick<ActionRow, "id" | "session_id" | "root" | "command">;
 
 function someOf(names: readonly string[]): string {
   const more = names.length > 3 ? ` and ${names.length - 3} more` : "";

@@ -43,6 +43,7 @@ export async function approve(
   requireReviewer(caller, "approve the action", "gate approve");
   const { services } = context;
   const row = await loadPending(context, id, "approve", input.expected_digest);
+  if (input.permit !== undefined) requirePermittable(row, input);
   if (input.base_sha256 !== undefined) {
     const version = await planOnBase(services, row, input.base_sha256);
     const proven = await prove(context, row, "approve", input, caller);
@@ -97,7 +98,19 @@ async function prove(
   const { asked, digest } = await approvalAsked(row.digest, extras, sha256);
   const head = ledger.head.hash;
   const proof = await proofs.require(caller, { verb, project_id, action_id: row.id, digest, head });
-  return proof ? { proof, ...asked && { asked } } : {};
+  if (!proof && extras.permit === undefined) return {};
+  return { ...proof && { proof }, ...asked && { asked } };
+}
+
+/** A permit holds for one run of a command, so no grant repeats it. @throws GateError `invalid` */
+function requirePermittable(row: ActionRow, { remember }: ApproveInput): void {
+  const why = row.command === null
+    ? "it is no command"
+    : remember === undefined
+    ? null
+    : 'a remembered approval has no "permit"; approve this run alone';
+  if (why === null) return;
+  throw new GateError("invalid", `Cannot permit changes of guarded files: ${why}`);
 }
 
 /** Rejects a held action. The agent gets the reason. */

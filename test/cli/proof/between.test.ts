@@ -168,6 +168,28 @@ describe("between a person and the daemon", () => {
     await expectHeld();
   });
 
+  test("a permit is signed for the places that the person named", async () => {
+    const { id } = await gated.submit("run_command", { command: "npm install" });
+    const add: Tricks["ask"] = ({ path, body }) => {
+      if (path.includes("/approve")) body.permit = [".git/hooks", ".husky"];
+    };
+    for (const args of [[], ["--permit", ".husky"]]) {
+      between.tricks = { ask: add };
+      const refused = await approve(id, ...args);
+      expect(refused).toMatchObject({ code: 1, stdout: "" });
+      expect(refused.stderr).toContain("it covers other content");
+    }
+    between.tricks = {};
+    for (const args of [["--permit", "gate.config.json"], ["--permit", ".husky", "--edit"]]) {
+      expect(await approve(id, ...args)).toMatchObject({ code: 64, stdout: "" });
+    }
+    expect(await approve(id, "--permit", ".husky")).toMatchObject({ code: 0 });
+    const { timeline } = await gated.json("show", id, "--json");
+    const { data } = timeline.find(({ type }: Json) => type === "action.approved");
+    expect(data.asked).toEqual({ digest: data.digest, permit: [".husky"] });
+    await gated.good("audit", "verify");
+  });
+
   test("the input of a foreign tool is what the digest names, whole or shortened", async () => {
     for (const input of [{ repo: "a/b" }, { repo: "a/b", text: "x".repeat(10_000) }]) {
       const held = await gated.submit("mcp__forge__delete_repo", input);

@@ -50,6 +50,11 @@ describe("a challenge about the request that was sent is signed", () => {
       { digest: sha256({ remember_sha256: sha256(remember), digest: DIGEST }) },
     ],
     [
+      "with a permit",
+      post(APPROVE, { expected_digest: DIGEST, permit: [".husky"] }),
+      { digest: sha256({ permit: [".husky"], digest: DIGEST }) },
+    ],
+    [
       "with an edit",
       post(`/api/actions/${ID}/approve-with-edit`, { expected_digest: DIGEST, content: "x" }),
       {
@@ -136,6 +141,12 @@ describe("any other challenge is refused", () => {
       "a grant that nobody asked for",
       post(APPROVE),
       { digest: sha256({ remember_sha256: sha256(remember), digest: DIGEST }) },
+      "other content",
+    ],
+    [
+      "a permit that nobody asked for",
+      post(APPROVE),
+      { digest: sha256({ permit: [".husky"], digest: DIGEST }) },
       "other content",
     ],
     ["an approval without the digest", post(APPROVE, {}), {}, '"expected_digest"'],

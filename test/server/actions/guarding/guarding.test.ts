@@ -12,6 +12,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Restored } from "../../../../server/actions/guarding/restore.ts";
 import { runCommand } from "../../../../server/runtime/spawn.ts";
+import type { Policies } from "../../../../server/policy/schema.ts";
 import { agent, openGate, reviewer, sha } from "../harness.ts";
 
 const CONFIG_FILES = {
@@ -25,8 +26,11 @@ const CONFIG_FILES = {
 };
 
 /** A gate with guarded files, and an agent that runs commands as `gate mcp` does. */
-async function openGuarded(files: Record<string, string> = {}) {
-  const opened = await openGate({ files: { ...CONFIG_FILES, ...files } });
+async function openGuarded(files: Record<string, string> = {}, policies?: Policies) {
+  const opened = await openGate({
+    files: { ...CONFIG_FILES, ...files },
+    ...policies && { policies },
+  });
   const { gate, at } = opened;
   execFileSync("git", ["init", "-q", "-b", "main"], { cwd: gate.root });
   chmodSync(at(".git/hooks/pre-commit"), 0o755);
@@ -383,4 +387,72 @@ test("another project's policy and hooks are guarded too", async () => {
   );
   expect(readFileSync(join(other, "gate.config.json"), "utf8")).toBe('{"id":"other"}');
   expect(readdirSync(join(other, ".git/hooks"))).not.toContain("pre-commit");
+});
+
+describe("a person permits one run to change a place", () => {
+  const HUSKY = "git config core.hooksPath .husky; mkdir -p .husky/_; echo x > .husky/_/h";
+  const ASK = { defaultEffect: "ask" as const };
+  const PERMIT = { permit: [".git/config" as const, ".husky" as const] };
+
+  test("after a run that was undone; the block names the way", async () => {
+    const { hidden, submit, claimAndRun, gate, told, at } = await openGuarded({}, ASK);
+    await hidden(HUSKY);
+    const { reason, block_id } = (await told()).find(({ type }) => type === "block.added")!.data;
+    expect(reason).toContain("approve it with --permit .git/config --permit .husky");
+    expect(existsSync(at(".husky/_/h"))).toBe(false);
+    await gate.project.blocks.lift(String(block_id), {}, reviewer);
+
+    const { id } = await submit("make build");
+    await gate.project.actions.approve(id, PERMIT, reviewer);
+    const done = await claimAndRun(id, HUSKY);
+    expect(restoredOf(done)).toEqual([]);
+    expect(readFileSync(at(".husky/_/h"), "utf8")).toBe("x\n");
+    expect(readFileSync(at(".git/config"), "utf8")).toContain("hooksPath = .husky");
+    const approved = (await gate.audit()).findLast(({ type }) => type === "action.approved")!;
+    expect(approved.data.asked).toEqual({ digest: approved.data.digest, ...PERMIT });
+
+    // The permit was for that run alone.
+    const next = await hidden("git config core.fsmonitor evil");
+    expect(restoredOf(next)).toMatchObject([{ path: at(".git/config"), restored: true }]);
+  });
+
+  test.each([
+    ["another place", "echo evil >> .git/hooks/pre-commit", ".git/hooks/pre-commit"],
+    ["the policy", "echo {} > gate.config.json", "gate.config.json"],
+    ["a host's hooks", "echo {} > .claude/settings.json", ".claude/settings.json"],
+  ])("and %s stays guarded", async (_, script, path) => {
+    const { submit, claimAndRun, gate, told, at } = await openGuarded({}, ASK);
+    const { id } = await submit("make build");
+    await gate.project.actions.approve(id, PERMIT, reviewer);
+    const done = await claimAndRun(id, `${HUSKY}; ${script}`);
+    expect(restoredOf(done)).toMatchObject([{ path: at(path), restored: true }]);
+    const block = (await told()).find(({ type }) => type === "block.added")!;
+    expect(String(block.data.reason).includes("--permit")).toBe(path.startsWith(".git/"));
+  });
+
+  test("a row that says so is no permit", async () => {
+    const { submit, claimAndRun, gate, at } = await openGuarded({}, ASK);
+    const { id } = await submit("make build");
+    await gate.project.actions.approve(id, {}, reviewer);
+    await gate.project.ledger.commit({
+      statements: [{
+        sql: "UPDATE actions SET proposed = ? WHERE id = ?",
+        args: [JSON.stringify({ permit: PERMIT.permit }), id],
+      }],
+      events: [],
+    });
+    const done = await claimAndRun(id, HUSKY);
+    expect(restoredOf(done).map(({ path }) => path)).toContain(at(".git/config"));
+  });
+
+  test("not of a file, not for a grant, not of any other place", async () => {
+    const { submit, submitted, gate } = await openGuarded({}, ASK);
+    const { actions } = gate.project;
+    const { action } = await submitted("write_file", { path: "src/b.txt", content: "b" });
+    await expect(actions.approve(action.id, PERMIT, reviewer)).rejects.toThrow("it is no command");
+    const { id } = await submit("make build");
+    const remember = { scope: "session" as const, ttl_seconds: 60, max_uses: 2 };
+    await expect(actions.approve(id, { ...PERMIT, remember }, reviewer))
+      .rejects.toThrow("approve this run alone");
+  });
 });
