@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Client } from "../server/client.ts";
-import { unwrap } from "../server/client.ts";
+import { ProblemError, unwrap } from "../server/client.ts";
 import { MACHINE_ID } from "../server/constants.ts";
 import { scopedClient } from "./daemon/connect.ts";
 import { CliError } from "./errors.ts";
@@ -30,7 +30,7 @@ export async function chooseProject(
 ): Promise<string> {
   if (named) return named;
   const root = findRoot(io);
-  if (root) return (await unwrap(client.api.hub.projects.$post({ json: { root } }))).id;
+  if (root) return await registeredId(client, root);
   const registered = await unwrap(client.api.hub.projects.$get());
   const items = registered.items.filter(({ id }) => id !== MACHINE_ID);
   if (items.length === 1) return items[0]!.id;
@@ -42,6 +42,17 @@ export async function chooseProject(
   throw new CliError(`Cannot choose a project: ${why}`, {
     next: "the same command with --project <id>",
   });
+}
+
+/** A folder that waits for a person's proof belongs to no project yet; its config names the one. */
+async function registeredId(client: Client, root: string): Promise<string> {
+  try {
+    return (await unwrap(client.api.hub.projects.$post({ json: { root } }))).id;
+  } catch (error) {
+    if (!(error instanceof ProblemError) || error.problem.code !== "proof_required") throw error;
+    const { identifyProject } = await import("../server/projects/identity.ts");
+    return identifyProject(root).id;
+  }
 }
 
 /** A reviewer's client for the named project, or else for the working directory's. */

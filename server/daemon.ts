@@ -123,6 +123,7 @@ export class Daemon {
             ? new Config(services, id, machineRoots(), machineConfig())
             : new Config(services, id, roots),
       });
+      registry.countRoots((id, roots, proofs) => configs.accepted.countRoots(id, roots, proofs));
       const guarding = new Guarding(environment);
       const host_key = HostKey.open(join(environment.home, "keys"));
       const journal = environment.journal

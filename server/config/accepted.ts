@@ -18,6 +18,7 @@ import {
   deleteTrust,
   findConfig,
   findSeal,
+  listAllRoots,
   listConfigs,
   listTrusts,
   saveConfig,
@@ -81,6 +82,11 @@ export function hashOf(text: string): string {
 /** What a person signs who accepts a config: its number too, so that no older text comes back. */
 export function acceptDigest(path: string, sha256_: string, number: number): string {
   return sha256(canonical({ path, sha256: sha256_, ...number > 0 && { number } }));
+}
+
+/** What a person signs who adds a folder to a project that has others. */
+export function rootAsked(project_id: string, root: string) {
+  return { project_id, root };
 }
 
 /** What a person signs who trusts a project's `overrideGlobal`. */
@@ -225,6 +231,45 @@ export class AcceptedConfigs {
   }
 
   /**
+   * The folders of a project in which its accepted config counts: its own, and those that a person
+   * added with a proof or that were there before the proof. Another program can write `gate.db`.
+   */
+  async countRoots(
+    project_id: string,
+    roots: string[],
+    proofs: ReadonlyMap<string, string | null>,
+  ): Promise<string[]> {
+    const { kind, problem } = await this.#services.proofs.status();
+    if (!isKey(kind) && problem === null) return roots;
+    const { accepted } = await this.find(project_id);
+    // Without an accepted config, no folder is judged by one.
+    if (accepted === null) return roots;
+    const { roots: sealed } = await this.#sealed();
+    const counted = await Promise.all(
+      roots.map(async (root) =>
+        join(root, PROJECT_FILE) === accepted.path || (sealed === undefined ||
+          sealed.some((one) => one.project_id === project_id && one.root === root)) ||
+        await this.#isRootSigned(project_id, root, proofs.get(root) ?? null)
+      ),
+    );
+    return roots.filter((_, index) => counted[index]);
+  }
+
+  async #isRootSigned(project_id: string, root: string, proof: string | null): Promise<boolean> {
+    if (proof === null) return false;
+    const about = {
+      verbs: ADDING,
+      project_id,
+      digest: sha256(canonical(rootAsked(project_id, root))),
+    };
+    try {
+      return await this.#services.proofs.isValid(JSON.parse(proof) as ProofRecord, about);
+    } catch {
+      return false;
+    }
+  }
+
+  /**
    * Takes over what a ledger knows of the newest acceptance. Returns the one that the ledger lacks;
    * null if it lacks none. Without a key nothing is compared.
    */
@@ -276,11 +321,27 @@ export class AcceptedConfigs {
       const { path, sha256, number } = entry.accepted;
       configs.push({ project_id, path, sha256, number });
     }
-    const list = canonical({ configs, trusts });
+    const roots = await this.#rootsToSeal(configs, deciding);
+    const list = canonical({ configs, trusts, roots });
     const hash = sha256(list);
     await registry.batch([saveSeal(hash, list)]);
     this.#version++;
     return hash;
+  }
+
+  /** A folder that does not count does not begin to count with a change of the proof. */
+  async #rootsToSeal(configs: readonly Sealed[], { kind }: Deciding) {
+    const { registry } = this.#services;
+    const all = await listAllRoots(registry);
+    if (!isKey(kind)) return all;
+    const { roots: sealed } = await this.#sealed();
+    return all.filter(({ project_id, root }) =>
+      configs.some((one) =>
+        one.project_id === project_id && one.path === join(root, PROJECT_FILE)
+      ) ||
+      sealed === undefined ||
+      sealed.some((one) => one.project_id === project_id && one.root === root)
+    );
   }
 
   /** Without a key, gate.db alone says what is accepted, and another gate.db may have been lost. */
@@ -354,7 +415,7 @@ export class AcceptedConfigs {
     const { registry, proofs } = this.#services;
     const hash = proofs.sealed_sha256;
     const list = hash === null ? null : await findSeal(registry, hash);
-    if (list === null || sha256(list) !== hash) return { configs: [], trusts: [] };
+    if (list === null || sha256(list) !== hash) return { configs: [], trusts: [], roots: [] };
     return Seal.parse(JSON.parse(list));
   }
 
@@ -395,6 +456,7 @@ export class AcceptedConfigs {
 }
 
 const ACCEPTING = ["accept_config", "change_policies", "register_project"] as const;
+const ADDING = ["register_project"] as const;
 const TRUSTING = ["trust_override"] as const;
 const FORGED_TRUST = "Cannot trust the project's overrideGlobal: no proof fits the record";
 
@@ -410,6 +472,8 @@ type Sealed = z.infer<typeof Sealed>;
 const Seal = z.object({
   configs: z.array(Sealed),
   trusts: z.array(z.string()),
+  /** The folders of the projects. A seal of an older release does not list them. */
+  roots: z.array(z.object({ project_id: z.string(), root: z.string() })).optional(),
 });
 
 /** Whether a text counts only with a signature. */

@@ -108,6 +108,17 @@ export function saveConfig({ project_id, accepted, ...row }: ConfigRow): Stateme
   };
 }
 
+/** Every folder of every project. */
+export async function listAllRoots(
+  registry: Database,
+): Promise<{ project_id: string; root: string }[]> {
+  const rows = await registry.all("SELECT project_id, root FROM roots ORDER BY project_id, root");
+  return rows.map(({ project_id, root }) => ({
+    project_id: String(project_id),
+    root: String(root),
+  }));
+}
+
 /** The projects whose `overrideGlobal` a person trusts, with the proof of each. */
 export async function listTrusts(
   registry: Database,

@@ -142,4 +142,10 @@ export const REGISTRY_MIGRATIONS: Migration[] = [{
     // Counts the acceptances of a config, so that an older one is told from the newest.
     "ALTER TABLE configs ADD COLUMN number INTEGER NOT NULL DEFAULT 0",
   ],
+}, {
+  version: 8,
+  statements: [
+    // The proof with which a person added the folder to a project, as JSON.
+    "ALTER TABLE roots ADD COLUMN proof TEXT",
+  ],
 }];

@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import type { NativeCall } from "../actions/submit/native.ts";
 import type { Daemon } from "../daemon.ts";
 import { GateError } from "../errors.ts";
-import { detectProject } from "../projects/detect.ts";
+import { detectProject, registerOrMachine } from "../projects/detect.ts";
 import type { Project } from "../projects/project.ts";
 
 /** The project of a call, and the rule that found it. */
@@ -30,7 +30,11 @@ export async function findPlace(
 ): Promise<Place> {
   const registry = {
     list: () => daemon.projects.listRoots(),
-    register: (root: string) => daemon.projects.register(root, BY_HOOK),
+    register: (root: string) =>
+      registerOrMachine(root, {
+        register: (at) => daemon.projects.register(at, BY_HOOK),
+        codeOf: (error) => error instanceof GateError ? error.code : undefined,
+      }),
   };
   const none = { workspaces: [], roots: [], home: homedir() };
   const hints = { ...none, cwd: nearestFolder(call.cwd), claude_project_dir: project_dir };

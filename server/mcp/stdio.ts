@@ -1,8 +1,15 @@
 import { realpath } from "node:fs/promises";
 import type { Readable, Writable } from "node:stream";
+import { ProblemError } from "../client.ts";
 import { MACHINE_ID } from "../constants.ts";
 import { projectDirIn } from "../hosts/hosts.ts";
-import { type Detected, detectProject, type Hints, workspacesIn } from "../projects/detect.ts";
+import {
+  type Detected,
+  detectProject,
+  type Hints,
+  registerOrMachine,
+  workspacesIn,
+} from "../projects/detect.ts";
 import type { RunCommand } from "./command_runs.ts";
 import type { Connect, DaemonLink } from "./daemon_link.ts";
 import type { ProgressTiming } from "./holding.ts";
@@ -113,8 +120,12 @@ function registryOf(link: DaemonLink, now: () => number) {
       return (await link.call((client) => client.api.hub.projects.$get(), { until })).items;
     },
     register: (root: string) =>
-      link.call((client) => client.api.hub.projects.$post({ json: { root } }), {
-        until: now() + REGISTRY_MS,
+      registerOrMachine(root, {
+        register: (at) =>
+          link.call((client) => client.api.hub.projects.$post({ json: { root: at } }), {
+            until: now() + REGISTRY_MS,
+          }),
+        codeOf: (error) => error instanceof ProblemError ? error.problem.code : undefined,
       }),
   };
 }

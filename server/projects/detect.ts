@@ -71,6 +71,26 @@ export async function detectProject<P extends Known>(
   return home_project === found.project_id ? found : { ...found, home_project };
 }
 
+/**
+ * Registers a folder. One that waits for a person's proof counts as of no project until then, so the
+ * machine's policy judges it as before.
+ */
+export async function registerOrMachine(
+  root: string,
+  { register, codeOf }: {
+    register: (root: string) => Promise<Known>;
+    /** The code of the daemon's refusal. */
+    codeOf: (error: unknown) => string | undefined;
+  },
+): Promise<Known> {
+  try {
+    return await register(root);
+  } catch (error) {
+    if (codeOf(error) === "proof_required") return await registerNothing(root);
+    throw error;
+  }
+}
+
 /** A call that names its project registers no other one, so the folder counts as of no project. */
 function registerNothing(root: string): Promise<Known> {
   return Promise.resolve({ id: MACHINE_ID, roots: [root] });
@@ -88,7 +108,10 @@ async function findOpened<P extends Known>(
     if (real === null || (within !== null && !isInside(real, within))) continue;
     const found = findUpwards(real, hints.home, projects);
     if (found?.project) return { project_id: found.project.id, root: found.root, rule };
-    if (found) return { project_id: (await add(found.root)).id, root: found.root, rule };
+    if (found) {
+      const { id } = await add(found.root);
+      return { project_id: id, root: found.root, rule: id === MACHINE_ID ? "machine" : rule };
+    }
     // A later hint may only refine an earlier one: else a call could land in a stranger's folder.
     within = isOrdinary(real, hints.home) ? real : within;
   }

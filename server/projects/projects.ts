@@ -4,10 +4,12 @@ import type { Caller } from "../auth/schema.ts";
 import { requireReviewer } from "../auth/scopes.ts";
 import { listDamaged } from "../db/health.ts";
 import type { Neighbour } from "../actions/context.ts";
+import { isKey, rootAsked } from "../config/accepted.ts";
 import { MACHINE_ID } from "../constants.ts";
 import { GateError } from "../errors.ts";
 import type { NamedPaths } from "../policy/named_paths.ts";
-import { identifyProject } from "./identity.ts";
+import { digestOf } from "../proof/digest.ts";
+import { identifyProject, type Identity } from "./identity.ts";
 import { machineRoots } from "./machine.ts";
 import { touchedProjects } from "./neighbours.ts";
 import { OpenProjects } from "./open_projects.ts";
@@ -15,6 +17,11 @@ import { Project, type ProjectOptions } from "./project.ts";
 import type { Registry } from "./registry.ts";
 import type { HubProject, RegisteredProject } from "./schema.ts";
 import { hasAction, type Registered } from "./store.ts";
+
+/** Whoever registers a project: a caller, or a part of gate that brings no proof. */
+export type Registrant =
+  & Pick<Caller, "id" | "scope">
+  & Partial<Pick<Caller, "member_id" | "via" | "proof">>;
 
 type Shared = Omit<ProjectOptions, "id" | "roots" | "neighbours" | "visit">;
 
@@ -97,15 +104,48 @@ export class Projects {
    * Registers the project with a config in `root`. Its config is accepted at the first registration,
    * if this caller may; otherwise what it loosens waits. @throws GateError `conflict` …
    */
-  async register(root: string, caller: Pick<Caller, "id" | "scope">): Promise<RegisteredProject> {
+  async register(root: string, caller: Registrant): Promise<RegisteredProject> {
     const identity = identifyProject(root);
+    const adding = await this.#registry.addsRoot(identity)
+      ? await this.#proveRoot(identity, caller)
+      : null;
     if (identity.warning) this.#shared.environment.log("warn", identity.warning);
-    const registered = await this.#registry.register(identity);
+    const registered = await this.#registry.register(identity, adding?.data.proof);
+    if (adding) {
+      await (await this.get(identity.id)).ledger.commit({ statements: [], events: [adding] });
+    }
     (await this.#open.peek(identity.id))?.setRoots(registered.roots);
     const config = this.#shared.configs.of(identity.id, registered.roots);
     config.setRoots(registered.roots);
     await config.acceptFirst(caller);
     return { ...await this.#toHub(registered), warnings: (await config.view()).warnings };
+  }
+
+  /**
+   * Asks a person to prove that a folder becomes one more of a project, because it is judged by the
+   * project's accepted policy then. Null where no key is enrolled. @throws GateError `proof_required`
+   */
+  async #proveRoot({ id, root }: Identity, caller: Registrant) {
+    const { proofs } = this.#shared;
+    const { kind, problem } = await proofs.status();
+    if (!isKey(kind) && problem === null) return null;
+    const { scope, member_id = null, via = null, proof = null } = caller;
+    if (scope !== "reviewer" || via === null) {
+      const message = `Cannot add "${root}" to project "${id}": a person must prove it; ` +
+        "run gate init in that folder";
+      throw new GateError("proof_required", message);
+    }
+    const { ledger } = await this.get(id);
+    const asked = rootAsked(id, root);
+    const record = await proofs.require({ scope, member_id, via, proof }, {
+      ...{ verb: "register_project", project_id: id, action_id: null },
+      ...{ digest: digestOf(asked), head: ledger.head.hash },
+    });
+    return record && {
+      ...{ session_id: null, action_id: null, type: "policy.changed" as const },
+      actor: { kind: "reviewer" as const, id: caller.id },
+      data: { source: "root", asked, proof: record },
+    };
   }
 
   /** Forgets a project. Keeps its ledger and files. @throws GateError `not_found`, `conflict` */

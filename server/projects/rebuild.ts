@@ -36,7 +36,7 @@ export async function rebuildRegistry(
     if (first === undefined) continue;
     statements.push(
       insertProject(id, basename(first) || first, at),
-      ...roots.map((root) => insertRoot(id, root, at)),
+      ...roots.map((root) => insertRoot(id, root, { at })),
       // Opens the project at the start, so that its pending actions are visible.
       setAwake(id, true),
     );

@@ -6,6 +6,7 @@ import { REGISTRY_MIGRATIONS } from "../db/registry_migrations.ts";
 import { openChecked } from "../db/health.ts";
 import type { Ledger, Statement } from "../db/ledger.ts";
 import { GateError } from "../errors.ts";
+import type { ProofRecord } from "../proof/schema.ts";
 import { noteAction, prefixOf } from "../events/store.ts";
 import { MACHINE_ID } from "../constants.ts";
 import { type Identity, isSameRepository } from "./identity.ts";
@@ -19,6 +20,7 @@ import {
   insertRoot,
   listByPrefix,
   listRegistered,
+  listRootProofs,
   type Registered,
   removeRoot,
   removeRoots,
@@ -30,6 +32,8 @@ import {
 export class Registry {
   readonly database: Database;
   readonly #now: () => number;
+  /** Which of a project's folders count; all until the daemon knows who decides. */
+  #counted: CountRoots = (_, roots) => Promise.resolve(roots);
   /** A cache of the roots. Only this process writes the database. */
   #roots: Promise<{ id: string; roots: string[] }[]> | null = null;
 
@@ -55,8 +59,15 @@ export class Registry {
     return new Registry(database, now);
   }
 
-  list(): Promise<Registered[]> {
-    return listRegistered(this.database);
+  /** From now on only the folders count that `counted` returns. */
+  countRoots(counted: CountRoots): void {
+    this.#counted = counted;
+    this.#roots = null;
+  }
+
+  async list(): Promise<Registered[]> {
+    const all = await listRegistered(this.database);
+    return await Promise.all(all.map((one) => this.#onlyCounted(one)));
   }
 
   /** The folders of each project. Cached until one changes. */
@@ -71,24 +82,39 @@ export class Registry {
     return this.#roots;
   }
 
-  find(id: string): Promise<Registered | null> {
-    return findRegistered(this.database, id);
+  async find(id: string): Promise<Registered | null> {
+    const found = await findRegistered(this.database, id);
+    return found && await this.#onlyCounted(found);
   }
 
   /**
-   * Adds the project, or adds the folder to the project with that id. @throws GateError `conflict`
+   * Whether the folder would be one more of a project that has others. @throws GateError `conflict`
    * when the id belongs to a folder that is no checkout of the same repository
    */
-  async register({ id, name, root }: Identity): Promise<Registered> {
-    const at = new Date(this.#now()).toISOString();
+  async addsRoot({ id, root }: Identity): Promise<boolean> {
     const known = await this.find(id);
-    const gone = known?.roots.filter((other) => !existsSync(other)) ?? [];
-    if (!known) await this.#refuseTwin(id);
-    else requireSameRepository(id, root, known.roots.filter((other) => !gone.includes(other)));
+    if (!known) {
+      await this.#refuseTwin(id);
+      return false;
+    }
+    const present = known.roots.filter((other) => existsSync(other));
+    requireSameRepository(id, root, present);
+    return present.length > 0 && !present.includes(root);
+  }
+
+  /**
+   * Adds the project, or adds the folder to the project with that id, with the proof of the person
+   * who asked for it. @throws GateError as `addsRoot()`
+   */
+  async register(identity: Identity, proof: ProofRecord | null = null): Promise<Registered> {
+    const { id, name, root } = identity;
+    await this.addsRoot(identity);
+    const at = new Date(this.#now()).toISOString();
+    const gone = (await this.find(id))?.roots.filter((other) => !existsSync(other)) ?? [];
     await this.database.batch([
       insertProject(id, name, at),
       ...gone.map((other) => removeRoot(id, other)),
-      insertRoot(id, root, at),
+      insertRoot(id, root, { at, proof }),
     ]).finally(() => this.#roots = null);
     return (await this.find(id))!;
   }
@@ -142,7 +168,20 @@ export class Registry {
   close(): Promise<void> {
     return this.database.close();
   }
+
+  async #onlyCounted(one: Registered): Promise<Registered> {
+    if (one.roots.length < 2) return one;
+    const proofs = await listRootProofs(this.database, one.project_id);
+    return { ...one, roots: await this.#counted(one.project_id, one.roots, proofs) };
+  }
 }
+
+/** The folders of a project that count, of those in `gate.db`. `proofs` are as kept there, by folder. */
+export type CountRoots = (
+  project_id: string,
+  roots: string[],
+  proofs: ReadonlyMap<string, string | null>,
+) => Promise<string[]>;
 
 function requireSameRepository(id: string, root: string, present: string[]): void {
   if (present.length === 0 || present.includes(root)) return;

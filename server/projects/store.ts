@@ -52,11 +52,30 @@ export function insertProject(project_id: string, name: string, at: string): Sta
   };
 }
 
-export function insertRoot(project_id: string, root: string, at: string): Statement {
+export function insertRoot(
+  project_id: string,
+  root: string,
+  { at, proof = null }: { at: string; proof?: unknown },
+): Statement {
   return {
-    sql: "INSERT INTO roots (project_id, root, added_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-    args: [project_id, root, at],
+    sql: `INSERT INTO roots (project_id, root, added_at, proof) VALUES (?, ?, ?, ?)
+      ON CONFLICT DO UPDATE SET proof = coalesce(excluded.proof, proof)`,
+    args: [project_id, root, at, proof === null ? null : JSON.stringify(proof)],
   };
+}
+
+/** The proof with which a person added each folder of a project; null for one without. */
+export async function listRootProofs(
+  registry: Database,
+  project_id: string,
+): Promise<Map<string, string | null>> {
+  const rows = await registry.all("SELECT root, proof FROM roots WHERE project_id = ?", [
+    project_id,
+  ]);
+  return new Map(rows.map(({ root, proof }) => [
+    String(root),
+    proof === null ? null : String(proof),
+  ]));
 }
 
 export function removeRoot(project_id: string, root: string): Statement {

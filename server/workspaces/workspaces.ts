@@ -1,6 +1,7 @@
 import type { Environment } from "../environment.ts";
 import type { Database } from "../db/database.ts";
 import { GateError } from "../errors.ts";
+import type { Proof } from "../proof/schema.ts";
 import { keepWorkspaces } from "./kept.ts";
 import type { CreateWorkspaceInput, Workspace } from "./schema.ts";
 import {
@@ -19,6 +20,9 @@ const MAX_WORKSPACES = 1_000;
 export interface Registrant {
   id: string;
   scope: "agent" | "viewer" | "reviewer";
+  member_id?: string | null;
+  via?: "token" | "page" | "none";
+  proof?: Proof | null;
 }
 
 export interface WorkspacesServices {
