@@ -83,7 +83,7 @@ test("the proof of one action approves no other one, whatever the log was made t
   await forge(
     gate,
     `INSERT INTO audit SELECT project_id, (SELECT max(seq) + 1 FROM audit), at, session_id, ?, type,
-      actor, data, hash, 'f' || substr(hash, 2) FROM audit
+      actor, data, hash, lower(hex(randomblob(32))) FROM audit
       WHERE action_id = ? AND type = 'action.approved'`,
     [forged, real],
   );
@@ -282,7 +282,7 @@ describe("a lifted block counts only with a person's proof", () => {
   }
 
   const FORGED_LIFT = `INSERT INTO audit SELECT project_id, (SELECT max(seq) + 1 FROM audit), at,
-    session_id, action_id, 'block.removed', actor, data, (SELECT hash FROM audit ORDER BY seq DESC LIMIT 1), 'f' || substr(hash, 2) FROM audit
+    session_id, action_id, 'block.removed', actor, data, (SELECT hash FROM audit ORDER BY seq DESC LIMIT 1), lower(hex(randomblob(32))) FROM audit
     WHERE type = 'block.added'`;
   const FORGET = "DROP TRIGGER audit_no_delete; DELETE FROM audit WHERE type = 'block.added'";
   const LIFTS = [
@@ -328,7 +328,7 @@ describe("a lifted block counts only with a person's proof", () => {
       stage.gate,
       `INSERT INTO audit SELECT project_id, (SELECT max(seq) + 1 FROM audit), at, session_id,
         action_id, type, actor, replace(data, '"block_id":"${block_id}"', '"block_id":"${other}"'),
-        (SELECT hash FROM audit ORDER BY seq DESC LIMIT 1), 'f' || substr(hash, 2) FROM audit WHERE type = 'block.removed'`,
+        (SELECT hash FROM audit ORDER BY seq DESC LIMIT 1), lower(hex(randomblob(32))) FROM audit WHERE type = 'block.removed'`,
     );
     await forge(stage.gate, "UPDATE blocks SET lifted_at = created_at");
     await stage.gate.reopen();
