@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, sep } from "node:path";
 import type { Client } from "../server/client.ts";
 import { ProblemError, unwrap } from "../server/client.ts";
 import { MACHINE_ID } from "../server/constants.ts";
@@ -22,15 +22,39 @@ export function findRoot(io: Pick<Io, "env" | "cwd">): string | null {
   }
 }
 
+/** A registered project, by its folders. */
+interface Registered {
+  id: string;
+  roots: readonly string[];
+}
+
+/** The innermost registered root that contains the folder, even if its config is gone; or null. */
+export function findRegistered(cwd: string, projects: readonly Registered[]): string | null {
+  const roots = projects.filter(({ id }) => id !== MACHINE_ID).flatMap(({ roots }) => roots)
+    .filter((root) => cwd === root || cwd.startsWith(root + sep));
+  return roots.sort((a, b) => b.length - a.length)[0] ?? null;
+}
+
+/**
+ * The project whose rules apply in the working directory: the named one, the folder's own even if
+ * its config is gone, or the machine's. @throws CliError
+ */
+export async function chooseRules(
+  io: Pick<Io, "env" | "cwd">,
+  client: Client,
+  named: string | undefined,
+): Promise<string> {
+  return named ?? await ownProject(io, client) ?? MACHINE_ID;
+}
+
 /** The id of the named project, or else of the working directory's. @throws CliError */
 export async function chooseProject(
   io: Pick<Io, "env" | "cwd">,
   client: Client,
   named: string | undefined,
 ): Promise<string> {
-  if (named) return named;
-  const root = findRoot(io);
-  if (root) return await registeredId(client, root);
+  const own = named ?? await ownProject(io, client);
+  if (own !== null) return own;
   const registered = await unwrap(client.api.hub.projects.$get());
   const items = registered.items.filter(({ id }) => id !== MACHINE_ID);
   if (items.length === 1) return items[0]!.id;
@@ -42,6 +66,21 @@ export async function chooseProject(
   throw new CliError(`Cannot choose a project: ${why}`, {
     next: "the same command with --project <id>",
   });
+}
+
+/** The id of the working directory's project, or null. Registers a folder with a config. */
+async function ownProject(
+  io: Pick<Io, "env" | "cwd">,
+  client: Client,
+): Promise<string | null> {
+  const root = findRoot(io);
+  const { items } = await unwrap(client.api.hub.projects.$get());
+  const registered = findRegistered(io.cwd, items);
+  // A config above the folder of a registered project does not take its place.
+  if (root !== null && (registered === null || registered.length <= root.length)) {
+    return await registeredId(client, root);
+  }
+  return items.find(({ roots }) => registered !== null && roots.includes(registered))?.id ?? null;
 }
 
 /** A folder that waits for a person's proof belongs to no project yet; its config names the one. */
@@ -63,6 +102,16 @@ export async function openProject(
 ): Promise<Client> {
   const connection = await openReview(io, options);
   return scopedClient(connection, await chooseProject(io, connection.client, named));
+}
+
+/** As `openProject`, for a command about rules: outside of projects it is about the machine's. */
+export async function openRules(
+  io: Io,
+  named: string | undefined,
+  options?: PassphraseOptions,
+): Promise<Client> {
+  const connection = await openReview(io, options);
+  return scopedClient(connection, await chooseRules(io, connection.client, named));
 }
 
 /** The root of the working directory's project. @throws CliError if there is none */

@@ -4,7 +4,7 @@ import { acceptChanges, openChanges, showChange, waitingChanges } from "../confi
 import { CliError } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { examples } from "../options.ts";
-import { openProject } from "../project.ts";
+import { openRules } from "../project.ts";
 import { PASSPHRASE_STDIN } from "../proof/passphrases.ts";
 import { count, paint, print, printJson } from "../terminal/output.ts";
 import { visibleLine } from "../terminal/visible.ts";
@@ -18,11 +18,11 @@ export function createCommand(io: Io) {
     .description(
       "Show the changes of the project's and the machine's config since they were accepted.",
     )
-    .option("--project <id>", "the project (default: the project of this folder)")
+    .option("--project <id>", "the project (default: that of this folder, or the machine's config)")
     .option("--json", "print JSON: the config in force, with outside_changes")
     .addHelpText("after", examples("gate config show"))
     .action(async ({ project, json }) => {
-      const client = await openProject(io, project);
+      const client = await openRules(io, project);
       const view = await unwrap(client.api.config.$get());
       if (json) return printJson(io, view);
       if (view.error !== null) print(io, paint(io, "red", `! ${visibleLine(view.error)}`));
@@ -36,12 +36,12 @@ export function createCommand(io: Io) {
       "Accept the changes, after showing them, so that no program undoes them. You prove it with your passphrase.",
     )
     .option("--sha256 <hash>", "accept only if a changed file has this content")
-    .option("--project <id>", "the project (default: the project of this folder)")
+    .option("--project <id>", "the project (default: that of this folder, or the machine's config)")
     .option(...PASSPHRASE_STDIN)
     .option("--json", "print JSON: the config in force")
     .addHelpText("after", examples("gate config show && gate config accept"))
     .action(async ({ sha256, project, json, passphraseStdin }) => {
-      const client = await openProject(io, project, { passphraseStdin });
+      const client = await openRules(io, project, { passphraseStdin });
       const view = await unwrap(client.api.config.$get());
       const changes = openChanges(view).filter(({ after_sha256 }) =>
         sha256 === undefined || after_sha256 === sha256

@@ -10,7 +10,7 @@ import { examples } from "../options.ts";
 import { readLines, readNamed } from "../terminal/input.ts";
 import type { Io } from "../io.ts";
 import { print, printJson } from "../terminal/output.ts";
-import { chooseProject } from "../project.ts";
+import { chooseRules } from "../project.ts";
 import { addReplay } from "../policy/replay.ts";
 import { addSuggest } from "../policy/suggest.ts";
 import { describe, explain, scoreCard } from "../policy/text.ts";
@@ -27,7 +27,7 @@ export function createCommand(io: Io) {
     .option("--command <line>", "the command to evaluate")
     .option("--path <path>", "the path to evaluate")
     .option("--action <kind>", "write, read, delete, command or a tool's name")
-    .option("--project <id>", "the project; default: that of this folder")
+    .option("--project <id>", "the project (default: that of this folder, or the machine's rules)")
     .option("--stdin", "read one JSON object per line from standard input")
     .option("--jsonl", "read and print one JSON object per line")
     .option("--json", "print JSON")
@@ -53,7 +53,7 @@ function addExplain(policy: CommandUnknownOpts, io: Io): void {
     .option("--command <line>", "the command to evaluate")
     .option("--path <path>", "the path to evaluate")
     .option("--action <kind>", "write, read, delete, command or a tool's name")
-    .option("--project <id>", "the project; default: that of this folder")
+    .option("--project <id>", "the project (default: that of this folder, or the machine's rules)")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
@@ -100,7 +100,7 @@ type Ask = (question: PolicyTestInput) => Promise<PolicyTestResult>;
 
 async function openQuestions(io: Io, named: string | undefined): Promise<Ask> {
   const connection = await openReview(io);
-  const id = await chooseProject(io, connection.client, named);
+  const id = await chooseRules(io, connection.client, named);
   const client: Client = scopedClient(connection, id);
   return (question) => unwrap(client.api.policy.test.$post({ json: question })).catch(refused);
 }

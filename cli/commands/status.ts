@@ -1,4 +1,3 @@
-import { sep } from "node:path";
 import { Command } from "@commander-js/extra-typings";
 import { ProblemError, unwrap } from "../../server/client.ts";
 import type { DaemonStatus } from "../../server/global/schema.ts";
@@ -7,7 +6,7 @@ import { type Connection, openConnection, scopedClient } from "../daemon/connect
 import { showDaemonStatus } from "../daemon/show_status.ts";
 import type { Io } from "../io.ts";
 import { count, paint, print, printJson } from "../terminal/output.ts";
-import { findRoot } from "../project.ts";
+import { findRegistered, findRoot } from "../project.ts";
 import { examples } from "../options.ts";
 import { describeProof } from "../proof/describe.ts";
 import { visibleLine } from "../terminal/visible.ts";
@@ -22,7 +21,7 @@ export function createCommand(io: Io) {
     .action(async ({ json }) => {
       const connection = await openConnection(io, { scope: "viewer", start: false });
       const daemon = await unwrap(connection.client.api.daemon.status.$get());
-      const root = findRoot(io) ?? findRegistered(io.cwd, daemon);
+      const root = findRoot(io) ?? findRegistered(io.cwd, daemon.projects);
       const project = daemon.projects.find(({ roots }) => root !== null && roots.includes(root));
       const pending = daemon.projects.reduce((sum, { pending_count }) => sum + pending_count, 0);
       const health = project ? await askHealth(connection, project.id) : null;
@@ -44,12 +43,6 @@ export function createCommand(io: Io) {
 /** Whether a decision needs something that a program of this user does not have. */
 function isProved(kind: ProofKind): boolean {
   return kind === "passphrase" || kind === "passkey";
-}
-
-/** The root of a registered project that contains the folder, even if its config is missing. */
-function findRegistered(cwd: string, { projects }: DaemonStatus): string | null {
-  const roots = projects.flatMap((project) => project.roots);
-  return roots.find((root) => cwd === root || cwd.startsWith(root + sep)) ?? null;
 }
 
 /** Whether this folder's ledger lost something, or the gate a whole project. */

@@ -29,12 +29,24 @@ export async function acceptChanges(
 const MARKS = { added: ["green", "+"], removed: ["red", "-"], changed: ["yellow", "~"] } as const;
 
 /** Prints a change with its differences; a mark shows which of them wait. */
-export function showChange(io: Io, { path, at, differences, waiting }: OutsideChange): void {
+export function showChange(io: Io, change: OutsideChange): void {
+  const { path, at, differences, waiting, after_sha256 } = change;
+  if (after_sha256 === "") return showGone(io, change);
   const state = waiting ? "a part waits for you" : "in force, not yet accepted";
   const when = `${at.slice(0, 16).replace("T", " ")}Z`;
   print(io, `${paint(io, "bold", visibleLine(path))}  changed ${when}, ${state}`);
   if (differences === null) return print(io, "  gate cannot compare the versions; read the file");
   for (const one of differences) print(io, describe(io, one));
+}
+
+/** A deleted config takes no rule away, so its differences would mislead. */
+function showGone(io: Io, { path, at }: OutsideChange): void {
+  const when = `${at.slice(0, 16).replace("T", " ")}Z`;
+  print(io, `${paint(io, "bold", visibleLine(path))}  deleted ${when}`);
+  print(
+    io,
+    "  The rules that were accepted last stay in force. Put the file back, or run: gate init",
+  );
 }
 
 function describe(io: Io, { kind, key, text, in_force }: ConfigDifference): string {

@@ -61,5 +61,30 @@ export function typedInput({ stdin }: Io): Readable {
   return hidden.get(stdin)?.keys ?? stdin;
 }
 
+/** The next key, such as `a`, or the whole sequence of an arrow key. Later keys wait. */
+export function readKey(io: Io): Promise<string> {
+  const input = typedInput(io);
+  return new Promise((resolve) => {
+    const take = (chunk: Uint8Array | string) => {
+      input.off("data", take);
+      input.pause();
+      const text = String(chunk);
+      const key = KEY.exec(text)![0];
+      if (key.length < text.length) input.unshift(text.slice(key.length));
+      resolve(key);
+    };
+    input.on("data", take);
+    input.resume();
+  });
+}
+
+/** Forgets what was typed and not read, such as a key from before a person saw its question. */
+export function discardTyped({ stdin }: Io): void {
+  const keys = hidden.get(stdin)?.keys;
+  while (keys && keys.read() !== null);
+}
+
 const CTRL_C = "\x03";
 const PIECE = /[^\r\n]*(?:\r\n?|\n)|[^\r\n]+/g;
+// deno-lint-ignore no-control-regex
+const KEY = /^(?:\x1b\[[0-9;]*[A-Za-z~]|[^])/u;

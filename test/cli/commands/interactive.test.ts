@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { decideByToken, until } from "../../e2e/world.ts";
 import { createTerminal, type TestTerminal } from "../terminal.ts";
 
@@ -90,23 +90,144 @@ test("watch lets a person review actions one after the other", async () => {
     ids.push(JSON.parse(stdout).id);
   }
   const watching = terminal.run(["watch"], { person: true });
-  await answer("Approve this action?", UP + UP + ENTER);
-  await seen("✓ approved");
+  await seen("a approve  r reject  e edit  j next  k previous  ? help  q quit");
+  terminal.type("a");
+  await seen("✓ approved, succeeded: yes.txt");
   await seen(ids[1]!);
-  await answer("Approve this action?", UP + ENTER);
+  await seen("Approve this action?");
+  terminal.type("r");
   await answer("Why? The agent sees the reason.", `elsewhere${ENTER}`);
-  await seen("✓ rejected");
+  await seen("✓ rejected: no.txt");
   await seen(ids[2]!);
-  await answer("Approve this action?", UP + UP + ENTER);
-  await seen("✗ approved, but the execution failed: Cannot read");
-  terminal.signal("SIGINT");
-  expect(await watching).toMatchObject({ code: 0 });
+  await seen("Approve this action?");
+  terminal.type("a");
+  await seen("✗ approved, but the execution failed: absent.txt");
+  await seen("No action is held now.");
+  terminal.type("q");
+  const ended = await watching;
+  expect(ended).toMatchObject({ code: 0 });
+  expect(ended.stderr).toContain('Cannot read "absent.txt": there is no such file');
   const show = async (id: string) =>
     JSON.parse((await terminal.run(["show", id, "--json"])).stdout);
   expect(await show(ids[0]!)).toMatchObject({ status: "approved" });
   expect(await show(ids[1]!)).toMatchObject({ status: "rejected", reason: "elsewhere" });
   expect(readFileSync(join(terminal.folder, "project", "yes.txt"), "utf8")).toBe("yes.txt");
 });
+
+describe("the keys of watch", () => {
+  let ids: string[];
+  let watching: ReturnType<TestTerminal["run"]>;
+
+  beforeEach(async () => {
+    writeFileSync(file, JSON.stringify({ id: "web", policies: { defaultEffect: "ask" } }));
+    expect(await terminal.run(["init", "--yes"])).toMatchObject({ code: 0 });
+    ids = [await hold("one.txt"), await hold("two.txt"), await hold("three.txt")];
+    watching = terminal.run(["watch"], { person: true });
+    await seen(ids[0]!);
+    await seen("Approve this action? (1 of 3 held actions)");
+  });
+
+  const quit = async () => {
+    terminal.type("q");
+    const ended = await watching;
+    expect(ended).toMatchObject({ code: 0 });
+    return ended;
+  };
+
+  test("j and k and the arrows walk through the queue; nothing is decided", async () => {
+    terminal.type("k");
+    await seen("This is the first one.");
+    await seen("Approve this action?");
+    terminal.type("j");
+    await seen("(2 of 3 held actions)");
+    terminal.type(DOWN);
+    await seen(ids[2]!);
+    await seen("(3 of 3 held actions)");
+    terminal.type("j");
+    await seen("This is the last one.");
+    terminal.type(UP);
+    await seen(ids[1]!);
+    await seen("(2 of 3 held actions)");
+    await quit();
+    expect(await pending()).toEqual(ids);
+  });
+
+  test("? explains each key; any other key does nothing", async () => {
+    for (const key of ["x", ENTER, " ", "A", "\x1b[15~", "é"]) terminal.type(key);
+    terminal.type("?");
+    for (const word of ["a  approve", "r  reject", "e  edit", "j  show", "k  show", "q  quit"]) {
+      await seen(`  ${word}`);
+    }
+    await quit();
+    expect(await pending()).toEqual(ids);
+  });
+
+  test("e does what approve --edit does; a failing editor leaves the action held", async () => {
+    terminal.env.EDITOR = "false";
+    terminal.type("e");
+    await seen("✗ Cannot use the edit");
+    await seen("Approve this action?");
+    terminal.env.EDITOR = "printf by-hand >";
+    terminal.type("e");
+    await seen("✓ approved, succeeded, edited: one.txt");
+    await seen(ids[1]!);
+    await seen("Approve this action?");
+    await quit();
+    expect(readFileSync(join(terminal.folder, "project", "one.txt"), "utf8")).toBe("by-hand");
+  });
+
+  test("keys that were typed before a card was shown decide nothing on it", async () => {
+    terminal.type("aaa");
+    await seen("✓ approved, succeeded: one.txt");
+    await seen(ids[1]!);
+    await seen("Approve this action?");
+    await quit();
+    expect(await pending()).toEqual(ids.slice(1));
+  });
+
+  test("a cancelled reason rejects nothing", async () => {
+    terminal.type("r");
+    await seen("Why?");
+    terminal.type(CTRL_C);
+    await seen("Approve this action?");
+    terminal.type(CTRL_C);
+    expect(await watching).toMatchObject({ code: 0 });
+    expect(await pending()).toEqual(ids);
+  });
+
+  test("somebody else's decision shows the next card, and a new action is announced", async () => {
+    const printed = terminal.printed;
+    const other = await createTerminal({ GATE_HOME: join(terminal.folder, ".gate") });
+    other.env.GATE_PORT = terminal.env.GATE_PORT;
+    const shown = async (text: string) => {
+      await until(`"${text}" is shown`, () => printed().includes(text, from));
+      from = printed().indexOf(text, from) + text.length;
+    };
+    expect(await other.run(["reject", ids[0]!, "--reason", "no"])).toMatchObject({ code: 0 });
+    await shown(ids[1]!);
+    await shown("(1 of 2 held actions)");
+    const body = JSON.stringify({ tool: "write_file", input: { path: "new.txt", content: "n" } });
+    await other.run(["api", "POST", "/api/actions?project=web", "--scope", "agent", "-d", body]);
+    await shown("+ held: new.txt");
+    await shown("(1 of 3 held actions)");
+    other.close();
+    terminal.signal("SIGINT");
+    expect(await watching).toMatchObject({ code: 0 });
+  });
+});
+
+async function hold(path: string): Promise<string> {
+  const body = JSON.stringify({ tool: "write_file", input: { path, content: path } });
+  const { stdout } = await terminal.run(
+    ["api", "POST", "/api/actions?project=web", "--scope", "agent", "-d", body],
+  );
+  return JSON.parse(stdout).id;
+}
+
+async function pending(): Promise<string[]> {
+  const { stdout } = await terminal.run(["pending", "--json"]);
+  return JSON.parse(stdout).map(({ id }: { id: string }) => id).sort();
+}
 
 test("output on a terminal is coloured unless NO_COLOR is set", async () => {
   const coloured = await createTerminal({ TERM: "xterm" });

@@ -229,17 +229,20 @@ describe("between a person and the daemon", () => {
       "Cannot sign the decision: the action is not the one that its digest names",
     );
     const watched = gated.terminal.run(["watch"], { person: true });
-    await until(
-      "it asks about the other one",
-      () => gated.terminal.printed().includes("Approve this action?"),
-    );
-    for (const key of ["\x1b[B", "\r"]) gated.terminal.type(key);
+    const { printed, type } = gated.terminal;
+    await until("one is shown", () => printed().includes("(1 of 2 held actions)"));
+    type("j");
+    await until("the other is shown", () => printed().includes("(2 of 2 held actions)"));
+    type("q");
     const { stdout } = await watched;
     expect(stdout).toContain(
       "✗ Cannot sign the decision: the action is not the one that its digest names",
     );
     // It asks about the other action only.
-    expect(stdout.indexOf("Approve this action?")).toBeGreaterThan(stdout.indexOf("notes.txt"));
+    expect(stdout.match(/Approve this action\?/g)).toHaveLength(1);
+    expect(stdout).toMatch(
+      /This action cannot be approved here\. \(\d of 2[^)]*\) {2}r reject {2}j next/,
+    );
   });
 
   test("a rollback is signed for the action and the way that were asked for", async () => {

@@ -1,0 +1,146 @@
+import { resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Action, ActionDetail, PermittedPlace } from "../../server/actions/schema.ts";
+import { ProblemError, unwrap } from "../../server/client.ts";
+import type { Connection } from "../daemon/connect.ts";
+import { CliError } from "../errors.ts";
+import { quoted } from "../hosts/hook_plan.ts";
+import type { Io } from "../io.ts";
+import { paint, print, say } from "../terminal/output.ts";
+import { visibleLine } from "../terminal/visible.ts";
+import { sayStepBacks, witness } from "../witness/witness.ts";
+import type { Cards } from "./cards.ts";
+import { type Edit, editProposed } from "./edit.ts";
+import { openAction } from "./find.ts";
+import { acceptApproved } from "./accept_config.ts";
+import { chooseRemember, type RememberOptions } from "./remember.ts";
+import { statusOf, summarize, waitsForAgent, waitsForHost } from "./view.ts";
+
+/** How an action is approved. */
+export interface ApproveOptions extends RememberOptions {
+  reason?: string;
+  digest?: string;
+  rebase?: true;
+  edit?: true;
+  draft?: string;
+  permit?: PermittedPlace[];
+  json?: true;
+}
+
+/** Approves one action and prints the result unless `--json` is given. */
+export async function approve(
+  io: Io,
+  connection: Connection,
+  prefix: string,
+  options: ApproveOptions & { cards: Cards },
+): Promise<Action> {
+  const { reason, digest, rebase, edit, permit, cards } = options;
+  const { found, client, one, param } = await openAction(connection, prefix);
+  const detail = await unwrap(one.$get({ param }));
+  await cards.add(detail);
+  const given = {
+    expected_digest: digest ?? detail.digest,
+    ...reason && { reason },
+    ...rebase && baseOf(detail),
+  };
+  sayStepBacks(io, await witness(io, connection, [found.project_id]));
+  const remember = await chooseRemember(io, client, found, options);
+  const decide = async (edited: Edit | null) => {
+    const action = await unwrap(
+      edited
+        ? one["approve-with-edit"].$post({ param, json: { ...given, ...edited } })
+        : one.approve.$post({
+          param,
+          json: { ...given, ...remember && { remember }, ...permit && { permit } },
+        }),
+    );
+    return { action, edited };
+  };
+  const { action, edited } = edit ? await editOn(io, detail, options, decide) : await decide(null);
+  if (!options.json) {
+    const open = await unwrap(one.$get({ param }));
+    const after = await untilHostRuns(open, () => unwrap(one.$get({ param })));
+    showApproved(io, after, { is_edited: edited !== null, is_remembered: !!remember });
+  }
+  const content = edited && "content" in edited ? edited.content : null;
+  await acceptApproved(io, client, { detail, action, edited: content });
+  return action;
+}
+
+function baseOf({ id, base }: ActionDetail): { base_sha256: string | null } {
+  if (base) return { base_sha256: base.now_sha256 };
+  const why = "it is not a held file change, or its file has not changed or cannot be read";
+  throw new CliError(`Cannot rebase action "${id}": ${why}`, { next: `gate show ${id}` });
+}
+
+async function editOn<T>(
+  io: Io,
+  detail: ActionDetail,
+  { rebase, draft, reason }: ApproveOptions,
+  use: (edit: Edit | null) => Promise<T>,
+): Promise<T> {
+  const { id, base } = detail;
+  if (base?.rebased === null) {
+    const why = "its change conflicts with the current content of the file";
+    throw new CliError(`Cannot rebase action "${id}": ${why}`, {
+      next: `gate dashboard, to merge both; or gate reject ${id} --reason 'read the file again'`,
+    });
+  }
+  if (base && !rebase) {
+    throw new CliError(`Cannot edit action "${id}": its file has changed since it was held`, {
+      next: `gate show ${id}, then gate approve ${id} --edit --rebase`,
+    });
+  }
+  return await editProposed(io, detail, {
+    ...draft !== undefined && { draft: resolve(io.cwd, draft) },
+    use,
+    again: (file, error) => {
+      const { current_status = "pending", now_sha256 } = fieldsOf(error);
+      if (current_status !== "pending") return `gate show ${id}`;
+      const again = reason === undefined ? "" : ` --reason ${quoted(reason)}`;
+      const isMoved = rebase || now_sha256 !== undefined;
+      return `gate approve ${id} --edit${
+        isMoved ? " --rebase" : ` --draft ${quoted(file)}`
+      }${again}`;
+    },
+  });
+}
+
+function fieldsOf(error: unknown): Record<string, unknown> {
+  return error instanceof ProblemError ? error.problem : {};
+}
+
+const HOST_MS = 1_500;
+const PAUSE_MS = 50;
+
+/** The action after its hook had time to answer its host, if it still waits. */
+async function untilHostRuns(
+  detail: ActionDetail,
+  look: () => Promise<ActionDetail>,
+): Promise<ActionDetail> {
+  const deadline = performance.now() + HOST_MS;
+  let seen = detail;
+  while (waitsForHost(seen) && performance.now() < deadline) {
+    await sleep(PAUSE_MS);
+    seen = await look();
+  }
+  return seen;
+}
+
+interface How {
+  is_edited: boolean;
+  is_remembered: boolean;
+}
+
+function showApproved(io: Io, action: ActionDetail, { is_edited, is_remembered }: How): void {
+  const isFailed = action.execution === "failed";
+  const status = isFailed ? "approved, but the execution failed" : statusOf(action);
+  const mark = isFailed ? paint(io, "red", "✗") : paint(io, "green", "✓");
+  print(io, `${mark} ${status}${is_edited ? ", edited" : ""}: ${summarize(action)}`);
+  if (action.error !== null) say(io, `  ${visibleLine(action.error)}`);
+  if (waitsForHost(action)) {
+    say(io, "  Nothing runs: the call that asked no longer waits.");
+    say(io, "  Next: tell the agent to make exactly the same call again; it goes through once.");
+  } else if (waitsForAgent(action)) say(io, "  the agent runs it when it asks for the result");
+  if (is_remembered) say(io, "  remembered; gate grant list shows it, gate grant revoke ends it");
+}
