@@ -1,4 +1,4 @@
-import { setTimeout } from "node:timers/promises";
+import { setImmediate } from "node:timers/promises";
 import { hashOf, toEvent } from "../db/chain.ts";
 import { isDamage } from "../db/database.ts";
 import type { Ledger, Row } from "../db/ledger.ts";
@@ -17,7 +17,8 @@ import { NATIVE } from "../proof/signature.ts";
 import { checkActions, checkSubmitted } from "./actions_check.ts";
 import { decodeStored, listCheckpoints, listStored } from "./store.ts";
 
-const PAGE = 200;
+/** So few that a page holds the event loop for a few milliseconds. */
+const PAGE = 40;
 
 export interface VerifyOptions {
   public_key: string;
@@ -82,7 +83,7 @@ async function walkChain(
     problem ??= await checkSubmitted(ledger, events);
     if (rows.length < PAGE || chain.head.seq === last) return problem;
     after = Number(rows.at(-1)!.place);
-    await setTimeout();
+    await setImmediate();
   }
 }
 
