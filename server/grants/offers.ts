@@ -12,8 +12,29 @@ export function patternsFor(action: Rememberable): string[] {
   return [...new Set(found)].filter((pattern) => covers(action, pattern));
 }
 
-/** A sentence that says which actions a grant would allow. */
-export function describeOffer(access: Rememberable["access"], pattern: string | null): string {
+/** Sentences that say which actions a grant would allow, and what they leave open. */
+export function describeOffer(action: Rememberable, pattern: string | null): string {
+  const { access } = action;
+  const allowed = describeAllowed(access, pattern);
+  return access === "run" && runsOwnCode(action) ? `${allowed}. ${OWN_CODE}` : allowed;
+}
+
+const OWN_CODE = "It runs code of the project, such as tests and scripts, and the agent can " +
+  "change that code";
+
+/** Programs that run code of the project, although no script is among their words. */
+const RUNS_OWN_CODE =
+  /^(make|gmake|cmake|ninja|bazel|npm|npx|pnpm|yarn|bun|bunx|deno|node|tsx|vite|vitest|jest|mocha|ava|playwright|cypress|webpack|rollup|python[\d.]*|py\.?test|tox|nox|uv|poetry|cargo|go|swift|dotnet|gradlew?|mvnw?|ant|sbt|rake|rspec|bundle|phpunit|composer|mix|just|task)$/;
+
+/** Whether a command runs files that the agent can change. */
+function runsOwnCode({ scripts, question }: Rememberable): boolean {
+  return scripts.length > 0 ||
+    question.evaluation.units.some(({ argv: [program = ""] }) =>
+      RUNS_OWN_CODE.test(posix.basename(program))
+    );
+}
+
+function describeAllowed(access: Rememberable["access"], pattern: string | null): string {
   if (pattern === null) return access === null ? EXACTLY.other : EXACTLY[access];
   if (access === "run") {
     return `Any command that runs "${pattern}" and nothing else that needs approval`;

@@ -52,7 +52,7 @@ class Offer {
   readonly #compiled: GrantPattern | null;
 
   constructor(action: Rememberable, pattern: string | null) {
-    const says = describeOffer(action.access, pattern);
+    const says = describeOffer(action, pattern);
     this.offer = { pattern, says, matched: { count: 0, rejected: 0, newest: [] } };
     const { access, digest, scripts } = action;
     const questions = checkRemember(action, pattern);

@@ -74,8 +74,11 @@ export function expandBody(parts: readonly WordPart[], context: Context): string
 }
 
 function needsCare(text: string): boolean {
-  return text.startsWith("~") || text.includes("=~");
+  return text.startsWith("~") || text.includes("=~") || OF_ZSH.test(text);
 }
+
+/** `$=name`, `$~name`, `$^name`: zsh puts a value in. */
+const OF_ZSH = /(?<!\\)\$[=~^]+[A-Za-z_]/;
 
 function distinct(texts: string[]): string[] {
   return texts.length > 1 ? [...new Set(texts)] : texts;
@@ -160,6 +163,7 @@ function expandParts(parts: readonly WordPart[], quoted: boolean, context: Conte
 function expandPart(part: WordPart, quoted: boolean, first: boolean, context: Context): string[] {
   switch (part.type) {
     case "Literal":
+      if (OF_ZSH.test(part.text)) return [quoted ? ANY : SPLIT];
       return [first && !quoted ? tildeInWord(part.value, part.text, context.shell) : part.value];
     case "SingleQuoted":
       return [QUOTED + part.value];

@@ -82,7 +82,7 @@ export class Interpreter {
         call.shell.functions.set(node.name.value, node.body);
         if (node.body.type === "Subshell") {
           // fish runs what stands in parentheses.
-          this.body(node.body, { ...call, shell: call.shell.fork(), supposed: true, stdin: "" });
+          this.body(node.body, { ...call, shell: call.shell.fork() });
         }
         return "";
       case "Coproc":

@@ -108,6 +108,7 @@ export class TableRunner implements Runner {
       this.note(argv, call, builtin.passive);
       return builtin.run(argv, call, this);
     }
+    for (const word of argv) if (SUBSCRIPT.test(word)) this.reevaluate(word, call);
     const dashed = dashedCommand(name);
     if (dashed !== null) this.command(["git", dashed, ...argv.slice(1)], call);
     const loader = LOADER.test(name) ? argv.slice(1).findIndex((arg) => !arg.startsWith("-")) : -1;
@@ -189,6 +190,9 @@ function isMoving(program: string, cwd: string): boolean {
   const named = program.startsWith("/") ? program : `${cwd}/${program}`;
   return MOVING.test(named) || MOVING.test(absolutePath(named, cwd));
 }
+
+/** A name with code in its index, which many builtins of zsh run: `getln 'a[$(code)]'`. */
+const SUBSCRIPT = /^\w+\[[^]*[`$]/;
 
 /** The dynamic loader, which runs the program in its arguments. */
 const LOADER = /^(ld|ld-linux[\w-]*|ld-musl[\w-]*|ld64?|rtld|ld-elf)\.so(\.\d+)*$/;

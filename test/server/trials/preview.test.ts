@@ -41,6 +41,20 @@ describe("what is offered", () => {
   });
 
   test.each([
+    ["npm publish", true],
+    ["pytest -q", true],
+    ["./deploy.sh", true],
+    ["git commit -m x", false],
+  ])("says that %j runs code that the agent can change: %j", async (command, isOwnCode) => {
+    const stage = await openStage({ files: { "deploy.sh": "echo x" } });
+    const { offers } = await preview(stage, (await stage.run(command)).id);
+    expect(offers.length).toBeGreaterThan(0);
+    for (const { says } of offers) {
+      expect(/the agent can change that code$/.test(says)).toBe(isOwnCode);
+    }
+  });
+
+  test.each([
     ["docs/a.md", [null, "docs/a.md", "docs/*.md", "docs/**"]],
     ["src/deep/x", [null, "src/deep/x", "src/deep/**"]],
     ["src/[id]/page.ts", [

@@ -341,8 +341,16 @@ test.each([
   // dash runs what bash calculates.
   ["((rm -rf x))", "ask"],
   ["((i++)); ((x = 3 > 2))", "allow"],
+  ["getln 'a[$(rm -rf x)]'", "ask"],
+  ["vared 'a[`rm -rf x`]'", "ask"],
+  ["grep 'a[$b]' README.md", "allow"],
   // fish runs what stands in parentheses.
-  ["f () ( rm -rf x )", "ask"],
+  ["f () ( rm -rf x )", "deny"],
+  ["f () ( echo > .env )", "deny"],
+  // zsh puts values in.
+  ['x=.env; cat "$=x"', "ask"],
+  ["x=.env; cat $~x", "ask"],
+  ["grep -n 'a$=b' README.md", "allow"],
   // A glob in the place of a pattern finds files too.
   ["grep .e*", "ask"],
   ["chmod .e*", "ask"],
