@@ -100,8 +100,11 @@ const PAGES = {
 };
 const CHUNKS = [
   ...Object.values(PAGES),
+  () => import("./approvals/edit_pane.tsx"),
   () => import("./approvals/editor.tsx"),
   () => import("./diff/diff.tsx"),
+  () => import("./approvals/remember_dialog.tsx"),
+  () => import("./approvals/grants_dialog.tsx"),
 ];
 
 function lazyPage(name: keyof typeof PAGES): () => JSX.Element {

@@ -1,6 +1,6 @@
 import type { Action, ActionDetail } from "../../server/actions/schema.ts";
 import { configWrittenBy } from "../../server/actions/review/accept_written.ts";
-import { unnamedFiles } from "../../server/actions/show/check_shown.ts";
+import { unnamedFiles } from "../../server/actions/show/unnamed_files.ts";
 import { conflictMark, conflictParts, contentParts, diffParts, type Part } from "./diff.ts";
 
 import type { Io } from "../io.ts";

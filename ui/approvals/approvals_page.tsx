@@ -1,12 +1,12 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { Action } from "../../server/actions/schema.ts";
 import { statusWord } from "../parts/badges.tsx";
+import { useLazy, Waiting } from "../parts/placeholder.tsx";
 import { announce } from "../parts/toast.tsx";
 import { plain, sentenceOf } from "../parts/words.ts";
 import { useAddress } from "../state/address.ts";
 import { bind, useKeys } from "../state/keys.ts";
 import { decidedHere, detailOf, removeDecided } from "../state/live.ts";
-import { GrantsDialog } from "./grants_dialog.tsx";
 import { approveMarked, marks } from "./marks.ts";
 import { NothingWaits, Queue, QueueHead } from "./queue.tsx";
 import { after, neighbour, type QueueItem, useQueue, useWide } from "./queue_items.ts";
@@ -56,9 +56,15 @@ export function ApprovalsPage() {
           ? <ReviewPane key={selected} id={selected} onDecided={decided} />
           : <NothingWaits />}
       </section>
-      {listed && <GrantsDialog onClose={() => remembered(false)} />}
+      {listed && <Grants onClose={() => remembered(false)} />}
     </main>
   );
+}
+
+function Grants(props: { onClose: () => void }) {
+  const { value, failed } = useLazy(() => import("./grants_dialog.tsx"));
+  if (value === null) return failed ? <Waiting failed /> : null;
+  return <value.GrantsDialog {...props} />;
 }
 
 // The ways to the next card: by key, after a decision, after several approvals at once.

@@ -1,6 +1,5 @@
 import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { Action, ActionDetail, PermittedPlace } from "../../server/actions/schema.ts";
-import { checkShown } from "../../server/actions/show/check_shown.ts";
 import type { Remember } from "../../server/grants/schema.ts";
 import { statusWord } from "../parts/badges.tsx";
 import { count, deciderOf } from "../parts/words.ts";
@@ -8,7 +7,6 @@ import { api, explain, ProblemError, unwrap } from "../state/client.ts";
 import { type Loaded, refresh } from "../state/live.ts";
 import { editableOf } from "../card/card.tsx";
 import type { Reading } from "../diff/files.tsx";
-import { acceptConfig } from "./accept_config.ts";
 import { turnMark } from "./marks.ts";
 
 /**
@@ -170,7 +168,7 @@ export class Review {
     if (this.permit.value.length > 0) {
       this.notice.value = "A command that may change guarded places is approved alone.";
     } else if (this.ready.value && this.cautions.value.length === 0) {
-      void checkShown(detail).then(
+      void check(detail).then(
         () => turnMark(detail),
         (error) => this.notice.value = explain(error),
       );
@@ -216,12 +214,15 @@ export class Review {
     this.busy.value = true;
     this.notice.value = null;
     try {
-      if (signs) await checkShown(detail);
+      if (signs) await check(detail);
       const action = await unwrap(
         call({ expected_digest: detail.digest }, detail.id, detail.project_id),
       );
       this.#decided(action);
-      if (signs && action.execution === "succeeded") await acceptConfig(detail, edit);
+      if (signs && action.execution === "succeeded") {
+        const { acceptConfig } = await import("./accept_config.ts");
+        await acceptConfig(detail, edit);
+      }
     } catch (error) {
       await this.#explainFailure(error, detail);
     } finally {
@@ -300,4 +301,10 @@ function baseCautions({ base, obstacle }: ActionDetail): Caution[] {
     ? "Approving applies the change to the current file, as the card shows."
     : "The change does not fit the current file: an approval would be refused.";
   return [{ kind: "base", title: "The file has changed since the action was held", why }];
+}
+
+/** Loaded with the dialogs of the proof, so an unlocked page loads no code. */
+async function check(detail: ActionDetail): Promise<void> {
+  const { checkShown } = await import("../../server/actions/show/check_shown.ts");
+  await checkShown(detail);
 }

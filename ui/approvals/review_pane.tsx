@@ -5,13 +5,11 @@ import { Card } from "../card/card.tsx";
 import type { DiffMode } from "../diff/diff.tsx";
 import { stepFile } from "../diff/files.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { Failed, Skeleton } from "../parts/placeholder.tsx";
+import { Failed, Skeleton, useLazy, Waiting } from "../parts/placeholder.tsx";
 import { useAddress } from "../state/address.ts";
 import { bind, useKeys } from "../state/keys.ts";
 import { detailOf } from "../state/live.ts";
 import { DecisionBar } from "./decision_bar.tsx";
-import { CheckPane, EditPane } from "./edit_pane.tsx";
-import { RememberDialog } from "./remember_dialog.tsx";
 import { Review } from "./review.ts";
 
 interface PaneProps {
@@ -67,10 +65,8 @@ function Reviewed({ review, detail }: { review: Review; detail: ActionDetail }) 
   const props = { review, detail, mode };
   return (
     <div class="reviewed">
-      {step === "edit"
-        ? <EditPane {...props} />
-        : step === "check"
-        ? <CheckPane {...props} />
+      {step === "edit" || step === "check"
+        ? <Editing {...props} step={step} />
         : <CardPane {...props} onMode={onMode} scroller={scroller} />}
       <DecisionBar
         review={review}
@@ -78,9 +74,28 @@ function Reviewed({ review, detail }: { review: Review; detail: ActionDetail }) 
         href={address.href(record)}
         onReadOn={() => scroll(1)}
       />
-      {step === "remember" && <RememberDialog review={review} detail={detail} />}
+      {step === "remember" && <Remember review={review} detail={detail} />}
     </div>
   );
+}
+
+interface EditingProps {
+  review: Review;
+  detail: ActionDetail;
+  mode: DiffMode;
+  step: "edit" | "check";
+}
+
+function Editing({ step, ...props }: EditingProps) {
+  const { value, failed } = useLazy(() => import("./edit_pane.tsx"));
+  if (value === null) return <Waiting failed={failed} />;
+  return step === "edit" ? <value.EditPane {...props} /> : <value.CheckPane {...props} />;
+}
+
+function Remember(props: { review: Review; detail: ActionDetail }) {
+  const { value, failed } = useLazy(() => import("./remember_dialog.tsx"));
+  if (value === null) return failed ? <Waiting failed /> : null;
+  return <value.RememberDialog {...props} />;
 }
 
 interface CardPaneProps {

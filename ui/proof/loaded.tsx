@@ -33,8 +33,10 @@ async function load() {
   const [{ FirstRun }, { UnlockDialog }] = await Promise.all([
     import("./first_run.tsx"),
     import("./unlock_dialog.tsx"),
-    // The client needs it for each proof; an unlocked page loads no code.
+    // Each approval needs them; an unlocked page loads no code.
     import("../../server/proof/asked.ts"),
+    import("../../server/actions/show/check_shown.ts"),
+    import("../approvals/accept_config.ts"),
   ]);
   return { FirstRun, UnlockDialog };
 }

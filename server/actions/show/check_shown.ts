@@ -2,6 +2,7 @@ import { NotSigned } from "../../proof/not_signed.ts";
 import { canonicalText, utf8 } from "../../proof/statement.ts";
 import type { ActionDetail } from "../schema.ts";
 import { isGateTool } from "../tools.ts";
+import { absolutePath } from "./unnamed_files.ts";
 
 /**
  * Checks that the digest of an action covers what a card shows of it: tool, command, folder, files,
@@ -18,19 +19,6 @@ export async function checkShown(shown: ActionDetail): Promise<void> {
   if (!hasShownFiles(shown, signed)) throw refuse("the shown files are other ones");
   await checkTexts(shown);
   await checkInput(shown, signed);
-}
-
-/**
- * The files that the digest covers and that the card does not name, because a link leads there, or
- * because the shown path is wrong. Empty for a command, whose text is shown.
- */
-export function unnamedFiles({ signed, command, path, root, changes }: ActionDetail): string[] {
-  if (signed === null || command !== null) return [];
-  const named = new Set(
-    [path, ...changes.map(({ path }) => path)].map((one) => absolute(one, root)),
-  );
-  const covered = [...signed.changes, ...signed.accesses].map(({ path }) => path);
-  return [...new Set(covered)].filter((one) => !named.has(absolute(one, root)));
 }
 
 const NAMES = { tool: "tool", command: "command", cwd: "folder" } as const;
@@ -53,7 +41,7 @@ function hasShownFiles(shown: ActionDetail, { changes, scripts }: Signed): boole
     shown.scripts.every(({ path, sha256 }, at) => {
       const script = scripts[at]!;
       return sha256 === script.sha256 &&
-        absolute(path, shown.root) === absolute(script.path, shown.root);
+        absolutePath(path, shown.root) === absolutePath(script.path, shown.root);
     });
 }
 
@@ -85,12 +73,6 @@ async function checkInput({ input, tool }: ActionDetail, signed: Signed): Promis
     ? await sha256(JSON.stringify(input)) === signed.input_sha256
     : canonicalText(input) === canonicalText(signed.input);
   if (!isSame) throw refuse("the shown input is another one");
-}
-
-function absolute(path: string | null, root: string): string | null {
-  const plain = path?.replaceAll("\\", "/") ?? null;
-  if (plain === null || /^(?:\/|[A-Za-z]:\/)/.test(plain)) return plain;
-  return `${root.replaceAll("\\", "/").replace(/\/$/, "")}/${plain}`;
 }
 
 async function sha256(text: string): Promise<string> {
