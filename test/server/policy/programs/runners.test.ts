@@ -25,7 +25,7 @@ describe("a rule about a task", () => {
     "pytest -v -k name tests/a.py --tb=short",
     "pytest -p no:cacheprovider",
     "cargo test --release -p core name",
-    "go test -v -run=Name ./...",
+    "go test -v -run=Name",
     "make -j4 all",
     "make CC=clang",
     "CI=1 NODE_ENV=test npm test",
