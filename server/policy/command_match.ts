@@ -211,8 +211,11 @@ function matchOperands(wanted: Segment[], read: Read): Match {
 }
 
 /** An allow rule matches only what it names: the same words, its options, its operands. */
-function matchAllowed(stage: Stage, { argv, read, unknown_options, environment }: Unit): Match {
-  const free = stage.open || stage.operands.length > 0 ? [] : argv;
+function matchAllowed(stage: Stage, unit: Unit): Match {
+  const { argv, read, unknown_options, environment } = unit;
+  const isOpen = !stage.open && stage.operands.length === 0;
+  if (isOpen && unit.undescribed && read.operands.length > 0) return "no";
+  const free = isOpen ? argv : [];
   if (exceedsTask(read.words[0] ?? "", free, environment)) return "no";
   const spelled = stage.read.options.map(({ name }) => name);
   if (unknown_options.some((name) => !spelled.includes(name))) return "no";

@@ -86,11 +86,13 @@ function behindLinks(unit: Unit, { resolve }: Surroundings): Unit[] {
 }
 
 const MOST_NAMES = 24;
+/** A word that may name a file: it has a dot, a slash or a tilde, and a letter or digit. */
+const PATH_LIKE = /[./~].*\w|\w.*[./~]/s;
 
 /** The rules that forbid a program or a file which a text names; they only ask. */
 function evaluateSuspect(
   policy: CompiledPolicy,
-  { text, folder, from, files_only }: Suspect,
+  { text, folder, from, files_only, undescribed }: Suspect,
   around: Surroundings,
 ): Finding[] {
   const tokens = wordsIn(text);
@@ -104,12 +106,17 @@ function evaluateSuspect(
       matchUnit(compiled, unit, [], true) === "yes"
     ).map(findingOf);
   });
-  const names = tokens.filter(({ word }) => /[./~]/.test(word) && word.length <= 256);
+  const names = tokens.filter(({ word }) => PATH_LIKE.test(word) && word.length <= 256);
   const files = names.slice(0, MOST_NAMES).flatMap(({ word }) => {
     const full = word.startsWith("~/") ? `${around.user_home}${word.slice(1)}` : word;
     const facts = around.resolve(absolutePath(full, folder));
     if (isDevice(facts)) return [];
-    return [...evaluateRead(policy, facts, around), ...mayWrite(policy, facts, around)];
+    // Two slashes are the rest of an address.
+    const anywhere = undescribed && !word.startsWith("//");
+    return [
+      ...evaluateRead(policy, facts, around),
+      ...mayWrite(policy, facts, around, anywhere),
+    ];
   });
   return [...programs, ...files].map((one) => ({
     ...atMostAsk(one),
@@ -126,6 +133,7 @@ const SUPPOSED = {
   task: false,
   folders: [],
   unknown_options: [],
+  undescribed: false,
   environment: [],
   text: "",
 };
@@ -167,7 +175,8 @@ function evaluateEffect(policy: CompiledPolicy, effect: Effect, around: Surround
   if (isDevice(facts)) return [];
   if (effect.op === "read") {
     const found = evaluateRead(policy, facts, around).filter((one) => isRevealed(one, effect));
-    return effect.unexplained ? [...found, ...mayWrite(policy, facts, around)] : found;
+    if (!effect.unexplained) return found;
+    return [...found, ...mayWrite(policy, facts, around, effect.undescribed)];
   }
   const found = evaluateAccess(policy, effect.op, facts, around);
   const forbidden = () => found.filter((one) => one.rule !== null && one.effect !== "allow");
@@ -183,9 +192,15 @@ function isRevealed({ rule, unsure }: Finding, { reveals }: Effect): boolean {
 }
 
 /** The rules that name a file which a program may write; they only ask. */
-function mayWrite(policy: CompiledPolicy, facts: PathFacts, around: Surroundings): Finding[] {
+function mayWrite(
+  policy: CompiledPolicy,
+  facts: PathFacts,
+  around: Surroundings,
+  anywhere = false,
+): Finding[] {
+  const names = (list: string) => !VAGUE.has(list) || (anywhere && list === "outside-root");
   return evaluateAccess(policy, "write", facts, around)
-    .filter(({ rule, effect }) => rule !== null && effect !== "allow" && !VAGUE.has(rule.list))
+    .filter(({ rule, effect }) => rule !== null && effect !== "allow" && names(rule.list))
     .map(atMostAsk);
 }
 

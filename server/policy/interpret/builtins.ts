@@ -57,6 +57,14 @@ export const BUILTINS: Record<string, Builtin> = {
     return "";
   }),
   unset: passive(unset),
+  history: passive((argv, call, run) => {
+    const at = argv.findIndex((arg) => /^-\w*[warn]/.test(arg));
+    const path = argv[at + 1];
+    if (at > 0 && path !== undefined) {
+      run.touch(/[wa]/.test(argv[at]!) ? "write" : "read", path, call);
+    }
+    return ANY;
+  }),
   alias: passive(alias),
   trap: active(trap),
   test: passive(test),

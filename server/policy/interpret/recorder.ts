@@ -1,10 +1,11 @@
 import { asOneWord, isWild, show } from "../holes.ts";
 import type { Call } from "./call.ts";
 import { readCommand } from "../programs/grammar.ts";
+import { isDescribed } from "../programs/described.ts";
 import { unknownOptions } from "../programs/known_options.ts";
 import { absolutePath, walkedPath } from "./state.ts";
 import { baseName } from "../programs/grammar.ts";
-import type { CommandAnalysis, Effect } from "./unit.ts";
+import type { CommandAnalysis, Effect, Suspect } from "./unit.ts";
 
 /** Bounds of one analysis; beyond them a person decides. */
 export const RUN_LIMITS = {
@@ -81,6 +82,7 @@ export class Recorder {
       task: call.task,
       folders,
       unknown_options: unknownOptions(program, argv.slice(1)),
+      undescribed: !isDescribed(program),
       environment,
       text: call.text,
     });
@@ -125,13 +127,17 @@ export class Recorder {
   }
 
   /** Records a text that a program may run. */
-  suspect(text: string, call: Call, files_only = false): void {
+  suspect(
+    text: string,
+    call: Call,
+    { files_only = false, undescribed = false }: Partial<Suspect> = {},
+  ): void {
     if (call.remote || call.supposed || call.task || text === "") return;
     const { suspects } = this.found;
     const part = text.slice(0, RUN_LIMITS.suspects.length);
     if (suspects.length >= RUN_LIMITS.suspects.count || !this.#isNew(`suspect ${part}`)) return;
     this.spend(part.length / 32);
-    suspects.push({ text: part, folder: call.shell.cwd, from: call.text, files_only });
+    suspects.push({ text: part, folder: call.shell.cwd, from: call.text, files_only, undescribed });
   }
 
   /** Records a part of the text whose value is unknown. */

@@ -10,13 +10,12 @@ import { touchWords } from "../programs/operands.ts";
 import { runProgram } from "../programs/program.ts";
 import { quote } from "./expand.ts";
 import { type Recorder, RUN_LIMITS } from "./recorder.ts";
-import { baseName, GRAMMARS, SHELLS } from "../programs/grammar.ts";
-import { isInterpreter } from "../programs/languages.ts";
-import { none, ROWS } from "../programs/rows.ts";
+import { baseName, SHELLS } from "../programs/grammar.ts";
+import { isDescribed, isKnown } from "../programs/described.ts";
+import { ROWS } from "../programs/rows.ts";
 import { SPECIALS } from "../programs/specials.ts";
 import { noteSuspects } from "./suspects.ts";
-import { runWrapper, SUBWRAPPERS, WRAPPERS } from "../programs/wrappers.ts";
-import { OUTPUTS } from "../programs/outputs.ts";
+import { runWrapper, WRAPPERS } from "../programs/wrappers.ts";
 
 /** Follows commands through functions, aliases, builtins and the tables of programs. */
 export class TableRunner implements Runner {
@@ -196,17 +195,6 @@ const SUBSCRIPT = /^\w+\[[^]*[`$]/;
 
 /** The dynamic loader, which runs the program in its arguments. */
 const LOADER = /^(ld|ld-linux[\w-]*|ld-musl[\w-]*|ld64?|rtld|ld-elf)\.so(\.\d+)*$/;
-
-/** Whether the tables say more about a program than that it opens no operands. */
-function isKnown(name: string): boolean {
-  return [BUILTINS, WRAPPERS, SPECIALS, GRAMMARS].some((table) => Object.hasOwn(table, name)) ||
-    SHELLS.has(name) || isInterpreter(name) || (own(ROWS, name) ?? none) !== none;
-}
-
-/** Whether any table says what the program does with its words. */
-function isDescribed(name: string): boolean {
-  return isKnown(name) || [ROWS, SUBWRAPPERS, OUTPUTS].some((table) => Object.hasOwn(table, name));
-}
 
 /** Whether the program only starts other commands; the policy must allow those, not this one. */
 function onlyStarts(name: string, argv: readonly string[]): boolean {

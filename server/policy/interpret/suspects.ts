@@ -26,16 +26,22 @@ export function noteSuspects(
   recorder: Recorder,
   isKnown: boolean,
 ): void {
-  if (TALKS.has(name)) return;
+  if (isKnown && TALKS.has(name)) return;
   const words = argv.slice(1);
   for (const content of call.shell.files.values()) recorder.suspect(content, call);
   for (const text of [...words, call.stdin]) {
     for (const [, line] of text.matchAll(ESCAPE)) recorder.suspect(line!, call);
   }
   const runs = !isInterpreter(name) && (!isKnown || words.some(namesShell));
-  if (runs) recorder.suspect(words.join(" "), call);
-  else for (const code of words) if (/[("'$]/.test(code)) recorder.suspect(code, call, true);
-  recorder.suspect(call.stdin, call, !runs);
+  const how = { files_only: !runs, undescribed: !isKnown };
+  if (runs) recorder.suspect(words.map(withValue).join(" "), call, how);
+  else for (const code of words) if (/[("'$]/.test(code)) recorder.suspect(code, call, how);
+  recorder.suspect(call.stdin, call, how);
+}
+
+/** `-Hcode`: the word, and the value that may be attached to its letter. */
+function withValue(word: string): string {
+  return /^-\w\S*\s/.test(word) ? `${word} ${word.slice(2)}` : word;
 }
 
 /** `-wrapper /bin/sh,-s`: the program starts a shell, whatever its table says. */

@@ -17,6 +17,8 @@ export interface Unit {
   folders: readonly string[];
   /** Options that the tables of programs do not know. */
   unknown_options: string[];
+  /** No table describes the program. */
+  undescribed: boolean;
   /** The names of the variables that the command sets for it. */
   environment: readonly string[];
   /** The part of the command that contains it. */
@@ -39,6 +41,8 @@ export interface Effect {
   guessed?: boolean;
   /** A word of a program that gate cannot explain: the program may read the file and write it. */
   unexplained?: boolean;
+  /** No table describes the program, so it may write outside the project. */
+  undescribed?: boolean;
   /** The program only tells that the file exists, or how large it is. */
   reveals?: "names" | "sizes";
   /** Which of the files below the path's folder the program reads. */
@@ -54,6 +58,8 @@ export interface Suspect {
   text: string;
   /** It is searched for names of files, not for commands. */
   files_only: boolean;
+  /** No table describes the program, so it may write outside the project. */
+  undescribed: boolean;
   /** The folder that relative names in it start from. */
   folder: string;
   /** The part of the command that contains it. */

@@ -10,8 +10,8 @@ export const runSed: Handler = (argv, call, run) => {
   const parsed = readOptions(argv.slice(1), SED);
   for (const script of scripts) followSed(script, call, run);
   for (const path of valuesOf(parsed, "file")) {
-    followSed(read(path, call, run) ?? "", call, run);
     if (path !== "-") run.touch("read", path, call);
+    followSed(read(path, call, run) ?? "", call, run);
   }
   for (const path of files) run.touch(has(parsed, "in-place") ? "write" : "read", path, call);
   return OUTPUTS.sed!(argv, call, run);
@@ -55,7 +55,10 @@ export const runAwk: Handler = (argv, call, run) => {
   const programs = given.length > 0 || fromFile ? given : parsed.operands.slice(0, 1);
   const files = given.length > 0 || fromFile ? parsed.operands : parsed.operands.slice(1);
   for (const program of programs) followAwk(program, call, run);
-  for (const path of valuesOf(parsed, "file")) followAwk(read(path, call, run) ?? "", call, run);
+  for (const path of valuesOf(parsed, "file")) {
+    if (path !== "-") run.touch("read", path, call);
+    followAwk(read(path, call, run) ?? "", call, run);
+  }
   for (const path of valuesOf(parsed, "include")) {
     if (path === "inplace") { for (const file of files) run.touch("write", file, call); }
   }

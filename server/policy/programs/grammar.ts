@@ -1,4 +1,4 @@
-import { GENERIC, type Parsed, readOptions, type Spec, spec } from "./options.ts";
+import { GENERIC, has, type Parsed, readOptions, type Spec, spec } from "./options.ts";
 
 /** A program's options, and those of each of its subcommands. */
 interface Grammar {
@@ -15,6 +15,13 @@ function forcedPush({ options, operands }: Parsed): string[] {
   const forces = operands.some((one) => /^\+./.test(one)) ||
     options.some(({ name }) => name === "mirror");
   return forces ? ["force"] : [];
+}
+
+/** `-d --force` is `-D`; so it is for moving and copying. */
+function forcedBranch(read: Parsed): string[] {
+  if (!has(read, "force")) return [];
+  const forced = { delete: "D", move: "M", copy: "C" };
+  return Object.entries(forced).flatMap(([name, short]) => has(read, name) ? [short] : []);
 }
 
 const git: Grammar = {
@@ -60,11 +67,14 @@ const git: Grammar = {
         "--orphan= -m,--merge --conflict= -p,--patch --ignore-skip-worktree-bits --pathspec-from-file=",
     ),
     rm: spec("-f,--force -n,--dry-run -r --cached --ignore-unmatch -q,--quiet --sparse"),
-    branch: spec(
-      "-d,--delete -D -m,--move -M -c,--copy -C -f,--force -l,--list -a,--all -r,--remotes " +
-        "-u,--set-upstream-to= --contains=? --merged=? --no-merged=? --sort= --format= -q,--quiet " +
-        "-v,--verbose --show-current --edit-description",
-    ),
+    branch: {
+      options: spec(
+        "-d,--delete -D -m,--move -M -c,--copy -C -f,--force -l,--list -a,--all -r,--remotes " +
+          "-u,--set-upstream-to= --contains=? --merged=? --no-merged=? --sort= --format= -q,--quiet " +
+          "-v,--verbose --show-current --edit-description",
+      ),
+      implies: forcedBranch,
+    },
     stash: { options: spec("", posix), subcommands: {} },
   },
 };

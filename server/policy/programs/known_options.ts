@@ -1,5 +1,14 @@
 import { none, ROWS } from "./rows.ts";
-import { has, type Parsed, readOptions, type Spec, spec, splitCommand } from "./options.ts";
+import { isDescribed } from "./described.ts";
+import {
+  GENERIC,
+  has,
+  type Parsed,
+  readOptions,
+  type Spec,
+  spec,
+  splitCommand,
+} from "./options.ts";
 import { GRAMMARS } from "./grammar.ts";
 import { RUNNERS } from "./runners.ts";
 import { SED } from "./sed.ts";
@@ -114,7 +123,7 @@ const GIT: Record<string, Spec> = {
 };
 
 /** The complete lists of harmless options of other programs. A row is the list of its program otherwise. */
-const COMPLETE: Record<string, Spec> = {
+export const COMPLETE: Record<string, Spec> = {
   ls: spec(
     "-a,--all -A,--almost-all --author -b,--escape --block-size= -B,--ignore-backups -c -C --color=? " +
       "-d,--directory -D,--dired -f -F,--classify=? --file-type --format= --full-time -g --group-directories-first " +
@@ -225,7 +234,10 @@ export function unknownOptions(program: string, args: readonly string[]): string
     : Object.hasOwn(ROWS, program) && ROWS[program] !== none
     ? ROWS[program]!.grammar
     : null;
-  return known === null ? [] : outside(readOptions(args, known), known);
+  if (known === null) {
+    return isDescribed(program) ? [] : outside(readOptions(args, GENERIC), GENERIC);
+  }
+  return outside(readOptions(args, known), known);
 }
 
 /** Options of git itself that change no file, program or repository that it uses. */

@@ -30,14 +30,19 @@ export function touchWords(
   call: Call,
   run: Runner,
   row?: Row | null,
+  isDescribed = true,
 ): void {
-  if (call.remote || call.supposed || TALKERS.has(name)) return;
+  if (call.remote || call.supposed || (isDescribed && TALKERS.has(name))) return;
   let pattern = PATTERN.test(name);
   if (args.some((arg) => /^(-[a-zA-Z]*[ef]|--(regexp|file|from-file)(=.*)?)$/.test(arg))) {
     pattern = false;
   }
   for (const [at, word] of args.entries()) {
     const before = args[at - 1] ?? "";
+    if (!isDescribed) {
+      touchAny(word, call, run);
+      continue;
+    }
     const isOption = word.startsWith("-");
     if (pattern && !isOption && !TEXTS.test(before)) {
       pattern = false;
@@ -61,6 +66,14 @@ function isExplained(word: string, before: string, row: Row | null | undefined):
 /** Records the files that one word may name; the program reads them, and may write them as well. */
 export function touchWord(word: string, call: Call, run: Runner, unexplained = true): void {
   for (const path of namesIn(word)) run.touch("read", path, call, { implied: true, unexplained });
+}
+
+/** A word of a program that no table describes: it may write any file, wherever it is. */
+function touchAny(word: string, call: Call, run: Runner): void {
+  const how = { implied: true, unexplained: true, undescribed: true };
+  const whole = word.startsWith("-") || (isStatic(word) && !/^[.~]{0,2}\/.*\s/.test(word));
+  const names = whole ? namesIn(word) : [word];
+  for (const path of names) run.touch("read", path, call, how);
 }
 
 function namesIn(word: string): string[] {

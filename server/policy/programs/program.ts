@@ -24,7 +24,8 @@ export function runProgram(name: string, argv: readonly string[], call: Call, ru
     if (printed !== null) return printed;
   }
   const row = Object.hasOwn(ROWS, name) ? ROWS[name]! : null;
-  touchWords(name, argv.slice(1), call, run, isInterpreter(name) ? SCRIPT : row);
+  const isDescribed = row !== null || isInterpreter(name) || Object.hasOwn(SUBWRAPPERS, name);
+  touchWords(name, argv.slice(1), call, run, isInterpreter(name) ? SCRIPT : row, isDescribed);
   if (isInterpreter(name)) return runInterpreter(argv, call, run);
   touchOutputs(name, argv, call, run, row?.grammar);
   if (row) runRow(row, argv, call, run);
@@ -56,7 +57,7 @@ export function runRow(row: Row, argv: readonly string[], call: Call, run: Runne
     if (path !== "-") run.touch("read", path, call);
   }
   for (const code of valuesOf(parsed, ...row.code)) {
-    run.code(code, { ...call, stdin: ANY, shell: call.shell.fork() });
+    run.code(code.replace(/^!/, ""), { ...call, stdin: ANY, shell: call.shell.fork() });
   }
   touchOperands(row, parsed, call, run);
   touchNamed(parsed, call, run);
@@ -224,7 +225,7 @@ function suppose(argv: readonly string[], call: Call, run: Runner): void {
 
 /** Common names of the option for the output file or folder. */
 const OUTPUT =
-  /^--?(?:o|outp?|outpu?t?|out-?(?:file|dir|path|name)|output[-_]?(?:file|dir|directory|path|document|folder)|dest|dest[-_]?(?:dir|file|path)|destination|target|target[-_]dir(?:ectory)?|install[-_]dir|pack-destination|log-?file|report[-_]?(?:file|dir)|result[-_]?file|coverprofile|cpuprofile|memprofile|keyout)$/i;
+  /^--?(?:o|outp?|outpu?t?|out-?(?:file|dir|path|name)|output[-_]?(?:file|dir|directory|path|document|folder)|dest|dest[-_]?(?:dir|file|path)|destination|target|target[-_]dir(?:ectory)?|install[-_]dir|pack-destination|log-?file|report[-_]?(?:file|dir)|[a-z]+-report|junit-?xml|result[-_]?file|coverprofile|cpuprofile|memprofile|keyout)$/i;
 
 /** Programs whose last operand is their output file. */
 const LAST = new Set([

@@ -213,7 +213,20 @@ const FILE_ROWS: Record<string, Row> = {
   stat: names("-c,--format= --printf= -f -L -t"),
   readlink: names("-f -e -m -n -q -s -v -z"),
   realpath: names("-e -m -L -P -q -s -z --relative-to= --relative-base="),
-  ...forNames("md5sum sha1sum sha256sum sha512sum shasum cksum b2sum", hash),
+  symbols: view("-arch="),
+  uuencode: view("-m -o="),
+  iconv: row("reads", "-f,--from-code= -t,--to-code= -l,--list -c -s -o,--output= --verbose", {
+    writes: ["output"],
+  }),
+  lipo: row("reads", "-info -detailed_info -archs -create -thin= -extract= -output=", {
+    single: true,
+    writes: ["output"],
+  }),
+  sample: row("none", "-file= -mayDie -wait -fullPaths", { single: true, writes: ["file"] }),
+  ...forNames("nano pico dos2unix unix2dos compress", row("writes")),
+  plutil: row("writes", "-o= -e= -convert= -extract= -lint -p", { single: true }),
+  ...forNames("rename prename", row("mode", "-v -n -f -s= -e= -E= -d -u")),
+  ...forNames("md5 md5sum sha1sum sha256sum sha512sum shasum cksum b2sum", hash),
   grep,
   ...forNames("egrep fgrep zgrep ggrep", grep),
   rg: row(
@@ -276,10 +289,13 @@ export const ROWS: Record<string, Row> = {
   unzip: row("reads", "-d= -o -n -q -l -t -v -j -x= -P= -a -u -p -Z -C", { writes: ["d"] }),
   gzip: row(
     "writes",
-    "-c,--stdout -d,--decompress -f -k -l -n -N -q -r -S= -t -v -1 -9 --fast --best",
+    "-c,--stdout -d,--decompress -f -k -l -n -N -q -r,--recursive -S= -t -v -1 -9 --fast --best",
+    { below: copyReach("recursive") },
   ),
-  gunzip: row("writes", "-c,--stdout -f -k -l -n -N -q -r -S= -t -v"),
-  zcat: reads,
+  gunzip: row("writes", "-c,--stdout -f -k -l -n -N -q -r,--recursive -S= -t -v", {
+    below: copyReach("recursive"),
+  }),
+  ...forNames("zcat gzcat", row("reads", "-r,--recursive", { below: copyReach("recursive") })),
   bzip2: row("writes", "-c -d -f -k -q -s -t -v -z"),
   xz: row("writes", "-c -d -f -k -l -q -t -T= -v -z -S= -F= -0 -9 -e"),
   zstd: row("writes", "-c -d -f -k -l -o= -q -r -t -T= -v -D= --rm -19", { writes: ["o"] }),
@@ -435,6 +451,8 @@ const WORDS =
   "hadolint yamllint markdownlint golangci-lint clippy rustfmt protoc buf sqlfluff pre-commit commitlint brew port dnf yum apk pacman " +
   "zypper snapd dpkg nvm fnm ngrok cloudflared redis-cli mongosh createdb dropdb pg_dump pg_restore mysqldump mysqladmin " +
   "ffmpeg ffprobe convert magick identify pandoc pdftotext tesseract qemu-img kind k3d skaffold kustomize kubectx kubens stern flux argocd " +
+  "[[ clip http xh kill killall pkill pgrep pstree pbcopy pbpaste view yes finger claude gemini aider tldr composer cdk rtk " +
+  "auth0 networksetup pkgutil scutil dscl spctl ansible-doc ansible-config ansible-galaxy ansible-lint ansible-test ansible-inventory " +
   "act open xdg-open code subl ssh-keygen ssh-add ssh-copy-id cosign syft trivy snyk semgrep sonar-scanner hugo jekyll mkdocs sphinx-build typedoc";
 
 /** Programs that make or change a file system. */

@@ -138,6 +138,9 @@ function readMakefile(text: string, call: Call, run: Runner): void {
     for (const [, code] of line.matchAll(/\$\(shell\s+([^)]*)\)/g)) {
       run.code(code!, { ...call, stdin: "" });
     }
+    for (const [, path] of line.matchAll(/\$\(file\s+>{1,2}\s*([^,)\s]+)/g)) {
+      run.touch("write", path!, call);
+    }
     if (/^[^\t]*!=/.test(line)) {
       run.code(line.slice(line.indexOf("!=") + 2), { ...call, stdin: "" });
     }

@@ -10,6 +10,8 @@ export interface Wrapper {
   skip: number;
   /** `NAME=value` may come before the command. */
   assigns: boolean;
+  /** It writes its first operand. */
+  writesFirst: boolean;
   /** Options whose value is shell code. */
   code: string[];
   /** A shell runs the joined words. */
@@ -43,6 +45,7 @@ export interface Wrapper {
 const PLAIN: Omit<Wrapper, "grammar"> = {
   skip: 0,
   assigns: false,
+  writesFirst: false,
   code: [],
   joined: false,
   each: false,
@@ -85,7 +88,10 @@ export function runWrapper(
     run.doubt("this changes which program a name means", args.join(" "), call);
   }
   const inner: Call = { ...call, remote: call.remote || row.remote };
-  for (const path of valuesOf(parsed, ...row.writes)) run.touch("write", path, call);
+  const [first] = row.writesFirst ? [...parsed.operands, ...rest] : [];
+  for (const path of [...valuesOf(parsed, ...row.writes), ...first ? [first] : []]) {
+    run.touch("write", path, call);
+  }
   for (const code of valuesOf(parsed, ...row.code)) run.code(code, fork(inner));
   const shell = inner.shell.fork();
   for (const path of valuesOf(parsed, ...row.folder)) shell.cwd = folder(path, shell.cwd);
@@ -195,6 +201,10 @@ export const WRAPPERS: Record<string, Wrapper> = {
       "--block-signal=? --default-signal=? --ignore-signal=? -a,--argv0=",
     { assigns, passive, splits: ["split-string"], folder: ["chdir"] },
   ),
+  msgfilter: wrapper(
+    "-i,--input= -o,--output-file= -D= -P -C,--properties-input --stringtable-input --no-escape --indent --keep-header",
+    { writes: ["output-file"] },
+  ),
   "cross-env": wrapper("", { assigns, passive }),
   "cross-env-shell": wrapper("", { assigns, joined, passive }),
   dotenv: wrapper("-e= -v= -c -o -p= -f,--file= -q= --debug", { passive }),
@@ -286,7 +296,7 @@ export const WRAPPERS: Record<string, Wrapper> = {
   toybox: plain,
   script: wrapper(
     "-c,--command= -a,--append -e,--return -f,--flush -q,--quiet -t,--timing=? -O,--log-out= -I,--log-in= -B= -E= -o= -T,--log-timing= -m=",
-    { skip: 1, code: ["command"] },
+    { skip: 1, code: ["command"], writesFirst: true },
   ),
   watch: wrapper(
     "-n,--interval= -d,--differences=? -t -b -e -g -c -p -q,--equexit= -x,--exec -w -C -r -s,--shotsdir=",
@@ -516,7 +526,7 @@ export const SUBWRAPPERS: Record<string, Group> = {
   }),
   devbox: group("", { run: scripted }),
   launchctl: group("", { submit: wrapper("-l= -p= -o= -e=") }),
-  tmux: group("-L= -S= -f= -u -2", {
+  tmux: group("-L= -S= -f= -c,--shell-command= -u -2", {
     "new-session": wrapper("-d -A -s= -n= -c= -t= -x= -y= -e= -F= -P", { joined: true }),
     new: wrapper("-d -A -s= -n= -c= -t= -x= -y= -e= -F= -P", { joined: true }),
     "new-window": wrapper("-d -a -b -k -n= -c= -t= -e= -F= -P", { joined: true }),
@@ -540,6 +550,7 @@ export function runSubwrapper(
   const { parsed, rest } = splitCommand(argv.slice(1), group.options, 1);
   const [name] = parsed.operands;
   const row = name !== undefined && Object.hasOwn(group.rows, name) ? group.rows[name] : undefined;
+  for (const code of valuesOf(parsed, "shell-command")) runner.code(code, fork(call));
   if (!row) return null;
   if ("rows" in row) return runSubwrapper([name!, ...rest], row, call, runner);
   return runWrapper(row, rest, call, runner) ?? ANY;
