@@ -1,7 +1,8 @@
 import { BUILTINS } from "../interpret/builtins.ts";
 import { GRAMMARS, SHELLS } from "./grammar.ts";
 import { isInterpreter } from "./languages.ts";
-import { none, ROWS } from "./rows.ts";
+import { none } from "./record.ts";
+import { ROWS } from "./rows.ts";
 import { SPECIALS } from "./specials.ts";
 import { SUBWRAPPERS, WRAPPERS } from "./wrappers.ts";
 

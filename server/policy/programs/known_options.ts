@@ -1,8 +1,10 @@
-import { none, ROWS } from "./rows.ts";
+import { none } from "./record.ts";
+import { ROWS } from "./rows.ts";
 import { isDescribed } from "./described.ts";
 import {
   GENERIC,
   has,
+  type Kind,
   type Parsed,
   readOptions,
   type Spec,
@@ -10,8 +12,6 @@ import {
   splitCommand,
 } from "./options.ts";
 import { GRAMMARS } from "./grammar.ts";
-import { RUNNERS } from "./runners.ts";
-import { SED } from "./sed.ts";
 
 const DIFF =
   "-p,-u,--patch -s,--no-patch -U,--unified= -W,--function-context --raw --patch-with-raw --patch-with-stat " +
@@ -122,121 +122,15 @@ const GIT: Record<string, Spec> = {
   ),
 };
 
-/** The complete lists of harmless options of other programs. A row is the list of its program otherwise. */
-export const COMPLETE: Record<string, Spec> = {
-  ls: spec(
-    "-a,--all -A,--almost-all --author -b,--escape --block-size= -B,--ignore-backups -c -C --color=? " +
-      "-d,--directory -D,--dired -f -F,--classify=? --file-type --format= --full-time -g --group-directories-first " +
-      "-G,--no-group -h,--human-readable --si -H,--dereference-command-line --dereference-command-line-symlink-to-dir " +
-      "--hide= --hyperlink=? --indicator-style= -i,--inode -I,--ignore= -k,--kibibytes -l -L,--dereference -m " +
-      "-n,--numeric-uid-gid -N,--literal -o -p -q,--hide-control-chars --show-control-chars -Q,--quote-name " +
-      "--quoting-style= -r,--reverse -R,--recursive -s,--size -S --sort= --time= --time-style= -t -T,--tabsize= -u " +
-      "-U -v -w,--width= -x -X -Z,--context --zero -1 -@ -e -O -W -P --help --version",
-  ),
-  cat: spec(
-    "-A,--show-all -b,--number-nonblank -e -E,--show-ends -n,--number -s,--squeeze-blank -t -T,--show-tabs -u " +
-      "-v,--show-nonprinting -l --help --version",
-  ),
-  head: spec(
-    "-c,--bytes= -n,--lines= -q,--quiet,--silent -v,--verbose -z,--zero-terminated -0 -1 -2 -3 -4 -5 -6 -7 -8 -9 --help --version",
-  ),
-  tail: spec(
-    "-c,--bytes= -f,--follow=? -F -n,--lines= --max-unchanged-stats= --pid= -q,--quiet,--silent --retry " +
-      "-s,--sleep-interval= -v,--verbose -z,--zero-terminated -r -b= -0 -1 -2 -3 -4 -5 -6 -7 -8 -9 --help --version",
-  ),
-  wc: spec(
-    "-c,--bytes -m,--chars -l,--lines -L,--max-line-length -w,--words --total= --help --version",
-  ),
-  // The interpreter follows each action (`-exec`, `-delete`, `-fprint`).
-  find: spec(
-    "-H -L -P -O -D= -amin= -anewer= -atime= -cmin= -cnewer= -ctime= -daystart -depth -d -empty -executable -false " +
-      "-follow -fstype= -gid= -group= -ignore_readdir_race -ilname= -iname= -inum= -ipath= -iregex= -iwholename= -links= " +
-      "-lname= -ls -maxdepth= -mindepth= -mmin= -mount -mtime= -name= -newer= -nogroup -noleaf -nouser -path= -perm= " +
-      "-print -print0 -printf= -prune -quit -readable -regex= -regextype= -samefile= -size= -true -type= -uid= -used= " +
-      "-user= -warn -nowarn -wholename= -writable -xdev -xtype= -o -a -or -and -not -delete -exec -execdir -fprint -fprint0 " +
-      "-fprintf -fls -help -version --help --version",
-    { single: true },
-  ),
-  tree: spec(
-    "-a -d -l -f -x -L= -P= -I= --ignore-case --matchdirs --prune --info --noreport --charset= --filelimit= -q -N -Q " +
-      "-p -u -g -s -h --si --du -D --timefmt= -F -v -t -c -U -r --dirsfirst --filesfirst --sort= -i -A -S -n -C --gitignore " +
-      "--metafirst -X -J --help --version",
-  ),
-  du: spec(
-    "-0,--null -a,--all --apparent-size -B,--block-size= -b,--bytes -c,--total -D,--dereference-args -d,--max-depth= -H " +
-      "-h,--human-readable --inodes -k -L,--dereference -l,--count-links -m -P,--no-dereference -S,--separate-dirs --si " +
-      "-s,--summarize -t,--threshold= --time=? --time-style= --exclude= -x,--one-file-system --help --version",
-  ),
-  jq: spec(
-    "-n,--null-input -R,--raw-input -s,--slurp -c,--compact-output -r,--raw-output --raw-output0 -j,--join-output " +
-      "-a,--ascii-output -S,--sort-keys -C,--color-output -M,--monochrome-output --tab --indent= --unbuffered --stream " +
-      "--stream-errors --seq -f,--from-file= -e,--exit-status --arg= --argjson= --slurpfile= --rawfile= --args --jsonargs " +
-      "-h,--help -V,--version",
-  ),
-  sed: SED,
-  diff: spec(
-    "--normal -q,--brief -s,--report-identical-files -c -C,--context= -u -U,--unified= -e,--ed -n,--rcs -y,--side-by-side " +
-      "-W,--width= --left-column --suppress-common-lines -p,--show-c-function -F,--show-function-line= --label= -t,--expand-tabs " +
-      "-T,--initial-tab --tabsize= --suppress-blank-empty -r,--recursive --no-dereference -N,--new-file " +
-      "--unidirectional-new-file --ignore-file-name-case -x,--exclude= -X,--exclude-from= -S,--starting-file= -i,--ignore-case " +
-      "-E,--ignore-tab-expansion -Z,--ignore-trailing-space -b,--ignore-space-change -w,--ignore-all-space " +
-      "-B,--ignore-blank-lines -I,--ignore-matching-lines= -a,--text --strip-trailing-cr -d,--minimal --horizon-lines= " +
-      "--speed-large-files --color=? --palette= --help -v,--version",
-  ),
-  sort: spec(
-    "-b,--ignore-leading-blanks -d,--dictionary-order -f,--ignore-case -g,--general-numeric-sort -i,--ignore-nonprinting " +
-      "-M,--month-sort -h,--human-numeric-sort -n,--numeric-sort -R,--random-sort -r,--reverse --sort= -V,--version-sort " +
-      "--batch-size= -c,--check=? -C -m,--merge -k,--key= -s,--stable -S,--buffer-size= -t,--field-separator= --parallel= " +
-      "-u,--unique -z,--zero-terminated -o,--output= --help --version",
-  ),
-  stat: spec(
-    "-L,--dereference -f,--file-system -c,--format= --printf= -t,--terse -x -s -n --help --version",
-  ),
-  file: spec(
-    "-b,--brief -i,--mime --mime-type --mime-encoding -F,--separator= -k,--keep-going -L,--dereference -h,--no-dereference -N -n -z,--uncompress -s -r --help -v,--version",
-  ),
-  mkdir: spec("-m,--mode= -p,--parents -v,--verbose -Z --context=? --help --version"),
-  grep: spec(
-    "-E,--extended-regexp -F,--fixed-strings -G,--basic-regexp -P,--perl-regexp -e,--regexp= -f,--file= " +
-      "-i,-y,--ignore-case --no-ignore-case -w,--word-regexp -x,--line-regexp -z,--null-data -s,--no-messages " +
-      "-v,--invert-match -V,--version -m,--max-count= -b,--byte-offset -n,--line-number --line-buffered " +
-      "-H,--with-filename -h,--no-filename --label= -o,--only-matching -q,--quiet,--silent --binary-files= -a,--text -I " +
-      "-d,--directories= -D,--devices= -r,--recursive -R,--dereference-recursive --include= --exclude= --exclude-from= " +
-      "--exclude-dir= -L,--files-without-match -l,--files-with-matches -c,--count -T,--initial-tab -Z,--null " +
-      "-A,--after-context= -B,--before-context= -C,--context= --group-separator= --no-group-separator " +
-      "-0 -1 -2 -3 -4 -5 -6 -7 -8 -9 --color=? --colour=? -U,--binary --help",
-  ),
-  rg: spec(
-    "-e,--regexp= -f,--file= -A,--after-context= -B,--before-context= -C,--context= -m,--max-count= -g,--glob= " +
-      "--iglob= --glob-case-insensitive -t,--type= -T,--type-not= --type-add= --type-clear= --type-list -r,--replace= " +
-      "-M,--max-columns= --max-columns-preview -j,--threads= --sort= --sortr= --color= --colors= -d,--max-depth= " +
-      "-E,--encoding= --context-separator= --engine= -n,--line-number -N,--no-line-number -i,--ignore-case " +
-      "-l,--files-with-matches --files-without-match --files -c,--count --count-matches -o,--only-matching -q,--quiet " +
-      "-v,--invert-match -w,--word-regexp -x,--line-regexp -F,--fixed-strings -P,--pcre2 -S,--smart-case " +
-      "-s,--case-sensitive -u,--unrestricted -a,--text -U,--multiline --multiline-dotall -L,--follow -H,--with-filename " +
-      "-I,--no-filename -p,--pretty -0,--null --null-data -b,--byte-offset --column --heading --no-heading --hidden -. " +
-      "--no-ignore --no-ignore-vcs --no-ignore-parent --no-ignore-dot --no-config --no-messages --stats --json --vimgrep " +
-      "--trim --passthru --max-filesize= --binary --crlf --debug --line-buffered --block-buffered --path-separator= " +
-      "--one-file-system --require-git --no-require-git -h,--help -V,--version",
-  ),
-};
-
 /**
  * The options of a command that the tables do not know. Only programs with a list count; an allow
  * rule for the program covers such an option only if it names the option.
  */
 export function unknownOptions(program: string, args: readonly string[]): string[] {
   if (program === "git") return ofGit(args);
-  const known = Object.hasOwn(COMPLETE, program)
-    ? COMPLETE[program]!
-    : Object.hasOwn(RUNNERS, program)
-    ? RUNNERS[program]!
-    : Object.hasOwn(ROWS, program) && ROWS[program] !== none
-    ? ROWS[program]!.grammar
-    : null;
-  if (known === null) {
-    return isDescribed(program) ? [] : outside(readOptions(args, GENERIC), GENERIC);
-  }
+  const row = Object.hasOwn(ROWS, program) ? ROWS[program]! : null;
+  if (row === none || (row === null && isDescribed(program))) return [];
+  const known = row?.grammar ?? GENERIC;
   return outside(readOptions(args, known), known);
 }
 
@@ -257,8 +151,12 @@ function ofGit(args: readonly string[]): string[] {
   return [...own, ...outside(read, GIT[name]!)];
 }
 
+/** The kinds of options that an allow rule must name. */
+const MATTERS = new Set<Kind>(["lists", "runs", "loads"]);
+
 function outside({ options, raw }: Parsed, known: Spec): string[] {
-  const names = new Set([...known.short.values(), ...known.long.values()].map(({ name }) => name));
+  const all = [...known.short.values(), ...known.long.values()];
+  const names = new Set(all.filter(({ kind }) => !MATTERS.has(kind)).map(({ name }) => name));
   const unknown = options.map(({ name }) => name).filter((name) =>
     !names.has(name) && name !== "help" && name !== "version"
   );

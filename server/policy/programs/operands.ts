@@ -1,6 +1,6 @@
 import { isStatic } from "../holes.ts";
 import type { Call, Runner } from "../interpret/call.ts";
-import type { Row } from "./rows.ts";
+import type { Row } from "./record.ts";
 
 /** Programs whose words are text: they open none of them. */
 const TALKERS = new Set(

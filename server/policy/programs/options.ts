@@ -1,6 +1,10 @@
 import { ANY, isStatic, isWild, SPLIT } from "../holes.ts";
 
-/** The options of a program, compiled from `-f,--force -e,--exclude= --color=? -0=#`. */
+/**
+ * The options of a program, compiled from `-f,--force -e,--exclude= --color=? -0=#`. A sign at the end
+ * tells the kind: `<` reads the file in its value, `&` also reads what the file lists, `>` writes it,
+ * `!` runs it as a command, `~` changes what the program loads.
+ */
 export interface Spec {
   /** Every spelling without dashes, with its option. */
   short: Map<string, Option>;
@@ -13,8 +17,11 @@ export interface Spec {
   posix: boolean;
 }
 
+export type Kind = "plain" | "reads" | "lists" | "writes" | "runs" | "loads";
+
 export interface Option {
   name: string;
+  kind: Kind;
   /** `digits` follow the letter directly, and other letters may follow them (`perl -0777pe`). */
   value: "none" | "required" | "optional" | "digits";
 }
@@ -51,10 +58,20 @@ const VALUES: Record<string, Option["value"]> = {
   "=#": "digits",
 };
 
+const KINDS: Record<string, Kind> = {
+  "<": "reads",
+  "&": "lists",
+  ">": "writes",
+  "!": "runs",
+  "~": "loads",
+};
+
 function addOption(made: Spec, row: string): void {
-  const value = VALUES[/=[?#]?$/.exec(row)?.[0] ?? ""]!;
-  const names = row.replace(/=[?#]?$/, "").split(",");
-  const option: Option = { name: names.at(-1)!.replace(/^-+/, ""), value };
+  const [whole, given = "", sign = ""] = /(=[?#]?)?([<>!~&])?$/.exec(row)!;
+  const value = VALUES[given]!;
+  const kind = KINDS[sign] ?? "plain";
+  const names = row.slice(0, row.length - whole.length).split(",");
+  const option: Option = { name: names.at(-1)!.replace(/^-+/, ""), value, kind };
   for (const name of names) {
     if (name.startsWith("--")) made.long.set(name.slice(2), option);
     else if (made.single && name.length > 2) made.long.set(name.slice(1), option);

@@ -7,7 +7,8 @@ import { has, type Parsed, readOptions, type Spec, valuesOf } from "./options.ts
 import { touchWords } from "./operands.ts";
 import { OUTPUTS } from "./outputs.ts";
 import { copyReach, grepReach, touchBelow } from "./recursion.ts";
-import { type Row, row, ROWS } from "./rows.ts";
+import { type Row, row } from "./record.ts";
+import { ROWS } from "./rows.ts";
 import { absolutePath } from "../interpret/state.ts";
 import { runSubwrapper, SUBWRAPPERS } from "./wrappers.ts";
 

@@ -1,11 +1,12 @@
 import { ANY, isStatic, isWild } from "../holes.ts";
 import { readOptions, spec, valuesOf } from "./options.ts";
 
-export const SED = spec(
+/** The options of sed. */
+export const SED_OPTIONS =
   "-n,--quiet,--silent -e,--expression= -f,--file= -E,-r,--regexp-extended -i,--in-place=? " +
-    "-s,--separate -u,--unbuffered -z,--null-data -l,--line-length= --debug --posix --sandbox " +
-    "--follow-symlinks",
-);
+  "-s,--separate -u,--unbuffered -z,--null-data -l,--line-length= --debug --posix --sandbox " +
+  "--follow-symlinks";
+export const SED = spec(SED_OPTIONS);
 
 /** One command of a sed script. */
 export interface SedCommand {

@@ -84,6 +84,10 @@ export function runWrapper(
       run.touch("read", value, call, { implied: true });
     }
   }
+  for (const operand of parsed.operands) {
+    // `flock file command` creates the file.
+    if (!row.remote) run.touch("read", operand, call, { implied: true, unexplained: true });
+  }
   if (has(parsed, ...row.renames)) {
     run.doubt("this changes which program a name means", args.join(" "), call);
   }

@@ -1,0 +1,76 @@
+import { type Kind, type Spec, spec } from "./options.ts";
+import type { Reach } from "./recursion.ts";
+
+/** How a program uses its operands. */
+export type Operands =
+  | "none"
+  | "reads"
+  | "writes"
+  | "deletes"
+  | "copy"
+  | "move"
+  | "link"
+  /** The first operand is a pattern (or mode); the program reads (or writes) the others. */
+  | "pattern"
+  | "mode";
+
+/** The record of one program: its options with their kinds, and what it does with its operands. */
+export interface Row {
+  grammar: Spec;
+  operands: Operands;
+  /** Options whose value is a file to read. */
+  reads: string[];
+  /** Options whose value is a file to write. */
+  writes: string[];
+  /** Options whose value is shell code. */
+  code: string[];
+  /** Options that make a `pattern` program write its operands. */
+  onlyWith: string[];
+  /** The files then contain its input. */
+  keeps: boolean;
+  /** It builds its output from local sources, so the output is not unknown code. */
+  builds: boolean;
+  /** Options that make it only read the files in `writes`. */
+  looks: string[];
+  /** The files below its operands that it reads. */
+  below: Reach | null;
+  /** What it shows of its operands, if not their content. */
+  reveals: "names" | "sizes" | null;
+  /** It runs code of the project: an allow rule covers a task of it only as it is written. */
+  tasks: boolean;
+}
+
+/**
+ * The record of a program: the use of its operands, its options as in `spec`, the differences. An
+ * option that is not listed makes the call unproved.
+ */
+export function row(
+  operands: Operands,
+  options = "",
+  { single = false, ...how }: Partial<Row> & { single?: boolean } = {},
+): Row {
+  const grammar = spec(options, { single });
+  return {
+    reads: namesOf(grammar, "reads", "lists"),
+    writes: namesOf(grammar, "writes"),
+    code: namesOf(grammar, "runs"),
+    onlyWith: [],
+    looks: [],
+    keeps: false,
+    builds: false,
+    below: null,
+    reveals: null,
+    tasks: false,
+    ...how,
+    operands,
+    grammar,
+  };
+}
+
+/** A program that neither runs nor opens its words. */
+export const none = row("none");
+
+function namesOf({ short, long }: Spec, ...kinds: Kind[]): string[] {
+  const all = [...short.values(), ...long.values()].filter(({ kind }) => kinds.includes(kind));
+  return [...new Set(all.map(({ name }) => name))];
+}
