@@ -176,7 +176,11 @@ function evaluateEffect(policy: CompiledPolicy, effect: Effect, around: Surround
   if (effect.op === "read") {
     const found = evaluateRead(policy, facts, around).filter((one) => isRevealed(one, effect));
     if (!effect.unexplained) return found;
-    return [...found, ...mayWrite(policy, facts, around, effect.undescribed)];
+    const written = mayWrite(policy, facts, around, effect.undescribed);
+    return [
+      ...found,
+      ...effect.undescribed ? written.map((one) => ({ ...one, unsure: true })) : written,
+    ];
   }
   const found = evaluateAccess(policy, effect.op, facts, around);
   const forbidden = () => found.filter((one) => one.rule !== null && one.effect !== "allow");
