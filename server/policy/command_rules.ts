@@ -170,7 +170,10 @@ function evaluateEffect(policy: CompiledPolicy, effect: Effect, around: Surround
   const files = effect.op === "read" && effect.walked === undefined && !isStatic(effect.path)
     ? around.list && filesOf(effect.path, around.list)
     : null;
-  if (files) return files.flatMap((path) => evaluateEffect(policy, { ...effect, path }, around));
+  if (files) {
+    const found = files.flatMap((path) => evaluateEffect(policy, { ...effect, path }, around));
+    return effect.undescribed ? found.map((one) => ({ ...one, unsure: true })) : found;
+  }
   const facts = around.resolve(effect.walked ?? effect.path);
   if (isDevice(facts)) return [];
   if (effect.op === "read") {
