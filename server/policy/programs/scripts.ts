@@ -32,7 +32,9 @@ export function runShell(argv: readonly string[], call: Call, run: Runner): stri
   shell.dotted ||= argv.some((arg, at) => arg === "dotglob" && argv[at - 1] === "-O");
   for (const path of valuesOf(parsed, "rcfile", "init-file")) runFile(path, inner, run);
   if (parsed.options.some(({ name }) => name === "version" || name === "help")) return "";
-  const [first, ...rest] = parsed.operands;
+  const { operands } = parsed;
+  // A lone "-" ends the options.
+  const [first, ...rest] = operands[0] === "-" ? operands.slice(1) : operands;
   if (parsed.options.some(({ name }) => name === "c")) {
     shell.program = rest[0] ?? argv[0]!;
     shell.positional = rest.slice(1);
@@ -41,8 +43,8 @@ export function runShell(argv: readonly string[], call: Call, run: Runner): stri
     return printed;
   }
   const fromInput = parsed.options.some(({ name }) => name === "s") || first === undefined;
-  shell.positional = fromInput ? parsed.operands : rest;
-  if (fromInput || first === "-") return runCode(call.stdin, { ...inner, stdin: "" }, run);
+  shell.positional = fromInput ? operands : rest;
+  if (fromInput) return runCode(call.stdin, { ...inner, stdin: "" }, run);
   shell.program = first;
   return runFile(first, inner, run);
 }

@@ -218,6 +218,9 @@ export const WRAPPERS: Record<string, Wrapper> = {
   command: wrapper("-p -v -V", { passive, unless: ["v", "V"], renames: ["p"] }),
   builtin: wrapper("", { passive }),
   ...forNames("noglob nocorrect nohup ts catchsegv eatmydata torsocks torify", passivePlain),
+  // Words of zsh and fish that start a command.
+  ...forNames("and or not begin", passivePlain),
+  repeat: wrapper("", { skip: 1, passive }),
   time: wrapper("-p -f,--format= -o,--output= -a -v -q", { passive, writes: ["output"] }),
   gtime: wrapper("-p -f,--format= -o,--output= -a -v -q", { passive, writes: ["output"] }),
   setsid: wrapper("-c,--ctty -f,--fork -w,--wait", { passive }),

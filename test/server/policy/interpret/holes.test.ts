@@ -344,6 +344,10 @@ test.each([
   ["getln 'a[$(rm -rf x)]'", "ask"],
   ["vared 'a[`rm -rf x`]'", "ask"],
   ["grep 'a[$b]' README.md", "allow"],
+  ["repeat 1 rm -rf x", "deny"],
+  ["bash - .env", "deny"],
+  ["bash -c - 'rm -rf x'", "deny"],
+  ["echo 'rm -rf x' | sh -", "deny"],
   // fish runs what stands in parentheses.
   ["f () ( rm -rf x )", "deny"],
   ["f () ( echo > .env )", "deny"],
