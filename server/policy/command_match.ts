@@ -212,11 +212,10 @@ function matchOperands(wanted: Segment[], read: Read): Match {
 
 /** An allow rule matches only what it names: the same words, its options, its operands. */
 function matchAllowed(stage: Stage, unit: Unit): Match {
-  const { argv, read, unknown_options, environment } = unit;
+  const { argv, read, unknown_options } = unit;
   const isOpen = !stage.open && stage.operands.length === 0;
   if (isOpen && unit.undescribed && read.operands.length > 0) return "no";
-  const free = isOpen ? argv : [];
-  if (exceedsTask(read.words[0] ?? "", free, environment)) return "no";
+  if (isOpen && exceedsTask(read.words[0] ?? "", argv)) return "no";
   const spelled = stage.read.options.map(({ name }) => name);
   if (unknown_options.some((name) => !spelled.includes(name))) return "no";
   if (read.unknown || matchWords(stage, read) !== "yes") return "no";

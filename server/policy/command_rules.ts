@@ -134,7 +134,6 @@ const SUPPOSED = {
   folders: [],
   unknown_options: [],
   undescribed: false,
-  environment: [],
   text: "",
 };
 

@@ -47,7 +47,6 @@ function topCall(source: string, { cwd, user_home }: Setting): Call {
     remote: false,
     supposed: false,
     task: false,
-    environment: [],
     text: source.slice(0, 400),
   };
 }

@@ -149,7 +149,6 @@ function declare(argv: readonly string[], call: Call, run: Runner): string {
   for (const arg of argv.slice(1)) {
     const found = /^(\w+)(?:\[(.*?)\])?(\+?)=([\s\S]*)$/.exec(arg);
     const given0 = found?.[1] ?? arg;
-    if (argv[0] === "export" || flags.includes("x")) call.shell.exported.add(given0);
     if (isNumber && /^\w+$/.test(given0)) {
       call.shell.numbers.add(given0);
       for (const value of call.shell.variables.get(given0)?.values ?? []) {
@@ -241,7 +240,6 @@ function setArguments(argv: readonly string[], call: Call, run: Runner): string 
     if (!/^[-+][euxvfnCabmETho]+$/.test(argv[at]!) || !HARMLESS_OPTIONS.test(option)) {
       changed(argv, call, run);
     }
-    if (/^-\w*a/.test(argv[at]!) || option === "allexport") shell.exported.add("*");
     at += named ? 2 : 1;
   }
   const ends = argv[at] === "--" || argv[at] === "-";

@@ -18,8 +18,6 @@ export interface Call {
   task: boolean;
   /** The part of the command that contains it. */
   text: string;
-  /** The variables that are set for this command only. */
-  environment: readonly string[];
   /** The files that `find` passes to it as this path. */
   found?: { path: string; below: Below };
 }

@@ -68,8 +68,7 @@ export class Recorder {
   note(argv: readonly string[], call: Call, passive = false): void {
     const pipes = call.pipes.map(({ pipeline, stage }) => `${pipeline}.${stage}`).join();
     const folders = [call.shell.cwd, ...call.shell.otherFolders];
-    const environment = [...call.environment, ...call.shell.exported];
-    const key = [call.supposed, argv.join("\0"), pipes, ...folders, ...environment].join(" ");
+    const key = `${call.supposed} ${argv.join("\0")} ${pipes} ${folders.join("\0")}`;
     if (!this.#isNew(key)) return;
     this.spend(argv.length / 8);
     const program = baseName(argv[0] ?? "");
@@ -83,7 +82,6 @@ export class Recorder {
       folders,
       unknown_options: unknownOptions(program, argv.slice(1)),
       undescribed: !isDescribed(program),
-      environment,
       text: call.text,
     });
   }

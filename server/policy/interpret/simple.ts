@@ -29,8 +29,7 @@ export function runSimple(node: Command, outer: Call, interpreter: Interpreter):
   const { stdin, capture } = interpreter.redirect(node.redirects, call);
   const assignments = node.prefix.filter((one) => one.type === "Assignment");
   const lists = expandAll([...(node.name ? [node.name] : []), ...node.args], context);
-  const environment = [...call.environment, ...assignments.map(({ name }) => name)];
-  const inner = { ...call, stdin: stdin ?? call.stdin, environment };
+  const inner = { ...call, stdin: stdin ?? call.stdin };
   noteUnresolved(lists, node, inner, interpreter);
   if (lists.every((argv) => argv.length === 0)) {
     for (const one of assignments) assign(one, context, inner, runner);

@@ -38,8 +38,6 @@ export class Shell {
   trapped = false;
   /** Variables that `declare -i` makes numbers. */
   numbers = new Set<string>();
-  /** Variables that every later program sees. */
-  exported = new Set<string>();
   /** `$1` and what follows it. */
   positional: string[] = [];
   program = "bash";
@@ -71,7 +69,6 @@ export class Shell {
     copy.aliases = new Map(this.aliases);
     copy.unsure = new Set(this.unsure);
     copy.numbers = new Set(this.numbers);
-    copy.exported = new Set(this.exported);
     copy.warn = this.warn;
     copy.start = this.start;
     copy.aliased = this.aliased;
@@ -100,7 +97,6 @@ export class Shell {
     }
     for (const name of branch.unsure) this.unsure.add(name);
     for (const name of branch.numbers) this.numbers.add(name);
-    for (const name of branch.exported) this.exported.add(name);
     for (const [name, body] of branch.functions) this.functions.set(name, body);
     for (const [name, text] of branch.aliases) this.aliases.set(name, text);
     this.dotted ||= branch.dotted;

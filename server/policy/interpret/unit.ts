@@ -19,8 +19,6 @@ export interface Unit {
   unknown_options: string[];
   /** No table describes the program. */
   undescribed: boolean;
-  /** The names of the variables that the command sets for it. */
-  environment: readonly string[];
   /** The part of the command that contains it. */
   text: string;
 }

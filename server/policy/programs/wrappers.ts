@@ -1,5 +1,6 @@
 import { ANY, isStatic } from "../holes.ts";
 import type { Call, Runner } from "../interpret/call.ts";
+import { isHarmlessVariable } from "../prove/names.ts";
 import { checkVariable } from "./environment.ts";
 import { forNames, has, type Parsed, type Spec, spec, splitCommand, valuesOf } from "./options.ts";
 
@@ -133,8 +134,9 @@ function commandOf(
   while (row.assigns && words[0]?.includes("=")) {
     const [name, value] = cut(words.shift()!);
     checkVariable(name, value, call, run);
+    // As before a program without `env`: it may change what the program loads.
+    if (!isHarmlessVariable(name, value)) run.note([`${name}=${value}`], call);
     call.shell.assign(name, [value]);
-    call.shell.exported.add(name);
   }
   return words;
 }
