@@ -1,12 +1,10 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
-import type { z } from "zod";
 import type { Caller } from "../auth/schema.ts";
 import { requireReviewer } from "../auth/scopes.ts";
 import type { NewEvent } from "../db/ledger.ts";
 import type { Environment } from "../environment.ts";
 import { GateError } from "../errors.ts";
-import { brokenPolicy } from "../policy/compile.ts";
 import { compilePolicy, type PolicyLayer, type Surroundings } from "../policy/evaluate.ts";
 import { builtin } from "../policy/finding.ts";
 import { combineLayers } from "../policy/layers.ts";
@@ -21,7 +19,6 @@ import { writeWhole } from "../runtime/small_file.ts";
 import {
   acceptDigest,
   type AcceptedConfigs,
-  type Entry,
   hashOf,
   isKey,
   MACHINE,
@@ -41,17 +38,16 @@ import {
   type OutsideChange,
   ProjectConfig,
 } from "./schema.ts";
+import { compile, compose, parseAccepted, type Snapshot } from "./snapshot.ts";
 import type { Accepted } from "./store.ts";
 import { taskScript } from "./task_script.ts";
 import {
-  type ConfigState,
   describeOutside,
   forgedError,
   goneError,
   lostError,
   toProblem,
   unpinnedWarning,
-  UNTIL_FIXED,
   warningsOf,
 } from "./view.ts";
 
@@ -107,15 +103,6 @@ export interface PoliciesChange {
   caller: Caller;
   /** The `ETag` that the caller read; null accepts any version. */
   if_match: string | null;
-}
-
-/** The configs as read at one moment, and the policies that they give. */
-interface Snapshot extends ConfigState {
-  /** Changes with every file and with every accepted version. */
-  key: string;
-  /** The accepted policy, and the one of the files where they differ. */
-  layers: CompiledPolicy[];
-  compiled: CompiledPolicy;
 }
 
 /**
@@ -677,101 +664,16 @@ export class Config {
       global: this.#configs.readMachine().loaded,
     };
     await this.#watch(files);
-    completeText(entry.accepted, files.project);
-    const accepted = { project: entry.accepted, global: machine.accepted };
-    const gone = {
-      project: isGone(files.project, accepted.project),
-      global: isGone(files.global, accepted.global),
-    };
-    const project = gone.project ? parseAccepted(accepted.project!, ProjectConfig) : files.project;
-    const global = gone.global ? parseAccepted(accepted.global!, GlobalConfig) : files.global;
-    const isTrusted = store.isTrusted(this.#id);
-    const isOverride = project.value?.overrideGlobal === true;
-    const layers = layersOf({
-      ...{ project, global, entry, machine, isTrusted },
-      builtin: this.#builtin === null ? null : files.project,
+    this.#snapshot = compose({
+      ...{ key, files, entry, machine },
+      is_builtin: this.#builtin !== null,
+      is_trusted: store.isTrusted(this.#id),
     });
-    this.#snapshot = {
-      ...{ key, files, project, global, accepted, gone, layers },
-      forged: { project: entry.fault, global: machine.fault },
-      override: isOverride ? isTrusted ? "trusted" : "untrusted" : "off",
-      compiled: layers.length === 1
-        ? layers[0]!
-        : combineLayers(layers.map((compiled) => ({ compiled }))),
-    };
   }
 }
 
 const MOST_READS = 20;
 const UNRECORDED = "Cannot record a policy change";
-
-/** The policies of one config: the accepted version, the file, and a text that nobody accepted. */
-function layersOf({ project, global, entry, machine, isTrusted, builtin }: {
-  project: Loaded<ProjectConfig>;
-  global: Loaded<GlobalConfig>;
-  entry: Entry;
-  machine: Entry;
-  isTrusted: boolean;
-  builtin: Loaded<ProjectConfig> | null;
-}): CompiledPolicy[] {
-  const error = project.error ?? global.error;
-  if (error !== null) return [broken(error)];
-  const accepted = {
-    project: builtin ?? parseAccepted(entry.accepted, ProjectConfig),
-    global: parseAccepted(machine.accepted, GlobalConfig),
-  };
-  const sides = [accepted, { project, global }];
-  if (entry.fault !== null || machine.fault !== null) {
-    // Nobody accepted this text, so it can only tighten.
-    sides.push({
-      project: entry.fault !== null
-        ? parseAccepted(entry.row.accepted, ProjectConfig)
-        : accepted.project,
-      global: machine.fault !== null
-        ? parseAccepted(machine.row.accepted, GlobalConfig)
-        : accepted.global,
-    });
-  }
-  const unique = new Map(sides.map((one) => [`${one.project.text}\0${one.global.text}`, one]));
-  return [...unique.values()].map((one) => {
-    const wrong = one.project.error ?? one.global.error;
-    if (wrong !== null) return broken(wrong);
-    const isOverride = isTrusted && one.project.value?.overrideGlobal === true;
-    return compile(one.project.value, one.global.value, isOverride);
-  });
-}
-
-/** The accepted text as if it were the file; an unknown text counts as none. */
-function parseAccepted<T>(accepted: Accepted | null, schema: z.ZodType<T>): Loaded<T> {
-  const { path = "", text } = accepted ?? {};
-  if (!text) return { value: null, text: "", error: null, unknown: [] };
-  return parseConfig(path, text, schema);
-}
-
-/** An older release kept only the hash of the accepted text. */
-function completeText(accepted: Accepted | null, { text }: Loaded<unknown>): void {
-  if (accepted?.text === null && accepted.sha256 === hashOf(text)) accepted.text = text;
-}
-
-function isGone({ text, error }: Loaded<unknown>, accepted: Accepted | null): boolean {
-  return text === "" && error === null && !!accepted?.text;
-}
-
-function compile(
-  project: ProjectConfig | null,
-  global: GlobalConfig | null,
-  override_global: boolean,
-): CompiledPolicy {
-  try {
-    return compilePolicy({
-      project: project?.policies ?? null,
-      global: global?.policies ?? null,
-      override_global,
-    });
-  } catch (error) {
-    return broken(error instanceof Error ? error.message : String(error));
-  }
-}
 
 function etagOf(text: string): string {
   return `"${hashOf(text).slice(0, 32) || "none"}"`;
@@ -779,8 +681,4 @@ function etagOf(text: string): string {
 
 function newConfig(id: string): string {
   return `${JSON.stringify({ id, version: "2", policies: {} }, null, 2)}\n`;
-}
-
-function broken(error: string): CompiledPolicy {
-  return brokenPolicy(`${UNTIL_FIXED}${error}`);
 }
