@@ -1,0 +1,72 @@
+import { readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { openConnection } from "../../../cli/daemon/connect.ts";
+import { type GatedProject, openGatedProject } from "../gated_project.ts";
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+const PASSPHRASE = "correct horse battery";
+
+let gated: GatedProject;
+beforeEach(async () => {
+  gated = await openGatedProject("none");
+  expect(await given(PASSPHRASE, "proof", "set")).toMatchObject({ code: 0 });
+});
+afterEach(() => gated.close());
+
+function given(passphrase: string, ...args: string[]) {
+  return gated.terminal.run([...args, "--passphrase-stdin"], { input: `${passphrase}\n` });
+}
+
+/** Sends a call of a host's own tool, and returns the host's answer. */
+async function hook(command: string) {
+  const around = { env: gated.terminal.env, cwd: gated.folder, pid: 1 };
+  const { url, fetch, token } = await openConnection(around, { scope: "agent" });
+  const call = { session_id: "s", cwd: gated.folder, hook_event_name: "PreToolUse" };
+  const body = JSON.stringify({ ...call, tool_name: "Bash", tool_input: { command } });
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  const post = { method: "POST", headers, body };
+  return await (await fetch(`${url}/api/hooks/claude-code?wait_ms=0`, post)).json();
+}
+
+test("a lost state of the guarded files is told, and only the passphrase lifts its block", async () => {
+  expect(await hook("ls")).toEqual({});
+  await gated.good("daemon", "stop");
+  const kept = join(gated.terminal.folder, ".gate", "guarding");
+  expect(readdirSync(kept).length).toBeGreaterThan(0);
+  for (const name of readdirSync(kept)) rmSync(join(kept, name));
+  await gated.good("daemon", "start");
+
+  expect(JSON.stringify(await hook("ls"))).toContain("Blocked by gate");
+  const [block] = await gated.json("session", "blocks", "--json");
+  expect(block.reason).toMatch(/state of the guarded files .* was deleted or changed meanwhile/);
+  const status = (await gated.good("status")).stdout;
+  expect(status).toContain(`! Session ${block.session_id} is blocked: ${block.reason}`);
+  const { findings } = await gated.json("doctor", "--json");
+  expect(findings).toContainEqual({
+    ...{ check: "blocks", level: "warning" },
+    message: `a session of "web" is blocked: ${block.reason}`,
+    fix: expect.stringContaining(`gate session unblock ${block.session_id} --project web`),
+  });
+
+  const unblock = ["session", "unblock", block.session_id];
+  const unproved = await gated.terminal.run(unblock);
+  expect(unproved).toMatchObject({ code: 64, stdout: "" });
+  expect(await given("not the passphrase", ...unblock)).toMatchObject({ code: 1, stdout: "" });
+  const token = await gated.terminal.run(
+    ["api", "POST", `/api/remediation/blocks/${block.id}/unblock`, "-d", "{}"],
+  );
+  expect(token).toMatchObject({ code: 64, stdout: "" });
+  expect(JSON.stringify(await hook("ls"))).toContain("Blocked by gate");
+
+  expect(await given(PASSPHRASE, ...unblock)).toMatchObject({ code: 0 });
+  expect(await hook("ls")).toEqual({});
+  const { events } = await gated.json("api", "GET", "/api/audit/export?format=json&project=web");
+  expect(events.filter(({ type }: { type: string }) => type === "block.removed")).toMatchObject([{
+    actor: { kind: "reviewer", id: "reviewer" },
+    data: { block_id: block.id, proof: { kind: "passphrase", challenge: { verb: "lift_block" } } },
+  }]);
+  await gated.good("audit", "verify");
+  expect((await gated.good("status")).stdout).not.toContain("is blocked");
+});
