@@ -1,8 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import process from "node:process";
+import type { Readable } from "node:stream";
 import { commandEnvironment } from "./command_environment.ts";
 import { OutputBuffer } from "./output_buffer.ts";
+import { CAN_RUN_PROVED, ProvedJob, type ProvedRun } from "./run_proved.ts";
 
 /** How a command line is run. */
 export interface RunOptions {
@@ -16,6 +18,8 @@ export interface RunOptions {
   named_variables?: readonly string[];
   /** Ends the command and everything it started. */
   signal?: AbortSignal;
+  /** What the command was proved to run; gate then starts its programs itself, without a shell. */
+  proved?: ProvedRun;
 }
 
 /** The outcome of a command. */
@@ -55,18 +59,29 @@ interface Ended {
   error?: string;
 }
 
+/** A command that runs, in a shell or without one. */
+interface Job {
+  output: readonly Promise<Readable | null>[];
+  exited: Promise<Ended>;
+  /** Nothing can write to its output any more. */
+  closed: Promise<void>;
+  kill: (signal: "SIGTERM" | "SIGKILL") => void;
+}
+
 /** One command from start to end. */
 class Run {
   readonly ended: Promise<Ended>;
-  readonly #child: ChildProcess;
+  readonly #job: Job;
   readonly #signal: AbortSignal | undefined;
   readonly #timers: ReturnType<typeof setTimeout>[] = [];
+  #streams: Readable[] = [];
   #resolve!: (ended: Ended) => void;
   #why: string | undefined;
 
   constructor(command: string, options: RunOptions, buffer: OutputBuffer) {
     this.ended = new Promise((resolve) => this.#resolve = resolve);
-    this.#child = spawnShell(command, options);
+    const { proved } = options;
+    this.#job = proved && CAN_RUN_PROVED ? provedJob(proved, options) : shellJob(command, options);
     this.#signal = options.signal;
     this.#signal?.addEventListener("abort", this.#onAbort, { once: true });
     const seconds = options.timeout_ms / 1000;
@@ -74,38 +89,41 @@ class Run {
       options.timeout_ms,
       () => this.#stop(`Timed out after ${seconds} s: it was stopped`),
     );
-    for (const stream of [this.#child.stdout, this.#child.stderr]) {
-      stream?.on("data", (chunk: Uint8Array) => buffer.add(chunk));
-      stream?.on("error", () => {});
-    }
-    this.#child.on("error", (error) => {
-      this.#settle({ exit_code: null, error: `Cannot run the command: ${error.message}` });
-    });
-    this.#child.on("exit", (code, signal) => this.#exited(endOf(code, signal, this.#why)));
+    for (const opening of this.#job.output) void this.#read(opening, buffer);
+    void this.#job.exited.then((ended) => this.#exited(ended));
   }
 
   readonly #onAbort = () =>
     this.#stop("Stopped: the agent's connection ended or a person stopped it");
 
+  async #read(opening: Promise<Readable | null>, buffer: OutputBuffer): Promise<void> {
+    const stream = await opening.catch(() => null);
+    if (!stream) return;
+    this.#streams.push(stream);
+    stream.on("data", (chunk: Uint8Array) => buffer.add(chunk));
+    stream.on("error", () => {});
+  }
+
   #stop(why: string): void {
     this.#why ??= why;
-    endGroup(this.#child, "SIGTERM");
-    this.#later(GRACE_MS, () => endGroup(this.#child, "SIGKILL"));
+    this.#job.kill("SIGTERM");
+    this.#later(GRACE_MS, () => this.#job.kill("SIGKILL"));
     this.#later(GIVE_UP_MS, () => this.#settle({ exit_code: null, error: why }));
   }
 
   #exited(ended: Ended): void {
-    if (process.platform !== "win32") endGroup(this.#child, "SIGTERM");
+    const final = this.#why === undefined ? ended : { exit_code: null, error: this.#why };
+    if (process.platform !== "win32") this.#job.kill("SIGTERM");
     // A background child may keep the pipe open, but the command's own output is already in it.
-    this.#later(DRAIN_MS, () => this.#settle(ended));
-    this.#child.on("close", () => this.#settle(ended));
+    this.#later(DRAIN_MS, () => this.#settle(final));
+    void this.#job.closed.then(() => this.#settle(final));
   }
 
   #settle(ended: Ended): void {
     for (const timer of this.#timers) clearTimeout(timer);
     this.#signal?.removeEventListener("abort", this.#onAbort);
-    if (process.platform !== "win32") endGroup(this.#child, "SIGKILL");
-    for (const stream of [this.#child.stdout, this.#child.stderr]) stream?.destroy();
+    if (process.platform !== "win32") this.#job.kill("SIGKILL");
+    for (const stream of this.#streams) stream.destroy();
     this.#resolve(ended);
   }
 
@@ -114,8 +132,39 @@ class Run {
   }
 }
 
-function endOf(code: number | null, signal: string | null, why: string | undefined): Ended {
-  if (why !== undefined) return { exit_code: null, error: why };
+function shellJob(command: string, options: RunOptions): Job {
+  const child = spawnShell(command, options);
+  return {
+    output: [child.stdout, child.stderr].map((stream) => Promise.resolve(stream)),
+    exited: new Promise((resolve) => {
+      child.on(
+        "error",
+        (error) => resolve({ exit_code: null, error: `Cannot run the command: ${error.message}` }),
+      );
+      child.on("exit", (code, signal) => resolve(endOf(code, signal)));
+    }),
+    closed: new Promise((resolve) => {
+      child.on("error", () => resolve());
+      child.on("close", () => resolve());
+    }),
+    kill: (signal) => endGroup(child, signal),
+  };
+}
+
+function provedJob(proved: ProvedRun, { cwd, env, named_variables }: RunOptions): Job {
+  const job = new ProvedJob(proved, cwd, commandEnvironment(env ?? process.env, named_variables));
+  return {
+    output: [job.output],
+    exited: job.ended,
+    closed: job.output.then(
+      (stream) => new Promise((resolve) => stream.on("close", () => resolve())),
+      () => {},
+    ),
+    kill: (signal) => job.kill(signal),
+  };
+}
+
+function endOf(code: number | null, signal: string | null): Ended {
   if (signal !== null) return { exit_code: null, error: `Ended by ${signal}` };
   return { exit_code: code };
 }

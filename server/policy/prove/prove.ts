@@ -358,6 +358,7 @@ class Prover {
       const end = reader.text.indexOf("\n", reader.at);
       const line = reader.text.slice(reader.at, end === -1 ? undefined : end);
       if (line === delimiter) {
+        if (reader.at === from) reader.refuse("an empty here-document", from);
         redirect.text = reader.text.slice(from, reader.at);
         reader.at = end === -1 ? reader.text.length : end + 1;
         return;

@@ -133,7 +133,8 @@ export class Reader {
       word.variable = { name: (named[1] ?? named[2])!, is_quoted: named[2] !== undefined };
     } else if (whole) word.value = whole[0];
     else if (this.take(HOME)) word.value = this.#user_home;
-    else if (/[%=]/.test(this.peek())) this.refuse(`a word that begins with "${this.peek()}"`);
+    else if (this.peek() === "=") this.refuse('a word that begins with "="');
+    else if (this.peek(5) === "%self") this.refuse('a word that begins with "%self"');
     while (!/^[\s;&|<>()]?$/.test(this.peek())) word.value += this.#part(word);
     return { ...word, span: [from, this.at] };
   }

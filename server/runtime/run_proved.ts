@@ -1,0 +1,421 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { Buffer } from "node:buffer";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readSync,
+  realpathSync,
+} from "node:fs";
+import { rmSync, statSync, unlinkSync, writeFileSync } from "node:fs";
+import { constants as system, tmpdir } from "node:os";
+import { basename, dirname, join, resolve } from "node:path";
+import process from "node:process";
+import type { Readable } from "node:stream";
+import type {
+  ProvedCommand,
+  ProvedList,
+  ProvedPipeline,
+  ProvedRedirect,
+} from "../policy/prove/proved.ts";
+import { OF_BASH } from "../policy/prove/names.ts";
+import { echoOutput, printfOutput } from "./builtin_output.ts";
+import { findProgram, isUnchanged, type Program, programKey } from "./find_program.ts";
+
+/** A proved command with the files that it was judged with. */
+export interface ProvedRun {
+  list: ProvedList;
+  /** Every program that it starts. */
+  programs: readonly Program[];
+  /** Where the paths of its redirects led, if not where they say. */
+  links: readonly { path: string; real: string }[];
+}
+
+/** How a proved command ended. */
+export interface ProvedEnd {
+  exit_code: number | null;
+  error?: string;
+}
+
+/** The programs that connect streams; they get no word of the agent. */
+const [CAT, MKFIFO, TEST] = ["cat", "mkfifo", "test"].map((name) =>
+  ["/bin", "/usr/bin"].map((folder) => `${folder}/${name}`).find((path) => existsSync(path))
+);
+
+/** Whether this machine can connect programs without a shell. */
+export const CAN_RUN_PROVED = process.platform !== "win32" && CAT !== undefined &&
+  MKFIFO !== undefined && TEST !== undefined;
+
+/** Ends the whole command. */
+class Exit extends Error {
+  readonly status: number;
+
+  constructor(status: number, why = "exit") {
+    super(why);
+    this.status = status;
+  }
+}
+
+/** A command that does not run as it was judged. */
+class Changed extends Error {}
+
+/** The standard streams of a command, as numbers of open files. */
+type Streams = [input: number, output: number, errors: number];
+
+/** Runs one proved command: gate starts each program itself and connects their streams. */
+export class ProvedJob {
+  /** Standard output and standard error of all programs, in the order of writing. */
+  readonly output: Promise<Readable>;
+  readonly ended: Promise<ProvedEnd>;
+  readonly #run: ProvedRun;
+  readonly #env: Record<string, string | undefined>;
+  readonly #groups = new Set<number>();
+  readonly #open = new Set<number>();
+  readonly #ran = new Set<string>();
+  readonly #scratch = mkdtempSync(join(tmpdir(), "gate-run-"));
+  #cwd: string;
+  #status = 0;
+  #pipes: string[] = [];
+  #output = -1;
+  #files = 0;
+  #is_stopped = false;
+  #reader: ChildProcess | null = null;
+
+  constructor(run: ProvedRun, cwd: string, env: Record<string, string | undefined>) {
+    this.#run = run;
+    this.#cwd = cwd;
+    this.#env = env;
+    const pipe = this.#makePipes().then(() => this.#openPipe());
+    this.output = pipe.then(([read]) => this.#startReader(read));
+    this.ended = Promise.all([pipe, this.output]).then(([[, write]]) => this.#follow(write))
+      .catch(endOf).finally(() => this.#cleanUp());
+  }
+
+  /** Signals every process that it started, and lets no further one start. */
+  kill(signal: "SIGTERM" | "SIGKILL"): void {
+    this.#is_stopped = true;
+    for (const pid of this.#groups) signalGroup(pid, signal);
+    if (signal === "SIGKILL") this.#reader?.kill("SIGKILL");
+  }
+
+  /** One pipe for the output, and those between the stages. */
+  async #makePipes(): Promise<void> {
+    const count = 1 + pipesOf(this.#run.list);
+    this.#pipes = Array.from({ length: count }, (_, at) => join(this.#scratch, `pipe${at}`));
+    await new Promise<void>((resolve, reject) =>
+      execFile(MKFIFO!, ["-m", "600", ...this.#pipes], (error) => error ? reject(error) : resolve())
+    );
+  }
+
+  #openPipe(): [read: number, write: number] {
+    const path = this.#pipes.shift()!;
+    // Opened for both, neither end waits for the other.
+    const both = openSync(path, constants.O_RDWR);
+    const ends: [number, number] = [
+      this.#keep(openSync(path, constants.O_RDONLY)),
+      this.#keep(openSync(path, constants.O_WRONLY)),
+    ];
+    closeSync(both);
+    unlinkSync(path);
+    return ends;
+  }
+
+  #startReader(read: number): Readable {
+    this.#reader = spawn(CAT!, [], { stdio: [read, "pipe", "ignore"], detached: true });
+    this.#reader.on("error", () => {});
+    this.#close(read);
+    return this.#reader.stdout!;
+  }
+
+  async #follow(output: number): Promise<ProvedEnd> {
+    this.#output = output;
+    const nothing = this.#keep(openSync("/dev/null", constants.O_RDONLY));
+    await this.#list(this.#run.list, [nothing, output, output]);
+    return { exit_code: this.#status };
+  }
+
+  #cleanUp(): void {
+    for (const fd of this.#open) closeSync(fd);
+    this.#open.clear();
+    rmSync(this.#scratch, { recursive: true, force: true });
+  }
+
+  async #list({ items }: ProvedList, streams: Streams): Promise<void> {
+    for (const { when, run } of items) {
+      if (when !== "always" && (when === "success") !== (this.#status === 0)) continue;
+      if (this.#is_stopped) throw new Exit(143);
+      if (run.kind === "pipeline") this.#status = await this.#pipeline(run, streams);
+      else if (run.kind === "assignment") this.#status = 0;
+      else for (const round of run.rounds) await this.#list(round, streams);
+    }
+  }
+
+  async #pipeline({ stages }: ProvedPipeline, streams: Streams): Promise<number> {
+    const ends: Promise<number>[] = [];
+    let [input] = streams;
+    for (const [at, stage] of stages.entries()) {
+      const pipe = at < stages.length - 1 ? this.#openPipe() : null;
+      const [, output, errors] = streams;
+      ends.push(this.#command(stage, [input, pipe?.[1] ?? output, errors]));
+      if (at > 0) this.#close(input);
+      if (pipe) {
+        this.#close(pipe[1]);
+        input = pipe[0];
+      }
+    }
+    return (await Promise.all(ends)).at(-1)!;
+  }
+
+  /** Starts a command before it returns, so that the caller may close its own ends of the pipes. */
+  #command(command: ProvedCommand, streams: Streams): Promise<number> {
+    const opened: number[] = [];
+    const own: Streams = [...streams];
+    try {
+      for (const redirect of command.redirects) {
+        own[redirect.fd] = redirect.kind === "duplicate"
+          ? own[redirect.of]
+          : this.#openFile(redirect, opened);
+      }
+      return command.builtin && command.argv[0] !== "which"
+        ? this.#builtin(command, own)
+        : this.#program(command, own);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      return this.#say(`gate: ${error.message}\n`, own[2], 1);
+    } finally {
+      for (const fd of opened) this.#close(fd);
+    }
+  }
+
+  /** The file of a redirect, opened where it led when it was judged. */
+  #openFile(redirect: Exclude<ProvedRedirect, { kind: "duplicate" }>, opened: number[]): number {
+    if (redirect.kind === "text") {
+      opened.push(this.#textFile(redirect.text));
+      return opened.at(-1)!;
+    }
+    const path = resolve(this.#cwd, redirect.path);
+    const judged = this.#run.links.find((link) => link.path === path)?.real ?? path;
+    try {
+      const folder = realpathSync(dirname(judged));
+      if (join(folder, basename(judged)) !== judged) {
+        throw new Changed(leadsElsewhere(redirect.path));
+      }
+      const flags = judged === "/dev/null" ? 0 : constants.O_NOFOLLOW;
+      opened.push(this.#keep(openSync(judged, flags | FLAGS[redirect.kind], 0o666)));
+      return opened.at(-1)!;
+    } catch (error) {
+      const { code = "" } = error as { code?: string };
+      if (code === "ELOOP") throw new Changed(leadsElsewhere(redirect.path));
+      if (!(code in REFUSALS)) throw error;
+      throw new Refusal(`${redirect.path}: ${REFUSALS[code]}`);
+    }
+  }
+
+  #program(
+    { argv: [name, ...words], variables }: ProvedCommand,
+    streams: Streams,
+  ): Promise<number> {
+    const key = programKey(name, this.#cwd);
+    const program = this.#run.programs.find((one) => one.name === key);
+    if (!program) throw new Changed(`"${name}" is not the program that was judged`);
+    if (!isUnchanged(program)) {
+      throw new Changed(`the program "${program.path}" has changed since it was judged`);
+    }
+    this.#ran.add(name);
+    const env = { ...this.#env, PWD: this.#cwd, ...Object.fromEntries(variables) };
+    return isShellText(program.path)
+      ? this.#spawn("/bin/sh", [program.path, ...words], streams, { env })
+      : this.#spawn(program.path, words, streams, { env, argv0: name });
+  }
+
+  #spawn(
+    path: string,
+    words: readonly string[],
+    streams: Streams,
+    more: { env?: Record<string, string | undefined>; argv0?: string } = {},
+  ): Promise<number> {
+    return new Promise((resolve) => {
+      const options = { cwd: this.#cwd, env: this.#env, detached: true, ...more };
+      // The streams of the command may be closed by then.
+      const failed = ({ code = "", message }: Error & { code?: string }) => {
+        if (this.#is_stopped) resolve(143);
+        else {
+          const text = `gate: ${path}: ${REFUSALS[code] ?? message}\n`;
+          resolve(this.#say(text, this.#output, code === "ENOENT" ? 127 : 126));
+        }
+      };
+      let child: ChildProcess;
+      try {
+        child = spawn(path, words, { ...options, stdio: [...streams] });
+      } catch (error) {
+        return failed(error as Error);
+      }
+      const { pid } = child;
+      if (pid !== undefined) this.#groups.add(pid);
+      if (this.#is_stopped && pid !== undefined) signalGroup(pid, "SIGKILL");
+      child.on("error", failed);
+      child.on("exit", (code, signal) => {
+        if (pid !== undefined && !signalGroup(pid, 0)) this.#groups.delete(pid);
+        resolve(code ?? 128 + (system.signals[signal ?? "SIGKILL"] ?? 0));
+      });
+    });
+  }
+
+  #builtin({ argv: [name, ...words] }: ProvedCommand, streams: Streams): Promise<number> {
+    const [, output, errors] = streams;
+    switch (name) {
+      case "exit":
+        return Promise.reject(new Exit(words.length > 0 ? Number(words[0]) : this.#status));
+      case ":":
+      case "true":
+        return Promise.resolve(0);
+      case "false":
+        return Promise.resolve(1);
+      case "cd":
+        return this.#changeFolder(words, errors);
+      case "pwd":
+        return this.#say(`${words[0] === "-P" ? realpathSync(this.#cwd) : this.#cwd}\n`, output);
+      case "echo":
+        return this.#say(echoOutput(words), output);
+      case "printf":
+        return this.#say(printfOutput(words), output);
+      case "test":
+        return this.#spawn(TEST!, words, streams);
+      case "[":
+        return this.#spawn(TEST!, words.slice(0, -1), streams);
+      default:
+        return this.#tell(name, words, streams);
+    }
+  }
+
+  #changeFolder([to = this.#env["HOME"] ?? "/"]: string[], errors: number): Promise<number> {
+    const folder = resolve(this.#cwd, to);
+    try {
+      if (!statSync(folder).isDirectory()) throw new Refusal("Not a directory");
+      this.#cwd = folder;
+      return Promise.resolve(0);
+    } catch (error) {
+      const { code = "", message } = error as Error & { code?: string };
+      return this.#say(`gate: cd: ${to}: ${REFUSALS[code] ?? message}\n`, errors, 1);
+    }
+  }
+
+  /** `command -v` and `type`: what a name means to bash. */
+  async #tell(builtin: string, words: readonly string[], streams: Streams): Promise<number> {
+    const is_short = builtin === "command";
+    const names = is_short ? words.slice(1) : words;
+    const found: string[] = [];
+    const missing: string[] = [];
+    for (const name of names) {
+      const kind = OF_BASH.keywords.has(name) ? "keyword" : "builtin";
+      const path = findProgram(name, this.#cwd, this.#env["PATH"] ?? "")?.path;
+      if (OF_BASH.keywords.has(name) || OF_BASH.builtins.has(name)) {
+        found.push(is_short ? name : `${name} is a shell ${kind}`);
+      } else if (path !== undefined) {
+        const is = this.#ran.has(name) ? `is hashed (${path})` : `is ${path}`;
+        found.push(is_short ? path : `${name} ${is}`);
+      } else missing.push(`gate: type: ${name}: not found`);
+    }
+    await Promise.all([
+      this.#say(found.map((line) => `${line}\n`).join(""), streams[1]),
+      this.#say(is_short ? "" : missing.map((line) => `${line}\n`).join(""), streams[2]),
+    ]);
+    return missing.length === 0 ? 0 : 1;
+  }
+
+  /** Writes a text to a stream. A program does it, so that a full pipe blocks no one here. */
+  async #say(text: string, stream: number, status = 0): Promise<number> {
+    if (text === "") return status;
+    const file = this.#textFile(text);
+    const written = this.#spawn(CAT!, [], [file, stream, stream]);
+    this.#close(file);
+    await written;
+    return status;
+  }
+
+  #textFile(text: string): number {
+    const path = join(this.#scratch, `text${this.#files++}`);
+    writeFileSync(path, text, { mode: 0o600, flag: "wx" });
+    const fd = this.#keep(openSync(path, constants.O_RDONLY));
+    unlinkSync(path);
+    return fd;
+  }
+
+  #keep(fd: number): number {
+    this.#open.add(fd);
+    return fd;
+  }
+
+  #close(fd: number): void {
+    if (this.#open.delete(fd)) closeSync(fd);
+  }
+}
+
+/** A redirect or a folder that the system refuses; the command fails and the next one runs. */
+class Refusal extends Error {}
+
+function isRefusal(error: unknown): error is Refusal {
+  return error instanceof Refusal;
+}
+
+const FLAGS = {
+  read: constants.O_RDONLY,
+  write: constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC,
+  append: constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND,
+};
+
+const REFUSALS: Record<string, string> = {
+  ENOENT: "No such file or directory",
+  EACCES: "Permission denied",
+  EISDIR: "Is a directory",
+  ENOTDIR: "Not a directory",
+  EROFS: "Read-only file system",
+  EPERM: "Operation not permitted",
+  ENXIO: "No such device or address",
+  ETXTBSY: "Text file busy",
+};
+
+function leadsElsewhere(path: string): string {
+  return `"${path}" leads to another file than when it was judged`;
+}
+
+function endOf(error: unknown): ProvedEnd {
+  if (error instanceof Exit) return { exit_code: error.status };
+  const why = error instanceof Error ? error.message : String(error);
+  return { exit_code: null, error: `Cannot run the command: ${why}` };
+}
+
+/** Whether a program is a text without `#!`, which every shell reads as its own. */
+function isShellText(path: string): boolean {
+  const start = Buffer.alloc(80);
+  let file = -1;
+  try {
+    file = openSync(path, constants.O_RDONLY);
+    const length = readSync(file, start);
+    return !start.subarray(0, length).includes(0) &&
+      start.toString("latin1", 0, 2) !== "#!";
+  } catch {
+    return false; // not readable, so only the kernel can run it
+  } finally {
+    if (file !== -1) closeSync(file);
+  }
+}
+
+function pipesOf({ items }: ProvedList): number {
+  return items.reduce((sum, { run }) => {
+    if (run.kind === "pipeline") return sum + run.stages.length - 1;
+    return run.kind === "loop" ? run.rounds.reduce((all, round) => all + pipesOf(round), sum) : sum;
+  }, 0);
+}
+
+/** Whether the group still has a process. */
+function signalGroup(pid: number, signal: "SIGTERM" | "SIGKILL" | 0): boolean {
+  try {
+    process.kill(-pid, signal);
+    return true;
+  } catch {
+    return false;
+  }
+}
