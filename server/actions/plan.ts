@@ -1,5 +1,6 @@
 import { sha256 } from "../db/chain.ts";
 import { canonical } from "../evidence/chain.ts";
+import type { Program } from "../runtime/find_program.ts";
 import type { FileState } from "../runtime/file_image.ts";
 import type { Restored } from "./guarding/restore.ts";
 import type { Target } from "./submit/target.ts";
@@ -77,6 +78,8 @@ export interface ParsedInput {
   input: Record<string, unknown>;
   /** Hash of the whole input of a tool that the gate only records: `input` is redacted and cut. */
   input_sha256: string | null;
+  /** Where the programs of a command are found; default: where this process finds them. */
+  search_path?: string;
   /** Marks a call of a host's own tool: the gate decides and records, the host executes. */
   native?: Native;
 }
@@ -95,6 +98,8 @@ export interface Native {
 export interface Plan extends ParsedInput {
   changes: PlannedChange[];
   scripts: Script[];
+  /** The program files of a command that runs without a shell. */
+  programs?: Program[];
   /** Of a rollback: folders that the action had created, outermost first. Empty ones are removed. */
   emptied_folders: string[];
   /** Folders that must exist before any file is written, outermost first. */
@@ -129,6 +134,7 @@ export function signedOf(plan: Plan) {
     ...{ tool, command, cwd, scripts, changes, accesses, input_sha256 },
     ...isShort && { input },
     ...isFolders && { folders },
+    ...plan.programs && { programs: plan.programs },
   };
 }
 

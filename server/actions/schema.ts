@@ -96,6 +96,8 @@ export const SubmitInput = z.strictObject({
   input: z.record(z.string(), z.unknown()),
   session_id: z.string().optional(),
   wait_ms: waitMs.optional(),
+  search_path: z.string().max(32_768).optional()
+    .describe("PATH of the process that will run a command; default: that of the daemon"),
 });
 export type SubmitInput = z.infer<typeof SubmitInput>;
 
@@ -109,6 +111,12 @@ export const ClaimInput = z.strictObject({
 });
 export type ClaimInput = z.infer<typeof ClaimInput>;
 
+const Program = z.object({
+  name: z.string().describe("as the command names it; absolute if that name has a slash"),
+  path: z.string(),
+  inode: z.string().describe("device, inode, size and time of change when it was judged"),
+});
+
 /** The answer to the winner of a claim: the command to run. */
 export const Claim = z.object({
   action: Action,
@@ -117,6 +125,12 @@ export const Claim = z.object({
   cwd: z.string(),
   timeout_ms: z.number().int(),
   max_output_bytes: z.number().int(),
+  run: z.object({
+    commands: z.array(z.array(z.string())).describe("the words of each program, as judged"),
+    programs: z.array(Program),
+    links: z.array(z.object({ path: z.string(), real: z.string() }))
+      .describe("where the paths of its redirects led"),
+  }).nullable().describe("of a proved command, which runs without a shell"),
 });
 export type Claim = z.infer<typeof Claim>;
 
@@ -298,6 +312,8 @@ export const ActionDetail = Action.extend({
         z.object({ path: z.string(), before: z.number().int(), after: z.number().int() }),
       ),
     }).optional().describe("the folders that a rollback creates, changes or removes"),
+    programs: z.array(Program).optional()
+      .describe("the program files that a proved command starts"),
   }).nullable().describe(
     "of a held action: the SHA-256 of its RFC 8785 form is the digest; paths are real and absolute",
   ),

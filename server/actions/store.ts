@@ -11,7 +11,7 @@ interface Proposed {
   command: string | null;
   digest: string;
   /** The rest of what its digest covers, apart from what an edit keeps. */
-  held?: Pick<Plan, "changes" | "scripts" | "accesses">;
+  held?: Pick<Plan, "changes" | "scripts" | "accesses" | "programs">;
 }
 
 /** An action with the internal fields for its execution, its views and its rollback. */

@@ -1,6 +1,8 @@
 import type { Claim } from "../actions/schema.ts";
 import { ProblemError } from "../client.ts";
+import type { ProvedRun } from "../runtime/run_proved.ts";
 import type { DaemonLink } from "./daemon_link.ts";
+import { provedRun } from "./proved_run.ts";
 import { namedSecrets } from "./scenario_run.ts";
 
 /** Runs one command line in its own process group, as `server/runtime/spawn.ts` does. */
@@ -11,6 +13,7 @@ export type RunCommand = (command: string, order: {
   timeout_ms: number;
   max_output_bytes: number;
   signal: AbortSignal;
+  proved?: ProvedRun;
 }) => Promise<RunOutcome>;
 
 /** The outcome of a command; `exit_code` is null when it was killed or could not start. */
@@ -87,13 +90,15 @@ export class CommandRuns {
     const { run, env } = this.#options;
     const { cwd, timeout_ms, max_output_bytes } = claim;
     const { signal } = this.#stopping;
-    const outcome = await run(claim.command, {
+    const proved = provedRun(claim);
+    const outcome = typeof proved === "string" ? notRun(proved) : await run(claim.command, {
       cwd,
       env,
       named_variables: namedSecrets(this.#options.program(), claim.command),
       timeout_ms,
       max_output_bytes,
       signal,
+      ...proved && { proved },
     });
     await this.#report(action_id, claim, { outcome, session });
   }
@@ -129,6 +134,10 @@ export class CommandRuns {
       { until: now() + (stopped ? 0 : REPORT_MS), session },
     ).catch((cause) => log(`Cannot report the result of ${id}: ${cause.message}`));
   }
+}
+
+function notRun(error: string): RunOutcome {
+  return { exit_code: null, output: "", truncated: false, duration_ms: 0, error };
 }
 
 const MAX_REPORT_BYTES = 12 * 1024 * 1024;

@@ -13,6 +13,7 @@ import {
   McpError,
   type Server,
 } from "./sdk.ts";
+import { ownEnvironment } from "../runtime/self.ts";
 import { listTools, type ToolCall, type ToolContext, TOOLS } from "./tools.ts";
 
 /** The dependencies of one MCP connection. */
@@ -59,7 +60,8 @@ export class Connection {
       locate: options.locate(link),
     });
     const holding = new Holding({ ...options, link, runs: this.#runs });
-    this.#context = { link, holding, sessions, now, program: options.program };
+    const search_path = (options.env ?? ownEnvironment())["PATH"];
+    this.#context = { link, holding, sessions, now, program: options.program, search_path };
     this.#now = now;
   }
 

@@ -43,6 +43,8 @@ export interface ToolContext {
   now: () => number;
   /** The words that start this program. */
   program: () => readonly string[];
+  /** PATH of the commands that run here. */
+  search_path: string | undefined;
 }
 
 /** One call with the metadata of its host. */
@@ -197,7 +199,10 @@ async function submit(
   return await inPlace(project, context, call, async (place) => {
     const { project_id, session_id, session } = place;
     const submitted = await context.holding.submit(
-      { tool, input, session_id },
+      {
+        ...{ tool, input, session_id },
+        ...tool === "run_command" && { search_path: context.search_path },
+      },
       { project: project_id, session },
       { ...call, wait_ms },
     );

@@ -44,15 +44,17 @@ export const decideCommand: Decide<CommandRequest> = (policy, request, options) 
     ...suspects.flatMap((one) => evaluateSuspect(policy, one, options)),
     ...tool,
   ];
-  const known = { analysis: toAnalysis(analysed, cwd), units, named };
+  const is_denied = findings.some(({ effect }) => effect === "deny");
+  const proof = is_denied || options.is_guest
+    ? undefined
+    : proveCommand(request, analysed, options);
+  const known = { analysis: toAnalysis(analysed, cwd), units, named, proof };
   // If a tool rule matches, the default does not apply.
   if (tool.length > 0) return { findings: findings.filter(({ rule }) => rule !== null), ...known };
   if (findings.length === 0) findings.push(byDefault(policy.defaultEffect, "this command"));
   // A default that allows is a person's choice to let pass whatever is not suspicious.
-  if (policy.defaultEffect === "allow" || options.is_guest) return { findings, ...known };
-  if (findings.some(({ effect }) => effect === "deny")) return { findings, ...known };
-  const proof = proveCommand(request, analysed, options);
-  return { findings: [...findings, ...findUnproved(command, proof)], ...known, proof };
+  if (policy.defaultEffect === "allow" || !proof) return { findings, ...known };
+  return { findings: [...findings, ...findUnproved(command, proof)], ...known };
 };
 
 /** Whether an effect is none on the roots, so that the rules of its own project decide about it. */

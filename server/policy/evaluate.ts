@@ -33,7 +33,7 @@ export interface Evaluation {
   units: Unit[];
   /** The paths that the command names. */
   named: NamedPaths | null;
-  /** Of a command that needs a proof in order to be allowed. */
+  /** Of a command that is not denied: what it runs, if that is certain. */
   proof: Proof | null;
 }
 

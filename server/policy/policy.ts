@@ -57,7 +57,7 @@ export interface Findings {
   analysis?: Analysis;
   units?: Unit[];
   named?: NamedPaths;
-  proof?: Proof;
+  proof?: Proof | undefined;
 }
 
 /** Evaluates one kind of request; returns at least one finding. */

@@ -29,6 +29,7 @@ import { type ActionRow, type Fields, publicOf } from "../store.ts";
 import { toolOf } from "../tools.ts";
 import { actorOf, transition } from "../transition.ts";
 import { failUnstarted } from "./execute.ts";
+import { runOf } from "./proved_run.ts";
 
 /** Gives an approved command to the one process that claims it first. */
 export async function claim(
@@ -46,6 +47,7 @@ export async function claim(
   const kept = await keepFiles(services, row, limits);
   const claimed = await commitClaim(context, row, kept, { by: input.holder ?? caller.id, caller });
   if (!claimed) throw notClaimable(await loadAction(services, id));
+  const run = await runOf(services, claimed);
   return {
     action: publicOf(claimed),
     claim_id: claimed.claim_id!,
@@ -53,6 +55,7 @@ export async function claim(
     cwd: claimed.cwd!,
     timeout_ms: limits.commandTimeoutSeconds * 1000,
     max_output_bytes: limits.maxBashOutputBytes,
+    run,
   };
 }
 

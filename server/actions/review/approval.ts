@@ -120,8 +120,10 @@ async function isEditOf(
   const { proposed } = row;
   if (!proposed?.held) return false;
   const { command } = proposed;
-  const { changes, scripts, accesses } = proposed.held;
-  if (digestOf({ ...plan, command, changes, scripts, accesses }) !== asked.digest) return false;
+  const { changes, scripts, accesses, programs } = proposed.held;
+  const { programs: _edited, ...rest } = plan;
+  const held = { ...rest, command, changes, scripts, accesses, ...programs && { programs } };
+  if (digestOf(held) !== asked.digest) return false;
   if (asked.command_sha256 !== undefined) {
     return plan.changes.length === 0 && sha256(plan.command ?? "") === asked.command_sha256;
   }

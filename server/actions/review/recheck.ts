@@ -1,5 +1,6 @@
 import { GateError } from "../../errors.ts";
 import { whyLapsed } from "../../grants/matching.ts";
+import { isUnchanged } from "../../runtime/find_program.ts";
 import { readImage } from "../../runtime/file_image.ts";
 import { resolvePath } from "../../runtime/real_path.ts";
 import type { ActionServices } from "../context.ts";
@@ -78,6 +79,9 @@ async function checkAllButFiles(
   if (!plan) throw changed("its plan is unknown");
   checkTargets(plan);
   await checkPolicy(services, row, plan);
+  for (const program of plan.programs ?? []) {
+    if (!isUnchanged(program)) throw changed(`the program "${program.path}" has changed`);
+  }
   for (const script of plan.scripts) await checkFile(script.path, script.path, script, read);
   return plan;
 }

@@ -191,8 +191,8 @@ async function approveVersion(
   }
   const fields = planFields({ session: row, decision, analysis, planned });
   const { after_sha256: content_sha256, command, digest } = row;
-  const { changes, scripts, accesses } = row.plan!;
-  const held = { changes, scripts, accesses };
+  const { changes, scripts, accesses, programs } = row.plan!;
+  const held = { changes, scripts, accesses, ...programs && { programs } };
   const proposed = { content_sha256, command, digest, held };
   return await commitApproval(context, row, {
     input,
@@ -311,16 +311,17 @@ async function editedCommand(
   command: string,
 ): Promise<Version> {
   checkCommand(command, "run the edited command");
-  const input: ParsedInput = { ...row.plan!, command, input: { ...row.plan!.input, command } };
+  const { programs: _programs, ...held } = row.plan!;
+  const input: ParsedInput = { ...held, command, input: { ...held.input, command } };
   const evaluation = await evaluateAgain(services, row, input);
-  const { analysis, limits } = evaluation;
+  const { analysis, proof, limits } = evaluation;
   const widened = widenedBy(row.analysis ?? NO_EFFECTS, analysis ?? NO_EFFECTS, row.cwd!);
   if (widened !== null) {
     const message = `Cannot approve the edited command: it does more than the agent's command: ` +
       `${widened}; reject it and say in the reason which command to run instead`;
     throw new GateError("invalid", message);
   }
-  const planned = await planCommand(services, row.root, { input, analysis, limits });
+  const planned = await planCommand(services, row.root, { input, analysis, proof, limits });
   return { planned, evaluation };
 }
 

@@ -1,5 +1,6 @@
 import { sha256 } from "../../db/chain.ts";
 import { GateError } from "../../errors.ts";
+import type { Proof } from "../../policy/prove/proved.ts";
 import type { Analysis, PolicyLimits } from "../../policy/schema.ts";
 import { type FileImage, type FileState, readImage } from "../../runtime/file_image.ts";
 import { type Content, MAX_IN_MEMORY } from "../contents.ts";
@@ -9,6 +10,7 @@ import type { NewState, ParsedInput, Plan, PlannedChange } from "../plan.ts";
 import type { Reversibility } from "../schema.ts";
 import { editsOf } from "./input.ts";
 import type { EditFileInput } from "./schema.ts";
+import { programsOf } from "./programs.ts";
 import { scriptsOf } from "./scripts.ts";
 
 /** A plan with the contents that it refers to. */
@@ -28,6 +30,7 @@ interface PlanParts {
   /** The bytes of a `write_file`. */
   content: Uint8Array | null;
   analysis: Analysis | null;
+  proof?: Proof | null;
   limits: PolicyLimits;
 }
 
@@ -64,12 +67,13 @@ export async function planAction(
 export async function planCommand(
   services: ActionServices,
   root: string,
-  { input, analysis, limits }: Omit<PlanParts, "content">,
+  { input, analysis, proof = null, limits }: Omit<PlanParts, "content">,
 ): Promise<Planned> {
   const scripts = await scriptsOf(analysis, input.cwd!);
   const { reversibility, reach } = await forecast(services, { ...input, root }, limits);
+  const programs = programsOf(input, proof);
   const { plan, ...rest } = planNothing(input);
-  return { ...rest, plan: { ...plan, scripts, reach }, reversibility };
+  return { ...rest, plan: { ...plan, scripts, reach, ...programs && { programs } }, reversibility };
 }
 
 /** A plan without changes: for a blocked action, for which no file is read, and for a read. */

@@ -23,7 +23,7 @@ import { RollbackToolInput } from "./schema.ts";
 /** Validates, plans, evaluates and records a tool call; executes it if policy allows it. */
 export async function submit(
   context: ActionContext,
-  { tool, input: raw, session_id }: SubmitInput,
+  { tool, input: raw, session_id, search_path }: SubmitInput,
   caller: Caller,
 ): Promise<Submission> {
   requireNotViewer(caller, "submit an action");
@@ -33,6 +33,7 @@ export async function submit(
     return await submitRollback(context, parse(RollbackToolInput, raw), session, caller);
   }
   const parsed = parseInput(tool, raw, session.root, services.roots);
+  if (search_path !== undefined) parsed.input.search_path = search_path;
   return await submitParsed(context, { ...parsed, session, raw, caller });
 }
 
@@ -92,10 +93,10 @@ async function submitParsed(
     requester: requesterIn(session),
     block_reason: session.block_reason,
   });
-  const { decision, analysis, limits } = evaluation;
+  const { decision, analysis, proof, limits } = evaluation;
   const planned = decision.effect === "deny"
     ? planNothing(input)
-    : await planAction(services, session.root, { input, content, analysis, limits });
+    : await planAction(services, session.root, { input, content, analysis, proof, limits });
   const parts = { session, decision, analysis, planned, replay_of };
   return await recordSubmission(context, evaluation, caller, parts);
 }
