@@ -117,6 +117,23 @@ const Program = z.object({
   inode: z.string().describe("device, inode, size and time of change when it was judged"),
 });
 
+const Redirect = z.union([
+  z.object({
+    fd: z.literal([0, 1, 2]),
+    kind: z.enum(["read", "write", "append"]),
+    path: z.string(),
+  }),
+  z.object({ fd: z.literal([0, 1, 2]), kind: z.literal("duplicate"), of: z.literal([1, 2]) }),
+  z.object({ fd: z.literal([0, 1, 2]), kind: z.literal("text"), text: z.string() }),
+]);
+
+const Stage = z.object({
+  argv: z.array(z.string()),
+  builtin: z.boolean().describe("a shell would run this name itself"),
+  variables: z.array(z.tuple([z.string(), z.string()])),
+  redirects: z.array(Redirect),
+});
+
 /** The answer to the winner of a claim: the command to run. */
 export const Claim = z.object({
   action: Action,
@@ -126,7 +143,11 @@ export const Claim = z.object({
   timeout_ms: z.number().int(),
   max_output_bytes: z.number().int(),
   run: z.object({
-    commands: z.array(z.array(z.string())).describe("the words of each program, as judged"),
+    steps: z.array(z.object({
+      when: z.enum(["always", "success", "failure"]).describe("the outcome of the step before"),
+      skips: z.number().int().describe("of a loop: as many steps belong to it"),
+      stages: z.array(Stage),
+    })).describe("the pipelines, in order, with the words as judged"),
     programs: z.array(Program),
     links: z.array(z.object({ path: z.string(), real: z.string() }))
       .describe("where the paths of its redirects led"),

@@ -2,7 +2,6 @@ import type { Claim } from "../actions/schema.ts";
 import { ProblemError } from "../client.ts";
 import type { ProvedRun } from "../runtime/run_proved.ts";
 import type { DaemonLink } from "./daemon_link.ts";
-import { provedRun } from "./proved_run.ts";
 import { namedSecrets } from "./scenario_run.ts";
 
 /** Runs one command line in its own process group, as `server/runtime/spawn.ts` does. */
@@ -90,15 +89,14 @@ export class CommandRuns {
     const { run, env } = this.#options;
     const { cwd, timeout_ms, max_output_bytes } = claim;
     const { signal } = this.#stopping;
-    const proved = provedRun(claim);
-    const outcome = typeof proved === "string" ? notRun(proved) : await run(claim.command, {
+    const outcome = await run(claim.command, {
       cwd,
       env,
       named_variables: namedSecrets(this.#options.program(), claim.command),
       timeout_ms,
       max_output_bytes,
       signal,
-      ...proved && { proved },
+      ...claim.run && { proved: claim.run },
     });
     await this.#report(action_id, claim, { outcome, session });
   }
@@ -134,10 +132,6 @@ export class CommandRuns {
       { until: now() + (stopped ? 0 : REPORT_MS), session },
     ).catch((cause) => log(`Cannot report the result of ${id}: ${cause.message}`));
   }
-}
-
-function notRun(error: string): RunOutcome {
-  return { exit_code: null, output: "", truncated: false, duration_ms: 0, error };
 }
 
 const MAX_REPORT_BYTES = 12 * 1024 * 1024;

@@ -14,24 +14,39 @@ import { constants as system, tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import process from "node:process";
 import type { Readable } from "node:stream";
-import type {
-  ProvedCommand,
-  ProvedList,
-  ProvedPipeline,
-  ProvedRedirect,
-} from "../policy/prove/proved.ts";
-import { OF_BASH } from "../policy/prove/names.ts";
 import { echoOutput, printfOutput } from "./builtin_output.ts";
 import { findProgram, isUnchanged, type Program, programKey } from "./find_program.ts";
 
-/** A proved command with the files that it was judged with. */
+/** A command that was proved, with the files that it was judged with. */
 export interface ProvedRun {
-  list: ProvedList;
+  steps: readonly Step[];
   /** Every program that it starts. */
   programs: readonly Program[];
   /** Where the paths of its redirects led, if not where they say. */
   links: readonly { path: string; real: string }[];
 }
+
+/** One pipeline; without stages it only succeeds, or begins a loop. */
+interface Step {
+  /** The outcome of the step before that starts it. */
+  when: "always" | "success" | "failure";
+  /** The length of the loop that it begins. */
+  skips: number;
+  stages: readonly Stage[];
+}
+
+interface Stage {
+  argv: readonly string[];
+  /** A shell would run this name itself. */
+  builtin: boolean;
+  variables: readonly (readonly [name: string, value: string])[];
+  redirects: readonly Redirect[];
+}
+
+type Redirect =
+  | { fd: 0 | 1 | 2; kind: "read" | "write" | "append"; path: string }
+  | { fd: 0 | 1 | 2; kind: "duplicate"; of: 1 | 2 }
+  | { fd: 0 | 1 | 2; kind: "text"; text: string };
 
 /** How a proved command ended. */
 export interface ProvedEnd {
@@ -102,7 +117,7 @@ export class ProvedJob {
 
   /** One pipe for the output, and those between the stages. */
   async #makePipes(): Promise<void> {
-    const count = 1 + pipesOf(this.#run.list);
+    const count = 1 + pipesOf(this.#run.steps);
     this.#pipes = Array.from({ length: count }, (_, at) => join(this.#scratch, `pipe${at}`));
     await new Promise<void>((resolve, reject) =>
       execFile(MKFIFO!, ["-m", "600", ...this.#pipes], (error) => error ? reject(error) : resolve())
@@ -129,30 +144,28 @@ export class ProvedJob {
     return this.#reader.stdout!;
   }
 
-  async #follow(output: number): Promise<ProvedEnd> {
-    this.#output = output;
-    const nothing = this.#keep(openSync("/dev/null", constants.O_RDONLY));
-    await this.#list(this.#run.list, [nothing, output, output]);
-    return { exit_code: this.#status };
-  }
-
   #cleanUp(): void {
     for (const fd of this.#open) closeSync(fd);
     this.#open.clear();
     rmSync(this.#scratch, { recursive: true, force: true });
   }
 
-  async #list({ items }: ProvedList, streams: Streams): Promise<void> {
-    for (const { when, run } of items) {
-      if (when !== "always" && (when === "success") !== (this.#status === 0)) continue;
-      if (this.#is_stopped) throw new Exit(143);
-      if (run.kind === "pipeline") this.#status = await this.#pipeline(run, streams);
-      else if (run.kind === "assignment") this.#status = 0;
-      else for (const round of run.rounds) await this.#list(round, streams);
+  async #follow(output: number): Promise<ProvedEnd> {
+    this.#output = output;
+    const nothing = this.#keep(openSync("/dev/null", constants.O_RDONLY));
+    const { steps } = this.#run;
+    for (let at = 0; at < steps.length; at++) {
+      const { when, skips, stages } = steps[at]!;
+      if (when !== "always" && (when === "success") !== (this.#status === 0)) at += skips;
+      else if (this.#is_stopped) throw new Exit(143);
+      else if (stages.length > 0) {
+        this.#status = await this.#pipeline(stages, [nothing, output, output]);
+      } else if (skips === 0) this.#status = 0;
     }
+    return { exit_code: this.#status };
   }
 
-  async #pipeline({ stages }: ProvedPipeline, streams: Streams): Promise<number> {
+  async #pipeline(stages: readonly Stage[], streams: Streams): Promise<number> {
     const ends: Promise<number>[] = [];
     let [input] = streams;
     for (const [at, stage] of stages.entries()) {
@@ -169,7 +182,7 @@ export class ProvedJob {
   }
 
   /** Starts a command before it returns, so that the caller may close its own ends of the pipes. */
-  #command(command: ProvedCommand, streams: Streams): Promise<number> {
+  #command(command: Stage, streams: Streams): Promise<number> {
     const opened: number[] = [];
     const own: Streams = [...streams];
     try {
@@ -190,7 +203,7 @@ export class ProvedJob {
   }
 
   /** The file of a redirect, opened where it led when it was judged. */
-  #openFile(redirect: Exclude<ProvedRedirect, { kind: "duplicate" }>, opened: number[]): number {
+  #openFile(redirect: Exclude<Redirect, { kind: "duplicate" }>, opened: number[]): number {
     if (redirect.kind === "text") {
       opened.push(this.#textFile(redirect.text));
       return opened.at(-1)!;
@@ -214,7 +227,7 @@ export class ProvedJob {
   }
 
   #program(
-    { argv: [name, ...words], variables }: ProvedCommand,
+    { argv: [name = "", ...words], variables }: Stage,
     streams: Streams,
   ): Promise<number> {
     const key = programKey(name, this.#cwd);
@@ -263,7 +276,7 @@ export class ProvedJob {
     });
   }
 
-  #builtin({ argv: [name, ...words] }: ProvedCommand, streams: Streams): Promise<number> {
+  #builtin({ argv: [name = "", ...words] }: Stage, streams: Streams): Promise<number> {
     const [, output, errors] = streams;
     switch (name) {
       case "exit":
@@ -403,11 +416,25 @@ function isShellText(path: string): boolean {
   }
 }
 
-function pipesOf({ items }: ProvedList): number {
-  return items.reduce((sum, { run }) => {
-    if (run.kind === "pipeline") return sum + run.stages.length - 1;
-    return run.kind === "loop" ? run.rounds.reduce((all, round) => all + pipesOf(round), sum) : sum;
-  }, 0);
+function pipesOf(steps: readonly Step[]): number {
+  return steps.reduce((sum, { stages }) => sum + Math.max(0, stages.length - 1), 0);
+}
+
+/** The names that bash runs itself. */
+const OF_BASH = {
+  keywords: namesIn(
+    "if then else elif fi case esac for select while until do done in function time { } ! [[ ]] coproc",
+  ),
+  builtins: namesIn(
+    ". : [ alias bg bind break builtin caller cd command compgen complete compopt continue declare",
+    "dirs disown echo enable eval exec exit export false fc fg getopts hash help history jobs kill let",
+    "local logout mapfile popd printf pushd pwd read readarray readonly return set shift shopt source",
+    "suspend test times trap true type typeset ulimit umask unalias unset wait",
+  ),
+};
+
+function namesIn(...lines: string[]): Set<string> {
+  return new Set(lines.join(" ").split(" "));
 }
 
 /** Whether the group still has a process. */

@@ -3,6 +3,7 @@ import { digestOf, type Plan } from "../actions/plan.ts";
 import { type ActionEvaluation, evaluateAction } from "../actions/submit/evaluate.ts";
 import { type Parsed, parseInput } from "../actions/submit/input.ts";
 import { planAction, planNothing } from "../actions/submit/plan_action.ts";
+import { programsOf } from "../actions/submit/programs.ts";
 import { scriptsOf } from "../actions/submit/scripts.ts";
 import { GateError } from "../errors.ts";
 import { createQuestion } from "../policy/grant.ts";
@@ -50,11 +51,13 @@ async function planOf(
   services: ActionServices,
   { input, content }: Parsed,
   question: PolicyTestInput,
-  { analysis, limits }: ActionEvaluation,
+  { analysis, proof, limits }: ActionEvaluation,
 ): Promise<Plan | null> {
   if (content !== null && question.content === undefined) return null;
   if (input.command !== null) {
-    return { ...planNothing(input).plan, scripts: await scriptsOf(analysis, input.cwd!) };
+    const programs = programsOf(input, proof);
+    const scripts = await scriptsOf(analysis, input.cwd!);
+    return { ...planNothing(input).plan, scripts, ...programs && { programs } };
   }
   try {
     const parts = { input, content, analysis, limits };

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { commandsOf } from "../../policy/prove/proved.ts";
+import { commandsOf, stepsOf } from "../../policy/prove/proved.ts";
 import { resolvePath } from "../../runtime/real_path.ts";
 import type { ActionServices } from "../context.ts";
 import type { Claim } from "../schema.ts";
@@ -25,5 +25,5 @@ export async function runOf(services: ActionServices, row: ActionRow): Promise<C
     const { real } = resolvePath(path);
     return real === path ? [] : [{ path, real }];
   });
-  return { commands: commands.map(({ argv }) => argv), programs: plan.programs, links };
+  return { steps: stepsOf(proof.proved), programs: plan.programs, links };
 }

@@ -54,16 +54,3 @@ const HARMLESS: readonly [name: RegExp, value: RegExp][] = [
 export function isHarmlessVariable(name: string, value: string): boolean {
   return HARMLESS.some(([names, values]) => names.test(name) && values.test(value));
 }
-
-/** The names that bash runs itself. */
-export const OF_BASH = {
-  keywords: namesIn(
-    "if then else elif fi case esac for select while until do done in function time { } ! [[ ]] coproc",
-  ),
-  builtins: namesIn(
-    ". : [ alias bg bind break builtin caller cd command compgen complete compopt continue declare",
-    "dirs disown echo enable eval exec exit export false fc fg getopts hash help history jobs kill let",
-    "local logout mapfile popd printf pushd pwd read readarray readonly return set shift shopt source",
-    "suspend test times trap true type typeset ulimit umask unalias unset wait",
-  ),
-};

@@ -59,6 +59,30 @@ export type Span = readonly [from: number, to: number];
 /** The answer about a text: what it runs, or the first construct that prevents a proof. */
 export type Proof = { proved: ProvedList } | { unproved: { reason: string; span: Span } };
 
+/** One step of a proved text without its loops, in the order in which it runs. */
+export interface Step {
+  when: ProvedItem["when"];
+  /** It is the start of a loop: without its condition as many steps after it do not run. */
+  skips: number;
+  /** The commands of a pipeline; none for a variable, which only succeeds. */
+  stages: Pick<ProvedCommand, "argv" | "builtin" | "variables" | "redirects">[];
+}
+
+/** A proved text as a flat list of steps: what a program needs in order to run it. */
+export function stepsOf({ items }: ProvedList): Step[] {
+  return items.flatMap(({ when, run }): Step[] => {
+    if (run.kind === "assignment") return [{ when, skips: 0, stages: [] }];
+    if (run.kind === "loop") {
+      const rounds = run.rounds.flatMap(stepsOf);
+      return [{ when, skips: rounds.length, stages: [] }, ...rounds];
+    }
+    const stages = run.stages.map(({ argv, builtin, variables, redirects }) => ({
+      ...{ argv, builtin, variables, redirects },
+    }));
+    return [{ when, skips: 0, stages }];
+  });
+}
+
 /** Every command of a proved text, in order. */
 export function commandsOf({ items }: ProvedList): ProvedCommand[] {
   return items.flatMap(({ run }) => {

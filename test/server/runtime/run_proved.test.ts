@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { prove } from "../../../server/policy/prove/prove.ts";
-import { commandsOf } from "../../../server/policy/prove/proved.ts";
+import { commandsOf, stepsOf } from "../../../server/policy/prove/proved.ts";
 import { findProgram } from "../../../server/runtime/find_program.ts";
 import { listFolder } from "../../../server/runtime/real_path.ts";
 import type { ProvedRun } from "../../../server/runtime/run_proved.ts";
@@ -52,7 +52,7 @@ function judged(text: string): ProvedRun {
     const real = realOf(path);
     return real === path ? [] : [{ path, real }];
   });
-  return { list: proof.proved, programs, links };
+  return { steps: stepsOf(proof.proved), programs, links };
 }
 
 function realOf(path: string): string {
