@@ -93,6 +93,8 @@ export class Box {
   readonly bin = join(this.base, "bin");
   readonly #log = join(this.base, "log");
   readonly #only_recorders: boolean;
+  /** The text that ran before, for a message. */
+  #last = "nothing";
   #before = new Map<string, string>();
 
   /** `only_recorders`: no program but `cat` does anything but to record its call. */
@@ -185,12 +187,15 @@ export class Box {
           if (output.length < 100_000) output += chunk.toString("latin1");
         });
       }
-      child.on("error", (error) => {
+      child.on("error", (cause) => {
         clearTimeout(timer);
-        failed(error);
+        failed(
+          new Error(`Cannot run ${JSON.stringify(args.at(-1))} after ${this.#last}`, { cause }),
+        );
       });
       child.on("close", () => {
         clearTimeout(timer);
+        this.#last = JSON.stringify(args.at(-1));
         kill();
         done(output);
       });

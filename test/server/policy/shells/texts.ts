@@ -610,5 +610,6 @@ const MULTIPLIES = /\(\s*\)[^]*[|&]|[|&][^]*\(\s*\)|function[^]*[|&]|[|&][^]*fun
 /** Whether a text can reach nothing outside the folder that it runs in. */
 export function staysInside(code: string): boolean {
   const rest = code.replaceAll(PLACES, "");
-  return !/\/|\.\.|~\w|kill[^]*-1|\0/.test(rest) && !MULTIPLIES.test(code);
+  return !/\/|\.\.|~\w|kill[^]*-1|\0|-delete[^]*\$|\$[^]*-delete/.test(rest) &&
+    !MULTIPLIES.test(code);
 }
