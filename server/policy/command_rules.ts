@@ -88,8 +88,12 @@ function behindLinks(unit: Unit, { resolve }: Surroundings): Unit[] {
 }
 
 const MOST_NAMES = 24;
-/** A word that may name a file: it has a dot, a slash or a tilde, and a letter or digit. */
-const PATH_LIKE = /[./~].*\w|\w.*[./~]/s;
+const MOST_LETTERS = 256;
+
+/** Whether a word may name a file: it has a dot, a slash or a tilde, and a letter or digit. */
+function isPathLike(word: string): boolean {
+  return word.length <= MOST_LETTERS && /[./~]/.test(word) && /\w/.test(word);
+}
 
 /** The rules that forbid a program or a file which a text names; they only ask. */
 function evaluateSuspect(
@@ -108,7 +112,7 @@ function evaluateSuspect(
       matchUnit(compiled, unit, [], true) === "yes"
     ).map(findingOf);
   });
-  const names = tokens.filter(({ word }) => PATH_LIKE.test(word) && word.length <= 256);
+  const names = tokens.filter(({ word }) => isPathLike(word));
   const files = names.slice(0, MOST_NAMES).flatMap(({ word }) => {
     const full = word.startsWith("~/") ? `${around.user_home}${word.slice(1)}` : word;
     const facts = around.resolve(absolutePath(full, folder));

@@ -53,6 +53,9 @@ function open(
 ): { stdin: string | null; capture: ((printed: string) => string) | null } {
   const nothing = { stdin: null, capture: null };
   if (!node.target) return nothing;
+  if (node.target.text.startsWith("!")) {
+    recorder.doubt('zsh reads ">!" as a redirect to the name after it', node.target.text, call);
+  }
   const lists = expandWord(node.target, context);
   const paths = lists.map((fields) => fields.length === 1 ? fields[0]! : ANY);
   if (isDuplicate(node, paths)) {

@@ -348,6 +348,10 @@ test.each([
   ["bash - .env", "deny"],
   ["bash -c - 'rm -rf x'", "deny"],
   ["echo 'rm -rf x' | sh -", "deny"],
+  ["{ ls; } always { rm -rf x; }", "ask"],
+  ["ls >!.env", "ask"],
+  ["ls >! .env", "ask"],
+  ["ls >>!.env", "ask"],
   // fish runs what stands in parentheses.
   ["f () ( rm -rf x )", "deny"],
   ["f () ( echo > .env )", "deny"],
