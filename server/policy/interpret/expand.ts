@@ -253,7 +253,9 @@ function unquote(values: string[], quoted: boolean, shell: Shell): string[] {
       return value;
     }
     const open = value.replaceAll(ANY, SPLIT);
-    return separators.map((one) => globbed(splitFields(open, one), shell));
+    const split = separators.map((one) => globbed(splitFields(open, one), shell));
+    // zsh splits nothing.
+    return separators.every((one) => one === BLANKS) ? split : [...split, open];
   });
   return distinct(all);
 }

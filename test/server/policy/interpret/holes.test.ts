@@ -352,6 +352,7 @@ test.each([
   ["ls >!.env", "ask"],
   ["ls >! .env", "ask"],
   ["ls >>!.env", "ask"],
+  ["for IFS in ./.env .; do uniq $IFS; done", "ask"],
   // fish runs what stands in parentheses.
   ["f () ( rm -rf x )", "deny"],
   ["f () ( echo > .env )", "deny"],
