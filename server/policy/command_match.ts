@@ -215,6 +215,7 @@ function matchAllowed(stage: Stage, unit: Unit): Match {
   const { argv, read, unknown_options } = unit;
   const isOpen = !stage.open && stage.operands.length === 0;
   if (isOpen && unit.undescribed && read.operands.length > 0) return "no";
+  if (isOpen && unit.open_code) return "no";
   if (isOpen && exceedsTask(read.words[0] ?? "", argv)) return "no";
   const spelled = stage.read.options.map(({ name }) => name);
   if (unknown_options.some((name) => !spelled.includes(name))) return "no";

@@ -140,6 +140,7 @@ const SUPPOSED = {
   folders: [],
   unknown_options: [],
   undescribed: false,
+  open_code: false,
   text: "",
 };
 

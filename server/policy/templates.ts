@@ -43,6 +43,9 @@ const LOOKING = (
   "sleep true false test uname whoami id"
 ).split(" ");
 
+/** Code that only computes and prints; other code is asked about. */
+const COMPUTING = ["python3 -c", "python -c", "node -e", "node -p", "awk", "gawk", "mawk"];
+
 const GIT_LOOKING = [
   ...[
     "blame",
@@ -96,6 +99,7 @@ const TEMPLATES: Record<TemplateName, Policies> = {
       ...READING,
       ...GIT_READING,
       ...LOOKING,
+      ...COMPUTING,
       ...GIT_LOOKING,
       ...GITHUB_LOOKING,
       ...VERSIONS,

@@ -1,6 +1,7 @@
 import { asOneWord, isWild, show } from "../holes.ts";
 import type { Call } from "./call.ts";
 import { readCommand } from "../programs/grammar.ts";
+import { hasOpenCode } from "../programs/computing.ts";
 import { isDescribed } from "../programs/described.ts";
 import { unknownOptions } from "../programs/known_options.ts";
 import { absolutePath, walkedPath } from "./state.ts";
@@ -82,6 +83,7 @@ export class Recorder {
       folders,
       unknown_options: unknownOptions(program, argv.slice(1)),
       undescribed: !isDescribed(program),
+      open_code: hasOpenCode(program, argv.slice(1)),
       text: call.text,
     });
   }

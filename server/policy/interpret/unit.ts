@@ -17,6 +17,8 @@ export interface Unit {
   folders: readonly string[];
   /** Options that the tables of programs do not know. */
   unknown_options: string[];
+  /** It has inline code that may do more than compute and print. */
+  open_code: boolean;
   /** No table describes the program. */
   undescribed: boolean;
   /** The part of the command that contains it. */

@@ -80,6 +80,12 @@ function followAwk(program: string, call: Call, run: Runner): void {
     (text) => /[{};"]/.test(text) ? text : "//",
   );
   const noText = bare.replace(AWK_STRINGS, '""');
+  for (const [, path] of bare.matchAll(/<\s*"([^"]+)"/g)) {
+    run.touch("read", path!, call, { implied: true });
+  }
+  if (/\bgetline\b[^;}\n<]*<\s*[^"\s]|\bARG[VC]\b[^=;}\n]*=(?!=)/.test(bare)) {
+    run.doubt("awk reads a computed file", program, call);
+  }
   for (const [, path] of bare.matchAll(/>>?\s*"([^"]+)"/g)) {
     if (!path!.startsWith("/dev/std")) run.touch("write", path!, call);
   }

@@ -1,0 +1,90 @@
+import { isStatic } from "../holes.ts";
+
+const AWK = /^[gmn]?awk$/;
+
+/**
+ * Whether a call has inline code that may do more than compute and print. Only the plainest form is
+ * known: the option, the code, and nothing else; for `awk` the code and the names of files.
+ */
+export function hasOpenCode(program: string, args: readonly string[]): boolean {
+  if (AWK.test(program)) {
+    const [code, ...files] = args.slice(/^-F./.test(args[0] ?? "") ? 1 : args[0] === "-F" ? 2 : 0);
+    return !isComputing(program, code ?? "-") || files.some((file) => /^-|=/.test(file));
+  }
+  const option = Object.hasOwn(CODE_OPTIONS, program) ? CODE_OPTIONS[program]! : null;
+  if (option === null || !args.some((arg) => option.test(arg))) return false;
+  return args.length !== 2 || !option.test(args[0]!) || !isComputing(program, args[1]!);
+}
+
+const CODE_OPTIONS: Record<string, RegExp> = {
+  python: /^-[a-zA-Z]*c/,
+  python3: /^-[a-zA-Z]*c/,
+  node: /^(-[a-z]*[ep]|--eval|--print)/,
+};
+
+/** Whether code only computes and prints: it opens, loads and runs nothing. A closed list. */
+export function isComputing(program: string, code: string): boolean {
+  if (!isStatic(code) || code.length > 2_000) return false;
+  if (AWK.test(program)) return !code.startsWith("-") && isComputingAwk(code);
+  return program === "node" ? isComputingNode(code) : PYTHON.test(code);
+}
+
+/**
+ * `import sys; print("a", 1 + 2, sys.version)`. The code must not fail, because Python then loads
+ * modules, and it looks for them in the current folder first.
+ */
+const PYTHON = (() => {
+  const text = String.raw`(?:'(?:[^'\\\n]|\\[nt\\])*'|"(?:[^"\\\n]|\\[nt\\])*")`;
+  const number = String.raw`-?(?:0|[1-9]\d*)(?:\.\d+)?`;
+  const flat = String.raw`${number}(?: ?[-+*] ?${number})*`;
+  const sum = String.raw`(?:${flat}|\(${flat}\))(?: ?[-+*] ?(?:${number}|\(${flat}\)))*`;
+  const value = (extra: string) => `(?:${text}|${sum}${extra})`;
+  const prints = (extra: string) => {
+    const one = String.raw`print\((?:${value(extra)}(?:, ?${value(extra)})*)?\)`;
+    return String.raw`${one}(?:[;\n] ?${one})*`;
+  };
+  const sys = String.raw`|sys\.(?:version|platform|executable|maxsize|byteorder|version_info)`;
+  return new RegExp(String.raw`^\s*(?:${prints("")}|import sys[;\n] ?${prints(sys)})[;\s]*$`);
+})();
+
+const listed = (text: string): ReadonlySet<string> => new Set(text.split(" "));
+
+const NODE_WORDS = listed(
+  "console process Math JSON Number String Array Date BigInt parseInt parseFloat isNaN isFinite Infinity NaN " +
+    "undefined null true false typeof new const let if else return",
+);
+const NODE_MEMBERS = listed(
+  "log error table version versions node v8 platform arch uptime length map filter reduce join split slice sort " +
+    "reverse includes indexOf toFixed toString toUpperCase toLowerCase trim padStart padEnd repeat stringify parse " +
+    "floor ceil round sqrt pow max min abs random PI E now toISOString getTime isInteger MAX_SAFE_INTEGER isArray concat",
+);
+const NODE_NAMES =
+  /\b(?:const|let)\s+([A-Za-z]\w*)|\b([A-Za-z]\w*)\s*=>|\(([A-Za-z]\w*)(?:, ?([A-Za-z]\w*))?\)\s*=>/g;
+
+/** Words of a closed list; a member by a computed name, a template and an escape may be anything. */
+function isComputingNode(code: string): boolean {
+  const bare = code.replace(/'(?:[^'\\\n]|\\[nt])*'|"(?:[^"\\\n]|\\[nt])*"/g, '""');
+  if (/['"]/.test(bare.replaceAll('""', "")) || /[`\\#@/]|[\w)\]"']\s*\[|\?\./.test(bare)) {
+    return false;
+  }
+  const own = new Set(
+    [...bare.matchAll(NODE_NAMES)].flatMap((one) => one.slice(1).filter(Boolean)),
+  );
+  if ([...own].some((name) => NODE_WORDS.has(name!))) return false;
+  return [...bare.matchAll(/(\.\s*)?([A-Za-z_$][\w$]*)/g)].every(([, dot, word]) =>
+    dot === undefined ? NODE_WORDS.has(word!) || own.has(word!) : NODE_MEMBERS.has(word!)
+  );
+}
+
+/** Prints, patterns and arithmetic of awk; no other file, no program, no variable of the environment. */
+function isComputingAwk(code: string): boolean {
+  const bare = code.replace(
+    /"(?:[^"\\\n]|\\.)*"|\/(?:\\.|[^/\\\n"{};])+\//g,
+    (text) => text.startsWith('"') ? '""' : "//",
+  );
+  if (/\b(getline|system|close|fflush|ENVIRON|ARGV|ARGC|PROCINFO|FILENAME)\b|[@\\]/.test(bare)) {
+    return false;
+  }
+  if (bare.replaceAll("||", "").includes("|")) return false;
+  return bare.split(/[;{}\n]/).every((part) => !/\bprintf?\b/.test(part) || !part.includes(">"));
+}

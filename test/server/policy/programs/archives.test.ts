@@ -1,0 +1,16 @@
+import { testFamily } from "./family.ts";
+
+testFamily({
+  stopped: [
+    "zip a.zip .env",
+    "zip -T --unzip-command='git push --force' a.zip b",
+    "unzip -d /etc a.zip",
+    "gzip .env",
+    "zcat .env",
+    "7z a -o/etc x",
+    "xz -k .env",
+    "tar -cf a.tar .env",
+    "tar -xf a.tar --to-command='git push --force'",
+  ],
+  free: ["zip a.zip b", "unzip -l a.zip", "gzip -k a", "tar -xzf a.tgz", "zstd -d a.zst"],
+});
