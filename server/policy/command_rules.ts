@@ -2,7 +2,7 @@ import { evaluateBelow } from "./below_rules.ts";
 import { isBare, matchUnit } from "./command_match.ts";
 import type { CompiledPolicy, Decide } from "./policy.ts";
 import { builtin, byDefault, type Finding, findingOf, hasMatch } from "./finding.ts";
-import { isStatic, isWild, show } from "./holes.ts";
+import { DEEP, isStatic, isWild, show } from "./holes.ts";
 import { namedPaths } from "./named_paths.ts";
 import { evaluateAccess, evaluateRead, OF_A_PROCESS, throughProcess } from "./path_rules.ts";
 import { findUnproved, proveCommand } from "./proof_rules.ts";
@@ -169,7 +169,7 @@ function evaluateUnit(
 /** Writes and deletes meet all path rules; reads meet only those that block or ask. */
 function evaluateEffect(policy: CompiledPolicy, effect: Effect, around: Surroundings): Finding[] {
   if (effect.on_disk && !around.list) return [];
-  const below = effect.op === "read" && !effect.reveals
+  const below = effect.op === "read" && !effect.reveals && effect.path.includes(DEEP)
     ? evaluateBelow(policy, effect, around)
     : null;
   if (below) return below;

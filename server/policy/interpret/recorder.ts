@@ -110,8 +110,10 @@ export class Recorder {
   }
 
   #add(effect: Effect): void {
-    const { op, path, walked, text: _, ...how } = effect;
-    const key = `${op} ${walked ?? path} ${JSON.stringify(how)}`;
+    const { op, path, walked, uncertain, implied, guessed, unexplained, reveals, below } = effect;
+    const how = `${uncertain} ${implied} ${guessed} ${unexplained} ${reveals}`;
+    const reach = below ? JSON.stringify([effect.from, effect.on_disk, below]) : "";
+    const key = `${op} ${walked ?? path} ${how} ${effect.undescribed} ${reach}`;
     if (!this.#isNew(key)) return;
     if (this.found.effects.length < RUN_LIMITS.effects) this.found.effects.push(effect);
     else this.#doubt("it touches too many files to analyse", show(effect.path));

@@ -204,7 +204,7 @@ const PROGRAM = /^[A-Za-z_./~][\w./+~-]*$/;
 
 /**
  * A program without a row may be an unknown wrapper. Its words count as a supposed command, so that a
- * rule about that command asks; operands that look like files count as reads.
+ * rule about that command asks.
  */
 function suppose(argv: readonly string[], call: Call, run: Runner): void {
   const supposed: Call = { ...call, supposed: true, stdin: "", shell: call.shell };
@@ -217,10 +217,6 @@ function suppose(argv: readonly string[], call: Call, run: Runner): void {
     const value = /^--(?:command|exec|cmd|run|execute|shell|script)=([\s\S]*)$/.exec(word)?.[1];
     if (value && /\s/.test(value)) run.code(value, supposed);
     if (PROGRAM.test(word) && at + 1 < words.length) run.note(argv.slice(at + 1), supposed, true);
-    const path = word.startsWith("-") ? /^--?[\w-]+=(.+)$/.exec(word)?.[1] : word;
-    if (path !== undefined && isStatic(path) && !/\s/.test(path) && at < 12) {
-      run.touch("read", path, call, { implied: true });
-    }
   }
 }
 
