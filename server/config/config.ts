@@ -14,6 +14,7 @@ import { testPolicy } from "../policy/test_policy.ts";
 import type { ProofVerb } from "../proof/schema.ts";
 import { OWN_PID } from "../runtime/processes.ts";
 import { ignoredNames } from "../runtime/ignored_names.ts";
+import { gitFolderAbove } from "../runtime/git_folder.ts";
 import { listFolder, resolvePath } from "../runtime/real_path.ts";
 import { writeWhole } from "../runtime/small_file.ts";
 import {
@@ -178,6 +179,7 @@ export class Config {
       port,
       daemon_pid: OWN_PID,
       resolve: resolvePath,
+      git_folder: gitFolderAbove,
       list: listFolder,
       ignored: ignoredNames,
       script: (name: string, cwd: string) => taskScript(name, cwd, roots),

@@ -1,7 +1,7 @@
 import { builtin, byDefault, type Finding, findingOf, hasMatch } from "./finding.ts";
 import { isWild, show } from "./holes.ts";
 import { anchored, matchPath, namePath, type PathNames } from "./path_match.ts";
-import { protectData, protectWrite } from "./protect.ts";
+import { protectData, protectGit, protectWrite } from "./protect.ts";
 import type { CompiledPolicy, Decide, PathRule, PathRules } from "./policy.ts";
 import type { Access, PathFacts, PathRequest, Surroundings } from "./request.ts";
 import { matchOwnTool } from "./tool_rules.ts";
@@ -69,7 +69,10 @@ function matchRules(
   const found = [...protectData(names, around.gate_home)];
   const rules = index.candidates(names);
   found.push(...rules.map((rule) => apply(rule, names)).filter((finding) => finding !== null));
-  if (access !== "read") found.push(...protectWrite(names));
+  if (access !== "read") {
+    found.push(...protectWrite(names));
+    found.push(...protectGit(facts.real || facts.lexical, around));
+  }
   if (access === "delete" && holdsRoot(names.at(-1)!, around)) {
     found.push(builtin("ask", "never-automatic", "/", "This deletes the project's own folder"));
   }

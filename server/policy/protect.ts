@@ -1,7 +1,7 @@
 import { EDITOR_SETTINGS, type ProtectedPath } from "../hosts/host.ts";
 import { HOSTS } from "../hosts/hosts.ts";
 import { builtin, type Finding } from "./finding.ts";
-import { isNamed } from "./holes.ts";
+import { isNamed, isStatic } from "./holes.ts";
 import {
   compilePath,
   matchPath,
@@ -10,6 +10,7 @@ import {
   type PathNames,
   type PathPattern,
 } from "./path_match.ts";
+import type { Surroundings } from "./request.ts";
 
 /** A write to these paths may run code later or change the policy, so a person always decides. */
 const NEVER_AUTOMATIC: readonly ProtectedPath[] = [
@@ -100,6 +101,24 @@ export function protectWrite(names: readonly PathNames[]): Finding[] {
   }
   return found;
 }
+
+/** Asks about writes to a folder that is git's own under another name, or that becomes one. */
+export function protectGit(path: string, { git_folder }: Surroundings): Finding[] {
+  // A path is looked up as far as it is known.
+  const known = path.split("/");
+  const hole = known.findIndex((name) => !isStatic(name) || GLOB.test(name));
+  const shown = hole < 0 ? path : known.slice(0, hole).join("/");
+  const reason = OF_GIT.test(path)
+    ? "A file of this name makes its folder one of git's own, whose hooks and config run code"
+    : git_folder?.(shown)
+    ? "Git takes hooks and config from this folder, and they run code"
+    : null;
+  if (reason === null) return [];
+  return [builtin("ask", "never-automatic", ".git", `${reason}: a person must approve it`)];
+}
+
+/** Without a file of this name, git takes no folder for its own. */
+const OF_GIT = /\/HEAD$/i;
 
 /** Whether the path is a glob below a folder of the root, such as `dist/*`, but not `dist/.g*`. */
 function isGlobBelow({ roots }: PathNames): boolean {

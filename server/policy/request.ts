@@ -57,6 +57,8 @@ export interface Surroundings {
   daemon_pid?: number;
   /** Looks a path up on disk. */
   resolve: (path: string) => PathFacts;
+  /** The folder around a path that git takes settings and hooks from, if any. */
+  git_folder?: (path: string) => string | null;
   /** Lists the names in a folder; without it, nobody runs the command and globs stay unknown. */
   list?: ListFolder;
   /** The names that git ignores below a folder, and absolute paths; see `ignoredNames`. */

@@ -1,5 +1,6 @@
-import { basename, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { isGitFolder } from "../../runtime/git_folder.ts";
 import { resolvePath } from "../../runtime/real_path.ts";
 import type { PermittedPlace } from "../schema.ts";
 import type { ActionRow } from "../store.ts";
@@ -51,12 +52,16 @@ export function isPermitted(difference: Difference, { paths, commands }: Permits
   // Its files are listed one by one.
   if (now?.kind === "folder" && before === null) return true;
   if (now === null && before?.kind === "folder") return true;
-  if (/\/\.git\/(?:modules\/[^/]+\/)?config(?:\.worktree)?$/.test(path)) {
+  if (/\/config(?:\.worktree)?$/.test(path) && isOfGitFolder(dirname(path))) {
     const [old, new_] = [textOf(before), textOf(now)];
     return old !== null && new_ !== null && now !== null && isExplainedChange(old, new_, commands);
   }
-  if (/\/\.git\//.test(path)) return isOfGit(difference, commands);
+  if (isOfGitFolder(dirname(dirname(path)))) return isOfGit(difference, commands);
   return now !== null && before !== null && isOfHost(basename(path), textOf(before), textOf(now));
+}
+
+function isOfGitFolder(folder: string): boolean {
+  return /\/\.git(?:\/|$)/.test(folder) || isGitFolder(folder);
 }
 
 /** New files in git's folder that `git init`, `git clone` or `git lfs install` brings. */

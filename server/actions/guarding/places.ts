@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { HOOKED_HOSTS, HOSTS } from "../../hosts/hosts.ts";
 import { expandBraces } from "../../policy/glob.ts";
 import { isProtectedName } from "../../policy/protect.ts";
+import { gitFoldersOf } from "../../runtime/git_folder.ts";
 import { namesIn, type Place } from "./snapshot.ts";
 
 /** Files that hosts, editors and git write by themselves below guarded folders. */
@@ -13,7 +14,8 @@ const LIVELY =
 export function placesIn(folder: string): Place[] {
   const names = namesIn(folder).filter((name) => name !== ".git" && isGuarded(name));
   return [
-    ...gitPlaces(join(folder, ".git")),
+    { path: join(folder, ".git"), deep: false },
+    ...gitFoldersOf(folder).flatMap(gitPlaces),
     // Listed by name, so that their appearance is noticed.
     ...new Set([...names, ...ALWAYS]),
   ].map((one) => typeof one === "string" ? place(join(folder, one)) : one);
@@ -53,6 +55,9 @@ function gitPlaces(git: string): Place[] {
       { path: join(git, "modules", name, "config"), deep: false },
       { path: join(git, "modules", name, "hooks"), deep: true, skip: LIVELY },
     ]),
+    ...namesIn(join(git, "worktrees")).slice(0, 20).map((name) => (
+      { path: join(git, "worktrees", name, "config.worktree"), deep: false }
+    )),
   ];
 }
 
@@ -60,8 +65,11 @@ function gitPlaces(git: string): Place[] {
 export function placesOfStranger(root: string): Place[] {
   return [
     { path: join(root, "gate.config.json"), deep: false },
-    { path: join(root, ".git/config"), deep: false },
-    { path: join(root, ".git/hooks"), deep: true, skip: LIVELY },
+    { path: join(root, ".git"), deep: false },
+    ...gitFoldersOf(root).flatMap((git) => [
+      { path: join(git, "config"), deep: false },
+      { path: join(git, "hooks"), deep: true, skip: LIVELY },
+    ]),
   ];
 }
 

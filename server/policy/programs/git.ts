@@ -217,6 +217,7 @@ function touchArguments(name: string, args: string[], call: Call, run: Runner): 
 function runClone(parsed: Parsed, call: Call, run: Runner): void {
   for (const setting of valuesOf(parsed, "config")) readSetting(setting, new Map(), call, run);
   noteTemplate(parsed, call, run);
+  noteGitFolder(parsed, call, run);
   const [address, folder] = parsed.operands;
   const name = folder ?? /([^/:]+?)(?:\.git)?\/*$/.exec(address ?? "")?.[1];
   if (name !== undefined) run.touch("write", name, call);
@@ -229,9 +230,20 @@ function noteTemplate(parsed: Parsed, call: Call, run: Runner): void {
   }
 }
 
+/** Doubts another place for git's own folder, because nobody expects hooks there. */
+function noteGitFolder(parsed: Parsed, call: Call, run: Runner): void {
+  for (const path of valuesOf(parsed, "separate-git-dir")) {
+    run.doubt("this moves git's own folder with its hooks and config", show(path), call);
+    run.touch("write", path, call);
+  }
+}
+
 function runInit(parsed: Parsed, call: Call, run: Runner): void {
   noteTemplate(parsed, call, run);
-  run.touch("write", parsed.operands[0] ?? ".", call);
+  noteGitFolder(parsed, call, run);
+  const folder = parsed.operands[0] ?? ".";
+  if (has(parsed, "separate-git-dir")) run.touch("delete", `${folder}/.git`, call);
+  run.touch("write", folder, call);
 }
 
 const INIT = spec(
@@ -249,7 +261,7 @@ function runSubcommand(name: string, args: string[], call: Call, run: Runner): v
   }
   if (name === "hook" && verb === "run") run.doubt("this runs a git hook", args.join(" "), call);
   if (name === "config") runConfig(args, call, run);
-  if (name === "init") runInit(readOptions(args, INIT), call, run);
+  if (name === "init" || name === "init-db") runInit(readOptions(args, INIT), call, run);
   if (name === "apply" && args.includes("--unsafe-paths")) {
     run.doubt("the patch may change any file", args.join(" "), call);
   }

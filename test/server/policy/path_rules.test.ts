@@ -62,6 +62,14 @@ const CASES: [string, Policies, string, "allow" | "stop"][] = [
   ["git's config in capitals", ALL, ".GIT/config", "stop"],
   ["a worktree's config", ALL, ".git/config.worktree", "stop"],
   ["git's attributes", ALL, ".git/info/attributes", "stop"],
+  ["hooks of git's folder under another name", ALL, "bare/hooks/post-commit", "stop"],
+  ["its config", ALL, "bare/config", "stop"],
+  ["beside such a folder", ALL, "bare.txt", "allow"],
+  ["a link to its hooks", ALL, "hooked/post-commit", "stop"],
+  ["the file that makes a folder one of git's", ALL, "src/HEAD", "stop"],
+  ["in other letters", ALL, "src/Head", "stop"],
+  ["a name that only begins so", ALL, "src/Head.tsx", "allow"],
+  ["a folder of such a name", ALL, "Head/index.ts", "allow"],
   ["a host's settings", ALL, ".cursor/mcp.json", "stop"],
   ["a task of an editor", ALL, ".vscode/tasks.json", "stop"],
   ["percent signs are characters", ENV, "%2eenv", "allow"],
@@ -101,6 +109,11 @@ const setting = async (policies: Policies) => {
   }
   writeFileSync(join(base, "outside/victim.txt"), "S");
   const link = (to: string, name: string) => symlinkSync(to, join(gate.root, name));
+  for (const folder of ["bare/objects", "bare/refs", "bare/hooks"]) {
+    mkdirSync(join(gate.root, folder), { recursive: true });
+  }
+  writeFileSync(join(gate.root, "bare/HEAD"), "ref: refs/heads/main\n");
+  link("bare/hooks", "hooked");
   link("../outside", "link_out");
   link("src", "link_in");
   link("/proc/self", "proc");

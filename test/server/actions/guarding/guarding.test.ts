@@ -152,6 +152,70 @@ describe("what nobody allowed is undone", () => {
   });
 });
 
+describe("git's folder elsewhere", () => {
+  const HOOK = "#!/bin/sh\nexit 0\n";
+
+  test("a command that moves it is undone", async () => {
+    const { hidden, told, at, read } = await openGuarded();
+    const done = await hidden("git init -q --separate-git-dir=src/gd .");
+    expect(lstatSync(at(".git")).isDirectory()).toBe(true);
+    expect(read(".git/hooks/pre-commit")).toBe(HOOK);
+    expect(existsSync(at("src/gd/hooks/pre-commit"))).toBe(false);
+    expect(restoredOf(done).find(({ path }) => path === at(".git")))
+      .toMatchObject({ change: "modified", restored: true });
+    expect((await told()).map(({ type }) => type)).toEqual(["guard.restored", "block.added"]);
+  });
+
+  test("the text of that command asks, and an approval lets it run", async () => {
+    const { run, submit, told, at } = await openGuarded();
+    const command = "git init -q --separate-git-dir=src/gd .";
+    expect((await submit(command)).status).toBe("pending");
+    expect(restoredOf(await run(command))).toEqual([]);
+    expect(lstatSync(at(".git")).isFile()).toBe(true);
+    expect(existsSync(at("src/gd/hooks/pre-commit"))).toBe(true);
+    expect(await told()).toEqual([]);
+  });
+
+  test.each([
+    ["a new hook", "echo evil > src/gd/hooks/post-commit", "src/gd/hooks/post-commit"],
+    ["a changed hook", "echo evil > src/gd/hooks/pre-commit", "src/gd/hooks/pre-commit"],
+    ["its config", "git config core.fsmonitor evil", "src/gd/config"],
+    ["another folder", "cp -r src/gd src/h; echo 'gitdir: src/h' > .git", ".git"],
+  ])("%s in it is undone", async (_, script, path) => {
+    const { hidden, told, at } = await openGuarded();
+    execFileSync("git", ["init", "-q", "--separate-git-dir=src/gd", "."], { cwd: at(".") });
+    const textOf = (file: string) => existsSync(file) ? readFileSync(file, "utf8") : null;
+    const before = textOf(at(path));
+    expect(restoredOf(await hidden(script)).map((one) => one.path)).toContain(at(path));
+    expect(textOf(at(path))).toBe(before);
+    expect((await told()).map(({ type }) => type)).toEqual(["guard.restored", "block.added"]);
+  });
+
+  test("a visible git command there explains its own keys", async () => {
+    const { run, told, at, read } = await openGuarded();
+    execFileSync("git", ["init", "-q", "--separate-git-dir=src/gd", "."], { cwd: at(".") });
+    await run("git config user.name Somebody");
+    expect(read("src/gd/config")).toContain("Somebody");
+    expect(await told()).toEqual([]);
+  });
+
+  test("a working folder beside another shares its hooks", async () => {
+    const { gate, hidden, at } = await openGuarded();
+    const main = join(gate.home, "..", "main");
+    execFileSync("rm", ["-rf", at(".git")]);
+    const git = (...args: string[]) =>
+      execFileSync("git", ["-C", main, "-c", "user.name=a", "-c", "user.email=b", ...args]);
+    execFileSync("git", ["init", "-q", main]);
+    git("commit", "-q", "--allow-empty", "-m", "x");
+    git("worktree", "add", "-q", join(gate.home, "..", "linked"));
+    writeFileSync(at(".git"), readFileSync(join(gate.home, "..", "linked/.git"), "utf8"));
+    const hook = join(main, ".git/hooks/post-commit");
+    const done = await hidden(`echo evil > ${hook}`);
+    expect(existsSync(hook)).toBe(false);
+    expect(restoredOf(done)).toMatchObject([{ path: hook, change: "created", restored: true }]);
+  });
+});
+
 test("the session is blocked until a reviewer lifts the block", async () => {
   const { gate, hidden, submit, told } = await openGuarded();
   const done = await hidden("echo evil > .envrc");
