@@ -75,9 +75,10 @@ const GITHUB_LOOKING = [
   ],
 ].map((command) => `gh ${command} *`);
 
+/** Without launchers that take their version, options or plugins from files of the folder. */
 const VERSIONS = (
-  "python python3 pip pip3 uv poetry pytest ruff mypy node npm npx pnpm yarn bun deno tsc eslint prettier vitest jest " +
-  "git gh cargo rustc go java javac mvn gradle dotnet ruby php perl make cmake gcc g++ clang docker kubectl terraform"
+  "python python3 pip pip3 uv ruff mypy node npm npx bun deno tsc eslint prettier vitest jest " +
+  "git gh java javac php perl make cmake gcc g++ clang docker kubectl"
 ).split(" ").map((program) => `${program} --version`);
 
 const LIMITS: Policies = { maxBashOutputBytes: 65_536, commandTimeoutSeconds: 600 };
