@@ -10,7 +10,7 @@ export type ListFolder = (folder: string) => readonly Entry[] | null;
 /** Stands for an unquoted `*`; no text that can be proved contains it. */
 export const STAR = "\0";
 
-const LIMITS = { names: 4_000, files: 400 } as const;
+const LIMITS = { names: 4_000, files: 400, stars: 16 } as const;
 
 /** The words that a glob becomes, and whether every shell lists them in this order. */
 export interface Found {
@@ -24,6 +24,7 @@ export interface Found {
  */
 export function expandGlob(glob: string, folder: string, list?: ListFolder): Found | string {
   const segments = glob.split("/");
+  if (glob.split(STAR).length > LIMITS.stars) return "a glob of very many stars";
   if (glob.includes("//") || !segments.every(isPlain)) {
     return "a glob that shells read differently";
   }

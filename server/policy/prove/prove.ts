@@ -38,7 +38,7 @@ export function prove(text: string, options: ProveOptions): Proof {
   }
 }
 
-const LIMITS = { commands: 256, folders: 8, globs: 32 } as const;
+const LIMITS = { commands: 256, words: 1_000, folders: 8, globs: 32 } as const;
 
 /** One way in which a text may have gone so far. */
 interface State {
@@ -89,6 +89,7 @@ class Prover {
       const when = operator === "&&" ? "success" : operator === "||" ? "failure" : "always";
       const item = this.#item(when, items.at(-1));
       items.push(item);
+      if (items.length > LIMITS.commands) reader.refuse("a text of very many commands");
       operator = this.#endOf(item);
       if (operator === null && end) reader.refuse("a loop without its end");
     }
@@ -155,6 +156,7 @@ class Prover {
     while (reader.isInCommand()) {
       if (/[<>]/.test(reader.peek())) reader.refuse("a redirect among the words of a loop");
       words.push(...this.#operand(reader.word(), null).words);
+      if (words.length > LIMITS.commands) reader.refuse("a text of very many commands");
     }
     const operator = reader.operator();
     if (operator !== ";" && operator !== "\n") reader.refuse("a loop without its list", from);
@@ -204,6 +206,7 @@ class Prover {
       }
       const operand = this.#operand(reader.word(), argv);
       argv.push(...operand.words);
+      if (argv.length > LIMITS.words) reader.refuse("a command of very many words");
       written.push(operand.written);
     }
     this.#checkRedirects(redirects, is_first, from);

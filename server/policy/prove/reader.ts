@@ -18,6 +18,7 @@ export interface Word {
 export type Operator = "&&" | "||" | ";" | "|" | "\n" | null;
 
 const MOST_CHARACTERS = 65_536;
+const MOST_PARTS = 1_000;
 /** Letters, digits and signs that mean themselves in all shells, at every place of a word. */
 const PLAIN = /[\w./:+,@%=\-\]\u00a1-\u{10ffff}]+/uy;
 /** They mean themselves only as a whole word. */
@@ -135,7 +136,10 @@ export class Reader {
     else if (this.take(HOME)) word.value = this.#user_home;
     else if (this.peek() === "=") this.refuse('a word that begins with "="');
     else if (this.peek(5) === "%self") this.refuse('a word that begins with "%self"');
-    while (!/^[\s;&|<>()]?$/.test(this.peek())) word.value += this.#part(word);
+    for (let parts = 0; !/^[\s;&|<>()]?$/.test(this.peek()); parts++) {
+      if (parts > MOST_PARTS) this.refuse("a word of very many parts", from);
+      word.value += this.#part(word);
+    }
     return { ...word, span: [from, this.at] };
   }
 

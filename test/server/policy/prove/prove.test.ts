@@ -289,6 +289,10 @@ const UNPROVED: [text: string, reason: string][] = [
   ["say -m \"$(cat <<'EOF'\nit's\nEOF\n)\"", "command substitution"],
   [`say ${"a ".repeat(40_000)}`, "long"],
   [`${"say;".repeat(300)}`, "many commands"],
+  [`${"x=1;".repeat(15_000)}`, "many commands"],
+  [`say ${"a ".repeat(16_000)}`, "many words"],
+  [`say ${'"a"'.repeat(16_000)}`, "many parts"],
+  [`say ${"a*".repeat(16_000)}`, "many"],
   [`${"for f in 1 2 3 4; do ".repeat(8)}say${"; done".repeat(8)}`, "set"],
 ];
 
