@@ -13,7 +13,7 @@ import type { Policies, PolicyTestInput, PolicyTestResult } from "../policy/sche
 import { testPolicy } from "../policy/test_policy.ts";
 import type { ProofVerb } from "../proof/schema.ts";
 import { OWN_PID } from "../runtime/processes.ts";
-import { ignoredNames } from "../runtime/ignored_names.ts";
+import { ignoredNames, takesNamesBack } from "../runtime/ignored_names.ts";
 import { gitFolderAbove } from "../runtime/git_folder.ts";
 import { listFolder, resolvePath } from "../runtime/real_path.ts";
 import { writeWhole } from "../runtime/small_file.ts";
@@ -182,6 +182,7 @@ export class Config {
       git_folder: gitFolderAbove,
       list: listFolder,
       ignored: ignoredNames,
+      takes_back: takesNamesBack,
       script: (name: string, cwd: string) => taskScript(name, cwd, roots),
     };
     const isForeign = home_project !== undefined && home_project !== this.#id;

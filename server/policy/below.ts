@@ -12,6 +12,8 @@ export interface Below {
   depth: number;
   /** It reads names that start with a dot. */
   hidden: boolean;
+  /** Files that list ignored names may take back names that start with a dot. */
+  takes_back?: boolean;
   /** It leaves out the files that the repository ignores. */
   tracked: boolean;
   /** It follows links. */
@@ -47,6 +49,8 @@ interface Walk {
   resolve: (path: string) => PathFacts;
   /** What the repository ignores. */
   ignored: readonly Pattern[];
+  /** Whether a list of ignored names in this folder takes one back. */
+  takesBack: (folder: string) => boolean;
   isForbidden: (facts: PathFacts, kind: Entry["kind"]) => boolean;
 }
 
@@ -55,6 +59,7 @@ interface Folder {
   relative: string;
   level: number;
   ignored: readonly Pattern[];
+  hidden: boolean;
 }
 
 /** A folder has too many files to look at all; most of them are in `largest`, if it is known. */
@@ -68,7 +73,8 @@ export interface TooMany {
  */
 export function searchBelow(start: PathFacts, walk: Walk): Found[] | TooMany {
   const { below, list, isForbidden } = walk;
-  const queue: Folder[] = [{ facts: start, relative: "", level: 1, ignored: walk.ignored }];
+  const hidden = below.hidden || (below.takes_back === true && takesBackAbove(start, walk));
+  const queue: Folder[] = [{ facts: start, relative: "", level: 1, ignored: walk.ignored, hidden }];
   const seen = new Set<string>([start.real]);
   const found: Found[] = [];
   let looked = 0;
@@ -78,7 +84,9 @@ export function searchBelow(start: PathFacts, walk: Walk): Found[] | TooMany {
       return { largest: largestOf(queue, entries === null ? folder : null) };
     }
     const own = entries.some(({ name }) => IGNORES.test(name)) && folder.level > 1;
-    const from = own ? { ...folder, ignored: [] } : folder;
+    const shown = folder.hidden ||
+      (below.takes_back === true && own && walk.takesBack(folder.facts.real));
+    const from = { ...folder, ignored: own ? [] : folder.ignored, hidden: shown };
     for (const { name, kind } of entries) {
       const one = entryOf(from, name, kind, walk);
       if (one === null) continue;
@@ -89,12 +97,20 @@ export function searchBelow(start: PathFacts, walk: Walk): Found[] | TooMany {
         if (found.push(one) >= LIMITS.found) return found;
       } else if (isFolder && folder.level < below.depth && !seen.has(one.facts.real)) {
         seen.add(one.facts.real);
-        const next = { ...one, level: folder.level + 1, ignored: from.ignored };
+        const next = { ...one, level: folder.level + 1, ignored: from.ignored, hidden: shown };
         if (queue.push(next) > LIMITS.folders) return { largest: largestOf(queue, null) };
       }
     }
   }
   return found;
+}
+
+/** Whether the start or a folder above it takes names back. */
+function takesBackAbove({ real }: PathFacts, { takesBack }: Walk): boolean {
+  for (let at = real; at !== ""; at = at.slice(0, at.lastIndexOf("/"))) {
+    if (takesBack(at)) return true;
+  }
+  return takesBack("/");
 }
 
 /** The name in the start folder below which most of the folders are. */
@@ -113,7 +129,7 @@ const IGNORES = /^\.(git|rg)?ignore$/;
 /** An entry with its facts; null if the program leaves it out. */
 function entryOf(folder: Folder, name: string, kind: Entry["kind"], walk: Walk): Found | null {
   const { below, cwd, list, resolve } = walk;
-  if (!below.hidden && name.startsWith(".")) return null;
+  if (!folder.hidden && name.startsWith(".")) return null;
   if (kind === "link" && !below.links) return null;
   const lexical = join(folder.facts.lexical, name);
   const facts = kind === "link"
@@ -194,6 +210,11 @@ export function nameOf(glob: string, kind: Pattern["kind"] = "any"): Pattern | n
     kind: name.length < glob.replace(/^\*\*\//, "").length ? "folder" : kind,
     is_path: false,
   };
+}
+
+/** The pattern of a glob that a program compares with base names only. */
+export function baseNameOf(glob: string, kind: Pattern["kind"] = "any"): Pattern | null {
+  return /\/|\*\*/.test(glob) ? null : nameOf(glob, kind);
 }
 
 /** The pattern of one path relative to the command's folder, as in `secrets/*`; null for a glob. */

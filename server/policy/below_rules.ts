@@ -46,6 +46,7 @@ export function evaluateBelow(
       list,
       resolve,
       ignored: (around.ignored?.(start.real) ?? []).map(ignoredOf).filter((one) => one !== null),
+      takesBack: around.takes_back ?? (() => true),
       isForbidden: (facts, kind) => kind === "link" ? isForbidden(facts) : byName(facts),
     });
     if (!Array.isArray(found)) return possible.map((one) => tooMany(one, found, effect));

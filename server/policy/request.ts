@@ -63,6 +63,8 @@ export interface Surroundings {
   list?: ListFolder;
   /** The names that git ignores below a folder, and absolute paths; see `ignoredNames`. */
   ignored?: (folder: string) => readonly string[];
+  /** Whether a list of ignored names in this folder takes names back; see `takesNamesBack`. */
+  takes_back?: (folder: string) => boolean;
   /**
    * The action belongs to another project and touches files of this one: the rules decide about paths
    * inside the roots only.

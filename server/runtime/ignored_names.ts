@@ -21,6 +21,23 @@ export function ignoredNames(folder: string): string[] {
     .map((line) => line.startsWith("/") ? `${root}${line}` : line);
 }
 
+/**
+ * Whether a list of ignored names in this folder takes a name back, so that programs which obey it
+ * also read names that start with a dot. True for a list that cannot be read.
+ */
+export function takesNamesBack(folder: string): boolean {
+  const lists = [".ignore", ".rgignore", ".gitignore", ".git/info/exclude"];
+  return lists.some((name) => {
+    const path = join(folder, name);
+    if (!existsSync(path)) return false;
+    try {
+      return statSync(path).size > MOST_BYTES || /^\s*!/m.test(readFileSync(path, "utf8"));
+    } catch {
+      return true;
+    }
+  });
+}
+
 function repositoryOf(folder: string): string | null {
   for (let at = folder;; at = dirname(at)) {
     if (existsSync(join(at, ".git"))) return at;

@@ -3,7 +3,7 @@ import { ANY, DEEP, isStatic, isWild, SPLIT } from "../holes.ts";
 import type { Call, Runner } from "../interpret/call.ts";
 import { has, type Parsed, readOptions, spec, splitCommand, valuesOf } from "./options.ts";
 
-import { findName, findReach } from "./recursion.ts";
+import { endOfExec, FIND_VALUES, readFind } from "./recursion.ts";
 
 const XARGS = spec(
   "-0,--null -a,--arg-file= -d,--delimiter= -E= -e,--eof=? -I= -i,--replace=? -L= -l,--max-lines=? " +
@@ -64,21 +64,15 @@ function itemsOf(text: string): string[] {
   );
 }
 
-const FIND_VALUES = new Set(
-  ("-amin -anewer -atime -cmin -cnewer -context -ctime -fstype -gid -group -ilname -iname -inum " +
-    "-ipath -iregex -iwholename -links -lname -maxdepth -mindepth -mmin -mtime -name -newer -path " +
-    "-perm -printf -regex -regextype -samefile -size -type -uid -used -user -wholename -xtype -files0-from")
-    .split(" "),
-);
-
 /** `find`: deletes, writes and runs commands. Returns the names of files below its folders. */
 export function runFind(argv: readonly string[], call: Call, run: Runner): string {
   const args = argv.slice(1);
   const first = args.findIndex((arg) => /^[-(!]/.test(arg) && !/^-([HLPO]|D)/.test(arg));
   const starts = args.slice(0, first < 0 ? undefined : first).filter((arg) => !arg.startsWith("-"));
   const folders = starts.length > 0 ? starts : ["."];
-  const name = findName(args);
-  const below = findReach(args);
+  const follows = args.slice(0, Math.max(first, 0)).includes("-L");
+  const { below: reached, name } = readFind(folders, first < 0 ? [] : args.slice(first));
+  const below = { ...reached, links: reached.links || follows };
   const found = folders.map((folder) =>
     `${folder.replace(/\/+$/, "")}/${DEEP}${name === null ? "" : `/${name}`}`
   );
@@ -96,14 +90,9 @@ export function runFind(argv: readonly string[], call: Call, run: Runner): strin
     } else if (FIND_VALUES.has(action)) at++;
   }
   for (const folder of folders) run.touch("read", folder, call, { implied: true });
+  // These print more than names, or what their format says.
+  if (args.some((arg) => /^-(printf|ls|exec|execdir|ok|okdir)$/.test(arg))) return ANY;
   return found.map((path) => `${path}\n`).join("");
-}
-
-function endOfExec(args: string[], from: number): number {
-  for (let at = from; at < args.length; at++) {
-    if (args[at] === ";" || (args[at] === "+" && args[at - 1] === "{}")) return at;
-  }
-  return args.length;
 }
 
 function runEach(

@@ -1,5 +1,5 @@
-import { type Below, EVERYTHING, nameOf, pathOf, type Pattern } from "../below.ts";
-import { DEEP, isWild, QUESTION, STAR } from "../holes.ts";
+import { baseNameOf, type Below, EVERYTHING, nameOf, pathOf, type Pattern } from "../below.ts";
+import { DEEP, isStatic, isWild, QUESTION, STAR } from "../holes.ts";
 import type { Call, Runner } from "../interpret/call.ts";
 import { has, type Parsed, valuesOf } from "./options.ts";
 
@@ -18,11 +18,11 @@ export const grepReach: Reach = (parsed) => {
   const lastOnly = options.findLastIndex(({ name }) => name === "include");
   const firstSkip = options.findIndex(({ name }) => name === "exclude");
   const skips = options.flatMap(({ name, value }, at) => {
-    if (name === "exclude-dir") return [nameOf(value ?? "", "folder")];
-    return name === "exclude" && at > lastOnly ? [nameOf(value ?? "", "file")] : [];
+    if (name === "exclude-dir") return [baseNameOf(value ?? "", "folder")];
+    return name === "exclude" && at > lastOnly ? [baseNameOf(value ?? "", "file")] : [];
   });
   const isOpen = firstSkip >= 0 && firstSkip < lastOnly;
-  const only = isOpen ? [] : valuesOf(parsed, "include").map((glob) => nameOf(glob, "file"));
+  const only = isOpen ? [] : valuesOf(parsed, "include").map((glob) => baseNameOf(glob, "file"));
   return {
     ...reach(skips, only),
     links: follows,
@@ -39,13 +39,16 @@ export const ripgrepReach: Reach = (parsed) => {
   const lastOnly = globs.findLastIndex((glob) => !glob.startsWith("!"));
   const only = globs.filter((glob) => !glob.startsWith("!")).map((glob) => nameOf(glob, "file"));
   const skips = globs.flatMap((glob, at) =>
-    glob.startsWith("!") && at > lastOnly ? [nameOf(glob.slice(1)) ?? pathOf(glob.slice(1))] : []
+    glob.startsWith("!") && at > lastOnly
+      ? [nameOf(glob.slice(1)) ?? (isHere(parsed.operands.slice(1)) ? pathOf(glob.slice(1)) : null)]
+      : []
   );
   const chosen = only.length > 0 || has(parsed, "iglob");
   const unrestricted = has(parsed, "unrestricted", "u");
   return {
     ...reach(skips, only),
-    hidden: chosen || unrestricted || has(parsed, "hidden", "."),
+    hidden: chosen || unrestricted || has(parsed, "hidden", ".", "ignore-file", "pre"),
+    takes_back: true,
     tracked: !chosen && !unrestricted &&
       !parsed.options.some(({ name }) => name.startsWith("no-ignore") || name === "no-vcs-ignore"),
     links: has(parsed, "follow", "L"),
@@ -59,7 +62,7 @@ export const ripgrepReach: Reach = (parsed) => {
 /** `ag` and `ack`: as `rg`, and they leave out more. */
 export const searchReach: Reach = (parsed) => {
   const all = has(parsed, "hidden", "u", "U", "a", "unrestricted", "skip-vcs-ignores");
-  const skips = valuesOf(parsed, "ignore", "ignore-dir").map((glob) => nameOf(glob));
+  const skips = valuesOf(parsed, "ignore", "ignore-dir").map((glob) => baseNameOf(glob));
   return {
     ...reach(skips, []),
     tracked: !all,
@@ -90,7 +93,9 @@ export const rsyncReach: Reach = (parsed) => {
     "C",
     "F",
   );
-  const skips = filters ? [] : valuesOf(parsed, "exclude").map((glob) => nameOf(glob));
+  const skips = filters
+    ? []
+    : valuesOf(parsed, "exclude").map((glob) => glob.startsWith("**") ? null : nameOf(glob));
   return {
     ...reach(skips, []),
     links: has(parsed, "L", "copy-links"),
@@ -99,11 +104,12 @@ export const rsyncReach: Reach = (parsed) => {
   };
 };
 
-/** `tar -c`: excluded names, if they stand before the operands. */
+/** `tar -c`: excluded names, if they stand before the operands and no option changes their meaning. */
 export function tarReach(args: readonly string[], parsed: Parsed): Below {
   const operand = args.indexOf(parsed.operands[0] ?? "");
-  const late = args.findLastIndex((arg) => arg.startsWith("--exclude")) > operand;
-  const skips = late ? [] : valuesOf(parsed, "exclude").map((glob) => nameOf(glob));
+  const late = args.findLastIndex((arg) => arg.startsWith("--exclude")) > operand ||
+    parsed.options.some(({ name }) => /^(an|ig|no-[aiw]|wild)/.test(name));
+  const skips = late ? [] : valuesOf(parsed, "exclude").map((glob) => baseNameOf(glob));
   return {
     ...reach(skips, []),
     links: has(parsed, "h"),
@@ -117,7 +123,11 @@ export function tarReach(args: readonly string[], parsed: Parsed): Below {
 export const zipReach: Reach = (parsed) => {
   if (!has(parsed, "r", "R")) return null;
   const skips = valuesOf(parsed, "x").map((glob) =>
-    /^\*[^/*?]*$/.test(glob) ? nameOf(glob) : pathOf(glob)
+    /^\*[^/*?]*$/.test(glob)
+      ? nameOf(glob)
+      : isHere(parsed.operands.slice(1))
+      ? filesOf(glob)
+      : null
   );
   return {
     ...reach(skips, []),
@@ -130,7 +140,7 @@ export const zipReach: Reach = (parsed) => {
 /** `diff -r`: the content of both folders. */
 export const diffReach: Reach = (parsed) => {
   if (!has(parsed, "r", "recursive") || has(parsed, "q", "brief")) return null;
-  const skips = valuesOf(parsed, "exclude").map((glob) => nameOf(glob));
+  const skips = valuesOf(parsed, "exclude").map((glob) => baseNameOf(glob));
   return {
     ...reach(skips, []),
     links: true,
@@ -139,45 +149,126 @@ export const diffReach: Reach = (parsed) => {
   };
 };
 
-/** The files that `find` names with these tests. */
-export function findReach(args: readonly string[]): Below {
-  const leave_out = { file: "-not -path './{path}'", folder: "-not -path './{path}/*'" };
-  const last = args.findIndex((arg) => /^-(exec|execdir|ok|okdir|print0?|ls|delete)$/.test(arg));
-  const tests = args.slice(0, last < 0 ? undefined : last);
-  const links = tests.some((arg) => /^-(L|follow)$/.test(arg));
-  if (tests.some((arg) => /^(-o|-or|,|\(|\\\(|-prune|-files0-from)$/.test(arg))) {
-    return { ...EVERYTHING, links, vague: true, leave_out };
-  }
-  const skips: (Pattern | null)[] = [];
-  const only: (Pattern | null)[] = [];
-  let isPlain = true;
-  for (const [at, test] of tests.entries()) {
-    const value = tests[at + 1] ?? "";
-    const isNegated = /^(!|-not)$/.test(tests[at - 1] ?? "");
-    if (test === "-name") (isNegated ? skips : only).push(nameOf(value, "file"));
-    else if (test === "-path" && isNegated) {
-      skips.push(value.endsWith("/*") || !/[*?]/.test(value) ? pathOf(value) : null);
-    } else if (/^-[a-z]/.test(test) && !/^-(type|maxdepth|mindepth|follow|not)$/.test(test)) {
-      isPlain = false;
-    }
-  }
-  const depth = depthOf(tests.filter((_, at) => tests[at - 1] === "-maxdepth"));
-  const vague = !isPlain || skips.includes(null) || only.includes(null) ||
-    tests.some((arg, at) => tests[at - 1] === "-type" && arg !== "f");
-  return { ...reach(skips, only), links, depth, vague, leave_out };
+/** What `find` passes to its action. */
+interface Found {
+  below: Below;
+  /** The only names, with the holes of a glob; null if the names may be any. */
+  name: string | null;
 }
 
-/** A name test of `find` with the holes of a glob; null if the names may be any. */
-export function findName(args: readonly string[]): string | null {
-  if (args.some((arg) => /^(-o|-or|,|\(|\\\(|!|-not)$/.test(arg))) return null;
-  const at = args.indexOf("-name");
-  const glob = args[at + 1];
-  if (at < 0 || glob === undefined || isWild(glob) || nameOf(glob) === null) return null;
-  return glob.replaceAll("*", STAR).replaceAll("?", QUESTION);
+const ACTIONS = /^-(exec|execdir|ok|okdir|print0?|printf|ls|delete|quit|f(print0?|printf|ls))$/;
+const NARROWING =
+  /^-([ac](min|newer|time)|daystart|depth|d|empty|executable|false|follow|fstype|g?u?id|group|i?(l?name|path|regex|wholename)|inum|links|m(axdepth|indepth|min|ount|time)|newer\w*|no(group|leaf|user|warn)|perm|readable|regextype|samefile|size|true|type|used|user|writable|xdev|xtype|warn)$/;
+
+/**
+ * The files that `find` names. Only a plain AND of tests, each negated at most once, before one final
+ * action leaves files out.
+ */
+export function readFind(starts: readonly string[], tests: readonly string[]): Found {
+  const leave_out = { file: "-not -path './{path}'", folder: "-not -path './{path}/*'" };
+  const links = tests.some((arg) => arg === "-follow");
+  const everything: Found = {
+    below: { ...EVERYTHING, links, vague: true, leave_out },
+    name: null,
+  };
+  const skips: (Pattern | null)[] = [];
+  const names: string[] = [];
+  let [isPlain, isNegated] = [true, false];
+  let depth = Infinity;
+  for (let at = 0; at < tests.length; at++) {
+    const test = tests[at]!;
+    if (test === "!" || test === "-not") {
+      if (isNegated) return everything;
+      isNegated = true;
+      continue;
+    }
+    if (test === "-a" || test === "-and") {
+      if (isNegated) return everything;
+      continue;
+    }
+    if (ACTIONS.test(test)) {
+      return isNegated || endOfAction(tests, at) < tests.length ? everything : narrowed();
+    }
+    if (!NARROWING.test(test)) return everything;
+    const value = FIND_VALUES.has(test) ? tests[++at] : "";
+    if (value === undefined || isWild(value)) return everything;
+    if (test === "-name") {
+      if (isNegated) skips.push(baseNameOf(value, "file"));
+      else names.push(value);
+    } else if (isNegated && /^-(path|wholename)$/.test(test)) {
+      skips.push(printedPath(starts, value));
+    } else if (test === "-maxdepth") depth = depthOf([value]);
+    else if (isNegated || !/^-(follow|mindepth|type)$/.test(test)) isPlain = false;
+    else if (test === "-type" && value !== "f") isPlain = false;
+    isNegated = false;
+  }
+  return isNegated ? everything : narrowed();
+
+  function narrowed(): Found {
+    const only = names.map((name) => baseNameOf(name, "file"));
+    const vague = !isPlain || skips.includes(null) || only.includes(null) || only.length > 1;
+    const single = only.length === 1 && only[0] ? names[0]! : null;
+    return {
+      // A file must have each of the names, so one of them is enough.
+      below: { ...reach(skips, only.slice(0, 1)), links, depth, vague, leave_out },
+      name: single?.replaceAll("*", STAR).replaceAll("?", QUESTION) ?? null,
+    };
+  }
+}
+
+/** The place after an action and its words. */
+function endOfAction(tests: readonly string[], at: number): number {
+  if (/^-(exec|ok)(dir)?$/.test(tests[at]!)) return endOfExec(tests, at + 1) + 1;
+  return at + (tests[at] === "-fprintf" ? 3 : /^-(printf|fprint0?|fls)$/.test(tests[at]!) ? 2 : 1);
+}
+
+/** The place of the word that ends the command of `-exec`. */
+export function endOfExec(args: readonly string[], from: number): number {
+  for (let at = from; at < args.length; at++) {
+    if (args[at] === ";" || (args[at] === "+" && args[at - 1] === "{}")) return at;
+  }
+  return args.length;
+}
+
+/** The tests and actions of `find` that take a value. */
+export const FIND_VALUES = new Set(
+  ("-amin -anewer -atime -cmin -cnewer -context -ctime -fstype -gid -group -ilname -iname -inum " +
+    "-ipath -iregex -iwholename -links -lname -maxdepth -mindepth -mmin -mtime -name -newer -path " +
+    "-perm -printf -regex -regextype -samefile -size -type -uid -used -user -wholename -xtype -files0-from")
+    .split(" "),
+);
+
+/** The files of a path as `find` prints it: `./` and the path, or the start and the path. */
+function printedPath(starts: readonly string[], glob: string): Pattern | null {
+  const isPrinted = starts.every((start) => start === ".")
+    ? glob.startsWith("./")
+    : starts.every((start) => isPlainPath(start) && !start.endsWith("/")) && isPlainPath(glob);
+  return isPrinted ? filesOf(glob) : null;
+}
+
+/** One file, or everything below a folder (`secrets/*`). A star also matches slashes. */
+function filesOf(glob: string): Pattern | null {
+  if (glob.endsWith("/")) return null;
+  const pattern = pathOf(glob);
+  return pattern && { ...pattern, kind: /\/\*+$/.test(glob) ? "folder" : "file" };
+}
+
+/** Whether patterns of paths start where the program starts. */
+function isHere(starts: readonly string[]): boolean {
+  return starts.every((start) => /^\.\/?$/.test(start) || isPlainPath(start));
+}
+
+/** A path below the current folder without `.` and `..`, so that it is also its printed form. */
+function isPlainPath(path: string): boolean {
+  return isStatic(path) && /^[^/]/.test(path) &&
+    !/(^|\/)(\.\.?)?(\/|$)/.test(path.replace(/\/$/, ""));
 }
 
 /** Records that a program reads what is below these folders. */
 export function touchBelow(paths: readonly string[], below: Below, call: Call, run: Runner): void {
+  // The same command may write a list that takes names back; the disk does not show it yet.
+  const lists = [...call.shell.files.keys()].some((path) => /\/\.(git|rg)?ignore$/.test(path));
+  if (lists && below.takes_back) below = { ...below, hidden: true };
   for (const path of paths) {
     if (path === "-" || isWild(path)) continue;
     const deep = `${path.replace(/\/+$/, "")}/${DEEP}`;

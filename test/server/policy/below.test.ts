@@ -66,6 +66,30 @@ const CASES: [command: string, effect: "allow" | "ask" | "deny", alternative?: s
   ["find . -name '*env' -exec cat {} +", "deny"],
   ["find . -name 'x' -o -name '*.ts' -exec cat {} +", "ask"],
   ["find . -maxdepth 1 -name '*.md' -exec cat {} +", "allow"],
+  // What is left out counts only as the program itself reads it.
+  [`grep -r ${ALL.replace("exclude=.env", "exclude='**/.env'")} TOP .`, "ask"],
+  [`grep -r ${ALL.replace("=secrets", "='**/secrets'")} TOP .`, "ask"],
+  ["grep -r --exclude-dir='**/*' --exclude='**/*' TOP .", "ask"],
+  ["find . -not -path 'secrets/*' -not -name .env -not -name '*.key' -exec cat {} +", "ask"],
+  ["find . -not -path ./secrets -not -name .env -not -name '*.key' -exec cat {} +", "deny"],
+  ["find . -not -path './secrets/' -not -name .env -not -name '*.key' -exec cat {} +", "ask"],
+  ["find $PWD/packages -not -path './packages/x/.env' -exec cat {} +", "ask"],
+  [
+    "find packages -not -path 'packages/x/.env' -not -path 'packages/x/deep/*' -exec cat {} +",
+    "allow",
+  ],
+  ["find packages . -not -path 'packages/x/.env' -exec cat {} +", "ask"],
+  ["find . -not -path './secrets/*' ! ! -name .env -exec cat {} +", "ask"],
+  ["find . -not -path './secrets/*' -printf -not -name .env -exec cat {} +", "ask"],
+  ["find . -name nope -print -o -type f -exec cat {} +", "ask"],
+  ["find . -name nope -exec true {} \\; -o -type f -exec cat {} +", "ask"],
+  ["find . -name nope -exec true {} \\; , -type f -exec cat {} +", "ask"],
+  ["find . -name nope -ls -o -type f -exec cat {} +", "ask"],
+  ["find . -maxdepth 1 -not -name .env -type f -exec cat {} + -maxdepth 5", "ask"],
+  ["rg -uu -g '!/secrets' -g '!.env' -g '!*.key' TOP packages/..", "ask"],
+  ["tar -c --anchored --exclude=secrets --exclude=.env --exclude='*.key' .", "ask"],
+  ["tar -c --no-wildcards --exclude=secrets --exclude='.en*' --exclude=tls.key .", "ask"],
+  ["tar -c --exclude='secrets/' --exclude=.env --exclude='*.key' .", "ask"],
   ["find . -type f | xargs cat", "ask"],
   ["find src | xargs cat 2>/dev/null", "allow"],
   ["for f in $(find src -name '*.ts'); do cat $f; done", "allow"],
@@ -156,6 +180,27 @@ test("a link below the folder counts only for programs that follow links", async
   expect(await effectOf("find -L src -name key -exec cat {} +")).toBe("deny");
 });
 
+test.each([".ignore", ".rgignore", ".gitignore"])(
+  "hidden files count for rg once %s takes a name back",
+  async (list) => {
+    const gate = await createTestGate({ policies: POLICIES, files: FILES });
+    const test = async (command: string) => {
+      const body = { command, action: "command" };
+      return (await (await gate.request("POST", "/api/policy/test", body, "agent")).json()).effect;
+    };
+    gate.write(`packages/${list}`, "dist\n");
+    expect(await test("rg TOP packages/x -g '!secrets'")).toBe("allow");
+    gate.write(`packages/${list}`, "dist\n!.env\n");
+    expect(await test("rg TOP packages/x -g '!secrets'")).toBe("deny");
+    expect(await test("rg TOP packages -g '!secrets'")).toBe("deny");
+    expect(await test("rg TOP src")).toBe("allow");
+    expect(await test(`echo '!x' > keys/${list}; rg TOP packages/x -g '!secrets'`)).toBe("deny");
+    gate.write(`packages/${list}`, "dist\n");
+    const writing = `printf '!.env\\n' > packages/x/${list}; rg -g '!secrets' TOP packages/x`;
+    expect(await test(writing)).toBe("deny");
+  },
+);
+
 test("links that lead back to their folder end", () => {
   const facts = (path: string) => ({ lexical: path, real: path.replaceAll("/back", "") || "/" });
   const found = searchBelow(facts("/p"), {
@@ -164,6 +209,7 @@ test("links that lead back to their folder end", () => {
     list: () => [{ name: "back", kind: "link" }, { name: "a", kind: "file" }],
     resolve: facts,
     ignored: [],
+    takesBack: () => false,
     isForbidden: ({ lexical }) => lexical.endsWith("/a"),
   });
   expect(found).toMatchObject([{ relative: "a" }]);
