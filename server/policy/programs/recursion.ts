@@ -268,7 +268,7 @@ function isPlainPath(path: string): boolean {
 export function touchBelow(paths: readonly string[], below: Below, call: Call, run: Runner): void {
   // The same command may write a list that takes names back; the disk does not show it yet.
   const lists = [...call.shell.files.keys()].some((path) => /\/\.(git|rg)?ignore$/.test(path));
-  if (lists && below.takes_back) below = { ...below, hidden: true };
+  if (lists && below.takes_back) below = { ...below, hidden: true, tracked: false };
   for (const path of paths) {
     if (path === "-" || isWild(path)) continue;
     const deep = `${path.replace(/\/+$/, "")}/${DEEP}`;

@@ -198,6 +198,10 @@ test.each([".ignore", ".rgignore", ".gitignore"])(
     gate.write(`packages/${list}`, "dist\n");
     const writing = `printf '!.env\\n' > packages/x/${list}; rg -g '!secrets' TOP packages/x`;
     expect(await test(writing)).toBe("deny");
+    mkdirSync(join(gate.root, ".git"), { recursive: true });
+    gate.write(".gitignore", ".env\n");
+    gate.write(`packages/${list}`, "");
+    expect(await test(writing)).toBe("deny");
   },
 );
 
