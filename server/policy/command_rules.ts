@@ -181,7 +181,8 @@ function evaluateEffect(policy: CompiledPolicy, effect: Effect, around: Surround
     return effect.undescribed ? found.map((one) => ({ ...one, unsure: true })) : found;
   }
   const facts = around.resolve(effect.walked ?? effect.path);
-  if (isDevice(facts)) return [];
+  // A program that deletes or moves a device takes it from all others.
+  if (effect.op !== "delete" && isDevice(facts)) return [];
   if (effect.op === "read") {
     const found = evaluateRead(policy, facts, around).filter((one) => isRevealed(one, effect));
     if (!effect.unexplained) return found;

@@ -360,7 +360,12 @@ test.each([
   ["ls >!.env", "ask"],
   ["ls >! .env", "ask"],
   ["ls >>!.env", "ask"],
-  ["for IFS in ./.env .; do uniq $IFS; done", "ask"],
+  ["for IFS in ./.env .; do uniq $IFS; done", "deny"],
+  // A device is no longer there for others.
+  ["mv /dev/null x", "deny"],
+  ["rm /dev/null", "deny"],
+  ["mv x /dev/null", "deny"],
+  ["ls > /dev/null 2>&1", "allow"],
   // fish runs what stands in parentheses.
   ["f () ( rm -rf x )", "deny"],
   ["f () ( echo > .env )", "deny"],

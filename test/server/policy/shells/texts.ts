@@ -48,7 +48,6 @@ const FILES = [
   "-",
   "missing",
   "with space.txt",
-  "/dev/null",
 ];
 const MASKED = [".env", "./.env", "sub/.env", "link", "sub/../.env", "src/../.env", "~/.ssh/id"];
 const PROGRAMS = [
@@ -601,9 +600,12 @@ export function randomText(numbers: () => number): string {
 /** Texts that are nearly plain come close to what is allowed. */
 const SHARES = [0.02, 0.06, 0.06, 0.15, 0.4];
 
-/** Relative places that a slash may follow. */
+/**
+ * Relative places that a slash may follow. A device is only the target of a redirect: root can move
+ * and delete it.
+ */
 const PLACES =
-  /\/dev\/null|~\/\.ssh\/id|(?:sub|src)\/\.\.\/\.env|zsh\/|s\/a\/(?:b|canary)\/|(?:\.|\bsub|\bsrc|\bdocs|\*)\//g;
+  /[<>]\s*\/dev\/null\b|~\/\.ssh\/id|(?:sub|src)\/\.\.\/\.env|zsh\/|s\/a\/(?:b|canary)\/|(?:\.|\bsub|\bsrc|\bdocs|\*)\//g;
 /** A function that calls itself on both sides of a pipe fills the machine with processes. */
 const MULTIPLIES = /\(\s*\)[^]*[|&]|[|&][^]*\(\s*\)|function[^]*[|&]|[|&][^]*function/;
 
