@@ -15,6 +15,8 @@ export interface AuditServices {
   signer: Signer;
   /** The newest head in the registry. */
   remembered: () => Promise<Head | null>;
+  /** What differs between the ledgers and the accepted configs in gate.db; null if nothing does. */
+  compareAccepted: () => Promise<string | null>;
 }
 
 /** Checks, signs and exports the audit chain of one project. */
@@ -26,13 +28,15 @@ export class Audit {
     this.#services = services;
   }
 
-  /** Recomputes the whole chain and compares it with each signed head and with the registry's. */
+  /** Recomputes the whole chain and compares it with each signed head and with the registry. */
   async verify(): Promise<AuditVerification> {
-    const { ledger, signer, remembered } = this.#services;
-    return await verifyChain(ledger, {
+    const { ledger, signer, remembered, compareAccepted } = this.#services;
+    const verified = await verifyChain(ledger, {
       public_key: signer.public_key,
       remembered: await remembered(),
     });
+    const what = verified.ok ? await compareAccepted() : null;
+    return what === null ? verified : { ...verified, ok: false, problem: { seq: null, what } };
   }
 
   /** The head of the chain, and the hash of event number `at`. */

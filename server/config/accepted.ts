@@ -2,6 +2,7 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import type { Caller } from "../auth/schema.ts";
+import { Serial } from "../actions/scheduling.ts";
 import { sha256 } from "../db/chain.ts";
 import type { Database } from "../db/database.ts";
 import type { Environment } from "../environment.ts";
@@ -67,12 +68,32 @@ export interface Entry {
 
 /**
  * `unproved`: no proof fits the text. `older`: a person has accepted another text after it.
- * `elsewhere`: a person has accepted it for another folder.
+ * `unrecorded`: no ledger names the acceptance. `elsewhere`: a person has accepted it for another
+ * folder.
  */
-export type Fault = "unproved" | "older" | "elsewhere";
+export type Fault = "unproved" | "older" | "unrecorded" | "elsewhere";
 
 /** What decides at one moment. */
 type Deciding = Pick<Awaited<ReturnType<ProofCheck["status"]>>, "kind" | "problem">;
+
+/** What an accepted text is compared with. */
+interface Around {
+  newest: Newest;
+  deciding: Deciding;
+}
+
+/** A text that a person accepts. */
+export interface Accepting {
+  path: string;
+  text: string;
+  by: string;
+  proof: ProofRecord | null;
+  number: number;
+  /** The accepted version that it only tightens. */
+  base?: Accepted | null;
+  /** Writes the audit event that names the acceptance. Needed while a key is enrolled. */
+  record?: (accepted: Acceptance) => Promise<void>;
+}
 
 /** The SHA-256 of a config's text; "" for an empty text. */
 export function hashOf(text: string): string {
@@ -109,6 +130,7 @@ export class AcceptedConfigs {
   readonly #entries = new Map<string, Promise<Entry>>();
   /** The entries that are read, for those who cannot wait for others. */
   readonly #read = new Map<string, Entry>();
+  readonly #turn = new Serial();
   #trusted = new Set<string>();
   #version = 0;
 
@@ -189,45 +211,47 @@ export class AcceptedConfigs {
   }
 
   /**
-   * Makes a text the accepted one. Returns what the audit event must name, so that no older text
-   * comes back. @throws GateError `conflict` when another one was accepted since `nextNumber()`
+   * Makes a text the accepted one. `record` writes the audit event that names the acceptance: it
+   * comes first, because gate.db alone can be changed back. A crash after it is made good by
+   * `#complete()`. @throws GateError `conflict` when another one was accepted since `nextNumber()`
    */
-  async accept(
-    project_id: string,
-    { path, text, by, proof, number }: {
-      path: string;
-      text: string;
-      by: string;
-      proof: ProofRecord | null;
-      number: number;
-    },
-    base: Accepted | null = null,
-  ): Promise<Acceptance> {
-    const entry = await this.find(project_id);
-    if (number !== await this.nextNumber(project_id)) {
-      const message = `Cannot accept "${path}": another version was accepted just now; ` +
-        "a person must review the file, then accept it";
-      throw new GateError("conflict", message);
-    }
-    const version: Version = { sha256: hashOf(text), text };
-    const accepted: Accepted = {
-      ...{ ...version, path, number, accepted_at: this.#now(), accepted_by: by, proof },
-      base: base === null ? null : base.base ?? withoutBase(base),
-    };
-    const isSeen = entry.row.seen?.sha256 === version.sha256;
-    entry.row = {
-      ...entry.row,
-      accepted,
-      seen: entry.row.seen ?? version,
-      changed_at: isSeen ? null : entry.row.changed_at,
-    };
-    entry.accepted = accepted;
-    entry.fault = null;
-    const { sha256 } = version;
-    entry.newest = { number, sha256, proved: proof === null ? entry.newest.proved : number };
-    this.#version++;
-    await this.#save(entry);
-    return { project_id, number, sha256 };
+  accept(project_id: string, how: Accepting): Promise<void> {
+    return this.#turn.run(async () => {
+      const { path, text, by, proof, number, base = null, record } = how;
+      const entry = await this.find(project_id);
+      if (number !== await this.nextNumber(project_id)) {
+        const message = `Cannot accept "${path}": another version was accepted just now; ` +
+          "a person must review the file, then accept it";
+        throw new GateError("conflict", message);
+      }
+      const version: Version = { sha256: hashOf(text), text };
+      const { sha256 } = version;
+      await record?.({ project_id, number, sha256 });
+      const accepted: Accepted = {
+        ...{ ...version, path, number, accepted_at: this.#now(), accepted_by: by, proof },
+        base: base === null ? null : base.base ?? withoutBase(base),
+      };
+      const proved = proof === null ? entry.newest.proved : number;
+      entry.newest = { number, sha256, proved, path, proof };
+      entry.row = {
+        ...entry.row,
+        accepted,
+        seen: entry.row.seen ?? version,
+        changed_at: entry.row.seen?.sha256 === sha256 ? null : entry.row.changed_at,
+      };
+      entry.accepted = accepted;
+      entry.fault = null;
+      this.#version++;
+      await this.#save(entry);
+    });
+  }
+
+  /** Why what gate.db keeps now would not count after the next start; null if it would. */
+  async compare(project_id: string): Promise<Fault | null> {
+    const deciding = await this.#services.proofs.status();
+    const row = await findConfig(this.#services.registry, project_id);
+    if (row === null || !isKey(deciding.kind)) return null;
+    return (await this.#check(row, deciding)).fault;
   }
 
   /**
@@ -319,7 +343,7 @@ export class AcceptedConfigs {
       if (entry.accepted === null) continue;
       if (!isKey(deciding.kind)) await this.#renumber(entry);
       const { path, sha256, number } = entry.accepted;
-      configs.push({ project_id, path, sha256, number });
+      configs.push({ project_id, path, sha256, number, after: entry.newest.number });
     }
     const roots = await this.#rootsToSeal(configs, deciding);
     const list = canonical({ configs, trusts, roots });
@@ -348,7 +372,8 @@ export class AcceptedConfigs {
   async #renumber(entry: Entry): Promise<void> {
     const { row, accepted } = entry;
     entry.newest = await readNewest(this.#services.environment.home, row.project_id);
-    if (accepted === null || isNewest(accepted, entry.newest)) return;
+    if (accepted === null || accepted.number > entry.newest.number) return;
+    if (isNewest(accepted, entry.newest)) return;
     entry.accepted = { ...accepted, number: entry.newest.number + 1 };
     entry.row = { ...row, accepted: entry.accepted };
     await this.#save(entry);
@@ -372,43 +397,69 @@ export class AcceptedConfigs {
   async #check(row: ConfigRow, deciding: Deciding): Promise<Entry> {
     const { home } = this.#services.environment;
     const newest = isKey(deciding.kind) ? await readNewest(home, row.project_id) : NEVER;
-    const fault = row.accepted && await this.#faultOf(row.project_id, row.accepted, {
-      ...{ newest, deciding },
-    });
-    return { row, accepted: fault === null ? row.accepted : null, fault, newest };
+    const around = { newest, deciding };
+    const fault = row.accepted && await this.#faultOf(row.project_id, row.accepted, around);
+    const accepted = fault === null ? row.accepted : null;
+    if (accepted !== null) return { row, accepted, fault, newest };
+    const completed = await this.#complete(row, around);
+    if (completed === null) return { row, accepted, fault, newest };
+    return { row: { ...row, accepted: completed }, accepted: completed, fault: null, newest };
+  }
+
+  /** The acceptance that the ledgers name and gate.db lacks, because of a crash between the two. */
+  async #complete(row: ConfigRow, around: Around): Promise<Accepted | null> {
+    const { project_id, accepted, seen } = row;
+    const { number, sha256, path, proof } = around.newest;
+    if (number <= (accepted?.number ?? 0) || seen?.sha256 !== sha256) return null;
+    if (path === null || seen.text === null) return null;
+    const completed: Accepted = {
+      ...{ ...seen, path, number, proof, accepted_at: this.#now() },
+      accepted_by: proof?.challenge.member_id ?? accepted?.accepted_by ?? "recovery",
+      // Without a proof of its own, it tightened what was accepted before.
+      base: proof !== null || accepted === null ? null : accepted.base ?? withoutBase(accepted),
+    };
+    return await this.#faultOf(project_id, completed, around) === null ? completed : null;
   }
 
   async #faultOf(
     project_id: string,
     accepted: Accepted,
-    { newest, deciding }: { newest: Newest; deciding: Deciding },
+    { newest, deciding }: Around,
   ): Promise<Fault | null> {
     if (accepted.text !== null && hashOf(accepted.text) !== accepted.sha256) return "unproved";
     if (deciding.problem !== null) return "unproved";
     if (!isKey(deciding.kind)) return null;
-    if (await this.#isSigned(project_id, accepted)) {
-      return isNewest(accepted, newest) ? null : "older";
-    }
+    const fault = await this.#faultOfSigned(project_id, accepted, newest);
     const { base } = accepted;
-    if (base === null || hashOf(base.text ?? "") !== base.sha256) return "unproved";
-    const isTighter = tightensOnly(project_id, base, accepted) &&
-      await this.#isSigned(project_id, base);
-    if (!isTighter) return "unproved";
+    if (fault !== "unproved" || base === null) return fault;
+    if (hashOf(base.text ?? "") !== base.sha256) return "unproved";
+    if (!tightensOnly(project_id, base, accepted)) return "unproved";
+    const fault_of_base = await this.#faultOfSigned(project_id, base, newest);
+    if (fault_of_base === null || fault_of_base === "unproved") return fault_of_base;
     // The base must be what was in force before it, or else it is the way to an older text.
-    const isLast = isNewest(accepted, newest) && base.number >= newest.proved;
-    return isLast || isNewest(base, newest) ? null : "older";
+    return isNewest(accepted, newest) && base.number >= newest.proved ? null : fault_of_base;
   }
 
-  async #isSigned(project_id: string, of: Omit<Accepted, "base">): Promise<boolean> {
+  /** Why a text does not count by itself: no signature, or the ledgers name another acceptance. */
+  async #faultOfSigned(
+    project_id: string,
+    of: Omit<Accepted, "base">,
+    newest: Newest,
+  ): Promise<Fault | null> {
     const { path, sha256, proof } = of;
     const number = of.number ?? 0;
     const digest = acceptDigest(path, sha256, number);
     const about = { verbs: ACCEPTING, project_id: project_id || null, digest };
-    if (proof !== null && await this.#services.proofs.isValid(proof, about)) return true;
-    return (await this.#sealed()).configs.some((one) =>
+    const sealed = (await this.#sealed()).configs.find((one) =>
       one.project_id === project_id && one.path === path && one.sha256 === sha256 &&
       (one.number ?? 0) === number
     );
+    const isProved = proof !== null && await this.#services.proofs.isValid(proof, about);
+    if (!isProved && sealed === undefined) return "unproved";
+    if (isNewest(of, newest)) return null;
+    if (number <= newest.number) return "older";
+    // What was accepted before the first key may be in no ledger. Nothing came after its seal.
+    return sealed !== undefined && newest.number === (sealed.after ?? 0) ? null : "unrecorded";
   }
 
   async #sealed(): Promise<z.infer<typeof Seal>> {
@@ -466,6 +517,8 @@ const Sealed = z.object({
   path: z.string(),
   sha256: z.string(),
   number: z.number().optional(),
+  /** The number of the newest acceptance in the ledgers when the list was made. */
+  after: z.number().optional(),
 });
 type Sealed = z.infer<typeof Sealed>;
 
@@ -481,10 +534,10 @@ export function isKey(kind: ProofKind): boolean {
   return kind === "passphrase" || kind === "passkey";
 }
 
-/** Whether the ledgers know no acceptance after this one. */
+/** Whether this is the newest acceptance that the ledgers name. */
 function isNewest(one: Pick<Accepted, "number" | "sha256">, newest: Newest): boolean {
   const number = one.number ?? 0;
-  return number > newest.number || (number === newest.number && isSame(one, newest));
+  return number === newest.number && isSame(one, newest);
 }
 
 function isSame(one: { sha256: string }, newest: Newest): boolean {

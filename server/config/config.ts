@@ -20,6 +20,7 @@ import { writeWhole } from "../runtime/small_file.ts";
 import {
   acceptDigest,
   type AcceptedConfigs,
+  type Accepting,
   hashOf,
   isKey,
   MACHINE,
@@ -53,14 +54,6 @@ import {
 } from "./view.ts";
 
 const NOTHING = { sha256: "", text: "" };
-
-/** What a change of the policies made the accepted version, and the proof of it. */
-interface Made {
-  accepted: Acceptance | null;
-  proof: Accepted["proof"];
-}
-
-const NOTHING_MADE: Made = { accepted: null, proof: null };
 
 /** The ledger of a project, as far as its config needs it. */
 export interface ConfigLedger {
@@ -272,9 +265,28 @@ export class Config {
     const waiting = isNew ? (await this.#outside(snapshot)).filter((one) => one.waiting) : [];
     const own = waiting.filter(({ path }) => path === this.#path);
     return [
-      ...this.#goneProblems(snapshot),
+      ...new Set([...this.#goneProblems(snapshot), ...await this.#changedInDatabase()]),
       ...own.map(({ path }) => `nobody has accepted what "${path}" allows, so it waits`),
     ];
+  }
+
+  /** What differs between the audit logs and the accepted rules in gate.db; null if nothing does. */
+  async compareAccepted(): Promise<string | null> {
+    return (await this.#changedInDatabase())[0] ?? null;
+  }
+
+  /** Another program can change gate.db while the daemon runs: what it wrote counts after a start. */
+  async #changedInDatabase(): Promise<string[]> {
+    const { accepted, machine_path } = this.#configs;
+    const sides = [
+      ...this.#builtin === null ? [{ owner: this.#id, path: this.#path }] : [],
+      { owner: MACHINE, path: machine_path },
+    ];
+    const found = sides.map(async ({ owner, path }) => {
+      const fault = await accepted.compare(owner);
+      return fault === null ? [] : [forgedError(path, fault)];
+    });
+    return (await Promise.all(found)).flat();
   }
 
   /** Accepts a changed file. @throws GateError `forbidden`; `conflict` when it has changed again */
@@ -303,14 +315,16 @@ export class Config {
     const owner = isMachine ? MACHINE : this.#id;
     const digest = acceptDigest(path, sha256, change.number);
     const proof = await this.#prove(caller, "accept_config", owner, digest);
-    const how = { path, text, by: caller.id, proof, number: change.number };
-    const accepted = await this.#configs.accepted.accept(owner, how);
-    await this.#record({
-      session_id: null,
-      action_id: null,
-      type: "policy.changed",
-      actor: { kind: "reviewer", id: caller.id },
-      data: { source: "accepted", path, after_sha256: sha256, accepted, ...proof && { proof } },
+    await this.#configs.accepted.accept(owner, {
+      ...{ path, text, by: caller.id, proof, number: change.number },
+      record: (accepted) =>
+        this.#record({
+          session_id: null,
+          action_id: null,
+          type: "policy.changed",
+          actor: { kind: "reviewer", id: caller.id },
+          data: { source: "accepted", path, after_sha256: sha256, accepted, ...proof && { proof } },
+        }),
     });
     if (isMachine) await this.#configs.rememberMachine();
     return await this.view();
@@ -359,9 +373,14 @@ export class Config {
     // An unaccepted change in the file stays unaccepted: only the requested keys are accepted.
     const known = accepted.project?.text ?? "";
     const wanted = known === project.text ? after : this.#edited(known, policies, attempt);
-    const made = await this.#acceptEdit(wanted, accepted.project, caller);
+    const accepting = await this.#proveEdit(wanted, accepted.project, caller);
     const before_sha256 = gone.project ? null : hashOf(project.text) || null;
-    await this.#write(after, { keys: Object.keys(policies), caller, before_sha256, ...made });
+    const keys = Object.keys(policies);
+    const write = (made: Acceptance | null) =>
+      this.#write(after, { keys, caller, before_sha256, made, proof: accepting?.proof ?? null });
+    // The file first: a crash leaves a change that waits.
+    if (accepting === null) await write(null);
+    else await this.#configs.accepted.accept(this.#id, { ...accepting, record: write });
     return await this.view();
   }
 
@@ -467,9 +486,13 @@ export class Config {
   }
 
   /** A change that only tightens needs no proof: the version before it keeps its own. */
-  async #acceptEdit(text: string, before: Accepted | null, caller: Caller): Promise<Made> {
+  async #proveEdit(
+    text: string,
+    before: Accepted | null,
+    caller: Caller,
+  ): Promise<Accepting | null> {
     const after = { sha256: hashOf(text), text };
-    if (before?.sha256 === after.sha256) return NOTHING_MADE;
+    if (before?.sha256 === after.sha256) return null;
     const old = before === null ? {} : valueOf(this.#id, before.text);
     const differences = compareConfigs(old ?? {}, valueOf(this.#id, text) ?? {}, [
       (await this.#read()).global.value?.policies,
@@ -481,9 +504,8 @@ export class Config {
     const proof = loosens ? await this.#prove(caller, "change_policies", this.#id, digest) : null;
     const base = loosens ? null : before;
     // Without a version before, the file itself already holds what tightens.
-    if (!loosens && before === null && !await this.#takesTheFirst()) return NOTHING_MADE;
-    const how = { path, text, by: caller.id, proof, number };
-    return { accepted: await this.#configs.accepted.accept(this.#id, how, base), proof };
+    if (!loosens && before === null && !await this.#takesTheFirst()) return null;
+    return { path, text, by: caller.id, proof, number, base };
   }
 
   async #prove(caller: Caller, verb: ProofVerb, owner: string, digest: string) {
@@ -498,15 +520,17 @@ export class Config {
 
   async #write(
     text: string,
-    { keys, caller, before_sha256, accepted, proof }: Made & {
+    { keys, caller, before_sha256, made, proof }: {
       keys: string[];
       caller: Caller;
       before_sha256: string | null;
+      made: Acceptance | null;
+      proof: Accepted["proof"];
     },
   ): Promise<void> {
     const after_sha256 = hashOf(text);
     // An acceptance is recorded even when the file holds its text already.
-    if (before_sha256 === after_sha256 && accepted === null) return;
+    if (before_sha256 === after_sha256 && made === null) return;
     if (before_sha256 !== after_sha256) {
       this.#ledger?.writes?.(this.#path);
       writeWhole(resolvePath(this.#path).real, text, 0o644);
@@ -519,7 +543,7 @@ export class Config {
       actor: { kind: "reviewer", id: caller.id },
       data: {
         ...{ source: "gate", path: this.#path, keys, before_sha256, after_sha256 },
-        ...accepted && { accepted },
+        ...made && { accepted: made },
         ...proof && { proof },
       },
     });

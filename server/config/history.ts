@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { Database } from "../db/database.ts";
+import { ProofRecord } from "../proof/schema.ts";
 import { listPolicyChanges } from "./store.ts";
 
 /** One acceptance of a config, as the audit event of it names it in `data.accepted`. */
@@ -23,10 +24,17 @@ export interface Newest {
   sha256: string;
   /** The number of the newest one that a person signed. */
   proved: number;
+  /** The path of the file; null when no ledger names it. */
+  path: string | null;
+  /** The proof of this acceptance, where a ledger holds it. */
+  proof: ProofRecord | null;
 }
 
 /** Nothing was accepted so far. */
-export const NEVER: Newest = { number: 0, sha256: "", proved: 0 };
+export const NEVER: Newest = {
+  ...{ number: 0, sha256: "", proved: 0 },
+  ...{ path: null, proof: null },
+};
 
 /**
  * Reads the newest acceptance of a config from the ledgers of this home: gate.db alone cannot tell
@@ -50,12 +58,19 @@ export function newestOf(
   before: Newest = NEVER,
 ): Newest {
   const newest = { ...before };
-  for (const { accepted, proof } of events) {
+  for (const { accepted, proof, path } of events) {
     const { data } = Acceptance.safeParse(accepted);
     if (data?.project_id !== project_id) continue;
     const { number, sha256, proved } = data;
     if (proof || proved) newest.proved = Math.max(newest.proved, number);
-    if (number >= newest.number) Object.assign(newest, { number, sha256 });
+    if (number < newest.number) continue;
+    const isSame = number === newest.number && sha256 === newest.sha256;
+    // An event that only repeats the acceptance has no proof.
+    const known = isSame ? newest.proof : null;
+    Object.assign(newest, {
+      ...{ number, sha256, path: typeof path === "string" ? path : null },
+      proof: ProofRecord.safeParse(proof).data ?? known,
+    });
   }
   return newest;
 }

@@ -64,6 +64,7 @@ export function forgedError(path: string, fault: Fault): string {
 const FAULTS: Record<Fault, string> = {
   unproved: "fit no proof",
   older: "are older than the ones that were accepted last",
+  unrecorded: "are in no audit log",
   elsewhere: "were accepted for another folder",
 };
 

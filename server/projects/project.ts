@@ -122,7 +122,8 @@ export class Project {
     this.blocks = blocks;
     const remembered = () => stream.remembered(id);
     this.daySums = new DaySums(ledger);
-    this.audit = new Audit({ environment, ledger, signer, remembered });
+    const compareAccepted = () => this.config.compareAccepted();
+    this.audit = new Audit({ environment, ledger, signer, remembered, compareAccepted });
   }
 
   /** Opens the ledger, publishes events that a crash held back and recovers unfinished actions. */

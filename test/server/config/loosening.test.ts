@@ -13,6 +13,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { acceptDigest } from "../../../server/config/accepted.ts";
 import { listEvents } from "../../../server/audit/store.ts";
 import { Database } from "../../../server/db/database.ts";
 import type { Project } from "../../../server/projects/project.ts";
@@ -566,6 +567,56 @@ describe("what another program writes back into gate.db", () => {
       expect(await problems(gate)).toBe("");
     },
   );
+
+  test.each(["project", "machine"] as const)(
+    "a proof for a number that the %s has not reached counts for nothing",
+    async (which) => {
+      const { gate, send, person } = await enrolled("sealed");
+      const [id, file] = which === "project" ? ["test", fileOf(gate)] : ["", machineOf(gate)];
+      const loose = JSON.stringify({ id: "test", policies: { allowedCommands: ["make"] } });
+      writeFileSync(file, loose);
+      const [{ path, after_sha256: sha256 }] = await outside(gate);
+      // Another program answered in the daemon's place, and the person signed what it said.
+      const refused = await send("POST", "/api/config/accept?project=test", { path, sha256 });
+      const { challenge: { nonce, expires_at, verb, project_id, action_id, member_id, head } } =
+        await refused.json();
+      const digest = acceptDigest(path, sha256, 1_000_000);
+      const challenge = { nonce, expires_at, verb, project_id, action_id, digest, member_id, head };
+      const { nonce: _, ...signature } = person.sign(challenge);
+      const proof = JSON.stringify({ ...signature, challenge });
+      await acceptAll(gate, person);
+      const old = await keep(gate, id);
+      expect(await effectOf(gate, { command: "make" })).toBe("allow");
+      writeFileSync(
+        file,
+        JSON.stringify({ id: "test", policies: { blockedCommands: ["make"] } }),
+      );
+      await acceptAll(gate, person);
+      expect(await effectOf(gate, { command: "make" })).toBe("deny");
+      writeFileSync(file, loose);
+      await stopped(gate, putBack({ ...old, proof, number: 1_000_000 }));
+      for (let round = 0; round < 2; round++) {
+        expect(await effectOf(gate, { command: "make" })).toBe("ask");
+        expect(await problems(gate)).toContain("are in no audit log");
+        const { ok, problem } = await gate.project.audit.verify();
+        expect(ok).toBe(false);
+        expect(problem!.what).toContain("are in no audit log");
+        await gate.reopen();
+      }
+    },
+  );
+
+  test("a crash between the event and gate.db loses no acceptance", async () => {
+    const { gate, person } = await enrolled("sealed");
+    rewrite(gate, { allowedCommands: ["make"] });
+    expect(await outside(gate)).toHaveLength(1);
+    const before = await keep(gate, "test");
+    await acceptAll(gate, person);
+    await stopped(gate, putBack(before));
+    expect(await effectOf(gate, { command: "make" })).toBe("allow");
+    expect(await problems(gate)).toBe("");
+    expect(await outside(gate)).toEqual([]);
+  });
 
   /** Another project with an open ledger. */
   async function addOther(gate: TestGate) {
