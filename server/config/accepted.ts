@@ -2,7 +2,6 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import type { Caller } from "../auth/schema.ts";
-import { Serial } from "../actions/scheduling.ts";
 import { sha256 } from "../db/chain.ts";
 import type { Database } from "../db/database.ts";
 import type { Environment } from "../environment.ts";
@@ -130,7 +129,7 @@ export class AcceptedConfigs {
   readonly #entries = new Map<string, Promise<Entry>>();
   /** The entries that are read, for those who cannot wait for others. */
   readonly #read = new Map<string, Entry>();
-  readonly #turn = new Serial();
+  #turn: Promise<unknown> = Promise.resolve();
   #trusted = new Set<string>();
   #version = 0;
 
@@ -216,34 +215,38 @@ export class AcceptedConfigs {
    * `#complete()`. @throws GateError `conflict` when another one was accepted since `nextNumber()`
    */
   accept(project_id: string, how: Accepting): Promise<void> {
-    return this.#turn.run(async () => {
-      const { path, text, by, proof, number, base = null, record } = how;
-      const entry = await this.find(project_id);
-      if (number !== await this.nextNumber(project_id)) {
-        const message = `Cannot accept "${path}": another version was accepted just now; ` +
-          "a person must review the file, then accept it";
-        throw new GateError("conflict", message);
-      }
-      const version: Version = { sha256: hashOf(text), text };
-      const { sha256 } = version;
-      await record?.({ project_id, number, sha256 });
-      const accepted: Accepted = {
-        ...{ ...version, path, number, accepted_at: this.#now(), accepted_by: by, proof },
-        base: base === null ? null : base.base ?? withoutBase(base),
-      };
-      const proved = proof === null ? entry.newest.proved : number;
-      entry.newest = { number, sha256, proved, path, proof };
-      entry.row = {
-        ...entry.row,
-        accepted,
-        seen: entry.row.seen ?? version,
-        changed_at: entry.row.seen?.sha256 === sha256 ? null : entry.row.changed_at,
-      };
-      entry.accepted = accepted;
-      entry.fault = null;
-      this.#version++;
-      await this.#save(entry);
-    });
+    const turn = this.#turn.then(() => this.#accept(project_id, how));
+    this.#turn = turn.catch(() => {});
+    return turn;
+  }
+
+  async #accept(project_id: string, how: Accepting): Promise<void> {
+    const { path, text, by, proof, number, base = null, record } = how;
+    const entry = await this.find(project_id);
+    if (number !== await this.nextNumber(project_id)) {
+      const message = `Cannot accept "${path}": another version was accepted just now; ` +
+        "a person must review the file, then accept it";
+      throw new GateError("conflict", message);
+    }
+    const version: Version = { sha256: hashOf(text), text };
+    const { sha256 } = version;
+    await record?.({ project_id, number, sha256 });
+    const accepted: Accepted = {
+      ...{ ...version, path, number, accepted_at: this.#now(), accepted_by: by, proof },
+      base: base === null ? null : base.base ?? withoutBase(base),
+    };
+    const proved = proof === null ? entry.newest.proved : number;
+    entry.newest = { number, sha256, proved, path, proof };
+    entry.row = {
+      ...entry.row,
+      accepted,
+      seen: entry.row.seen ?? version,
+      changed_at: entry.row.seen?.sha256 === sha256 ? null : entry.row.changed_at,
+    };
+    entry.accepted = accepted;
+    entry.fault = null;
+    this.#version++;
+    await this.#save(entry);
   }
 
   /** Why what gate.db keeps now would not count after the next start; null if it would. */
