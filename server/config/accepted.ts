@@ -253,7 +253,8 @@ export class AcceptedConfigs {
   async compare(project_id: string): Promise<Fault | null> {
     const deciding = await this.#services.proofs.status();
     const row = await findConfig(this.#services.registry, project_id);
-    if (row === null || !isKey(deciding.kind)) return null;
+    // Nobody knows the key while the proof has a problem, which the status tells.
+    if (row === null || !isKey(deciding.kind) || deciding.problem !== null) return null;
     return (await this.#check(row, deciding)).fault;
   }
 
