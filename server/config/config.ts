@@ -21,6 +21,7 @@ import {
   acceptDigest,
   type AcceptedConfigs,
   type Accepting,
+  type Fault,
   hashOf,
   isKey,
   MACHINE,
@@ -264,19 +265,24 @@ export class Config {
     const isNew = snapshot.accepted.project === null && this.#builtin === null;
     const waiting = isNew ? (await this.#outside(snapshot)).filter((one) => one.waiting) : [];
     const own = waiting.filter(({ path }) => path === this.#path);
+    const changed = await this.#faultsInDatabase();
+    const told = changed.map(({ path, fault }) => forgedError(path, fault));
     return [
-      ...new Set([...this.#goneProblems(snapshot), ...await this.#changedInDatabase()]),
+      ...new Set([...this.#goneProblems(snapshot), ...told]),
       ...own.map(({ path }) => `nobody has accepted what "${path}" allows, so it waits`),
     ];
   }
 
   /** What differs between the audit logs and the accepted rules in gate.db; null if nothing does. */
   async compareAccepted(): Promise<string | null> {
-    return (await this.#changedInDatabase())[0] ?? null;
+    const found = await this.#faultsInDatabase();
+    // A text without a proof contradicts no log; the status tells it.
+    const other = found.find(({ fault }) => fault === "older" || fault === "unrecorded");
+    return other ? forgedError(other.path, other.fault) : null;
   }
 
   /** Another program can change gate.db while the daemon runs: what it wrote counts after a start. */
-  async #changedInDatabase(): Promise<string[]> {
+  async #faultsInDatabase(): Promise<{ path: string; fault: Fault }[]> {
     const { accepted, machine_path } = this.#configs;
     const sides = [
       ...this.#builtin === null ? [{ owner: this.#id, path: this.#path }] : [],
@@ -284,7 +290,7 @@ export class Config {
     ];
     const found = sides.map(async ({ owner, path }) => {
       const fault = await accepted.compare(owner);
-      return fault === null ? [] : [forgedError(path, fault)];
+      return fault === null ? [] : [{ path, fault }];
     });
     return (await Promise.all(found)).flat();
   }
