@@ -6,6 +6,7 @@ import { DEEP, isStatic, isWild, show } from "./holes.ts";
 import { namedPaths } from "./named_paths.ts";
 import { evaluateAccess, evaluateRead, OF_A_PROCESS, throughProcess } from "./path_rules.ts";
 import { findUnproved, proveCommand } from "./proof_rules.ts";
+import { HEAD } from "./protect.ts";
 import { protectGate } from "./protect_command.ts";
 import type { CommandRequest, PathFacts, Surroundings } from "./request.ts";
 import type { Analysis } from "./schema.ts";
@@ -214,7 +215,9 @@ function mayWrite(
 ): Finding[] {
   const names = (list: string) => !VAGUE.has(list) || (anywhere && list === "outside-root");
   return evaluateAccess(policy, "write", facts, around)
-    .filter(({ rule, effect }) => rule !== null && effect !== "allow" && names(rule.list))
+    .filter(({ rule, effect }) =>
+      rule !== null && effect !== "allow" && names(rule.list) && rule.pattern !== HEAD
+    )
     .map(atMostAsk);
 }
 

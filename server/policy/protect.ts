@@ -108,14 +108,19 @@ export function protectGit(path: string, { git_folder }: Surroundings): Finding[
   const known = path.split("/");
   const hole = known.findIndex((name) => !isStatic(name) || GLOB.test(name));
   const shown = hole < 0 ? path : known.slice(0, hole).join("/");
-  const reason = OF_GIT.test(path)
+  const isHead = OF_GIT.test(path);
+  const reason = isHead
     ? "A file of this name makes its folder one of git's own, whose hooks and config run code"
     : git_folder?.(shown)
     ? "Git takes hooks and config from this folder, and they run code"
     : null;
   if (reason === null) return [];
-  return [builtin("ask", "never-automatic", ".git", `${reason}: a person must approve it`)];
+  const pattern = isHead ? HEAD : ".git";
+  return [builtin("ask", "never-automatic", pattern, `${reason}: a person must approve it`)];
 }
+
+/** The pattern of the rule about files named `HEAD`. As a word it is nearly always git's revision. */
+export const HEAD = "HEAD";
 
 /** Without a file of this name, git takes no folder for its own. */
 const OF_GIT = /\/HEAD$/i;
