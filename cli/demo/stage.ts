@@ -31,7 +31,7 @@ const POLICIES = {
     reason: "Secrets stay out of an agent's hands",
     alternative: "Write .env.example and ask the person to fill in .env",
   }],
-  allowedCommands: ["printf"],
+  allowedCommands: ["seq"],
   maxBashOutputBytes: 600,
 };
 
