@@ -155,6 +155,13 @@ test.each<[string, string, CliOption[], string[], string[]]>([
     [],
     [],
   ],
+  [
+    "a sentence that begins with an option",
+    "Options:\n  --permit <place...>  let it\n  -q       be quiet\n\n--permit is for a command such as npm\n-q says nothing.",
+    [option("--permit", "required", "place..."), option("-q")],
+    [],
+    [],
+  ],
   ["a text without help", "hello\nworld", [], [], []],
   ["an endless line", `  --${"x".repeat(100_000)}`, [option(`--${"x".repeat(396)}`)], [], []],
 ])("readHelp() reads %s", (_name, text, options, commands, required) => {

@@ -21,6 +21,8 @@ export interface CliHelp {
 const LINES = 2_000;
 const OPTION =
   /^\s{0,12}(-{1,2}[A-Za-z0-9?#][^\s,|]*(?:(?:,\s*|\s?\|\s?|\s\/\s|\s)\S+)*?)(?:\s{2,}(\S.*)|\s*)$/;
+/** Two bare words behind an option: a sentence that begins with the option's name. */
+const SENTENCE = /(?:\s[A-Za-z][\w'’,-]*){2}/;
 const COMMAND = /^\s{1,8}([a-z][\w:-]*)(?:[|,]\s?[\w-]+)*((?:\s[[<(]\S+)*)(?:\s{2,}(\S.*)|\s*)$/;
 const HEADING = /^\s{0,4}([A-Za-z][\w '()/,-]*):\s*$/;
 /** Sections whose rows only look like commands. */
@@ -81,6 +83,7 @@ function optionOf(line: string, more: string): CliOption | null {
   const match = OPTION.exec(line);
   if (!match) return null;
   const [, spec = "", description = ""] = match;
+  if (SENTENCE.test(spec)) return null;
   const flags = [...spec.matchAll(/(?:^|[\s,|/])(-{1,2}[A-Za-z0-9?#][\w-]*)/g)].map(([, flag]) =>
     flag!
   );
