@@ -124,7 +124,9 @@ const TEMPLATES: Record<TemplateName, Policies> = {
   permissive: {
     defaultEffect: "allow",
     blockedPaths: SECRETS,
-    askCommands: ["rm -rf", "git push", "sudo"],
+    // What gate can restore is deleted without a question. The built-in rules still ask about the
+    // project's own folder, git's, and a path that is not known.
+    askCommands: ["git push", "sudo"],
     blockedCommands: DESTRUCTIVE,
     ...LIMITS,
   },

@@ -67,13 +67,26 @@ test.each(
   [
     ["strict", "ask", "ask", "ask"],
     ["balanced", "allow", "ask", "ask"],
-    ["permissive", "allow", "allow", "ask"],
+    ["permissive", "allow", "allow", "allow"],
   ] as const,
 )("%s: a source %s, a readme %s, rm -rf %s", (name, source, readme, remove) => {
   const policy = policies[name]!;
   expect(writing("src/a.ts", policy)).toBe(source);
   expect(writing("README.md", policy)).toBe(readme);
   expect(evaluateCommand("rm -rf build", policy).decision.effect).toBe(remove);
+});
+
+test.each([
+  ...["rm -rf build dist", "rm -rf {src,lib}", "rm -r src", "cd src && rm -rf ."].map((
+    command,
+  ) => [command, "allow"]),
+  ...["rm -rf .", "rm -rf src/..", "rm -rf ./*", 'rm -rf "$(pwd)"', "rm -rf $X", 'rm -rf "$X/src"']
+    .map((command) => [command, "ask"]),
+  ...["rm -rf .git", "rm -rf .git/refs", "find . -delete", "sudo rm -rf build", "git push"]
+    .map((command) => [command, "ask"]),
+  ...["rm -rf ..", "rm -rf ~", "rm -rf /tmp/x", "rm -rf .env"].map((command) => [command, "deny"]),
+])("permissive deletes only what gate can name, inside the project: %s: %s", (command, effect) => {
+  expect(evaluateCommand(command!, policies.permissive!).decision.effect).toBe(effect);
 });
 
 test("the global template holds over the most permissive project", () => {

@@ -229,8 +229,13 @@ test("a rule about a program matches a link of another name", () => {
     lexical: path,
     real: path.endsWith("/src/g") ? "/opt/gate/bin/gate" : path.replace(/src\/r$/, "bin/rm"),
   });
+  const policy = compilePolicy({
+    global: null,
+    project: { defaultEffect: "allow", askCommands: ["rm -rf"] },
+    override_global: false,
+  });
   const decide = (command: string) =>
-    evaluate(POLICIES[2]!, { kind: "command", command, cwd: ROOT }, { ...AROUND, resolve })
+    evaluate(policy, { kind: "command", command, cwd: ROOT }, { ...AROUND, resolve })
       .decision.effect;
   expect(decide("src/g approve 1")).toBe("deny");
   expect(decide("src/r -rf x")).toBe("ask");
