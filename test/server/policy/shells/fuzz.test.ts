@@ -43,7 +43,7 @@ function withCanary(name: TemplateName) {
     ...template,
     blockedPaths: [...template.blockedPaths ?? [], "pwned"],
     ...(name === "permissive"
-      ? { blockedCommands: [...template.blockedCommands ?? [], "canary"] }
+      ? { blockedCommands: [...template.blockedCommands ?? [], "canary", "rm -rf"] }
       : {}),
   };
 }
