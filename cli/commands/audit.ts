@@ -198,7 +198,12 @@ function withSeen(
   return [
     ...judged,
     ...lost.map(({ project_id, seq, what }) => ({
-      ...{ ok: false, project_id, events: 0, checkpoints: 0, head: null, problem: { seq, what } },
+      ok: false,
+      project_id,
+      events: 0,
+      checkpoints: 0,
+      head: null,
+      problem: { seq, what },
     })),
   ];
 }

@@ -29,7 +29,9 @@ export function createCommand(io: Io) {
       const connection = await openReview(io, { passphraseStdin });
       const { found, one, param } = await openAction(connection, id);
       const body: RollbackInput = {
-        ...{ on_conflict: onConflict, dry_run: dryRun ?? false, expected_digest: found.digest },
+        on_conflict: onConflict,
+        dry_run: dryRun ?? false,
+        expected_digest: found.digest,
       };
       if (reason) body.reason = reason;
       const result = await unwrap(one.rollback.$post({ param, json: body })).catch((error) => {

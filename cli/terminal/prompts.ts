@@ -9,8 +9,10 @@ export async function isConfirmed(
 ): Promise<boolean> {
   const { confirm, isCancel } = await import("@clack/prompts");
   const answer = await confirm({
-    ...{ input: typedInput(io), output: io.stdout },
-    ...{ message, initialValue },
+    input: typedInput(io),
+    output: io.stdout,
+    message,
+    initialValue,
   });
   return !isCancel(answer) && answer;
 }

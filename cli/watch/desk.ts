@@ -151,7 +151,8 @@ class Desk {
     const io = this.#io;
     const { isCancel, text } = await import("@clack/prompts");
     const reason = await text({
-      ...{ input: typedInput(io), output: io.stdout },
+      input: typedInput(io),
+      output: io.stdout,
       message: "Why? The agent sees the reason.",
     });
     if (isCancel(reason)) return false;

@@ -190,7 +190,9 @@ export async function countHeld(
   );
   const { in_project, in_session, bytes } = row!;
   return {
-    ...{ in_project: Number(in_project), in_session: Number(in_session), bytes: Number(bytes) },
+    in_project: Number(in_project),
+    in_session: Number(in_session),
+    bytes: Number(bytes),
   };
 }
 

@@ -232,7 +232,12 @@ export class AcceptedConfigs {
     const { sha256 } = version;
     await record?.({ project_id, number, sha256 });
     const accepted: Accepted = {
-      ...{ ...version, path, number, accepted_at: this.#now(), accepted_by: by, proof },
+      ...version,
+      path,
+      number,
+      accepted_at: this.#now(),
+      accepted_by: by,
+      proof,
       base: base === null ? null : base.base ?? withoutBase(base),
     };
     const proved = proof === null ? entry.newest.proved : number;
@@ -387,7 +392,11 @@ export class AcceptedConfigs {
     const { registry, environment } = this.#services;
     const found = await findConfig(registry, project_id);
     const row = found ?? importPin(environment.home, project_id) ?? {
-      ...{ project_id, accepted: null, seen: null, changed_at: null, machine_sha256: null },
+      project_id,
+      accepted: null,
+      seen: null,
+      changed_at: null,
+      machine_sha256: null,
     };
     const entry = await this.#check(row, await this.#services.proofs.status());
     this.#read.set(project_id, entry);
@@ -417,7 +426,11 @@ export class AcceptedConfigs {
     if (number <= (accepted?.number ?? 0) || seen?.sha256 !== sha256) return null;
     if (path === null || seen.text === null) return null;
     const completed: Accepted = {
-      ...{ ...seen, path, number, proof, accepted_at: this.#now() },
+      ...seen,
+      path,
+      number,
+      proof,
+      accepted_at: this.#now(),
       accepted_by: proof?.challenge.member_id ?? accepted?.accepted_by ?? "recovery",
       // Without a proof of its own, it tightened what was accepted before.
       base: proof !== null || accepted === null ? null : accepted.base ?? withoutBase(accepted),

@@ -322,7 +322,11 @@ export class Config {
     const digest = acceptDigest(path, sha256, change.number);
     const proof = await this.#prove(caller, "accept_config", owner, digest);
     await this.#configs.accepted.accept(owner, {
-      ...{ path, text, by: caller.id, proof, number: change.number },
+      path,
+      text,
+      by: caller.id,
+      proof,
+      number: change.number,
       record: (accepted) =>
         this.#record({
           session_id: null,
@@ -436,8 +440,10 @@ export class Config {
       actor: { kind: "system", id: "gate" },
       // Its proof signs the newest event of another ledger, so it is only there.
       data: {
-        ...{ source: "remembered", path: this.#configs.machine_path },
-        ...{ after_sha256: accepted.sha256, accepted },
+        source: "remembered",
+        path: this.#configs.machine_path,
+        after_sha256: accepted.sha256,
+        accepted,
       },
     });
   }
@@ -548,7 +554,11 @@ export class Config {
       type: "policy.changed",
       actor: { kind: "reviewer", id: caller.id },
       data: {
-        ...{ source: "gate", path: this.#path, keys, before_sha256, after_sha256 },
+        source: "gate",
+        path: this.#path,
+        keys,
+        before_sha256,
+        after_sha256,
         ...made && { accepted: made },
         ...proof && { proof },
       },
@@ -698,7 +708,10 @@ export class Config {
     };
     await this.#watch(files);
     this.#snapshot = compose({
-      ...{ key, files, entry, machine },
+      key,
+      files,
+      entry,
+      machine,
       is_builtin: this.#builtin !== null,
       is_trusted: store.isTrusted(this.#id),
     });

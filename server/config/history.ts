@@ -32,8 +32,11 @@ export interface Newest {
 
 /** Nothing was accepted so far. */
 export const NEVER: Newest = {
-  ...{ number: 0, sha256: "", proved: 0 },
-  ...{ path: null, proof: null },
+  number: 0,
+  sha256: "",
+  proved: 0,
+  path: null,
+  proof: null,
 };
 
 /**
@@ -68,7 +71,9 @@ export function newestOf(
     // An event that only repeats the acceptance has no proof.
     const known = isSame ? newest.proof : null;
     Object.assign(newest, {
-      ...{ number, sha256, path: typeof path === "string" ? path : null },
+      number,
+      sha256,
+      path: typeof path === "string" ? path : null,
       proof: ProofRecord.safeParse(proof).data ?? known,
     });
   }

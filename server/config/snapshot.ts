@@ -43,11 +43,21 @@ export function compose({ key, files, entry, machine, is_builtin, is_trusted }: 
   const global = gone.global ? parseAccepted(accepted.global!, GlobalConfig) : files.global;
   const isOverride = project.value?.overrideGlobal === true;
   const layers = layersOf({
-    ...{ project, global, entry, machine, isTrusted: is_trusted },
+    project,
+    global,
+    entry,
+    machine,
+    isTrusted: is_trusted,
     builtin: is_builtin ? files.project : null,
   });
   return {
-    ...{ key, files, project, global, accepted, gone, layers },
+    key,
+    files,
+    project,
+    global,
+    accepted,
+    gone,
+    layers,
     forged: { project: entry.fault, global: machine.fault },
     override: isOverride ? is_trusted ? "trusted" : "untrusted" : "off",
     compiled: layers.length === 1

@@ -52,10 +52,21 @@ export async function remember(
     action;
   const { scope, max_uses, ttl_seconds } = wanted;
   const grant: NewGrant = {
-    ...{ id: environment.id(), project_id, scope, session_id, action_id, digest },
+    id: environment.id(),
+    project_id,
+    scope,
+    session_id,
+    action_id,
+    digest,
     pattern: wanted.pattern ?? null,
-    ...{ access, tool, path, command, questions, scripts: [...scripts] },
-    ...{ given_by: caller.id, created_at },
+    access,
+    tool,
+    path,
+    command,
+    questions,
+    scripts: [...scripts],
+    given_by: caller.id,
+    created_at,
     expires_at: new Date(now + ttl_seconds * 1000).toISOString(),
     max_uses,
   };
@@ -95,8 +106,16 @@ function addedEvent(grant: NewGrant, ttl_seconds: number): NewEvent {
     type: "grant.added",
     actor: { kind: "reviewer", id: given_by },
     data: {
-      ...{ grant_id: id, scope, digest, pattern, questions, scripts, access },
-      ...{ ttl_seconds, expires_at, max_uses },
+      grant_id: id,
+      scope,
+      digest,
+      pattern,
+      questions,
+      scripts,
+      access,
+      ttl_seconds,
+      expires_at,
+      max_uses,
     },
   };
 }

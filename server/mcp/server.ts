@@ -56,7 +56,10 @@ export class Connection {
     const link = new DaemonLink(options.connect, now);
     this.#runs = new CommandRuns({ ...options, link });
     const sessions = new ProjectSessions({
-      ...{ link, now, client, identity },
+      link,
+      now,
+      client,
+      identity,
       locate: options.locate(link),
     });
     const holding = new Holding({ ...options, link, runs: this.#runs });

@@ -200,7 +200,9 @@ async function submit(
     const { project_id, session_id, session } = place;
     const submitted = await context.holding.submit(
       {
-        ...{ tool, input, session_id },
+        tool,
+        input,
+        session_id,
         ...tool === "run_command" && { search_path: context.search_path },
       },
       { project: project_id, session },

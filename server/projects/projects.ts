@@ -138,11 +138,16 @@ export class Projects {
     const { ledger } = await this.get(id);
     const asked = rootAsked(id, root);
     const record = await proofs.require({ scope, member_id, via, proof }, {
-      ...{ verb: "register_project", project_id: id, action_id: null },
-      ...{ digest: digestOf(asked), head: ledger.head.hash },
+      verb: "register_project",
+      project_id: id,
+      action_id: null,
+      digest: digestOf(asked),
+      head: ledger.head.hash,
     });
     return record && {
-      ...{ session_id: null, action_id: null, type: "policy.changed" as const },
+      session_id: null,
+      action_id: null,
+      type: "policy.changed" as const,
       actor: { kind: "reviewer" as const, id: caller.id },
       data: { source: "root", asked, proof: record },
     };

@@ -36,27 +36,37 @@ const DEEDS: readonly Deed[] = [
   {
     method: "POST",
     path: /^\/api\/(?:actions|global\/approvals)\/([^/]+)\/approve$/,
-    ...{ verb: "approve", names: "action", digest: approvalDigest },
+    verb: "approve",
+    names: "action",
+    digest: approvalDigest,
   },
   {
     method: "POST",
     path: /^\/api\/actions\/([^/]+)\/approve-with-edit$/,
-    ...{ verb: "approve_with_edit", names: "action", digest: approvalDigest },
+    verb: "approve_with_edit",
+    names: "action",
+    digest: approvalDigest,
   },
   {
-    ...{ method: "POST", path: /^\/api\/actions\/([^/]+)\/rollback$/ },
-    ...{ verb: "rollback", names: "action" },
+    method: "POST",
+    path: /^\/api\/actions\/([^/]+)\/rollback$/,
+    verb: "rollback",
+    names: "action",
     digest: (body, action_id) => {
       const { on_conflict = "abort" } = body;
       return digestOf({ action_id, digest: expectedIn(body), on_conflict });
     },
   },
   {
-    ...{ method: "POST", path: /^\/api\/actions\/([^/]+)\/replay$/ },
-    ...{ verb: "replay", names: "action", digest: expectedIn },
+    method: "POST",
+    path: /^\/api\/actions\/([^/]+)\/replay$/,
+    verb: "replay",
+    names: "action",
+    digest: expectedIn,
   },
   {
-    ...{ method: "POST", path: /^\/api\/sessions\/([^/]+)\/rollback(?:-partial)?$/ },
+    method: "POST",
+    path: /^\/api\/sessions\/([^/]+)\/rollback(?:-partial)?$/,
     verb: "rollback",
     digest: ({ on_conflict = "abort", expected_actions_sha256 }, session_id) => {
       const actions_sha256 = stated(expected_actions_sha256, "expected_actions_sha256");
@@ -65,31 +75,41 @@ const DEEDS: readonly Deed[] = [
   },
   { method: "PUT", path: /^\/api\/config\/policies$/, verb: "change_policies" },
   {
-    ...{ method: "POST", path: /^\/api\/config\/accept$/, verb: "accept_config" },
+    method: "POST",
+    path: /^\/api\/config\/accept$/,
+    verb: "accept_config",
     digest: ({ path, sha256, number }) => digestOf({ path, sha256, ...number && { number } }),
   },
   { method: "POST", path: /^\/api\/hub\/projects$/, verb: "register_project" },
   {
-    ...{ method: "POST", path: /^\/api\/workspaces\/[^/]+\/projects$/ },
+    method: "POST",
+    path: /^\/api\/workspaces\/[^/]+\/projects$/,
     verb: "register_project",
   },
   {
-    ...{ method: "DELETE", path: /^\/api\/hub\/projects\/([^/]+)$/ },
-    ...{ verb: "remove_project", names: "project" },
+    method: "DELETE",
+    path: /^\/api\/hub\/projects\/([^/]+)$/,
+    verb: "remove_project",
+    names: "project",
   },
   {
-    ...{ method: "PUT", path: /^\/api\/hub\/projects\/([^/]+)\/override-trust$/ },
-    ...{ verb: "trust_override", names: "project" },
+    method: "PUT",
+    path: /^\/api\/hub\/projects\/([^/]+)\/override-trust$/,
+    verb: "trust_override",
+    names: "project",
     digest: (_, project_id) => digestOf({ overrideGlobal: true, project_id }),
   },
   {
-    ...{ method: "POST", path: /^\/api\/remediation\/blocks\/([^/]+)\/unblock$/ },
+    method: "POST",
+    path: /^\/api\/remediation\/blocks\/([^/]+)\/unblock$/,
     verb: "lift_block",
     digest: (_, block_id) => digestOf({ block_id }),
   },
   { method: "POST", path: /^\/api\/proof\/set$/, verb: "change_proof", digest: changeDigest },
   {
-    ...{ method: "POST", path: /^\/api\/proof\/remove$/, verb: "remove_proof" },
+    method: "POST",
+    path: /^\/api\/proof\/remove$/,
+    verb: "remove_proof",
     digest: () => digestOf(changeAsked("none", null)),
   },
 ];

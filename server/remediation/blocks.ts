@@ -78,8 +78,11 @@ export class Blocks {
     await this.#restoreRow(block);
     const asked = { block_id: id };
     const proof = await proofs.require(caller, {
-      ...{ verb: "lift_block", project_id: ledger.project_id, action_id: null },
-      ...{ digest: digestOf(asked), head: ledger.head.hash },
+      verb: "lift_block",
+      project_id: ledger.project_id,
+      action_id: null,
+      digest: digestOf(asked),
+      head: ledger.head.hash,
     });
     const by = {
       at: new Date(environment.now()).toISOString(),

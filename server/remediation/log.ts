@@ -24,8 +24,14 @@ export async function listLifts(ledger: Ledger): Promise<Map<string, AuditEvent[
 /** The active block that an event of the log names. */
 export function blockOf({ project_id, session_id, action_id, at, data }: AuditEvent): Block {
   return {
-    ...{ id: String(data.block_id), project_id, session_id: session_id ?? "", action_id },
-    ...{ reason: String(data.reason), created_at: at, lifted_at: null, lifted_by: null },
+    id: String(data.block_id),
+    project_id,
+    session_id: session_id ?? "",
+    action_id,
+    reason: String(data.reason),
+    created_at: at,
+    lifted_at: null,
+    lifted_by: null,
   };
 }
 

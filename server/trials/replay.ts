@@ -67,8 +67,12 @@ class Page {
     sum(known, counts);
     const what = row.proposed?.command ?? row.command ?? row.path ?? row.tool;
     const example: ReplayedAction = {
-      ...{ id: row.id, what: what.slice(0, 400), status: row.status },
-      ...{ was, now, rule_before },
+      id: row.id,
+      what: what.slice(0, 400),
+      status: row.status,
+      was,
+      now,
+      rule_before,
     };
     // Rejected actions are the most important examples.
     if (counts.rejected_now_allowed > 0) known.examples.unshift(example);

@@ -45,8 +45,12 @@ export async function bench(): Promise<void> {
 /** A hook input with an allowed command that is new in each round. */
 function callOf({ project }: World, round: number): string {
   return JSON.stringify({
-    ...{ session_id: "bench", cwd: project, hook_event_name: "PreToolUse", tool_name: "Bash" },
-    ...{ tool_input: { command: `echo ${round}` }, tool_use_id: `call-${round}` },
+    session_id: "bench",
+    cwd: project,
+    hook_event_name: "PreToolUse",
+    tool_name: "Bash",
+    tool_input: { command: `echo ${round}` },
+    tool_use_id: `call-${round}`,
   });
 }
 

@@ -36,7 +36,11 @@ async function write(world: World): Promise<void> {
   const [command, ...args] = world.command(["mcp"]);
   const client = await connectClient(
     new StdioClientTransport({
-      ...{ command: command!, args, cwd: world.project, env: world.env, stderr: "ignore" },
+      command: command!,
+      args,
+      cwd: world.project,
+      env: world.env,
+      stderr: "ignore",
     }),
   );
   for (let at = 0; at < WRITES; at++) {

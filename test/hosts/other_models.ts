@@ -55,8 +55,12 @@ const PROTOCOLS: Record<ModelProtocol, Protocol> = {
       const content = [{ type: "output_text", text: "All done.", annotations: [] }];
       const item = call
         ? {
-          ...{ type: "function_call", id: `fc_${nth}`, call_id: `call_${nth}` },
-          ...{ name: call.name, arguments: JSON.stringify(call.input), status: "completed" },
+          type: "function_call",
+          id: `fc_${nth}`,
+          call_id: `call_${nth}`,
+          name: call.name,
+          arguments: JSON.stringify(call.input),
+          status: "completed",
         }
         : { type: "message", id: `m_${nth}`, role: "assistant", status: "completed", content };
       const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 };

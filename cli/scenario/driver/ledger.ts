@@ -76,7 +76,11 @@ export class RequestLedger {
     const { strategy, spread_us, overlap, in_flight, notes } = race;
     return this.#record(ready, as, {
       race: {
-        ...{ strategy, spread_us, overlap, in_flight, notes },
+        strategy,
+        spread_us,
+        overlap,
+        in_flight,
+        notes,
         winning_answers: winningAnswers(race),
       },
       status: null,

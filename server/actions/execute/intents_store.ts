@@ -47,10 +47,15 @@ export function insertDone(
 ): Statement[] {
   if (changes.length === 0) return [];
   const done = changes.map(({ id, path, before, after }) => ({
-    ...{ id, path, before: before?.sha256 ?? null, after: after?.sha256 ?? null },
+    id,
+    path,
+    before: before?.sha256 ?? null,
+    after: after?.sha256 ?? null,
     data: {
-      ...{ mode: after?.mode ?? null, before_mode: before?.mode ?? null },
-      ...{ temporary: "", new_folders: [] },
+      mode: after?.mode ?? null,
+      before_mode: before?.mode ?? null,
+      temporary: "",
+      new_folders: [],
     },
   }));
   return [{

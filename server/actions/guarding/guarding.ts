@@ -123,7 +123,9 @@ export class Guarding {
     const baseline = Object.fromEntries(saved.map((one) => [nameOf(one), one.digest]));
     this.#windows.set(action_id, {
       ...watched,
-      ...{ scopes, baseline, holders: 1 },
+      scopes,
+      baseline,
+      holders: 1,
       restored: lost.map(({ file }) => file),
       waiting: { restored: [], shared_with: new Set() },
     });

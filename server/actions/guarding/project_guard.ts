@@ -192,7 +192,9 @@ async function tell(
 ): Promise<void> {
   const paths = restored.slice(0, MAX_TOLD);
   const told = eventOf(row, "guard.restored", BY_SYSTEM, {
-    ...{ ...more, paths, left_out: restored.length - paths.length },
+    ...more,
+    paths,
+    left_out: restored.length - paths.length,
   });
   if (reason === null) {
     await ledger.commit({ statements: [], events: [told] });
@@ -201,8 +203,14 @@ async function tell(
   const id = environment.id();
   await ledger.commit({
     statements: [insertBlock({
-      ...{ id, project_id, session_id: row.session_id, action_id: row.id, reason },
-      ...{ created_at: timestamp(environment), lifted_at: null, lifted_by: null },
+      id,
+      project_id,
+      session_id: row.session_id,
+      action_id: row.id,
+      reason,
+      created_at: timestamp(environment),
+      lifted_at: null,
+      lifted_by: null,
     })],
     events: [told, eventOf(row, "block.added", BY_SYSTEM, { block_id: id, reason })],
   });

@@ -286,7 +286,9 @@ async function foldersOf(
     emptied_folders: [...new Set([...forFiles, ...made])],
     restored_folders: [...folders?.removed ?? [], ...gone],
     folder_modes: folder_modes.map(({ path, before, after }) => ({
-      ...{ path, before: after, after: before },
+      path,
+      before: after,
+      after: before,
     })),
   };
 }

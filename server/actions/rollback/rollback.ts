@@ -188,7 +188,9 @@ function rollbackEvents(
   return [
     eventOf(row, "action.submitted", actor, { tool, path, digest, rollback_of }),
     eventOf(row, "action.approved", actor, {
-      ...{ status: "approved", reason, digest },
+      status: "approved",
+      reason,
+      digest,
       ...proven.proof && { rollback_of, ...proven },
     }),
   ];

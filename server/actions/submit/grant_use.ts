@@ -56,7 +56,11 @@ export async function findUse(
     note: () => noteUse(services.ledger, id, use),
     ...takeUse(grant, { use_id: services.environment.id(), now }),
     event: eventOf(row, "grant.used", BY_POLICY, {
-      ...{ grant_id: id, use, max_uses, pattern, digest: row.digest },
+      grant_id: id,
+      use,
+      max_uses,
+      pattern,
+      digest: row.digest,
       asked: evaluation.decision.reason,
     }),
   };

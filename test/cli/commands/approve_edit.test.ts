@@ -25,7 +25,9 @@ test("approve --edit writes the text from the editor", async () => {
   expect(ended).toMatchObject({ code: 0, stdout: "✓ approved, succeeded, edited: notes.md\n" });
   expect(gated.onDisk("notes.md")).toBe("one\nTWO\n");
   expect(await gated.json("show", id, "--json")).toMatchObject({
-    ...{ edited: true, reason: "louder", proposed: { content: "one\ntwo\n" } },
+    edited: true,
+    reason: "louder",
+    proposed: { content: "one\ntwo\n" },
   });
 });
 

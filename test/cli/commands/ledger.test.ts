@@ -58,7 +58,9 @@ test.each([
   [["audit", "export", "--window", "9999d"], "expected at most 3650d"],
 ])("%j is wrong usage", async (args, message) => {
   expect(await gated.terminal.run(args)).toMatchObject({
-    ...{ code: 64, stdout: "", stderr: expect.stringContaining(message) },
+    code: 64,
+    stdout: "",
+    stderr: expect.stringContaining(message),
   });
 });
 
@@ -209,7 +211,11 @@ async function removeBy(command: string, names: string[]): Promise<string> {
   const { claim_id } = await post("claim", {});
   for (const file of files) rmSync(file);
   await post("result", {
-    ...{ claim_id, exit_code: 0, output: "", truncated: false, duration_ms: 1 },
+    claim_id,
+    exit_code: 0,
+    output: "",
+    truncated: false,
+    duration_ms: 1,
   });
   return id;
 }

@@ -304,7 +304,10 @@ test("an agent's own rollback is logged under the agent's name, also when a pers
 
 describe("a call of a host's own tool", () => {
   const call = (content: string) => ({
-    ...{ session_id: "s", cwd: gated.folder, hook_event_name: "PreToolUse", tool_name: "Write" },
+    session_id: "s",
+    cwd: gated.folder,
+    hook_event_name: "PreToolUse",
+    tool_name: "Write",
     tool_input: { file_path: "by_host.txt", content },
   });
   const hook = (content: string, wait_ms: number) =>
@@ -358,7 +361,8 @@ async function asAgent(path: string, body: object, secret?: string) {
   const around = { env: gated.terminal.env, cwd: gated.folder, pid: 1 };
   const { url, fetch, token } = await openConnection(around, { scope: "agent" });
   const headers = {
-    ...{ authorization: `Bearer ${token}`, "content-type": "application/json" },
+    authorization: `Bearer ${token}`,
+    "content-type": "application/json",
     ...secret !== undefined && { "x-gate-session": secret },
   };
   const init = { method: "POST", headers, body: JSON.stringify(body) };

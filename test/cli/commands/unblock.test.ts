@@ -45,7 +45,8 @@ test("a lost state of the guarded files is told, and only the passphrase lifts i
   expect(status).toContain(`! Session ${block.session_id} is blocked: ${block.reason}`);
   const { findings } = await gated.json("doctor", "--json");
   expect(findings).toContainEqual({
-    ...{ check: "blocks", level: "warning" },
+    check: "blocks",
+    level: "warning",
     message: `a session of "web" is blocked: ${block.reason}`,
     fix: expect.stringContaining(`gate session unblock ${block.session_id} --project web`),
   });

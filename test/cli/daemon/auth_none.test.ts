@@ -37,11 +37,16 @@ test("under --auth none every command says that whoever reaches the port can app
   expect(status).not.toMatch(UNPROVEN);
   expect((await good("proof", "status")).stdout).toBe(`${open}\n`);
   expect(JSON.parse((await good("proof", "status", "--json")).stdout)).toMatchObject({
-    ...{ kind: "none", open: true, enrolled: [] },
+    kind: "none",
+    open: true,
+    enrolled: [],
   });
   const { findings } = JSON.parse((await good("doctor", "--json")).stdout);
   expect(findings).toContainEqual({
-    ...{ check: "proof", level: "warning", message: open, fix: "gate daemon restart" },
+    check: "proof",
+    level: "warning",
+    message: open,
+    fix: "gate daemon restart",
   });
   const write = JSON.stringify({ tool: "write_file", input: { path: "a.md", content: "a" } });
   const held = JSON.parse((await good("api", "POST", "/api/actions", "-d", write)).stdout);

@@ -29,7 +29,9 @@ beforeAll(async () => {
   await gated.write("src/a.txt", `${PUSH}${TRICKS}`);
   const refused = await gated.submit("run_command", { command: `gate token ${PUSH}${TRICKS}` });
   ids = {
-    ...{ command: command.id, write: write.id, refused: refused.id },
+    command: command.id,
+    write: write.id,
+    refused: refused.id,
     session: command.session_id,
   };
 });

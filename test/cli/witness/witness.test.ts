@@ -137,7 +137,9 @@ describe("a terminal that has seen the newest event tells of it", () => {
     }
     const { findings } = JSON.parse((await gated.terminal.run(["doctor", "--json"])).stdout);
     expect(findings).toContainEqual({
-      ...{ check: "record", level: "problem", fix: "gate audit verify" },
+      check: "record",
+      level: "problem",
+      fix: "gate audit verify",
       message: expect.stringContaining('the audit log of "web" is not what it was'),
     });
     // It does not get used to it.

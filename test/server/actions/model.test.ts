@@ -171,7 +171,12 @@ class Run {
     const { path, before, after } = action;
     const created_at = this.#gate.clock.now;
     this.#actions.push({
-      ...{ id: rollback!.id, path, before: after, after: before, of: action, created_at },
+      id: rollback!.id,
+      path,
+      before: after,
+      after: before,
+      of: action,
+      created_at,
       status: "approved",
       isDone: true,
     });

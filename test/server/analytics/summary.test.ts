@@ -35,8 +35,15 @@ test("an empty ledger has every field: zero counts, null for unknown values", as
     busiest_hours: [],
     approval_latency: { count: 0, p50_ms: null, p95_ms: null, max_ms: null },
     decisions: {
-      ...{ approved: 0, rejected: 0, blocked: 0, expired: 0, cancelled: 0, total: 0 },
-      ...{ by_reviewer: [], by_agent: [], by_rule: [] },
+      approved: 0,
+      rejected: 0,
+      blocked: 0,
+      expired: 0,
+      cancelled: 0,
+      total: 0,
+      by_reviewer: [],
+      by_agent: [],
+      by_rule: [],
     },
     policy_accuracy: {
       asked_always_approved: null,
@@ -74,14 +81,24 @@ test("the summary counts decisions by path, reviewer, agent and rule", async () 
   expect(found.busiest_hours).toEqual([{ weekday: 4, hour: 0, count: 14 }]);
   expect(found.approval_latency).toEqual({ count: 6, p50_ms: 0, p95_ms: 90_000, max_ms: 90_000 });
   expect(found.decisions).toMatchObject({
-    ...{ approved: 7, rejected: 1, blocked: 4, expired: 0, cancelled: 1, total: 13 },
+    approved: 7,
+    rejected: 1,
+    blocked: 4,
+    expired: 0,
+    cancelled: 1,
+    total: 13,
     by_reviewer: [{ reviewer: "reviewer", approved: 5, rejected: 1 }],
     by_agent: [{ agent: "reviewer", approved: 7, rejected: 1, blocked: 4, cancelled: 1 }],
   });
   expect(found.decisions.by_rule).toEqual(expect.arrayContaining([
     expect.objectContaining({
-      ...{ effect: "ask", source: "project", list: "askPaths", pattern: "held/**" },
-      ...{ approved: 2, rejected: 1, cancelled: 1 },
+      effect: "ask",
+      source: "project",
+      list: "askPaths",
+      pattern: "held/**",
+      approved: 2,
+      rejected: 1,
+      cancelled: 1,
     }),
     expect.objectContaining({ effect: "deny", pattern: "secret/**", blocked: 3 }),
     expect.objectContaining({ effect: "allow", pattern: null, approved: 2 }),

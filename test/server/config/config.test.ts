@@ -27,7 +27,10 @@ const project = (text: string) => writeFileSync(join(base, "proj/gate.config.jso
 const global = (text: string) => writeFileSync(join(base, "home/config.json"), text);
 let registry: Database | null = null;
 const environment = () => ({
-  ...{ home: join(base, "home"), now: () => 0, id: () => "id", log: () => {} },
+  home: join(base, "home"),
+  now: () => 0,
+  id: () => "id",
+  log: () => {},
 });
 /** Opens the config as a daemon does; a second call is a restart. */
 const open = async () => {

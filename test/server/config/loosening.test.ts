@@ -35,7 +35,9 @@ const MACHINE = { blockedPaths: ["*.pem"], blockedCommands: ["mkfs*"] };
 /** A gate with an enrolled person. `signed`: the person has accepted the config with the key. */
 async function enrolled(how: "sealed" | "signed") {
   const gate = await createTestGate({
-    ...{ proof: "none", policies: POLICIES, globalPolicies: MACHINE },
+    proof: "none",
+    policies: POLICIES,
+    globalPolicies: MACHINE,
   });
   const [send, person] = [sendTo(gate), withPassphrase()];
   expect((await enrol(send, person)).status).toBe(200);
@@ -554,8 +556,13 @@ describe("what another program writes back into gate.db", () => {
       expect(await problems(gate)).toContain("fit no proof");
       // Nor is the old text the base of anything.
       const base = JSON.stringify({
-        ...{ path: old.path, sha256: old.sha256, text: old.text, number: old.number },
-        ...{ accepted_at: "", accepted_by: "", proof: JSON.parse(String(old.proof)) },
+        path: old.path,
+        sha256: old.sha256,
+        text: old.text,
+        number: old.number,
+        accepted_at: "",
+        accepted_by: "",
+        proof: JSON.parse(String(old.proof)),
       });
       await stopped(gate, putBack({ ...old, number: 9, proof: null, base }));
       expect(await effectOf(gate, { command: "make" })).toBe("ask");

@@ -6,9 +6,16 @@ const HOME = "/home/dev/.gate";
 
 function event(seq: number, more: Partial<AuditEvent> = {}): AuditEvent {
   return {
-    ...{ seq, at: "2026-01-01T00:00:00.000Z", project_id: "web", session_id: null },
-    ...{ action_id: null, type: "action.submitted", actor: { kind: "agent", id: "codex" } },
-    ...{ data: {}, prev_hash: "0".repeat(64), hash: seq.toString(16).padStart(64, "0") },
+    seq,
+    at: "2026-01-01T00:00:00.000Z",
+    project_id: "web",
+    session_id: null,
+    action_id: null,
+    type: "action.submitted",
+    actor: { kind: "agent", id: "codex" },
+    data: {},
+    prev_hash: "0".repeat(64),
+    hash: seq.toString(16).padStart(64, "0"),
     ...more,
   };
 }

@@ -43,8 +43,13 @@ describe.each(HOSTS)("%s", (host) => {
     });
     const [running] = await actions();
     expect(running).toMatchObject({
-      ...{ tool: speak.command, command: "echo hi", agent: host, cwd: gate.root },
-      ...{ status: "approved", decided_by: "policy", execution: "running" },
+      tool: speak.command,
+      command: "echo hi",
+      agent: host,
+      cwd: gate.root,
+      status: "approved",
+      decided_by: "policy",
+      execution: "running",
     });
     expect((await after(speak.command, { command: "echo hi" })).output).toEqual({});
     const [done] = await actions();

@@ -105,7 +105,10 @@ test("lists show the machine's ledger once it is used, and nobody registers or r
   expect((await list()).map(({ id }) => id)).toEqual(["test"]);
   await run("make");
   expect((await list()).find(({ id }) => id === "machine")).toMatchObject({
-    ...{ id: "machine", roots: [], pending_count: 1, reachable: true },
+    id: "machine",
+    roots: [],
+    pending_count: 1,
+    reachable: true,
   });
   const status = await (await gate.request("GET", "/api/daemon/status")).json();
   expect(status).toMatchObject({ healthy: true });

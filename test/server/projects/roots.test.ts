@@ -33,8 +33,12 @@ const rootsOf = async (send: Send): Promise<string[]> => {
 /** A call of the host's own tool from that folder, as its hook sends it. */
 async function hookList(gate: TestGate, cwd: string): Promise<void> {
   const answer = await gate.request("POST", "/api/hooks/claude-code", {
-    ...{ hook_event_name: "PreToolUse", tool_name: "Bash", tool_input: { command: "ls -la" } },
-    ...{ session_id: cwd, cwd, tool_use_id: `t${gate.events.length}` },
+    hook_event_name: "PreToolUse",
+    tool_name: "Bash",
+    tool_input: { command: "ls -la" },
+    session_id: cwd,
+    cwd,
+    tool_use_id: `t${gate.events.length}`,
   }, "agent");
   expect(answer.status).toBe(200);
 }

@@ -28,7 +28,9 @@ const sha256Of = (text: string) => createHash("sha256").update(text).digest("hex
 const sha256 = (value: unknown) => sha256Of(canonicalText(value));
 
 const SESSION_DIGEST = sha256({
-  ...{ session_id: "s1", on_conflict: "abort", actions_sha256: DIGEST },
+  session_id: "s1",
+  on_conflict: "abort",
+  actions_sha256: DIGEST,
 });
 const ACCEPTED = { path: "/src/web/gate.config.json", sha256: "c".repeat(64) };
 const RAW_KEY = new Uint8Array(32).fill(7);
@@ -108,7 +110,8 @@ describe("a challenge about the request that was sent is signed", () => {
       "a trusted override",
       { method: "PUT", url: "http://localhost:47000/api/hub/projects/web/override-trust" },
       {
-        ...{ verb: "trust_override", action_id: null },
+        verb: "trust_override",
+        action_id: null,
         digest: sha256({ overrideGlobal: true, project_id: "web" }),
       },
     ],
@@ -116,14 +119,16 @@ describe("a challenge about the request that was sent is signed", () => {
       "a new passphrase",
       post("/api/proof/set", NEW_KEY),
       {
-        ...{ verb: "change_proof", action_id: null, project_id: null },
+        verb: "change_proof",
+        action_id: null,
+        project_id: null,
         digest: sha256({ ...NEW_KEY, key_id: KEY_ID }),
       },
     ],
     [
       "no proof any more",
       post("/api/proof/remove", {}),
-      { ...{ verb: "remove_proof", action_id: null }, digest: sha256({ kind: "none" }) },
+      { verb: "remove_proof", action_id: null, digest: sha256({ kind: "none" }) },
     ],
   ])("%s", async (_, asked, changes) => {
     await expect(checkChallenge({ ...CHALLENGE, ...changes }, asked)).resolves.toBeUndefined();
@@ -163,7 +168,8 @@ describe("any other challenge is refused", () => {
       "other content",
     ],
     ["a replay of another version", post(`/api/actions/${ID}/replay`), {
-      ...{ verb: "replay", digest: "b".repeat(64) },
+      verb: "replay",
+      digest: "b".repeat(64),
     }, "other content"],
     [
       "a rollback of another session",
@@ -195,7 +201,9 @@ describe("any other challenge is refused", () => {
       "another key",
       post("/api/proof/set", NEW_KEY),
       {
-        ...{ verb: "change_proof", action_id: null, project_id: null },
+        verb: "change_proof",
+        action_id: null,
+        project_id: null,
         digest: sha256({ ...NEW_KEY, public_key: "k".repeat(43), key_id: KEY_ID }),
       },
       "other content",
@@ -204,7 +212,8 @@ describe("any other challenge is refused", () => {
       "another version of a config",
       post("/api/config/accept", ACCEPTED),
       {
-        ...{ verb: "accept_config", action_id: null },
+        verb: "accept_config",
+        action_id: null,
         digest: sha256({ ...ACCEPTED, sha256: "d".repeat(64) }),
       },
       "other content",

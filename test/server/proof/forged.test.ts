@@ -271,11 +271,20 @@ describe("a lifted block counts only with a person's proof", () => {
     const reason = "it changed a guarded file";
     await gate.project.ledger.commit({
       statements: [insertBlock({
-        ...{ id: block_id, project_id: "test", session_id, action_id: null, reason },
-        ...{ created_at: new Date(gate.clock.now).toISOString(), lifted_at: null, lifted_by: null },
+        id: block_id,
+        project_id: "test",
+        session_id,
+        action_id: null,
+        reason,
+        created_at: new Date(gate.clock.now).toISOString(),
+        lifted_at: null,
+        lifted_by: null,
       })],
       events: [{
-        ...{ session_id, action_id: null, type: "block.added", data: { block_id, reason } },
+        session_id,
+        action_id: null,
+        type: "block.added",
+        data: { block_id, reason },
         actor: { kind: "system", id: "gate" },
       }],
     });

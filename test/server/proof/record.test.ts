@@ -292,7 +292,10 @@ describe("redaction", () => {
     signature: `sk-${"s".repeat(83)}`,
   };
   const event = (type: NewEvent["type"], data: Data): NewEvent => ({
-    ...{ session_id: null, action_id: null, type, data },
+    session_id: null,
+    action_id: null,
+    type,
+    data,
     actor: { kind: "reviewer", id: "reviewer" },
   });
 
@@ -303,14 +306,24 @@ describe("redaction", () => {
 
   test("leaves the key that a change names", () => {
     const key = {
-      ...{ key_id: record.key_id, kind: "passphrase", member_id: "reviewer" },
-      ...{ public_key: `sk-${"p".repeat(40)}`, salt: `sk-${"a".repeat(20)}` },
-      ...{ scrypt: { N: 131072, r: 8, p: 1 }, created_at: "2026-01-01T00:00:00.000Z" },
+      key_id: record.key_id,
+      kind: "passphrase",
+      member_id: "reviewer",
+      public_key: `sk-${"p".repeat(40)}`,
+      salt: `sk-${"a".repeat(20)}`,
+      scrypt: { N: 131072, r: 8, p: 1 },
+      created_at: "2026-01-01T00:00:00.000Z",
     };
     const change = {
-      ...{ number: 1, kind: "passphrase", key, member_id: "reviewer", proof: null },
-      ...{ at: "2026-01-01T00:00:00.000Z", before: { kind: "none", key_id: null } },
-      ...{ accepted_sha256: null, previous_sha256: null },
+      number: 1,
+      kind: "passphrase",
+      key,
+      member_id: "reviewer",
+      proof: null,
+      at: "2026-01-01T00:00:00.000Z",
+      before: { kind: "none", key_id: null },
+      accepted_sha256: null,
+      previous_sha256: null,
     };
     expect(redactEvent(event("proof.changed", change)).data).toEqual(change);
   });

@@ -36,12 +36,16 @@ test.each<[string, RequestInit, Record<string, string>]>([
   ["a question", {}, { method: "GET", body: "" }],
   ["a method in lower case", { method: "delete" }, { method: "DELETE", body: "" }],
   ["a JSON text", { method: "POST", body: '{"a":"ä"}', headers: JSON_TYPE }, {
-    ...{ method: "POST", type: "application/json", length: "10", body: '{"a":"ä"}' },
+    method: "POST",
+    type: "application/json",
+    length: "10",
+    body: '{"a":"ä"}',
   }],
   ["a text of no type", { method: "POST", body: "ab" }, { type: TEXT, length: "2", body: "ab" }],
   ["bytes", { method: "PUT", body: new Uint8Array([104, 105]) }, { length: "2", body: "hi" }],
   ["half of a surrogate", { method: "POST", body: "\ud800", headers: JSON_TYPE }, {
-    ...{ length: "3", body: "\ufffd" },
+    length: "3",
+    body: "\ufffd",
   }],
 ])("it sends %s as fetch does", async (_what, init, expected) => {
   const url = `${await serving(echo)}/a?b=c`;

@@ -113,8 +113,10 @@ async function actionsOfAlice(): Promise<Ids> {
   return {
     session: alice.session,
     claim: claimed.body.claim_id,
-    ...{ done: done.id as string, held: held.id as string },
-    ...{ command: command.id as string, running: running.id as string },
+    done: done.id as string,
+    held: held.id as string,
+    command: command.id as string,
+    running: running.id as string,
   };
 }
 
@@ -122,7 +124,11 @@ describe("an agent that is not", () => {
   test.each(Object.entries(TRIES))("the session's own: %s", async (_, attempt) => {
     const ids = await actionsOfAlice();
     const unknown: Ids = {
-      ...{ session: UNKNOWN, done: UNKNOWN, held: UNKNOWN, command: UNKNOWN, running: UNKNOWN },
+      session: UNKNOWN,
+      done: UNKNOWN,
+      held: UNKNOWN,
+      command: UNKNOWN,
+      running: UNKNOWN,
       claim: ids.claim,
     };
     const before = await gate.audit();
@@ -302,7 +308,9 @@ describe("hooks", () => {
 
   test("do not record in a session that another opened under the same name", async () => {
     const posed = await openAgent({
-      ...{ agent: "claude-code", host: "claude-code", client: "hook s-1" },
+      agent: "claude-code",
+      host: "claude-code",
+      client: "hook s-1",
     });
     await post(posed.secret, call("s-1", "ls"));
     expect((await posed.ask("GET", `/api/sessions/${posed.session}/actions`)).body.items)

@@ -40,7 +40,10 @@ test("a rollback looks up its own rows, however much else the ledger holds", asy
   const spy = vi.spyOn(ledger, "all");
   const claim = await ask("POST", `/api/actions/${command.id}/claim`, {}, "agent");
   await ask("POST", `/api/actions/${command.id}/result`, {
-    ...{ claim_id: claim.body.claim_id, exit_code: 0, output: "", truncated: false },
+    claim_id: claim.body.claim_id,
+    exit_code: 0,
+    output: "",
+    truncated: false,
     duration_ms: 1,
   }, "agent");
   expect(await diff(session)).toMatchObject({ status: 200 });

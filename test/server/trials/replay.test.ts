@@ -84,8 +84,11 @@ describe("POST /api/policy/replay", () => {
       policies: { allowedPaths: ["src/**", "docs/**"] },
     });
     expect(totals).toEqual({
-      ...{ newly_blocked: 0, newly_asked: 0, newly_allowed: 2 },
-      ...{ prompts_saved: 2, rejected_now_allowed: 1 },
+      newly_blocked: 0,
+      newly_asked: 0,
+      newly_allowed: 2,
+      prompts_saved: 2,
+      rejected_now_allowed: 1,
     });
     expect(rules[0]!.examples.map(({ id }) => id)).toEqual([rejected.id, held.id]);
   });

@@ -3,7 +3,12 @@ import type { HubProject } from "../../../server/projects/schema.ts";
 import { watchedIn } from "../../../ui/shell/watched.ts";
 
 const project = (id: string, last_activity_at: string | null = null): HubProject => ({
-  ...{ id, name: id, roots: [], pending_count: 0, reachable: true, workspace_ids: [] },
+  id,
+  name: id,
+  roots: [],
+  pending_count: 0,
+  reachable: true,
+  workspace_ids: [],
   last_activity_at,
 });
 const many = (count: number) =>

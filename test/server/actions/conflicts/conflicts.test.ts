@@ -26,12 +26,18 @@ describe("two sessions that change one file", () => {
       content: "by claude\n",
     });
     expect(second.conflicts).toEqual([{
-      ...{ kind: "both_hold", action_id: first, session_id: codex, agent: "codex" },
+      kind: "both_hold",
+      action_id: first,
+      session_id: codex,
+      agent: "codex",
       path: "held/a.txt",
     }]);
     expect(await detail(first)).toMatchObject({
       conflicts: [{
-        ...{ kind: "both_hold", action_id: second.id, agent: "claude", status: "pending" },
+        kind: "both_hold",
+        action_id: second.id,
+        agent: "claude",
+        status: "pending",
         diff: expect.stringContaining("+by claude"),
       }],
     });
@@ -72,7 +78,9 @@ describe("two sessions that change one file", () => {
     });
     expect(await detail(first)).toMatchObject({
       conflicts: [{
-        ...{ kind: "overwritten_by", action_id: second.id, status: "approved" },
+        kind: "overwritten_by",
+        action_id: second.id,
+        status: "approved",
         diff: expect.stringContaining("-by codex\n+by claude"),
       }],
     });

@@ -110,14 +110,17 @@ describe("what nobody allowed is undone", () => {
     expect(statSync(file).mode).toBe(before.mode);
     const restored = restoredOf(done);
     expect(restored.find((one) => one.path === file)).toMatchObject({
-      ...{ restored: true, before_sha256: sha(before.text) },
+      restored: true,
+      before_sha256: sha(before.text),
     });
 
     const events = await told();
     expect(events.map(({ type }) => type)).toEqual(["guard.restored", "block.added"]);
     expect(events[0]).toMatchObject({
-      ...{ action_id: done.action.id, session_id: done.action.session_id },
-      ...{ actor: { kind: "system" }, data: { paths: restored, shared_with: [] } },
+      action_id: done.action.id,
+      session_id: done.action.session_id,
+      actor: { kind: "system" },
+      data: { paths: restored, shared_with: [] },
     });
   });
 
@@ -329,8 +332,11 @@ test("a person's change during a command is kept in the quarantine and told", as
   const before = read("gate.config.json");
   writeFileSync(at("gate.config.json"), '{"id":"test","mine":true}');
   await actions.result(id, {
-    ...{ claim_id: claim.claim_id, exit_code: 0, output: "" },
-    ...{ truncated: false, duration_ms: 1 },
+    claim_id: claim.claim_id,
+    exit_code: 0,
+    output: "",
+    truncated: false,
+    duration_ms: 1,
   }, agent);
   expect(read("gate.config.json")).toBe(before);
   const [event] = await told();
@@ -351,8 +357,11 @@ test("gate's own write for a person is no change of a command that runs meanwhil
   const changed = await gate.request("PUT", "/api/config/policies", { askPaths: ["docs/**"] });
   expect(changed.status).toBe(200);
   await actions.result(id, {
-    ...{ claim_id: claim.claim_id, exit_code: 0, output: "" },
-    ...{ truncated: false, duration_ms: 1 },
+    claim_id: claim.claim_id,
+    exit_code: 0,
+    output: "",
+    truncated: false,
+    duration_ms: 1,
   }, agent);
   expect(read(".envrc")).toBe("export A=1\n");
   expect(read("gate.config.json")).toContain("docs/**");
@@ -374,8 +383,11 @@ test("of two commands at once both sessions are held to account, if both ran the
   writeFileSync(at(".git/hooks/post-merge"), "evil");
   for (const { id, claim } of [first, second]) {
     await actions.result(id, {
-      ...{ claim_id: claim.claim_id, exit_code: 0, output: "" },
-      ...{ truncated: false, duration_ms: 1 },
+      claim_id: claim.claim_id,
+      exit_code: 0,
+      output: "",
+      truncated: false,
+      duration_ms: 1,
     }, agent);
   }
   const restored = (await told()).filter(({ type }) => type === "guard.restored");

@@ -23,7 +23,10 @@ async function guardHome(effect: (user: string) => void) {
   const guarding = new Guarding(environment, user);
   const told: Restored[] = [];
   await guarding.open({
-    ...{ action_id: "a", root: user, cwd: user, scripts: [] },
+    action_id: "a",
+    root: user,
+    cwd: user,
+    scripts: [],
     permits: { paths: new Set(), commands: [] },
     report: (restored) => {
       told.push(...restored);

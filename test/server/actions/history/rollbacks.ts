@@ -27,9 +27,19 @@ export class Rollbacks {
       return void (action.status = "rolled_back");
     }
     this.#world.model.actions.push({
-      ...{ id: id!, tool: "rollback", session: action.session, changes, command: null, input: {} },
-      ...{ status: "approved", execution: "succeeded", byPolicy: false, of: action.id },
-      ...{ created_at: this.#world.now, done_at: this.#world.model.tick(), claim: null },
+      id: id!,
+      tool: "rollback",
+      session: action.session,
+      changes,
+      command: null,
+      input: {},
+      status: "approved",
+      execution: "succeeded",
+      byPolicy: false,
+      of: action.id,
+      created_at: this.#world.now,
+      done_at: this.#world.model.tick(),
+      claim: null,
     });
     this.#world.model.apply(changes);
     this.#world.model.markUndone(action);

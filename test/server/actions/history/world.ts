@@ -100,7 +100,11 @@ export class World {
     expect(this.model.find(answer.id)).toBeUndefined();
     const isDone = !isHeld && what.command === null;
     this.model.actions.push({
-      ...{ ...what, id: answer.id, of: null, created_at: this.now, claim: null },
+      ...what,
+      id: answer.id,
+      of: null,
+      created_at: this.now,
+      claim: null,
       status: isHeld ? "pending" : "approved",
       execution: isDone ? "succeeded" : "none",
       byPolicy: !isHeld,

@@ -20,8 +20,12 @@ test("a secret that an agent sends or a command prints is kept nowhere but where
   const claim = await ask("POST", `/api/actions/${run.id}/claim`, {});
   expect(claim.command).toBe(command);
   await ask("POST", `/api/actions/${run.id}/result`, {
-    ...{ claim_id: claim.claim_id, exit_code: 1, truncated: false, duration_ms: 1 },
-    ...{ output: `token is ${SECRET}\nconst password: string\n`, error: `failed: ${SECRET}` },
+    claim_id: claim.claim_id,
+    exit_code: 1,
+    truncated: false,
+    duration_ms: 1,
+    output: `token is ${SECRET}\nconst password: string\n`,
+    error: `failed: ${SECRET}`,
   });
   const { output, error } = await ask("GET", `/api/actions/${run.id}`);
   expect([output.text, error]).toEqual([
