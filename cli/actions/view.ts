@@ -1,5 +1,6 @@
 import type { Action, ActionDetail } from "../../server/actions/schema.ts";
 import { configWrittenBy } from "../../server/actions/review/accept_written.ts";
+import { runsOwnCode } from "../../server/actions/show/own_code.ts";
 import { unnamedFiles } from "../../server/actions/show/unnamed_files.ts";
 import { conflictMark, conflictParts, contentParts, diffParts, type Part } from "./diff.ts";
 
@@ -107,7 +108,9 @@ export function actionCard(io: Io, action: ActionDetail, now: number): string {
       i === 0 ? "fixed" : "",
       `${path}  ${sha256.slice(0, 12)}${is_frozen ? "" : "  (only until it starts)"}`,
     ]),
+    ...programFacts(action.programs ?? []),
     ["not fixed", action.unbound],
+    ["own code", trustsOwnCode(action) ? OWN_CODE : null],
     ...action.restored.slice(0, 20).map((one, i): [string, string] => [
       i === 0 ? "undone" : "",
       describeRestored(one),
@@ -129,6 +132,39 @@ export function actionCard(io: Io, action: ActionDetail, now: number): string {
 }
 
 const ACCEPTED_TOO = "approving also accepts it: what it allows holds at once";
+
+const OWN_CODE = "it runs code that an agent can change, such as tests, builds and scripts; to " +
+  "remember the approval is to trust that code in every later version";
+
+/** Whether a held command runs code that agents can change. */
+function trustsOwnCode({ status, command, scripts, programs, analysis }: ActionDetail): boolean {
+  const commands = analysis?.commands ?? [];
+  return status === "pending" && command !== null && runsOwnCode({ scripts, programs, commands });
+}
+
+type ShownProgram = NonNullable<ActionDetail["programs"]>[number];
+
+/** The program files, those that an agent can change first, because a long list is cut. */
+function programFacts(programs: ShownProgram[]): [string, string][] {
+  const isChangeable = ({ changeable }: ShownProgram) => changeable !== undefined;
+  const shown = programs.toSorted((a, b) => Number(isChangeable(b)) - Number(isChangeable(a)));
+  const rest = programs.length - MOST_PROGRAMS;
+  // Each fact has its own row, because a path may contain any text.
+  const rows = shown.slice(0, MOST_PROGRAMS).flatMap(({ path, real, changeable }) => [
+    path,
+    ...real === undefined ? [] : [`  leads to ${real}`],
+    ...changeable ? [CHANGEABLE[changeable]] : [],
+  ]);
+  if (rest > 0) rows.push(`and ${rest} more; gate show --json names them`);
+  return rows.map((row, i) => [i === 0 ? "programs" : "", row]);
+}
+
+const MOST_PROGRAMS = 20;
+
+const CHANGEABLE = {
+  project: "  an agent can change this program: it lies in the folder of a project",
+  temporary: "  an agent can change this program: it lies in a temporary folder",
+};
 
 /** One guarded file that changed without permission. */
 function describeRestored(

@@ -94,12 +94,20 @@ export interface Native {
   new_folders: string[];
 }
 
+/** A program file that a held command would start, and whether an agent can change it. */
+export interface PlannedProgram extends Program {
+  /** Where the path leads, if a link is on the way. */
+  real?: string;
+  /** The file or the link lies in a folder that agents can write. */
+  changeable?: "project" | "temporary";
+}
+
 /** Exactly what would be done. An approval holds for this plan only. */
 export interface Plan extends ParsedInput {
   changes: PlannedChange[];
   scripts: Script[];
   /** The program files of a command that runs without a shell. */
-  programs?: Program[];
+  programs?: PlannedProgram[];
   /** Of a rollback: folders that the action had created, outermost first. Empty ones are removed. */
   emptied_folders: string[];
   /** Folders that must exist before any file is written, outermost first. */

@@ -117,6 +117,14 @@ const Program = z.object({
   inode: z.string().describe("device, inode, size and time of change when it was judged"),
 });
 
+const PlannedProgram = Program.extend({
+  real: z.string().optional().describe("where the path leads, if a link is on the way"),
+  changeable: z.enum(["project", "temporary"]).optional()
+    .describe(
+      "the folder that holds it and that agents can write: a project's, or a temporary one",
+    ),
+});
+
 const Redirect = z.union([
   z.object({
     fd: z.literal([0, 1, 2]),
@@ -333,7 +341,7 @@ export const ActionDetail = Action.extend({
         z.object({ path: z.string(), before: z.number().int(), after: z.number().int() }),
       ),
     }).optional().describe("the folders that a rollback creates, changes or removes"),
-    programs: z.array(Program).optional()
+    programs: z.array(PlannedProgram).optional()
       .describe("the program files that a proved command starts"),
   }).nullable().describe(
     "of a held action: the SHA-256 of its RFC 8785 form is the digest; paths are real and absolute",
@@ -350,6 +358,8 @@ export const ActionDetail = Action.extend({
     sha256: z.string(),
     is_frozen: z.boolean().describe("it is restored if it changes while the command runs"),
   })).describe("of a command: the scripts whose content an approval covers"),
+  programs: z.array(PlannedProgram).nullable()
+    .describe("the program files that a proved command starts; null if a shell or a host runs it"),
   unbound: z.string().nullable()
     .describe("of a command: what runs without being covered by the approval"),
   restored: z.array(z.object({

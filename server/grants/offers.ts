@@ -12,27 +12,21 @@ export function patternsFor(action: Rememberable): string[] {
   return [...new Set(found)].filter((pattern) => covers(action, pattern));
 }
 
-/** Sentences that say which actions a grant would allow, and what they leave open. */
-export function describeOffer(action: Rememberable, pattern: string | null): string {
-  const { access } = action;
+/**
+ * Sentences that say which actions a grant would allow, and what they leave open.
+ * @param runs_own_code whether the command runs code that agents can change
+ */
+export function describeOffer(
+  { access }: Pick<Rememberable, "access">,
+  pattern: string | null,
+  { runs_own_code }: { runs_own_code: boolean },
+): string {
   const allowed = describeAllowed(access, pattern);
-  return access === "run" && runsOwnCode(action) ? `${allowed}. ${OWN_CODE}` : allowed;
+  return access === "run" && runs_own_code ? `${allowed}. ${OWN_CODE}` : allowed;
 }
 
 const OWN_CODE = "It runs code of the project, such as tests and scripts, and the agent can " +
   "change that code";
-
-/** Programs that run code of the project, although no script is among their words. */
-const RUNS_OWN_CODE =
-  /^(make|gmake|cmake|ninja|bazel|npm|npx|pnpm|yarn|bun|bunx|deno|node|tsx|vite|vitest|jest|mocha|ava|playwright|cypress|webpack|rollup|python[\d.]*|py\.?test|tox|nox|uv|poetry|cargo|go|swift|dotnet|gradlew?|mvnw?|ant|sbt|rake|rspec|bundle|phpunit|composer|mix|just|task)$/;
-
-/** Whether a command runs files that the agent can change. */
-function runsOwnCode({ scripts, question }: Rememberable): boolean {
-  return scripts.length > 0 ||
-    question.evaluation.units.some(({ argv: [program = ""] }) =>
-      RUNS_OWN_CODE.test(posix.basename(program))
-    );
-}
 
 function describeAllowed(access: Rememberable["access"], pattern: string | null): string {
   if (pattern === null) return access === null ? EXACTLY.other : EXACTLY[access];

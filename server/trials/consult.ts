@@ -55,7 +55,7 @@ async function planOf(
 ): Promise<Plan | null> {
   if (content !== null && question.content === undefined) return null;
   if (input.command !== null) {
-    const programs = programsOf(input, proof);
+    const programs = programsOf(input, proof, await services.neighbours.roots());
     const scripts = await scriptsOf(analysis, input.cwd!);
     return { ...planNothing(input).plan, scripts, ...programs && { programs } };
   }

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { type ActionServices, loadAction, notPossible, timestamp } from "../actions/context.ts";
 import { firstSince } from "../actions/list/store.ts";
+import { runsOwnCode } from "../actions/show/own_code.ts";
 import type { ActionRow } from "../actions/store.ts";
 import { type ActionEvaluation, evaluateAction } from "../actions/submit/evaluate.ts";
 import { accessOf, grantSubject } from "../actions/submit/grant_use.ts";
@@ -40,7 +41,12 @@ export async function previewGrants(
   if (refused !== null) return { ...head, looked_at: 0, complete: true, offers: [] };
   if (pattern !== undefined) checkRemember(action, pattern);
   const patterns = [null, ...patternsFor(action), ...pattern === undefined ? [] : [pattern]];
-  const offers = [...new Set(patterns)].map((one) => new Offer(action, one));
+  const runs_own_code = runsOwnCode({
+    scripts: action.scripts,
+    programs: row.plan.programs ?? null,
+    commands: action.question.evaluation.units.map(({ argv }) => argv),
+  });
+  const offers = [...new Set(patterns)].map((one) => new Offer(action, one, { runs_own_code }));
   const { looked_at, complete } = await lookBack(services, row, offers, since);
   return { ...head, looked_at, complete, offers: offers.map(({ offer }) => offer) };
 }
@@ -51,8 +57,12 @@ class Offer {
   readonly #grant: GrantTerms;
   readonly #compiled: GrantPattern | null;
 
-  constructor(action: Rememberable, pattern: string | null) {
-    const says = describeOffer(action, pattern);
+  constructor(
+    action: Rememberable,
+    pattern: string | null,
+    options: { runs_own_code: boolean },
+  ) {
+    const says = describeOffer(action, pattern, options);
     this.offer = { pattern, says, matched: { count: 0, rejected: 0, newest: [] } };
     const { access, digest, scripts } = action;
     const questions = checkRemember(action, pattern);

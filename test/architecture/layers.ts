@@ -14,7 +14,7 @@ const HOSTS = /^server\/hosts\//;
 const EVIDENCE = /^server\/evidence\/(bundle|chain|check|verify)\.ts$/;
 /** Proofs of a person and of the daemon are made and checked in the page, the terminal and the daemon. */
 const PROOF =
-  /^server\/(?:proof\/(?:asked|deed_check|history|ledger_check|not_signed|passphrase|public_key|record_check|statement)|actions\/(?:review\/accept_written|show\/(?:check_shown|unnamed_files))|auth\/prove_daemon)\.ts$/;
+  /^server\/(?:proof\/(?:asked|deed_check|history|ledger_check|not_signed|passphrase|public_key|record_check|statement)|actions\/(?:review\/accept_written|show\/(?:check_shown|own_code|unnamed_files))|auth\/prove_daemon)\.ts$/;
 const POLICY_PARSER = "unbash";
 const TOOLS = "server/actions/tools.ts";
 

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import type { ActionDetail, Reversibility } from "../../server/actions/schema.ts";
 import { configWrittenBy } from "../../server/actions/review/accept_written.ts";
+import { runsOwnCode } from "../../server/actions/show/own_code.ts";
 import { unnamedFiles } from "../../server/actions/show/unnamed_files.ts";
 import { toolOf } from "../../server/actions/tools.ts";
 import type { DiffMode } from "../diff/diff.tsx";
@@ -13,7 +14,7 @@ import { Ago, Until } from "../parts/time.tsx";
 import { bytesOf, count } from "../parts/words.ts";
 import { useAddress } from "../state/address.ts";
 import { daemon } from "../state/live.ts";
-import { WhatItDoes } from "./command.tsx";
+import { Programs, WhatItDoes } from "./command.tsx";
 import { ChangedBase, Conflicts } from "./conflicts.tsx";
 import { Content } from "./content.tsx";
 
@@ -199,10 +200,13 @@ function CommandEffects({ detail }: { detail: ActionDetail }) {
   );
 }
 
-/** The scripts that the approval covers, and what it does not cover. */
-function Bound({ detail: { scripts, unbound } }: { detail: ActionDetail }) {
+/** The programs and scripts that the approval covers, and what it does not cover. */
+function Bound({ detail }: { detail: ActionDetail }) {
+  const { scripts, programs, unbound, analysis, status } = detail;
+  const commands = analysis?.commands ?? [];
   return (
     <>
+      <Programs programs={programs ?? []} />
       {scripts.length > 0 && (
         <Fact name="Fixed">
           {scripts.slice(0, 10).map(({ path, is_frozen }) => (
@@ -218,9 +222,15 @@ function Bound({ detail: { scripts, unbound } }: { detail: ActionDetail }) {
           <Text as="p" class="quiet" value={unbound} />
         </Fact>
       )}
+      {status === "pending" && runsOwnCode({ scripts, programs, commands }) && (
+        <Fact name="Own code">{OWN_CODE}</Fact>
+      )}
     </>
   );
 }
+
+const OWN_CODE = "It runs code that an agent can change, such as tests, builds and scripts. To " +
+  "remember the approval is to trust that code in every later version.";
 
 function Undone({ restored }: { restored: ActionDetail["restored"] }) {
   return (

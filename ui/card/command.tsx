@@ -1,6 +1,7 @@
 import { useEffect } from "preact/hooks";
 import type { ActionDetail } from "../../server/actions/schema.ts";
-import { Text } from "../parts/text.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { Code, Text } from "../parts/text.tsx";
 import { countHidden } from "../parts/visible.ts";
 import { count } from "../parts/words.ts";
 
@@ -40,6 +41,59 @@ export function WhatItDoes({ analysis }: { analysis: NonNullable<ActionDetail["a
     </>
   );
 }
+
+type ShownProgram = NonNullable<ActionDetail["programs"]>[number];
+
+/** The program files that gate starts, those that an agent can change first. */
+export function Programs({ programs }: { programs: ShownProgram[] }) {
+  if (programs.length === 0) return null;
+  const shown = [
+    ...programs.filter(({ changeable }) => changeable),
+    ...programs.filter(({ changeable }) => !changeable),
+  ];
+  const rest = shown.slice(FIRST_ITEMS);
+  return (
+    <div class="fact">
+      <dt>Programs</dt>
+      <dd>
+        <ProgramList programs={shown.slice(0, FIRST_ITEMS)} />
+        {rest.length > 0 && (
+          <details open={rest.some(({ changeable }) => changeable)}>
+            <summary>Show {rest.length} more</summary>
+            <ProgramList programs={rest} />
+          </details>
+        )}
+      </dd>
+    </div>
+  );
+}
+
+function ProgramList({ programs }: { programs: ShownProgram[] }) {
+  return (
+    <ul>
+      {programs.map(({ name, path, real, changeable }) => (
+        <li key={name}>
+          <Code value={path} />
+          {real !== undefined && (
+            <span class="quiet">
+              {" "}leads to <Code value={real} />
+            </span>
+          )}
+          {changeable && (
+            <p class="tone-warn">
+              <Icon name="alert" /> An agent can change this program: {PLACES[changeable]}.
+            </p>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const PLACES = {
+  project: "it lies in the folder of a project",
+  temporary: "it lies in a temporary folder",
+};
 
 const FIRST_ITEMS = 8;
 /** The analysis writes these for names that are known only at run time. */

@@ -6,7 +6,7 @@ import { absolutePath } from "./unnamed_files.ts";
 
 /**
  * Checks that the digest of an action covers what a card shows of it: tool, command, folder, files,
- * contents, scripts and input. It runs where a person signs, in command line and browser.
+ * contents, scripts, programs and input. It runs where a person signs, in command line and browser.
  * @throws NotSigned with the difference
  */
 export async function checkShown(shown: ActionDetail): Promise<void> {
@@ -17,6 +17,9 @@ export async function checkShown(shown: ActionDetail): Promise<void> {
     if (shown[name] !== signed[name]) throw refuse(`the shown ${NAMES[name]} is another one`);
   }
   if (!hasShownFiles(shown, signed)) throw refuse("the shown files are other ones");
+  if (canonicalText(shown.programs) !== canonicalText(signed.programs ?? null)) {
+    throw refuse("the shown programs are other ones");
+  }
   await checkTexts(shown);
   await checkInput(shown, signed);
 }

@@ -44,6 +44,7 @@ export async function detailOf(services: ActionServices, id: string): Promise<Ac
     signed: row.status === "pending" && row.plan ? signedOf(row.plan) : null,
     analysis: row.analysis,
     scripts: scriptsOf(row),
+    programs: row.plan?.programs ?? null,
     unbound: unboundOf(row),
     restored: row.plan?.restored ?? [],
     output: row.output_sha256 === null ? null : await shownOutput(services, row),
@@ -64,9 +65,12 @@ function scriptsOf(row: ActionRow): ActionDetail["scripts"] {
 /** Words of the shell, which start no program of their own. */
 const BUILT_IN = /^(cd|echo|printf|test|\[|true|false|:|set|export|pwd|read|exit|source|\.)$/;
 
-/** The programs of a command, which the approval does not fix, nor the files that they load. */
-function unboundOf({ command, analysis }: ActionRow): string | null {
+/** What an approval does not fix: the programs that a shell finds, and the files that any loads. */
+function unboundOf({ command, analysis, plan }: ActionRow): string | null {
   if (command === null) return null;
+  if (plan?.programs) {
+    return plan.programs.length > 0 ? "every file that these programs or the scripts load" : null;
+  }
   const names = new Set((analysis?.commands ?? []).map(([program = ""]) => program));
   const programs = [...names].filter((name) => name !== "" && !BUILT_IN.test(name));
   if (analysis && programs.length === 0) return null;

@@ -71,7 +71,7 @@ export async function planCommand(
 ): Promise<Planned> {
   const scripts = await scriptsOf(analysis, input.cwd!);
   const { reversibility, reach } = await forecast(services, { ...input, root }, limits);
-  const programs = programsOf(input, proof);
+  const programs = programsOf(input, proof, await services.neighbours.roots());
   const { plan, ...rest } = planNothing(input);
   return { ...rest, plan: { ...plan, scripts, reach, ...programs && { programs } }, reversibility };
 }

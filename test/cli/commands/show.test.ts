@@ -1,6 +1,6 @@
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type GatedProject, openGatedProject } from "../gated_project.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -62,6 +62,110 @@ test("show says whether a command can be rolled back, and which parts cannot", a
   const part = await gated.submit("run_command", { command: "rm gone.txt; make" });
   expect((await gated.good("show", part.id)).stdout)
     .toMatch(/reversible +partly: The other effects of "make" are unknown/);
+});
+
+describe("the programs of a held command", () => {
+  const script = (path: string) => {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, "#!/bin/sh\necho said\n", { mode: 0o755 });
+    return path;
+  };
+  const shownOf = async (command: string) => {
+    const { id } = await gated.submit("run_command", { command });
+    const { stdout } = await gated.good("show", id);
+    const { programs, signed } = await gated.json("show", id, "--json");
+    expect(programs).toEqual(signed.programs ?? null);
+    return { id, stdout, programs };
+  };
+
+  test("are their absolute paths; a program of the machine carries no warning", async () => {
+    const { stdout, programs } = await shownOf("uname -a | sort");
+    expect(stdout).toMatch(/\nprograms {4}\/\S*\/sort[^]*\n {12}\/\S*\/uname/);
+    expect(stdout).not.toContain("an agent can change this program");
+    expect(stdout).toMatch(/not fixed {3}every file that these programs or the scripts load/);
+    for (const { path, changeable } of programs) {
+      expect(existsSync(path)).toBe(true);
+      expect(changeable).toBeUndefined();
+    }
+  });
+
+  test("are shown after the decision too", async () => {
+    const { id } = await shownOf("uname -a | sort -u");
+    await gated.good("approve", id);
+    expect((await gated.good("show", id)).stdout).toMatch(/\nprograms {4}\/\S*\/sort/);
+  });
+
+  test.each([
+    ["in the project", () => "./bin/say x", "it lies in the folder of a project"],
+    ["behind a link in the project", () => {
+      symlinkSync("/usr/bin/uname", join(gated.folder, "bin", "linked"));
+      return "./bin/linked";
+    }, "it lies in the folder of a project"],
+    ["linked into the project", () => {
+      const link = join(gated.terminal.folder, "outside", "say");
+      mkdirSync(dirname(link));
+      symlinkSync(join(gated.folder, "bin", "say"), link);
+      return `${link} y`;
+    }, "it lies in the folder of a project"],
+    [
+      "in the temporary folder",
+      () => script(join(gated.terminal.folder, "tools", "tool")),
+      "it lies in a temporary folder",
+    ],
+  ])("%s are marked as changeable", async (_, commandOf, why) => {
+    script(join(gated.folder, "bin", "say"));
+    const { stdout } = await shownOf(commandOf());
+    expect(stdout).toContain(`\n              an agent can change this program: ${why}\n`);
+  });
+
+  test("are listed with the changeable ones first, before the list is cut", async () => {
+    const names = Array.from({ length: 25 }, (_, i) => script(join(gated.folder, `many/p${i}`)));
+    const { stdout } = await shownOf(`uname; ${names.join("; ")}`);
+    expect(stdout.match(/an agent can change this program/g)).toHaveLength(20);
+    expect(stdout).toContain("and 6 more; gate show --json names them");
+    expect(stdout).not.toMatch(/\/uname\n/);
+  });
+
+  test("behind a link show where it leads", async () => {
+    mkdirSync(join(gated.folder, "bin"), { recursive: true });
+    symlinkSync("/usr/bin/env", join(gated.folder, "bin", "other"));
+    const { stdout } = await shownOf("./bin/other");
+    expect(stdout).toMatch(/\/bin\/other\n {14}leads to \/usr\/bin\/env\n/);
+  });
+
+  test("are none when a shell runs the command", async () => {
+    const { stdout, programs } = await shownOf("echo $(uname)");
+    expect(programs).toBeNull();
+    expect(stdout).not.toMatch(/\nprograms /);
+  });
+});
+
+describe("show says that remembering trusts code that agents can change", () => {
+  const TRUST = /own code {4}it runs code that an agent can change, such as tests/;
+
+  test.each([
+    ["npm test", true],
+    ["cd src && npx vitest run", true],
+    ["env CI=1 make all", true],
+    ["sh ./build.sh", true],
+    ["./build.sh", true],
+    ["echo $(cat a) && pytest", true],
+    ["cp -r src dist", false],
+    ["curl https://example.org", false],
+    ["grep -r npm docs", false],
+  ])("%s: %s", async (command, runs) => {
+    writeFileSync(join(gated.folder, "build.sh"), "#!/bin/sh\ntrue\n", { mode: 0o755 });
+    mkdirSync(join(gated.folder, "src"), { recursive: true });
+    const { id } = await gated.submit("run_command", { command });
+    const { stdout } = await gated.good("show", id);
+    expect(TRUST.test(stdout)).toBe(runs);
+  });
+
+  test("only while it is held", async () => {
+    const { id } = await gated.submit("run_command", { command: "npm run lint" });
+    await gated.good("reject", id, "--reason", "no");
+    expect((await gated.good("show", id)).stdout).not.toMatch(TRUST);
+  });
 });
 
 test("show reports another session's change of the file, and a changed base", async () => {

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Action } from "../../../server/actions/schema.ts";
@@ -188,6 +189,32 @@ describe("between a person and the daemon", () => {
     const { data } = timeline.find(({ type }: Json) => type === "action.approved");
     expect(data.asked).toEqual({ digest: data.digest, permit: [".husky"] });
     await gated.good("audit", "verify");
+  });
+
+  test("the programs of a command are those that the digest names", async () => {
+    writeFileSync(join(gated.folder, "say"), "#!/bin/sh\necho said\n", { mode: 0o755 });
+    const { id } = await gated.submit("run_command", { command: "./say hello" });
+    const elsewhere = (one: Json) => {
+      one.path = "/usr/bin/true";
+      delete one.changeable;
+    };
+    const tricks: [(action: Json) => void, string][] = [
+      [(action) => action.programs = [], "the shown programs are other ones"],
+      [(action) => action.programs = null, "the shown programs are other ones"],
+      [(action) => elsewhere(action.programs[0]), "the shown programs are other ones"],
+      [(action) => {
+        for (const all of [action.programs, action.signed?.programs]) if (all) elsewhere(all[0]);
+      }, "its plan is another one"],
+    ];
+    for (const [trick, why] of tricks) {
+      between.tricks = { answer: eachOf(id, (action) => action.programs && trick(action)) };
+      for (const ended of [await approve(id), await gated.terminal.run(["show", id])]) {
+        expect(ended.code).toBe(1);
+        expect(ended.stderr).toContain(why);
+      }
+    }
+    between.tricks = {};
+    expect(await approve(id)).toMatchObject({ code: 0 });
   });
 
   test("the input of a foreign tool is what the digest names, whole or shortened", async () => {
