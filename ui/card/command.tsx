@@ -75,9 +75,9 @@ function ProgramList({ programs }: { programs: ShownProgram[] }) {
         <li key={name}>
           <Code value={path} />
           {real !== undefined && (
-            <span class="quiet">
-              {" "}leads to <Code value={real} />
-            </span>
+            <p class="quiet">
+              leads to <Code value={real} />
+            </p>
           )}
           {changeable && (
             <p class="tone-warn">
