@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Action } from "./actions/schema.ts";
 import { Guarding } from "./actions/guarding/guarding.ts";
+import { Intake } from "./actions/intake.ts";
 import type { ActionList } from "./actions/list/schema.ts";
 import type { AnalyticsSummary } from "./analytics/schema.ts";
 import { summarize } from "./analytics/summarize.ts";
@@ -125,12 +126,13 @@ export class Daemon {
       });
       registry.countRoots((id, roots, proofs) => configs.accepted.countRoots(id, roots, proofs));
       const guarding = new Guarding(environment);
+      const intake = new Intake(environment);
       const host_key = HostKey.open(join(environment.home, "keys"));
       const journal = environment.journal
         ? new Journal(environment.journal, environment.home)
         : null;
       const parts = { environment, port, pid, signer, host_key, journal };
-      const shared = { ...parts, bus, stream, proofs, configs, guarding };
+      const shared = { ...parts, bus, stream, proofs, configs, guarding, intake };
       const projects = new Projects(registry, shared, only);
       await projects.wake();
       return new Daemon(environment, port, {

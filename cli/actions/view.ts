@@ -111,6 +111,10 @@ export function actionCard(io: Io, action: ActionDetail, now: number): string {
     ...programFacts(action.programs ?? []),
     ["not fixed", action.unbound],
     ["own code", trustsOwnCode(action) ? OWN_CODE : null],
+    ...Object.entries(action.shortened ?? {}).map(([name, { bytes, sha256 }]): [string, string] => [
+      "excerpt",
+      `gate kept an excerpt of the ${name}: ${bytes} bytes, SHA-256 ${sha256}`,
+    ]),
     ...action.restored.slice(0, 20).map((one, i): [string, string] => [
       i === 0 ? "undone" : "",
       describeRestored(one),

@@ -8,6 +8,7 @@ import type { NamedPaths } from "../policy/named_paths.ts";
 import type { Proofs } from "../proof/proofs.ts";
 import type { SeenFiles } from "../runtime/file_image.ts";
 import type { Guarding } from "./guarding/guarding.ts";
+import type { Intake } from "./intake.ts";
 import type { Serial } from "./scheduling.ts";
 import { type ActionRow, findAction } from "./store.ts";
 
@@ -62,6 +63,8 @@ export interface ActionServices {
   proofs: Pick<Proofs, "require" | "judge">;
   /** Watches the guarded files of the machine while commands run. */
   guarding: Guarding;
+  /** Counts the bytes that agents add to the ledgers of the machine. */
+  intake: Intake;
   /** A cache of file contents for views. Decisions always read the file. */
   seen: SeenFiles;
 }

@@ -102,6 +102,11 @@ export interface PlannedProgram extends Program {
   changeable?: "project" | "temporary";
 }
 
+/** The texts of a refused action of which the ledger keeps an excerpt, with what the whole was. */
+export type Shortened = {
+  [name in "command" | "input" | "accesses"]?: { bytes: number; sha256: string };
+};
+
 /** Exactly what would be done. An approval holds for this plan only. */
 export interface Plan extends ParsedInput {
   changes: PlannedChange[];
@@ -122,6 +127,8 @@ export interface Plan extends ParsedInput {
   restored?: Restored[];
   /** Of a finished command: folders that it created and removed, outermost first. */
   folders?: { made: FolderState[]; removed: FolderState[] };
+  /** Of a refused action: the texts of which only an excerpt is kept. */
+  shortened?: Shortened;
 }
 
 /** Everything that an approval depends on. Its SHA-256 in RFC 8785 form is the digest. */

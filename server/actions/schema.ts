@@ -270,6 +270,9 @@ const before = z.object({
 });
 const after = before.extend({ mode: before.shape.mode.describe("null keeps the old one") });
 
+const whole = z.object({ bytes: z.number().int(), sha256: z.string() }).optional()
+  .describe("length and hash of the whole text, which the digest covers");
+
 /**
  * `GET /api/actions/:id`: the action with everything that a reviewer needs for a decision. A text is
  * null if the file is binary, absent or too large to show; hashes and sizes are always present.
@@ -362,6 +365,8 @@ export const ActionDetail = Action.extend({
     .describe("the program files that a proved command starts; null if a shell or a host runs it"),
   unbound: z.string().nullable()
     .describe("of a command: what runs without being covered by the approval"),
+  shortened: z.object({ command: whole, input: whole, accesses: whole }).nullable()
+    .describe("of a refused action: the texts of which only an excerpt is kept"),
   restored: z.array(z.object({
     path: z.string(),
     change: z.enum(["created", "modified", "deleted", "rewritten"]),

@@ -26,6 +26,7 @@ const TOPICS: Partial<Record<AuditType, Topic[]>> = {
   "guard.restored": ["actions", "risk"],
   "block.added": ["risk", "sessions"],
   "block.removed": ["risk", "sessions"],
+  "quota.reached": ["risk", "sessions"],
   "monitor.terminated": ["agents"],
 };
 

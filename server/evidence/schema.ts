@@ -27,6 +27,7 @@ export const AuditType = z.enum([
   "guard.restored",
   "block.added",
   "block.removed",
+  "quota.reached",
   "member.added",
   "member.changed",
   "member.removed",

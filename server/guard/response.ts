@@ -47,7 +47,10 @@ export function toGateError(error: unknown, log: Environment["log"]): GateError 
 export function problemResponse(error: GateError): Response {
   const headers: Record<string, string> = { "content-type": "application/problem+json" };
   if (error.code === "unauthorized") headers["www-authenticate"] = 'Bearer realm="gate"';
-  if (error.code === "rate_limited" || error.code === "unavailable") headers["retry-after"] = "60";
+  if (error.code === "rate_limited" || error.code === "unavailable") {
+    const { retry_after } = error.fields;
+    headers["retry-after"] = typeof retry_after === "number" ? String(retry_after) : "60";
+  }
   const allow = error.fields.allow;
   if (error.code === "method_not_allowed" && Array.isArray(allow)) {
     headers["allow"] = allow.join(", ");

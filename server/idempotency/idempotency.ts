@@ -1,7 +1,14 @@
 import { createHash } from "node:crypto";
 import type { Database } from "../db/database.ts";
 import { GateError } from "../errors.ts";
-import { findKept, insertRunning, type Kept, removeKept, updateAnswer } from "./store.ts";
+import {
+  findKept,
+  forgetAnswers,
+  insertRunning,
+  type Kept,
+  removeKept,
+  updateAnswer,
+} from "./store.ts";
 
 /** A request that must take effect at most once. */
 export interface RepeatableRequest {
@@ -23,6 +30,9 @@ export interface Answer {
 const LIFETIME_MS = 24 * 60 * 60 * 1000;
 const MAX_KEPT = 10_000;
 const MAX_ANSWER = 1024 * 1024;
+/** All answers together, counted again after each so many new characters. */
+const MAX_ANSWERS = 64 * 1024 * 1024;
+const COUNTED_AFTER = 8 * 1024 * 1024;
 const KEY = /^[\x21-\x7e]{1,255}$/;
 // These requests had no effect, so the caller may correct and resend them.
 const NOT_KEPT = new Set([400, 401, 403, 404, 405, 413, 415, 429]);
@@ -31,6 +41,8 @@ const NOT_KEPT = new Set([400, 401, 403, 404, 405, 413, 415, 429]);
 export class Idempotency {
   readonly #database: Database;
   readonly #now: () => number;
+  /** Characters of answers since the last count; at the start it is unknown. */
+  #added = COUNTED_AFTER;
   readonly #running = new Map<string, { fingerprint: string; answer: Promise<Answer> }>();
 
   constructor(database: Database, now: () => number) {
@@ -84,6 +96,11 @@ export class Idempotency {
       await removeKept(this.#database, key);
     } else if (body.length <= MAX_ANSWER && !body.includes("\0")) {
       await updateAnswer(this.#database, key, response.status, withoutSecret(body));
+      this.#added += body.length;
+      if (this.#added >= COUNTED_AFTER) {
+        this.#added = 0;
+        await forgetAnswers(this.#database, MAX_ANSWERS);
+      }
     }
     return { status: response.status, body, replayed: false };
   }

@@ -53,6 +53,17 @@ export async function updateAnswer(
   }]);
 }
 
+/** Forgets the oldest answers, so that the others have at most so many characters. Their keys stay. */
+export async function forgetAnswers(database: Database, most: number): Promise<void> {
+  await database.batch([{
+    sql:
+      `UPDATE idempotency SET status = 0, answer = '' WHERE status <> 0 AND key IN (SELECT key FROM
+      (SELECT key, sum(length(answer)) OVER (ORDER BY expires_at DESC, key) AS total
+        FROM idempotency) WHERE total > ?)`,
+    args: [most],
+  }]);
+}
+
 export async function removeKept(database: Database, key: string): Promise<void> {
   await database.batch([{ sql: "DELETE FROM idempotency WHERE key = ?", args: [key] }]);
 }

@@ -1,4 +1,4 @@
-import { strictest } from "./merge.ts";
+import { DEFAULT_LIMITS, strictest } from "./merge.ts";
 import { PathIndex } from "./path_match.ts";
 import { CommandIndex } from "./command_match.ts";
 import type { CompiledPolicy, PolicyLayer } from "./policy.ts";
@@ -37,15 +37,9 @@ export function layersOf(
 }
 
 function lowest(all: readonly PolicyLimits[]): PolicyLimits {
-  return all.reduce((least, next) => ({
-    maxBashOutputBytes: Math.min(least.maxBashOutputBytes, next.maxBashOutputBytes),
-    commandTimeoutSeconds: Math.min(least.commandTimeoutSeconds, next.commandTimeoutSeconds),
-    approvalTimeoutSeconds: Math.min(least.approvalTimeoutSeconds, next.approvalTimeoutSeconds),
-    maxBlobBytes: Math.min(least.maxBlobBytes, next.maxBlobBytes),
-    maxHeldPerSession: Math.min(least.maxHeldPerSession, next.maxHeldPerSession),
-    maxHeldPerProject: Math.min(least.maxHeldPerProject, next.maxHeldPerProject),
-    maxHeldBytesPerSession: Math.min(least.maxHeldBytesPerSession, next.maxHeldBytesPerSession),
-  }));
+  const names = Object.keys(DEFAULT_LIMITS) as (keyof PolicyLimits)[];
+  const least = (name: keyof PolicyLimits) => Math.min(...all.map((limits) => limits[name]));
+  return Object.fromEntries(names.map((name) => [name, least(name)])) as unknown as PolicyLimits;
 }
 
 /** A rule that allows holds only if every layer has it; the others hold if any layer has them. */

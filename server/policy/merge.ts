@@ -9,6 +9,10 @@ export const DEFAULT_LIMITS: PolicyLimits = {
   maxHeldPerSession: 100,
   maxHeldPerProject: 2_000,
   maxHeldBytesPerSession: 67_108_864,
+  maxRecordedBytesPerSession: 268_435_456,
+  maxRecordedBytesPerMachine: 536_870_912,
+  maxRefusedBytesPerSession: 2_097_152,
+  maxRefusedBytesPerMachine: 8_388_608,
 };
 
 /** The lists of a policy, with the effect and the subject of their entries. */

@@ -47,6 +47,9 @@ export type PolicyEntry = z.infer<typeof PolicyEntry>;
 
 const entries = z.array(PolicyEntry).max(1000);
 
+/** Bytes in ten minutes. */
+const intake = z.number().int().min(65_536).max(1_099_511_627_776);
+
 /** The `policies` object of the project's and the global config; unknown keys are kept. */
 export const Policies = z.looseObject({
   defaultEffect: Effect.optional(),
@@ -66,6 +69,10 @@ export const Policies = z.looseObject({
   maxHeldPerSession: z.number().int().min(1).max(10_000).optional(),
   maxHeldPerProject: z.number().int().min(1).max(10_000).optional(),
   maxHeldBytesPerSession: z.number().int().min(0).max(4_294_967_296).optional(),
+  maxRecordedBytesPerSession: intake.optional(),
+  maxRecordedBytesPerMachine: intake.optional(),
+  maxRefusedBytesPerSession: intake.optional(),
+  maxRefusedBytesPerMachine: intake.optional(),
 });
 export type Policies = z.infer<typeof Policies>;
 
@@ -80,6 +87,14 @@ export const PolicyLimits = z.object({
   maxHeldBytesPerSession: z.number().int().describe(
     "new contents of one session's waiting actions",
   ),
+  maxRecordedBytesPerSession: z.number().int().describe(
+    "bytes that one session may add to the records in ten minutes, without its refused actions",
+  ),
+  maxRecordedBytesPerMachine: z.number().int().describe("the same of all sessions together"),
+  maxRefusedBytesPerSession: z.number().int().describe(
+    "bytes that the refused actions of one session may add in ten minutes",
+  ),
+  maxRefusedBytesPerMachine: z.number().int().describe("the same of all sessions together"),
 });
 export type PolicyLimits = z.infer<typeof PolicyLimits>;
 

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { Actions } from "../actions/actions.ts";
 import type { Guarding } from "../actions/guarding/guarding.ts";
 import type { ActionServices, Neighbours } from "../actions/context.ts";
+import { type Intake, overLimit } from "../actions/intake.ts";
 import { DaySums } from "../analytics/day_sums.ts";
 import type { AnalyticsSummary } from "../analytics/schema.ts";
 import { summarize } from "../analytics/summarize.ts";
@@ -47,6 +48,7 @@ export interface ProjectOptions {
   stream: Stream;
   configs: Configs;
   guarding: Guarding;
+  intake: Intake;
   /** The other projects, seen from this one. */
   neighbours: (id: string) => Neighbours;
   /** Records in another project's ledger that its agent begins to work here. */
@@ -107,6 +109,11 @@ export class Project {
       in_any_folder,
       visit,
       blocks,
+      admit: async () => {
+        const { compiled } = await this.config.inForce();
+        const reached = options.intake.admitSession(compiled.limits);
+        if (reached !== null) throw overLimit(reached, "the session", "use an open session");
+      },
     });
     const services = this.#services = {
       ...{ project_id: id, roots, environment, ledger, bus },
@@ -115,6 +122,7 @@ export class Project {
       neighbours: options.neighbours(id),
       proofs: options.proofs,
       guarding: options.guarding,
+      intake: options.intake,
       seen: new SeenFiles(),
     };
     this.actions = new Actions(services);

@@ -42,6 +42,8 @@ export interface SessionServices {
   blocks: Pick<Blocks, "reasonOf">;
   /** Records in another project's ledger that its agent begins to work here. @throws GateError */
   visit: (home_project: string, event: NewEvent) => Promise<void>;
+  /** Counts a new session. @throws GateError `rate_limited` if agents have added too much */
+  admit: () => Promise<void>;
 }
 
 /** The fields of the session that all callers share who submit without opening one. */
@@ -71,7 +73,8 @@ export class Sessions {
     caller: Caller,
     secret_sha256: string | null,
   ): Promise<Session> {
-    const { environment, ledger } = this.#services;
+    const { environment, ledger, admit } = this.#services;
+    if (caller.scope === "agent") await admit();
     const session = {
       id: environment.id(),
       project_id: ledger.project_id,

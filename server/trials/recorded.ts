@@ -29,6 +29,7 @@ function unjudgedBecause(row: ActionRow, policy: CompiledPolicy): string | null 
   if (toolOf(row.tool).undoes) return "a rollback depends on the actions that it rolls back";
   if (row.decision.rule?.source === "auto-block") return "an auto-block decided it, not a rule";
   if (!row.plan) return "its input was not kept";
+  if (row.plan.shortened) return "it was refused, and only an excerpt of its input was kept";
   if (!isWhole(row.plan) && policy.tools.some((rule) => looksInside(rule, row.tool))) {
     return "a rule matches arguments that were redacted or cut in the record";
   }

@@ -50,6 +50,7 @@ export function Card({ detail, mode, onMode, reading, hidden, children }: CardPr
         {configWrittenBy(detail) && <Fact name="Config">{ACCEPTED_TOO}</Fact>}
         <WhyHeld detail={detail} />
         <Effects detail={detail} />
+        <Excerpts detail={detail} />
         <RiskFacts detail={detail} />
       </dl>
       {detail.base && <h3 class="as-submitted">The agent’s version</h3>}
@@ -121,6 +122,20 @@ function Unnamed({ detail }: { detail: ActionDetail }) {
         </p>
       ))}
       {paths.length > 20 && <p>{count(paths.length - 20, "more file")}</p>}
+    </Fact>
+  );
+}
+
+/** The texts of a refused action that the ledger does not keep whole. */
+function Excerpts({ detail: { shortened } }: { detail: ActionDetail }) {
+  if (shortened === null) return null;
+  return (
+    <Fact name="Excerpt">
+      {Object.entries(shortened).map(([name, { bytes, sha256 }]) => (
+        <p key={name}>
+          gate kept an excerpt of the {name}: {bytesOf(bytes)}, SHA-256 <Code value={sha256} />
+        </p>
+      ))}
     </Fact>
   );
 }

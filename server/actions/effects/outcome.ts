@@ -72,7 +72,7 @@ class Comparison {
     this.#services = services;
     this.#row = row;
     this.#snapshot = snapshot;
-    this.#keeper = new Keeper(services, limits);
+    this.#keeper = new Keeper(services, limits, row.session_id);
     this.#gaps = [...snapshot.gaps];
   }
 

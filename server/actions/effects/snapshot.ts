@@ -7,8 +7,9 @@ import type { KeptFile, Snapshot } from "../plan.ts";
 import { inTurns } from "../scheduling.ts";
 import type { Reversibility } from "../schema.ts";
 import { shownPath } from "../submit/target.ts";
+import type { ActionRow } from "../store.ts";
 import { stateOf } from "../submit/plan_action.ts";
-import { type Command, findEffects, rateReversibility } from "./forecast.ts";
+import { findEffects, rateReversibility } from "./forecast.ts";
 
 /** Commits in batches of this many bytes or statements so that other writers are not blocked. */
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
@@ -17,13 +18,13 @@ const MAX_BATCH = 60;
 /** Keeps the files that a command will write or delete, before it may start. */
 export async function takeSnapshot(
   services: ActionServices,
-  command: Command,
+  row: ActionRow,
   limits: PolicyLimits,
 ): Promise<{ snapshot: Snapshot; reversibility: Reversibility }> {
   const { seq } = services.ledger.head;
-  const { foreseen, found } = await findEffects(services, command, limits);
-  const { root } = command;
-  const keeper = new Keeper(services, limits);
+  const { foreseen, found } = await findEffects(services, row, limits);
+  const { root } = row;
+  const keeper = new Keeper(services, limits, row.session_id);
   const files: KeptFile[] = [];
   const gaps = [...foreseen.gaps, ...found.gaps];
   const unkept = [...found.unkept];
@@ -57,12 +58,14 @@ export async function takeSnapshot(
 export class Keeper {
   readonly #services: ActionServices;
   readonly #limits: PolicyLimits;
+  readonly #session_id: string;
   #statements: Statement[] = [];
   #bytes = 0;
 
-  constructor(services: ActionServices, limits: PolicyLimits) {
+  constructor(services: ActionServices, limits: PolicyLimits, session_id: string) {
     this.#services = services;
     this.#limits = limits;
+    this.#session_id = session_id;
   }
 
   /** Keeps the content of a file and returns its state; null if that is not possible. */
@@ -80,6 +83,7 @@ export class Keeper {
   async keepImage(path: string, { sha256, bytes, content }: FileImage): Promise<boolean> {
     if (bytes > this.#limits.maxBlobBytes) return false;
     const one = { sha256, content: content ?? { path, bytes } };
+    this.#services.intake.count(this.#session_id, [one]);
     this.#statements.push(...await keepContents(this.#services, [one]));
     this.#bytes += content?.length ?? 0;
     if (this.#bytes > MAX_BATCH_BYTES || this.#statements.length > MAX_BATCH) await this.flush();

@@ -82,6 +82,7 @@ async function finishNative(
   const finished_at = timestamp(services.environment);
   const result = resultOf(row, outcome, found);
   const output = await outputOf(services, outcome, finished_at);
+  services.intake.count(row.session_id, [...found.contents, ...output.contents]);
   const isDone = result.execution === "succeeded";
   const finished = await transition(services, row, {
     // After its time-out the outcome counts as unknown until the host reports after all.
@@ -192,8 +193,11 @@ function doneIntents(
 }
 
 async function outputOf(services: ActionServices, outcome: NativeOutcome | null, at: string) {
-  if (outcome === null || outcome.output === null) return { statements: [], fields: {} };
+  if (outcome === null || outcome.output === null) {
+    return { statements: [], contents: [], fields: {} };
+  }
   const { bytes, truncated } = await capOutput(services, outcome.output);
   const { statements, sha256 } = await putBlob(bytes, { project_id: services.project_id, at });
-  return { statements, fields: { output_sha256: sha256, output_truncated: truncated } };
+  const fields = { output_sha256: sha256, output_truncated: truncated };
+  return { statements, contents: [{ sha256, content: bytes }], fields };
 }

@@ -46,6 +46,7 @@ export async function detailOf(services: ActionServices, id: string): Promise<Ac
     scripts: scriptsOf(row),
     programs: row.plan?.programs ?? null,
     unbound: unboundOf(row),
+    shortened: row.plan?.shortened ?? null,
     restored: row.plan?.restored ?? [],
     output: row.output_sha256 === null ? null : await shownOutput(services, row),
     timeline: (await listOfAction(services.ledger, id))

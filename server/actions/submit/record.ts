@@ -20,7 +20,9 @@ import { executorOf, toolOf } from "../tools.ts";
 import { actorOf, BY_POLICY, BY_SYSTEM, eventOf, insertNew } from "../transition.ts";
 import type { ActionEvaluation } from "./evaluate.ts";
 import { findUse } from "./grant_use.ts";
+import { overLimit } from "../intake.ts";
 import { newRow, type RowParts } from "./new_row.ts";
+import { shortenRefused } from "./shorten.ts";
 import type { Planned } from "./plan_action.ts";
 
 /** An action after its submission. A read that was allowed at once comes with the file's image. */
@@ -53,12 +55,16 @@ export async function recordSubmission(
   const { planned: { contents } } = parts;
   switch (evaluation.decision.effect) {
     case "deny": {
-      const blocked = { ...row, ...decidedByPolicy(context, "blocked"), ...IRREVERSIBLE };
+      const decided = { ...row, ...decidedByPolicy(context, "blocked"), ...IRREVERSIBLE };
+      const blocked = shortenRefused(decided);
+      await requireQuota(context, blocked, evaluation);
       return (await insertDecided(context, { row: blocked, contents, caller }))!;
     }
     case "ask":
       return await useGrantOrHold(context, { row, contents, caller }, evaluation);
     case "allow": {
+      await requireQuota(context, row, evaluation);
+      services.intake.count(row.session_id, contents);
       const before = await keepContents(services, contents);
       const allowed = { ...row, ...decidedByPolicy(context, "approved") };
       return (await proceed(context, { row: allowed, contents, caller, before }))!;
@@ -84,11 +90,13 @@ async function useGrantOrHold(
   evaluation: ActionEvaluation,
 ): Promise<Submission> {
   const { services } = context;
+  await requireQuota(context, entry.row, evaluation);
   const granted = await findUse(services, entry.row, evaluation)
     ? await useGrant(context, entry, evaluation)
     : null;
   if (granted) return granted;
   await requireRoom(context, entry, evaluation);
+  services.intake.count(entry.row.session_id, entry.contents);
   const before = await keepContents(services, entry.contents);
   return await hold(context, { ...entry, before }, evaluation);
 }
@@ -104,6 +112,7 @@ async function useGrant(
   const open = await findTwin(services.ledger, twinOf(context, row, evaluation));
   // The agent lost sight of an approved action: it needs no further use.
   if (open?.status === "approved") return { row: open, image: null };
+  services.intake.count(row.session_id, contents);
   const kept = await keepContents(services, contents);
   return await granting.run(async () => {
     for (let tries = 0; tries < MAX_TRIES; tries++) {
@@ -120,6 +129,37 @@ async function useGrant(
     }
     return null;
   });
+}
+
+/**
+ * No agent fills the disk with records. A person's replay is not counted.
+ * @throws GateError `rate_limited`, after an event the first time
+ */
+async function requireQuota(
+  { services }: ActionContext,
+  row: NewRow,
+  { decision, limits }: ActionEvaluation,
+): Promise<void> {
+  if (row.replay_of !== null) return;
+  const is_refused = decision.effect === "deny";
+  const { session_id, command, plan, analysis, tool } = row;
+  const texts = [plan, analysis, row.decision, row.risk].map((one) => JSON.stringify(one).length);
+  // A command is in its row, in its event and in the index of words.
+  const bytes = texts.reduce((sum, length) => sum + length, 2 * (command?.length ?? 0));
+  const reached = services.intake.admit({ session_id, bytes, is_refused }, limits);
+  if (reached === null) return;
+  const { limit, most, retry_after, is_first } = reached;
+  if (is_first) {
+    const data = { limit, most, retry_after, tool, effect: decision.effect };
+    const event = { session_id, action_id: null, type: "quota.reached" as const, data };
+    await services.ledger.commit({ statements: [], events: [{ ...event, actor: BY_SYSTEM }] });
+    services.environment.log("warn", "an agent has reached a quota", { session_id, limit, most });
+  }
+  const subject = is_refused ? "the action, which policy refuses" : "the action";
+  const next = is_refused
+    ? "stop repeating what is refused, and tell the person; it is not done"
+    : `submit it again in ${retry_after} seconds, or let a person raise the limit`;
+  throw overLimit(reached, subject, next);
 }
 
 /**
@@ -282,8 +322,10 @@ function submittedEvent(row: NewRow, caller: Caller): NewEvent {
   const { tool, path, command, cwd, digest, decision, risk, status, replay_of, rollback_of } = row;
   const { effect, rule, reason } = decision;
   const { score, level } = risk;
+  const shortened = row.plan?.shortened;
   return eventOf(row, "action.submitted", actorOf(caller, row.agent), {
     ...{ tool, path, command, cwd, digest, replay_of, rollback_of },
+    ...shortened && { shortened },
     ...{ status, effect, rule, reason, risk: { score, level } },
   });
 }

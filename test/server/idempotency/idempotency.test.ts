@@ -112,3 +112,21 @@ test("keys do not pile up without bound", async () => {
   const rows = await registry.database.all("SELECT count(*) AS count FROM idempotency");
   expect(rows[0]!.count).toBe(10_000);
 });
+
+test("answers do not pile up without bound, and a forgotten one is not run again", async () => {
+  const idempotency = create();
+  const big = () => Promise.resolve(Response.json({ run: ++runs, text: "x".repeat(1_000_000) }));
+  for (let i = 0; i < 90; i++) {
+    time += 1;
+    await idempotency.answer({ ...REQUEST, key: `k${i}` }, big);
+  }
+  const [row] = await registry.database.all(
+    "SELECT sum(length(answer)) AS length, count(*) AS count FROM idempotency",
+  );
+  expect(Number(row!.length)).toBeLessThan(80_000_000);
+  expect(row!.count).toBe(90);
+  await expect(idempotency.answer({ ...REQUEST, key: "k0" }, big)).rejects
+    .toThrow(/its answer was not kept/);
+  expect((await idempotency.answer({ ...REQUEST, key: "k89" }, big)).replayed).toBe(true);
+  expect(runs).toBe(90);
+});
