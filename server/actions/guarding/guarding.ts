@@ -1,13 +1,20 @@
-import { mkdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { LRUCache } from "lru-cache";
-import { sha256 } from "../../db/chain.ts";
 import type { Environment } from "../../environment.ts";
-import { writeWhole } from "../../runtime/small_file.ts";
+import { GateError } from "../../errors.ts";
 import { isPermitted, type Permits } from "./permits.ts";
 import { foldersUpTo, placesIn, placesOfGate, placesOfStranger, placesOfUser } from "./places.ts";
 import { restore, type Restored } from "./restore.ts";
+import {
+  type Baseline,
+  isExpected,
+  loadState,
+  nameOfState,
+  saveState,
+  stateFile,
+  stateText,
+} from "./saved_state.ts";
 import {
   compare,
   type Difference,
@@ -28,9 +35,6 @@ export interface Watched {
   /** Called with what was undone while the action ran, and with the other actions that ran then. */
   report: (restored: Restored[], shared_with: string[]) => Promise<void>;
 }
-
-/** The digests of the states that are kept on the disk, by the name of their file. */
-export type Baseline = Record<string, string>;
 
 /** A state from before a crash that is gone or was changed. */
 export interface LostState {
@@ -53,7 +57,8 @@ interface Scope {
   users: number;
   /** The contents are written to the data folder, for a start after a crash. */
   is_saved: boolean;
-  saved: string;
+  /** The state that was written last; null before the first. */
+  saved: string | null;
   /** The digest of the file that holds the contents; empty if there is none. */
   digest: string;
 }
@@ -63,8 +68,15 @@ interface Window extends Watched {
   baseline: Baseline;
   /** How many callers opened it and may still withdraw. */
   holders: number;
+  /** Everything that was undone while it ran. */
   restored: Restored[];
-  waiting: { restored: Restored[]; shared_with: Set<string> };
+  waiting: Waiting;
+}
+
+/** The part of what was undone that no report names yet. */
+interface Waiting {
+  restored: Restored[];
+  shared_with: Set<string>;
 }
 
 const TOKENS = /\/(?:tokens|keys)\/[^/]+$/;
@@ -120,16 +132,16 @@ export class Guarding {
       return scope;
     });
     const saved = scopes.filter(({ is_saved }) => is_saved);
-    const baseline = Object.fromEntries(saved.map((one) => [nameOf(one), one.digest]));
+    const baseline = Object.fromEntries(saved.map((one) => [nameOfState(one.key), one.digest]));
     this.#windows.set(action_id, {
       ...watched,
       scopes,
       baseline,
       holders: 1,
       restored: lost.map(({ file }) => file),
-      waiting: { restored: [], shared_with: new Set() },
+      waiting: nothingWaiting(),
     });
-    await this.#tell();
+    await this.#report();
     return { baseline, lost };
   }
 
@@ -142,16 +154,21 @@ export class Guarding {
   /** Looks now, while actions run. */
   async look(): Promise<void> {
     this.#check();
-    await this.#tell();
+    await this.#report();
   }
 
-  /** Looks for the last time after an action. Returns everything that was undone while it ran. */
+  /**
+   * Looks for the last time after an action. Returns everything that was undone while it ran.
+   * @throws GateError `unavailable` while that cannot be recorded; gate watches on
+   */
   async close(action_id: string): Promise<Restored[]> {
     const window = this.#windows.get(action_id);
     if (!window) return [];
     this.#check();
-    await this.#tell();
-    this.#windows.delete(action_id);
+    await this.#report();
+    if (window.waiting.restored.length > 0) throw unreported(action_id);
+    // Another call may have closed it meanwhile.
+    if (!this.#windows.delete(action_id)) return window.restored;
     for (const scope of window.scopes) scope.users--;
     if (this.#windows.size === 0) this.#accepted.clear();
     return window.restored;
@@ -206,12 +223,13 @@ export class Guarding {
     resumed: { before: Baseline | null } | null,
   ): { scope: Scope; missing: Restored | null } {
     const scope = this.#scopes.get(wanted.key) ??
-      { ...wanted, snapshot: new Map(), users: 0, saved: "", digest: "" };
+      { ...wanted, snapshot: new Map(), users: 0, saved: null, digest: "" };
     this.#scopes.set(wanted.key, scope);
     const isInUse = scope.users++ > 0;
-    const kept = resumed && !isInUse ? this.#load(scope) : null;
+    const kept = resumed && !isInUse ? loadState(this.#fileOf(scope), scope.key) : null;
     const found = isInUse ? scope.digest : kept?.digest ?? "";
-    const isSame = !resumed || !scope.is_saved || isExpected(nameOf(scope), found, resumed.before);
+    const isSame = !resumed || !scope.is_saved ||
+      isExpected(nameOfState(scope.key), found, resumed.before);
     const missing = isSame ? null : this.#lostOf(scope, found, resumed?.before ?? null);
     if (isInUse) return { scope, missing };
     scope.places = wanted.places;
@@ -225,9 +243,9 @@ export class Guarding {
 
   #lostOf(scope: Scope, found: string, before: Baseline | null): Restored {
     const lost: Restored = {
-      path: this.#file(scope),
+      path: this.#fileOf(scope),
       change: found === "" ? "deleted" : "modified",
-      before_sha256: before?.[nameOf(scope)] ?? null,
+      before_sha256: before?.[nameOfState(scope.key)] ?? null,
       after_sha256: found || null,
       restored: false,
       quarantine: null,
@@ -279,17 +297,27 @@ export class Guarding {
     return restored;
   }
 
-  async #tell(): Promise<void> {
+  /** Makes the open reports. One that fails stays open, so that the next look makes it again. */
+  async #report(): Promise<void> {
     for (const window of this.#windows.values()) {
-      const { restored, shared_with } = window.waiting;
-      if (restored.length === 0) continue;
-      window.waiting = { restored: [], shared_with: new Set() };
-      await window.report(restored, [...shared_with]);
+      const { waiting, action_id } = window;
+      if (waiting.restored.length === 0) continue;
+      window.waiting = nothingWaiting();
+      try {
+        await window.report(waiting.restored, [...waiting.shared_with]);
+      } catch (error) {
+        window.waiting = {
+          restored: [...waiting.restored, ...window.waiting.restored],
+          shared_with: new Set([...waiting.shared_with, ...window.waiting.shared_with]),
+        };
+        const message = "Cannot record what was undone; it is tried again";
+        this.#environment.log("error", message, { action_id, error: String(error) });
+      }
     }
   }
 
-  #file(scope: Scope): string {
-    return join(this.#environment.home, "guarding", `${nameOf(scope)}.json`);
+  #fileOf({ key }: Scope): string {
+    return stateFile(this.#environment.home, key);
   }
 
   /** Writes the state from before a command, if it differs from the last one that was written. */
@@ -297,44 +325,14 @@ export class Guarding {
     if (!scope.is_saved) return;
     const state = [...scope.snapshot].map(([path, { signature }]) => `${path} ${signature}`).join();
     if (state === scope.saved) return;
-    scope.saved = state;
-    const files = [...scope.snapshot].map(([path, { content, ...rest }]) => ({
-      path,
-      ...rest,
-      content: content && Buffer.from(content).toString("base64"),
-    }));
-    const text = JSON.stringify({ key: scope.key, files });
-    scope.digest = sha256(text);
+    const { text, digest } = stateText(scope.key, scope.snapshot);
+    // Without its file too: then a start after a crash reports the state as lost.
+    scope.digest = digest;
     try {
-      mkdirSync(join(this.#environment.home, "guarding"), { recursive: true, mode: 0o700 });
-      writeWhole(this.#file(scope), text, 0o600);
+      saveState(this.#fileOf(scope), text);
+      scope.saved = state;
     } catch (error) {
       this.#environment.log("error", "Cannot keep the guarded files", { error: String(error) });
-    }
-  }
-
-  /** Without a snapshot, the file is not one that the gate wrote. */
-  #load(scope: Scope): { snapshot: Snapshot | null; digest: string } | null {
-    let text: string;
-    try {
-      text = readFileSync(this.#file(scope), "utf8");
-    } catch {
-      return null;
-    }
-    const digest = sha256(text);
-    try {
-      const { key, files } = JSON.parse(text) as {
-        key: string;
-        files: (Omit<Kept, "content"> & { path: string; content: string | null })[];
-      };
-      if (key !== scope.key) return { snapshot: null, digest };
-      const snapshot = new Map(files.map(({ path, content, ...rest }) => [
-        path,
-        { ...rest, content: content === null ? null : Buffer.from(content, "base64") },
-      ]));
-      return { snapshot, digest };
-    } catch {
-      return { snapshot: null, digest };
     }
   }
 }
@@ -344,15 +342,16 @@ interface Wanted extends Pick<Scope, "key" | "places" | "is_saved"> {
   where: string;
 }
 
-function nameOf({ key }: Scope): string {
-  return sha256(key).slice(0, 24);
+function unreported(action_id: string): GateError {
+  return new GateError(
+    "unavailable",
+    `Cannot finish action "${action_id}": gate undid changes and cannot record them; ` +
+      "report the result again",
+  );
 }
 
-/** Whether a state is the one from before. A folder that was not watched then had none. */
-function isExpected(name: string, found: string, before: Baseline | null): boolean {
-  if (before === null) return found !== "";
-  const expected = before[name];
-  return expected === undefined || expected === found;
+function nothingWaiting(): Waiting {
+  return { restored: [], shared_with: new Set() };
 }
 
 function keep(snapshot: Snapshot, path: string, now: Kept | null): void {

@@ -8,9 +8,10 @@ import type { ActionRow, Fields, NewRow } from "../store.ts";
 import { isInside } from "../submit/target.ts";
 import { executorOf } from "../tools.ts";
 import { BY_SYSTEM, eventOf } from "../transition.ts";
-import type { Baseline, LostState, Watched } from "./guarding.ts";
+import type { LostState, Watched } from "./guarding.ts";
 import { permitsOf } from "./permits.ts";
 import type { Restored } from "./restore.ts";
+import type { Baseline } from "./saved_state.ts";
 
 /** Programs that run the file in their first operand. */
 const RUNNERS =
