@@ -31,7 +31,10 @@ function checkProject(root: string, global: GlobalConfig | null, found: Findings
   const fix = `correct ${path}`;
   if (error) found.fail(`${error}: everything is denied there`, fix);
   else if (value === null || text === "") {
-    found.fail(`${path} is gone: everything is denied there`, `cd "${root}" && gate init`);
+    found.fail(
+      `${path} is gone: the rules that were accepted last apply`,
+      `put the file back, or cd "${root}" && gate init`,
+    );
   } else if (!value.id) found.warn(`${path} has no "id"`, `cd "${root}" && gate init`);
   for (const one of unknown) {
     const said = describeUnknown(one, path);

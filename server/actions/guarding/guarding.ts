@@ -24,7 +24,7 @@ import {
   takeSnapshot,
 } from "./snapshot.ts";
 
-/** An action that runs while gate watches the guarded files. */
+/** An action that may change guarded files while it runs. */
 export interface Watched {
   action_id: string;
   root: string;
@@ -109,8 +109,9 @@ export class Guarding {
   }
 
   /**
-   * Begins to watch, before an action starts. `strangers` are the folders of other projects. After a
-   * crash the state from before the crash counts, if it is as `before` says; null: nobody knows.
+   * Begins to watch, before an action starts. `strangers` are the folders of other projects. For an
+   * action that ran before a crash, gate compares with the kept states, if their digests are those of
+   * `resumed.before`; null when the digests are not known.
    */
   async open(
     watched: Watched,
@@ -151,14 +152,14 @@ export class Guarding {
     if (window && --window.holders === 0) await this.close(action_id);
   }
 
-  /** Looks now, while actions run. */
+  /** Compares now, while actions run. */
   async look(): Promise<void> {
     this.#check();
     await this.#report();
   }
 
   /**
-   * Looks for the last time after an action. Returns everything that was undone while it ran.
+   * Compares for the last time after an action. Returns everything that was undone while it ran.
    * @throws GateError `unavailable` while that cannot be recorded; gate watches on
    */
   async close(action_id: string): Promise<Restored[]> {
@@ -260,12 +261,13 @@ export class Guarding {
     const scopes = new Set([...this.#windows.values()].flatMap((window) => window.scopes));
     for (const scope of scopes) {
       for (const difference of compare(scope.places(), scope.snapshot)) {
-        this.#judge(scope, difference);
+        this.#settle(scope, difference);
       }
     }
   }
 
-  #judge(scope: Scope, difference: Difference): void {
+  /** Keeps a permitted difference as the new state, and undoes any other. */
+  #settle(scope: Scope, difference: Difference): void {
     const { path, now, change } = difference;
     const windows = [...this.#windows.values()].filter(({ scopes }) => scopes.includes(scope));
     // The daemon and a person's own commands add tokens while agents work.
@@ -278,7 +280,7 @@ export class Guarding {
     // The restored file has another inode and change time than before.
     const after = compare([{ path, deep: false }], new Map()).find((one) => one.path === path);
     keep(scope.snapshot, path, after?.now ?? null);
-    // Each start looks first, so whoever runs now may have changed it.
+    // Each start compares first, so every action that runs now may have changed it.
     const together = windows.map(({ action_id }) => action_id);
     for (const window of windows) {
       window.restored.push(restored);

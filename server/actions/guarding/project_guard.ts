@@ -1,15 +1,12 @@
 import { homedir } from "node:os";
-import { join } from "node:path";
 import { listOfAction } from "../../audit/store.ts";
-import { insertBlock } from "../../remediation/store.ts";
-import { type ActionServices, timestamp } from "../context.ts";
+import type { ActionServices } from "../context.ts";
 import { PermittedPlace } from "../schema.ts";
 import type { ActionRow, Fields, NewRow } from "../store.ts";
-import { isInside } from "../submit/target.ts";
 import { executorOf } from "../tools.ts";
-import { BY_SYSTEM, eventOf } from "../transition.ts";
-import type { LostState, Watched } from "./guarding.ts";
+import type { Watched } from "./guarding.ts";
 import { permitsOf } from "./permits.ts";
+import { reportLost, reportRestored } from "./report.ts";
 import type { Restored } from "./restore.ts";
 import type { Baseline } from "./saved_state.ts";
 
@@ -18,8 +15,8 @@ const RUNNERS =
   /^(ba|da|z|k|c|tc|fi)?sh$|^(source|\.|python[\d.]*|pypy\d*|node|nodejs|deno|bun|tsx|ts-node|ruby|perl|php\d*|lua[\d.]*|Rscript)$/;
 
 /**
- * Begins to watch the guarded files, before an action is recorded as started. What it returns belongs
- * into the event `action.started`: a start after a crash compares the kept state with it.
+ * Begins to watch the guarded files, before an action is recorded as started. Returns the digests for
+ * its event `action.started`: after a crash, the next start compares the kept states with them.
  */
 export async function beginGuarding(
   services: ActionServices,
@@ -31,7 +28,7 @@ export async function beginGuarding(
   return { guarded: baseline };
 }
 
-/** Goes on to watch for an action that ran before a crash, and tells when the state is lost. */
+/** Watches again for an action that ran before a crash. Reports a kept state that is lost. */
 export async function resumeGuarding(services: ActionServices, row: ActionRow): Promise<void> {
   if (!mayChangeAnything(row)) return;
   const { watched, strangers } = await watchOf(services, row);
@@ -40,7 +37,7 @@ export async function resumeGuarding(services: ActionServices, row: ActionRow): 
   if (lost.length > 0) await reportLost(services, row, { lost, guarded: baseline });
 }
 
-/** Watches no longer for an action that did not start after all. */
+/** Stops watching for an action that did not start. */
 export async function withdrawGuarding(
   { guarding }: ActionServices,
   { id }: Pick<ActionRow, "id">,
@@ -63,12 +60,12 @@ async function watchOf(
     permits: permitsOf(row, await permittedTo(services, row)),
     scripts: frozenScripts(row),
     report: (restored: Restored[], shared_with: string[]) =>
-      report(services, row, restored, shared_with),
+      reportRestored(services, row, restored, shared_with),
   };
   return { watched, strangers };
 }
 
-/** The places that a person named in the approval. Its proof has been judged before the start. */
+/** The places that a person named in the approval, whose proof was checked before the start. */
 async function permittedTo(
   { ledger }: ActionServices,
   { id, command, decided_by }: NewRow,
@@ -93,7 +90,7 @@ async function baselineOf({ ledger }: ActionServices, { id }: ActionRow): Promis
   }
 }
 
-/** Looks for the last time after an action. Returns what was undone while it ran. */
+/** Compares for the last time after an action. Returns what was undone while it ran. */
 export async function endGuarding(
   { guarding }: ActionServices,
   row: ActionRow,
@@ -112,7 +109,7 @@ export function withGuarded<T extends { fields: Fields }>(
   return { ...effects, fields: { ...effects.fields, plan: { ...plan, restored } } };
 }
 
-/** Looks at the guarded files while actions run, because an agent makes contact. */
+/** Compares the guarded files now, if any command runs. */
 export async function lookAgain({ guarding }: ActionServices): Promise<void> {
   if (guarding.isWatching) await guarding.look();
 }
@@ -136,90 +133,4 @@ export function frozenScripts({ plan, analysis }: Pick<ActionRow, "plan" | "anal
   });
   return (plan?.scripts ?? []).map(({ path }) => path)
     .filter((path) => started.includes(path.slice(path.lastIndexOf("/") + 1)));
-}
-
-const MAX_TOLD = 100;
-
-/** Records what was undone, and blocks the session until a person has looked. */
-async function report(
-  services: ActionServices,
-  row: Watching,
-  restored: Restored[],
-  shared_with: string[],
-): Promise<void> {
-  // A script that was written again with the same content did no harm.
-  const harmful = restored.filter(({ change }) => change !== "rewritten");
-  const shown = someOf(harmful.map(({ path }) => `"${path}"`));
-  const reason = `The command of action ${row.id} changed ${shown} without permission${
-    wayOut(row, harmful)
-  }`;
-  await tell(services, row, { restored, shared_with }, harmful.length === 0 ? null : reason);
-}
-
-/** How a person lets the command change these files; empty if nobody can. */
-function wayOut({ root, command }: Watching, restored: readonly Restored[]): string {
-  const places = PermittedPlace.options.filter((place) =>
-    restored.some(({ path }) => isInside(path, join(root, place)))
-  );
-  const isAll = restored.every(({ path }) =>
-    places.some((place) => isInside(path, join(root, place)))
-  );
-  if (command === null || places.length === 0 || !isAll) return "";
-  const options = places.map((place) => `--permit ${place}`).join(" ");
-  return `. If it may: lift the block, let the agent run it again, and approve it with ${options}`;
-}
-
-/** Records that nobody knows what an action changed, and blocks the session. */
-async function reportLost(
-  services: ActionServices,
-  row: Watching,
-  { lost, guarded }: { lost: readonly LostState[]; guarded: Baseline },
-): Promise<void> {
-  const reason =
-    `The gate stopped while action ${row.id} ran, and the state of the guarded files ` +
-    `in ${someOf(lost.map(({ where }) => where))} was deleted or changed meanwhile: what changed ` +
-    "there is unknown";
-  const restored = lost.map(({ file }) => file);
-  // The next start compares with the state that was kept now.
-  await tell(services, row, { restored, shared_with: [], guarded }, reason);
-}
-
-/** Appends the event, and blocks the session if there is a reason. */
-async function tell(
-  { ledger, environment, project_id }: ActionServices,
-  row: Watching,
-  { restored, ...more }: { restored: Restored[]; shared_with: string[]; guarded?: Baseline },
-  reason: string | null,
-): Promise<void> {
-  const paths = restored.slice(0, MAX_TOLD);
-  const told = eventOf(row, "guard.restored", BY_SYSTEM, {
-    ...more,
-    paths,
-    left_out: restored.length - paths.length,
-  });
-  if (reason === null) {
-    await ledger.commit({ statements: [], events: [told] });
-    return;
-  }
-  const id = environment.id();
-  await ledger.commit({
-    statements: [insertBlock({
-      id,
-      project_id,
-      session_id: row.session_id,
-      action_id: row.id,
-      reason,
-      created_at: timestamp(environment),
-      lifted_at: null,
-      lifted_by: null,
-    })],
-    events: [told, eventOf(row, "block.added", BY_SYSTEM, { block_id: id, reason })],
-  });
-}
-
-type Watching = Pick<ActionRow, "id" | "session_id" | "root" | "command">;
-
-function someOf(names: readonly string[]): string {
-  const more = names.length > 3 ? ` and ${names.length - 3} more` : "";
-  return `${names.slice(0, 3).join(", ")}${more}`;
 }

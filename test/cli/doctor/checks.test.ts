@@ -3,6 +3,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
@@ -96,6 +97,18 @@ describe("in a project with a running daemon", () => {
     const { stdout } = await gated.good("doctor");
     expect(stdout).toContain("Cursor starts this gate");
     expect(stdout).toContain("No problems were found.");
+  });
+
+  test("doctor reports a config that is gone; daemon and config say the same", async () => {
+    rmSync(config());
+    const { problems } = await diagnose(gated.terminal);
+    expect(problems.map(({ check }) => check)).toEqual(["daemon", "config"]);
+    for (const { message } of problems) {
+      expect(message).toMatch(
+        /gate\.config\.json.* is gone: the rules that were accepted last apply/,
+      );
+    }
+    expect(problems[1]!.fix).toContain("gate init");
   });
 
   // Each fault in a healthy gate must add exactly this finding.
