@@ -15,7 +15,7 @@ import { enforceHosts, type HookReport, showReports } from "../hosts/enforce_rep
 import { machineOf } from "../hosts/machine.ts";
 import { launchOf } from "../hosts/ours.ts";
 import { type Answers, askAnswers, askToWrite } from "../init/answers.ts";
-import { PROJECT_ID, TEMPLATES } from "../init/choices.ts";
+import { PROJECT_ID, type Template, TEMPLATE_NAMES } from "../init/choices.ts";
 import { type Plan, planConfig } from "../init/plan.ts";
 import { summarizeRules } from "../init/summary.ts";
 import { type Io, isInteractive } from "../io.ts";
@@ -33,7 +33,7 @@ interface InitOptions extends PassphraseOptions {
   yes?: boolean;
   platform: string[];
   id?: string;
-  policyTemplate?: (typeof TEMPLATES)[number]["name"];
+  policyTemplate?: Template;
   extendGlobal?: boolean;
   dryRun?: boolean;
   verbose?: boolean;
@@ -54,7 +54,7 @@ export function createCommand(io: Io) {
     .option("--id <project_id>", "the project's id (default: made from the folder's name)")
     .addOption(
       new Option("--policy-template <template>", "the rules to start with (default: balanced)")
-        .choices(TEMPLATES.map(({ name }) => name)),
+        .choices(TEMPLATE_NAMES),
     )
     .option("--extend-global", "also apply the machine's rules (gate global-config)")
     .option("--enforce", "also check the agents' own tools in this project, with the hosts' hooks")
@@ -227,6 +227,9 @@ function knownAnswers(io: Io, before: string | null, options: InitOptions): Answ
   };
 }
 
+const MORE_ABOUT =
+  "  --verbose shows every rule, gate policy templates the reasons; edit the file as you like.";
+
 /** A summary of a new config, or the changed lines of an existing one. */
 function showPlan(
   io: Io,
@@ -239,7 +242,7 @@ function showPlan(
     for (const [word, text] of summarizeRules(after, file)) {
       print(io, `  ${paint(io, "bold", word.padEnd(8))}  ${text}`);
     }
-    return print(io, paint(io, "dim", `  --verbose shows every rule; edit the file as you like.`));
+    return print(io, paint(io, "dim", MORE_ABOUT));
   }
   const lines = before === null ? after.trimEnd().split("\n") : lineDiff(before, after);
   const shown = isWhole ? lines : lines.slice(0, MOST_LINES);

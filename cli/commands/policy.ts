@@ -1,7 +1,8 @@
-import { Command, type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
+import { Argument, Command, type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Client, ProblemError, unwrap } from "../../server/client.ts";
+import { TEMPLATES } from "../../server/policy/templates.ts";
 import { PolicyTestInput, type PolicyTestResult } from "../../server/policy/schema.ts";
 import { scopedClient } from "../daemon/connect.ts";
 import { openReview } from "../proof/prover.ts";
@@ -11,8 +12,10 @@ import { readLines, readNamed } from "../terminal/input.ts";
 import type { Io } from "../io.ts";
 import { print, printJson } from "../terminal/output.ts";
 import { chooseRules } from "../project.ts";
+import { TEMPLATE_NAMES } from "../init/choices.ts";
 import { addReplay } from "../policy/replay.ts";
 import { addSuggest } from "../policy/suggest.ts";
+import { describeTemplates } from "../policy/templates_text.ts";
 import { describe, explain, scoreCard } from "../policy/text.ts";
 import { visibleJson } from "../terminal/visible.ts";
 
@@ -44,6 +47,7 @@ export function createCommand(io: Io) {
   addReplay(policy, io);
   addSuggest(policy, io);
   addBench(policy, io);
+  addTemplates(policy, io);
   return policy;
 }
 
@@ -76,7 +80,7 @@ function addBench(policy: CommandUnknownOpts, io: Io): void {
     )
     .addOption(
       new Option("--template <name>", "the template that evaluates every command")
-        .choices(["strict", "balanced", "permissive"] as const),
+        .choices(TEMPLATE_NAMES),
     )
     .option(
       "--policies <file>",
@@ -95,6 +99,31 @@ function addBench(policy: CommandUnknownOpts, io: Io): void {
       print(io, scoreCard(card));
     });
 }
+
+function addTemplates(policy: CommandUnknownOpts, io: Io): void {
+  policy.command("templates")
+    .description("Explain the templates: what each allows, asks and denies, why, and how often.")
+    .addArgument(
+      new Argument("[name]", "the template (default: all of them)").choices(TEMPLATE_NAMES),
+    )
+    .option("--json", "print JSON")
+    .addHelpText("after", TEMPLATES_HELP)
+    .action((name, { json }) => {
+      const shown = TEMPLATES.filter((template) => name === undefined || template.name === name);
+      if (json) printJson(io, shown);
+      else print(io, describeTemplates(io, shown));
+    });
+}
+
+const TEMPLATES_HELP = `
+gate init starts a project from one of them. The questions are counted on commands that gate's own
+tests name harmless: builds, containers, package managers, git and text tools. Your agents run
+other commands; gate policy bench counts a file of yours.
+
+Examples:
+  gate policy templates balanced
+  gate policy bench my-corpus.jsonl --template balanced
+`;
 
 type Ask = (question: PolicyTestInput) => Promise<PolicyTestResult>;
 

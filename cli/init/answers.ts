@@ -3,7 +3,9 @@ import { PLATFORMS } from "../../server/hosts/hosts.ts";
 import { EXIT, Exit } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { typedInput } from "../terminal/typing.ts";
-import { PROJECT_ID, type Template, TEMPLATES } from "./choices.ts";
+import { TEMPLATES } from "../../server/policy/templates.ts";
+import { asksOften } from "../policy/templates_text.ts";
+import { PROJECT_ID, type Template } from "./choices.ts";
 
 /** The answers that `gate init` needs. */
 export interface Answers {
@@ -53,7 +55,11 @@ function askTemplate(io: Io, known: Answers) {
     ...terminal(io),
     message: "Policy",
     initialValue: known.template ?? "balanced",
-    options: TEMPLATES.map(({ name, hint }) => ({ value: name, label: name, hint })),
+    options: TEMPLATES.map((template) => ({
+      value: template.name,
+      label: template.name,
+      hint: `${template.summary}; ${asksOften(template)}`,
+    })),
   });
 }
 

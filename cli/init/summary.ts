@@ -1,4 +1,5 @@
-import type { Effect, Policies, PolicyEntry } from "../../server/policy/schema.ts";
+import type { Effect, Policies } from "../../server/policy/schema.ts";
+import { patternOf } from "../../server/policy/templates.ts";
 import { readConfig } from "../config_file.ts";
 import { count } from "../terminal/output.ts";
 import { visibleLine } from "../terminal/visible.ts";
@@ -28,10 +29,6 @@ function describe(patterns: readonly string[], noun: string): string {
   const left = patterns.length - MOST_NAMED;
   const named = patterns.slice(0, MOST_NAMED).map(visibleLine).join(", ");
   return `${count(patterns.length, noun)}: ${named}${left > 0 ? ` and ${left} more` : ""}`;
-}
-
-function patternOf(entry: PolicyEntry): string {
-  return typeof entry === "string" ? entry : entry.pattern;
 }
 
 const LISTS = [

@@ -1,5 +1,6 @@
 import type { ScoreCard } from "../../server/policy/bench.ts";
 import type { PolicyTestResult } from "../../server/policy/schema.ts";
+import { reasonOf } from "../../server/policy/templates.ts";
 import type { Io } from "../io.ts";
 import { paint, table } from "../terminal/output.ts";
 import { visibleLine } from "../terminal/visible.ts";
@@ -21,6 +22,8 @@ export function explain(io: Io, command: string | null, result: PolicyTestResult
     ? "none; the default applies"
     : `none; grant ${grant_id} applies`;
   lines.push(`rule     ${rule ? ruleText(rule) : none}`);
+  const why = rule && reasonOf(rule);
+  if (why) lines.push(`why      ${why}`);
   if (alternative) lines.push(`instead  ${visibleLine(alternative)}`);
   const others = matched.slice(1);
   for (const other of others.slice(0, SHOWN)) lines.push(`also     ${ruleText(other)}`);

@@ -1,9 +1,43 @@
-import type { Policies } from "./schema.ts";
+import type { Effect, Policies, PolicyEntry } from "./schema.ts";
 
 /** The policies that a project can start from. */
 export type TemplateName = "strict" | "balanced" | "permissive";
 
-const SECRETS: Policies["blockedPaths"] = [
+/** The lists of rules, in the order in which a config shows them. */
+const LISTS = [
+  "allowedPaths",
+  "blockedPaths",
+  "allowedCommands",
+  "allowedTools",
+  "askCommands",
+  "blockedCommands",
+] as const;
+type List = typeof LISTS[number];
+
+/** Rules of a template that have one reason. */
+export interface RuleGroup {
+  effect: Effect;
+  /** One sentence for people: why these rules decide so. */
+  reason: string;
+  rules: Partial<Record<List, PolicyEntry[]>>;
+}
+
+/** A template with the reasons for its rules. */
+export interface Template {
+  name: TemplateName;
+  /** Half a sentence for a person who chooses. */
+  summary: string;
+  groups: readonly RuleGroup[];
+  /** What happens to everything that no rule names. */
+  rest: { effect: Effect; reason: string };
+  /**
+   * Questions to a person for every hundred harmless commands of `test/corpora/commands.jsonl`, as
+   * `gate policy bench` counts them: builds, containers, package managers, git and text tools.
+   */
+  asks_per_hundred: number;
+}
+
+const SECRETS: PolicyEntry[] = [
   {
     pattern: ".env",
     reason: "Secrets stay out of an agent's hands",
@@ -18,7 +52,7 @@ const SECRETS: Policies["blockedPaths"] = [
   { pattern: "~/.aws/**", reason: "Credentials stay out of an agent's hands" },
 ];
 
-const DESTRUCTIVE: Policies["blockedCommands"] = [
+const DESTRUCTIVE: PolicyEntry[] = [
   {
     pattern: "git push --force",
     reason: "It overwrites the work of others",
@@ -31,19 +65,16 @@ const DESTRUCTIVE: Policies["blockedCommands"] = [
   { pattern: "shutdown", reason: "It stops the machine" },
 ];
 
-/** The gate's own tool may read the files that `cat` may; secrets are blocked for both. */
 const READ_TOOLS = ["read_file"];
 const READING = ["ls", "pwd", "cat", "head", "tail", "wc", "grep", "rg"];
 const GIT_READING = ["git status", "git diff", "git log", "git show"];
 
-/** They write nothing, connect to nothing and start nothing, with the options that gate knows. */
 const LOOKING = (
   "find tree du file stat diff cmp comm sort uniq cut paste join column fold fmt nl tac rev expand unexpand tr jq sed " +
   "strings xxd od hexdump md5sum sha1sum sha256sum sha512sum cksum basename dirname realpath readlink which type seq " +
   "sleep true false test uname whoami id"
 ).split(" ");
 
-/** Code that only computes and prints; other code is asked about. */
 const COMPUTING = ["python3 -c", "python -c", "node -e", "node -p", "awk", "gawk", "mawk"];
 
 const GIT_LOOKING = [
@@ -81,74 +112,156 @@ const VERSIONS = (
   "git gh java javac php perl make cmake gcc g++ clang docker kubectl"
 ).split(" ").map((program) => `${program} --version`);
 
+const EVERYDAY = "add commit".split(" ").map((command) => `git ${command}`).concat(
+  "echo printf mkdir touch cp mv chmod rmdir".split(" "),
+);
+
+const BLOCKED: RuleGroup[] = [
+  {
+    effect: "deny",
+    reason: "Secrets and keys open other systems, so no agent reads or writes them",
+    rules: { blockedPaths: SECRETS },
+  },
+  {
+    effect: "deny",
+    reason: "They destroy work or a disk, stop the machine, or run code that nobody has read",
+    rules: { blockedCommands: DESTRUCTIVE },
+  },
+];
+
+const READS: RuleGroup[] = [
+  {
+    effect: "allow",
+    reason: "They print files of the project and change nothing; blocked files stay blocked",
+    rules: { allowedCommands: READING, allowedTools: READ_TOOLS },
+  },
+  {
+    effect: "allow",
+    reason: "They show the repository and change nothing",
+    rules: { allowedCommands: GIT_READING },
+  },
+];
+
 const LIMITS: Policies = { maxBashOutputBytes: 65_536, commandTimeoutSeconds: 600 };
 
-const TEMPLATES: Record<TemplateName, Policies> = {
-  strict: {
-    defaultEffect: "ask",
-    blockedPaths: SECRETS,
-    allowedCommands: [...READING, ...GIT_READING],
-    allowedTools: READ_TOOLS,
-    blockedCommands: DESTRUCTIVE,
-    ...LIMITS,
+/** The templates, the one that asks most first. */
+export const TEMPLATES: readonly Template[] = [
+  {
+    name: "strict",
+    summary: "a person approves everything except reading the project",
+    groups: [...BLOCKED, ...READS],
+    rest: { effect: "ask", reason: "Nothing runs or changes without a person, except reading" },
+    asks_per_hundred: 94,
   },
-  balanced: {
-    defaultEffect: "ask",
-    allowedPaths: ["src/**", "lib/**", "test/**", "tests/**", "docs/**"],
-    blockedPaths: SECRETS,
-    allowedCommands: [
-      ...READING,
-      ...GIT_READING,
-      ...LOOKING,
-      ...COMPUTING,
-      ...GIT_LOOKING,
-      ...GITHUB_LOOKING,
-      ...VERSIONS,
-      ...[
-        "git add",
-        "git commit",
-        "echo",
-        "printf",
-        "mkdir",
-        "touch",
-        "cp",
-        "mv",
-        "chmod",
-        "rmdir",
-      ],
+  {
+    name: "balanced",
+    summary: "ordinary work is allowed, risky work needs a person or is denied",
+    groups: [
+      ...BLOCKED,
+      {
+        effect: "allow",
+        reason: "Ordinary work happens in these folders, and gate can roll back each change",
+        rules: { allowedPaths: ["src/**", "lib/**", "test/**", "tests/**", "docs/**"] },
+      },
+      ...READS,
+      {
+        effect: "allow",
+        reason:
+          "They search, compare and convert; gate asks when an option writes a file that no " +
+          "rule allows, connects, or starts a program",
+        rules: { allowedCommands: LOOKING },
+      },
+      {
+        effect: "allow",
+        reason:
+          "Their code may compute and print; gate asks when it opens, starts or connects to " +
+          "something that it does not name",
+        rules: { allowedCommands: COMPUTING },
+      },
+      {
+        effect: "allow",
+        reason: "They show branches, files and history of the repository and change nothing",
+        rules: { allowedCommands: GIT_LOOKING },
+      },
+      {
+        effect: "allow",
+        reason: "They read from GitHub and change nothing there",
+        rules: { allowedCommands: GITHUB_LOOKING },
+      },
+      {
+        effect: "allow",
+        reason:
+          "They print a version; a shim of a version manager may read files of the folder first",
+        rules: { allowedCommands: VERSIONS },
+      },
+      {
+        effect: "allow",
+        reason: "They are everyday steps; gate still asks about each file that no rule allows",
+        rules: { allowedCommands: EVERYDAY },
+      },
     ],
-    allowedTools: READ_TOOLS,
-    blockedCommands: DESTRUCTIVE,
-    ...LIMITS,
+    rest: {
+      effect: "ask",
+      reason: "Tests, builds, installs and network access run code that an agent can change or " +
+        "reach beyond the project",
+    },
+    asks_per_hundred: 71,
   },
-  permissive: {
-    defaultEffect: "allow",
-    blockedPaths: SECRETS,
-    // What gate can restore is deleted without a question. The built-in rules still ask about the
-    // project's own folder, git's, and a path that is not known.
-    askCommands: ["git push", "sudo"],
-    blockedCommands: DESTRUCTIVE,
-    ...LIMITS,
+  {
+    name: "permissive",
+    summary: "everything is allowed except dangerous actions",
+    groups: [
+      ...BLOCKED,
+      {
+        effect: "ask",
+        reason: "They change what others use, or act as another user",
+        rules: { askCommands: ["git push", "sudo"] },
+      },
+    ],
+    rest: {
+      effect: "allow",
+      reason: "An agent works alone and may delete what gate can restore; gate's built-in rules " +
+        "still ask about the project's folder, git's folder and paths that are not known",
+    },
+    asks_per_hundred: 5,
   },
-};
+];
 
 /**
  * The rules for folders of no project: reading is allowed, secrets are blocked, everything else falls
  * to the default.
  */
 export function machineTemplate(): Policies {
-  return structuredClone({
-    blockedPaths: SECRETS,
-    allowedCommands: [...READING, ...GIT_READING],
-    allowedTools: READ_TOOLS,
-    blockedCommands: DESTRUCTIVE,
-    ...LIMITS,
-  });
+  return structuredClone({ ...rulesOf([...BLOCKED, ...READS]), ...LIMITS });
 }
 
-/** A copy of that template. */
+/** The template of that name, with its reasons. */
+export function templateOf(name: TemplateName): Template {
+  return TEMPLATES.find((template) => template.name === name)!;
+}
+
+/** A copy of that template as the policies of a config. */
 export function policyTemplate(name: TemplateName): Policies {
-  return structuredClone(TEMPLATES[name]);
+  const { rest, groups } = templateOf(name);
+  return structuredClone({ defaultEffect: rest.effect, ...rulesOf(groups), ...LIMITS });
+}
+
+/** The reason that the templates give for a rule; null for a rule of no template or with its own. */
+export function reasonOf({ list, pattern }: { list: string; pattern: string }): string | null {
+  const group = TEMPLATES.flatMap(({ groups }) => groups).find(({ rules }) =>
+    Object.hasOwn(rules, list) && rules[list as List]!.includes(pattern)
+  );
+  return group?.reason ?? null;
+}
+
+/** The pattern of an entry. */
+export function patternOf(entry: PolicyEntry): string {
+  return typeof entry === "string" ? entry : entry.pattern;
+}
+
+function rulesOf(groups: readonly RuleGroup[]): Policies {
+  const lists = LISTS.map((list) => [list, groups.flatMap(({ rules }) => rules[list] ?? [])]);
+  return Object.fromEntries(lists.filter(([, entries]) => entries!.length > 0));
 }
 
 /** The initial policy of the global config. */

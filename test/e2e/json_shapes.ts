@@ -177,5 +177,6 @@ export const ELSEWHERE: Record<string, string> = {
   watch: "a stream of actions, a line each: test/cli/commands/interactive.test.ts",
   "policy bench": "figures of a corpus: test/cli/commands/policy.test.ts",
   "policy replay": "test/cli/policy",
+  "policy templates": "the data file server/policy/templates.ts: test/cli/commands/policy.test.ts",
   "session unblock": "a session has to be blocked first: test/e2e/guarding.test.ts",
 };

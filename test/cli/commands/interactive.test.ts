@@ -50,6 +50,7 @@ test("init asks questions, shows the config, and writes it", async () => {
   await answer("Write gate.config.json?", "y");
   expect(await ended).toMatchObject({ code: 0 });
   expect(terminal.printed()).toContain(`Creates ${file}`);
+  expect(terminal.printed()).toMatch(/asks about \d+ of 100 harmless commands/);
   const config = JSON.parse(readFileSync(file, "utf8"));
   expect(config).toMatchObject({ platforms: ["claude-code"], policies: { defaultEffect: "ask" } });
   expect(config.id).toMatch(/^project-/);

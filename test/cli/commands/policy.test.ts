@@ -82,6 +82,50 @@ test("a broken config denies everything, and the reason names the place", async 
   expect((await gated.terminal.run(["policy", "test", "--command", "ls"])).code).toBe(0);
 });
 
+describe("policy templates", () => {
+  test("says of each template what it allows, asks and denies, why and how often", async () => {
+    const { stdout } = await gated.good("policy", "templates");
+    expect(stdout.match(/^(strict|balanced|permissive): .+$/gm)).toHaveLength(3);
+    expect(stdout.match(/^ {2}asks about \d+ of 100 harmless commands/gm)).toHaveLength(3);
+    const rows = stdout.match(/^ {2}(allow|ask {2}|deny ) {2}\S.*\n {9}[A-Z].*\.$/gm)!;
+    expect(rows.length).toBe(stdout.match(/^ {2}(allow|ask|deny) +\S/gm)!.length);
+    const { stdout: one } = await gated.good("policy", "templates", "permissive");
+    expect(one).toMatch(
+      /^permissive: [^]*\n {2}ask {4}git push, sudo\n {9}They change what others/,
+    );
+    expect(one).toContain("  allow  everything else\n");
+    expect(one).not.toContain("strict:");
+  });
+
+  test("--json prints groups with their reasons", async () => {
+    const [balanced, ...none] = await gated.json("policy", "templates", "balanced", "--json");
+    expect(none).toEqual([]);
+    expect(balanced).toMatchObject({ name: "balanced", rest: { effect: "ask" } });
+    expect(balanced.groups.length).toBeGreaterThan(5);
+    for (const { reason, rules } of balanced.groups) {
+      expect([typeof reason, typeof rules]).toEqual(["string", "object"]);
+    }
+  });
+
+  test("refuses another name", async () => {
+    const ended = await gated.terminal.run(["policy", "templates", "lax"]);
+    expect(ended).toMatchObject({ code: 64, stdout: "" });
+    expect(ended.stderr).toContain("Allowed choices are strict, balanced, permissive");
+  });
+
+  test("policy explain gives the reason of a template's rule", async () => {
+    const { stdout } = await gated.good("policy", "explain", "--command", "ls -la");
+    expect(stdout).toMatch(/rule {5}ls {2}\(project allowedCommands\)\nwhy {6}They print files of/);
+    const { stdout: own } = await gated.terminal.run([
+      "policy",
+      "explain",
+      "--command",
+      "cat .env",
+    ]);
+    expect(own).not.toMatch(/^why /m);
+  });
+});
+
 describe("policy bench", () => {
   test("scores the lines of a file", async () => {
     const lines = ['{"command": "rm -rf ~", "expect": "stop"}', "", '{"command": "ls", "expect": '];

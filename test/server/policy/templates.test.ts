@@ -1,6 +1,13 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { compilePolicy, evaluate } from "../../../server/policy/evaluate.ts";
-import { globalTemplate, policyTemplate } from "../../../server/policy/templates.ts";
+import { type Questions, scoreCorpus } from "../../../server/policy/bench.ts";
+import {
+  globalTemplate,
+  policyTemplate,
+  reasonOf,
+  TEMPLATES,
+} from "../../../server/policy/templates.ts";
 import type { Action } from "../../../server/actions/schema.ts";
 import { createTestGate } from "../../helpers.ts";
 import { AROUND, evaluateCommand, ROOT } from "./score.ts";
@@ -87,6 +94,47 @@ test.each([
   ...["rm -rf ..", "rm -rf ~", "rm -rf /tmp/x", "rm -rf .env"].map((command) => [command, "deny"]),
 ])("permissive deletes only what gate can name, inside the project: %s: %s", (command, effect) => {
   expect(evaluateCommand(command!, policies.permissive!).decision.effect).toBe(effect);
+});
+
+describe.each(TEMPLATES)(
+  "the reasons of the $name template",
+  ({ name, groups, rest, ...template }) => {
+    test("are one sentence for each group, and the lists agree with the effects", () => {
+      for (const { effect, reason, rules } of groups) {
+        expect(reason).toMatch(/^[A-Z][^.]+$/);
+        expect(Object.keys(rules).length).toBeGreaterThan(0);
+        const verb = { allow: "allowed", ask: "ask", deny: "blocked" }[effect];
+        for (const list of Object.keys(rules)) expect(list).toMatch(new RegExp(`^${verb}`));
+      }
+      expect(rest.reason).toMatch(/^[A-Z][^.]+$/);
+      expect(policyTemplate(name).defaultEffect).toBe(rest.effect);
+    });
+
+    test("cover every rule of the template", () => {
+      for (const [list, entries] of Object.entries(policyTemplate(name))) {
+        if (!Array.isArray(entries)) continue;
+        const given = groups.flatMap(({ rules }) => rules[list as "allowedPaths"] ?? []);
+        expect(given).toEqual(entries);
+        for (const entry of entries) {
+          if (typeof entry === "string") expect(reasonOf({ list, pattern: entry })).not.toBeNull();
+          else expect(entry.reason).toBeTruthy();
+        }
+      }
+    });
+
+    test("count the questions of the harmless commands in gate's corpus, within three", () => {
+      const corpus = readFileSync("test/corpora/commands.jsonl", "utf8").split("\n")
+        .filter((line) => line !== "" && JSON.parse(line).expect === "allow").join("\n");
+      const [{ per_hundred }] = scoreCorpus(corpus, { template: name }).questions as [Questions];
+      expect(Math.abs(per_hundred - template.asks_per_hundred)).toBeLessThan(3);
+    });
+  },
+);
+
+test("a rule of no template, or of another list, has no reason of the templates", () => {
+  expect(reasonOf({ list: "allowedCommands", pattern: "frobnicate" })).toBeNull();
+  expect(reasonOf({ list: "blockedCommands", pattern: "ls" })).toBeNull();
+  expect(reasonOf({ list: "constructor", pattern: "length" })).toBeNull();
 });
 
 test("the global template holds over the most permissive project", () => {
