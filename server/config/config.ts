@@ -43,6 +43,7 @@ import {
 } from "./schema.ts";
 import { compile, compose, parseAccepted, type Snapshot } from "./snapshot.ts";
 import type { Accepted } from "./store.ts";
+import { projectText } from "./project_text.ts";
 import { taskScript } from "./task_script.ts";
 import {
   describeOutside,
@@ -175,6 +176,7 @@ export class Config {
       resolve: resolvePath,
       git_folder: gitFolderAbove,
       list: listFolder,
+      read: (path: string) => projectText(path, roots),
       ignored: ignoredNames,
       takes_back: takesNamesBack,
       script: (name: string, cwd: string) => taskScript(name, cwd, roots),

@@ -12,6 +12,7 @@ import type { CommandRequest, PathFacts, Surroundings } from "./request.ts";
 import type { Analysis } from "./schema.ts";
 import { analyse } from "./interpret/analyse.ts";
 import { baseName, readCommand } from "./programs/grammar.ts";
+import { evaluateHeld } from "./held_rules.ts";
 import { filesOf } from "./interpret/globs.ts";
 import { absolutePath, seenFrom } from "./interpret/state.ts";
 import { wordsIn } from "./interpret/suspects.ts";
@@ -38,7 +39,9 @@ export const decideCommand: Decide<CommandRequest> = (policy, request, options) 
     ),
     ...effects.flatMap((effect) => {
       if (options.is_guest && isElsewhere(effect, options)) return [];
-      const found = evaluateEffect(policy, effect, options);
+      const found = effect.holds
+        ? evaluateHeld(effect, analysed, options, (one) => evaluateEffect(policy, one, options))
+        : evaluateEffect(policy, effect, options);
       // For an unknown path the unknown part explains more than the command around it.
       return isWild(effect.path) ? found : found.map((one) => ({ ...one, text: effect.text }));
     }),

@@ -2,6 +2,7 @@ import { compileSegment, matchSegment } from "./glob.ts";
 import { BRACKET, DEEP, isStatic, isWild, QUESTION, show, STAR, TAME } from "./holes.ts";
 import { meter } from "./meter.ts";
 import type { Surroundings } from "./request.ts";
+import { PLAIN } from "./programs/words.ts";
 import { baseName } from "./programs/grammar.ts";
 import type { Effect, Unit } from "./interpret/unit.ts";
 import { analyse } from "./interpret/analyse.ts";
@@ -25,18 +26,6 @@ export interface Foreseen {
   /** Other possible effects, in words; empty if `touched` is complete. */
   gaps: string[];
 }
-
-/** Programs without effects other than on the files in their arguments. */
-const PLAIN = new Set(
-  ("cat tac nl head tail wc sort uniq cut paste join comm diff cmp column fold fmt expand unexpand rev strings " +
-    "xxd od hexdump base64 base32 file stat readlink realpath md5sum sha1sum sha256sum sha512sum shasum cksum b2sum " +
-    "grep egrep fgrep ggrep rg jq yq ls tree du echo printf date sleep true false : test [ [[ pwd basename dirname seq " +
-    "tr expr tee sponge truncate touch mkdir rm rmdir unlink rimraf mv cp gcp chmod sed gsed dd find gfind xargs gxargs " +
-    "env nice ionice timeout gtimeout time nohup stdbuf command builtin exec cd pushd popd dirs export declare typeset " +
-    "local readonly read mapfile readarray set shift unset alias unalias let eval trap exit return break continue wait " +
-    "umask shopt getopts hash which type whoami id hostname uname nproc arch printenv factor numfmt shuf")
-    .split(" "),
-);
 
 const SHELLS = /^(ba|da|z|k|mk|a)?sh$/;
 const NETWORK =

@@ -61,6 +61,8 @@ export interface Surroundings {
   git_folder?: (path: string) => string | null;
   /** Lists the names in a folder; without it, nobody runs the command and globs stay unknown. */
   list?: ListFolder;
+  /** The text of a small file of the project, empty if it is missing; null if gate cannot read it. */
+  read?: (path: string) => string | null;
   /** The names that git ignores below a folder, and absolute paths; see `ignoredNames`. */
   ignored?: (folder: string) => readonly string[];
   /** Whether a list of ignored names in this folder takes names back; see `takesNamesBack`. */

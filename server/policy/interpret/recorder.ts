@@ -101,7 +101,7 @@ export class Recorder {
         ...placeOf(path, folder),
         text,
         ...how,
-        ...how.below && { from: folder },
+        ...(how.below || how.holds) && { from: folder },
         ...more,
       });
     add(call.shell.cwd, {});
@@ -113,7 +113,7 @@ export class Recorder {
     const { op, path, walked, uncertain, implied, guessed, unexplained, reveals, below } = effect;
     const how = `${uncertain} ${implied} ${guessed} ${unexplained} ${reveals}`;
     const reach = below ? JSON.stringify([effect.from, effect.on_disk, below]) : "";
-    const key = `${op} ${walked ?? path} ${how} ${effect.undescribed} ${reach}`;
+    const key = `${op} ${walked ?? path} ${how} ${effect.undescribed} ${effect.holds?.as} ${reach}`;
     if (!this.#isNew(key)) return;
     if (this.found.effects.length < RUN_LIMITS.effects) this.found.effects.push(effect);
     else this.#doubt("it touches too many files to analyse", show(effect.path));

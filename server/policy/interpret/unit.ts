@@ -51,6 +51,16 @@ export interface Effect {
   from?: string;
   /** Only the disk tells whether there are such files; without it the effect says nothing. */
   on_disk?: boolean;
+  /** The program does what the file says: it reads the files in it, or runs code of its own language. */
+  holds?: Held;
+}
+
+/** What a program finds in a file: names of files, its own arguments, or code of its language. */
+export interface Held {
+  as: "names" | "arguments" | "code";
+  program: string;
+  /** The folders from which the names start, beside the current one. */
+  starts?: readonly string[];
 }
 
 /** A text that a program may run or read as a name: an argument, its input, a file that it may open. */

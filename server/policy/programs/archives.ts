@@ -7,8 +7,8 @@ export const ARCHIVES: Record<string, Row> = {
   compress: row("writes"),
   zip: row(
     "writes",
-    "-T -TT,--unzip-command=! -b= -d -e -f -i= -j -m -n= -O= -P= -q -r -R -s= -t= -tt= -u -v -x= -y " +
-      "-z -0 -1 -9 -@",
+    "-T -TT,--unzip-command=! -@& -b= -d -e -f -i= -j -m -n= -O= -P= -q -r -R -s= -t= -tt= -u -v -x= -y " +
+      "-z -0 -1 -9",
     { below: zipReach },
   ),
   unzip: row("reads", "-d=> -o -n -q -l -t -v -j -x= -P= -a -u -p -Z -C"),
@@ -24,11 +24,11 @@ export const ARCHIVES: Record<string, Row> = {
   bzip2: row("writes", "-c -d -f -k -q -s -t -v -z"),
   xz: row("writes", "-c -d -f -k -l -q -t -T= -v -z -S= -F= -0 -9 -e"),
   zstd: row("writes", "-c -d -f -k -l -o=> -q -r -t -T= -v -D= -19 --rm"),
-  ...forNames("7z 7za 7zr 7zz", row("none", "-o=> -p= -t= -m= -x= -i= -w= -y -r -bd -so -si")),
-  ar: row("reads", "-o --output=>"),
+  ...forNames("7z 7za 7zr 7zz", row("none", "@ -o=> -p= -t= -m= -x= -i= -w= -y -r -bd -so -si")),
+  ar: row("reads", "@ -o --output=>"),
   unar: row("reads", "-o,-output-directory=> -f -D -d -p= -e= -q"),
   cpio: row(
     "none",
-    "-i -o -p -d -m -u -v -t -F,--file=> -D,--directory=> -E= -H= -R= -I= -O= --rsh-command=!",
+    "-i -o& -p& -d -m -u -v -t -F,--file=> -D,--directory=> -E= -H= -R= -I= -O= --rsh-command=!",
   ),
 };

@@ -1,4 +1,7 @@
 import { isStatic } from "../holes.ts";
+import { isComputingAwk } from "./awk.ts";
+import { isComputingSed } from "./sed.ts";
+import { isComputingJq, jqProgram } from "./jq.ts";
 
 const AWK = /^[gmn]?awk$/;
 
@@ -10,6 +13,10 @@ export function hasOpenCode(program: string, args: readonly string[]): boolean {
   if (AWK.test(program)) {
     const [code, ...files] = args.slice(/^-F./.test(args[0] ?? "") ? 1 : args[0] === "-F" ? 2 : 0);
     return !isComputing(program, code ?? "-") || files.some((file) => /^-|=/.test(file));
+  }
+  if (program === "jq") {
+    const code = jqProgram(args);
+    return code !== null && !isComputing(program, code);
   }
   const option = Object.hasOwn(CODE_OPTIONS, program) ? CODE_OPTIONS[program]! : null;
   if (option === null || !args.some((arg) => option.test(arg))) return false;
@@ -26,6 +33,8 @@ const CODE_OPTIONS: Record<string, RegExp> = {
 export function isComputing(program: string, code: string): boolean {
   if (!isStatic(code) || code.length > 2_000) return false;
   if (AWK.test(program)) return !code.startsWith("-") && isComputingAwk(code);
+  if (program === "jq") return isComputingJq(code);
+  if (program === "sed") return isComputingSed(code);
   return program === "node" ? isComputingNode(code) : PYTHON.test(code);
 }
 
@@ -74,17 +83,4 @@ function isComputingNode(code: string): boolean {
   return [...bare.matchAll(/(\.\s*)?([A-Za-z_$][\w$]*)/g)].every(([, dot, word]) =>
     dot === undefined ? NODE_WORDS.has(word!) || own.has(word!) : NODE_MEMBERS.has(word!)
   );
-}
-
-/** Prints, patterns and arithmetic of awk; no other file, no program, no variable of the environment. */
-function isComputingAwk(code: string): boolean {
-  const bare = code.replace(
-    /"(?:[^"\\\n]|\\.)*"|\/(?:\\.|[^/\\\n"{};])+\//g,
-    (text) => text.startsWith('"') ? '""' : "//",
-  );
-  if (/\b(getline|system|close|fflush|ENVIRON|ARGV|ARGC|PROCINFO|FILENAME)\b|[@\\]/.test(bare)) {
-    return false;
-  }
-  if (bare.replaceAll("||", "").includes("|")) return false;
-  return bare.split(/[;{}\n]/).every((part) => !/\bprintf?\b/.test(part) || !part.includes(">"));
 }

@@ -1,7 +1,6 @@
 import { BUILTINS } from "../interpret/builtins.ts";
 import { GRAMMARS, SHELLS } from "./grammar.ts";
 import { isInterpreter } from "./languages.ts";
-import { none } from "./record.ts";
 import { ROWS } from "./rows.ts";
 import { SPECIALS } from "./specials.ts";
 import { SUBWRAPPERS, WRAPPERS } from "./wrappers.ts";
@@ -12,7 +11,7 @@ const TABLES = [BUILTINS, WRAPPERS, SPECIALS];
 export function isKnown(name: string): boolean {
   return [...TABLES, GRAMMARS].some((table) => Object.hasOwn(table, name)) ||
     SHELLS.has(name) || isInterpreter(name) ||
-    (Object.hasOwn(ROWS, name) && ROWS[name] !== none);
+    (Object.hasOwn(ROWS, name) && !ROWS[name]!.unlisted);
 }
 
 /** Whether a record says what the program does with its words. */

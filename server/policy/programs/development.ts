@@ -55,16 +55,16 @@ export const DEVELOPMENT: Record<string, Row> = {
   mongodump: row("none", "-o,--out=> -d,--db= -c,--collection= --uri= --archive=?"),
   mysqldump: row("none", "-r,--result-file=> -u= -p=? -h= -P= -T,--tab=> -w,--where="),
   dpkg: row("none", "-i -l -L -s --pre-invoke=! --post-invoke=!"),
-  tsc: row("none"),
+  tsc: row("none", "@"),
   gcc: row(
     "reads",
-    "-o=> -I= -L= -l= -D= -U= -include= -isystem= -x= -std= -MF=> -MT= -wrapper= -c -S -E -g -w",
+    "@ -o=> -I= -L= -l= -D= -U= -include= -isystem= -x= -std= -MF=> -MT= -wrapper= -c -S -E -g -w",
     { builds: true },
   ),
-  ...forNames("cc g++ clang", row("reads", "-o=> -I= -L= -l= -D= -c -S -E -g", { builds: true })),
+  ...forNames("cc g++ clang", row("reads", "@ -o=> -I= -L= -l= -D= -c -S -E -g", { builds: true })),
   ...forNames(
     "esbuild eslint prettier black ruff",
-    row("none", "-o,--output= --fix --write --check --output-file=>", { builds: true }),
+    row("none", "@ -o,--output= --fix --write --check --output-file=>", { builds: true }),
   ),
   cargo: row(
     "none",
@@ -82,7 +82,7 @@ export const DEVELOPMENT: Record<string, Row> = {
   ),
   pytest: row(
     "none",
-    "-v,--verbose -q,--quiet -x,--exitfirst -s -k= -m= -l,--showlocals -r= -n,--numprocesses= -W= " +
+    "@ -v,--verbose -q,--quiet -x,--exitfirst -s -k= -m= -l,--showlocals -r= -n,--numprocesses= -W= " +
       "--tb= --maxfail= --lf,--last-failed --ff,--failed-first --nf,--new-first --durations= " +
       "--co,--collect-only --no-header --no-summary --disable-warnings --sw,--stepwise --cov=? " +
       "--cov-report= --cov-fail-under= --no-cov --color= --strict-markers --deselect= --ignore= " +

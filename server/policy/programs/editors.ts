@@ -1,5 +1,6 @@
 import { ANY, isStatic, isWild, show } from "../holes.ts";
 import type { Call, Handler, Runner } from "../interpret/call.ts";
+import { touchCode } from "./operands.ts";
 import { has, readOptions, spec, valuesOf } from "./options.ts";
 import { OUTPUTS } from "./outputs.ts";
 import { readSed, SED, sedParts } from "./sed.ts";
@@ -10,7 +11,7 @@ export const runSed: Handler = (argv, call, run) => {
   const parsed = readOptions(argv.slice(1), SED);
   for (const script of scripts) followSed(script, call, run);
   for (const path of valuesOf(parsed, "file")) {
-    if (path !== "-") run.touch("read", path, call);
+    if (path !== "-") touchCode("sed", path, call, run);
     followSed(read(path, call, run) ?? "", call, run);
   }
   for (const path of files) run.touch(has(parsed, "in-place") ? "write" : "read", path, call);
@@ -40,74 +41,6 @@ function followSed(script: string, call: Call, run: Runner): void {
     if (file) run.touch("write", file, call);
     if (kind === "read") run.touch("read", text, call);
   }
-}
-
-const AWK = spec(
-  "-F,--field-separator= -v,--assign= -f,--file= -b -c -C -d=? -e,--source= -E= -g -h -i,--include= -l= -L=? -M -n -N -o=? -O -p=? -P -r -s -S -t -V",
-  { posix: true },
-);
-
-/** `awk`: commands that `system` and pipes run, and the files that it prints into. */
-export const runAwk: Handler = (argv, call, run) => {
-  const parsed = readOptions(argv.slice(1), AWK);
-  const given = valuesOf(parsed, "source");
-  const fromFile = has(parsed, "file");
-  const programs = given.length > 0 || fromFile ? given : parsed.operands.slice(0, 1);
-  const files = given.length > 0 || fromFile ? parsed.operands : parsed.operands.slice(1);
-  for (const program of programs) followAwk(program, call, run);
-  for (const path of valuesOf(parsed, "file")) {
-    if (path !== "-") run.touch("read", path, call);
-    followAwk(read(path, call, run) ?? "", call, run);
-  }
-  for (const path of valuesOf(parsed, "include")) {
-    if (path === "inplace") { for (const file of files) run.touch("write", file, call); }
-  }
-  for (const path of files) if (!/^\w+=/.test(path)) run.touch("read", path, call);
-  return ANY;
-};
-
-/** `print > name`: a computed file. */
-const COMPUTED_TARGET = /\bprintf?\b(?:[^;}\n>()]|\([^()]*\)){0,300}>\s*[A-Za-z_$(]/;
-const AWK_STRINGS = /"((?:[^"\\]|\\.)*)"/g;
-
-function followAwk(program: string, call: Call, run: Runner): void {
-  if (isWild(program)) {
-    run.doubt("part of the awk program is unknown", show(program), call);
-    return;
-  }
-  const bare = program.replace(
-    /"(?:[^"\\]|\\.)*"|\/(?:\\.|[^/\\\n])+\//g,
-    (text) => /[{};"]/.test(text) ? text : "//",
-  );
-  const noText = bare.replace(AWK_STRINGS, '""');
-  for (const [, path] of bare.matchAll(/<\s*"([^"]+)"/g)) {
-    run.touch("read", path!, call, { implied: true });
-  }
-  if (/\bgetline\b[^;}\n<]*<\s*[^"\s]|\bARG[VC]\b[^=;}\n]*=(?!=)/.test(bare)) {
-    run.doubt("awk reads a computed file", program, call);
-  }
-  for (const [, path] of bare.matchAll(/>>?\s*"([^"]+)"/g)) {
-    if (!path!.startsWith("/dev/std")) run.touch("write", path!, call);
-  }
-  if (
-    !/\bsystem\s*\(|(^|[^|])\|&?\s*("|getline|[A-Za-z_(])|@load/.test(noText) &&
-    !COMPUTED_TARGET.test(noText)
-  ) return;
-  const supposed = { ...call, supposed: true, stdin: "" };
-  for (const [, text] of bare.matchAll(AWK_STRINGS)) {
-    run.code(text!.replace(/\\(["\\])/g, "$1"), supposed);
-  }
-  if (!COMPUTED_TARGET.test(noText) && isHarmlessPipe(bare)) return;
-  run.doubt("awk runs a command or writes a computed file", program, call);
-}
-
-/** Whether the program only pipes into fixed filters that read, such as `… | "sort"`. */
-function isHarmlessPipe(program: string): boolean {
-  if (/\bsystem\s*\(|@load|getline/.test(program)) return false;
-  const targets = [...program.matchAll(/\|&?\s*("[^"]*"|[^\s"]+)/g)].map((one) => one[1]!);
-  return targets.every((target) =>
-    /^"(sort|uniq|wc|head|tail|cat|column|nl)( -[\w]+)*( 1>&2)?"$/.test(target)
-  );
 }
 
 /** Editors (`ed`, `ex`, `vi`): `!command` and writes in their input and options. */

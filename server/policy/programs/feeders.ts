@@ -2,7 +2,7 @@ import type { Below } from "../below.ts";
 import { ANY, DEEP, isStatic, isWild, SPLIT } from "../holes.ts";
 import type { Call, Runner } from "../interpret/call.ts";
 import { has, type Parsed, readOptions, spec, splitCommand, valuesOf } from "./options.ts";
-
+import { touchListed } from "./operands.ts";
 import { endOfExec, FIND_VALUES, readFind } from "./recursion.ts";
 
 const XARGS = spec(
@@ -87,6 +87,10 @@ export function runFind(argv: readonly string[], call: Call, run: Runner): strin
       for (const path of whole ? folders : found) run.touch("delete", path, call);
     } else if (/^-(fprint|fprint0|fls|fprintf)$/.test(action)) {
       run.touch("write", args[++at] ?? ANY, call);
+    } else if (action === "-files0-from") {
+      const list = args[++at] ?? "-";
+      if (list !== "-") run.touch("read", list, call);
+      touchListed(list, call, run);
     } else if (FIND_VALUES.has(action)) at++;
   }
   for (const folder of folders) run.touch("read", folder, call, { implied: true });
@@ -145,6 +149,10 @@ export function runParallel(argv: readonly string[], call: Call, run: Runner): s
   const read = file === undefined || file === "-" ? call.stdin : run.content(file, call) ?? ANY;
   const given = at < 0 ? itemsByLine(read) : rest.slice(at + 1);
   const fromFiles = at >= 0 && rest[at]!.startsWith("::::");
+  const lists = fromFiles ? rest.slice(at + 1) : [];
+  for (const list of [file, ...lists]) {
+    if (list !== undefined && list !== "-") run.touch("read", list, call);
+  }
   const items = fromFiles ? [ANY] : given.filter((item) => !/^:::/.test(item));
   const plain = words.length > 0 && words.every((word) => /^([\w./:=@%+,-]+|\{\})$/.test(word));
   if (items.length > MOST_ITEMS) run.doubt("it runs too many commands to analyse", argv[0]!, call);

@@ -1,4 +1,3 @@
-import { none } from "./record.ts";
 import { ROWS } from "./rows.ts";
 import { isDescribed } from "./described.ts";
 import {
@@ -129,7 +128,7 @@ const GIT: Record<string, Spec> = {
 export function unknownOptions(program: string, args: readonly string[]): string[] {
   if (program === "git") return ofGit(args);
   const row = Object.hasOwn(ROWS, program) ? ROWS[program]! : null;
-  if (row === none || (row === null && isDescribed(program))) return [];
+  if (row?.unlisted || (row === null && isDescribed(program))) return [];
   const known = row?.grammar ?? GENERIC;
   return outside(readOptions(args, known), known);
 }

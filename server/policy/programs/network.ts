@@ -8,7 +8,7 @@ export const NETWORK: Record<string, Row> = {
     "copy",
     "-e,--rsh=! -f,--filter= -T,--temp-dir= -M= -B= -a -v -q -c -r -R -b -u -l -L -k -K -H -p -E -A " +
       "-X -o -g -D -t -U -O -J -S -n,--dry-run -W -x -y -C -F -s -h -P -i -z -0 -4 -6 -m --rsync-path=! " +
-      "--exclude= --include= --exclude-from= --include-from= --files-from= --backup-dir=> --suffix= " +
+      "--exclude= --include= --exclude-from=< --include-from=< --files-from=& --backup-dir=> --suffix= " +
       "--log-file=> --partial-dir=> --compare-dest= --copy-dest= --link-dest= --bwlimit= --port= " +
       "--timeout= --max-size= --min-size= --chmod= --chown= --out-format= --password-file= --info= " +
       "--debug= --delete --progress",
@@ -30,11 +30,12 @@ export const NETWORK: Record<string, Row> = {
       "--data-binary= --data-raw= --data-urlencode= --trace=> --trace-ascii=> --stderr=> --key= " +
       "--cacert= --connect-timeout= --retry= --retry-delay= --resolve= --url= --unix-socket= " +
       "--interface= --limit-rate= --etag-save=> --etag-compare= --hsts=> --alt-svc= --compressed",
+    { globs: true, lists_arguments: true },
   ),
   wget: row(
     "none",
     "-O,--output-document=> -P,--directory-prefix=> -o,--output-file=> -a,--append-output=> " +
-      "-i,--input-file=& -e,--execute= -t,--tries= -T,--timeout= -w= -Q= -U,--user-agent= -l= -A= -R= " +
+      "-i,--input-file=~ -e,--execute= -t,--tries= -T,--timeout= -w= -Q= -U,--user-agent= -l= -A= -R= " +
       "-D= -I= -X= -B= -q -v -c -N -S -r -k -p -m -H -L -np -nc -nv -nd -x -b -d -F -4 -6 " +
       "--use-askpass=! --header= --post-data= --post-file=< --user= --password= --save-cookies=> " +
       "--load-cookies= --limit-rate= --rejected-log= --no-check-certificate",

@@ -1,5 +1,6 @@
-import { isStatic } from "../holes.ts";
+import { ANY, isStatic, isWild } from "../holes.ts";
 import type { Call, Runner } from "../interpret/call.ts";
+import type { Effect } from "../interpret/unit.ts";
 import type { Row } from "./record.ts";
 
 /** Programs whose words are text: they open none of them. */
@@ -10,9 +11,12 @@ const TALKERS = new Set(
     "tput stty clear reset apropos whatis systemctl service git mkdir rmdir rm").split(" "),
 );
 
-/** Options whose value is a text or a pattern. */
+/** Options whose value is a pattern. */
 const TEXTS =
-  /^--?(in|ex)clude(-dir)?$|^--i?glob$|^--(ignore|[a-z-]*skip[a-z-]*)(-pattern|-glob)?$|^--(regexp|pattern|message|author|title|body|subject|grep|header|format|pretty|filter|name|type-add|replace|type|lang|language|jsonpath)$|^-[egImSGHnk]$/;
+  /^--?(in|ex)clude(-dir)?$|^--i?glob$|^--(ignore|[a-z-]*skip[a-z-]*)(-pattern|-glob)?$|^--(regexp|pattern|filter)$/;
+
+/** Further ones of programs that search. */
+const SEARCHED = /^--(header|replace|type|type-add|lang|language)$|^-[egImSGHnk]$/;
 
 /** Whether the first operand is a pattern or a program in the program's own language. */
 const PATTERN = /^([efz]|ri?p)?grep$|^(ggrep|rg|ag|ack|jq|yq|gojq|ast-grep|sd)$/;
@@ -33,7 +37,9 @@ export function touchWords(
   isDescribed = true,
 ): void {
   if (call.remote || call.supposed || (isDescribed && TALKERS.has(name))) return;
-  let pattern = PATTERN.test(name);
+  const searches = PATTERN.test(name);
+  const isText = (option: string) => TEXTS.test(option) || (searches && SEARCHED.test(option));
+  let pattern = searches;
   if (args.some((arg) => /^(-[a-zA-Z]*[ef]|--(regexp|file|from-file)(=.*)?)$/.test(arg))) {
     pattern = false;
   }
@@ -44,12 +50,12 @@ export function touchWords(
       continue;
     }
     const isOption = word.startsWith("-");
-    if (pattern && !isOption && !TEXTS.test(before)) {
+    if (pattern && !isOption && !isText(before)) {
       pattern = false;
       continue;
     }
-    if (TEXTS.test(before) || (CODE.test(before) && /[("'`;$]/.test(word))) continue;
-    if (isOption && TEXTS.test(/^--[\w-]+(?==)/.exec(word)?.[0] ?? "")) continue;
+    if (isText(before) || (CODE.test(before) && /[("'`;$]/.test(word))) continue;
+    if (isOption && isText(/^--[\w-]+(?==)/.exec(word)?.[0] ?? "")) continue;
     const explained = isExplained(word, before, row);
     if (!explained || !row?.reveals) touchWord(word, call, run, !explained);
   }
@@ -71,17 +77,108 @@ export function touchWord(word: string, call: Call, run: Runner, unexplained = t
 /** A word of a program that no table describes: it may write any file, wherever it is. */
 function touchAny(word: string, call: Call, run: Runner): void {
   const how = { implied: true, unexplained: true, undescribed: true };
-  const whole = word.startsWith("-") || (isStatic(word) && !/^[.~]{0,2}\/.*\s/.test(word));
-  const names = whole ? namesIn(word) : [word];
+  const names = isStatic(word) || word.startsWith("-") ? namesIn(word) : [word];
   for (const path of names) run.touch("read", path, call, how);
+  // Without a file of that name it is only a word, such as the scope of a package.
+  if (isArgumentFile(word)) touchArguments(word.slice(1), call, run);
 }
 
-function namesIn(word: string): string[] {
-  if (!isStatic(word) || word.length > 1_024 || /\s/.test(word) || /^-?\d*$|^--?$/.test(word)) {
-    return [];
+/** Whether a word stands for the arguments in a file, as many programs read it. */
+export function isArgumentFile(word: string): boolean {
+  return /^@./.test(word) && isStatic(word);
+}
+
+/** Records reads of the files that the arguments in a file may name; in the input for `-`. */
+export function touchArguments(path: string | null, call: Call, run: Runner): void {
+  const isInput = path === null || path === "-";
+  const text = isInput ? call.stdin : run.content(path, call);
+  if (!isInput) run.touch("read", path, call, { implied: true });
+  if (text === null) {
+    const holds = { as: "arguments", program: "" } as const;
+    run.touch("read", path!, call, { implied: true, holds });
+  } else {
+    for (const one of namesInArguments(text)) run.touch("read", one, call, { implied: true });
   }
-  const file = /^file:\/\/(?:localhost)?(\/.*)$/.exec(word)?.[1];
-  if (file !== undefined) return [file];
+}
+
+/** The files that arguments may name; any file if they name further arguments. */
+export function namesInArguments(text: string): string[] {
+  if (isWild(text)) return [ANY];
+  const words = text.split(/\s+/).map((word) => word.replace(/["'\\]/g, "")).filter(Boolean);
+  return words.flatMap((word) =>
+    isArgumentFile(word) || MORE.test(word) ? [ANY] : [word, ...namesIn(word)]
+  );
+}
+
+/** Options that name a further file of arguments. */
+const MORE = /^(-K|-{0,2}config(=.*)?)$/;
+
+const MOST_ITEMS = 64;
+
+/**
+ * Records reads of the files that a list names: the file of an option, or the input without one or
+ * for `-`. Names start in each of `starts`.
+ */
+export function touchListed(
+  list: string | null,
+  call: Call,
+  run: Runner,
+  { starts = [""], ...how }: Partial<Effect> & { starts?: readonly string[] } = {},
+): void {
+  const isInput = list === null || list === "-";
+  const text = isInput ? call.stdin : run.content(list, call);
+  if (text === null) {
+    const holds = { as: "names", program: "", starts } as const;
+    run.touch("read", list!, call, { implied: true, ...how, holds });
+    return;
+  }
+  const names = isWild(text) ? [ANY] : namesInList(text);
+  for (const name of names.length > MOST_ITEMS ? [ANY] : names) {
+    for (const start of name === ANY ? [""] : starts) {
+      run.touch("read", `${start}${name}`, call, { implied: true, ...how });
+    }
+  }
+}
+
+/** The names in a list, one a line or between zero bytes. */
+export function namesInList(text: string): string[] {
+  return text.split(/[\0\n]/).filter(Boolean);
+}
+
+/** Records that a program runs code of its own language from a file. */
+export function touchCode(program: string, path: string, call: Call, run: Runner): void {
+  run.touch("read", path, call);
+  if (path !== "-" && run.content(path, call) === null) {
+    run.touch("read", path, call, { implied: true, holds: { as: "code", program } });
+  }
+}
+
+const ADDRESS = /^(?:-{0,2}[\w-]*=?)?(?:[a-z]\w*:)?(fileb?):(?:\/\/)?(.*)$/is;
+
+/** The files that an address of files may name: `file:///a%20b`, with a host, or relative to here. */
+function filesOfAddress(address: string): string[] {
+  const globbed = decode(address).replace(/\{[^{}]*\}|\[[^[\]]*\]/g, ANY);
+  const at = globbed.indexOf("/");
+  return at < 0 ? [globbed] : [globbed, globbed.slice(at)];
+}
+
+/** The text with its percent escapes decoded; unknown if it has invalid ones. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return ANY;
+  }
+}
+
+/** A path with blanks, not a sentence that mentions one. */
+const BLANK_PATH = /^[.~]{0,2}\/|\/\.\.\//;
+
+function namesIn(word: string): string[] {
+  if (!isStatic(word) || word.length > 1_024 || /^-?\d*$|^--?$/.test(word)) return [];
+  if (/\s/.test(word)) return BLANK_PATH.test(word) ? [word] : [];
+  const file = ADDRESS.exec(word)?.[2];
+  if (file !== undefined) return filesOfAddress(file);
   if (/^-?-?[\w-]*=?\w+:\/\//.test(word)) return [];
   const names: string[] = [];
   let rest = word;
@@ -94,6 +191,7 @@ function namesIn(word: string): string[] {
     rest = /[./~@=].*$/.exec(word.slice(1))?.[0] ?? "";
   }
   names.push(rest);
-  for (const part of rest.split(/[=:,]/).slice(0, 8)) names.push(part.replace(/^[@<+]+/, ""));
+  const parts = rest.split(/[=:,@]/).slice(0, MOST_ITEMS);
+  for (const part of parts) names.push(part.replace(/^[@<+]+/, ""));
   return [...new Set(names)].filter((name) => /[^\d.]/.test(name));
 }

@@ -3,7 +3,8 @@ import { ANY, isStatic, isWild, SPLIT } from "../holes.ts";
 /**
  * The options of a program, compiled from `-f,--force -e,--exclude= --color=? -0=#`. A sign at the end
  * tells the kind: `<` reads the file in its value, `&` also reads what the file lists, `>` writes it,
- * `!` runs it as a command, `~` changes what the program loads.
+ * `!` runs it as a command, `~` changes what the program loads. `--arg=2` takes a name and a value. The
+ * entry `@` says that a word `@file` stands for the arguments in that file.
  */
 export interface Spec {
   /** Every spelling without dashes, with its option. */
@@ -15,6 +16,8 @@ export interface Spec {
   single: boolean;
   /** The first operand ends the options (wrappers, `sh`, `ssh`). */
   posix: boolean;
+  /** A word `@file` stands for the arguments in that file. */
+  files: boolean;
 }
 
 export type Kind = "plain" | "reads" | "lists" | "writes" | "runs" | "loads";
@@ -22,8 +25,11 @@ export type Kind = "plain" | "reads" | "lists" | "writes" | "runs" | "loads";
 export interface Option {
   name: string;
   kind: Kind;
-  /** `digits` follow the letter directly, and other letters may follow them (`perl -0777pe`). */
-  value: "none" | "required" | "optional" | "digits";
+  /**
+   * `digits` follow the letter directly, and other letters may follow them (`perl -0777pe`). `named`
+   * is a name and a value, two words; the value counts.
+   */
+  value: "none" | "required" | "optional" | "digits" | "named";
 }
 
 /** A program's arguments, parsed. */
@@ -46,8 +52,12 @@ export function spec(text: string, how: { single?: boolean; posix?: boolean } = 
     pairs: false,
     single: how.single ?? false,
     posix: how.posix ?? false,
+    files: false,
   };
-  for (const row of text.split(/\s+/).filter(Boolean)) addOption(made, row);
+  for (const row of text.split(/\s+/).filter(Boolean)) {
+    if (row === "@") made.files = true;
+    else addOption(made, row);
+  }
   return made;
 }
 
@@ -56,6 +66,7 @@ const VALUES: Record<string, Option["value"]> = {
   "=": "required",
   "=?": "optional",
   "=#": "digits",
+  "=2": "named",
 };
 
 const KINDS: Record<string, Kind> = {
@@ -67,7 +78,7 @@ const KINDS: Record<string, Kind> = {
 };
 
 function addOption(made: Spec, row: string): void {
-  const [whole, given = "", sign = ""] = /(=[?#]?)?([<>!~&])?$/.exec(row)!;
+  const [whole, given = "", sign = ""] = /(=[?#2]?)?([<>!~&])?$/.exec(row)!;
   const value = VALUES[given]!;
   const kind = KINDS[sign] ?? "plain";
   const names = row.slice(0, row.length - whole.length).split(",");
@@ -135,9 +146,10 @@ function readLong(arg: string, queue: string[], grammar: Spec, parsed: Parsed): 
     readCluster(arg.slice(1), queue, grammar, parsed);
     return;
   }
+  if (option?.value === "named" && equals < 0) queue.shift();
   const value = equals >= 0
     ? arg.slice(equals + 1)
-    : option?.value === "required"
+    : option?.value === "required" || option?.value === "named"
     ? queue.shift() ?? null
     : null;
   parsed.options.push({ name: option?.name ?? written, value });

@@ -4,7 +4,7 @@ import type { Call, Runner } from "../interpret/call.ts";
 import { runInterpreter } from "./inline_code.ts";
 import { isInterpreter } from "./languages.ts";
 import { has, type Parsed, readOptions, type Spec, valuesOf } from "./options.ts";
-import { touchWords } from "./operands.ts";
+import { isArgumentFile, touchArguments, touchListed, touchWords } from "./operands.ts";
 import { OUTPUTS } from "./outputs.ts";
 import { copyReach, grepReach, touchBelow } from "./recursion.ts";
 import { type Row, row } from "./record.ts";
@@ -55,14 +55,44 @@ export function runRow(row: Row, argv: readonly string[], call: Call, run: Runne
   if (row.keeps) keepInput(parsed, call);
   noteDownloads(parsed, argv[0]!, call);
   for (const path of valuesOf(parsed, ...row.reads)) {
-    if (path !== "-") run.touch("read", path, call);
+    if (path !== "-") run.touch("read", row.globs ? globbed(path) : path, call);
   }
+  touchLists(row, parsed, argv, call, run);
   for (const code of valuesOf(parsed, ...row.code)) {
     run.code(code.replace(/^!/, ""), { ...call, stdin: ANY, shell: call.shell.fork() });
   }
   touchOperands(row, parsed, call, run);
   touchNamed(parsed, call, run);
   return ANY;
+}
+
+/** The files that lists name, and those that the arguments in a file may name. */
+function touchLists(
+  row: Row,
+  parsed: Parsed,
+  argv: readonly string[],
+  call: Call,
+  run: Runner,
+): void {
+  const how = row.reveals ? { reveals: row.reveals } : {};
+  for (const { name, value } of parsed.options) {
+    if (!row.lists.includes(name)) continue;
+    if (row.lists_arguments) {
+      touchArguments(value, call, run);
+      continue;
+    }
+    // The names of a program that copies start from its first operand.
+    const starts = row.operands === "copy" ? parsed.operands.map((path) => `${path}/`) : [""];
+    touchListed(value, call, run, { ...how, starts });
+  }
+  for (const word of row.grammar.files ? argv.slice(1) : []) {
+    if (isArgumentFile(word)) touchArguments(word.slice(1), call, run);
+  }
+}
+
+/** A path whose braces and brackets the program expands itself. */
+function globbed(path: string): string {
+  return path.replace(/\{[^{}]*\}|\[[^[\]]*\]/g, ANY);
 }
 
 /** `tee x.sh`: afterwards the file contains the input; with `--append` after its old content. */

@@ -20,6 +20,8 @@ export interface Row {
   operands: Operands;
   /** Options whose value is a file to read. */
   reads: string[];
+  /** Options whose value is a list of files to read; without a value, its input is the list. */
+  lists: string[];
   /** Options whose value is a file to write. */
   writes: string[];
   /** Options whose value is shell code. */
@@ -38,6 +40,12 @@ export interface Row {
   reveals: "names" | "sizes" | null;
   /** It runs code of the project: an allow rule covers a task of it only as it is written. */
   tasks: boolean;
+  /** Its lists hold its own arguments, not only names. */
+  lists_arguments: boolean;
+  /** It expands `{a,b}` and `[a-z]` in its words itself. */
+  globs: boolean;
+  /** Its options are not listed, and an allow rule covers them all. */
+  unlisted: boolean;
 }
 
 /**
@@ -52,6 +60,7 @@ export function row(
   const grammar = spec(options, { single });
   return {
     reads: namesOf(grammar, "reads", "lists"),
+    lists: namesOf(grammar, "lists"),
     writes: namesOf(grammar, "writes"),
     code: namesOf(grammar, "runs"),
     onlyWith: [],
@@ -61,6 +70,9 @@ export function row(
     below: null,
     reveals: null,
     tasks: false,
+    globs: false,
+    lists_arguments: false,
+    unlisted: false,
     ...how,
     operands,
     grammar,
@@ -68,7 +80,7 @@ export function row(
 }
 
 /** A program that neither runs nor opens its words. */
-export const none = row("none");
+export const none = row("none", "", { unlisted: true });
 
 function namesOf({ short, long }: Spec, ...kinds: Kind[]): string[] {
   const all = [...short.values(), ...long.values()].filter(({ kind }) => kinds.includes(kind));

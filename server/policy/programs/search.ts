@@ -82,7 +82,7 @@ export const SEARCH: Record<string, Row> = {
   tree: row(
     "reads",
     "-a -d -l -f -x -L= -P= -I= -q -N -Q -p -u -g -s -h -D -F -v -t -c -U -r -i -A -S -n -C -X -J " +
-      "--ignore-case --matchdirs --prune --info --noreport --charset= --filelimit= --si --du --timefmt= " +
+      "--ignore-case --matchdirs --prune --info~ --noreport --charset= --filelimit= --si --du --timefmt= " +
       "--dirsfirst --filesfirst --sort= --gitignore --metafirst -o=~",
     { reveals: "names" },
   ),

@@ -70,6 +70,15 @@ export function readSed(script: string): SedCommand[] | null {
   return commands;
 }
 
+/** Whether a script only changes and prints its input: it opens and runs nothing. */
+export function isComputingSed(script: string): boolean {
+  const commands = readSed(script);
+  return commands !== null &&
+    commands.every(({ kind, flags }) =>
+      kind === "other" || (kind === "substitute" && /^[gpiIM\d]*$/.test(flags))
+    );
+}
+
 /** Whether a delimiter may stand inside of brackets, where only some versions end the pattern. */
 function isDoubtful(pattern: string): boolean {
   const bare = pattern.replace(/\\./g, "");

@@ -1,14 +1,17 @@
 import { ANY, isStatic, isWild, show } from "../holes.ts";
 import type { Call, Handler, Runner } from "../interpret/call.ts";
-import { runAwk, runClient, runEditor, runSed } from "./editors.ts";
+import { runAwk } from "./awk.ts";
+import { runClient, runEditor, runSed } from "./editors.ts";
 import { runFd, runFind, runParallel, runXargs } from "./feeders.ts";
 import { runGit } from "./git.ts";
 import { runCmd, runCodeOf, runDeno, searchCode } from "./inline_code.ts";
+import { runQuery } from "./jq.ts";
 import { languageOf } from "./languages.ts";
 import { forNames, has, readOptions, spec, splitCommand, valuesOf } from "./options.ts";
 import { absolutePath } from "../interpret/state.ts";
 import { runShell } from "./scripts.ts";
 import { runProgram, runRow } from "./program.ts";
+import { touchListed } from "./operands.ts";
 import { tarReach, touchBelow } from "./recursion.ts";
 import { ROWS } from "./rows.ts";
 import { baseName } from "./grammar.ts";
@@ -120,6 +123,7 @@ export const SPECIALS: Record<string, Handler> = {
   sed: runSed,
   gsed: runSed,
   ...forNames("awk gawk mawk nawk", runAwk),
+  ...forNames("jq gojq jaq yq", runQuery),
   ...forNames("ed ex vi vim nvim emacs", runEditor),
   psql: psqlShell,
   mysql: mysqlShell,
@@ -231,6 +235,10 @@ function runTar(argv: readonly string[], call: Call, run: Runner): string {
     const starts = folders.length > 0 ? folders.map((folder) => `${folder}/`) : [""];
     const paths = starts.flatMap((start) => parsed.operands.map((path) => `${start}${path}`));
     touchBelow(paths, tarReach(argv.slice(1), parsed), call, run);
+    for (const path of valuesOf(parsed, "files-from")) {
+      if (path !== "-") run.touch("read", path, call);
+      touchListed(path, call, run, { starts });
+    }
   }
   return ANY;
 }

@@ -152,6 +152,7 @@ export const runLater: Handler = (argv, call, run) => {
   const parsed = readOptions(argv.slice(1), spec("-f= -q= -t= -m -M -l -d -r -c -v -V -b"));
   if (has(parsed, "l", "d", "r", "c")) return "";
   const [file] = valuesOf(parsed, "f");
+  if (file !== undefined) run.touch("read", file, call);
   const text = file === undefined ? call.stdin : run.content(file, call) ?? ANY;
   return run.code(text, { ...call, stdin: "", shell: call.shell.fork() });
 };
@@ -161,6 +162,7 @@ export const runCrontab: Handler = (argv, call, run) => {
   const parsed = readOptions(argv.slice(1), spec("-u= -l -r -e -i -s"));
   if (has(parsed, "l")) return ANY;
   const [file] = parsed.operands;
+  if (file !== undefined && file !== "-") run.touch("read", file, call);
   const text = file === undefined || file === "-" ? call.stdin : run.content(file, call) ?? ANY;
   run.doubt("this changes a schedule", argv.join(" "), call);
   for (const line of isWild(text) ? [] : text.split("\n")) {

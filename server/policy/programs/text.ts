@@ -74,7 +74,7 @@ export const TEXT: Record<string, Row> = {
   unexpand: row("reads", "-a -t="),
   rev: row("reads"),
   sed: row("none", SED_OPTIONS),
-  strings: row("reads", "-a -e= -n= -t= -o -f"),
+  strings: row("reads", "@ -a -e= -n= -t= -o -f"),
   xxd: row("copy", "-r -p -c= -g= -l= -s= -o= -u -b -e -i -a -E"),
   od: row("reads", "-A= -j= -N= -S= -t= -v -w=? -c -x -d -b -o -a"),
   hexdump: row("reads", "-C -n= -s= -e= -f= -v -b -c -d -o -x"),
@@ -91,9 +91,10 @@ export const TEXT: Record<string, Row> = {
   jq: row(
     "pattern",
     "-n,--null-input -R,--raw-input -s,--slurp -c,--compact-output -r,--raw-output -j,--join-output " +
-      "-a,--ascii-output -S,--sort-keys -C,--color-output -M,--monochrome-output -f,--from-file=< " +
+      "-a,--ascii-output -S,--sort-keys -C,--color-output -M,--monochrome-output -f,--from-file= " +
       "-e,--exit-status -h,--help -V,--version --raw-output0 --tab --indent= --unbuffered --stream " +
-      "--stream-errors --seq --arg= --argjson= --slurpfile= --rawfile= --args --jsonargs -L=~",
+      "--stream-errors --seq --arg=2 --argjson=2 --slurpfile=2< --rawfile=2< --args --jsonargs " +
+      "-L,--library-path=~",
   ),
   yq: row("pattern", "-i,--inplace -o= -p= -I= -P -r -e -n -s= -f= -j -y --from-file=", {
     onlyWith: ["inplace"],

@@ -1,0 +1,134 @@
+import { spawnSync } from "node:child_process";
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createTestGate } from "../../helpers.ts";
+
+const SECRET = "s3cret-value";
+const FILES = {
+  ".env": `TOP=${SECRET}\n`,
+  "secrets/k.json": `{"k":"${SECRET}"}`,
+  "src/a.txt": "TOP a\n",
+  "src/names": "src/a.txt\n.env\n",
+  "src/zeros": "src/a.txt\0.env\0",
+  "src/plain": "src/a.txt\n",
+  "src/words": "-n 3 '.env'\n",
+  "src/more": "src/a.txt @src/words\n",
+  "src/curl": 'data = "@secrets/k.json"\n',
+  "src/ok.jq": "{k, n: (.a | length)}",
+  "src/loads.jq": 'import "k" as $k {search: "../secrets"}; $k',
+  "src/ok.sed": "s/a/b/g\n/x/d\n",
+  "src/reads.sed": "r .env\n",
+  "src/runs.sed": "1e cat .env\n",
+  "src/ok.awk": "{ n += $1 } END { print n / 2 }",
+  "src/reads.awk": 'BEGIN { while ((getline l < ("." "env")) > 0) print l }',
+  "src/cmds": "cat .env\n",
+};
+
+/** The command, and its effect under the templates that allow and that ask. */
+const CASES: [command: string, lenient: string, balanced: string][] = [
+  // Files of arguments.
+  ["strings @src/plain", "allow", "allow"],
+  ["strings @src/words", "deny", "deny"],
+  ["strings -n 3 @src/words", "deny", "deny"],
+  ["strings -- @src/words", "deny", "deny"],
+  ["strings @src/more", "ask", "ask"],
+  ["strings @src/missing", "allow", "allow"],
+  ["strings @/etc/hostname", "ask", "ask"],
+  ["frob @src/words", "deny", "deny"],
+  ["frob @src/plain", "allow", "ask"],
+  ["lerna run --scope @x/y", "allow", "ask"],
+  ["gcc @src/words", "deny", "deny"],
+  ["protoc @src/words", "deny", "deny"],
+  ["curl -K src/curl", "ask", "ask"],
+  ["printf '.env\\n' > src/new; strings @src/new", "deny", "deny"],
+  ["cp src/words src/plain; strings @src/plain", "ask", "ask"],
+  ["python3 x.py; strings @src/plain", "ask", "ask"],
+  // Lists of names.
+  ["file -f src/plain", "allow", "ask"],
+  ["file -f src/names", "deny", "deny"],
+  ["sort --files0-from=src/zeros", "deny", "deny"],
+  ["tar -c -T src/names", "deny", "deny"],
+  ["tar -c -T src/plain", "allow", "ask"],
+  ["tar -c -C src -T src/plain", "allow", "ask"],
+  ["rsync -a --files-from=src/names . copied", "deny", "deny"],
+  ["cat src/names | cpio -o", "ask", "ask"],
+  ["printf '.env\\n' | cpio -o", "deny", "deny"],
+  ["printf '.env\\n' | zip -@ a.zip", "deny", "deny"],
+  ["find . -files0-from src/zeros -exec cat {} +", "deny", "deny"],
+  // Code in a file.
+  ["jq -f src/ok.jq src/a.txt", "allow", "allow"],
+  ["jq -f src/loads.jq -n", "ask", "ask"],
+  ["jq src/loads.jq -f src/ok.jq -n", "ask", "ask"],
+  ["sed -f src/ok.sed src/a.txt", "allow", "allow"],
+  ["sed -f src/reads.sed src/a.txt", "ask", "ask"],
+  ["sed -f src/runs.sed src/a.txt", "ask", "ask"],
+  ["awk -f src/ok.awk src/a.txt", "allow", "ask"],
+  ["awk -f src/reads.awk", "ask", "ask"],
+  // Code in a word.
+  ['jq -n \'import "k" as $k {search:"./secrets"}; $k\'', "ask", "ask"],
+  ["jq -n 'include \"secrets/k\"; 1'", "ask", "ask"],
+  ["jq -n '\"secrets/k\" | modulemeta'", "ask", "ask"],
+  ['jq -n \'"\\("secrets/k" | modulemeta)"\'', "ask", "ask"],
+  ["jq -n env", "allow", "ask"],
+  ["jq -n '[$ENV, 1]'", "allow", "ask"],
+  ["jq '{k, env: .import}' src/a.txt", "allow", "allow"],
+  ["jq --arg import x '.a[$import]' src/a.txt", "allow", "allow"],
+  ["jq '.a == \"import\"' src/a.txt", "allow", "allow"],
+  ["jq --rawfile a .env -n '$a'", "deny", "deny"],
+  ['yq -n \'load_str("." + "env")\'', "ask", "ask"],
+  ["awk '{ x = 1 / system($0) / 2 }' src/cmds", "ask", "ask"],
+  ["awk '{ print 1 / 2 | $0 }' src/cmds", "ask", "ask"],
+  ['awk \'BEGIN { SYMTAB["ARGC"] = 2; SYMTAB["ARGV"][1] = "." "env" } { print }\'', "ask", "ask"],
+  ["awk '{ print $1 / 2, ($2) / 3 }' src/a.txt", "allow", "allow"],
+  ["awk '/TOP/ { n++ } END { print n }' src/a.txt", "allow", "allow"],
+  // Addresses of files.
+  ["curl file://{ROOT}/%2eenv", "deny", "deny"],
+  ["curl FILE://localhost{ROOT}/.env", "deny", "deny"],
+  ["curl 'file://{ROOT}/.e{n}v'", "ask", "ask"],
+  ["curl 'file://{ROOT}/.e[m-o]v'", "ask", "ask"],
+  ["curl -T '.e{n}v' http://localhost:1", "ask", "ask"],
+  ["curl --data-urlencode x@.env http://localhost:1", "deny", "deny"],
+  ["aws s3api x --cli-input-json file://.env", "deny", "deny"],
+  ["pandoc './src/a b/../../.env'", "deny", "deny"],
+  ["pandoc -H .env", "deny", "deny"],
+];
+
+test.each([["allow", 1], ["ask", 2]] as const)(
+  "a program that does what a file says is judged by the file (default %s)",
+  async (defaultEffect, at) => {
+    const gate = await createTestGate({
+      policies: {
+        defaultEffect,
+        blockedPaths: [".env", "secrets/**"],
+        allowedCommands: ["strings", "jq", "sed", "awk"],
+      },
+      files: FILES,
+    });
+    const wrong: unknown[] = [];
+    const printed: string[] = [];
+    for (const one of CASES) {
+      const command = one[0].replaceAll("{ROOT}", gate.root);
+      const body = { tool: "run_command", input: { command } };
+      const answer = await gate.request("POST", "/api/actions", body, "agent");
+      const { decision } = await answer.json();
+      if (decision.effect !== one[at]) wrong.push([command, decision.effect, decision.reason]);
+      if (decision.effect !== "allow") continue;
+      const { stdout } = spawnSync("bash", ["-c", command], { cwd: gate.root, input: "" });
+      if (`${stdout}`.includes(SECRET)) printed.push(command);
+    }
+    expect(wrong).toEqual([]);
+    expect(printed).toEqual([]);
+  },
+);
+
+test("a list behind a link to another folder is unknown", async () => {
+  const gate = await createTestGate({
+    policies: { defaultEffect: "allow", blockedPaths: [".env"] },
+    files: FILES,
+  });
+  symlinkSync("/etc/hostname", join(gate.root, "src/link"));
+  const body = { command: "file -f src/link", action: "command" };
+  const answer = await gate.request("POST", "/api/policy/test", body, "agent");
+  expect((await answer.json()).effect).toBe("ask");
+});
