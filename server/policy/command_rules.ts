@@ -177,9 +177,14 @@ function evaluateEffect(policy: CompiledPolicy, effect: Effect, around: Surround
     ? evaluateBelow(policy, effect, around)
     : null;
   if (below) return below;
-  const files = effect.op === "read" && effect.walked === undefined && !isStatic(effect.path)
+  const files = effect.walked === undefined && !isStatic(effect.path)
     ? around.list && filesOf(effect.path, around.list)
     : null;
+  if (files && effect.op !== "read") {
+    // A glob may find a link, and it may find nothing and be a name itself.
+    const found = files.flatMap((path) => evaluateEffect(policy, { ...effect, path }, around));
+    return [...found, ...evaluateEffect(policy, effect, { ...around, list: undefined })];
+  }
   if (files) {
     const found = files.flatMap((path) => evaluateEffect(policy, { ...effect, path }, around));
     return effect.undescribed ? found.map((one) => ({ ...one, unsure: true })) : found;

@@ -67,8 +67,8 @@ function follow(source: string, call: Call, recorder: Recorder, setting: Setting
   if (hasStrayOpener(source, script)) {
     recorder.doubt("Bash may run quoted text as code", call.text, call);
   }
-  call.shell.warn = (name) =>
-    recorder.doubt(`the shell computes the value of "${name}", which may run code`, name, call);
+  call.shell.warn = (name, reason) =>
+    recorder.doubt(`the text sets "${name}": ${reason}`, name, call);
   const runner = new TableRunner(recorder, setting.script ?? (() => null));
   runner.interpreter.script(script, call);
 }

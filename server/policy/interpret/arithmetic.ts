@@ -31,7 +31,10 @@ function runPart(expression: ArithmeticExpression, call: Call, interpreter: Expa
   } else if (expression.type === "ArithmeticWord") {
     const word = { ...expression, type: "Word" as const, text: expression.value };
     const texts = expression.parts ? expandText(word, interpreter.context(call)) : [word.value];
-    for (const text of texts) runText(text, call, interpreter);
+    for (const text of texts) {
+      if (/\$\(|`/.test(text)) interpreter.recorder.reevaluate(text, call);
+      runText(text, call, interpreter.recorder);
+    }
   } else {
     forEachChild(
       expression,
@@ -40,11 +43,26 @@ function runPart(expression: ArithmeticExpression, call: Call, interpreter: Expa
   }
 }
 
+const MOST_NAMES = 64;
+
 /** Arithmetic replaces a name by its value and evaluates that value as well. */
-function runText(text: string, call: Call, { recorder }: Pick<Expander, "recorder">) {
-  for (const [name] of text.matchAll(/[A-Za-z_]\w*/g)) {
-    const variable = call.shell.variables.get(name);
-    for (const value of variable?.values ?? []) recorder.reevaluate(value, call);
+export function runText(
+  text: string,
+  call: Call,
+  { reevaluate }: { reevaluate: (text: string, call: Call) => void },
+): void {
+  const known = new Set<string>();
+  const queue = [text];
+  for (let one = queue.pop(); one !== undefined; one = queue.pop()) {
+    for (const [name] of one.matchAll(/[A-Za-z_]\w*/g)) {
+      if (known.has(name) || known.size > MOST_NAMES) continue;
+      known.add(name);
+      const { values = [], items } = call.shell.variables.get(name) ?? {};
+      for (const value of [...values, ...items ?? []]) {
+        reevaluate(value, call);
+        queue.push(value);
+      }
+    }
   }
 }
 
@@ -53,7 +71,7 @@ export function runTest(expression: TestExpression, call: Call, interpreter: Exp
   const context = interpreter.context(call);
   if (expression.type === "TestUnary") {
     const texts = expandText(expression.operand, context);
-    if (/^-[vR]$/.test(expression.operator)) texts.forEach(context.reevaluate);
+    if (/^-[vRt]$/.test(expression.operator)) texts.forEach(context.compute);
     return;
   }
   if (expression.type !== "TestBinary") {
@@ -66,8 +84,5 @@ export function runTest(expression: TestExpression, call: Call, interpreter: Exp
   }
   const texts = [expression.left, expression.right].flatMap((word) => expandText(word, context));
   if (!/^-(eq|ne|lt|le|gt|ge)$/.test(expression.operator)) return;
-  for (const text of texts) {
-    context.reevaluate(text);
-    runText(text, call, interpreter);
-  }
+  texts.forEach(context.compute);
 }

@@ -3,6 +3,7 @@ import type { Call, Handler, Runner } from "./call.ts";
 import { checkVariable } from "../programs/environment.ts";
 import { forNames, has, readOptions, spec, valuesOf } from "../programs/options.ts";
 import { OUTPUTS } from "../programs/outputs.ts";
+import { runText } from "./arithmetic.ts";
 import { absolutePath } from "./state.ts";
 import { runFile } from "../programs/scripts.ts";
 
@@ -26,7 +27,7 @@ export const BUILTINS: Record<string, Builtin> = {
   unalias: passive(changes((arg) => arg !== "unalias")),
   wait: passive((argv, call, run) => {
     for (const name of valuesOf(readOptions(argv.slice(1), spec("-n -f -p=")), "p")) {
-      run.reevaluate(name, call);
+      evaluateName(name, call, run);
     }
     return "";
   }),
@@ -35,7 +36,7 @@ export const BUILTINS: Record<string, Builtin> = {
   unsetopt: passive(shopt),
   emulate: active(changes(() => true)),
   getopts: passive((argv, call, run) => {
-    run.reevaluate(argv[2] ?? "", call);
+    evaluateName(argv[2] ?? "", call, run);
     return assignAll([argv[2] ?? "opt"], call);
   }),
   echo: passive(OUTPUTS.echo!),
@@ -81,7 +82,7 @@ export const BUILTINS: Record<string, Builtin> = {
 
 /** Options of the shell that change no meaning that matters here. */
 const HARMLESS_OPTIONS =
-  /^(-[supqo]+|dotglob|nullglob|globstar|failglob|extglob|nocaseglob|nocasematch|inherit_errexit|checkwinsize|cmdhist|histappend|autocd|globdots|errexit|nounset|pipefail|xtrace|verbose|noglob|noclobber|errtrace|functrace|monitor|notify|allexport|noexec|err_?exit|no_?unset|pipe_?fail|glob_?dots|extended_?glob|null_?glob|no_?nomatch|nomatch)$/i;
+  /^(-[supqo]+|dotglob|nullglob|globstar|failglob|extglob|nocaseglob|nocasematch|inherit_errexit|checkwinsize|cmdhist|histappend|autocd|globdots|errexit|nounset|pipefail|xtrace|verbose|noglob|noclobber|errtrace|functrace|monitor|notify|allexport|noexec|err_?exit|no_?unset|pipe_?fail|glob_?dots|null_?glob|no_?nomatch|nomatch)$/i;
 
 /** `dotglob` and similar options; once on, they count as on. */
 function shopt(argv: readonly string[], call: Call, run: Runner): string {
@@ -108,7 +109,9 @@ function afterDashes(argv: readonly string[]): readonly string[] {
 }
 
 function changeFolder(argv: readonly string[], { shell }: Call): string {
-  const [target] = argv.slice(1).filter((arg) => !/^(-[LPe@n]+|--)$/.test(arg));
+  const [target, ...more] = argv.slice(1).filter((arg) => !/^(-[LPe@n]+|--)$/.test(arg));
+  // zsh replaces one text by another in the name of the folder, or counts in its list of folders.
+  if (more.length > 0 || /^[-+]\d/.test(target ?? "")) return move(ANY, shell);
   if (argv[0] === "pushd") shell.folders.push(shell.cwd);
   // The folder is then named without links, and the text does not show where they lead.
   if (argv.slice(1).some((arg) => /^-[Le@n]*P/.test(arg))) return move(ANY, shell);
@@ -156,12 +159,12 @@ function declare(argv: readonly string[], call: Call, run: Runner): string {
       }
     }
     if (!found) {
-      if (arg.includes("[")) run.reevaluate(arg, call);
+      if (arg.includes("[")) evaluateName(arg, call, run);
       if (flags.includes("n")) call.shell.assign(arg, [ANY]);
       continue;
     }
     const [, name, index, append, given] = found;
-    if (index !== undefined) run.reevaluate(index, call);
+    if (index !== undefined) evaluate(index, call, run);
     if (isNumber) evaluate(given!, call, run);
     if (flags.includes("n")) run.reevaluate(given!, call);
     const value = flags.includes("l")
@@ -180,7 +183,7 @@ const READ = spec("-r -e -s -a= -d= -i= -n= -N= -p= -t= -u= -E");
 
 function read(argv: readonly string[], call: Call, run: Runner): string {
   const parsed = readOptions(argv.slice(1), READ);
-  for (const name of [...parsed.operands, ...valuesOf(parsed, "a")]) run.reevaluate(name, call);
+  for (const name of [...parsed.operands, ...valuesOf(parsed, "a")]) evaluateName(name, call, run);
   // In a loop each call reads another line, so every line is possible.
   const all = call.stdin.replace(/\n$/, "").split("\n");
   const [separators, ...more] = call.shell.valuesOf("IFS");
@@ -223,7 +226,7 @@ const MAPFILE = spec("-t -d= -n= -O= -s= -u= -C= -c=");
 function mapfile(argv: readonly string[], call: Call, run: Runner): string {
   const parsed = readOptions(argv.slice(1), MAPFILE);
   for (const code of valuesOf(parsed, "C")) run.code(`${code} 0 x`, call);
-  run.reevaluate(parsed.operands[0] ?? "", call);
+  evaluateName(parsed.operands[0] ?? "", call, run);
   const known = isStatic(call.stdin) && call.stdin !== "" &&
     parsed.options.every(({ name }) => name === "t");
   const items = known ? call.stdin.replace(/\n$/, "").split("\n").slice(0, 64) : [ANY];
@@ -237,19 +240,21 @@ function setArguments(argv: readonly string[], call: Call, run: Runner): string 
   while (at < argv.length && /^[-+]./.test(argv[at]!) && argv[at] !== "--") {
     const named = /^[-+][a-zA-Z]*o$/.test(argv[at]!);
     const option = named ? argv[at + 1] ?? "errexit" : "errexit";
-    if (!/^[-+][euxvfnCabmETho]+$/.test(argv[at]!) || !HARMLESS_OPTIONS.test(option)) {
+    if (!/^[-+][euxvfnCabmEho]+$/.test(argv[at]!) || !HARMLESS_OPTIONS.test(option)) {
       changed(argv, call, run);
     }
     at += named ? 2 : 1;
   }
   const ends = argv[at] === "--" || argv[at] === "-";
+  // fish sets a variable of this name.
+  if (!ends && /^([A-Z_]+|fish_\w+)$/.test(argv[at] ?? "")) changed(argv, call, run);
   if (ends || at < argv.length) shell.positional = argv.slice(ends ? at + 1 : at);
   return "";
 }
 
 function unset(argv: readonly string[], call: Call, run: Runner): string {
   for (const name of argv.slice(1)) {
-    run.reevaluate(name, call);
+    evaluateName(name, call, run);
     if (argv[1] === "-f") call.shell.functions.delete(name);
     else if (/^\w+$/.test(name)) call.shell.assign(name, [""]);
   }
@@ -282,7 +287,7 @@ function trap(argv: readonly string[], call: Call, run: Runner): string {
 
 function test(argv: readonly string[], call: Call, run: Runner): string {
   for (const [at, arg] of argv.entries()) {
-    if (argv[at - 1] === "-v" || argv[at - 1] === "-R") run.reevaluate(arg, call);
+    if (argv[at - 1] === "-v" || argv[at - 1] === "-R") evaluateName(arg, call, run);
   }
   return "";
 }
@@ -290,7 +295,7 @@ function test(argv: readonly string[], call: Call, run: Runner): string {
 function printf(argv: readonly string[], call: Call, run: Runner): string {
   if (argv[1] !== "-v") return OUTPUTS.printf!(argv, call, run);
   const name = argv[2] ?? "";
-  run.reevaluate(name, call);
+  evaluateName(name, call, run);
   const text = OUTPUTS.printf!(["printf", ...argv.slice(3)], call, run);
   if (/^\w+$/.test(name)) call.shell.assign(name, [text]);
   return "";
@@ -298,9 +303,12 @@ function printf(argv: readonly string[], call: Call, run: Runner): string {
 
 function evaluate(text: string, call: Call, run: Runner): void {
   run.reevaluate(text, call);
-  for (const [name] of text.matchAll(/[A-Za-z_]\w*/g)) {
-    for (const value of call.shell.variables.get(name)?.values ?? []) run.reevaluate(value, call);
-  }
+  runText(text, call, run);
+}
+
+/** As `evaluate` for a name, of which only the index is computed. */
+function evaluateName(name: string, call: Call, run: Runner): void {
+  if (!/^\w*$/.test(name)) evaluate(name, call, run);
 }
 
 function assignAll(names: string[], { shell }: Call): string {

@@ -24,6 +24,7 @@ import {
   STAR,
   TAME,
 } from "../holes.ts";
+import { continues, strangeIn, strangePart } from "./forms.ts";
 import type { Shell } from "./state.ts";
 
 /** The state and the callbacks that expansion needs. */
@@ -39,6 +40,8 @@ export interface Context {
   arithmetic: (expression: ArithmeticExpression | undefined) => void;
   /** Records text that bash may evaluate a second time. */
   reevaluate: (text: string) => void;
+  /** Records text that bash evaluates as arithmetic, with the values of the variables in it. */
+  compute: (text: string) => void;
   doubt: (reason: string, text: string) => void;
 }
 
@@ -48,6 +51,7 @@ const MOST_TEXT = 16_384;
 /** The argument lists that a word may expand to, at least one. */
 export function expandWord(word: Word, context: Context): string[][] {
   payForReading(word, context);
+  doubtForm(word, context);
   if (!word.parts && !needsCare(word.text)) return [[word.value]];
   context.spend(1);
   const braced = expandBraces(word, context);
@@ -58,9 +62,15 @@ export function expandWord(word: Word, context: Context): string[][] {
 /** The texts that a word may expand to without splitting: assignments, redirections, `case`. */
 export function expandText(word: Word, context: Context): string[] {
   payForReading(word, context);
+  doubtForm(word, context);
   if (!word.parts && !needsCare(word.text)) return [word.value];
   const texts = expandParts(partsOf(word), true, context).map(unmark);
   return distinct(texts);
+}
+
+function doubtForm(word: Word, context: Context): void {
+  const strange = strangePart(word);
+  if (strange) context.doubt(strange.reason, strange.text);
 }
 
 /** The parser parses the parts of a word lazily, so they cost work here. */
@@ -70,6 +80,8 @@ function payForReading({ text }: Word, context: Context): void {
 
 /** The texts that an unquoted here-document may expand to. */
 export function expandBody(parts: readonly WordPart[], context: Context): string[] {
+  const strange = strangeIn(parts, true);
+  if (strange) context.doubt(strange.reason, strange.text);
   return distinct(expandParts(parts, true, context).map(unmark));
 }
 
@@ -156,6 +168,7 @@ function expandParts(parts: readonly WordPart[], quoted: boolean, context: Conte
       ? [texts[0]! + next[0]!]
       : texts.flatMap((text) => next.map((one) => text + one));
     if (texts[0]!.length > MOST_TEXT) texts = [ANY];
+    if (continues(part, parts[at - 1])) texts = [...texts, quoted ? ANY : SPLIT];
   }
   return texts.map(collapse);
 }
@@ -175,7 +188,7 @@ function expandPart(part: WordPart, quoted: boolean, first: boolean, context: Co
       return expandQuoted(part.parts, context);
     case "Glob":
       if (part.kind === "bracket") expandParts(part.parts, quoted, context);
-      return [quoted ? part.text : context.shell.dotted ? ANY : globMark(part.kind)];
+      return [quoted ? part.text : context.shell.dotted ? ANY : globMark(part)];
     case "SimpleExpansion":
       return unquote(
         expandSimple(part.text.slice(1), context.shell, quoted),
@@ -196,17 +209,13 @@ function expandPart(part: WordPart, quoted: boolean, first: boolean, context: Co
       // Substitutions inside an extended glob or the rest of braces run. Unlike a star, an extended
       // glob also matches names with a leading dot, and may match no file.
       expandParts(part.parts ?? [], quoted, context);
-      if (part.type === "ExtendedGlob" && QUALIFIER.test(part.text)) {
-        context.doubt("zsh may run code in this glob", part.text);
-      }
       return [part.type === "ExtendedGlob" ? ANY : SPLIT];
   }
 }
 
-/** `*(e:'code':)`, `*(+name)`, `*(oe'code')`: zsh runs code to choose files. */
-const QUALIFIER = /\((?:[^)|]*(?:e[^\w\s.|)]|\+\w)|#q)/;
-
-function globMark(kind: "star" | "question" | "bracket"): string {
+/** Some shells find files at any depth by several stars. */
+function globMark({ kind, text }: WordPart & { type: "Glob" }): string {
+  if (kind === "star" && text.length > 1) return DEEP;
   return { star: STAR, question: QUESTION, bracket: BRACKET }[kind];
 }
 
@@ -264,8 +273,12 @@ const BLANKS = " \t\n";
 
 function globbed(text: string, { dotted }: Shell): string {
   if (dotted && /[*?[]/.test(text)) return text.replace(/[*?[]/g, ANY);
-  return text.replaceAll("*", STAR).replaceAll("?", QUESTION).replaceAll("[", BRACKET);
+  return text.replace(/\*{2,}/g, DEEP).replaceAll("*", STAR).replaceAll("?", QUESTION)
+    .replace(BRACKETS, BRACKET);
 }
+
+/** `[a-z]`, `[[:alpha:]]`, or a bracket that is not closed. */
+const BRACKETS = /\[[!^]?\]?(?:\[([:.=]).*?\1\]|[^\]])*\]|\[/g;
 
 function splitFields(value: string, separators: string): string {
   if (separators === "") return value;
@@ -282,7 +295,7 @@ function expandParameter(
   context: Context,
 ): string[] {
   const index = part.index ? expandText(part.index, context) : [];
-  for (const text of index) context.reevaluate(text);
+  for (const text of index) context.compute(text);
   const values = baseValues(part, index[0], quoted, context);
   if (part.prefix === "#") return values.map((value) => isStatic(value) ? `${value.length}` : TAME);
   return part.operation ? operate(part, values, context) : values;
@@ -351,7 +364,10 @@ function withDefault(
     return values.includes("") ? [...values, ...operand] : values;
   }
   const either = nothing ? operand : [...values.filter((value) => value !== ""), ...operand];
-  if (operator.endsWith("=")) shell.assign(part.parameter, either);
+  if (operator.endsWith("=")) {
+    if (part.index) shell.assignItems(part.parameter, either);
+    else shell.assign(part.parameter, either);
+  }
   return either;
 }
 
@@ -415,8 +431,8 @@ function slice(
 ): string[] {
   const offset = expandText(operation.offset, context)[0]!;
   const length = operation.length ? expandText(operation.length, context)[0]! : null;
-  context.reevaluate(offset);
-  if (length !== null) context.reevaluate(length);
+  context.compute(offset);
+  if (length !== null) context.compute(length);
   return values.map((value) => {
     const known = isStatic(value) && /^\s*-?\d+$/.test(offset) &&
       (length === null || /^\s*-?\d+$/.test(length));

@@ -13,12 +13,11 @@ const LIMITS = { names: 4_000, files: 400 } as const;
 
 /**
  * The existing files that the globs in an absolute path find. Null if that is not certain: too many
- * files, brackets, or `**`, which shells read in different ways. Letters count without their case,
- * because an option of the shell may ignore it.
+ * files. A bracket counts as any character, and letters count without their case, because an option
+ * of the shell may ignore it.
  */
 export function filesOf(path: string, list: ListFolder): string[] | null {
-  if (!isNamed(path) || path.includes(BRACKET) || path.includes(DEEP)) return null;
-  if (path.includes(STAR + STAR)) return null;
+  if (!isNamed(path) || path.includes(DEEP) || path.includes(STAR + STAR)) return null;
   let found = [""];
   let looked = 0;
   for (const segment of path.split("/").slice(1)) {
@@ -56,7 +55,10 @@ function matchStars(pattern: readonly string[], name: string): boolean {
     if (pattern[at] === STAR) {
       star = at++;
       retry = place;
-    } else if (pattern[at] === QUESTION || (at < pattern.length && pattern[at] === chars[place])) {
+    } else if (
+      pattern[at] === QUESTION || pattern[at] === BRACKET ||
+      (at < pattern.length && pattern[at] === chars[place])
+    ) {
       at++;
       place++;
     } else if (star >= 0) {

@@ -1,8 +1,9 @@
-import type { ParsedScript, Redirection, Statement, SyntaxNode } from "unbash";
-import { ANY } from "../holes.ts";
+import type { ParsedScript, Redirection, Statement, SyntaxNode, TestExpression } from "unbash";
+import { ANY, isStatic } from "../holes.ts";
+import { isKnown } from "../programs/described.ts";
 import type { Call, Runner } from "./call.ts";
 import { type Context, expandText, expandWord } from "./expand.ts";
-import { runArithmetic, runTest } from "./arithmetic.ts";
+import { runArithmetic, runTest, runText } from "./arithmetic.ts";
 import type { Recorder } from "./recorder.ts";
 import { redirect } from "./redirect.ts";
 import { runSimple } from "./simple.ts";
@@ -79,11 +80,17 @@ export class Interpreter {
         if (CALLED.test(node.name.value) || call.shell.trapped) {
           this.recorder.doubt("the shell calls this function by itself", node.name.value, call);
         }
-        call.shell.functions.set(node.name.value, node.body);
-        if (node.body.type === "Subshell") {
-          // fish runs what stands in parentheses.
-          this.body(node.body, { ...call, shell: call.shell.fork() });
+        if (isKnown(node.name.value)) {
+          this.recorder.doubt("a function replaces this program", node.name.value, call);
         }
+        // dash does not know the keyword and fish runs what stands in parentheses: both at once.
+        if (node.name.pos > node.pos || node.body.type === "Subshell") {
+          this.#apart(call, (inner) => {
+            inner.shell.positional = [];
+            return this.body(node.body, inner);
+          });
+        }
+        call.shell.functions.set(node.name.value, node.body);
         return "";
       case "Coproc":
         return this.body(node.body as FunctionBody, {
@@ -127,6 +134,7 @@ export class Interpreter {
         return this.#case(node, call);
       case "TestCommand":
         runTest(node.expression, call, this);
+        this.#testOfDash(node.expression, call);
         return "";
       case "ArithmeticCommand":
         this.recorder.spend((node.end - node.pos) / 2);
@@ -142,6 +150,27 @@ export class Interpreter {
       default:
         this.recorder.doubt(`the shell construct "${node.type}" is unknown`, call.text, call);
         return ANY;
+    }
+  }
+
+  /** dash has no `[[`: it reads lists of programs and redirects there. */
+  #testOfDash(expression: TestExpression, call: Call): void {
+    if (expression.type === "TestBinary" && /^[<>]$/.test(expression.operator)) {
+      this.recorder.doubt("dash reads a redirect in this test", expression.right.text, call);
+    }
+    if (expression.type !== "TestLogical") return;
+    for (const [at, operand] of expression.operands.entries()) {
+      this.recorder.descend(() => this.#testOfDash(operand, call));
+      const program = operand.type === "TestBinary"
+        ? operand.left
+        : operand.type === "TestUnary"
+        ? operand.operand
+        : null;
+      if (at === 0 || !program) continue;
+      // An unknown word is no program that the text has chosen.
+      for (const name of expandText(program, this.context(call)).filter(isStatic)) {
+        this.runner.command([name], { ...call, shell: call.shell.fork(), supposed: true });
+      }
     }
   }
 
@@ -268,6 +297,10 @@ export class Interpreter {
       connect: (script, operator) => this.#connect(script, operator, call),
       arithmetic: (expression) => runArithmetic(expression, call, this),
       reevaluate: (text) => this.recorder.reevaluate(text, call),
+      compute: (text) => {
+        this.recorder.reevaluate(text, call);
+        runText(text, call, this.recorder);
+      },
       doubt: (reason, text) => this.recorder.doubt(reason, text, call),
     };
   }
@@ -294,7 +327,7 @@ export class Interpreter {
 
 /** Functions that bash or zsh calls at its own events. */
 const CALLED =
-  /^(command_not_found_handler?|TRAP[A-Z]+|precmd|preexec|chpwd|periodic|zshexit|zshaddhistory|prompt_command)$/;
+  /^(command_not_found_handler?|TRAP[A-Z]+|precmd|preexec|chpwd|periodic|zshexit|zshaddhistory|zsh_directory_name|prompt_command)$/;
 
 /** Whether a command leaves the script or loop, as in `cd x || exit`. */
 function leaves(node: SyntaxNode): boolean {

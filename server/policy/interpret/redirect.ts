@@ -1,4 +1,4 @@
-import type { HereDoc, Redirect, Redirection } from "unbash";
+import type { HereDoc, Redirect, Redirection, Word } from "unbash";
 import { ANY, isWild } from "../holes.ts";
 import type { Call } from "./call.ts";
 import { type Context, expandBody, expandText, expandWord } from "./expand.ts";
@@ -22,6 +22,9 @@ export function redirect(
   const captures: ((printed: string) => string)[] = [];
   for (const one of redirects) {
     context.spend(8);
+    if (one.type !== "HereDoc" && one.target && hasParentheses(one.target)) {
+      context.doubt("zsh may run code in these parentheses", one.target.text);
+    }
     if (one.type === "HereDoc") stdin = hereDoc(one, context);
     else if (one.type === "HereString") {
       stdin = one.target ? `${only(expandText(one.target, context))}\n` : ANY;
@@ -34,7 +37,16 @@ export function redirect(
   return { stdin, capture: (printed) => captures.reduce((text, one) => one(text), printed) };
 }
 
+function hasParentheses({ parts, text }: Word): boolean {
+  const open = (part: string) => /(?<!\\)[()]/.test(part);
+  return parts ? parts.some((part) => part.type === "Literal" && open(part.text)) : open(text);
+}
+
 function hereDoc(node: HereDoc, context: Context): string {
+  const delimiter = node.delimiter?.text ?? "";
+  if (!/^(["']?)[\w.-]+\1$|^\\\w+$/.test(delimiter)) {
+    context.doubt("shells end this here-document at different lines", delimiter);
+  }
   if (!node.closing) context.doubt("a here-document has no end", node.body.text.slice(0, 80));
   if (node.delimiter?.quoted || !node.body.parts) return node.body.text;
   return only(expandBody(node.body.parts, context));

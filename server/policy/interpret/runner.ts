@@ -3,6 +3,7 @@ import { ANY, asOneWord, isStatic, isWild, show } from "../holes.ts";
 import { BUILTINS } from "./builtins.ts";
 import type { Call, Handler, Runner } from "./call.ts";
 import { dashedCommand } from "../programs/git.ts";
+import { hidesCode, namesTable } from "./forms.ts";
 import { endsOpen, hasStrayOpener, isStrange, refuseCode } from "./guards.ts";
 import { Interpreter } from "./interpreter.ts";
 import { absolutePath } from "./state.ts";
@@ -101,6 +102,12 @@ export class TableRunner implements Runner {
     const name = baseName(program);
     const builtin = program === name ? own(BUILTINS, name) : undefined;
     if (builtin) {
+      for (const word of name === "echo" ? [] : argv.slice(1)) {
+        if (hidesCode(word)) this.reevaluate(word, call);
+        if (TAKES_NAMES.test(name) && namesTable(word)) {
+          this.doubt("this changes the meaning of the commands after it", word, call);
+        }
+      }
       if (call.shell.trapped && /^(cd|pushd|popd)$/.test(name)) {
         this.doubt("code of a trap runs in this folder later", argv.join(" "), call);
       }
@@ -180,6 +187,10 @@ export class TableRunner implements Runner {
     return call.remote ? null : this.taskScript(name, call.shell.cwd);
   }
 }
+
+/** Builtins whose words may be names of variables to set. */
+const TAKES_NAMES =
+  /^(export|declare|typeset|local|readonly|integer|float|read|mapfile|readarray|set|printf|getopts|wait)$/;
 
 /** The folders in which a name stands for another file in each process. `/dev/shm` is none. */
 const MOVING = /^\/(proc|dev(?!\/shm\/))\//;

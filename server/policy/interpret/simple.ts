@@ -3,6 +3,7 @@ import { ANY, asOneWord, isWild } from "../holes.ts";
 import type { Call, Runner } from "./call.ts";
 import { checkVariable } from "../programs/environment.ts";
 import { type Context, expandText, expandWord } from "./expand.ts";
+import { isOfOneShell } from "./forms.ts";
 import type { Recorder } from "./recorder.ts";
 import type { redirect } from "./redirect.ts";
 import { touchWord } from "../programs/operands.ts";
@@ -30,6 +31,10 @@ export function runSimple(node: Command, outer: Call, interpreter: Interpreter):
   const assignments = node.prefix.filter((one) => one.type === "Assignment");
   const lists = expandAll([...(node.name ? [node.name] : []), ...node.args], context);
   const inner = { ...call, stdin: stdin ?? call.stdin };
+  const own = lists.find(isOfOneShell);
+  if (own) {
+    context.doubt("some shell runs this itself, in a way that gate does not follow", own.join(" "));
+  }
   noteUnresolved(lists, node, inner, interpreter);
   if (lists.every((argv) => argv.length === 0)) {
     for (const one of assignments) assign(one, context, inner, runner);
@@ -94,12 +99,17 @@ function itemsOf(words: readonly Word[], context: Context): string[] {
   return words.flatMap((word) => {
     const lists = expandWord(word, context);
     return lists.length === 1 ? lists[0]! : [ANY];
-  }).map((item) => item.replace(/^\[[^\]]*\]=/, ""));
+  }).map((item) => {
+    const index = /^\[([^]*?)\]\+?=/.exec(item);
+    if (!index) return item;
+    context.compute(index[1]!);
+    return item.slice(index[0].length);
+  });
 }
 
 function assign(node: Assignment, context: Context, call: Call, runner: Runner): void {
   const { shell } = call;
-  if (node.index) { for (const text of expandText(node.index, context)) context.reevaluate(text); }
+  if (node.index) { for (const text of expandText(node.index, context)) context.compute(text); }
   if (node.value.type === "ArrayValue") {
     const items = itemsOf(node.value.elements, context);
     const old = node.append ? shell.variables.get(node.name)?.items ?? [] : [];

@@ -1,5 +1,6 @@
 import type { CompoundCommand, CompoundList, Redirected } from "unbash";
 import { ANY, generalise, TAME } from "../holes.ts";
+import { changesMeaning, hidesCode } from "./forms.ts";
 
 /** The possible values of a variable, or the items of an array. */
 export interface Variable {
@@ -23,6 +24,7 @@ const COMPUTED = new Set(
     "LISTMAX LOGCHECK DIRSTACKSIZE SHLVL BAUD ERRNO FUNCNEST TRY_BLOCK_ERROR TRY_BLOCK_INTERRUPT UID GID EUID EGID")
     .split(" "),
 );
+const COMPUTES = "the shell may run code when it computes with its value";
 const NUMBERS = /^[-+]?[\d.\uFDD2]*\s*$/;
 
 /** The state of a shell at one point of a script. */
@@ -38,8 +40,7 @@ export class Shell {
   trapped = false;
   /** Variables that `declare -i` makes numbers. */
   numbers = new Set<string>();
-  /** `$1` and what follows it. */
-  positional: string[] = [];
+  #positional: string[] = [];
   program = "bash";
   /** The shell may be dash: `$'…'` has no special meaning, and `echo` interprets backslashes. */
   plain = false;
@@ -61,6 +62,16 @@ export class Shell {
     this.start = cwd;
   }
 
+  /** `$1` and what follows it. */
+  get positional(): string[] {
+    return this.#positional;
+  }
+
+  set positional(words: string[]) {
+    if (words.some(hidesCode)) this.warn("@", COMPUTES);
+    this.#positional = words;
+  }
+
   /** A copy for a subshell or a branch. */
   fork(): Shell {
     const copy = new Shell(this.cwd, this.home);
@@ -73,7 +84,7 @@ export class Shell {
     copy.start = this.start;
     copy.aliased = this.aliased;
     copy.trapped = this.trapped;
-    copy.positional = this.positional;
+    copy.#positional = this.#positional;
     copy.program = this.program;
     copy.plain = this.plain;
     copy.dotted = this.dotted;
@@ -133,12 +144,14 @@ export class Shell {
     return name === "HOME" ? [this.home] : unset(name).values;
   }
 
-  /** Called for a value that the shell computes although it is not a number. */
-  warn: (name: string) => void = () => {};
+  /** Called for a variable that changes what later commands mean, with the reason. */
+  warn: (name: string, reason: string) => void = () => {};
 
-  #check(name: string, values: string[]): void {
+  #check(name: string, values: string[], is_list = false): void {
     const computed = COMPUTED.has(name) || this.numbers.has(name);
-    if (computed && !values.every((value) => NUMBERS.test(value))) this.warn(name);
+    if (computed && !values.every((value) => NUMBERS.test(value))) this.warn(name, COMPUTES);
+    else if (values.some(hidesCode)) this.warn(name, COMPUTES);
+    if (changesMeaning(name, is_list)) this.warn(name, "it changes the commands after it");
   }
 
   /** Sets a name; too many possible values become one hole. */
@@ -150,7 +163,7 @@ export class Shell {
   }
 
   assignItems(name: string, items: string[]): void {
-    this.#check(name, items);
+    this.#check(name, items, true);
     this.variables.set(name, { values: [items[0] ?? ""], items });
   }
 }

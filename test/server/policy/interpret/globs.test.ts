@@ -20,7 +20,8 @@ test.each([
   [`/p/${STAR}a${STAR}`, ["/p/a.md"]],
   [`/none/${STAR}`, []],
   [`/p/${STAR}${STAR}/x`, null],
-  [`/p/${BRACKET}a].md`, null],
+  [`/p/${BRACKET}.${BRACKET}D`, ["/p/a.md", "/p/B.MD"]],
+  [`/p/${BRACKET}env`, []],
   [`/p/${DEEP}`, null],
 ])("a glob finds the files that exist: %s", (path, files) => {
   expect(filesOf(path, list)).toEqual(files);

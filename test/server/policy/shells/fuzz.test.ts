@@ -1,12 +1,11 @@
 import { spawnSync } from "node:child_process";
 import { afterAll, describe, expect, test } from "vitest";
-import { compilePolicy, evaluate, type Surroundings } from "../../../../server/policy/evaluate.ts";
-import { policyTemplate, type TemplateName } from "../../../../server/policy/templates.ts";
-import { listFolder, resolvePath } from "../../../../server/runtime/real_path.ts";
+import type { TemplateName } from "../../../../server/policy/templates.ts";
 import { random } from "../interpret/disguise.ts";
 import { isForbidden } from "../interpret/oracle.ts";
 import { Box, type Call, type Deed, isCanaryFile, pathOf, SHELLS } from "./box.ts";
 import { BUILTINS } from "./builtins.ts";
+import { Judge, TEMPLATES } from "./judge.ts";
 import { randomText, staysInside } from "./texts.ts";
 
 /** A larger slice with other texts: `GATE_FUZZ=100000 GATE_SEED=7`. */
@@ -22,39 +21,8 @@ const boxes = Array.from({ length: WORKERS }, () => new Box());
 const pristine = new Box();
 afterAll(() => [...boxes, pristine].forEach((box) => box.close()));
 
-const around: Surroundings = {
-  roots: [pristine.root],
-  user_home: pristine.home,
-  gate_home: `${pristine.home}/.gate`,
-  port: 47_000,
-  resolve: resolvePath,
-  list: listFolder,
-};
-const policies = (["strict", "balanced", "permissive"] as const).map((name) => ({
-  name,
-  compiled: compilePolicy({ global: null, project: withCanary(name), override_global: false }),
-}));
-
-/** The template. Where it may allow what the canary stands for, that is blocked. */
-function withCanary(name: TemplateName) {
-  const template = policyTemplate(name);
-  if (name === "strict") return template;
-  return {
-    ...template,
-    blockedPaths: [...template.blockedPaths ?? [], "pwned"],
-    ...(name === "permissive"
-      ? { blockedCommands: [...template.blockedCommands ?? [], "canary", "rm -rf"] }
-      : {}),
-  };
-}
-
-/** The templates that allow a text. */
-function allowing(code: string): TemplateName[] {
-  return policies.filter(({ compiled }) =>
-    evaluate(compiled, { kind: "command", command: code, cwd: pristine.root }, around)
-      .decision.effect === "allow"
-  ).map(({ name }) => name);
-}
+const judge = new Judge(pristine);
+const allowing = (code: string) => judge.allowing(code);
 
 /** What a text did although the template forbids it. */
 function offences(
@@ -82,8 +50,9 @@ function isForbiddenCall(argv: string[], template: TemplateName): boolean {
   return template === "strict" && !(argv[0] === "git" && READING.has(argv[1] ?? ""));
 }
 
-/** It names a script, or a shell that may get one. */
-const RUNS_SCRIPT = /act\.sh|sh\b|\bsource\b|(^|[\s;&|])\.\s/;
+/** It names a script in the place of a program, or a shell that may get one. */
+const RUNS_SCRIPT =
+  /act\.sh|sh\b|\bsource\b|(^|[\s;&|])\.\s|(^|[\n;&|({])\s*(\.\/)?sub\/(ls|cat)\b/;
 /** They tell only how large a file is, or of what kind. */
 const TELLS_LITTLE = /\b(wc|du|file|stat)\b/;
 const READING = new Set(["status", "diff", "log", "show"]);
@@ -124,7 +93,7 @@ test(`an allowed text acts in no shell (GATE_SEED=${SEED}, ${COUNT} texts)`, asy
     }
   }));
   console.log(`allowed: ${JSON.stringify(counts)}`);
-  expect(Math.min(...policies.map(({ name }) => counts[name] ?? 0))).toBeGreaterThan(0);
+  expect(Math.min(...TEMPLATES.map((name) => counts[name] ?? 0))).toBeGreaterThan(0);
   expect(misses).toEqual([]);
 }, 6 * 3_600_000);
 
@@ -148,7 +117,7 @@ describe("the oracle", () => {
 
   test("a template's canary offends", () => {
     const deed = { ran: ran("canary"), read: ["work/.env"], shown: false, changed: ["work/pwned"] };
-    for (const { name } of policies) expect(offences(deed, name)).toHaveLength(3);
+    for (const name of TEMPLATES) expect(offences(deed, name)).toHaveLength(3);
   });
 
   test.each([
