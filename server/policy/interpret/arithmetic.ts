@@ -33,36 +33,13 @@ function runPart(expression: ArithmeticExpression, call: Call, interpreter: Expa
     const texts = expression.parts ? expandText(word, interpreter.context(call)) : [word.value];
     for (const text of texts) {
       if (/\$\(|`/.test(text)) interpreter.recorder.reevaluate(text, call);
-      runText(text, call, interpreter.recorder);
+      for (const value of call.shell.valuesIn(text)) interpreter.recorder.reevaluate(value, call);
     }
   } else {
     forEachChild(
       expression,
       (one) => runArithmetic(one as ArithmeticExpression, call, interpreter),
     );
-  }
-}
-
-const MOST_NAMES = 64;
-
-/** Arithmetic replaces a name by its value and evaluates that value as well. */
-export function runText(
-  text: string,
-  call: Call,
-  { reevaluate }: { reevaluate: (text: string, call: Call) => void },
-): void {
-  const known = new Set<string>();
-  const queue = [text];
-  for (let one = queue.pop(); one !== undefined; one = queue.pop()) {
-    for (const [name] of one.matchAll(/[A-Za-z_]\w*/g)) {
-      if (known.has(name) || known.size > MOST_NAMES) continue;
-      known.add(name);
-      const { values = [], items } = call.shell.variables.get(name) ?? {};
-      for (const value of [...values, ...items ?? []]) {
-        reevaluate(value, call);
-        queue.push(value);
-      }
-    }
   }
 }
 

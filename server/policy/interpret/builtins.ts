@@ -3,7 +3,6 @@ import type { Call, Handler, Runner } from "./call.ts";
 import { checkVariable } from "../programs/environment.ts";
 import { forNames, has, readOptions, spec, valuesOf } from "../programs/options.ts";
 import { OUTPUTS } from "../programs/outputs.ts";
-import { runText } from "./arithmetic.ts";
 import { absolutePath } from "./state.ts";
 import { runFile } from "../programs/scripts.ts";
 
@@ -303,7 +302,7 @@ function printf(argv: readonly string[], call: Call, run: Runner): string {
 
 function evaluate(text: string, call: Call, run: Runner): void {
   run.reevaluate(text, call);
-  runText(text, call, run);
+  for (const value of call.shell.valuesIn(text)) run.reevaluate(value, call);
 }
 
 /** As `evaluate` for a name, of which only the index is computed. */

@@ -3,7 +3,7 @@ import { ANY, isStatic } from "../holes.ts";
 import { isKnown } from "../programs/described.ts";
 import type { Call, Runner } from "./call.ts";
 import { type Context, expandText, expandWord } from "./expand.ts";
-import { runArithmetic, runTest, runText } from "./arithmetic.ts";
+import { runArithmetic, runTest } from "./arithmetic.ts";
 import type { Recorder } from "./recorder.ts";
 import { redirect } from "./redirect.ts";
 import { runSimple } from "./simple.ts";
@@ -299,7 +299,7 @@ export class Interpreter {
       reevaluate: (text) => this.recorder.reevaluate(text, call),
       compute: (text) => {
         this.recorder.reevaluate(text, call);
-        runText(text, call, this.recorder);
+        call.shell.valuesIn(text).forEach((value) => this.recorder.reevaluate(value, call));
       },
       doubt: (reason, text) => this.recorder.doubt(reason, text, call),
     };

@@ -11,6 +11,7 @@ export interface Variable {
 export type FunctionBody = CompoundCommand | Redirected | CompoundList;
 
 const MOST_VALUES = 24;
+const MOST_NAMES = 64;
 
 /** Variables that every shell sets to one harmless word. */
 const TAME_NAMES = new Set(
@@ -142,6 +143,21 @@ export class Shell {
     if (name === "PWD") return [this.cwd, ...values ?? []];
     if (values) return values;
     return name === "HOME" ? [this.home] : unset(name).values;
+  }
+
+  /** What arithmetic puts in the place of the names in a text, and of the names in those values. */
+  valuesIn(text: string): string[] {
+    const known = new Set<string>();
+    const found = [text];
+    for (let at = 0; at < found.length && known.size < MOST_NAMES; at++) {
+      for (const [name] of found[at]!.matchAll(/[A-Za-z_]\w*/g)) {
+        if (known.has(name)) continue;
+        known.add(name);
+        const { values = [], items } = this.variables.get(name) ?? {};
+        found.push(...values, ...items ?? []);
+      }
+    }
+    return found.slice(1);
   }
 
   /** Called for a variable that changes what later commands mean, with the reason. */
