@@ -97,5 +97,6 @@ Examples:
   scenario-tool run --target cli --from-help git           execute command lines from a program's help
   scenario-tool validate my.json                           print every mistake with its line
 
-Exit codes: 0 passed or nothing executed, 1 a failure, 2 a critical failure, 3 tool or usage error
+Exit codes: 0 passed (without --target: printed), 1 a failure, 2 a critical failure,
+3 tool or usage error, or a --target against which nothing was executed
 `;

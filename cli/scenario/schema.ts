@@ -70,8 +70,10 @@ export const Exec = z.looseObject({
   forbidden: Forbidden.optional(),
   command: z.array(z.string()).optional(),
   expected_exit: z.number().int().min(0).max(255).optional(),
-  expected_end: z.enum(["refused", "orderly"]).optional()
-    .describe("where the code is not known: any error code (of HTTP: any 4xx), or no crash"),
+  expected_end: z.enum(["refused", "orderly", "denied"]).optional()
+    .describe(
+      "where the code is not known: any error code (of HTTP: any 4xx), no crash, or 401 or 403",
+    ),
 }).superRefine(needsItsMode).superRefine(needsUniq);
 export type Exec = z.infer<typeof Exec>;
 

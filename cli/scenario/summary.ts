@@ -140,7 +140,9 @@ function coverageOf(scenarios: Scenario[]): Coverage | null {
   return { operations: cells.size, families, matrix: Object.fromEntries(rows) };
 }
 
-function exitCode({ failed, accepted, critical_failures }: Summary): number {
+function exitCode({ failed, accepted, critical_failures, target, executed }: Summary): number {
+  // A run against a target that executed nothing must not look green.
+  if (target !== null && executed === 0) return EXIT.error;
   if (critical_failures > 0) return EXIT.critical;
   return failed > accepted ? EXIT.failed : EXIT.passed;
 }

@@ -26,6 +26,23 @@ export function identityOf(record: unknown): string {
   return JSON.stringify(id ?? record);
 }
 
+/** Members that nobody means to show to everybody. */
+const PRIVATE =
+  /pass|secret|token|balance|card|iban|account|address|e-?mail|phone|amount|total|salary|payment|pin$/i;
+
+/** True when a list shows a whole record that has no private member: it may be for everybody. */
+export function isShared(record: string, list: string): boolean {
+  const shown = parse(record);
+  if (!isObject(shown) || Object.keys(shown).some((name) => PRIVATE.test(name))) return false;
+  const whole = JSON.stringify(sorted(shown));
+  return (recordsOf(list) ?? []).some((one) => JSON.stringify(sorted(one)) === whole);
+}
+
+function sorted(value: unknown): unknown {
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1));
+}
+
 /** The first of these members that differs between two answers. */
 export function changedMember(
   before: string,

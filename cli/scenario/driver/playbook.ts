@@ -3,7 +3,7 @@ import { leakOf } from "../execute/leaks.ts";
 import { failed, inconclusive, passed, type Verdict } from "../execute/verdict.ts";
 import { valueAt } from "../json.ts";
 import type { Scenario } from "../schema.ts";
-import { changedMember, identityOf, recordsOf, saysTheSame } from "./compare.ts";
+import { changedMember, identityOf, isShared, recordsOf, saysTheSame } from "./compare.ts";
 import { type LedgerEntry, Refusal, type RequestLedger } from "./ledger.ts";
 import { Playbook, type PlaybookStep } from "./playbook_schema.ts";
 
@@ -94,9 +94,16 @@ function judgeStep(
   const what = `"${step.name}" (${entry.id})`;
   if (entry.error !== null) return answer(step, `${what} got no good answer: ${entry.error}`);
   const status = entry.status!;
+  if (step.setup && status >= 500 && !expects(step, status)) {
+    return answer(step, `${what} was answered ${status}`);
+  }
   if (status >= 500 && !expects(step, status)) {
     return failed(`${what} made the server fail with ${status}`);
   }
+  if (step.control && !isSuccess(status)) {
+    return inconclusive(`Proves nothing: ${what} was answered ${status} too`);
+  }
+  if (step.denied) return judgeDenied(step, what, exchange, seen);
   if (step.expect && !expects(step, status)) {
     const wanted = step.expect.join(" or ");
     return answer(step, `${what} was answered ${status} instead of ${wanted}`);
@@ -107,6 +114,26 @@ function judgeStep(
   }
   const wrong = wrongBody(step, exchange, seen);
   return wrong === null ? null : answer(step, `${what} ${wrong}`);
+}
+
+/** The statuses by which a service hides what belongs to somebody else. */
+const DENIALS = [401, 403, 404];
+
+function judgeDenied(
+  step: PlaybookStep,
+  what: string,
+  { status, body }: HttpExchange,
+  { answers }: Seen,
+): Verdict | null {
+  if (DENIALS.includes(status!)) return null;
+  if (!isSuccess(status)) {
+    return inconclusive(`Proves nothing: ${what} was answered ${status}, for another reason`);
+  }
+  const list = step.shared_in === undefined ? undefined : answers.get(step.shared_in);
+  if (list && isSuccess(list.status) && isShared(body, list.body)) {
+    return inconclusive(`Not tested: "${step.shared_in}" shows the record to everybody`);
+  }
+  return failed(`${what} was answered ${status} instead of 401, 403 or 404`);
 }
 
 /** A volley fails when more than one of its requests wins. */

@@ -25,6 +25,12 @@ export const PlaybookStep = z.looseObject({
    */
   save: z.record(z.string(), z.string()).optional(),
   expect: z.array(Expected).optional(),
+  /** A 2xx fails; 401, 403 or 404 is right; anything else decides nothing. */
+  denied: z.boolean().optional(),
+  /** The step proves that the request works for its owner: without a 2xx nothing is decided. */
+  control: z.boolean().optional(),
+  /** With `denied`: an earlier list. If it shows the same record, the record may be for everybody. */
+  shared_in: z.string().optional(),
   /** The earlier step whose body must be equal. */
   same_as: z.string().optional(),
   /** The earlier step whose body must differ. */

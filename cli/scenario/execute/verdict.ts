@@ -22,6 +22,7 @@ function judgeStatus(exec: Exec, exchange: HttpExchange): Verdict {
   }
   if (exchange.error !== null) return failed(`No good answer: ${exchange.error}`);
   const status = exchange.status!;
+  if (exec.expected_end === "denied") return judgeDenial(status);
   const expected = exec.expected_status || 0;
   if (expected === 0) {
     if (exec.expected_end === "refused") return judgeRefusal(exec, status);
@@ -55,6 +56,14 @@ function judgeRefusal(exec: Exec, status: number): Verdict {
   return status >= 400
     ? passed(`Refused with ${status}`)
     : failed(`Answered ${status} instead of refusing it`);
+}
+
+/** Either 401 or 403 denies a request without a login: services and documents confuse the two. */
+function judgeDenial(status: number): Verdict {
+  if (status === 401 || status === 403) return passed(`Refused with ${status}`);
+  if (status >= 500) return failed(`Answered ${status}: the server failed`);
+  if (isSuccess(status)) return failed(`Answered ${status} instead of 401 or 403`);
+  return unread(status, UNREAD[status] ?? "that is no refusal of a login");
 }
 
 function unread(status: number, missing: string): Verdict {

@@ -55,6 +55,8 @@ export interface Story {
   expected_status?: number;
   /** A correct service refuses it with any 4xx; beside `expected_status`, with 400 or 422. */
   refused?: boolean;
+  /** A correct service denies it with 401 or 403, whichever of the two is documented. */
+  denied?: boolean;
   concurrency?: number;
   /** Sent without the credentials of the run. */
   anonymous?: boolean;
@@ -72,6 +74,7 @@ export function draft(operation: Operation, family: string, story: Story): Draft
   const exec: Exec = { mode: "http", ...requestOf(operation, story) };
   if (story.expected_status) exec.expected_status = story.expected_status;
   if (story.refused) exec.expected_end = "refused";
+  if (story.denied) exec.expected_end = "denied";
   if (story.concurrency) exec.concurrency = story.concurrency;
   if (story.anonymous) exec.anonymous = true;
   const presumes = presumptions(operation, story);

@@ -25,10 +25,10 @@ describe("exit codes", () => {
     expect(result.stderr).toContain("Nothing was executed");
   });
 
-  test("a scenario without exec is skipped, and stderr says so", async () => {
+  test("a scenario without exec is skipped, stderr says so, and a run that executed nothing exits 3", async () => {
     const { url } = await serve((_request, response) => response.end());
     const result = await runJson([scenario({ priority: "critical" })], "--target", url);
-    expect(result).toMatchObject({ code: 0, executions: [{ status: "skipped" }] });
+    expect(result).toMatchObject({ code: 3, executions: [{ status: "skipped" }] });
     expect(result.stderr).toMatch(/without exec were skipped/);
   });
 

@@ -20,7 +20,8 @@ export const ACCESS: Family[] = [
         priority: "critical",
         anonymous: true,
         request: { headers: { Authorization: null } },
-        expected_status: documented(operation, 401, 403) ?? 401,
+        expected_status: documented(operation, 401, 403),
+        denied: true,
       },
   },
   forged("auth_garbage", "light", (operation, header, credential) => ({
@@ -33,7 +34,8 @@ export const ACCESS: Family[] = [
     priority: "critical",
     anonymous: true,
     request: { headers: { [header]: credential } },
-    expected_status: documented(operation, 401, 403) ?? 401,
+    expected_status: documented(operation, 401, 403),
+    denied: true,
   })),
   forged("auth_scheme", "normal", (operation, header, credential) => {
     const scheme = credential.split(/[ =]/)[0]!;
@@ -48,6 +50,7 @@ export const ACCESS: Family[] = [
       anonymous: true,
       request: { headers: { [header]: scheme } },
       expected_status: documented(operation, 401, 403),
+      denied: true,
     };
   }),
 ];
