@@ -14,6 +14,7 @@ import { testPolicy } from "../policy/test_policy.ts";
 import type { ProofVerb } from "../proof/schema.ts";
 import { OWN_PID } from "../runtime/processes.ts";
 import { ignoredNames, takesNamesBack } from "../runtime/ignored_names.ts";
+import { repositoryAround } from "../runtime/tracked_files.ts";
 import { gitFolderAbove } from "../runtime/git_folder.ts";
 import { listFolder, resolvePath } from "../runtime/real_path.ts";
 import { writeWhole } from "../runtime/small_file.ts";
@@ -179,6 +180,7 @@ export class Config {
       read: (path: string) => projectText(path, roots),
       ignored: ignoredNames,
       takes_back: takesNamesBack,
+      repository: repositoryAround,
       script: (name: string, cwd: string) => taskScript(name, cwd, roots),
     };
     const isForeign = home_project !== undefined && home_project !== this.#id;

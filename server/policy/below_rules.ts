@@ -15,6 +15,7 @@ import { meter } from "./meter.ts";
 import { evaluateRead } from "./path_rules.ts";
 import type { CompiledPolicy } from "./policy.ts";
 import type { PathFacts, Surroundings } from "./request.ts";
+import type { Rule } from "./schema.ts";
 
 /**
  * The findings about a program that reads what is below a folder: one for each forbidden file that
@@ -37,7 +38,9 @@ export function evaluateBelow(
     meter.reset();
     return evaluateRead(policy, facts, around).length > 0;
   };
-  const byName = possible.every(isAboutNames) ? rememberNames(isForbidden) : isForbidden;
+  const byName = possible.every(({ rule }) => rule !== null && isNameRule(rule))
+    ? rememberNames(isForbidden)
+    : isForbidden;
   return folders.flatMap((folder) => {
     const start = resolve(folder);
     const found = searchBelow(start, {
@@ -72,9 +75,12 @@ function ignoredOf(entry: string): Pattern | null {
   return { glob: entry.replace(/\/$/, ""), kind, is_path: true };
 }
 
-/** Whether only the name of a file decides, because the rule names no folder. */
-function isAboutNames({ rule }: Finding): boolean {
-  return rule !== null && rule.source !== "builtin" && !/^[~$]|\/[^/]/.test(rule.pattern);
+/** Whether only the name of a file or folder decides, because the rule names no folder around it. */
+export function isNameRule({ pattern, source }: Rule): boolean {
+  const name = pattern.startsWith("**/")
+    ? pattern.replace(/^(\*\*\/)+/, "").replace(/(\/\*\*)+\/*$/, "")
+    : pattern;
+  return source !== "builtin" && !/^[~$]|\/[^/]/.test(name);
 }
 
 /** Asks once for each name: the folders above a file are known not to be forbidden. */

@@ -18,6 +18,7 @@ import { absolutePath, seenFrom } from "./interpret/state.ts";
 import { wordsIn } from "./interpret/suspects.ts";
 import type { CommandAnalysis, Doubt, Effect, Suspect, Unit } from "./interpret/unit.ts";
 import { matchOwnTool, matchTools } from "./tool_rules.ts";
+import { evaluateTracked } from "./tracked_rules.ts";
 
 /** Evaluates a command: each program in it, each file that it touches, and the tool rules. */
 export const decideCommand: Decide<CommandRequest> = (policy, request, options) => {
@@ -39,7 +40,9 @@ export const decideCommand: Decide<CommandRequest> = (policy, request, options) 
     ),
     ...effects.flatMap((effect) => {
       if (options.is_guest && isElsewhere(effect, options)) return [];
-      const found = effect.holds
+      const found = effect.tracked
+        ? evaluateTracked(policy, effect, options, makesRepository(analysed))
+        : effect.holds
         ? evaluateHeld(effect, analysed, options, (one) => evaluateEffect(policy, one, options))
         : evaluateEffect(policy, effect, options);
       // For an unknown path the unknown part explains more than the command around it.
@@ -60,6 +63,11 @@ export const decideCommand: Decide<CommandRequest> = (policy, request, options) 
   if (policy.defaultEffect === "allow" || !proof) return { findings, ...known };
   return { findings: [...findings, ...findUnproved(command, proof)], ...known };
 };
+
+/** Whether the command writes files that gate cannot see yet, a repository perhaps among them. */
+function makesRepository({ effects }: CommandAnalysis): boolean {
+  return effects.some(({ op, path }) => op !== "read" && !DEVICES.test(path));
+}
 
 /** Whether an effect is none on the roots, so that the rules of its own project decide about it. */
 function isElsewhere({ op, path, walked }: Effect, { roots, resolve }: Surroundings): boolean {

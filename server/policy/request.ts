@@ -1,5 +1,6 @@
 import type { Requester } from "./schema.ts";
 import type { ListFolder } from "./interpret/globs.ts";
+import type { Repository } from "./tracked.ts";
 
 export type Access = "read" | "write" | "delete";
 
@@ -65,6 +66,8 @@ export interface Surroundings {
   read?: (path: string) => string | null;
   /** The names that git ignores below a folder, and absolute paths; see `ignoredNames`. */
   ignored?: (folder: string) => readonly string[];
+  /** The repository around a folder and the names that it tracks; null if there is none. */
+  repository?: (folder: string) => Repository | null;
   /** Whether a list of ignored names in this folder takes names back; see `takesNamesBack`. */
   takes_back?: (folder: string) => boolean;
   /**

@@ -101,7 +101,7 @@ export class Recorder {
         ...placeOf(path, folder),
         text,
         ...how,
-        ...(how.below || how.holds) && { from: folder },
+        ...(how.below || how.holds || how.tracked) && { from: folder },
         ...more,
       });
     add(call.shell.cwd, {});
@@ -110,9 +110,12 @@ export class Recorder {
   }
 
   #add(effect: Effect): void {
-    const { op, path, walked, uncertain, implied, guessed, unexplained, reveals, below } = effect;
+    const { op, path, walked, uncertain, implied, guessed, unexplained, reveals, below, tracked } =
+      effect;
     const how = `${uncertain} ${implied} ${guessed} ${unexplained} ${reveals}`;
-    const reach = below ? JSON.stringify([effect.from, effect.on_disk, below]) : "";
+    const reach = below || tracked
+      ? JSON.stringify([effect.from, effect.on_disk, below, tracked])
+      : "";
     const key = `${op} ${walked ?? path} ${how} ${effect.undescribed} ${effect.holds?.as} ${reach}`;
     if (!this.#isNew(key)) return;
     if (this.found.effects.length < RUN_LIMITS.effects) this.found.effects.push(effect);

@@ -1,5 +1,6 @@
 import type { Below } from "../below.ts";
 import type { Read } from "../programs/grammar.ts";
+import type { Tracked } from "../tracked.ts";
 
 /** One program that runs, with its arguments; unknown parts are holes. */
 export interface Unit {
@@ -47,7 +48,9 @@ export interface Effect {
   reveals?: "names" | "sizes";
   /** Which of the files below the path's folder the program reads. */
   below?: Below;
-  /** The folder from which the patterns of `below` start. */
+  /** Which of the files that git tracks the program shows. */
+  tracked?: Tracked;
+  /** The folder from which the patterns of `below` and the paths of `tracked` start. */
   from?: string;
   /** Only the disk tells whether there are such files; without it the effect says nothing. */
   on_disk?: boolean;

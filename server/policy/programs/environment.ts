@@ -26,6 +26,9 @@ const OTHER_MODULES =
 /** Variables whose value is a command, by their names. */
 const COMMAND_NAMES = /_(COMMAND|PAGER|EDITOR|BROWSER|ASKPASS)$/;
 
+/** Variables that change which files a pathspec of git names. */
+const PATHSPECS = /^GIT_(LITERAL|GLOB|NOGLOB|ICASE)_PATHSPECS$/;
+
 /** Variables that change which files programs find; an allow rule for a program does not cover them. */
 const INFLUENCES =
   /^(PATH|CDPATH|NODE_OPTIONS|NODE_PATH|PYTHONPATH|PERL5LIB|RUBYLIB|CLASSPATH|POSIXLY_CORRECT|GIT_INDEX_FILE|npm_config_\w+)$/;
@@ -33,6 +36,9 @@ const INFLUENCES =
 /** Records the effects of setting a variable that other programs read. */
 export function checkVariable(name: string, value: string, call: Call, run: Runner): void {
   if (name === "GLOBIGNORE") call.shell.dotted = true;
+  if (PATHSPECS.test(name)) {
+    run.doubt(`"${name}" changes which files git shows`, `${name}=`, call);
+  }
   if (TRACES.test(name)) traceInto(name, value, call, run);
   if (
     name === "NODE_OPTIONS" &&

@@ -1,10 +1,10 @@
-import { EVERYTHING, pathOf } from "../below.ts";
 import { ANY, DEEP, isWild, show, TAME } from "../holes.ts";
 import type { Call, Handler, Runner } from "../interpret/call.ts";
 import { GRAMMARS } from "./grammar.ts";
 import { touchWord } from "./operands.ts";
+import { isExclusion } from "../tracked.ts";
 import { touchOutputs } from "./program.ts";
-import { touchBelow } from "./recursion.ts";
+import { touchShown } from "./git_shown.ts";
 import {
   has,
   type Parsed,
@@ -82,16 +82,41 @@ export const runGit: Handler = (argv, call, run) => {
     return ANY;
   }
   runOptions(name, args, inner, run);
+  touchShown(name, args, isPlain(parsed), inRepository(parsed, inner), run);
   return printed(name, args);
 };
 
 function inFolder(parsed: Parsed, call: Call): Call {
-  const folders = valuesOf(parsed, "C");
-  if (folders.length === 0) return call;
+  return valuesOf(parsed, "C").reduce(enter, call);
+}
+
+function enter(call: Call, path: string): Call {
   const shell = call.shell.fork();
-  for (const path of folders) shell.cwd = path.startsWith("/") ? path : `${shell.cwd}/${path}`;
+  const from = (folder: string) => path.startsWith("/") ? path : `${folder}/${path}`;
+  shell.cwd = from(shell.cwd);
+  shell.otherFolders = shell.otherFolders.map(from);
   return { ...call, shell };
 }
+
+/** The call in the folder of the repository that an option names. */
+function inRepository(parsed: Parsed, call: Call): Call {
+  const [git] = valuesOf(parsed, "git-dir");
+  return git === undefined ? call : enter(call, git.replace(/\.git\/?$/, "") || ".");
+}
+
+/** Whether nothing before the command changes which files it shows and how it reads their names. */
+function isPlain({ options }: Parsed): boolean {
+  return options.every(({ name, value }) =>
+    name === "c"
+      ? HARMLESS_KEYS.test(value ?? "")
+      : /^(C|paginate|no-pager|P|no-replace-objects|no-optional-locks|no-lazy-fetch|no-advice)$/
+        .test(name)
+  );
+}
+
+/** Settings about colours, names and messages. */
+const HARMLESS_KEYS =
+  /^(color|user|author|committer|advice|column|safe|http|credential|gc|pack|commit\.gpgsign|tag\.gpgsign|init\.defaultbranch|core\.(pager|quotepath|autocrlf|eol|fsmonitor|editor|preloadindex|longpaths|compression|sshcommand)|diff\.(color\w*|noprefix|mnemonicprefix|renames|renamelimit|algorithm|context)|log\.(date|decorate|showsignature))(\.[\w.-]+)?(=|$)/i;
 
 function readSetting(setting: string, aliases: Map<string, string>, call: Call, run: Runner): void {
   const at = setting.indexOf("=");
@@ -206,8 +231,7 @@ function touchArguments(name: string, args: string[], call: Call, run: Runner): 
     ) continue;
     if (NAMES_ONLY.test(name) && !isOption) continue;
     if (pattern && !isOption) pattern = false;
-    // `:(exclude)name` and `:!name` take the name away.
-    else if (!/^:(\(exclude\)|[!^])/.test(arg)) {
+    else if (!isExclusion(arg)) {
       const value = /^--[\w-]+$/.test(args[at - 1] ?? "");
       touchWord(arg, call, run, isOption || value);
     }
@@ -266,7 +290,6 @@ function runSubcommand(name: string, args: string[], call: Call, run: Runner): v
     run.doubt("the patch may change any file", args.join(" "), call);
   }
   touchPaths(name, args, call, run);
-  if (name === "grep") touchSearched(args, call, run);
   if (name === "bundle" && verb === "create") {
     const [file] = readOptions(rest, spec("--version=")).operands;
     if (file !== undefined && file !== "-") run.touch("write", file, call);
@@ -281,21 +304,6 @@ function runSubcommand(name: string, args: string[], call: Call, run: Runner): v
     if (folder !== undefined) run.touch("write", folder, call);
   }
   if (name === "filter-repo") run.doubt("git filter-repo runs callbacks", args.join(" "), call);
-}
-
-/** `git grep`: searches the files that the repository knows. */
-function touchSearched(args: string[], call: Call, run: Runner): void {
-  const parsed = readOptions(args, CODE_GRAMMARS.get("grep")!);
-  const [, ...after] = parsed.operands;
-  const given = has(parsed, "e", "f") ? parsed.operands : after;
-  const isExcluded = (path: string) => /^:(\(exclude\)|[!^])/.test(path);
-  const skips = given.filter(isExcluded).map((path) =>
-    pathOf(path.replace(/^:(\(exclude\)|[!^])/, ""))
-  ).filter((one) => one !== null);
-  const paths = given.filter((path) => !isExcluded(path));
-  const leave_out = { file: "':!{path}'", folder: "':!{path}'" };
-  const below = { ...EVERYTHING, skips, tracked: true, vague: true, leave_out };
-  touchBelow(paths.length > 0 ? paths : ["."], below, call, run);
 }
 
 const CONFIG = spec(

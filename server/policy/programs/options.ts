@@ -229,3 +229,21 @@ export function splitCommand(
 export function forNames<T>(names: string, value: T): Record<string, T> {
   return Object.fromEntries(names.split(" ").map((name) => [name, value]));
 }
+
+/** The kinds of options that an allow rule must name. */
+const MATTERS = new Set<Kind>(["lists", "runs", "loads"]);
+
+/** The options that a list does not have, and abbreviations. */
+export function outside({ options, raw }: Parsed, known: Spec): string[] {
+  const all = [...known.short.values(), ...known.long.values()];
+  const names = new Set(all.filter(({ kind }) => !MATTERS.has(kind)).map(({ name }) => name));
+  const unknown = options.map(({ name }) => name).filter((name) =>
+    !names.has(name) && name !== "help" && name !== "version"
+  );
+  // An abbreviation may mean another option in another version of the program.
+  for (const word of raw) {
+    const long = known.single ? null : /^--([^=]+)/.exec(word)?.[1];
+    if (long && !known.long.has(long) && !/^(help|version)$/.test(long)) unknown.push(long);
+  }
+  return [...new Set(unknown)];
+}

@@ -1,0 +1,216 @@
+import { isNameRule } from "./below_rules.ts";
+import type { Finding } from "./finding.ts";
+import { DEEP, isStatic } from "./holes.ts";
+import type { Effect } from "./interpret/unit.ts";
+import { meter } from "./meter.ts";
+import { matchPath, namePath } from "./path_match.ts";
+import { evaluateRead } from "./path_rules.ts";
+import type { CompiledPolicy } from "./policy.ts";
+import type { PathFacts, Surroundings } from "./request.ts";
+import { excludesOf, fromTop, type Repository, testOf } from "./tracked.ts";
+
+/** Bounds of one answer: the files that it names, and the repositories that it looks into. */
+const LIMITS = { named: 8, excluded: 40, repositories: 64 } as const;
+
+/**
+ * The findings about a git command that shows tracked files: one for each forbidden file that git
+ * tracks. `makes` tells that the same command may make the repository.
+ */
+export function evaluateTracked(
+  policy: CompiledPolicy,
+  { tracked, from }: Effect,
+  around: Surroundings,
+  makes: boolean,
+): Finding[] {
+  if (!tracked || from === undefined || !around.repository) return [];
+  if (!isStatic(from)) return unknown(policy, around.roots[0] ?? "/", around, NO_FOLDER);
+  const folder = around.resolve(from).real;
+  const found = around.repository(folder);
+  if (found === null) {
+    return makes ? unknown(policy, folder, around, "gate cannot see the repository yet") : [];
+  }
+  const { root } = found;
+  if (around.is_guest && !around.roots.some((one) => isNested(one, root))) return [];
+  const exact = tracked.only.filter(({ reach }) => reach === "exact")
+    .map((place) => fromTop(place, folder, root)).filter((path) => path !== null);
+  const direct = exact.flatMap((path) => evaluateRead(policy, factsOf(root, path), around));
+  if (tracked.only.length > 0 && exact.length === tracked.only.length) return direct;
+  if (tracked.unnamed) return [...direct, ...unknown(policy, root, around, NO_NAMES)];
+  const isShown = testOf(tracked, folder, root);
+  const repositories = tracked.modules ? withModules(found, around) : [found];
+  return [
+    ...direct,
+    ...repositories.flatMap((one) => {
+      if (one.files === null) return unknown(policy, one.root, around, NO_INDEX);
+      const above = one.root === root ? "" : `${one.root.slice(root.length + 1)}/`;
+      const hidden = one.folders.filter((path) => isShown(above + path)).flatMap((path) =>
+        unknown(policy, `${one.root}/${path}`, around, "the index does not list its files")
+      );
+      const forbidden = forbiddenIn(policy, one, around).filter((path) => isShown(above + path));
+      return [...hidden, ...describe(policy, one.root, forbidden, { folder, root, above })];
+    }),
+  ];
+
+  function describe(
+    policy: CompiledPolicy,
+    top: string,
+    forbidden: readonly string[],
+    { folder, root, above }: { folder: string; root: string; above: string },
+  ): Finding[] {
+    const left_out = forbidden.slice(0, LIMITS.excluded).map((path) => above + path);
+    const alternative = tracked!.advice.replace("{all}", folder === root ? "." : ":/")
+      .replace("{excludes}", () => excludesOf(left_out, folder, root));
+    return forbidden.slice(0, LIMITS.named).flatMap((path) =>
+      evaluateRead(policy, factsOf(top, path), around).map((finding) => ({
+        ...finding,
+        reason: `${finding.reason} (git tracks "${above}${path}" and may show it)`,
+        alternative,
+      }))
+    );
+  }
+}
+
+/** Whether one of the folders is inside the other. */
+function isNested(one: string, other: string): boolean {
+  return one === other || one.startsWith(`${other}/`) || other.startsWith(`${one}/`);
+}
+
+const NO_FOLDER = "gate cannot tell in which folder git runs";
+const NO_NAMES = "git also shows what has no name";
+const NO_INDEX = "gate cannot tell which files git tracks";
+
+/** The rules that may forbid a file below a folder; they only ask. */
+function unknown(
+  policy: CompiledPolicy,
+  root: string,
+  around: Surroundings,
+  why: string,
+): Finding[] {
+  meter.reset();
+  return evaluateRead(policy, factsOf(root, DEEP), around).map((finding) => ({
+    ...finding,
+    effect: "ask" as const,
+    reason: `${finding.reason.replace(/ \(the path is not fully known\)$/, "")} (${why})`,
+    alternative: "Name the file to show, as in git show HEAD:path",
+  }));
+}
+
+function factsOf(root: string, path: string): PathFacts {
+  const full = path === "" ? root : `${root}/${path}`;
+  return { lexical: full, real: full };
+}
+
+/** The repository and those of its submodules. */
+function withModules(start: Repository, around: Surroundings): Repository[] {
+  const all = [start];
+  for (const { root, modules } of all) {
+    for (const path of modules) {
+      const inner = around.repository!(`${root}/${path}`);
+      // A submodule that is not checked out belongs to the repository around it.
+      if (inner?.root === `${root}/${path}`) all.push(inner);
+      if (all.length >= LIMITS.repositories) return all;
+    }
+  }
+  return all;
+}
+
+/** What is known of the names in one repository under one policy. */
+interface Known {
+  files: readonly string[];
+  forbidden: string[];
+  /** Whether a rule forbids a file or folder of that name, wherever it is. */
+  names: Map<string, boolean>;
+}
+
+const KNOWN = new WeakMap<CompiledPolicy, Map<string, Known>>();
+
+/** The tracked files that a rule forbids; a folder that it forbids as a whole counts once. */
+function forbiddenIn(
+  policy: CompiledPolicy,
+  { root, files }: Repository,
+  around: Surroundings,
+): readonly string[] {
+  const all = KNOWN.get(policy) ?? new Map<string, Known>();
+  KNOWN.set(policy, all);
+  const key = JSON.stringify([root, around.roots, around.user_home, around.gate_home]);
+  const known = all.get(key);
+  if (known && known.files === files) return known.forbidden;
+  const names = known && known.names.size < MOST_NAMES ? known.names : new Map<string, boolean>();
+  const forbidden = search(policy, root, files!, names, around);
+  if (all.size >= MOST_ROOTS) all.clear();
+  all.set(key, { files: files!, forbidden, names });
+  return forbidden;
+}
+
+const MOST_NAMES = 200_000;
+const MOST_ROOTS = 100;
+
+/** A folder during a search: forbidden, or with rules that a name alone does not decide. */
+interface Folder {
+  /** The topmost forbidden folder: this one or one above it. */
+  forbidden: string | null;
+  special: boolean;
+}
+
+/**
+ * Most rules are about names, and most names recur. A full evaluation of each path would take
+ * a second for a large repository, so only folders with other rules below them get one.
+ */
+function search(
+  policy: CompiledPolicy,
+  root: string,
+  files: readonly string[],
+  names: Map<string, boolean>,
+  around: Surroundings,
+): string[] {
+  const folders = new Map<string, Folder>();
+  const found = new Set<string>();
+  for (const file of files) {
+    const at = file.lastIndexOf("/");
+    const folder = folderAt(at < 0 ? "" : file.slice(0, at));
+    if (folder.forbidden !== null) found.add(folder.forbidden);
+    else if (isForbidden(file, folder)) found.add(file);
+  }
+  return [...found];
+
+  function folderAt(path: string): Folder {
+    const known = folders.get(path);
+    if (known) return known;
+    const at = path.lastIndexOf("/");
+    const above = path === "" ? null : folderAt(at < 0 ? "" : path.slice(0, at));
+    const forbidden = above === null
+      ? null
+      : above.forbidden ?? (isForbidden(path, above) ? path : null);
+    const special = forbidden === null && (above === null || above.special) && isSpecial(path);
+    folders.set(path, { forbidden, special });
+    return { forbidden, special };
+  }
+
+  function isForbidden(path: string, above: Folder): boolean {
+    if (byName(path.slice(path.lastIndexOf("/") + 1))) return true;
+    if (!above.special) return false;
+    meter.reset();
+    return evaluateRead(policy, factsOf(root, path), around).length > 0;
+  }
+
+  function byName(name: string): boolean {
+    const known = names.get(name);
+    if (known !== undefined) return known;
+    meter.reset();
+    const one = namePath(`/${name}`, ["/"], "/");
+    const answer = policy.paths.candidates([one]).some((rule) =>
+      rule.effect !== "allow" && isNameRule(rule.rule) &&
+      matchPath(rule.compiled, one, true) !== "no"
+    );
+    names.set(name, answer);
+    return answer;
+  }
+
+  function isSpecial(path: string): boolean {
+    meter.reset();
+    const below = factsOf(root, path === "" ? DEEP : `${path}/${DEEP}`);
+    return evaluateRead(policy, below, around).some(({ rule }) =>
+      rule === null || !isNameRule(rule)
+    );
+  }
+}

@@ -1,0 +1,137 @@
+import { existsSync, readdirSync, readFileSync, type Stats, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { LRUCache } from "lru-cache";
+import { gitFoldersOf, isGitFolder } from "./git_folder.ts";
+import { type IndexNames, parseIndex } from "./git_index.ts";
+
+/** A repository and the names that its index lists. */
+export interface Repository {
+  /** The top folder of its working files. */
+  root: string;
+  /** Paths relative to the root; null if they cannot be read. The same names are the same array. */
+  files: readonly string[] | null;
+  /** Folders whose files the index does not list. */
+  folders: readonly string[];
+  /** Folders of submodules. */
+  modules: readonly string[];
+}
+
+/** Larger indexes are not read. */
+const MOST_BYTES = 32 * 1024 * 1024;
+const MOST_FOLDERS = 64;
+
+/** The repository in which git works in a folder; null if there is none. */
+export function repositoryAround(folder: string): Repository | null {
+  let at = folder;
+  for (let left = MOST_FOLDERS; left > 0; left--) {
+    const found = repositoryIn(at);
+    if (found || dirname(at) === at) return found;
+    at = dirname(at);
+  }
+  return null;
+}
+
+/** The repository whose working files, or whose own folder, this is; null for another folder. */
+function repositoryIn(folder: string): Repository | null {
+  if (statOf(join(folder, ".git"))) {
+    const [, own = join(folder, ".git")] = gitFoldersOf(folder);
+    return describe(folder, own);
+  }
+  if (!isGitFolder(folder)) return null;
+  return describe(basename(folder) === ".git" ? dirname(folder) : folder, folder);
+}
+
+/** Without an index the names are unknown, unless there are no objects to show. */
+function describe(root: string, git: string): Repository {
+  const names = namesIn(git) ?? (isEmpty(git) ? NOTHING : null);
+  const { files = null, folders = [], modules = [] } = names ?? {};
+  return { root, files, folders, modules };
+}
+
+const NOTHING: IndexNames = { files: [], folders: [], modules: [], shared: null };
+
+function isEmpty(git: string): boolean {
+  try {
+    const objects = join(git, "objects");
+    return !existsSync(join(git, "index")) && !existsSync(join(git, "commondir")) &&
+      readdirSync(objects).every((name) => /^(info|pack)$/.test(name)) &&
+      ["info", "pack"].every((name) => readdirSync(join(objects, name)).length === 0);
+  } catch {
+    return false;
+  }
+}
+
+interface Known {
+  state: string;
+  names: IndexNames | null;
+}
+
+const KNOWN = new LRUCache<string, Known>({ max: 100 });
+
+/** The names in the index of git's folder and in the index that it shares; null if unknown. */
+function namesIn(git: string): IndexNames | null {
+  const names = read(join(git, "index"));
+  if (!names?.shared) return names;
+  const shared = read(join(git, names.shared));
+  if (shared === null) return null;
+  return merge(join(git, names.shared), names, shared);
+}
+
+/** Read again only after a change. */
+function read(path: string): IndexNames | null {
+  const stats = statOf(path);
+  if (!stats?.isFile() || stats.size > MOST_BYTES) return null;
+  const state = `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}`;
+  const known = KNOWN.get(path);
+  if (known?.state === state) return known.names;
+  const names = readNames(path, known?.names ?? null);
+  KNOWN.set(path, { state, names });
+  return names;
+}
+
+/** Most changes of an index change no name; the old arrays then stay, and what is known of them. */
+function readNames(path: string, old: IndexNames | null): IndexNames | null {
+  let bytes: Uint8Array;
+  try {
+    bytes = readFileSync(path);
+  } catch {
+    return null;
+  }
+  const names = parseIndex(bytes);
+  return names && old && isSame(names, old) ? old : names;
+}
+
+const MERGED = new LRUCache<string, { own: IndexNames; shared: IndexNames; both: IndexNames }>({
+  max: 20,
+});
+
+/** The names of both. The index may delete names of the shared one; those count all the same. */
+function merge(path: string, own: IndexNames, shared: IndexNames): IndexNames {
+  const known = MERGED.get(path);
+  if (known?.own === own && known.shared === shared) return known.both;
+  const both = {
+    files: [...new Set([...shared.files, ...own.files])],
+    folders: [...new Set([...shared.folders, ...own.folders])],
+    modules: [...new Set([...shared.modules, ...own.modules])],
+    shared: null,
+  };
+  MERGED.set(path, { own, shared, both });
+  return both;
+}
+
+function isSame(one: IndexNames, other: IndexNames): boolean {
+  return one.shared === other.shared && isEqual(one.files, other.files) &&
+    isEqual(one.folders, other.folders) && isEqual(one.modules, other.modules);
+}
+
+function isEqual(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((name, at) => name === other[at]);
+}
+
+function statOf(path: string): Stats | null {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) ?? null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,164 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { parseIndex } from "../../../server/runtime/git_index.ts";
+import { repositoryAround } from "../../../server/runtime/tracked_files.ts";
+
+const LONG = `long/${"n".repeat(200)}/${"m".repeat(240)}`;
+const FILES = ["a", "a.b", "a/../ä ö", "deep/er/x.ts", "deep/er/x.tsx", LONG, "z"]
+  .map((name) => name.replace("a/../", ""));
+
+function git(cwd: string, ...args: string[]): string {
+  const settings = ["user.name=x", "user.email=x@example.com", "protocol.file.allow=always"];
+  const options = settings.flatMap((setting) => ["-c", setting]);
+  return execFileSync("git", [...options, ...args], { cwd, encoding: "utf8", stdio: "pipe" });
+}
+
+/** A repository with these files in its index. */
+function createRepository(files: readonly string[], ...options: string[]): string {
+  const root = mkdtempSync(join(tmpdir(), "gate-index-"));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  git(root, "init", "-q", ...options);
+  for (const file of files) write(root, file);
+  git(root, "add", ".");
+  return root;
+}
+
+function write(root: string, file: string): void {
+  mkdirSync(dirname(join(root, file)), { recursive: true });
+  writeFileSync(join(root, file), `${file}\n`);
+}
+
+function listed(root: string): string[] {
+  return git(root, "ls-files", "-z").split("\0").filter(Boolean).sort();
+}
+
+/** A way to make an index, and the version that git then writes. */
+const FORMS: [form: string, version: number, make: (root: string) => void, options: string[]][] = [
+  ["plain", 2, () => {}, []],
+  ["with a file that is only intended", 3, (root) => {
+    write(root, "intended");
+    git(root, "add", "-N", "intended");
+  }, []],
+  ["with shortened names", 4, (root) => git(root, "update-index", "--index-version", "4"), []],
+  ["with shortened names and a flag", 4, (root) => {
+    git(root, "update-index", "--index-version", "4");
+    git(root, "update-index", "--skip-worktree", "a");
+  }, []],
+  ["with more extensions", 2, (root) => {
+    git(root, "commit", "-qm", "x");
+    git(root, "update-index", "--untracked-cache");
+    git(root, "-c", "index.threads=4", "-c", "feature.manyFiles=false", "status");
+  }, []],
+  ["with SHA-256", 2, () => {}, ["--object-format=sha256"]],
+  ["with SHA-256 and shortened names", 4, (root) => {
+    git(root, "update-index", "--index-version", "4");
+  }, ["--object-format=sha256"]],
+];
+
+test.each(FORMS)("reads an index %s (version %i)", (_, version, make, options) => {
+  const root = createRepository(FILES, ...options);
+  make(root);
+  const bytes = readFileSync(join(root, ".git/index"));
+  expect(bytes.readUInt32BE(4)).toBe(version);
+  expect(parseIndex(bytes)?.files.toSorted()).toEqual(listed(root));
+  expect(repositoryAround(root)?.files?.toSorted()).toEqual(listed(root));
+});
+
+test("reads the names of a conflict once", () => {
+  const root = createRepository(["a", "b"]);
+  git(root, "commit", "-qm", "x");
+  git(root, "checkout", "-qb", "other");
+  writeFileSync(join(root, "a"), "other");
+  git(root, "commit", "-qam", "y");
+  git(root, "checkout", "-q", "-");
+  writeFileSync(join(root, "a"), "mine");
+  git(root, "commit", "-qam", "z");
+  expect(() => git(root, "merge", "other")).toThrow();
+  expect(parseIndex(readFileSync(join(root, ".git/index")))?.files).toEqual(["a", "b"]);
+});
+
+test("reads a split index together with the one that it shares", () => {
+  const root = createRepository(FILES);
+  git(root, "update-index", "--split-index");
+  write(root, "later");
+  git(root, "add", "later");
+  const own = parseIndex(readFileSync(join(root, ".git/index")))!;
+  expect(own.shared).toMatch(/^sharedindex\.[0-9a-f]{40}$/);
+  expect(own.files.length).toBeLessThan(FILES.length);
+  expect(repositoryAround(root)?.files?.toSorted()).toEqual(listed(root));
+  rmSync(join(root, ".git", own.shared!));
+  expect(repositoryAround(root)?.files).toBeNull();
+});
+
+test("names the folders of a sparse index", () => {
+  const root = createRepository(FILES);
+  git(root, "commit", "-qm", "x");
+  git(root, "sparse-checkout", "init", "--cone", "--sparse-index");
+  git(root, "sparse-checkout", "set", "deep");
+  const found = repositoryAround(root)!;
+  expect(found.folders).toEqual(["long"]);
+  expect(found.files).toContain("deep/er/x.ts");
+  expect(found.files).not.toContain(LONG);
+});
+
+test("finds the index of a linked folder and of a submodule", () => {
+  const inner = createRepository(["in"]);
+  git(inner, "commit", "-qm", "x");
+  const root = createRepository(["a", "folder/b"]);
+  git(root, "submodule", "--quiet", "add", inner, "sub");
+  git(root, "commit", "-qm", "x");
+  const linked = `${root}-linked`;
+  onTestFinished(() => rmSync(linked, { recursive: true, force: true }));
+  git(root, "worktree", "add", "-q", linked);
+  write(linked, "only-here");
+  git(linked, "add", "only-here");
+  expect(repositoryAround(join(root, "folder"))).toMatchObject({ root, modules: ["sub"] });
+  expect(repositoryAround(join(root, "sub"))).toMatchObject({ root: `${root}/sub`, files: ["in"] });
+  expect(repositoryAround(linked)).toMatchObject({ root: linked });
+  expect(repositoryAround(linked)?.files).toContain("only-here");
+  expect(repositoryAround(root)?.files).not.toContain("only-here");
+  expect(repositoryAround(join(root, ".git"))).toMatchObject({ root, modules: ["sub"] });
+});
+
+test("knows no files without an index, and none of a repository without objects", () => {
+  const root = createRepository(["a"]);
+  git(root, "commit", "-qm", "x");
+  const bare = `${root}-bare`;
+  onTestFinished(() => rmSync(bare, { recursive: true, force: true }));
+  git(root, "clone", "-q", "--bare", root, bare);
+  expect(repositoryAround(bare)).toMatchObject({ root: bare, files: null });
+  rmSync(join(root, ".git/index"));
+  expect(repositoryAround(root)?.files).toBeNull();
+  expect(repositoryAround(createRepository([]))?.files).toEqual([]);
+  expect(repositoryAround(tmpdir())).toBeNull();
+});
+
+test("reads an index again after a change, and keeps the names if they are the same", () => {
+  const root = createRepository(["a", "b"]);
+  const before = repositoryAround(root)!.files;
+  git(root, "update-index", "--chmod=+x", "a");
+  expect(repositoryAround(root)!.files).toBe(before);
+  write(root, "c");
+  git(root, "add", "c");
+  expect(repositoryAround(root)!.files).toEqual(["a", "b", "c"]);
+  const index = join(root, ".git/index");
+  writeFileSync(index, "DIRC");
+  utimesSync(index, 0, 0);
+  expect(repositoryAround(root)!.files).toBeNull();
+});
+
+test("every cut and every wrong length of an index is refused", () => {
+  const root = createRepository(["a", "deep/er/x.ts"]);
+  const bytes = readFileSync(join(root, ".git/index"));
+  for (let end = 0; end < bytes.length; end++) {
+    expect([end, parseIndex(bytes.subarray(0, end))]).toEqual([end, null]);
+  }
+  for (const [at, value] of [[7, 1], [7, 5], [11, 1], [11, 3], [11, 255], [73, 9]] as const) {
+    const wrong = Uint8Array.from(bytes);
+    wrong[at] = value;
+    expect([at, value, parseIndex(wrong)]).toEqual([at, value, null]);
+  }
+});
