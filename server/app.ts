@@ -8,7 +8,7 @@ import type { Admitted, Guarded } from "./guard.ts";
 import { problemResponse, toGateError } from "./guard/response.ts";
 import { idempotent } from "./idempotency/middleware.ts";
 import { LazyMcp, mcpApi } from "./mcp/api.ts";
-import { withProof } from "./proof/middleware.ts";
+import { withProof } from "./proof/with_proof.ts";
 import type { AppEnv } from "./route.ts";
 
 /** The services behind the routes. */

@@ -59,7 +59,7 @@ export function withProof(prove: Prove, send: Fetch = fetch): Fetch {
     const challenge = await challengeIn(answer);
     if (!challenge) return answer;
     // Loaded only here, because most requests need no proof.
-    const { checkChallenge } = await import("./proof/asked.ts");
+    const { checkChallenge } = await import("./proof/check_challenge.ts");
     const asked = { method: init?.method ?? "GET", url: String(input), body: init?.body };
     await checkChallenge(challenge, asked);
     const proof = await prove(challenge);

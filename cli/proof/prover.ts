@@ -2,7 +2,7 @@ import { type Prove, unwrap } from "../../server/client.ts";
 import { derivePassphraseKey, type PassphraseKey } from "../../server/proof/passphrase.ts";
 import type { Challenge, EnrolledKey, ProofStatus } from "../../server/proof/schema.ts";
 import { statementOf } from "../../server/proof/statement.ts";
-import { DEEDS } from "../../server/proof/verbs.ts";
+import { VERB_TEXTS } from "../../server/proof/verb_texts.ts";
 import { connect, type Connection, openConnection } from "../daemon/connect.ts";
 import { CliError } from "../errors.ts";
 import type { Io } from "../io.ts";
@@ -112,9 +112,9 @@ async function findKey(
 /** The deed as a question names it, such as `to roll back 0199a1b2`. */
 export function purposeOf({ verb, action_id }: Pick<Challenge, "verb" | "action_id">): string {
   if (action_id === null) {
-    return `to ${verb === "rollback" ? "roll back the session" : DEEDS[verb]}`;
+    return `to ${verb === "rollback" ? "roll back the session" : VERB_TEXTS[verb]}`;
   }
-  const deed = verb === "approve_with_edit" ? "approve your edit of" : DEEDS[verb];
+  const deed = verb === "approve_with_edit" ? "approve your edit of" : VERB_TEXTS[verb];
   return `to ${deed} ${action_id.slice(0, 8)}`;
 }
 

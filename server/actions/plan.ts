@@ -1,5 +1,5 @@
 import { sha256 } from "../db/chain.ts";
-import { canonical } from "../evidence/chain.ts";
+import { canonical } from "../evidence/canonical.ts";
 import type { Program } from "../runtime/find_program.ts";
 import type { FileState } from "../runtime/file_image.ts";
 import type { Restored } from "./guarding/restore.ts";

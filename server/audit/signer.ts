@@ -7,7 +7,7 @@ import {
 } from "node:crypto";
 import { linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { canonical } from "../evidence/chain.ts";
+import { canonical } from "../evidence/canonical.ts";
 import type { Checkpoint } from "../evidence/schema.ts";
 
 type Unsigned = Pick<Checkpoint, "project_id" | "seq" | "hash" | "at">;

@@ -2,7 +2,8 @@ import { setImmediate } from "node:timers/promises";
 import { hashOf, toEvent } from "../db/chain.ts";
 import { isDamage } from "../db/database.ts";
 import type { Ledger, Row } from "../db/ledger.ts";
-import { canonical, type Head } from "../evidence/chain.ts";
+import { canonical } from "../evidence/canonical.ts";
+import { type Head } from "../evidence/chain.ts";
 import {
   ChainCheck,
   checkCheckpoints,

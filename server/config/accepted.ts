@@ -6,7 +6,7 @@ import { sha256 } from "../db/chain.ts";
 import type { Database } from "../db/database.ts";
 import type { Environment } from "../environment.ts";
 import { GateError } from "../errors.ts";
-import { canonical } from "../evidence/chain.ts";
+import { canonical } from "../evidence/canonical.ts";
 import type { ProofKind, ProofRecord, ProofVerb } from "../proof/schema.ts";
 import { compareConfigs, type ConfigValue, onlyTightens } from "./compare.ts";
 import { type Acceptance, NEVER, type Newest, readNewest } from "./history.ts";

@@ -1,9 +1,10 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
+import { canonical } from "../evidence/canonical.ts";
 import type { AuditEvent, Checkpoint } from "../evidence/schema.ts";
 import { GateError } from "../errors.ts";
-import { canonical, GENESIS, type Head } from "../evidence/chain.ts";
+import { GENESIS, type Head } from "../evidence/chain.ts";
 import { insertCheckpoint, link } from "./chain.ts";
 import { brokenUnique, type Database } from "./database.ts";
 import { openChecked } from "./health.ts";

@@ -1,4 +1,4 @@
-import canonicalize from "canonicalize";
+import { canonical } from "./canonical.ts";
 import type { AuditEvent } from "./schema.ts";
 
 /** The newest event of a chain; `seq` 0 and the zero hash before the first. */
@@ -23,13 +23,6 @@ const FIELDS: Record<keyof AuditEvent, (value: unknown) => boolean> = {
   prev_hash: isText,
   hash: isText,
 };
-
-/** The RFC 8785 form of a JSON value. */
-export function canonical(value: unknown): string {
-  const text = canonicalize(value);
-  if (text === undefined) throw new TypeError("Cannot write as JSON: the value has no JSON form");
-  return text;
-}
 
 /** The text that is hashed: the RFC 8785 form of all fields except the hash. */
 export function hashedText(event: Omit<AuditEvent, "hash">): string {

@@ -1,6 +1,6 @@
 import { createPublicKey, verify } from "node:crypto";
+import { canonical } from "./canonical.ts";
 import type { Checkpoint } from "./schema.ts";
-import { canonical } from "./chain.ts";
 
 /** True when the checkpoint was signed by the key that it names. */
 export function isSigned(checkpoint: Checkpoint): boolean {

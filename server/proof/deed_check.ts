@@ -1,8 +1,8 @@
+import { canonical } from "../evidence/canonical.ts";
 import type { AuditEvent } from "../evidence/schema.ts";
-import { toHex } from "./public_key.ts";
+import { toHex, utf8 } from "./encoding.ts";
 import type { ProofCrypto } from "./record_check.ts";
 import type { ProofRecord } from "./schema.ts";
-import { canonicalText, utf8 } from "./statement.ts";
 
 /** The decisions that a person makes. Each needs a proof while a key is enrolled. */
 export const DECISIONS: ReadonlySet<string> = new Set<AuditEvent["type"]>([
@@ -80,5 +80,5 @@ function isOfEdit(
 }
 
 async function hashOf(value: unknown, crypto: ProofCrypto): Promise<string> {
-  return toHex(await crypto.sha256(utf8(canonicalText(value))));
+  return toHex(await crypto.sha256(utf8(canonical(value))));
 }

@@ -1,7 +1,7 @@
+import { canonical } from "../evidence/canonical.ts";
+import { toHex, utf8 } from "./encoding.ts";
 import { checkRecord, type ProofCrypto } from "./record_check.ts";
-import { toHex } from "./public_key.ts";
 import type { EnrolledKey, ProofChange } from "./schema.ts";
-import { canonicalText, utf8 } from "./statement.ts";
 
 /** What is asked for when a proof is set, changed or removed: the digest of its challenge covers it. */
 export function changeAsked(kind: ProofChange["kind"], key: EnrolledKey | null) {
@@ -71,7 +71,7 @@ export class History {
   }
 
   async #digest(value: unknown): Promise<string> {
-    return toHex(await this.#crypto.sha256(utf8(canonicalText(value))));
+    return toHex(await this.#crypto.sha256(utf8(canonical(value))));
   }
 }
 
@@ -89,7 +89,7 @@ export function compareHistories(
 ): Relation {
   const common = Math.min(changes.length, known.length);
   for (let i = 0; i < common; i++) {
-    if (canonicalText(changes[i]) !== canonicalText(known[i])) return "other";
+    if (canonical(changes[i]) !== canonical(known[i])) return "other";
   }
   if (changes.length === known.length) return "same";
   return changes.length < known.length ? "shorter" : "longer";

@@ -1,6 +1,6 @@
 import { scryptAsync } from "@noble/hashes/scrypt.js";
+import { fromBase64Url, toBase64Url } from "./encoding.ts";
 import type { Scrypt } from "./schema.ts";
-import { fromBase64Url, toBase64Url } from "./statement.ts";
 
 /** The cost of guessing one passphrase: 128 MiB of memory and about half a second. */
 export const SCRYPT = { N: 131_072, r: 8, p: 1 } as const satisfies Scrypt;

@@ -8,7 +8,7 @@ import { Challenges } from "./challenges.ts";
 import { faultOfDeed } from "./deed_check.ts";
 import { digestOf } from "./digest.ts";
 import { changeAsked, compareHistories, History, verbOfChange } from "./history.ts";
-import { markOf, type Memory, readMemories } from "./memory.ts";
+import { markOf, type Memory, readMemories } from "./ledger_changes.ts";
 import { type Passkey, Passkeys } from "./passkeys.ts";
 import { publicKeyOf } from "./public_key.ts";
 import { checkRecord } from "./record_check.ts";
@@ -34,7 +34,7 @@ import {
   setMark,
   updateCounter,
 } from "./store.ts";
-import { DEEDS } from "./verbs.ts";
+import { VERB_TEXTS } from "./verb_texts.ts";
 
 export interface ProofServices {
   environment: Environment;
@@ -497,6 +497,6 @@ function isCanonical(text: string): boolean {
 }
 
 function required({ verb }: Deed, cause: string, challenge?: Challenge): GateError {
-  const message = `Cannot ${DEEDS[verb]}: ${cause}`;
+  const message = `Cannot ${VERB_TEXTS[verb]}: ${cause}`;
   return new GateError("proof_required", message, { fields: challenge ? { challenge } : {} });
 }

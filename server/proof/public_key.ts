@@ -1,5 +1,5 @@
+import { fromBase64Url, toBase64Url, toHex } from "./encoding.ts";
 import type { EnrolledKey } from "./schema.ts";
-import { fromBase64Url, toBase64Url } from "./statement.ts";
 
 /** A public key in a form that every runtime imports. */
 export interface PublicKey {
@@ -60,9 +60,4 @@ function cut(bytes: Uint8Array, around: string[], sizes: number[]): Uint8Array[]
     at += size;
   }
   return at === bytes.length ? parts : null;
-}
-
-/** Lowercase hex. */
-export function toHex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -1,6 +1,7 @@
-import { type PublicKey, publicKeyOf, toHex } from "./public_key.ts";
+import { fromBase64Url, toBase64Url, toHex, utf8 } from "./encoding.ts";
+import { type PublicKey, publicKeyOf } from "./public_key.ts";
 import type { EnrolledKey, ProofRecord } from "./schema.ts";
-import { fromBase64Url, statementOf, toBase64Url, utf8 } from "./statement.ts";
+import { statementOf } from "./statement.ts";
 
 /** The name under which passkeys are registered: gate's pages are at `http://localhost:<port>`. */
 export const RP_ID = "localhost";

@@ -1,7 +1,7 @@
 import type { Database } from "../db/database.ts";
 import type { Row, Statement, Value } from "../db/ledger.ts";
+import { canonical } from "../evidence/canonical.ts";
 import type { ProofChange } from "./schema.ts";
-import { canonicalText } from "./statement.ts";
 
 /** The changes of the proof as gate.db has them, oldest first; a damaged row is null. */
 export async function listChanges(registry: Database): Promise<unknown[]> {
@@ -19,7 +19,7 @@ export async function replaceChanges(
     { sql: "DELETE FROM proof_changes", args: [] },
     ...changes.map((change): Statement => ({
       sql: "INSERT INTO proof_changes (number, data) VALUES (?, ?)",
-      args: [change.number, canonicalText(change)],
+      args: [change.number, canonical(change)],
     })),
     ...counter ? [setCounter(counter)] : [],
   ]);

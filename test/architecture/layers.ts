@@ -11,10 +11,10 @@ export interface Layer {
 
 const POLICY = /^server\/policy\//;
 const HOSTS = /^server\/hosts\//;
-const EVIDENCE = /^server\/evidence\/(bundle|chain|check|verify)\.ts$/;
+const EVIDENCE = /^server\/evidence\/(bundle|canonical|chain|check|verify)\.ts$/;
 /** Proofs of a person and of the daemon are made and checked in the page, the terminal and the daemon. */
 const PROOF =
-  /^server\/(?:proof\/(?:asked|deed_check|history|ledger_check|not_signed|passphrase|public_key|record_check|statement)|actions\/(?:review\/accept_written|show\/(?:check_shown|own_code|unnamed_files))|auth\/prove_daemon)\.ts$/;
+  /^server\/(?:proof\/(?:approval_asked|check_challenge|deed_check|encoding|history|ledger_check|not_signed|passphrase|public_key|record_check|statement)|actions\/(?:review\/accept_written|show\/(?:check_shown|own_code|unnamed_files))|auth\/prove_daemon)\.ts$/;
 const POLICY_PARSER = "unbash";
 const TOOLS = "server/actions/tools.ts";
 
@@ -73,7 +73,7 @@ export const LAYERS: Record<string, Layer> = {
     of: PROOF,
     allows: ({ specifier, file, isType }) =>
       isType || PROOF.test(file ?? "") || file === TOOLS ||
-      /^(canonicalize|@noble\/hashes\/.*)$/.test(specifier),
+      file === "server/evidence/canonical.ts" || specifier.startsWith("@noble/hashes/"),
   },
   "client.ts brings only types of the server and the check of a challenge with it": {
     of: /^server\/client\.ts$/,

@@ -6,7 +6,8 @@ import { Database } from "../../server/db/database.ts";
 import type { NewEvent, Statement } from "../../server/db/ledger.ts";
 import { LEDGER_MIGRATIONS } from "../../server/db/ledger_migrations.ts";
 import { migrate } from "../../server/db/migrate.ts";
-import { canonical, GENESIS, type Head } from "../../server/evidence/chain.ts";
+import { canonical } from "../../server/evidence/canonical.ts";
+import { GENESIS, type Head } from "../../server/evidence/chain.ts";
 import { createRandom } from "../random.ts";
 import { type Made, makeAction, makeSession } from "./made_actions.ts";
 

@@ -1,5 +1,6 @@
 import { acceptWritten, configWrittenBy } from "../../server/actions/review/accept_written.ts";
 import type { ActionDetail } from "../../server/actions/schema.ts";
+import { sha256Hex } from "../../server/proof/encoding.ts";
 import { announce } from "../parts/toast.tsx";
 import { api, explain, unwrap } from "../state/client.ts";
 
@@ -12,7 +13,7 @@ export async function acceptConfig(detail: ActionDetail, edited: string | null):
   if (config === null) return;
   const { config: route } = api(detail.project_id).api;
   try {
-    const sha256 = edited === null ? config.sha256 : await hashOf(edited);
+    const sha256 = edited === null ? config.sha256 : await sha256Hex(edited);
     const isAccepted = await acceptWritten({ ...config, sha256 }, {
       read: () => unwrap(route.$get()),
       accept: (json) => unwrap(route.accept.$post({ json })),
@@ -25,8 +26,3 @@ export async function acceptConfig(detail: ActionDetail, edited: string | null):
 }
 
 const STILL_WAITS = "What the config allows still waits for you";
-
-async function hashOf(text: string): Promise<string> {
-  const bytes = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-  return Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0")).join("");
-}

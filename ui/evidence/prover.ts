@@ -1,6 +1,7 @@
-import { canonical } from "../../server/evidence/chain.ts";
+import { canonical } from "../../server/evidence/canonical.ts";
 import type { Checkpoint } from "../../server/evidence/schema.ts";
 import type { Known, Prover } from "../../server/evidence/verify.ts";
+import { sha256Hex } from "../../server/proof/encoding.ts";
 import type { PublicKey } from "../../server/proof/public_key.ts";
 import type { ProofCrypto } from "../../server/proof/record_check.ts";
 
@@ -12,10 +13,7 @@ const keys = new Map<string, Promise<CryptoKey>>();
 
 /** Hashes and signature checks with the browser's Web Crypto. */
 export const BROWSER: Pick<Prover, "sha256" | "isSigned"> = {
-  async sha256(text) {
-    const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", encoder.encode(text)));
-    return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-  },
+  sha256: sha256Hex,
   isSigned,
 };
 

@@ -34,7 +34,7 @@ async function load() {
     import("./first_run.tsx"),
     import("./unlock_dialog.tsx"),
     // Each approval needs them; an unlocked page loads no code.
-    import("../../server/proof/asked.ts"),
+    import("../../server/proof/check_challenge.ts"),
     import("../../server/actions/show/check_shown.ts"),
     import("../approvals/accept_config.ts"),
   ]);

@@ -1,4 +1,5 @@
 import { startAuthentication, startRegistration, WebAuthnError } from "@simplewebauthn/browser";
+import { toBase64Url, utf8 } from "../../server/proof/encoding.ts";
 import type { Challenge, EnrolledKey, Proof } from "../../server/proof/schema.ts";
 import { statementOf } from "../../server/proof/statement.ts";
 
@@ -28,7 +29,7 @@ export async function createPasskey(options: unknown): Promise<Registration> {
 
 /** Signs a challenge with the passkey. @throws Error with the cause in words */
 export async function signWithPasskey(key: EnrolledKey, challenge: Challenge): Promise<Proof> {
-  const statement = new TextEncoder().encode(statementOf(challenge));
+  const statement = utf8(statementOf(challenge));
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", statement));
   try {
     const webauthn = await startAuthentication({
@@ -54,9 +55,4 @@ function explainPasskey(error: unknown): string {
   if (name === "InvalidStateError") return "This passkey is enrolled already.";
   if (name === "SecurityError") return whyNoPasskey() ?? "The browser refuses passkeys here.";
   return `The passkey cannot be used: ${error instanceof Error ? error.message : String(error)}`;
-}
-
-function toBase64Url(bytes: Uint8Array): string {
-  const text = btoa(String.fromCharCode(...bytes));
-  return text.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }

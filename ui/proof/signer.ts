@@ -1,3 +1,4 @@
+import { utf8 } from "../../server/proof/encoding.ts";
 import type { PassphraseKey } from "../../server/proof/passphrase.ts";
 import { statementOf } from "../../server/proof/statement.ts";
 import type { Signer } from "../state/proof.ts";
@@ -7,7 +8,7 @@ export function signerOf(key_id: string, key: PassphraseKey): Signer {
   return {
     key_id,
     async sign(challenge) {
-      const statement = new TextEncoder().encode(statementOf(challenge));
+      const statement = utf8(statementOf(challenge));
       const { nonce } = challenge;
       return { kind: "passphrase", key_id, nonce, signature: await key.sign(statement) };
     },

@@ -1,13 +1,11 @@
-import type { Challenge, ProofStatus } from "../../server/proof/schema.ts";
+import type { Challenge, ProofStatus, ProofVerb } from "../../server/proof/schema.ts";
 
-const DEEDS: Record<string, string> = {
+const VERB_TEXTS: Record<ProofVerb, string> = {
   accept_config: "accept changed rules",
   approve: "approve an action",
   approve_with_edit: "approve an action with your edit",
   change_policies: "change the rules",
   change_proof: "replace the key that approves",
-  change_workspace: "change a workspace",
-  issue_credential: "log in another browser",
   lift_block: "lift the block of a session",
   register_project: "register a project",
   remove_project: "remove a project",
@@ -19,7 +17,7 @@ const DEEDS: Record<string, string> = {
 
 /** The deed of a challenge in words: "approve an action". */
 export function deedOf({ verb }: Challenge): string {
-  return DEEDS[verb] ?? verb.replaceAll("_", " ");
+  return VERB_TEXTS[verb];
 }
 
 /** The names of the kinds of proof. */

@@ -2,7 +2,7 @@ import { listOfAction } from "../../audit/store.ts";
 import { sha256 } from "../../db/chain.ts";
 import { GateError } from "../../errors.ts";
 import type { AuditEvent } from "../../evidence/schema.ts";
-import type { ApprovalAsked } from "../../proof/statement.ts";
+import type { ApprovalAsked } from "../../proof/approval_asked.ts";
 import type { ActionServices } from "../context.ts";
 import { digestOf, type Plan } from "../plan.ts";
 import type { ActionRow } from "../store.ts";

@@ -4,7 +4,11 @@ import type { NewEvent, Statement } from "../../db/ledger.ts";
 import { GateError } from "../../errors.ts";
 import type { Remember } from "../../grants/schema.ts";
 import type { Analysis } from "../../policy/schema.ts";
-import { type ApprovalAsked, approvalAsked, type ApprovalExtras } from "../../proof/statement.ts";
+import {
+  type ApprovalAsked,
+  approvalAsked,
+  type ApprovalExtras,
+} from "../../proof/approval_asked.ts";
 import type { ProofRecord } from "../../proof/schema.ts";
 import { sha256 } from "../../db/chain.ts";
 import { keepContents } from "../contents.ts";

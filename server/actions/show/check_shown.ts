@@ -1,5 +1,6 @@
+import { canonical } from "../../evidence/canonical.ts";
+import { sha256Hex } from "../../proof/encoding.ts";
 import { NotSigned } from "../../proof/not_signed.ts";
-import { canonicalText, utf8 } from "../../proof/statement.ts";
 import type { ActionDetail } from "../schema.ts";
 import { isGateTool } from "../tools.ts";
 import { absolutePath } from "./unnamed_files.ts";
@@ -12,12 +13,12 @@ import { absolutePath } from "./unnamed_files.ts";
 export async function checkShown(shown: ActionDetail): Promise<void> {
   const { signed } = shown;
   if (signed === null) throw refuse("it has no plan");
-  if (await sha256(canonicalText(signed)) !== shown.digest) throw refuse("its plan is another one");
+  if (await sha256Hex(canonical(signed)) !== shown.digest) throw refuse("its plan is another one");
   for (const name of ["tool", "command", "cwd"] as const) {
     if (shown[name] !== signed[name]) throw refuse(`the shown ${NAMES[name]} is another one`);
   }
   if (!hasShownFiles(shown, signed)) throw refuse("the shown files are other ones");
-  if (canonicalText(shown.programs) !== canonicalText(signed.programs ?? null)) {
+  if (canonical(shown.programs) !== canonical(signed.programs ?? null)) {
     throw refuse("the shown programs are other ones");
   }
   await checkTexts(shown);
@@ -66,21 +67,18 @@ async function checkText(
   hashes: readonly (string | null | undefined)[],
 ): Promise<void> {
   if (side === null || side.text === null) return;
-  if (!hashes.includes(await sha256(side.text))) throw refuse("the shown content is another one");
+  if (!hashes.includes(await sha256Hex(side.text))) {
+    throw refuse("the shown content is another one");
+  }
 }
 
 /** The shown input is the whole one, or the shortened copy that the digest covers too. */
 async function checkInput({ input, tool }: ActionDetail, signed: Signed): Promise<void> {
   if (input === null && (signed.input_sha256 === null || isGateTool(tool))) return;
   const isSame = signed.input === undefined
-    ? await sha256(JSON.stringify(input)) === signed.input_sha256
-    : canonicalText(input) === canonicalText(signed.input);
+    ? await sha256Hex(JSON.stringify(input)) === signed.input_sha256
+    : canonical(input) === canonical(signed.input);
   if (!isSame) throw refuse("the shown input is another one");
-}
-
-async function sha256(text: string): Promise<string> {
-  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", utf8(text)));
-  return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 function refuse(why: string): NotSigned {

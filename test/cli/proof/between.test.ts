@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Action } from "../../../server/actions/schema.ts";
-import { canonicalText } from "../../../server/proof/statement.ts";
+import { canonical } from "../../../server/evidence/canonical.ts";
 import { Between, type Tricks } from "../../between.ts";
 import { until } from "../../e2e/world.ts";
 import { type GatedProject, openGatedProject } from "../gated_project.ts";
@@ -65,7 +65,7 @@ function asHarmless(action: Json): void {
   action.changes[0].after_sha256 = change.after.sha256;
   action.after_sha256 = change.after.sha256;
   action.after.text = content;
-  action.digest = sha256(canonicalText(action.signed));
+  action.digest = sha256(canonical(action.signed));
 }
 
 /** Nothing was approved, and nothing was written. */

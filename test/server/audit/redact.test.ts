@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { redactEvent } from "../../../server/audit/redact.ts";
 import { maskSecrets, maskValues } from "../../../server/audit/secrets.ts";
-import { canonical } from "../../../server/evidence/chain.ts";
 import type { NewEvent } from "../../../server/db/ledger.ts";
+import { canonical } from "../../../server/evidence/canonical.ts";
 
 const letters = "abcdefghijABCDEFGHIJ0123456789abcdefghij";
 

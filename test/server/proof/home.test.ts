@@ -12,7 +12,7 @@ import { describe, expect, test } from "vitest";
 import { Database } from "../../../server/db/database.ts";
 import { migrate } from "../../../server/db/migrate.ts";
 import { REGISTRY_MIGRATIONS } from "../../../server/db/registry_migrations.ts";
-import { canonicalText } from "../../../server/proof/statement.ts";
+import { canonical } from "../../../server/evidence/canonical.ts";
 import { startGate } from "../../../server/start.ts";
 import { startChild } from "../../child.ts";
 import { createTestGate, testCaller, type TestGate } from "../../helpers.ts";
@@ -168,7 +168,7 @@ describe("an enrolled home is not weakened by files", () => {
     const { gate } = stage;
     const [event] = (await gate.audit()).filter(({ type }) => type === "proof.changed");
     await gate.daemon.close();
-    const data = canonicalText(change(event!.data));
+    const data = canonical(change(event!.data));
     await edit(gate, [{ sql: "UPDATE proof_changes SET data = ?", args: [data] }]);
     await gate.open();
     await refuses(gate);
@@ -185,7 +185,7 @@ describe("an enrolled home is not weakened by files", () => {
     const next = { ...first, number: 2, kind: "token", key: null };
     await gate.daemon.close();
     const insert = "INSERT INTO proof_changes (number, data) VALUES (2, ?)";
-    await edit(gate, [{ sql: insert, args: [canonicalText(next)] }]);
+    await edit(gate, [{ sql: insert, args: [canonical(next)] }]);
     await gate.open();
     expect(await refuses(gate)).toContain("gate.db's record of the proof was changed");
     expect((await gate.audit()).filter(({ type }) => type === "proof.changed")).toHaveLength(1);

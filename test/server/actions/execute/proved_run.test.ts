@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { ActionDetail, Claim } from "../../../../server/actions/schema.ts";
 import { sha256 } from "../../../../server/db/chain.ts";
-import { canonicalText } from "../../../../server/proof/statement.ts";
+import { canonical } from "../../../../server/evidence/canonical.ts";
 import { runCommand } from "../../../../server/runtime/spawn.ts";
 import { createTestGate } from "../../../helpers.ts";
 
@@ -106,7 +106,7 @@ test("an approval covers the programs of a held command", async () => {
   const { status, digest, signed } = await show(held.id);
   expect(status).toBe("pending");
   expect(signed?.programs?.map(({ name }) => name)).toEqual(["date", "say"]);
-  expect(sha256(canonicalText(signed))).toBe(digest);
+  expect(sha256(canonical(signed))).toBe(digest);
   expect((await call(`/api/actions/${held.id}/approve`, { expected_digest: digest })).status)
     .toBe(200);
   const { body } = await claim(held.id);

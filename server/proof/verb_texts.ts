@@ -1,7 +1,7 @@
 import type { ProofVerb } from "./schema.ts";
 
 /** Each deed that needs a proof, as errors and questions name it. */
-export const DEEDS: Record<ProofVerb, string> = {
+export const VERB_TEXTS: Record<ProofVerb, string> = {
   accept_config: "accept the config",
   approve: "approve",
   approve_with_edit: "approve with an edit",

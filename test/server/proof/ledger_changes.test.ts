@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { Database } from "../../../server/db/database.ts";
-import { markOf, type Memory, readMemories } from "../../../server/proof/memory.ts";
+import { markOf, type Memory, readMemories } from "../../../server/proof/ledger_changes.ts";
 import type { ProofChange } from "../../../server/proof/schema.ts";
 import { createTestGate, type TestGate } from "../../helpers.ts";
 import { enrol, sendTo, withPassphrase } from "./person.ts";

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { type Asked, checkChallenge } from "../../../server/proof/asked.ts";
+import { canonical } from "../../../server/evidence/canonical.ts";
+import { checkChallenge, type SentRequest } from "../../../server/proof/check_challenge.ts";
 import type { Challenge } from "../../../server/proof/schema.ts";
-import { canonicalText } from "../../../server/proof/statement.ts";
 
 const ID = "0199a1b2-0000-7000-8000-000000000001";
 const OTHER = "0199a1b2-0000-7000-8000-000000000002";
@@ -18,14 +18,14 @@ const CHALLENGE: Challenge = {
   head: null,
 };
 
-function post(path: string, body: unknown = { expected_digest: DIGEST }): Asked {
+function post(path: string, body: unknown = { expected_digest: DIGEST }): SentRequest {
   return { method: "POST", url: `http://localhost:47000${path}`, body: JSON.stringify(body) };
 }
 
 const APPROVE = `/api/actions/${ID}/approve?project=web`;
 const remember = { scope: "session", ttl_seconds: 60, max_uses: 2 };
 const sha256Of = (text: string) => createHash("sha256").update(text).digest("hex");
-const sha256 = (value: unknown) => sha256Of(canonicalText(value));
+const sha256 = (value: unknown) => sha256Of(canonical(value));
 
 const SESSION_DIGEST = sha256({
   session_id: "s1",
@@ -43,7 +43,7 @@ const NEW_KEY = {
 const KEY_ID = createHash("sha256").update(RAW_KEY).digest("base64url");
 
 describe("a challenge about the request that was sent is signed", () => {
-  test.each<[string, Asked, Partial<Challenge>]>([
+  test.each<[string, SentRequest, Partial<Challenge>]>([
     ["an approval", post(APPROVE), {}],
     ["from any project", post(`/api/global/approvals/${ID}/approve`), {}],
     [
@@ -80,7 +80,7 @@ describe("a challenge about the request that was sent is signed", () => {
         digest: sha256({ action_id: ID, digest: DIGEST, on_conflict: "force" }),
       },
     ],
-    ...["rollback", "rollback-partial"].map((way): [string, Asked, Partial<Challenge>] => [
+    ...["rollback", "rollback-partial"].map((way): [string, SentRequest, Partial<Challenge>] => [
       `a session's ${way}`,
       post(`/api/sessions/s1/${way}`, { expected_actions_sha256: DIGEST }),
       { verb: "rollback", action_id: null, digest: SESSION_DIGEST },
@@ -136,7 +136,7 @@ describe("a challenge about the request that was sent is signed", () => {
 });
 
 describe("any other challenge is refused", () => {
-  test.each<[string, Asked, Partial<Challenge>, string]>([
+  test.each<[string, SentRequest, Partial<Challenge>, string]>([
     ["another action", post(APPROVE), { action_id: OTHER }, OTHER],
     ["no action", post(APPROVE), { action_id: null }, "no action"],
     ["another deed", post(APPROVE), { verb: "remove_proof" }, "remove_proof"],

@@ -2,8 +2,8 @@ import { closeSync, existsSync, openSync, readdirSync, readSync, statSync } from
 import { join } from "node:path";
 import { sha256 } from "../db/chain.ts";
 import { Database } from "../db/database.ts";
+import { canonical } from "../evidence/canonical.ts";
 import type { ProofChange } from "./schema.ts";
-import { canonicalText } from "./statement.ts";
 import { listLedgerChanges } from "./store.ts";
 
 /** What one ledger remembers of the changes of the proof. */
@@ -20,7 +20,7 @@ const MARK_OFFSET = 60;
  * ledger remembers anything unknown. Never 0, which a ledger without a change has.
  */
 export function markOf(change: ProofChange): number {
-  return parseInt(sha256(canonicalText(change)).slice(0, 8), 16) >>> 1 || 1;
+  return parseInt(sha256(canonical(change)).slice(0, 8), 16) >>> 1 || 1;
 }
 
 /**

@@ -1,18 +1,12 @@
+import { canonical } from "../evidence/canonical.ts";
+import { approvalAsked, type ApprovalExtras } from "./approval_asked.ts";
+import { fromBase64Url, sha256Hex, toBase64Url } from "./encoding.ts";
 import { changeAsked } from "./history.ts";
 import { NotSigned } from "./not_signed.ts";
-import { toHex } from "./public_key.ts";
 import type { Challenge, EnrolledKey, ProofVerb } from "./schema.ts";
-import {
-  approvalAsked,
-  type ApprovalExtras,
-  canonicalText,
-  fromBase64Url,
-  toBase64Url,
-  utf8,
-} from "./statement.ts";
 
 /** A request that a client sent. */
-export interface Asked {
+export interface SentRequest {
   method: string;
   url: string;
   body?: unknown;
@@ -21,10 +15,10 @@ export interface Asked {
 // deno-lint-ignore no-explicit-any
 type Body = any;
 
-/** A request that needs a proof, and what its challenge has to say. */
-interface Deed {
+/** A request that needs a proof, and the fields that its challenge must have. */
+interface ProvenRequest {
   method: "POST" | "PUT" | "DELETE";
-  /** The parentheses hold the id that `names` speaks of. */
+  /** Its first group is the id that `names` is about. */
   path: RegExp;
   verb: ProofVerb;
   names?: "action" | "project";
@@ -32,7 +26,7 @@ interface Deed {
   digest?: (body: Body, id: string) => Promise<string | null> | string;
 }
 
-const DEEDS: readonly Deed[] = [
+const PROVEN_REQUESTS: readonly ProvenRequest[] = [
   {
     method: "POST",
     path: /^\/api\/(?:actions|global\/approvals)\/([^/]+)\/approve$/,
@@ -116,29 +110,31 @@ const DEEDS: readonly Deed[] = [
 
 /**
  * Checks that a challenge is about the request that was sent, so that nobody who answers in the
- * daemon's place gets a signature for another deed. @throws NotSigned with the difference
+ * daemon's place gets a signature for another proven. @throws NotSigned with the difference
  */
-export async function checkChallenge(challenge: Challenge, asked: Asked): Promise<void> {
-  const { pathname, searchParams } = new URL(asked.url);
-  const deed = DEEDS.find(({ method, path }) => method === asked.method && path.test(pathname));
-  if (deed?.verb !== challenge.verb) throw refuse(`it is about "${challenge.verb}"`);
-  const id = decodeURIComponent(deed.path.exec(pathname)![1] ?? "");
-  // No other action may stand in the challenge of a request that names none.
-  if (challenge.action_id !== (deed.names === "action" ? id : null)) {
+export async function checkChallenge(challenge: Challenge, request: SentRequest): Promise<void> {
+  const { pathname, searchParams } = new URL(request.url);
+  const proven = PROVEN_REQUESTS.find(({ method, path }) =>
+    method === request.method && path.test(pathname)
+  );
+  if (proven?.verb !== challenge.verb) throw refuse(`it is about "${challenge.verb}"`);
+  const id = decodeURIComponent(proven.path.exec(pathname)![1] ?? "");
+  // A request that names no action must not get a signature for one.
+  if (challenge.action_id !== (proven.names === "action" ? id : null)) {
     throw refuse(`it is about ${challenge.action_id ?? "no action"}`);
   }
-  const project = deed.names === "project" ? id : searchParams.get("project");
+  const project = proven.names === "project" ? id : searchParams.get("project");
   if (project !== null && challenge.project_id !== null && project !== challenge.project_id) {
     throw refuse(`it is about the project "${challenge.project_id}"`);
   }
-  const digest = await deed.digest?.(bodyOf(asked), id) ?? null;
+  const digest = await proven.digest?.(bodyOf(request), id) ?? null;
   if (digest !== null && digest !== challenge.digest) throw refuse("it covers other content");
 }
 
 async function approvalDigest(body: Body): Promise<string> {
   const { remember, base_sha256, content, encoding, command, permit } = body;
   const extras: ApprovalExtras = { remember, base_sha256, content, encoding, command, permit };
-  return (await approvalAsked(expectedIn(body), extras, sha256)).digest;
+  return (await approvalAsked(expectedIn(body), extras, sha256Hex)).digest;
 }
 
 /** The digest of the action that the person saw. @throws NotSigned if the request names none */
@@ -152,7 +148,7 @@ function stated(value: unknown, field: string): string {
   throw new NotSigned(why, `add "${field}" to its body`);
 }
 
-/** The digest of a new passphrase; null for a passkey, whose key only the daemon reads. */
+/** The digest of a change to a passphrase or the token; null for a passkey, whose key only the daemon reads. */
 async function changeDigest(body: Body): Promise<string | null> {
   if (body.kind === "token") return await digestOf(changeAsked("token", null));
   const bytes = body.kind === "passphrase" ? fromBase64Url(body.public_key) : null;
@@ -161,17 +157,13 @@ async function changeDigest(body: Body): Promise<string | null> {
   return await digestOf(changeAsked("passphrase", { ...body as EnrolledKey, key_id }));
 }
 
-/** The body as the daemon read it; the daemon asks for no proof of an invalid one. */
-function bodyOf({ body }: Asked): Body {
+/** The parsed body. It is valid JSON, because the daemon asks for no proof of an invalid one. */
+function bodyOf({ body }: SentRequest): Body {
   return typeof body === "string" ? JSON.parse(body) ?? {} : {};
 }
 
 function digestOf(asked: unknown): Promise<string> {
-  return sha256(utf8(canonicalText(asked)));
-}
-
-async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
-  return toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
+  return sha256Hex(canonical(asked));
 }
 
 function refuse(why: string): NotSigned {
