@@ -38,6 +38,13 @@ export function prove(text: string, options: ProveOptions): Proof {
   }
 }
 
+const ASSIGNS = /([A-Za-z_]\w*)=/y;
+const FOR = /for[ \t]+([A-Za-z_]\w*)[ \t]+in[ \t]+(?![;\n])/y;
+const DO = /do(?=[ \t\n])/y;
+const DONE = /done(?=[\s;&|]|$)/y;
+const DUPLICATE = /([12]?)>&([12])(?=[\s;&|<>)]|$)/y;
+const HERE_DOCUMENT = /<<(?:'(\w+)'|"(\w+)")(?=[\s;&|<>)]|$)/y;
+const REDIRECT = /([12]?)(>>?)(?![>&|!?(<])|0?<(?![<>&?(])/y;
 const LIMITS = { commands: 256, words: 1_000, folders: 8, globs: 32 } as const;
 
 /** One way in which a text may have gone so far. */
@@ -80,7 +87,7 @@ class Prover {
       reader.skipLines();
       const from = reader.at;
       const joins = operator === "&&" || operator === "||";
-      if (reader.peek() === "" || (end && reader.take(/done(?=[\s;&|]|$)/y))) {
+      if (reader.peek() === "" || (end && reader.take(DONE))) {
         if (joins || items.length === 0 || (end && reader.at === from)) {
           reader.refuse("a text that ends too early");
         }
@@ -96,7 +103,7 @@ class Prover {
   }
 
   #item(when: ProvedItem["when"], before: ProvedItem | undefined): ProvedItem {
-    const states = this.#states.flatMap(outcomesOf);
+    const states = when === "always" ? this.#states : this.#states.flatMap(outcomesOf);
     const skipped = states.filter(({ succeeded }) => !runs(when, succeeded));
     this.#states = states.filter(({ succeeded }) => runs(when, succeeded));
     const run = this.#assignment(when, before) ?? this.#loop() ?? this.#pipeline();
@@ -127,7 +134,7 @@ class Prover {
   #assignment(when: ProvedItem["when"], before: ProvedItem | undefined): ProvedItem["run"] | null {
     const reader = this.#reader;
     const from = reader.at;
-    const found = reader.take(/([A-Za-z_]\w*)=/y);
+    const found = reader.take(ASSIGNS);
     if (!found) return null;
     const name = found[1]!;
     const value = this.#literal(reader.word());
@@ -147,7 +154,7 @@ class Prover {
   #loop(): ProvedLoop | null {
     const reader = this.#reader;
     const from = reader.at;
-    const found = reader.take(/for[ \t]+([A-Za-z_]\w*)[ \t]+in[ \t]+(?![;\n])/y);
+    const found = reader.take(FOR);
     if (!found) return null;
     const name = found[1]!;
     if (isInterpreted(name)) reader.refuse(`the variable "${name}", which programs may read`, from);
@@ -161,7 +168,7 @@ class Prover {
     const operator = reader.operator();
     if (operator !== ";" && operator !== "\n") reader.refuse("a loop without its list", from);
     reader.skipLines();
-    if (!reader.take(/do(?=[ \t\n])/y)) reader.refuse('a loop without "do"', from);
+    if (!reader.take(DO)) reader.refuse('a loop without "do"', from);
     const body = reader.at;
     this.#loops++;
     const rounds = words.map((word) => {
@@ -227,7 +234,7 @@ class Prover {
     for (;;) {
       reader.skipBlanks();
       const from = reader.at;
-      const found = reader.take(/([A-Za-z_]\w*)=/y);
+      const found = reader.take(ASSIGNS);
       if (!found) return variables;
       const name = found[1]!;
       const value = this.#literal(reader.word());
@@ -309,10 +316,11 @@ class Prover {
   #redirect(): ProvedRedirect | null {
     const reader = this.#reader;
     const from = reader.at;
+    if (!/^\d?[<>]/.test(reader.peek(2))) return null;
     if (/[<>]/.test(reader.peek()) && /\d/.test(reader.text[from - 1] ?? "")) {
       reader.refuse("a number before a redirect");
     }
-    const copy = reader.take(/([12]?)>&([12])(?=[\s;&|<>)]|$)/y);
+    const copy = reader.take(DUPLICATE);
     if (copy) {
       return {
         fd: copy[1] === "2" ? 2 : 1,
@@ -320,13 +328,9 @@ class Prover {
         of: copy[2] === "2" ? 2 : 1,
       };
     }
-    const here = reader.take(/<<(?:'(\w+)'|"(\w+)")(?=[\s;&|<>)]|$)/y);
+    const here = reader.take(HERE_DOCUMENT);
     if (here) return this.#announceHeredoc((here[1] ?? here[2])!);
-    const found = reader.take(/([12]?)(>>?)(?![>&|!?(<])|0?<(?![<>&?(])/y);
-    if (!found) {
-      if (/^\d?[<>]/.test(reader.peek(2))) reader.refuse("an unusual redirect", from);
-      return null;
-    }
+    const found = reader.take(REDIRECT) ?? reader.refuse("an unusual redirect", from);
     const path = this.#target(from, found[2] === undefined);
     if (found[2] === undefined) return { fd: 0, kind: "read", path };
     return { fd: found[1] === "2" ? 2 : 1, kind: found[2] === ">>" ? "append" : "write", path };
@@ -455,16 +459,17 @@ function climbs(to: string, is_moved: boolean): boolean {
   return first !== -1 && names.includes("..", first);
 }
 
-function outcomesOf({ folder, succeeded }: State): { folder: string; succeeded: boolean }[] {
+function outcomesOf({ folder, succeeded }: State): State[] {
   const outcomes = succeeded === null ? [true, false] : [succeeded];
   return outcomes.map((one) => ({ folder, succeeded: one }));
 }
 
-function runs(when: ProvedItem["when"], succeeded: boolean): boolean {
+function runs(when: ProvedItem["when"], succeeded: boolean | null): boolean {
   return when === "always" || succeeded === (when === "success");
 }
 
 function unique(states: readonly State[]): State[] {
+  if (states.length === 1) return [...states];
   return [...new Map(states.map((one) => [`${one.succeeded} ${one.folder}`, one])).values()];
 }
 

@@ -27,13 +27,20 @@ const NAMED = /\$([A-Za-z_]\w*)(?=[\s;&|<>)]|$)|"\$([A-Za-z_]\w*)"(?=[\s;&|<>)]|
 const HOME = /~(?=[\s;&|<>)/]|$)/y;
 /** Backslash and such a sign mean the sign in all shells. */
 const ESCAPABLE = new Set("();*?[]{}$\"'\\&|<>#! ".split(""));
-const BLANKS = /[ \t]*/y;
 /** In these quotes fish reads some backslashes, and an option of zsh two quotes, in their own way. */
-const SINGLE_QUOTED = /'((?:[^'\\]|\\(?![\\']))*)'(?!')/y;
+const SINGLE_QUOTED = /'([^'\\]*(?:\\(?![\\'])[^'\\]*)*)'(?!')/y;
 /** No `$`, no backtick; a backslash before a quote, `$` or itself; `!` where no history is meant. */
-const DOUBLE_QUOTED = /"((?:[^"$`\\!]|!(?=[\s="])|\\["$\\]|\\[^"$\\`!\n])*)"/y;
+const DOUBLE_QUOTED =
+  /"([^"$`\\!]*(?:(?:!(?=[\s="])|\\["$\\]|\\[^"$\\`!\n])[^"$`\\!]*)*)"/y;
 /** A text of several lines as one word, in the way that agents write a commit message. */
 const QUOTED_LINES = /"\$\(cat <<'(\w+)'\n((?:[^'"`\\$\n]*\n)*?)\1\n[ \t]*\)"/y;
+/** They end a word; the empty text is the end of all. */
+const ENDS: ReadonlySet<string> = new Set(["", ..." \t\n;&|<>()"]);
+/** They end the words and redirects of a command. */
+const OPERATORS: ReadonlySet<string> = new Set(["", ..."\n;&|()"]);
+const ASCII = /^[\t\n -~]*$/;
+/** All but ASCII, its tab and its line feed: controls, unusual blanks, halves of characters. */
+const ODD = /[^\t\n -~\u00a1-\u{10ffff}]|[^\P{C}\t\n]|[^\P{Z} ]/u;
 const COMMENT = /#[#\w\t ./:+,@%=\-?*~^[\]{}\u00a1-\u{10ffff}]*(?=\n|$)/uy;
 
 /** Reads the words and operators of a text; throws `Unproved` at what shells read differently. */
@@ -46,8 +53,7 @@ export class Reader {
     this.text = text;
     this.#user_home = user_home;
     if (text.length > MOST_CHARACTERS) throw new Unproved("a very long text", [0, text.length]);
-    // All but ASCII, its tab and its line feed: controls, unusual blanks, halves of characters.
-    const odd = /[^\t\n -~\u00a1-\u{10ffff}]|[^\P{C}\t\n]|[^\P{Z} ]/u.exec(text);
+    const odd = ASCII.test(text) ? null : ODD.exec(text);
     if (odd) throw new Unproved("an unusual character", [odd.index, odd.index + odd[0].length]);
   }
 
@@ -65,14 +71,14 @@ export class Reader {
   }
 
   peek(length = 1): string {
-    return this.text.substr(this.at, length);
+    return length === 1 ? this.text.charAt(this.at) : this.text.substr(this.at, length);
   }
 
   /** Skips blanks, and a backslash at the end of a line after a blank. */
   skipBlanks(): void {
     for (;;) {
-      this.take(BLANKS);
-      if (this.peek(2) !== "\\\n") return;
+      while (this.peek() === " " || this.peek() === "\t") this.at++;
+      if (this.peek() !== "\\" || this.peek(2) !== "\\\n") return;
       const before = this.text[this.at - 1];
       if (before !== " " && before !== "\t") this.refuse("a line that goes on inside a word");
       this.at += 2;
@@ -116,7 +122,7 @@ export class Reader {
   /** Whether a word or a redirect begins at this place. */
   isInCommand(): boolean {
     this.skipBlanks();
-    return !/^[\n;&|()]?$/.test(this.peek());
+    return !OPERATORS.has(this.peek());
   }
 
   /** The word at this place; empty if none begins here. */
@@ -128,15 +134,16 @@ export class Reader {
       variable: null,
       is_revision: false,
     };
-    const named = this.take(NAMED);
-    const whole = named ? null : this.take(WHOLE);
+    const first = this.peek();
+    const named = first === "$" || first === '"' ? this.take(NAMED) : null;
+    const whole = !named && "=![{".includes(first) ? this.take(WHOLE) : null;
     if (named) {
       word.variable = { name: (named[1] ?? named[2])!, is_quoted: named[2] !== undefined };
     } else if (whole) word.value = whole[0];
-    else if (this.take(HOME)) word.value = this.#user_home;
-    else if (this.peek() === "=") this.refuse('a word that begins with "="');
-    else if (this.peek(5) === "%self") this.refuse('a word that begins with "%self"');
-    for (let parts = 0; !/^[\s;&|<>()]?$/.test(this.peek()); parts++) {
+    else if (first === "~" && this.take(HOME)) word.value = this.#user_home;
+    else if (first === "=") this.refuse('a word that begins with "="');
+    else if (first === "%" && this.peek(5) === "%self") this.refuse('a word that begins with "%self"');
+    for (let parts = 0; !ENDS.has(this.peek()); parts++) {
       if (parts > MOST_PARTS) this.refuse("a word of very many parts", from);
       word.value += this.#part(word);
     }
