@@ -5,6 +5,7 @@ import { isStatic, isWild } from "./holes.ts";
 import { baseName, lastName, type Read, readCommand, SHELLS } from "./programs/grammar.ts";
 import { exceedsTask } from "./programs/runners.ts";
 import type { Unit } from "./interpret/unit.ts";
+import { RuleIndex } from "./rule_index.ts";
 
 /** One stage of a command pattern: `rm -rf`, or each side of `curl * | sh`. */
 interface Stage {
@@ -248,9 +249,21 @@ export interface CommandRule extends CompiledRule {
   compiled: CommandPattern;
 }
 
-/** Command rules indexed by the program that they name, so that a thousand of them cost little. */
+/** The longest literal word that a unit needs in order to match; none for a pattern of globs. */
+function neededWord(pattern: CommandPattern): string[] {
+  const { words, operands } = pattern.at(-1)!;
+  const literals = [...words, ...operands].flatMap((one) => one.deep ? [] : one.literal ?? []);
+  return literals.sort((a, b) => b.length - a.length).slice(0, 1);
+}
+
+/** Whether an unknown part of the unit may be any word. */
+function mayNameAny({ words, operands, wild, open }: Read): boolean {
+  return wild || open || !words.every(isStatic) || !operands.every(isStatic);
+}
+
+/** Command rules indexed by the program and a word that they name, so that a thousand cost little. */
 export class CommandIndex {
-  readonly #named = new Map<string, CommandRule[]>();
+  readonly #named = new Map<string, RuleIndex<CommandRule>>();
   /** Rules about several programs or any. */
   readonly #open: CommandRule[] = [];
   readonly #all: CommandRule[] = [];
@@ -258,13 +271,18 @@ export class CommandIndex {
   add(rule: CommandRule): void {
     this.#all.push(rule);
     const name = programOf(rule.compiled);
-    if (name === null) this.#open.push(rule);
-    else this.#named.set(name, [...this.#named.get(name) ?? [], rule]);
+    if (name === null) {
+      this.#open.push(rule);
+      return;
+    }
+    const index = this.#named.get(name) ?? new RuleIndex();
+    index.add(rule, neededWord(rule.compiled));
+    this.#named.set(name, index);
   }
 
   /** The rules that name this program and forbid something, each about one program. */
   naming(program: string): readonly CommandRule[] {
-    const named = this.#named.get(program) ?? [];
+    const named = this.#named.get(program)?.all ?? [];
     const shells = program === "sh" ? this.#open : [];
     return [...named, ...shells].filter(({ compiled, effect }) =>
       effect !== "allow" && compiled.length === 1
@@ -276,6 +294,9 @@ export class CommandIndex {
     const program = unit.argv[0] ?? "";
     if (!isStatic(program)) return this.#all;
     const named = this.#named.get(baseName(program).toLowerCase());
-    return named ? [...named, ...this.#open] : this.#open;
+    if (!named) return this.#open;
+    const { read } = unit;
+    const rules = mayNameAny(read) ? named.all : named.under([...read.words, ...read.operands]);
+    return [...rules, ...this.#open];
   }
 }

@@ -27,10 +27,12 @@ export function namedPaths({ units, effects }: CommandAnalysis, cwd: string): Na
   const paths = new Set(certain.map(({ path, walked }) => walked ?? absolutePath(path, cwd)));
   for (const { argv, folders } of units) {
     for (const folder of folders) if (folder !== cwd) paths.add(folder);
-    for (const word of argv) words.add(word);
-    for (const part of argv.flatMap(partsOf)) {
+    for (const word of argv) {
+      words.add(word);
+      const part = paths.size < MAX_PATHS ? partOf(word) : null;
+      if (part === null) continue;
+      // Not folded: the kernel goes to the parent of the folder that a link leads to.
       for (const folder of part.startsWith("/") ? [""] : folders) {
-        // Not folded: the kernel goes to the parent of the folder that a link leads to.
         if (paths.size < MAX_PATHS) paths.add(folder === "" ? part : `${folder}/${part}`);
       }
     }
@@ -42,10 +44,10 @@ export function namedPaths({ units, effects }: CommandAnalysis, cwd: string): Na
   return { paths: [...paths], accesses, deletes, words: [...words] };
 }
 
-/** The word, and the value of an option or an assignment in it. */
-function partsOf(word: string): string[] {
-  if (word === "" || word.length > 4_096 || word.includes("\n")) return [];
-  const value = /^-{0,2}[\w-]+=(.+)$/s.exec(word)?.[1];
-  if (value !== undefined) return [value];
-  return word.startsWith("-") ? [] : [word];
+/** The word or the value of an option or an assignment; null if it is no path. */
+function partOf(word: string): string | null {
+  if (word === "" || word.length > 4_096 || word.includes("\n")) return null;
+  const value = word.includes("=") ? /^-{0,2}[\w-]+=(.+)$/s.exec(word)?.[1] : undefined;
+  if (value !== undefined) return value;
+  return word.startsWith("-") ? null : word;
 }

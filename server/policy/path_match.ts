@@ -8,8 +8,9 @@ import {
   matchSegment,
   type Segment,
 } from "./glob.ts";
-import { isWild } from "./holes.ts";
+import { HOLE, isWild } from "./holes.ts";
 import { meter } from "./meter.ts";
+import { RuleIndex } from "./rule_index.ts";
 
 /** The start of a pattern: the file system's root, the home folder, a project root, any folder. */
 type Anchor = "absolute" | "home" | "root" | "anywhere";
@@ -86,10 +87,10 @@ function toSegments(names: string[]): Segments {
   return { all, spelt: spelt.sort((a, b) => b.length - a.length)[0] ?? null };
 }
 
-/** Folded names of which every matching path has at least one; null if there are none. */
-function speltNames(pattern: PathPattern): string[] | null {
+/** Folded names of which every matching path has at least one; empty if there are none. */
+function speltNames(pattern: PathPattern): string[] {
   const spelt = pattern.map(({ folded }) => folded.spelt);
-  return spelt.every((name) => name !== null) ? spelt : null;
+  return spelt.every((name) => name !== null) ? spelt : [];
 }
 
 function anchorOf(text: string): Anchor {
@@ -103,13 +104,25 @@ export function anchored(pattern: PathPattern): PathPattern {
   return pattern.filter(({ anchor }) => anchor === "absolute" || anchor === "home");
 }
 
-/** All names of an absolute path, for `matchPath`. */
+/** All names of an absolute path, for `matchPath`. Reads and writes ask alike, so one result is cached. */
 export function namePath(path: string, roots: readonly string[], home: string): PathNames {
+  if (path !== lastNames.path || roots !== lastNames.roots || home !== lastNames.home) {
+    lastNames = { path, roots, home, names: nameAll(path, roots, home) };
+  }
+  return lastNames.names;
+}
+
+function nameAll(path: string, roots: readonly string[], home: string): PathNames {
   const all = toNames(path);
   const inside = roots.map((root) => below(all, root)).filter((rest) => rest !== null);
   const inHome = below(all, home);
   return { absolute: withoutPrivate(all), home: inHome ? [inHome] : [], roots: inside, path };
 }
+
+let lastNames: { path: string; roots: readonly string[]; home: string; names: PathNames } = {
+  ...{ path: "", roots: [], home: "" },
+  names: { absolute: [], home: [], roots: [], path: "" },
+};
 
 function toNames(path: string): Names {
   const plain = split(path);
@@ -228,7 +241,7 @@ function mayBeAlias(path: string): boolean {
 }
 
 function isHoley(segment: string): boolean {
-  return /[\uFDD0-\uFDD6]/.test(segment);
+  return HOLE.test(segment);
 }
 
 /** Whether the unknown part may contain slashes, so that one segment may become several. */
@@ -264,39 +277,33 @@ function after({ plain, folded, aliased, holey }: Names, count: number): Names {
 
 /** Path rules indexed by a literal name, so that a thousand of them cost little. */
 export class PathIndex<Rule extends { compiled: PathPattern }> {
-  readonly #all: Rule[] = [];
-  /** Positions in `#all`. */
-  readonly #named = new Map<string, number[]>();
-  readonly #open: number[] = [];
+  readonly #rules = new RuleIndex<Rule>();
 
   constructor(rules: readonly Rule[]) {
-    for (const rule of rules) this.#add(rule);
-  }
-
-  #add(rule: Rule): void {
-    const at = this.#all.push(rule) - 1;
-    const names = speltNames(rule.compiled);
-    if (names === null) this.#open.push(at);
-    else for (const name of new Set(names)) this.#note(name, at);
-  }
-
-  #note(name: string, at: number): void {
-    const known = this.#named.get(name);
-    if (known) known.push(at);
-    else this.#named.set(name, [at]);
+    for (const rule of rules) this.#rules.add(rule, speltNames(rule.compiled));
   }
 
   /** The rules that may match one of the names, in their original order. */
   candidates(names: readonly PathNames[]): readonly Rule[] {
-    const found = [...this.#open];
+    const keys: string[] = [];
     for (const { absolute } of names) {
-      for (const { folded, aliased, holey } of absolute) {
-        if (holey) return this.#all;
-        for (const name of folded) found.push(...this.#named.get(name) ?? []);
-        for (const name of aliased ?? []) found.push(...this.#named.get(name) ?? []);
+      for (const { folded, aliased } of absolute) {
+        for (const segments of aliased ? [folded, aliased] : [folded]) {
+          for (const segment of segments) {
+            if (!isHoley(segment)) keys.push(segment);
+            else if (spans(segment)) return this.#rules.all;
+            else keys.push(...this.#fitting(segment));
+          }
+        }
       }
     }
-    if (found.length === 0) return [];
-    return [...new Set(found)].sort((a, b) => a - b).map((at) => this.#all[at]!);
+    return this.#rules.under(keys);
+  }
+
+  /** The literal names that a partly known segment may be. */
+  #fitting(segment: string): string[] {
+    const parts = segment.split(HOLE);
+    const [front, back] = [parts[0]!, parts.at(-1)!];
+    return [...this.#rules.keys()].filter((name) => name.startsWith(front) && name.endsWith(back));
   }
 }

@@ -13,15 +13,16 @@ import type { CommandRequest, Surroundings } from "./request.ts";
  */
 export function proveCommand(
   { command, cwd }: CommandRequest,
-  { units, codes }: Pick<CommandAnalysis, "units" | "codes">,
+  { units, codes, is_cut }: Pick<CommandAnalysis, "units" | "codes" | "is_cut">,
   around: Surroundings,
 ): Proof {
+  if (is_cut) return unproved("a part that gate did not analyse", [0, command.length]);
   const judged = units.filter(({ supposed }) => !supposed).map(({ argv }) => argv);
+  const proof = proveText(command, cwd, around);
+  if ("unproved" in proof) return proof;
   const known = new Set(judged.map((argv) => JSON.stringify(argv.map(show))));
   const isJudged = (one: ProvedCommand) =>
     known.has(JSON.stringify(one.written)) || judged.some((argv) => isSame(argv, one));
-  const proof = proveText(command, cwd, around);
-  if ("unproved" in proof) return proof;
   const other = commandsOf(proof.proved).find((one) => !isJudged(one));
   if (other) return unproved("a text that gate reads in two ways", other.span);
   for (const { text, folder } of codes) {

@@ -126,9 +126,10 @@ const COUNTS =
 /** Asks about other programs that name the daemon's process: `prlimit --pid 4711 --cpu=1`. */
 function namingDaemon(name: string, unit: Unit, { daemon_pid }: Surroundings): Finding[] {
   if (daemon_pid === undefined || COUNTS.test(name)) return [];
-  const named = new RegExp(`(^|[^0-9.])${daemon_pid}([^0-9.]|$)`);
-  return unit.argv.slice(1).some((arg) => named.test(arg))
-    ? [ask(String(daemon_pid), "This names the process of the gate's daemon")]
+  const pid = String(daemon_pid);
+  const numbers = unit.argv.slice(1).filter((arg) => arg.includes(pid));
+  return numbers.some((arg) => new RegExp(`(^|[^0-9.])${pid}([^0-9.]|$)`).test(arg))
+    ? [ask(pid, "This names the process of the gate's daemon")]
     : [];
 }
 
@@ -255,7 +256,8 @@ function readingAbove(name: string, unit: Unit, around: Surroundings): Finding[]
         : absolutePath(word, from);
       return isAbove(folder, around, recurses);
     });
-  const named = args.flatMap((arg) => arg.split(/[=:,]/)).filter((word) => /^[/.~\w]/.test(word));
+  const parts = new Set(args.flatMap((arg) => arg.split(/[=:,]/)));
+  const named = [...parts].filter((word) => /^[/.~\w]/.test(word));
   if (recurses && SEARCHES.test(name)) named.push(".");
   return named.some(holds)
     ? [ask("GATE_HOME/**", "This reads everything below a folder that holds the gate's own data")]

@@ -26,14 +26,14 @@ export function analyse(source: string, setting: Setting): CommandAnalysis {
   const call = topCall(source, setting);
   const refused = refuseText(source);
   if (refused) {
-    recorder.doubt(`${UNREAD}${refused}`, call.text, call);
+    recorder.cut(`${UNREAD}${refused}`, call.text, call);
     return recorder.found;
   }
   try {
     follow(source, call, recorder, setting);
   } catch (error) {
     const why = error instanceof Overload ? error.message : "it nests too deep";
-    recorder.doubt(`${UNREAD}${why}`, call.text, call);
+    recorder.cut(`${UNREAD}${why}`, call.text, call);
   }
   return recorder.found;
 }

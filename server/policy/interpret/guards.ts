@@ -57,16 +57,34 @@ const STRANGE =
 const UNREADABLE =
   /[\uFDD0-\uFDEF]|[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
 
+const [LINE_FEED, SEMICOLON, AND, BAR, BLANK, EXCLAMATION] = [10, 59, 38, 124, 32, 33];
+const [ROUND, ROUND_END, BRACE, BRACE_END] = [40, 41, 123, 125];
+
 /** Counts separators, brackets and words, which determine the cost of parsing. */
 function measure(source: string) {
   let [separators, depth, nesting, negations, words] = [0, 0, 0, 0, 0];
   for (let at = 0; at < source.length; at++) {
-    const char = source[at];
-    if (char === "(" || char === "{") nesting = Math.max(nesting, ++depth);
-    else if (char === ")" || char === "}") depth = Math.max(0, depth - 1);
-    else if (char === ";" || char === "|" || char === "&" || char === "\n") separators++;
-    else if (char === "!") negations++;
-    else if (char === " " && source[at - 1] !== " ") words++;
+    switch (source.charCodeAt(at)) {
+      case LINE_FEED:
+      case SEMICOLON:
+      case AND:
+      case BAR:
+        separators++;
+        break;
+      case BLANK:
+        if (source.charCodeAt(at - 1) !== BLANK) words++;
+        break;
+      case EXCLAMATION:
+        negations++;
+        break;
+      case ROUND:
+      case BRACE:
+        if (++depth > nesting) nesting = depth;
+        break;
+      case ROUND_END:
+      case BRACE_END:
+        if (depth > 0) depth--;
+    }
   }
   return { separators, nesting, negations, words };
 }

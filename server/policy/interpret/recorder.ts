@@ -32,12 +32,15 @@ export class Recorder {
     suspects: [],
     codes: [],
     unresolved: [],
+    is_cut: false,
     goes_on: false,
   };
   readonly #seen = new Set<string>();
   #commands = 0;
   #work = 0;
   #depth = 0;
+  /** It has met more files than it records. */
+  #is_full = false;
 
   /** Counts work. @throws Overload beyond the bound */
   spend(work: number): void {
@@ -56,7 +59,7 @@ export class Recorder {
   /** Counts one command; true beyond the bound. */
   isFull(call: Call): boolean {
     if (++this.#commands <= RUN_LIMITS.commands) return false;
-    this.doubt("it runs too many commands to analyse", call.text, { ...call, supposed: false });
+    this.cut("it runs too many commands to analyse", call.text, { ...call, supposed: false });
     return true;
   }
 
@@ -67,30 +70,31 @@ export class Recorder {
 
   /** Records a program that runs. */
   note(argv: readonly string[], call: Call, passive = false): void {
-    const pipes = call.pipes.map(({ pipeline, stage }) => `${pipeline}.${stage}`).join();
     const folders = [call.shell.cwd, ...call.shell.otherFolders];
-    const key = `${call.supposed} ${argv.join("\0")} ${pipes} ${folders.join("\0")}`;
+    let key = `${call.supposed} ${argv.join("\0")} ${folders.join("\0")}`;
+    for (const { pipeline, stage } of call.pipes) key += ` ${pipeline}.${stage}`;
     if (!this.#isNew(key)) return;
     this.spend(argv.length / 8);
     const program = baseName(argv[0] ?? "");
+    const args = argv.slice(1);
     this.found.units.push({
       argv: [...argv],
-      read: readCommand(program, argv.slice(1)),
+      read: readCommand(program, args),
       pipes: call.pipes,
       passive: passive || call.supposed || call.task,
       supposed: call.supposed,
       task: call.task,
       folders,
-      unknown_options: unknownOptions(program, argv.slice(1)),
+      unknown_options: unknownOptions(program, args),
       undescribed: !isDescribed(program),
-      open_code: hasOpenCode(program, argv.slice(1)),
+      open_code: hasOpenCode(program, args),
       text: call.text,
     });
   }
 
   /** Records access to a file, in every possible current folder. */
   touch(op: Effect["op"], path: string, call: Call, how: Partial<Effect> = {}): void {
-    if (call.remote || call.supposed || path === "") return;
+    if (call.remote || call.supposed || path === "" || this.#is_full) return;
     if (call.task) how = { ...how, implied: true };
     this.spend(path.length / 8);
     const { text, found } = call;
@@ -118,13 +122,24 @@ export class Recorder {
       : "";
     const key = `${op} ${walked ?? path} ${how} ${effect.undescribed} ${effect.holds?.as} ${reach}`;
     if (!this.#isNew(key)) return;
-    if (this.found.effects.length < RUN_LIMITS.effects) this.found.effects.push(effect);
-    else this.#doubt("it touches too many files to analyse", show(effect.path));
+    this.#is_full = this.found.effects.length >= RUN_LIMITS.effects;
+    if (!this.#is_full) this.found.effects.push(effect);
+    else this.#cut("it touches too many files to analyse", show(path));
   }
 
   /** Records a reason to ask a person, once. */
   doubt(reason: string, text: string, call: Call): void {
     if (!call.supposed && !call.task) this.#doubt(reason, text);
+  }
+
+  /** Records that a bound ends the analysis of this part, once. */
+  cut(reason: string, text: string, call: Call): void {
+    if (!call.supposed && !call.task) this.#cut(reason, text);
+  }
+
+  #cut(reason: string, text: string): void {
+    this.found.is_cut = true;
+    this.#doubt(reason, text);
   }
 
   #doubt(reason: string, text: string): void {

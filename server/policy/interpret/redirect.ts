@@ -11,6 +11,8 @@ export interface Redirected {
   capture: (printed: string) => string;
 }
 
+const NOTHING: Redirected = { stdin: null, capture: (printed) => printed };
+
 /** Applies redirections in order and records the files that they open. */
 export function redirect(
   redirects: readonly Redirection[],
@@ -18,6 +20,7 @@ export function redirect(
   context: Context,
   recorder: Recorder,
 ): Redirected {
+  if (redirects.length === 0) return NOTHING;
   let stdin: string | null = null;
   const captures: ((printed: string) => string)[] = [];
   for (const one of redirects) {

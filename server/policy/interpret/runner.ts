@@ -33,7 +33,7 @@ export class TableRunner implements Runner {
     const source = asOneWord(text);
     if (source.trim() === "") return "";
     if (call.depth >= RUN_LIMITS.depth) {
-      this.doubt("the code nests too deep to analyse", source.slice(0, 80), call);
+      this.recorder.cut("the code nests too deep to analyse", source.slice(0, 80), call);
       return ANY;
     }
     this.recorder.spend(10 + source.length / 32);
@@ -70,13 +70,13 @@ export class TableRunner implements Runner {
     const [program] = argv;
     if (program === undefined || program === "" || this.recorder.isFull(call)) return "";
     if (call.depth > RUN_LIMITS.depth) {
-      this.doubt("the commands nest too deep to analyse", program, call);
+      this.recorder.cut("the commands nest too deep to analyse", program, call);
       return ANY;
     }
     if (!isStatic(program)) return this.#unknown(argv, call);
     this.recorder.spend(10 + argv.length / 4);
     if (argv.length > RUN_LIMITS.words) {
-      this.doubt("the command has too many words to analyse", program, call);
+      this.recorder.cut("the command has too many words to analyse", program, call);
       return ANY;
     }
     const inner = { ...call, depth: call.depth + 1 };
@@ -114,7 +114,9 @@ export class TableRunner implements Runner {
       this.note(argv, call, builtin.passive);
       return builtin.run(argv, call, this);
     }
-    for (const word of argv) if (SUBSCRIPT.test(word)) this.reevaluate(word, call);
+    for (const word of argv) {
+      if (word.includes("[") && SUBSCRIPT.test(word)) this.reevaluate(word, call);
+    }
     const dashed = dashedCommand(name);
     if (dashed !== null) this.command(["git", dashed, ...argv.slice(1)], call);
     const loader = LOADER.test(name) ? argv.slice(1).findIndex((arg) => !arg.startsWith("-")) : -1;

@@ -11,6 +11,8 @@ import type { Variable } from "./state.ts";
 import { homesIn } from "./expand.ts";
 
 const MOST_LISTS = 24;
+/** The part of the text that a person sees. */
+const MOST_SOURCE = 400;
 /** One more than `RUN_LIMITS.words`, so that the runner notices the excess. */
 const MOST_WORDS = 1_001;
 
@@ -29,7 +31,7 @@ export function runSimple(node: Command, outer: Call, interpreter: Interpreter):
   const context = interpreter.context(call);
   const { stdin, capture } = interpreter.redirect(node.redirects, call);
   const assignments = node.prefix.filter((one) => one.type === "Assignment");
-  const lists = expandAll([...(node.name ? [node.name] : []), ...node.args], context);
+  const lists = expandAll(node.name ? [node.name, ...node.args] : node.args, context);
   const inner = { ...call, stdin: stdin ?? call.stdin };
   const own = lists.find(isOfOneShell);
   if (own) {
@@ -152,6 +154,10 @@ function noteUnresolved(
 }
 
 function sourceOf(node: Command): string {
-  const words = [...(node.name ? [node.name] : []), ...node.args].map((word) => word.text);
-  return words.join(" ").slice(0, 400);
+  let text = node.name?.text ?? "";
+  for (const word of node.args) {
+    if (text.length >= MOST_SOURCE) break;
+    text += text === "" ? word.text : ` ${word.text}`;
+  }
+  return text.slice(0, MOST_SOURCE);
 }

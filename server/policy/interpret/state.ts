@@ -209,7 +209,7 @@ function union(a: Variable, b: Variable): Variable {
 /** The absolute form of a path as the command sees it, `.` and `..` folded. */
 export function absolutePath(path: string, cwd: string): string {
   const full = path.startsWith("/") ? path : `${cwd}/${path}`;
-  if (!/\/\.{0,2}(\/|$)/.test(full)) return full;
+  if (isFolded(path) && (path.startsWith("/") || isFoldedFolder(cwd))) return full;
   const names: string[] = [];
   for (const name of full.split("/")) {
     if (name === "" || name === ".") continue;
@@ -219,6 +219,22 @@ export function absolutePath(path: string, cwd: string): string {
   }
   return `/${names.join("/")}`;
 }
+
+/** Whether no name in the path is empty, `.` or `..`. */
+function isFolded(path: string): boolean {
+  return !/(?:^|\/)\.{0,2}(?:\/|$)/.test(path.startsWith("/") ? path.slice(1) : path);
+}
+
+/** Most paths of a command start in one folder, so one result is cached. */
+function isFoldedFolder(folder: string): boolean {
+  if (folder !== lastFolded) {
+    if (!isFolded(folder)) return false;
+    lastFolded = folder;
+  }
+  return true;
+}
+
+let lastFolded = "/tmp";
 
 /** The absolute form of a path with its `..`; undefined if it has none. */
 export function walkedPath(path: string, cwd: string): string | undefined {

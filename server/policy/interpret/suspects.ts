@@ -30,6 +30,7 @@ export function noteSuspects(
   const words = argv.slice(1);
   for (const content of call.shell.files.values()) recorder.suspect(content, call);
   for (const text of [...words, call.stdin]) {
+    if (!ESCAPES.test(text)) continue;
     for (const [, line] of text.matchAll(ESCAPE)) recorder.suspect(line!, call);
   }
   const runs = !isInterpreter(name) && (!isKnown || words.some(namesShell));
@@ -48,6 +49,9 @@ function withValue(word: string): string {
 function namesShell(word: string): boolean {
   return word.split(/[\s,:=!("']/).some((part) => part.includes("/") && SHELLS.has(baseName(part)));
 }
+
+/** The signs of an escape, a cheap first test that most texts fail. */
+const ESCAPES = /!|@exec|[.\\]s[hy]/;
 
 /** The ways in which interactive programs start a shell command. */
 const ESCAPE = /^[ \t]*(?:\\?!|:!|@exec\b|[.\\](?:shell|system|sh)\b)[ \t]*(.+)$/gm;

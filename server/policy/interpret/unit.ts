@@ -102,6 +102,8 @@ export interface CommandAnalysis {
   codes: Code[];
   /** Parts whose value the text does not show. */
   unresolved: string[];
+  /** A bound ended the analysis before it met everything. */
+  is_cut: boolean;
   /** A part of it runs in the background (`&`) and may outlive it. */
   goes_on: boolean;
 }

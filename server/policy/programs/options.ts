@@ -233,10 +233,22 @@ export function forNames<T>(names: string, value: T): Record<string, T> {
 /** The kinds of options that an allow rule must name. */
 const MATTERS = new Set<Kind>(["lists", "runs", "loads"]);
 
-/** The options that a list does not have, and abbreviations. */
-export function outside({ options, raw }: Parsed, known: Spec): string[] {
+/** The names of the other options of each spec, found once. */
+const PLAIN_NAMES = new WeakMap<Spec, ReadonlySet<string>>();
+
+function plainNames(known: Spec): ReadonlySet<string> {
+  const found = PLAIN_NAMES.get(known);
+  if (found) return found;
   const all = [...known.short.values(), ...known.long.values()];
   const names = new Set(all.filter(({ kind }) => !MATTERS.has(kind)).map(({ name }) => name));
+  PLAIN_NAMES.set(known, names);
+  return names;
+}
+
+/** The options that a list does not have, and abbreviations. */
+export function outside({ options, raw }: Parsed, known: Spec): string[] {
+  if (raw.size === 0) return [];
+  const names = plainNames(known);
   const unknown = options.map(({ name }) => name).filter((name) =>
     !names.has(name) && name !== "help" && name !== "version"
   );

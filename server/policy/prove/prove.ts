@@ -209,6 +209,7 @@ class Prover {
       const redirect = this.#redirect();
       if (redirect) {
         redirects.push(redirect);
+        if (redirects.length > 3) reader.refuse("a stream with two sources or two targets", from);
         continue;
       }
       const operand = this.#operand(reader.word(), argv);

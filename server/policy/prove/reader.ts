@@ -30,8 +30,7 @@ const ESCAPABLE = new Set("();*?[]{}$\"'\\&|<>#! ".split(""));
 /** In these quotes fish reads some backslashes, and an option of zsh two quotes, in their own way. */
 const SINGLE_QUOTED = /'([^'\\]*(?:\\(?![\\'])[^'\\]*)*)'(?!')/y;
 /** No `$`, no backtick; a backslash before a quote, `$` or itself; `!` where no history is meant. */
-const DOUBLE_QUOTED =
-  /"([^"$`\\!]*(?:(?:!(?=[\s="])|\\["$\\]|\\[^"$\\`!\n])[^"$`\\!]*)*)"/y;
+const DOUBLE_QUOTED = /"([^"$`\\!]*(?:(?:!(?=[\s="])|\\["$\\]|\\[^"$\\`!\n])[^"$`\\!]*)*)"/y;
 /** A text of several lines as one word, in the way that agents write a commit message. */
 const QUOTED_LINES = /"\$\(cat <<'(\w+)'\n((?:[^'"`\\$\n]*\n)*?)\1\n[ \t]*\)"/y;
 /** They end a word; the empty text is the end of all. */
@@ -142,7 +141,9 @@ export class Reader {
     } else if (whole) word.value = whole[0];
     else if (first === "~" && this.take(HOME)) word.value = this.#user_home;
     else if (first === "=") this.refuse('a word that begins with "="');
-    else if (first === "%" && this.peek(5) === "%self") this.refuse('a word that begins with "%self"');
+    else if (first === "%" && this.peek(5) === "%self") {
+      this.refuse('a word that begins with "%self"');
+    }
     for (let parts = 0; !ENDS.has(this.peek()); parts++) {
       if (parts > MOST_PARTS) this.refuse("a word of very many parts", from);
       word.value += this.#part(word);
