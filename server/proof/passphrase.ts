@@ -10,6 +10,8 @@ export const LEAST_CHARACTERS = 8;
 
 const SALT_BYTES = 16;
 const SEED_BYTES = 32;
+/** A page that shows the progress stays usable: no task of it may take 50 ms on a busy machine. */
+const SLICE_MS = 4;
 const SPARE_MEMORY = 4 * 1024 * 1024;
 
 /** A signing key that exists only in memory. */
@@ -64,7 +66,8 @@ export async function derivePassphraseKey(
   if (salted === null) throw new RangeError("Cannot derive a key: the salt is not base64url");
   const given = normalizePassphrase(passphrase);
   const maxmem = 128 * r * (N + p) + SPARE_MEMORY;
-  const options = { N, r, p, dkLen: SEED_BYTES, maxmem, ...onProgress && { onProgress } };
+  const shown = onProgress && { onProgress, asyncTick: SLICE_MS };
+  const options = { N, r, p, dkLen: SEED_BYTES, maxmem, ...shown };
   const seed = await scryptAsync(given, salted, options);
   const pkcs8 = new Uint8Array([...PKCS8_HEAD, ...seed]);
   try {

@@ -157,24 +157,32 @@ describe("a passphrase", () => {
     expect(new Set(proofs.map(({ challenge }: typeof proofs[0]) => challenge.nonce)).size).toBe(3);
   });
 
-  test("the page answers while the key is derived", async () => {
+  test("no task of the page takes 50 ms while the key is derived", async () => {
     const page = await stage.page();
     await page.getByRole("dialog").waitFor();
     await page.evaluate(() => {
       const seen: number[] = [];
       Object.assign(globalThis, { longTasks: seen });
+      // The browser reports tasks of 50 ms and more only.
       new PerformanceObserver((list) => seen.push(...list.getEntries().map((one) => one.duration)))
         .observe({ entryTypes: ["longtask"] });
     });
-    const started = performance.now();
+    const longTasks = () =>
+      page.evaluate(() => (globalThis as unknown as { longTasks: number[] }).longTasks.splice(0));
     await setPassphrase(page);
-    const whole = performance.now() - started;
-    const long = await page.evaluate(() =>
-      (globalThis as unknown as { longTasks: number[] }).longTasks
-    );
-    // scrypt works in slices of 10 ms. In one piece it would be most of this time; a slice takes
-    // longer while other tests use the processor.
-    expect(Math.max(0, ...long)).toBeLessThan(Math.max(50, whole / 4));
+    const found = [await longTasks()];
+    // Other programs only lengthen a task, so one run without a long task shows the bound.
+    while (found.at(-1)!.length > 0 && found.length < 6) {
+      await page.getByRole("button", { name: "Unlocked: lock" }).click();
+      await page.getByRole("button", { name: "Locked: unlock" }).click();
+      await page.getByRole("dialog", { name: "Unlock this page" }).waitFor();
+      await longTasks();
+      await page.keyboard.type(PASSPHRASE);
+      await page.keyboard.press("Enter");
+      await page.getByRole("button", { name: "Unlocked: lock" }).waitFor({ timeout: 20_000 });
+      found.push(await longTasks());
+    }
+    expect(found.at(-1), JSON.stringify(found)).toEqual([]);
   });
 
   test("the card under the open dialog gets no key, and Escape closes the dialog", async () => {
