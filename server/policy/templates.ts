@@ -106,7 +106,10 @@ const GITHUB_LOOKING = [
   ],
 ].map((command) => `gh ${command} *`);
 
-/** Without launchers that take their version, options or plugins from files of the folder. */
+/**
+ * Without launchers that always take their version, options or plugins from files of the folder. A
+ * version manager may put a shim in the place of the others; that shim does so too.
+ */
 const VERSIONS = (
   "python python3 pip pip3 uv ruff mypy node npm npx bun deno tsc eslint prettier vitest jest " +
   "git gh java javac php perl make cmake gcc g++ clang docker kubectl"
