@@ -63,6 +63,8 @@ class Prover {
   #commands = 0;
   #globs = 0;
   #loops = 0;
+  /** A command so far may have made, moved or deleted files. */
+  #changes_files = false;
   /** The here-document that begins on the next line. */
   #heredoc: { redirect: { text: string }; delimiter: string; at: number } | null = null;
 
@@ -183,15 +185,28 @@ class Prover {
 
   #pipeline(): ProvedPipeline {
     const reader = this.#reader;
-    const stages = [this.#command(true)];
+    const stages: ProvedCommand[] = [];
+    const globbing: ProvedCommand[] = [];
+    const read = () => {
+      const before = this.#globs;
+      const stage = this.#command(stages.length === 0);
+      stages.push(stage);
+      if (this.#globs > before) globbing.push(stage);
+    };
+    read();
     for (;;) {
       reader.skipBlanks();
       if (reader.peek() !== "|" || reader.peek(2) === "||") break;
       reader.operator();
       reader.skipLines();
-      stages.push(this.#command(false));
+      read();
     }
     for (const [at, stage] of stages.entries()) this.#checkStage(stage, at, stages.length);
+    // Stages run at once, so each may change the files that the glob of another finds.
+    const changing = stages.filter(changesFiles);
+    const filled = globbing.find((one) => changing.some((other) => other !== one));
+    if (filled) throw new Unproved(FILLED, filled.span);
+    this.#changes_files ||= changing.length > 0;
     this.#follow(stages);
     return { kind: "pipeline", stages };
   }
@@ -282,6 +297,7 @@ class Prover {
       throw new Unproved(reason, span);
     };
     if (++this.#globs > LIMITS.globs) return refuse("a text of very many globs");
+    if (this.#changes_files) return refuse(FILLED);
     const folders = [...new Set(this.#states.map(({ folder }) => folder))];
     if (folders.length > 1 && !glob.startsWith("/")) {
       return refuse('a glob after "cd", which may fail');
@@ -443,6 +459,31 @@ const REASONS: Record<string, string> = {
   ")": "a subshell",
   "&": "a command in the background",
 };
+
+const FILLED = "a glob beside a command that may change which files there are";
+
+/** Programs that leave all files as they are, with any words. */
+const READERS = new Set(
+  ("ls cat head tail wc grep egrep fgrep echo printf pwd cd test [ : true false exit cut tr nl tac rev paste fold " +
+    "join basename dirname stat file du diff cmp comm which type command sleep jq readlink realpath seq")
+    .split(" "),
+);
+
+/** Whether a command may make, move or delete files. */
+function changesFiles({ argv: [name, ...words], redirects }: ProvedCommand): boolean {
+  const writes = redirects.some((one) =>
+    (one.kind === "write" || one.kind === "append") && one.path !== "/dev/null"
+  );
+  if (writes) return true;
+  if (name === "sort") return words.some((word) => /^-([a-zA-Z]*o|-o|-c.*-p)/.test(word));
+  if (name === "uniq") return words.filter((word) => !word.startsWith("-")).length > 1;
+  if (name === "find") return words.some((word) => /^-(exec|ok|delete|fprint|fls)/.test(word));
+  if (name === "git") {
+    return !/^(status|log|show|diff|ls-files|blame|grep)$/.test(words[0] ?? "") ||
+      words.some((word) => /^--?(o|ext|textconv|open)/i.test(word));
+  }
+  return !READERS.has(name);
+}
 
 /** Programs that treat all their operands alike, so that the order does not matter. */
 const ALIKE = new Set("ls cat head tail wc stat file du rm touch mkdir chmod".split(" "));

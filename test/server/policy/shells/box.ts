@@ -30,7 +30,7 @@ export const SHELLS: Record<string, string[]> = {
 const FOLDERS = ["/usr/bin", "/bin", "/usr/local/bin", "/opt/homebrew/bin"];
 const TOOLS =
   ("bash dash sh zsh fish cat ls head tail wc grep echo printf pwd sort uniq cut tr sed find test true false stat " +
-    "file mkdir touch cp mv env xargs nice timeout nohup tee awk basename dirname seq")
+    "file mkdir touch cp mv env xargs nice timeout nohup tee awk basename dirname seq realpath")
     .split(" ");
 /** Their real programs would do what a text may not do here. */
 const DANGEROUS = ["canary", "rm", "git", "sudo", "npm", "node"];

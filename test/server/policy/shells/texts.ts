@@ -204,8 +204,52 @@ function computed(next: Random): string {
     () => `\${${name}:h}`,
     () => `\${#${name}}`,
     () => `\${(%):-%(?.a.b)}`,
+    () => `$${name}${pick(TAILS, next)}`,
+    () => `"$${name}${pick(TAILS, next)}"`,
+    () => `\${${name}${pick(TAILS, next)}}`,
+    () => `\${${pick(FLAGS, next)}${name}}`,
+    () => `\${\${${name}}${pick(TAILS, next)}}`,
+    () => `\${${name}${pick(OPERATORS, next)}${pick(chance(0.5, next) ? FILES : MASKED, next)}}`,
+    () => `\${${name}${pick(OPERATORS, next)}${payload(next)}}`,
+    () => `\${${name}[${pick(SUBSCRIPTS, next)}]${pick(OPERATORS, next)}${act}}`,
+    () => `$(${act} # )\n)`,
+    () => `$(case a in a) ${act};; esac)`,
+    () => `$(cat <<E\n${act})\nE\n)`,
+    () => `$((${name} + ${pick(SUBSCRIPTS, next)}))`,
+    () => `$[${name}[${pick(SUBSCRIPTS, next)}]]`,
   ], next)();
 }
+
+/** What zsh reads as a part of the variable before it, or bash as a slice. */
+const TAILS = (
+  ":h :t :r :e :a :A :l :u :q :Q :P :s/a/e/ :gs/a/e/ :x :c :& :h:t :t:r [1] [2] [-1] [1,3] [x] [@] [*] [(r)*] [(e)x] [(i)a] " +
+  ":0 :1 :x :1:2 :x:y :$x :$((1)) :(-1) :#a :|x :*x ~/.ssh/id ~ /.env .env @P @E @A @Q ^^ ,, #* %.* //a/e"
+).split(" ");
+const FLAGS =
+  "(e) (P) (f) (s:a:) (z) (Q) (g::) (k) (v) (%) (j:a:) (l:9:) (#) (~) = ~ ^ + # ! ! :- (eP) (Qe)"
+    .split(" ");
+const OPERATORS = ":- - := = :+ + :? ? # ## % %% / // /# /% ^ ^^ , ,, : :# :| :* :^ @ ::=".split(
+  " ",
+);
+const SUBSCRIPTS = [
+  "x",
+  "y",
+  "1",
+  "$x",
+  "$(canary)",
+  "x[y]",
+  "'x'",
+  "-1",
+  "@",
+  "ls",
+  "a[$(canary)]",
+];
+/** Names whose list or value changes what a later command means. */
+const TABLES = (
+  "functions aliases galiases saliases commands options mapfile nameddirs dis_functions dis_aliases path fpath cdpath " +
+  "module_path chpwd_functions precmd_functions zshexit_functions periodic_functions BASH_CMDS BASH_ALIASES " +
+  "fish_function_path fish_user_paths command_not_found_handle PROMPT_COMMAND"
+).split(" ");
 
 /** A text that some builtin may evaluate again. */
 function payload(next: Random): string {
@@ -221,6 +265,15 @@ function payload(next: Random): string {
     () => single(`;${act}`),
     () => `"${act}"`,
     () => `\\;${act}`,
+    () => single(`b[a[$(${act})]]`),
+    () => single(`1+a[$(${act})]`),
+    () => single(`x[\${ ${act}; }]`),
+    () => single(`functions[${pick(PROGRAMS, next)}]`),
+    () => single(`\${(e):-$(${act})}`),
+    () => `'x\\' y '; ${act} #'`,
+    () => `$'x\\' ; ${act} #'`,
+    () => `"x\\" ; ${act} #"`,
+    () => `=(${act})`,
     () => single(`%(?.\`${act}\`.)`),
     () => single(`-\n${act}`),
     () => act.split(" ")[0]!,
@@ -311,6 +364,123 @@ function redirect(next: Random): string {
     `< <(${act})`,
     `> >(${act})`,
   ], next);
+}
+
+/** A value that may run code, given to a variable in one of many ways. */
+function given(name: string, next: Random): string {
+  const value = chance(0.7, next) ? payload(next) : pick(["y", "'y'", "a", "1"], next);
+  return pick([
+    `${name}=${value}`,
+    `${name}=${value}`,
+    `y=${value}; ${name}=y`,
+    `${name}=(${value} 1)`,
+    `${name}+=${value}`,
+    `read ${name} <<< ${value}`,
+    `echo ${value} | while read ${name}; do :; done`,
+    `printf -v ${name} %s ${value}`,
+    `: \${${name}:=${value}}`,
+    `: \${${name}=${value}}`,
+    `set -- ${value}; ${name}=$1`,
+    `export ${name}=${value}`,
+    `typeset ${name}=${value}`,
+    `mapfile ${name} <<< ${value}`,
+    `read -a ${name} <<< ${value}`,
+    `for ${name} in ${value}; do :; done`,
+    `${name}=$(echo ${value})`,
+    `${name}='a['; ${name}=$${name}'$(canary)]'`,
+    `getopts ${value} ${name} -a`,
+    `set ${name} ${value}`,
+  ], next);
+}
+
+/** A place in which some shell computes with a variable, or expands its value again. */
+function used(name: string, next: Random): string {
+  const program = pick(PROGRAMS, next);
+  return pick([
+    `echo $((${name}))`,
+    `echo $[${name}]`,
+    `echo \${PWD:${name}}`,
+    `echo \${PWD:0:${name}}`,
+    `echo \${@:${name}}`,
+    `echo \${y[${name}]}`,
+    `echo $y[${name}]`,
+    `echo $${name}[${name}]`,
+    `y=([${name}]=1)`,
+    `y[${name}]=1`,
+    `[[ ${name} -eq 0 ]]`,
+    `[[ $${name} -lt 1 ]]`,
+    `[[ -v y[${name}] ]]`,
+    `[[ -v $${name} ]]`,
+    `[[ -t ${name} ]]`,
+    `test $${name} -eq 0`,
+    `[ ${name} -eq 0 ]`,
+    `test -v $${name}`,
+    `let y=${name}`,
+    `(( ${name} ))`,
+    `(( y[${name}] ))`,
+    `for ((${name};0;)); do :; done`,
+    `declare -i y=${name}`,
+    `integer y=${name}`,
+    `local -i y; y=${name}`,
+    `typeset -F y=${name}`,
+    `printf %d ${name}`,
+    `printf %d "$${name}"`,
+    `printf -v "$${name}" a`,
+    `read "$${name}" < a.txt`,
+    `unset "$${name}"`,
+    `shift ${name}`,
+    `shift $${name}`,
+    `exit ${name}`,
+    `break ${name}`,
+    `repeat ${name} echo a`,
+    `echo {1..$${name}}`,
+    `echo \${(e)${name}}`,
+    `echo \${${name}@P}`,
+    `echo \${!${name}}`,
+    `echo "\${(P)${name}}"`,
+    `declare -n y=${name}; echo $y`,
+    `eval "$${name}"`,
+    `RANDOM=$${name}`,
+    `SECONDS=${name}`,
+    `$${name}`,
+    `${program} $${name}`,
+    `${program} $=${name}`,
+    `${program} $~${name}`,
+    `${program} *(.e'$${name}')`,
+    `trap "$${name}" EXIT`,
+    `alias ${program}=$${name}\n${program}`,
+    `cd $${name} && ${program} .env`,
+    `ulimit ${name}`,
+    `sched +0 $${name}`,
+    `print -P "$${name}"`,
+    `env X=$${name} bash -c 'echo $((X))'`,
+    `bash -c 'echo $(($1))' _ "$${name}"`,
+  ], next);
+}
+
+/** A table of a shell that is changed, and a command that may mean something else then. */
+function table(next: Random): string {
+  const name = pick(TABLES, next);
+  const program = pick(PROGRAMS, next);
+  const value = pick(
+    ["canary", "./sub/ls", "sub", "(canary)", "(sub)", "(f)", ".", "act.sh"],
+    next,
+  );
+  const change = pick([
+    `${name}[${program}]=${value}`,
+    `${name}=(${program} ${value})`,
+    `${name}+=(${program} ${value})`,
+    `${name}=${value}`,
+    `: \${${name}[${program}]:=${value}}`,
+    `read '${name}[${program}]' <<< ${value}`,
+    `printf -v '${name}[${program}]' ${value}`,
+    `typeset '${name}[${program}]=${value}'`,
+    `set -A ${name} ${program} ${value}`,
+    `set -g ${name} ${value}`,
+    `declare -gA ${name}; ${name}[${program}]=${value}`,
+    `for ${name} in ${value}; do :; done`,
+  ], next);
+  return `f() { canary; }; ${change}; ${pick([program, `${program} a.txt`, "cd sub", "x"], next)}`;
 }
 
 /** Programs that a template may allow, with words, and here and there a redirect or an assignment. */
@@ -421,6 +591,68 @@ function construct(next: Random, depth: number): string {
       `${
         pick(["precmd", "chpwd", "command_not_found_handle", "command_not_found_handler"], next)
       }() { ${act}; }`,
+    () => `${given("x", next)}; ${used("x", next)}`,
+    () => `${given(variable, next)}; ${used(variable, next)}`,
+    () => `${given("y", next)}\nx=y\n${used("x", next)}`,
+    () => table(next),
+    () => `f() { ${used("1", next)}; }; f ${payload(next)}`,
+    () => `[[ a || ${act} ]]`,
+    () => `[[ -n ${literal(next)} && ${act} ]]`,
+    () => `[[ ${literal(next)} > ${literal(next)} ]]`,
+    () => `function f {\n${act}\n}`,
+    () => `function ${name} --on-event fish_exit\n${act}\nend`,
+    () => `set PATH sub $PATH; ${name}`,
+    () => `path=(sub $path); ${name}`,
+    () => `cd ${literal(next)} ${literal(next)} && ${name} .env`,
+    () => `${name} ${pick(["''", '""', "$(:)", "$y", "\\\n", "{,}"], next)}~/.ssh/id`,
+    () =>
+      `${name} .${
+        pick(["\\x65", "\\u0065", "\\145", "\\e", "{e}", "[e]", "?", "e#", "(e)"], next)
+      }nv`,
+    () => `${name} ${pick(["**/", "./**/", "***/", "*/../", "sub/**"], next)}${wild(next)}`,
+    () =>
+      `echo x ${pick([">", ">>", ">|", "<>", "&>"], next)} ${
+        pick(["l*", "?ink", "[!z]ink", "pw*", "{link,}", "l*(N)"], next)
+      }`,
+    () => `${name} <<< =(${act})`,
+    () => `< =(${act}) ${name}`,
+    () => `${name} <(${act}) >(${act})`,
+    () => `echo${pick(["&!", "&|", "|&", "&&!", ";!", "& !"], next)}${act}`,
+    () => `zstyle -e a b ${act}; zstyle -s a b c`,
+    () => `zmodload -a zsh/mapfile mapfile; echo $mapfile[.env]`,
+    () => `autoload -Uz act.sh; act.sh`,
+    () => `string join '' ${single(act)} | source`,
+    () => `eval (echo ${single(act)})`,
+    () => `complete -c ${name} -a '(${act})'; complete -C '${name} '`,
+    () => `abbr -a ${name} ${single(act)}`,
+    () => `fc -e - ; r ${name}`,
+    () => `history -s ${single(act)}; fc -s`,
+    () => `${name}=a ${name} ${word(next)}`,
+    () => `case a in (a) ${inner};; esac`,
+    () => `case a in a) ${inner};& b) ${act};; esac`,
+    () => `for x; do ${inner}; done`,
+    () => `for x y in a b; do ${inner}; done`,
+    () => `{ ${inner}; } ${redirect(next)}`,
+    () => `( ${inner} ) ${redirect(next)}`,
+    () => `if true; then ${inner}; fi ${redirect(next)}`,
+    () => `exec ${redirect(next)}; ${name}`,
+    () => `exec -a ${name} ${act}`,
+    () =>
+      `setopt ${
+        pick([
+          "extendedglob",
+          "globsubst",
+          "kshglob",
+          "braceccl",
+          "autocd",
+          "cdablevars",
+          "globdots",
+        ], next)
+      }; ${name} ${wild(next)}`,
+    () =>
+      `set -o ${
+        pick(["extendedglob", "globsubst", "globdots", "posix", "allexport", "autocd"], next)
+      }; ${name} ${wild(next)}`,
     () => `eval ${single(act)}`,
     () => `. ./act.sh`,
     () => `source act.sh`,
