@@ -59,8 +59,8 @@ export interface ActionServices {
   sessions: SessionSource;
   bus: Bus;
   neighbours: Neighbours;
-  /** Asks a person for a proof of each decision, and judges the proofs in the log. */
-  proofs: Pick<Proofs, "require" | "judge">;
+  /** Asks a person for a proof of each decision, and checks the proofs in the log. */
+  proofs: Pick<Proofs, "require" | "eventCheck">;
   /** Watches the guarded files of the machine while commands run. */
   guarding: Guarding;
   /** Counts the bytes that agents add to the ledgers of the machine. */

@@ -29,7 +29,7 @@ export function kindOf(access: GrantAccess): GrantPattern["kind"] {
   return access === "run" ? "command" : "path";
 }
 
-/** Finds grants, and judges their proofs. */
+/** Finds grants, and checks their proofs. */
 type GrantServices = Parameters<typeof grantStands>[0];
 
 /** The grant that allows the action: the narrowest one, then the one that expires first. */

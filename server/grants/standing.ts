@@ -2,13 +2,13 @@ import { listOfAction } from "../audit/store.ts";
 import type { Ledger } from "../db/ledger.ts";
 import type { AuditEvent } from "../evidence/schema.ts";
 import { faultOfGrant } from "../proof/deed_check.ts";
-import type { Judge, Proofs } from "../proof/proofs.ts";
+import type { EventCheck, Proofs } from "../proof/proofs.ts";
 import { NATIVE } from "../proof/signature.ts";
 import { countUses, findGrant, type GrantRow } from "./store.ts";
 
 interface StandingServices {
   ledger: Ledger;
-  proofs: Pick<Proofs, "judge">;
+  proofs: Pick<Proofs, "eventCheck">;
 }
 
 /** A grant whose proof was checked, by its content. The proof of the same content stays valid. */
@@ -26,14 +26,14 @@ const MAX_CHECKED = 1_000;
  */
 export async function grantStands(services: StandingServices, grant: GrantRow): Promise<boolean> {
   const { ledger, proofs } = services;
-  const judge = await proofs.judge();
-  if (judge === null) return true;
+  const check = await proofs.eventCheck();
+  if (check === null) return true;
   try {
     const events = await listOfAction(ledger, grant.action_id);
     if (events.some((event) => event.type === "grant.revoked" && isOf(event, grant))) return false;
     const known = checked.get(ledger)?.get(grant.id);
     const content = contentOf(grant);
-    if (known?.content !== content && !await isProven(judge, events, grant)) return false;
+    if (known?.content !== content && !await isProven(check, events, grant)) return false;
     if (known?.content !== content || grant.uses < known.uses) {
       const used = await countUses(ledger, grant.id);
       const now = await findGrant(ledger, grant.id, grant.created_at);
@@ -57,7 +57,7 @@ export function noteUse(ledger: Ledger, id: string, uses: number): void {
 }
 
 async function isProven(
-  judge: Judge,
+  check: EventCheck,
   events: readonly AuditEvent[],
   grant: GrantRow,
 ): Promise<boolean> {
@@ -67,7 +67,7 @@ async function isProven(
   const approved = before.findLast(({ type }) => type === "action.approved");
   const edit = before.findLast(({ type }) => type === "action.edited") ?? null;
   if (!added || !approved) return false;
-  if (await judge(approved, edit) !== null) return false;
+  if (await check(approved, edit) !== null) return false;
   const { scope, max_uses, pattern, session_id, digest, questions, scripts, access } = grant;
   // What a masked text hides would not be compared.
   if (pattern?.includes("[redacted]")) return false;

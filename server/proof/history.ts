@@ -3,7 +3,7 @@ import { toHex, utf8 } from "./encoding.ts";
 import { checkRecord, type ProofCrypto } from "./record_check.ts";
 import type { EnrolledKey, ProofChange } from "./schema.ts";
 
-/** What is asked for when a proof is set, changed or removed: the digest of its challenge covers it. */
+/** The request to set, change or remove a proof, in the form that its challenge covers. */
 export function changeAsked(kind: ProofChange["kind"], key: EnrolledKey | null) {
   if (key === null) return { kind };
   const { key_id, public_key, salt, scrypt } = key;
@@ -46,7 +46,7 @@ export class History {
     const last = this.changes.at(-1);
     const { kind, key, proof } = change;
     if (change.number !== this.changes.length + 1) return "a change before it is missing";
-    if (change.previous_sha256 !== (last ? await this.#hashOf(last) : null)) {
+    if (change.previous_sha256 !== (last ? await this.#digest(last) : null)) {
       return "it does not follow the change before it";
     }
     if (last && (change.before.kind !== last.kind || change.before.key_id !== keyId(last))) {
@@ -64,10 +64,6 @@ export class History {
       return "its proof is for something else";
     }
     return await checkRecord(proof, last.key, this.#crypto);
-  }
-
-  #hashOf(change: ProofChange): Promise<string> {
-    return this.#digest(change);
   }
 
   async #digest(value: unknown): Promise<string> {

@@ -6,8 +6,8 @@ import { canonical } from "../evidence/canonical.ts";
 import type { ProofChange } from "./schema.ts";
 import { listLedgerChanges } from "./store.ts";
 
-/** What one ledger remembers of the changes of the proof. */
-export interface Memory {
+/** The changes of the proof in the audit log of one ledger, oldest first. */
+export interface LedgerChanges {
   project_id: string;
   changes: unknown[];
 }
@@ -16,21 +16,21 @@ export interface Memory {
 const MARK_OFFSET = 60;
 
 /**
- * The number that a ledger's header has after this change: one read of four bytes tells whether the
- * ledger remembers anything unknown. Never 0, which a ledger without a change has.
+ * The number that a ledger's header has after this change: one read of four bytes shows whether the
+ * ledger holds an unknown change. Never 0, which a ledger without a change has.
  */
 export function markOf(change: ProofChange): number {
   return parseInt(sha256(canonical(change)).slice(0, 8), 16) >>> 1 || 1;
 }
 
 /**
- * What each ledger of this home remembers. Opens only those whose mark is unknown, and those with a
- * write-ahead log of a daemon that crashed.
+ * Reads the changes of the proof from each ledger of this home that may hold an unknown one: those
+ * whose mark is unknown, and those with a write-ahead log of a daemon that crashed.
  */
-export async function* readMemories(
+export async function* readLedgerChanges(
   home: string,
   known: { projects: ReadonlyMap<string, unknown>; marks: ReadonlySet<number> },
-): AsyncGenerator<Memory> {
+): AsyncGenerator<LedgerChanges> {
   const folder = join(home, "projects");
   for (const project_id of existsSync(folder) ? readdirSync(folder).toSorted() : []) {
     const path = join(folder, project_id, "ledger.db");
@@ -61,7 +61,7 @@ function readMark(path: string): number {
   }
 }
 
-/** A ledger that cannot be read here is compared when its project opens. */
+/** Empty for a ledger that cannot be read: it is compared when its project opens. */
 async function readChanges(path: string, project_id: string): Promise<unknown[]> {
   try {
     const database = await Database.open(path, { busy_limit_ms: 1_000 });

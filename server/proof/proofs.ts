@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 import type { Database } from "../db/database.ts";
-import type { Ledger, NewEvent } from "../db/ledger.ts";
+import type { Ledger } from "../db/ledger.ts";
 import type { Environment } from "../environment.ts";
 import { GateError } from "../errors.ts";
 import type { AuditEvent } from "../evidence/schema.ts";
 import { Challenges } from "./challenges.ts";
 import { faultOfDeed } from "./deed_check.ts";
 import { digestOf } from "./digest.ts";
-import { changeAsked, compareHistories, History, verbOfChange } from "./history.ts";
-import { markOf, type Memory, readMemories } from "./ledger_changes.ts";
+import { changeAsked, verbOfChange } from "./history.ts";
+import { HomeChanges } from "./home_changes.ts";
 import { type Passkey, Passkeys } from "./passkeys.ts";
 import { publicKeyOf } from "./public_key.ts";
 import { checkRecord } from "./record_check.ts";
@@ -24,16 +24,7 @@ import {
 } from "./schema.ts";
 import { NATIVE } from "./signature.ts";
 import { statementOf } from "./statement.ts";
-import {
-  findCounter,
-  findStart,
-  insertTokenStart,
-  listChanges,
-  listLedgerChanges,
-  replaceChanges,
-  setMark,
-  updateCounter,
-} from "./store.ts";
+import { findCounter, updateCounter } from "./store.ts";
 import { VERB_TEXTS } from "./verb_texts.ts";
 
 export interface ProofServices {
@@ -45,13 +36,13 @@ export interface ProofServices {
   configured: () => "token" | "passphrase" | "passkey" | null;
   /** `approvals.unlock_seconds` of the global config at this moment; null without a limit. */
   unlock_seconds: () => number | null;
-  /** Whether the daemon runs with `--auth none`: then no proof is asked on a home without a key. */
+  /** Whether the daemon runs with `--auth none`: then a home without a key needs no proof. */
   open?: boolean;
   /** The hash of the list of accepted configs, which a change of the proof seals. */
   seal?: (state: Pick<ProofStatus, "kind" | "problem">) => Promise<string | null>;
 }
 
-/** Whoever asks for a deed, with the proof that came along. */
+/** The caller who asks for a deed, with the proof in the request. */
 export interface Decider {
   scope: string;
   member_id: string | null;
@@ -62,8 +53,8 @@ export interface Decider {
 /** The deed that a proof has to permit. */
 export type Deed = Pick<Challenge, "verb" | "project_id" | "action_id" | "digest" | "head">;
 
-/** Why the proof in an event of the log does not count; null if it does. */
-export type Judge = (event: AuditEvent, edit: AuditEvent | null) => Promise<string | null>;
+/** Checks the proof in an event of the log. Resolves to why it does not count; null if it does. */
+export type EventCheck = (event: AuditEvent, edit: AuditEvent | null) => Promise<string | null>;
 
 /** Asks for a person's proof. */
 export type RequireProof = (caller: Decider, deed: Deed) => Promise<ProofRecord | null>;
@@ -73,56 +64,32 @@ const PAUSE_MS = 60_000;
 const HOW_TO_ENROL = 'run "gate proof set" in a terminal or open "gate dashboard"; ' +
   'or decide with the reviewer\'s token: "approvals": {"proof": "token"} in the global config';
 
-/** What decides on this home now. */
-interface State {
-  kind: ProofKind;
-  /** The changes that led here: of gate.db, or of the ledgers when gate.db has lost them. */
-  changes: readonly ProofChange[];
-  problem: string | null;
-  /** Whether a proof with the key may still replace the key: it is certain whose it is. */
-  is_certain: boolean;
-}
-
 /** A person's proof of a decision: enrols keys, issues challenges and checks the answers. */
 export class Proofs {
   readonly #services: ProofServices;
   readonly #challenges: Challenges;
   readonly #passkeys: Passkeys;
-  #start: "none" | "token";
-  #changes: readonly ProofChange[] = [];
-  /** Why gate.db's own changes cannot be trusted; null if they can. */
-  #damage: string | null = null;
-  /** The open ledgers. Each gets every change. */
-  readonly #ledgers = new Map<string, Ledger>();
-  /** What ledgers remember that gate.db does not know. */
-  readonly #strange = new Map<string, unknown[]>();
-  #seen: Promise<void> | null = null;
+  readonly #home: HomeChanges;
   #turn: Promise<unknown> = Promise.resolve();
   #wrong: number[] = [];
 
-  private constructor(services: ProofServices, start: "none" | "token") {
+  private constructor(services: ProofServices, home: HomeChanges) {
     const { now, uptime = () => performance.now() } = services.environment;
     const clocks = { now, elapsed: uptime };
     this.#services = services;
-    this.#start = start;
+    this.#home = home;
     this.#challenges = new Challenges(clocks);
     this.#passkeys = new Passkeys(clocks, services.port);
   }
 
   /** Reads what is enrolled. A home without a key whose config says `token` records that choice. */
   static async open(services: ProofServices): Promise<Proofs> {
-    const { registry } = services;
-    const proofs = new Proofs(services, await findStart(registry));
-    const { changes, fault } = await readHistory(await listChanges(registry));
-    proofs.#changes = changes;
-    proofs.#damage = fault;
-    await proofs.#adoptToken();
-    return proofs;
+    return new Proofs(services, await HomeChanges.open(services));
   }
 
   /** The kind of proof, the enrolled keys, and why nothing can be decided. */
   async status(): Promise<ProofStatus> {
-    const { kind, changes, problem } = await this.#inTurn(() => this.#state());
+    const { kind, changes, problem } = await this.#inTurn(() => this.#home.state());
     const key = changes.at(-1)?.key;
     const unlock_seconds = this.#services.unlock_seconds();
     const open = this.#services.open === true && (kind === "none" || kind === "token");
@@ -131,12 +98,12 @@ export class Proofs {
 
   /** The kind of proof that gate.db names. */
   get kind(): ProofKind {
-    return this.#changes.at(-1)?.kind ?? this.#start;
+    return this.#home.kind;
   }
 
   /** The list of the configs that were accepted before the newest change. */
   get sealed_sha256(): string | null {
-    return this.#changes.at(-1)?.accepted_sha256 ?? null;
+    return this.#home.changes.at(-1)?.accepted_sha256 ?? null;
   }
 
   /** Whether a stored proof permits this deed, by a key that is or was enrolled here. */
@@ -151,7 +118,7 @@ export class Proofs {
     const { challenge, key_id } = record;
     if (!verbs.includes(challenge.verb) || challenge.project_id !== project_id) return false;
     if (challenge.digest !== digest) return false;
-    const key = this.#changes.find((change) => change.key?.key_id === key_id)?.key;
+    const key = this.#home.changes.find((change) => change.key?.key_id === key_id)?.key;
     return key ? await checkRecord(record, key, NATIVE) === null : false;
   }
 
@@ -162,7 +129,7 @@ export class Proofs {
   require: RequireProof = async (caller, deed) => {
     if (caller.via === "none") return null;
     return await this.#inTurn(async () => {
-      const { kind, changes, problem } = await this.#state();
+      const { kind, changes, problem } = await this.#home.state();
       if (problem !== null) throw required(deed, problem);
       if (kind === "token") return this.#allowToken(deed);
       const key = changes.at(-1)?.key;
@@ -171,12 +138,9 @@ export class Proofs {
     });
   };
 
-  /**
-   * How the log of a decision is judged now. Null where no proof is asked; otherwise why the proof
-   * of an event does not count: its key, or the deed that it permits.
-   */
-  async judge(): Promise<Judge | null> {
-    const { kind, changes, problem } = await this.#inTurn(() => this.#state());
+  /** The check of recorded decisions by the keys of this home; null where no proof is needed. */
+  async eventCheck(): Promise<EventCheck | null> {
+    const { kind, changes, problem } = await this.#inTurn(() => this.#home.state());
     if (problem !== null) return () => Promise.resolve(problem);
     const wanted = this.#services.configured() ?? "token";
     const isFree = kind === "token" || (kind === "none" && this.#services.open === true);
@@ -220,55 +184,12 @@ export class Proofs {
 
   /** Brings a ledger that has just opened up to date, or notes that it remembers another proof. */
   async attach(ledger: Ledger): Promise<void> {
-    await this.#inTurn(async () => {
-      this.#ledgers.set(ledger.project_id, ledger);
-      await this.#compare(ledger);
-    });
+    await this.#inTurn(() => this.#home.attach(ledger));
   }
 
   /** Forgets a ledger that closes. */
   detach(project_id: string): void {
-    this.#ledgers.delete(project_id);
-  }
-
-  async #state(): Promise<State> {
-    this.#seen ??= this.#lookAround();
-    await this.#seen;
-    await this.#adoptToken();
-    const known = { kind: this.kind, changes: this.#changes };
-    if (this.#damage === null && this.#strange.size === 0) {
-      return { ...known, problem: null, is_certain: true };
-    }
-    const remembered = await this.#remembered();
-    const names = [...this.#strange.keys()].map((id) => `"${id}"`).join(", ");
-    const cause = this.#damage !== null
-      ? `gate.db's record of the proof was changed: ${this.#damage}`
-      : `the audit log of ${names} remembers a proof that gate.db does not know: gate.db was ` +
-        "deleted, replaced or changed, or these logs come from elsewhere";
-    const problem = remembered
-      ? `${cause}; take the home back with "gate proof change" and the passphrase or passkey ` +
-        "that was enrolled"
-      : `${cause}; stop the daemon and put gate.db or the logs in projects/ back: move gate.db ` +
-        "away to let gate take the proof from the logs, or move a foreign log's folder away";
-    return remembered
-      ? { kind: remembered.at(-1)!.kind, changes: remembered, problem, is_certain: true }
-      : { ...known, problem, is_certain: false };
-  }
-
-  /**
-   * The one history that the ledgers agree on, when it continues what gate.db still has. Null when
-   * they disagree, because then nobody can tell whose key is the right one.
-   */
-  async #remembered(): Promise<readonly ProofChange[] | null> {
-    let longest: readonly ProofChange[] = this.#damage === null ? this.#changes : [];
-    for (const values of this.#strange.values()) {
-      const { changes, fault } = await readHistory(values);
-      if (fault !== null) return null;
-      const relation = compareHistories(changes, longest);
-      if (relation === "other") return null;
-      if (relation === "longer") longest = changes;
-    }
-    return longest.length > 0 ? longest : null;
+    this.#home.detach(project_id);
   }
 
   #allowToken(deed: Deed): null {
@@ -360,10 +281,10 @@ export class Proofs {
     key: EnrolledKey | null,
     counter: Passkey | null,
   ): Promise<void> {
-    const { registry, environment, seal } = this.#services;
+    const { environment, seal } = this.#services;
     const verb = verbOfChange(kind);
     const deed = { verb, project_id: null, action_id: null, head: null };
-    const state = await this.#state();
+    const state = await this.#home.state();
     const asked: Deed = { ...deed, digest: digestOf(changeAsked(kind, key)) };
     if (!state.is_certain) throw required(asked, state.problem!);
     const last = state.changes.at(-1);
@@ -382,67 +303,8 @@ export class Proofs {
       previous_sha256: last ? digestOf(last) : null,
       proof,
     });
-    const changes = [...state.changes, change];
-    await replaceChanges(registry, changes, counter);
-    await environment.fault?.("proof changed");
-    this.#changes = changes;
-    this.#damage = null;
-    this.#strange.clear();
-    this.#seen = null;
     this.#challenges.clear();
-    for (const ledger of this.#ledgers.values()) await this.#tell(ledger);
-  }
-
-  /** A ledger that fails to take the change gets it at its next opening. */
-  async #tell(ledger: Ledger): Promise<void> {
-    try {
-      await this.#compare(ledger);
-    } catch (error) {
-      const { project_id } = ledger;
-      const { log } = this.#services.environment;
-      log("error", "Cannot record the change of the proof", { project_id, error: String(error) });
-    }
-  }
-
-  /** Appends the changes that a ledger lacks. One that remembers anything else is noted. */
-  async #compare(ledger: Ledger): Promise<void> {
-    const { project_id } = ledger;
-    const found = await listLedgerChanges(ledger, project_id);
-    const relation = compareHistories(found as ProofChange[], this.#changes);
-    if (relation === "same" || relation === "shorter") {
-      this.#strange.delete(project_id);
-      if (this.#damage !== null) return;
-      const events = this.#changes.slice(found.length).map(toEvent);
-      const last = this.#changes.at(-1);
-      if (!last || events.length === 0) return;
-      await ledger.commit({ statements: [setMark(markOf(last))], events });
-      return;
-    }
-    this.#noteStrange({ project_id, changes: found });
-  }
-
-  /** Compares with every ledger that is not open, once in the life of a daemon. */
-  async #lookAround(): Promise<void> {
-    const { home } = this.#services.environment;
-    const known = { projects: this.#ledgers, marks: new Set(this.#changes.map(markOf)) };
-    for await (const memory of readMemories(home, known)) {
-      const relation = compareHistories(memory.changes as ProofChange[], this.#changes);
-      if (relation === "longer" || relation === "other") this.#noteStrange(memory);
-    }
-  }
-
-  #noteStrange({ project_id, changes }: Memory): void {
-    const { log } = this.#services.environment;
-    log("error", "an audit log remembers a proof that gate.db does not know", { project_id });
-    this.#strange.set(project_id, changes);
-  }
-
-  async #adoptToken(): Promise<void> {
-    const { registry, configured } = this.#services;
-    const isOpen = this.#changes.length === 0 && this.#damage === null;
-    if (!isOpen || this.#start === "token" || configured() !== "token") return;
-    await insertTokenStart(registry);
-    this.#start = "token";
+    await this.#home.replace([...state.changes, change], counter);
   }
 
   /** Runs one task at a time: no decision overtakes a change of the proof. */
@@ -451,28 +313,6 @@ export class Proofs {
     this.#turn = run.catch(() => {});
     return run;
   }
-}
-
-async function readHistory(
-  values: readonly unknown[],
-): Promise<{ changes: ProofChange[]; fault: string | null }> {
-  const history = new History(NATIVE);
-  for (const [index, value] of values.entries()) {
-    const { success, data, error } = ProofChange.safeParse(value);
-    const fault = success ? await history.add(data) : error.issues[0]!.message;
-    if (fault !== null) return { changes: history.changes, fault: `change ${index + 1}: ${fault}` };
-  }
-  return { changes: history.changes, fault: null };
-}
-
-function toEvent(change: ProofChange): NewEvent {
-  return {
-    session_id: null,
-    action_id: null,
-    type: "proof.changed",
-    actor: { kind: "reviewer", id: change.member_id },
-    data: { ...change },
-  };
 }
 
 function toRecord(proof: Proof, challenge: Challenge): ProofRecord {

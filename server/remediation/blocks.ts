@@ -14,7 +14,7 @@ export interface BlockServices {
   ledger: Ledger;
   environment: Environment;
   /** Asks a person for a proof: a lifted block lets more happen. */
-  proofs: Pick<Proofs, "require" | "judge">;
+  proofs: Pick<Proofs, "require" | "eventCheck">;
 }
 
 /**
@@ -128,10 +128,10 @@ export class Blocks {
   async #isActive(one: Known): Promise<boolean> {
     if (one.lift !== "unasked") return one.lift === "none";
     const { ledger, proofs } = this.#services;
-    const judge = await proofs.judge();
-    if (judge === null) return false;
+    const check = await proofs.eventCheck();
+    if (check === null) return false;
     const lifts = (await listLifts(ledger)).get(one.block.id) ?? [];
-    one.lift = await isLiftProven(judge, lifts) ? "proven" : "none";
+    one.lift = await isLiftProven(check, lifts) ? "proven" : "none";
     if (one.lift === "none") await this.#restoreRow(one.block);
     return one.lift === "none";
   }
@@ -148,13 +148,13 @@ export class Blocks {
     const ids = new Set(rows.map(({ id }) => id));
     const added = (await listAdded(ledger)).map(blockOf);
     const lifted = added.filter(({ id }) => !ids.has(id));
-    const judge = lifted.length === 0 ? null : await proofs.judge();
-    const lifts = judge === null ? new Map() : await listLifts(ledger);
+    const check = lifted.length === 0 ? null : await proofs.eventCheck();
+    const lifts = check === null ? new Map() : await listLifts(ledger);
     for (const block of [...added, ...rows]) insert(known, block);
     for (const block of lifted) {
       const one = known.get(block.session_id)!.get(block.id)!;
-      if (judge === null) one.lift = "unasked";
-      else if (await isLiftProven(judge, lifts.get(block.id) ?? [])) one.lift = "proven";
+      if (check === null) one.lift = "unasked";
+      else if (await isLiftProven(check, lifts.get(block.id) ?? [])) one.lift = "proven";
       else await this.#restoreRow(block);
     }
     for (const event of this.#noted.splice(0)) apply(known, event);

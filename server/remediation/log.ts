@@ -1,7 +1,7 @@
 import { listFiltered } from "../audit/store.ts";
 import type { Ledger } from "../db/ledger.ts";
 import type { AuditEvent } from "../evidence/schema.ts";
-import type { Judge } from "../proof/proofs.ts";
+import type { EventCheck } from "../proof/proofs.ts";
 import type { Block } from "./schema.ts";
 
 const PAGE = 1_000;
@@ -36,10 +36,13 @@ export function blockOf({ project_id, session_id, action_id, at, data }: AuditEv
 }
 
 /** Whether a person signed one of these lifts of the same block. */
-export async function isLiftProven(judge: Judge, lifts: readonly AuditEvent[]): Promise<boolean> {
+export async function isLiftProven(
+  check: EventCheck,
+  lifts: readonly AuditEvent[],
+): Promise<boolean> {
   for (const lift of lifts) {
     const { block_id, asked } = lift.data as { block_id: unknown; asked?: { block_id?: unknown } };
-    if (asked?.block_id !== block_id || await judge(lift, null) !== null) continue;
+    if (asked?.block_id !== block_id || await check(lift, null) !== null) continue;
     const { challenge } = lift.data.proof as { challenge: { verb: string } };
     if (challenge.verb === "lift_block") return true;
   }

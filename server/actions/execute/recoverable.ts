@@ -35,7 +35,7 @@ export function temporaryOf(intent_id: string): string {
   return `.gate-${intent_id.replaceAll("-", "")}`;
 }
 
-/** Why a person's proof of a rollback is not for this one; null if it is. It has been judged. */
+/** Why a person's proof of a rollback is not for this one; null if it is. The proof itself has been checked. */
 async function faultOfRollback(
   services: ActionServices,
   { id, rollback_of, plan }: ActionRow,

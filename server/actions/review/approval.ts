@@ -25,11 +25,11 @@ async function whyNotApproved(services: ActionServices, row: ActionRow): Promise
   const { plan } = row;
   if (!plan || !isWhole(row, plan)) return "its plan was changed in the ledger";
   if (row.decided_by === "policy") return null;
-  const judge = await services.proofs.judge();
-  if (judge === null) return null;
+  const check = await services.proofs.eventCheck();
+  if (check === null) return null;
   const { approved, edit, isUsed } = readLog(await listOfAction(services.ledger, row.id));
   if (!approved) return `${NO_PROOF}: nobody approved it`;
-  const fault = await judge(approved, edit) ?? await faultOfFit(services, row, approved, plan);
+  const fault = await check(approved, edit) ?? await faultOfFit(services, row, approved, plan);
   if (fault !== null) return `${NO_PROOF}: ${fault}`;
   return isUsed && row.execution === "none" ? "its approval was used already" : null;
 }
@@ -53,9 +53,9 @@ export async function whyNotRunning(
   if (!isUsed) return "the log does not show its start";
   if (isFinished) return "its execution has ended already";
   if (decided_by === "policy") return await whyNotAllowed(services, row, plan);
-  const judge = await services.proofs.judge();
-  if (judge === null) return null;
-  const fault = await judge(approved, edit) ??
+  const check = await services.proofs.eventCheck();
+  if (check === null) return null;
+  const fault = await check(approved, edit) ??
     (verbOf(approved) === "rollback"
       ? await faultOfRollback(approved)
       : await faultOfFit(services, row, approved, plan));
@@ -91,7 +91,7 @@ function readLog(events: readonly AuditEvent[]) {
   };
 }
 
-/** Why the approval is not one of this row; null if it is. Its proof has been judged. */
+/** Why the approval is not one of this row; null if it is. Its proof has been checked. */
 async function faultOfFit(
   services: ActionServices,
   row: ActionRow,

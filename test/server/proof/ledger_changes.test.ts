@@ -2,7 +2,11 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { Database } from "../../../server/db/database.ts";
-import { markOf, type Memory, readMemories } from "../../../server/proof/ledger_changes.ts";
+import {
+  type LedgerChanges,
+  markOf,
+  readLedgerChanges,
+} from "../../../server/proof/ledger_changes.ts";
 import type { ProofChange } from "../../../server/proof/schema.ts";
 import { createTestGate, type TestGate } from "../../helpers.ts";
 import { enrol, sendTo, withPassphrase } from "./person.ts";
@@ -15,10 +19,10 @@ async function enrolled(): Promise<{ gate: TestGate; change: ProofChange; path: 
   return { gate, change: event!.data as ProofChange, path };
 }
 
-async function read(gate: TestGate, marks: number[]): Promise<Memory[]> {
-  const found: Memory[] = [];
+async function read(gate: TestGate, marks: number[]): Promise<LedgerChanges[]> {
+  const found: LedgerChanges[] = [];
   const known = { projects: new Map(), marks: new Set(marks) };
-  for await (const memory of readMemories(gate.home, known)) found.push(memory);
+  for await (const memory of readLedgerChanges(gate.home, known)) found.push(memory);
   return found;
 }
 
