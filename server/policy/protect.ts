@@ -38,6 +38,11 @@ export function isProtectedName(name: string): boolean {
   );
 }
 
+/** Whether an absolute path is, or is below, a place that is never written without a person. */
+export function isProtectedPath(path: string): boolean {
+  return protectWrite([namePath(path, ["/"], "/")]).length > 0;
+}
+
 /** Folders from which services and logins start programs. */
 const STARTUP: readonly ProtectedPath[] = [
   ["~/.config/systemd", "The service unit"],

@@ -1,5 +1,9 @@
+import { homedir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { isStatic } from "../../policy/holes.ts";
+import { analyse } from "../../policy/interpret/analyse.ts";
+import { isProtectedPath } from "../../policy/protect.ts";
 import { isGitFolder } from "../../runtime/git_folder.ts";
 import { resolvePath } from "../../runtime/real_path.ts";
 import type { PermittedPlace } from "../schema.ts";
@@ -9,7 +13,7 @@ import type { Difference } from "./snapshot.ts";
 
 /** The changes that the approved text of an action shows. */
 export interface Permits {
-  /** Absolute paths; everything below a folder counts. */
+  /** Absolute paths; everything below a guarded place counts. */
   paths: ReadonlySet<string>;
   /** The programs with their arguments. */
   commands: readonly string[][];
@@ -20,7 +24,10 @@ export interface Permits {
  * the places of the project that a person let this run change.
  */
 export function permitsOf(
-  { analysis, cwd, root, plan }: Pick<ActionRow, "analysis" | "cwd" | "root" | "plan">,
+  { analysis, command, cwd, root, plan }: Pick<
+    ActionRow,
+    "analysis" | "command" | "cwd" | "root" | "plan"
+  >,
   permitted: readonly PermittedPlace[],
 ): Permits {
   const named = [...analysis?.writes ?? [], ...analysis?.deletes ?? []];
@@ -32,7 +39,15 @@ export function permitsOf(
     paths.add(absolute);
     paths.add(realOf(absolute));
   }
+  for (const path of command === null ? [] : impliedBy(command, at)) paths.add(path);
   return { paths, commands: analysis?.commands ?? [] };
+}
+
+/** What a text writes without naming it, such as `./.husky` of `cp -r x/.husky .`; rules judge it. */
+function impliedBy(command: string, cwd: string): string[] {
+  return analyse(command, { cwd, user_home: homedir() }).effects
+    .filter(({ op, implied, path }) => op !== "read" && implied && isStatic(path))
+    .map(({ path }) => path).slice(0, 200);
 }
 
 function realOf(path: string): string {
@@ -47,7 +62,9 @@ function realOf(path: string): string {
 export function isPermitted(difference: Difference, { paths, commands }: Permits): boolean {
   const { path, now, before } = difference;
   for (const named of paths) {
-    if (path === named || path.startsWith(`${named}/`)) return true;
+    if (path === named) return true;
+    // `cp -r x .` names the project: nobody has judged what it brings into a guarded place.
+    if (path.startsWith(`${named}/`) && isGuardedPlace(named)) return true;
   }
   // Its files are listed one by one.
   if (now?.kind === "folder" && before === null) return true;
@@ -58,6 +75,10 @@ export function isPermitted(difference: Difference, { paths, commands }: Permits
   }
   if (isOfGitFolder(dirname(dirname(path)))) return isOfGit(difference, commands);
   return now !== null && before !== null && isOfHost(basename(path), textOf(before), textOf(now));
+}
+
+function isGuardedPlace(path: string): boolean {
+  return isProtectedPath(path) || isOfGitFolder(path);
 }
 
 function isOfGitFolder(folder: string): boolean {

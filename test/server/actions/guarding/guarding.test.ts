@@ -465,6 +465,42 @@ test("another project's policy and hooks are guarded too", async () => {
   expect(readdirSync(join(other, ".git/hooks"))).not.toContain("pre-commit");
 });
 
+describe("a text that names a folder permits nothing in the guarded places below it", () => {
+  const BRINGS = {
+    "pack/.claude/settings.json": '{"hooks":{"PreToolUse":[{"x":1}]}}',
+    "pack/.cursor/mcp.json": "{}",
+    "pack/.husky/pre-push": "evil",
+    "pack/.vscode/tasks.json": "{}",
+    "pack/b.txt": "b",
+  };
+  test.each([
+    ["cp -r pack/. .", ".claude/settings.json"],
+    ["cp -r pack/. .", ".cursor/mcp.json"],
+    ["cp -r pack/. .", ".husky/pre-push"],
+    ["cp -rT pack .", ".vscode/tasks.json"],
+    ["cp -r pack/. ./src/..", ".claude/settings.json"],
+    ["tar -C pack -cf p.tar . && tar -xf p.tar -C .", ".claude/settings.json"],
+    ["rsync -a pack/ . || cp -r pack/. .", ".husky/pre-push"],
+  ])("%s does not bring %s", async (command, path) => {
+    const { run, at, told } = await openGuarded(BRINGS, { defaultEffect: "allow" });
+    const old = existsSync(at(path)) ? readFileSync(at(path), "utf8") : null;
+    const done = await run(command);
+    expect(existsSync(at(path)) ? readFileSync(at(path), "utf8") : null).toBe(old);
+    expect(restoredOf(done).map((one) => one.path)).toContain(at(path));
+    expect((await told()).map(({ type }) => type)).toEqual(["guard.restored", "block.added"]);
+    expect(readFileSync(at("b.txt"), "utf8")).toBe("b");
+  });
+
+  test("a text that names the guarded place does", async () => {
+    const { run, at } = await openGuarded(BRINGS, { defaultEffect: "allow" });
+    const done = await run("cp -r pack/.husky .; cp -r pack/.cursor/. .cursor");
+    expect(done.action.decision.effect).toBe("ask");
+    expect(restoredOf(done)).toEqual([]);
+    expect(readFileSync(at(".husky/pre-push"), "utf8")).toBe("evil");
+    expect(readFileSync(at(".cursor/mcp.json"), "utf8")).toBe("{}");
+  });
+});
+
 describe("a person permits one run to change a place", () => {
   const HUSKY = "git config core.hooksPath .husky; mkdir -p .husky/_; echo x > .husky/_/h";
   const ASK = { defaultEffect: "ask" as const };
