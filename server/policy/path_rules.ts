@@ -125,15 +125,19 @@ function holdsRoot({ path, roots }: PathNames, around: Surroundings): boolean {
   return around.roots.some((root) => root.startsWith(path === "/" ? path : `${path}/`));
 }
 
-/** A link that the kernel follows for the process that asks: gate cannot tell which file it means. */
+/**
+ * A link that the kernel follows for the process that asks, so gate cannot tell which file it means,
+ * and what other processes hold in memory, such as the keys in their variables.
+ */
 export const OF_A_PROCESS =
-  /^\/proc\/(?:self|thread-self|\d+)(?:\/task\/\d+)?\/(?:cwd|root|exe|fd\/\d+|map_files\/)(?:\/|$)/;
+  /^\/proc\/[^/]+(?:\/task\/[^/]+)?\/(?:(?:cwd|root|exe|fd\/[^/]+|map_files\/)(?:\/|$)|(?:environ|mem)$)/;
 
 /** The finding about a path that leads through a process. */
 export function throughProcess(path: string): Finding {
-  const reason =
-    `"${show(path)}" names a file through a process, so gate cannot tell which file; ` +
-    "use the file's own path";
+  const reason = /\/(environ|mem)$/.test(path)
+    ? `"${show(path)}" shows the memory of a process, in which there may be keys`
+    : `"${show(path)}" names a file through a process, so gate cannot tell which file; ` +
+      "use the file's own path";
   return builtin("ask", "unresolved", "/proc/*", reason);
 }
 

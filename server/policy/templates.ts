@@ -47,9 +47,27 @@ const SECRETS: PolicyEntry[] = [
   },
   { pattern: ".env.local", reason: "Secrets stay out of an agent's hands" },
   { pattern: ".env.production", reason: "Secrets stay out of an agent's hands" },
+  { pattern: ".env.{staging,*.local}", reason: "Secrets stay out of an agent's hands" },
   { pattern: "*.pem", reason: "Private keys stay out of an agent's hands" },
+  { pattern: "*.{key,p12,pfx}", reason: "Private keys stay out of an agent's hands" },
+  {
+    pattern: "id_{rsa,dsa,ecdsa,ed25519}",
+    reason: "Private keys stay out of an agent's hands",
+    match: ["id_rsa", "keys/id_ed25519"],
+    not_match: ["id_rsa.pub"],
+  },
   { pattern: "~/.ssh/**", reason: "Private keys stay out of an agent's hands" },
+  { pattern: "~/.gnupg/**", reason: "Private keys stay out of an agent's hands" },
   { pattern: "~/.aws/**", reason: "Credentials stay out of an agent's hands" },
+  {
+    pattern: "~/.{azure,kube,docker,config/gh,config/gcloud}/**",
+    reason: "Credentials stay out of an agent's hands",
+  },
+  {
+    pattern: "~/.{netrc,npmrc,pypirc,pgpass,git-credentials}",
+    reason: "Credentials stay out of an agent's hands",
+  },
+  { pattern: "~/.*_history", reason: "What people typed may contain passwords" },
 ];
 
 const DESTRUCTIVE: PolicyEntry[] = [

@@ -2,14 +2,17 @@ import { forNames } from "./options.ts";
 import { copyReach } from "./recursion.ts";
 import { type Row, row } from "./record.ts";
 
-/** Programs that make, move, change or delete files, and those that change disks. */
+/**
+ * Programs that make, move, change or delete files, and those that change disks. The suffix of a
+ * backup is left out, because with it the old file gets any name (`mv -b -S .json x gate.config`).
+ */
 export const FILES: Record<string, Row> = {
   ...forNames(
     "cp gcp",
     row(
       "copy",
       "-a,--archive -b -d -f,--force -H -i,--interactive -l,--link -L -n,--no-clobber -p -P " +
-        "-r,-R,--recursive -s,--symbolic-link -S,--suffix= -t,--target-directory= " +
+        "-r,-R,--recursive -s,--symbolic-link -t,--target-directory= " +
         "-T,--no-target-directory -u,--update=? -v,--verbose -x -Z -g -o -m,--mode= -O --backup=? " +
         "--preserve=? --reflink=? --remove-destination --sparse=",
       { below: copyReach("recursive", "archive") },
@@ -17,20 +20,20 @@ export const FILES: Record<string, Row> = {
   ),
   install: row(
     "copy",
-    "-b -c -C -d,--directory -D -g,--group= -m,--mode= -o,--owner= -p -s -S= -t,--target-directory= " +
+    "-b -c -C -d,--directory -D -g,--group= -m,--mode= -o,--owner= -p -s -t,--target-directory= " +
       "-T -v --backup=? --strip-program=!",
   ),
   mv: row(
     "move",
     "-a,--archive -b -d -f,--force -H -i,--interactive -l,--link -L -n,--no-clobber -p -P " +
-      "-r,-R,--recursive -s,--symbolic-link -S,--suffix= -t,--target-directory= " +
+      "-r,-R,--recursive -s,--symbolic-link -t,--target-directory= " +
       "-T,--no-target-directory -u,--update=? -v,--verbose -x -Z -g -o -m,--mode= -O --backup=? " +
       "--preserve=? --reflink=? --remove-destination --sparse=",
     { below: copyReach() },
   ),
   ln: row(
     "link",
-    "-b -d -f,--force -i -L -n -P -r,--relative -s,--symbolic -S= -t,--target-directory= -T -v",
+    "-b -d -f,--force -i -L -n -P -r,--relative -s,--symbolic -t,--target-directory= -T -v",
   ),
   link: row("link"),
   rm: row(

@@ -65,7 +65,7 @@ test("init shows a new config as a summary, and whole with --verbose", async () 
   expect(lines[0]).toBe(`Creates ${file}:`);
   const policies = config().policies;
   const { length } = policies.allowedCommands;
-  expect(stdout).toContain("  blocked   6 paths: .env, .env.local, .env.production, *.pem, ");
+  expect(stdout).toContain("  blocked   13 paths: .env, .env.local, .env.production, ");
   expect(stdout).toMatch(/\n {12}6 commands: git push --force, git reset --hard, /);
   expect(stdout).toMatch(
     new RegExp(`\\n {12}${length} commands: ls, .* and ${length - 6} more\\n`),

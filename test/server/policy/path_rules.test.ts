@@ -49,6 +49,8 @@ const CASES: [string, Policies, string, "allow" | "stop"][] = [
   ["through a descriptor", ALL, "/proc/self/fd/0", "stop"],
   ["through /dev/fd", ALL, "/dev/fd/1", "stop"],
   ["through a thread", ALL, "/proc/thread-self/cwd/x", "stop"],
+  ["the variables of a process", ALL, "/proc/1/environ", "stop"],
+  ["the memory of a process", ALL, "/proc/self/task/1/mem", "stop"],
   ["a link to the process", ALL, "proc/cwd/x", "stop"],
   ["a link of a link out", ALL, "twice/a.txt", "stop"],
   ["a link to a blocked file", ENV, "innocent.txt", "stop"],

@@ -137,6 +137,32 @@ test("a rule of no template, or of another list, has no reason of the templates"
   expect(reasonOf({ list: "constructor", pattern: "length" })).toBeNull();
 });
 
+test.each([
+  ...["~/.netrc", "~/.config/gh/hosts.yml", "~/.docker/config.json", "~/.kube/config"],
+  ...["~/.git-credentials", "~/.npmrc", "~/.bash_history", "~/.gnupg/secring.gpg", "~/.pypirc"],
+  ...["src/server.key", "id_rsa", "keys/id_ed25519", ".env.staging", ".env.test.local", "a.p12"],
+])("no template lets an agent read %s", (path) => {
+  for (const policy of Object.values(policies)) {
+    expect(evaluateCommand(`cat ${path}`, policy).decision.effect).toBe("deny");
+  }
+});
+
+test.each(["id_rsa.pub", ".env.example", ".npmrc", "src/keys.ts", "docs/history", "key"])(
+  "every template lets an agent read %s",
+  (path) => {
+    for (const policy of Object.values(policies)) {
+      expect(evaluateCommand(`cat ${path}`, policy).decision.effect).toBe("allow");
+    }
+  },
+);
+
+test.each(["mv -b -S .json a gate.config", "cp --backup --suffix=.json a gate.config"])(
+  "balanced does not let the suffix of a backup name a file: %s",
+  (command) => {
+    expect(evaluateCommand(command, policies.balanced!).decision.effect).toBe("ask");
+  },
+);
+
 test("the global template holds over the most permissive project", () => {
   const policy = compilePolicy({
     global: globalTemplate(),

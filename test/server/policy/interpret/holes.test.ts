@@ -421,6 +421,17 @@ test.each([
     .toBe(effect);
 });
 
+test.each([
+  ["cat /proc/1/environ", "ask"],
+  ["head -c 300 /proc/*/environ", "ask"],
+  ["cat < /proc/4711/environ", "ask"],
+  ["strings /proc/self/mem", "ask"],
+  ["cat /proc/cpuinfo", "allow"],
+  ["cat /proc/self/status", "allow"],
+])("what a process holds in memory is asked about: %s: %s", (command, effect) => {
+  expect(evaluateCommand(command, POLICIES[2]!).decision.effect).toBe(effect);
+});
+
 test("a program of a project in shared memory is an ordinary program", () => {
   const policy = compilePolicy({
     global: null,
