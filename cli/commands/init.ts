@@ -2,7 +2,7 @@ import { Command, Option } from "@commander-js/extra-typings";
 import { realpathSync } from "node:fs";
 import { basename, join } from "node:path";
 import { type Client, unwrap } from "../../server/client.ts";
-import { hashOf } from "../../server/config/accepted.ts";
+import { hashOf } from "../../server/config/config_text.ts";
 import { HOSTS, PLATFORMS } from "../../server/hosts/hosts.ts";
 import { deriveId } from "../../server/projects/identity.ts";
 import { backUp, lineDiff, readConfig, readText, writeText } from "../config_file.ts";

@@ -1,58 +1,28 @@
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { z } from "zod";
-import type { Caller } from "../auth/schema.ts";
 import { sha256 } from "../db/chain.ts";
 import type { Database } from "../db/database.ts";
 import type { Environment } from "../environment.ts";
 import { GateError } from "../errors.ts";
 import { canonical } from "../evidence/canonical.ts";
-import type { ProofKind, ProofRecord, ProofVerb } from "../proof/schema.ts";
-import { compareConfigs, type ConfigValue, onlyTightens } from "./compare.ts";
+import type { ProofRecord } from "../proof/schema.ts";
+import { hashOf, PROJECT_FILE, tightensOnly } from "./config_text.ts";
+import { acceptDigest, rootAsked } from "./digests.ts";
 import { type Acceptance, NEVER, type Newest, readNewest } from "./history.ts";
-import { parseConfig } from "./load.ts";
-import { GlobalConfig, ProjectConfig } from "./schema.ts";
+import { importPin, pinFile } from "./older_release.ts";
+import { OverrideTrusts } from "./override_trusts.ts";
+import type { ProofCheck } from "./proof_check.ts";
+import { isKey, readSeal, type Sealed } from "./seal.ts";
 import {
   type Accepted,
   type ConfigRow,
-  deleteTrust,
   findConfig,
-  findSeal,
   listAllRoots,
   listConfigs,
-  listTrusts,
   saveConfig,
   saveSeal,
-  saveTrust,
   type Version,
 } from "./store.ts";
-
-/** What tells whether a person has accepted a text. */
-export interface ProofCheck {
-  /** The kind of proof; a problem means that nobody knows who may decide. */
-  status(): Promise<{ kind: ProofKind; problem: string | null }>;
-  /** The hash of what was accepted before the newest change of the proof; see `seal()`. */
-  readonly sealed_sha256: string | null;
-  /** Whether a key of this home signed this deed. */
-  isValid(
-    record: ProofRecord,
-    about: { verbs: readonly ProofVerb[]; project_id: string | null; digest: string },
-  ): Promise<boolean>;
-  /** The proof of the caller; null where none is needed. @throws GateError `proof_required` */
-  require(caller: Caller, deed: {
-    verb: ProofVerb;
-    project_id: string | null;
-    action_id: string | null;
-    digest: string;
-    head: string | null;
-  }): Promise<ProofRecord | null>;
-}
-
-/** The project id under which the machine's config is kept. */
-export const MACHINE = "";
-
-/** The name of a project's config. */
-export const PROJECT_FILE = "gate.config.json";
 
 /** A config as the daemon keeps it in memory. */
 export interface Entry {
@@ -72,10 +42,10 @@ export interface Entry {
  */
 export type Fault = "unproved" | "older" | "unrecorded" | "elsewhere";
 
-/** What decides at one moment. */
+/** The kind of proof at one moment. */
 type Deciding = Pick<Awaited<ReturnType<ProofCheck["status"]>>, "kind" | "problem">;
 
-/** What an accepted text is compared with. */
+/** The state that an accepted text is compared with. */
 interface Around {
   newest: Newest;
   deciding: Deciding;
@@ -94,26 +64,6 @@ export interface Accepting {
   record?: (accepted: Acceptance) => Promise<void>;
 }
 
-/** The SHA-256 of a config's text; "" for an empty text. */
-export function hashOf(text: string): string {
-  return text === "" ? "" : sha256(text);
-}
-
-/** What a person signs who accepts a config: its number too, so that no older text comes back. */
-export function acceptDigest(path: string, sha256_: string, number: number): string {
-  return sha256(canonical({ path, sha256: sha256_, ...number > 0 && { number } }));
-}
-
-/** What a person signs who adds a folder to a project that has others. */
-export function rootAsked(project_id: string, root: string) {
-  return { project_id, root };
-}
-
-/** What a person signs who trusts a project's `overrideGlobal`. */
-export function trustDigest(project_id: string): string {
-  return sha256(canonical({ overrideGlobal: true, project_id }));
-}
-
 export interface AcceptedServices {
   registry: Database;
   environment: Pick<Environment, "home" | "now" | "log">;
@@ -127,26 +77,27 @@ export interface AcceptedServices {
 export class AcceptedConfigs {
   readonly #services: AcceptedServices;
   readonly #entries = new Map<string, Promise<Entry>>();
-  /** The entries that are read, for those who cannot wait for others. */
+  /** The entries whose reading has ended, for `seal()`, which must not wait for one. */
   readonly #read = new Map<string, Entry>();
   #turn: Promise<unknown> = Promise.resolve();
-  #trusted = new Set<string>();
   #version = 0;
 
-  private constructor(services: AcceptedServices) {
+  /** The projects whose `overrideGlobal` a person trusts. */
+  readonly trusts: OverrideTrusts;
+
+  private constructor(services: AcceptedServices, trusts: OverrideTrusts) {
     this.#services = services;
+    this.trusts = trusts;
   }
 
+  /** Reads the trusts; each config is read when it is first used. */
   static async open(services: AcceptedServices): Promise<AcceptedConfigs> {
-    const accepted = new AcceptedConfigs(services);
-    await accepted.#importTrusts();
-    await accepted.#loadTrusts();
-    return accepted;
+    return new AcceptedConfigs(services, await OverrideTrusts.open(services));
   }
 
   /** Changes with every accepted text and every trust. */
-  get version(): number {
-    return this.#version;
+  get version(): string {
+    return `${this.#version} ${this.trusts.version}`;
   }
 
   /** The config of a project, or of the machine. */
@@ -254,7 +205,7 @@ export class AcceptedConfigs {
     await this.#save(entry);
   }
 
-  /** Why what gate.db keeps now would not count after the next start; null if it would. */
+  /** Why the accepted text in gate.db would not count after the next start; null if it would. */
   async compare(project_id: string): Promise<Fault | null> {
     const deciding = await this.#services.proofs.status();
     const row = await findConfig(this.#services.registry, project_id);
@@ -277,7 +228,7 @@ export class AcceptedConfigs {
     const { accepted } = await this.find(project_id);
     // Without an accepted config, no folder is judged by one.
     if (accepted === null) return roots;
-    const { roots: sealed } = await this.#sealed();
+    const { roots: sealed } = await this.#seal();
     const counted = await Promise.all(
       roots.map(async (root) =>
         join(root, PROJECT_FILE) === accepted.path || (sealed === undefined ||
@@ -319,24 +270,6 @@ export class AcceptedConfigs {
     return { project_id, number, sha256, ...proved === number && { proved: true } };
   }
 
-  /** Whether a person trusts the project's `overrideGlobal` on this machine. */
-  isTrusted(project_id: string): boolean {
-    return this.#trusted.has(project_id);
-  }
-
-  async trust(project_id: string, caller: Caller, proof: ProofRecord | null): Promise<void> {
-    const how = { at: this.#now(), by: caller.id, proof };
-    await this.#services.registry.batch([saveTrust(project_id, how)]);
-    this.#trusted.add(project_id);
-    this.#version++;
-  }
-
-  async revokeTrust(project_id: string): Promise<void> {
-    await this.#services.registry.batch([deleteTrust(project_id)]);
-    this.#trusted.delete(project_id);
-    this.#version++;
-  }
-
   /**
    * Keeps the list of everything accepted so far and returns its hash. The change of the proof
    * signs or records the hash, so the listed configs stay accepted under the next key. A text that
@@ -344,7 +277,7 @@ export class AcceptedConfigs {
    */
   async seal(deciding: Deciding): Promise<string> {
     const { registry } = this.#services;
-    const trusts = [...this.#trusted].toSorted();
+    const trusts = this.trusts.list();
     const configs: Sealed[] = [];
     for (const row of await listConfigs(registry)) {
       const { project_id } = row;
@@ -367,7 +300,7 @@ export class AcceptedConfigs {
     const { registry } = this.#services;
     const all = await listAllRoots(registry);
     if (!isKey(kind)) return all;
-    const { roots: sealed } = await this.#sealed();
+    const { roots: sealed } = await this.#seal();
     return all.filter(({ project_id, root }) =>
       configs.some((one) =>
         one.project_id === project_id && one.path === join(root, PROJECT_FILE)
@@ -467,7 +400,7 @@ export class AcceptedConfigs {
     const number = of.number ?? 0;
     const digest = acceptDigest(path, sha256, number);
     const about = { verbs: ACCEPTING, project_id: project_id || null, digest };
-    const sealed = (await this.#sealed()).configs.find((one) =>
+    const sealed = (await this.#seal()).configs.find((one) =>
       one.project_id === project_id && one.path === path && one.sha256 === sha256 &&
       (one.number ?? 0) === number
     );
@@ -479,39 +412,9 @@ export class AcceptedConfigs {
     return sealed !== undefined && newest.number === (sealed.after ?? 0) ? null : "unrecorded";
   }
 
-  async #sealed(): Promise<z.infer<typeof Seal>> {
+  #seal() {
     const { registry, proofs } = this.#services;
-    const hash = proofs.sealed_sha256;
-    const list = hash === null ? null : await findSeal(registry, hash);
-    if (list === null || sha256(list) !== hash) return { configs: [], trusts: [], roots: [] };
-    return Seal.parse(JSON.parse(list));
-  }
-
-  async #loadTrusts(): Promise<void> {
-    const { registry, proofs } = this.#services;
-    const rows = await listTrusts(registry);
-    if (rows.length === 0) return;
-    const { kind, problem } = await proofs.status();
-    const sealed = new Set((await this.#sealed()).trusts);
-    for (const { project_id, proof } of rows) {
-      const about = { verbs: TRUSTING, project_id, digest: trustDigest(project_id) };
-      const isValid = problem === null && (!isKey(kind) || sealed.has(project_id) ||
-        (proof !== null && await proofs.isValid(proof as ProofRecord, about)));
-      if (isValid) this.#trusted.add(project_id);
-      else this.#services.environment.log("warn", FORGED_TRUST, { project_id });
-    }
-  }
-
-  /** An older release kept the trust in a file, which any program of the user can write. */
-  async #importTrusts(): Promise<void> {
-    const { registry, environment, proofs } = this.#services;
-    const path = join(environment.home, "trust.json");
-    if (!existsSync(path)) return;
-    const how = { at: this.#now(), by: "import", proof: null };
-    const { kind, problem } = await proofs.status();
-    const ids = isKey(kind) || problem !== null ? [] : readTrustFile(path);
-    if (ids.length > 0) await registry.batch(ids.map((id) => saveTrust(id, how)));
-    rmSync(path, { force: true });
+    return readSeal(registry, proofs.sealed_sha256);
   }
 
   async #save(entry: Entry): Promise<void> {
@@ -525,31 +428,6 @@ export class AcceptedConfigs {
 
 const ACCEPTING = ["accept_config", "change_policies", "register_project"] as const;
 const ADDING = ["register_project"] as const;
-const TRUSTING = ["trust_override"] as const;
-const FORGED_TRUST = "Cannot trust the project's overrideGlobal: no proof fits the record";
-
-/** One accepted config, as a seal lists it. A seal of an older release has no number. */
-const Sealed = z.object({
-  project_id: z.string(),
-  path: z.string(),
-  sha256: z.string(),
-  number: z.number().optional(),
-  /** The number of the newest acceptance in the ledgers when the list was made. */
-  after: z.number().optional(),
-});
-type Sealed = z.infer<typeof Sealed>;
-
-const Seal = z.object({
-  configs: z.array(Sealed),
-  trusts: z.array(z.string()),
-  /** The folders of the projects. A seal of an older release does not list them. */
-  roots: z.array(z.object({ project_id: z.string(), root: z.string() })).optional(),
-});
-
-/** Whether a text counts only with a signature. */
-export function isKey(kind: ProofKind): boolean {
-  return kind === "passphrase" || kind === "passkey";
-}
 
 /** Whether this is the newest acceptance that the ledgers name. */
 function isNewest(one: Pick<Accepted, "number" | "sha256">, newest: Newest): boolean {
@@ -563,77 +441,4 @@ function isSame(one: { sha256: string }, newest: Newest): boolean {
 
 function withoutBase({ base: _, ...accepted }: Accepted): Omit<Accepted, "base"> {
   return accepted;
-}
-
-/** Whether a version lets nothing happen that the other one holds or blocks. */
-export function tightensOnly(project_id: string, before: Version, after: Version): boolean {
-  const [old, now] = [valueOf(project_id, before.text), valueOf(project_id, after.text)];
-  return old !== null && now !== null && onlyTightens(compareConfigs(old, now, [ANY_DEFAULT]));
-}
-
-/** Another config may deny by default, and then a rule that asks weakens that. */
-export const ANY_DEFAULT = { defaultEffect: "deny" } as const;
-
-/** The config in a text; null when the text is not known or invalid. */
-export function valueOf(project_id: string, text: string | null): ConfigValue | null {
-  if (text === null) return null;
-  if (text === "") return {};
-  const schema: z.ZodType<ConfigValue> = project_id === MACHINE ? GlobalConfig : ProjectConfig;
-  return parseConfig("", text, schema).value;
-}
-
-const PinnedVersion = z.object({ sha256: z.string(), text: z.string().nullable() });
-
-/** The file in which an older release kept the accepted configs of a project. */
-const PinFile = z.record(
-  z.string(),
-  z.union([
-    z.object({ seen: PinnedVersion, accepted: PinnedVersion, changed_at: z.string().nullable() }),
-    z.string().transform((sha256) => {
-      const version = { sha256, text: null };
-      return { seen: version, accepted: version, changed_at: null };
-    }),
-  ]),
-);
-
-function pinFile(home: string, project_id: string): string {
-  return join(home, "projects", project_id, "config_pin.json");
-}
-
-/** The record of an older release; null without one. */
-function importPin(home: string, project_id: string): ConfigRow | null {
-  if (project_id === MACHINE) return null;
-  try {
-    const pins = PinFile.parse(JSON.parse(readFileSync(pinFile(home, project_id), "utf8")));
-    const machine = pins[join(home, "config.json")];
-    const own = Object.entries(pins).find(([path]) => path !== join(home, "config.json"));
-    if (!own) return null;
-    const [path, { seen, accepted, changed_at }] = own;
-    return {
-      project_id,
-      accepted: {
-        ...accepted,
-        path,
-        number: 0,
-        accepted_at: changed_at ?? new Date(0).toISOString(),
-        accepted_by: "import",
-        proof: null,
-        base: null,
-      },
-      seen,
-      changed_at,
-      machine_sha256: machine?.seen.sha256 ?? null,
-    };
-  } catch {
-    return null;
-  }
-}
-
-function readTrustFile(path: string): string[] {
-  try {
-    const file = z.object({ override_global: z.array(z.string()) });
-    return file.parse(JSON.parse(readFileSync(path, "utf8"))).override_global;
-  } catch {
-    return [];
-  }
 }

@@ -18,20 +18,10 @@ import { repositoryAround } from "../runtime/tracked_files.ts";
 import { gitFolderAbove } from "../runtime/git_folder.ts";
 import { listFolder, resolvePath } from "../runtime/real_path.ts";
 import { writeWhole } from "../runtime/small_file.ts";
-import {
-  acceptDigest,
-  type AcceptedConfigs,
-  type Accepting,
-  type Fault,
-  hashOf,
-  isKey,
-  MACHINE,
-  PROJECT_FILE,
-  type ProofCheck,
-  trustDigest,
-  valueOf,
-} from "./accepted.ts";
+import type { AcceptedConfigs, Accepting, Fault } from "./accepted.ts";
 import { compareConfigs } from "./compare.ts";
+import { hashOf, MACHINE, PROJECT_FILE, valueOf } from "./config_text.ts";
+import { acceptDigest, trustDigest } from "./digests.ts";
 import { editPolicies, rejectUnknownKeys } from "./edit_policies.ts";
 import { type Acceptance, newestOf } from "./history.ts";
 import { checkPolicies, fingerprint, loadConfig, type Loaded, parseConfig } from "./load.ts";
@@ -42,6 +32,8 @@ import {
   type OutsideChange,
   ProjectConfig,
 } from "./schema.ts";
+import type { ProofCheck } from "./proof_check.ts";
+import { isKey } from "./seal.ts";
 import { compile, compose, parseAccepted, type Snapshot } from "./snapshot.ts";
 import type { Accepted } from "./store.ts";
 import { projectText } from "./project_text.ts";
@@ -459,10 +451,10 @@ export class Config {
     if (this.#builtin !== null) {
       throw new GateError("conflict", `Cannot trust "${this.#id}": no folder holds its config`);
     }
-    if (accepted.isTrusted(this.#id)) return;
+    if (accepted.trusts.has(this.#id)) return;
     const digest = trustDigest(this.#id);
     const proof = await this.#prove(caller, "trust_override", this.#id, digest);
-    await accepted.trust(this.#id, caller, proof);
+    await accepted.trusts.add(this.#id, { by: caller.id, proof });
     await this.#recordTrust(true, caller, proof);
   }
 
@@ -470,8 +462,8 @@ export class Config {
   async revokeTrust(caller: Caller): Promise<void> {
     requireReviewer(caller, `revoke the trust in "${this.#id}"`, "gate project trust-override");
     const { accepted } = this.#configs;
-    if (!accepted.isTrusted(this.#id)) return;
-    await accepted.revokeTrust(this.#id);
+    if (!accepted.trusts.has(this.#id)) return;
+    await accepted.trusts.remove(this.#id);
     await this.#recordTrust(false, caller, null);
   }
 
@@ -717,7 +709,7 @@ export class Config {
       entry,
       machine,
       is_builtin: this.#builtin !== null,
-      is_trusted: store.isTrusted(this.#id),
+      is_trusted: store.trusts.has(this.#id),
     });
   }
 }

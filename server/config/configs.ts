@@ -1,10 +1,12 @@
 import { join } from "node:path";
 import { MACHINE_ID } from "../constants.ts";
 import type { Database } from "../db/database.ts";
-import { AcceptedConfigs, isKey, MACHINE } from "./accepted.ts";
+import { AcceptedConfigs } from "./accepted.ts";
 import type { Config, ConfigServices } from "./config.ts";
+import { MACHINE } from "./config_text.ts";
 import { fingerprint, loadConfig, type Loaded } from "./load.ts";
 import { GlobalConfig } from "./schema.ts";
+import { isKey } from "./seal.ts";
 import { findConfig } from "./store.ts";
 
 /** The parts of a daemon that the configs need. */

@@ -3,7 +3,8 @@ import { brokenPolicy } from "../policy/compile.ts";
 import { compilePolicy } from "../policy/evaluate.ts";
 import { combineLayers } from "../policy/layers.ts";
 import type { CompiledPolicy } from "../policy/policy.ts";
-import { type Entry, hashOf } from "./accepted.ts";
+import type { Entry } from "./accepted.ts";
+import { hashOf } from "./config_text.ts";
 import { type Loaded, parseConfig } from "./load.ts";
 import { GlobalConfig, ProjectConfig } from "./schema.ts";
 import type { Accepted } from "./store.ts";
@@ -18,7 +19,7 @@ export interface Snapshot extends ConfigState {
   compiled: CompiledPolicy;
 }
 
-/** What a snapshot is made of. */
+/** The parts of a snapshot. */
 export interface Sources {
   key: string;
   files: Snapshot["files"];

@@ -1,8 +1,9 @@
 import { statSync } from "node:fs";
 import { userInfo } from "node:os";
 import type { Policies } from "../policy/schema.ts";
-import { ANY_DEFAULT, type Fault, MACHINE, valueOf } from "./accepted.ts";
+import type { Fault } from "./accepted.ts";
 import { compareConfigs, onlyTightens } from "./compare.ts";
+import { ANY_DEFAULT, MACHINE, valueOf } from "./config_text.ts";
 import type { Loaded } from "./load.ts";
 import { describeUnknown } from "./misspelt.ts";
 import type { Accepted, Version } from "./store.ts";
@@ -11,7 +12,7 @@ import type { ConfigProblem, GlobalConfig, OutsideChange, ProjectConfig } from "
 /** Nobody may accept what was not shown, so a longer list counts as one that cannot be compared. */
 const MAX_DIFFERENCES = 5_000;
 
-/** What a change outside the gate does to the rules. `others` are merged with them. */
+/** Describes how a change outside gate affects the rules. `others` are merged with them. */
 export function describeOutside(
   owner: string,
   { path, at, before, after, number }: {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { saveConfig } from "../config/store.ts";
-import { MACHINE } from "../config/accepted.ts";
+import { MACHINE } from "../config/config_text.ts";
 import type { Environment } from "../environment.ts";
 import { Database } from "../db/database.ts";
 import type { Statement } from "../db/ledger.ts";

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { acceptDigest } from "../../../server/config/accepted.ts";
+import { acceptDigest } from "../../../server/config/digests.ts";
 import { listEvents } from "../../../server/audit/store.ts";
 import { Database } from "../../../server/db/database.ts";
 import type { Project } from "../../../server/projects/project.ts";
