@@ -147,6 +147,27 @@ export function matchPath(pattern: PathPattern, names: PathNames, forbids: boole
   return best;
 }
 
+/**
+ * A test whether one of the patterns, each about a single name, forbids a file or folder of that
+ * name. It prepares what `matchPath` computes for each path, because a repository has many names.
+ */
+export function compileNameTest(patterns: readonly PathPattern[]): (name: string) => boolean {
+  const globs = patterns.flat();
+  const last = globs.map(({ folded }) => folded.all.at(-1)!);
+  const literals = new Set(last.map((one) => one.deep ? null : one.literal));
+  const others = last.filter((one) => one.deep || one.literal === null);
+  return (name) => {
+    if (isPlain(name) && !mayBeAlias(name) && !isHoley(name)) {
+      meter.reset();
+      const folded = name.toLowerCase();
+      return literals.has(folded) || others.some((one) => matchSegment(one, folded) !== "no");
+    }
+    meter.reset();
+    const names = namePath(`/${name}`, ["/"], "/");
+    return patterns.some((pattern) => matchPath(pattern, names, true) !== "no");
+  };
+}
+
 function namesFor(glob: Glob, names: PathNames): Names[] {
   if (glob.anchor === "absolute") return names.absolute;
   if (glob.anchor === "home") return names.home;
@@ -278,6 +299,11 @@ function after({ plain, folded, aliased, holey }: Names, count: number): Names {
 /** Path rules indexed by a literal name, so that a thousand of them cost little. */
 export class PathIndex<Rule extends { compiled: PathPattern }> {
   readonly #rules = new RuleIndex<Rule>();
+
+  /** Every rule, in its original order. */
+  get all(): readonly Rule[] {
+    return this.#rules.all;
+  }
 
   constructor(rules: readonly Rule[]) {
     for (const rule of rules) this.#rules.add(rule, speltNames(rule.compiled));

@@ -3,7 +3,7 @@ import type { Finding } from "./finding.ts";
 import { DEEP, isStatic } from "./holes.ts";
 import type { Effect } from "./interpret/unit.ts";
 import { meter } from "./meter.ts";
-import { matchPath, namePath } from "./path_match.ts";
+import { compileNameTest } from "./path_match.ts";
 import { evaluateRead } from "./path_rules.ts";
 import type { CompiledPolicy } from "./policy.ts";
 import type { PathFacts, Surroundings } from "./request.ts";
@@ -163,6 +163,10 @@ function search(
   names: Map<string, boolean>,
   around: Surroundings,
 ): string[] {
+  const forbidsName = compileNameTest(
+    policy.paths.all.filter(({ effect, rule }) => effect !== "allow" && isNameRule(rule))
+      .map(({ compiled }) => compiled),
+  );
   const folders = new Map<string, Folder>();
   const found = new Set<string>();
   for (const file of files) {
@@ -196,12 +200,7 @@ function search(
   function byName(name: string): boolean {
     const known = names.get(name);
     if (known !== undefined) return known;
-    meter.reset();
-    const one = namePath(`/${name}`, ["/"], "/");
-    const answer = policy.paths.candidates([one]).some((rule) =>
-      rule.effect !== "allow" && isNameRule(rule.rule) &&
-      matchPath(rule.compiled, one, true) !== "no"
-    );
+    const answer = forbidsName(name);
     names.set(name, answer);
     return answer;
   }

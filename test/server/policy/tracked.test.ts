@@ -3,7 +3,9 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Action } from "../../../server/actions/schema.ts";
+import { compilePolicy, evaluate, type Surroundings } from "../../../server/policy/evaluate.ts";
 import { createTestGate, type TestGate } from "../../helpers.ts";
+import { AROUND } from "./score.ts";
 
 const SECRET = "s3cret-value";
 
@@ -361,3 +363,53 @@ test("a repository whose names cannot be read counts as one with forbidden files
   expect((await test("git log -p")).effect).toBe("allow");
   expect((await test("git init && git add . && git diff --cached")).effect).toBe("ask");
 });
+
+/** Names of files and folders under which rules and disks differ, in every place. */
+const NAMES = (
+  "a .env .ENV .env. .env.local .Env:x ．env x.pem X.PEM .pem secrets Secrets secret key id_rsa " +
+  "tls.key .еnv deep"
+).split(" ");
+const PATTERNS = (
+  ".env *.pem secrets/** **/secrets/** **/secrets deep/*/key ./key {.env,deep/secret} id_? /a " +
+  "deep/** **/a/**/b [xX].* ~/x"
+).split(" ");
+
+test.each(PATTERNS)(
+  "the rule %s forbids the same tracked files as files of the disk",
+  (pattern) => {
+    const policy = compilePolicy({
+      global: null,
+      project: { defaultEffect: "allow", blockedPaths: [pattern] },
+      override_global: false,
+    });
+    const files = NAMES.flatMap((one) => [
+      one,
+      ...NAMES.map((two) => `${one}/${two}`),
+      ...NAMES.flatMap((two) => [`deep/${one}/${two}`, `${one}/deep/key/${two}`]),
+    ]);
+    const root = "/home/user/project";
+    const around: Surroundings = {
+      ...AROUND,
+      roots: [root],
+      resolve: (path) => ({ lexical: path, real: path }),
+      list: () => [],
+      repository: () => ({ root, files, folders: [], modules: [] }),
+    };
+    const forbidden = files.filter((file) => {
+      const path = { lexical: `${root}/${file}`, real: `${root}/${file}` };
+      const request = { kind: "path" as const, access: "read" as const, path, is_plain_read: true };
+      return evaluate(policy, request, around).decision.effect !== "allow";
+    });
+    const effectOf = (file: string) =>
+      evaluate(policy, {
+        kind: "command",
+        command: `git log -p -- ':(literal)${file}'`,
+        cwd: root,
+      }, around).decision.effect;
+    // A folder counts for what is below it; its own name may be forbidden as well.
+    const isHeld = (file: string) =>
+      forbidden.some((one) => one === file || one.startsWith(`${file}/`));
+    const wrong = files.filter((file) => (effectOf(file) !== "allow") !== isHeld(file));
+    expect(wrong).toEqual([]);
+  },
+);
