@@ -101,6 +101,7 @@ const REPORTS = `write a report: ${REPORT_FORMATS.join(", ")}=<file>, or github 
 function judgeOptions<A extends unknown[], O extends OptionValues>(command: Command<A, O>) {
   return command
     .option("--output <format>", `print ${FORMATS.join(", ")}`, oneOf(FORMATS), "text" as const)
+    .option("--verbose", "print passed scenarios too")
     .option("--report <format=file>", REPORTS, repeated, [])
     .option(
       "--repro <folder>",
@@ -122,6 +123,19 @@ function driverOptions<A extends unknown[], O extends OptionValues>(command: Com
   return command
     .option("--driver <driver>", kinds)
     .option("--as <name=header>", "log in as this identity (repeatable)", identity, nobody)
+    .option(
+      "--value <name=value>",
+      "use this value for parameters and fields of that name",
+      value,
+      new Map() as Values,
+    )
+    .option(
+      "--as-value <identity.name=value>",
+      "use this value in the requests of one identity (repeatable)",
+      ownValue,
+      new Map() as ReadonlyMap<string, Values>,
+    )
+    .option("--as-documented", "send the documented values only: learn none before the run")
     .option("--record <file>", "record the driver's moves for replay:<file>")
     .option("--max-turns <n>", "limit a driver's turns for one scenario", whole(1, 100), 12)
     .option("--max-requests <n>", "limit a driver's requests for one scenario", whole(1, 1_000), 30)
@@ -149,6 +163,27 @@ export function identity(text: string, given: Identities): Identities {
   if (!match) throw new InvalidArgumentError('It must look like "alice=Authorization: Bearer …".');
   const [, name = "", value = ""] = match;
   return new Map([...given, [name, header(value, given.get(name) ?? {})]]);
+}
+
+/** The values of `--value` by their names. */
+export type Values = ReadonlyMap<string, string>;
+
+/** Parses `--value order_id=7`. */
+export function value(text: string, given: Values): Values {
+  const match = /^([^=\s]{1,100})=(.+)$/s.exec(text);
+  if (!match) throw new InvalidArgumentError('It must look like "name=value".');
+  return new Map([...given, [match[1]!, match[2]!]]);
+}
+
+/** Parses `--as-value alice.account=7`. */
+export function ownValue(
+  text: string,
+  given: ReadonlyMap<string, Values>,
+): ReadonlyMap<string, Values> {
+  const match = /^([A-Za-z][\w-]{0,31})\.(.*)$/s.exec(text);
+  if (!match) throw new InvalidArgumentError('It must look like "alice.name=value".');
+  const [, name = "", rest = ""] = match;
+  return new Map([...given, [name, value(rest, given.get(name) ?? new Map())]]);
 }
 
 /** Parses a repeatable option whose value may be a list with commas. */

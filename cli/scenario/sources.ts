@@ -24,6 +24,8 @@ export interface SourceOptions {
   insecure?: true;
   /** Fills secrets into the headers of that request. */
   fill?: (text: string) => string;
+  /** Improves the samples of the operations before scenarios are generated from them. */
+  learn?: (operations: Operation[]) => Promise<Operation[]>;
 }
 
 /** Reads the sources; advice goes to stderr. */
@@ -44,7 +46,8 @@ export async function loadScenarios(
     const { generateScenarios } = await import("./generate/generate.ts");
     const texts = await Promise.all(spec.map((name) => readSpec(name, options, cwd)));
     const read = spec.flatMap((name, n) => operationsOf(texts[n]!, shownName(name, cwd)));
-    const operations = await placed(read, options, io);
+    const there = await placed(read, options, io);
+    const operations = options.learn ? await options.learn(there) : there;
     const { depth = "normal", budget } = options;
     found.push(...generateScenarios(operations, { depth, budget, first_id: nextId(found) }));
   }

@@ -16,10 +16,18 @@ export interface Summary {
   flaky: number;
   areas: AreaConfidence[];
   coverage: Coverage | null;
+  /** The operations that never succeeded. Their passes are inconclusive. */
+  untested: Untested[];
   target: string | null;
   duration_ms: number;
   /** Why the run tested nothing; null when it tested something. */
   note: string | null;
+}
+
+/** An operation without a success, why, and the next step. */
+export interface Untested {
+  operation: string;
+  reason: string;
 }
 
 /** The results for one area of the system. */
@@ -54,7 +62,12 @@ export interface RunResult {
 export function summarize(
   scenarios: Scenario[],
   executions: Execution[],
-  { stopped = false, ...run }: { target: string | null; duration_ms: number; stopped?: boolean },
+  { stopped = false, untested = [], ...run }: {
+    target: string | null;
+    duration_ms: number;
+    stopped?: boolean;
+    untested?: Untested[];
+  },
 ): RunResult {
   const count = (test: (execution: Execution) => boolean) => executions.filter(test).length;
   const critical = new Set(
@@ -77,6 +90,7 @@ export function summarize(
     ),
     areas: confidenceOf(scenarios, executions),
     coverage: coverageOf(scenarios),
+    untested,
     ...run,
     note: null,
   };

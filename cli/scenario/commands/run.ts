@@ -4,10 +4,12 @@ import type { Io } from "../../io.ts";
 import { acceptFailures, openBaseline } from "../baseline.ts";
 import { applyConfig } from "../config.ts";
 import { ToolError } from "../errors.ts";
+import { type Controls, untestedOf } from "../execute/controls.ts";
 import { reachTarget } from "../execute/reach.ts";
 import { executeAll, type ProseDriver, type ScheduleOptions } from "../execute/schedule.ts";
 import { CLI_TARGET, isLoopback, parseTarget, type Target } from "../execute/target.ts";
 import { createUniq } from "../execute/request.ts";
+import type { Operation } from "../generate/operation.ts";
 import { runCommand, type RunOptions } from "../options.ts";
 import { createRenderer } from "../report/render.ts";
 import { parseReport, writeReports } from "../report/reports.ts";
@@ -32,19 +34,26 @@ async function runScenarios(options: RunOptions, io: Io): Promise<number> {
   const secrets = Secrets.parse(options.secret, io.env);
   const baseline = openBaseline(options, io.cwd);
   const fill = (text: string) => secrets.fill(text);
-  const scenarios = select(await loadScenarios({ ...options, fill }, io), options);
-  const renderer = createRenderer(options.output, io, target?.url ?? null);
+  const rehearsal = rehearsalOf(target, options, { io, secrets });
+  const loaded = await loadScenarios({ ...options, fill, learn: rehearsal?.learn }, io);
+  const scenarios = select(loaded, options);
+  const renderer = createRenderer(options.output, io, {
+    target: target?.url ?? null,
+    verbose: options.verbose,
+  });
   const { executions, stopped } = target && scenarios.length > 0
     ? await execute(scenarios, target, options, {
       io,
       secrets,
+      controls: rehearsal?.controls ?? null,
       onResult: (execution, scenario) =>
         renderer.onResult(secrets.redact(execution), secrets.redact(scenario)),
     })
     : { executions: [], stopped: false };
   // Without a target the same input must give the same bytes, so the output holds no time.
   const duration_ms = target ? Date.now() - started_at : 0;
-  const summary = { target: target?.url ?? null, duration_ms, stopped };
+  const untested = untestedOf(scenarios, rehearsal?.controls);
+  const summary = { target: target?.url ?? null, duration_ms, stopped, untested };
   const judged = baseline ? acceptFailures(scenarios, executions, baseline) : executions;
   const result = secrets.redact(summarize(scenarios, judged, summary));
   renderer.end(result);
@@ -110,9 +119,38 @@ function reproFlags(options: RunOptions): string[] {
   );
 }
 
+/** Sends each operation before the run, and keeps how it was answered; null where that is off. */
+function rehearsalOf(
+  target: Target | null,
+  options: RunOptions,
+  { io, secrets }: Pick<Around, "io" | "secrets">,
+): { learn: (operations: Operation[]) => Promise<Operation[]>; controls: Controls } | null {
+  if (target === null || target === CLI_TARGET || options.asDocumented) return null;
+  const controls: Controls = new Map();
+  const learn = async (operations: Operation[]) => {
+    const { waitForTarget: wait_ms = 0, insecure = false } = options;
+    await reachTarget(target, { wait_ms, insecure });
+    const { learnOperations } = await import("../learn/learn.ts");
+    const stop = new AbortController();
+    const release = io.onSignal(() => stop.abort());
+    const learned = await learnOperations(operations, {
+      ...scheduleOptions(target, options),
+      identities: options.as,
+      values: options.value,
+      own_values: options.asValue,
+      fill: (text) => secrets.fill(text),
+      signal: stop.signal,
+    }).finally(release);
+    for (const [name, control] of learned.controls) controls.set(name, control);
+    return learned.operations;
+  };
+  return { learn, controls };
+}
+
 interface Around {
   io: Io;
   secrets: Secrets;
+  controls: Controls | null;
   onResult: (execution: Execution, scenario: Scenario) => void;
 }
 
@@ -120,7 +158,7 @@ async function execute(
   scenarios: Scenario[],
   target: Target,
   options: RunOptions,
-  { io, secrets, onResult }: Around,
+  { io, secrets, controls, onResult }: Around,
 ): Promise<{ executions: Execution[]; stopped: boolean }> {
   const stop = new AbortController();
   const release = io.onSignal(() => {
@@ -141,6 +179,7 @@ async function execute(
       driver: driver ? await driverOf(driver, scheduled, options, { io, secrets }) : null,
       cli: { cwd: io.cwd, env: io.env, killGroup: io.killGroup },
       fill: (text) => secrets.fill(text),
+      controls,
       onResult,
       signal: stop.signal,
     });
@@ -170,7 +209,10 @@ async function driverOf(
   return await openDriver({ driver, record, ledger, ...budget }, io);
 }
 
-type Scheduled = Omit<ScheduleOptions, "cli" | "fill" | "onResult" | "signal" | "driver">;
+type Scheduled = Omit<
+  ScheduleOptions,
+  "cli" | "controls" | "fill" | "onResult" | "signal" | "driver"
+>;
 
 /** A driver spends at most this long on one scenario. */
 const DRIVER_MS = 600_000;

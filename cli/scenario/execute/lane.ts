@@ -14,14 +14,15 @@ const STRAIN_CHARS = 4_000;
 export function laneOf(scenario: Scenario): Lane {
   const { exec } = scenario;
   if (!exec || exec.mode === "cli") return "change";
-  if ((exec.body?.length ?? 0) >= STRAIN_CHARS) return "strain";
+  // A GET that resets the data would take the records from everything after it.
+  if ((exec.body?.length ?? 0) >= STRAIN_CHARS || scenario.changes === true) return "strain";
   if ((exec.concurrency ?? 0) > 1) return "race";
   return isReading(scenario) ? "read" : "change";
 }
 
-/** True when every method is safe (RFC 9110, 9.2.1). */
-export function isReading({ exec }: Scenario): boolean {
-  if (exec?.mode !== "http") return false;
+/** True when every method is safe (RFC 9110, 9.2.1) and its operation is not known to change data. */
+export function isReading({ exec, changes }: Scenario): boolean {
+  if (exec?.mode !== "http" || changes === true) return false;
   const methods = [exec.method ?? "GET", ...(exec.setup ?? []).map(({ method }) => method)];
   return methods.every((method) => /^(GET|HEAD|OPTIONS|TRACE)$/i.test(method));
 }

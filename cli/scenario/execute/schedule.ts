@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Execution, Scenario } from "../schema.ts";
 import { Canary } from "./canary.ts";
+import { type Controls, withControl } from "./controls.ts";
 import { type ExecuteOptions, executeScenario, type Ran, timed } from "./execute.ts";
 import { isReading, laneOf, LANES } from "./lane.ts";
 import { CLI_TARGET } from "./target.ts";
@@ -22,6 +23,8 @@ export interface ScheduleOptions extends ExecuteOptions {
   only_requests: boolean;
   /** Least time between two starts in milliseconds; 0 for none. */
   interval_ms: number;
+  /** Without them a pass rests on nothing but itself. */
+  controls: Controls | null;
   /** Called with each result as soon as it is known. */
   onResult: (execution: Execution, scenario: Scenario) => void;
   signal: AbortSignal;
@@ -40,9 +43,11 @@ export async function executeAll(
   const pace = paced(options.interval_ms);
   let stopped = false;
   const one = async (scenario: Scenario) => {
-    const execution = stopped || options.signal.aborted
+    const ran = stopped || options.signal.aborted
       ? skipped(scenario, stopped ? "an earlier scenario failed (--bail)" : "the run was stopped")
       : await pace().then(() => runOne(scenario, options, canary));
+    const { controls } = options;
+    const execution = controls ? withControl(ran, scenario, controls) : ran;
     if (execution.status === "failed" && options.bail) stopped = true;
     results.set(scenario, execution);
     options.onResult(execution, scenario);

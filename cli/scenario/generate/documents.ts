@@ -4,7 +4,7 @@ import { attempt, ToolError } from "../errors.ts";
 import { isHar, readHar } from "./har.ts";
 import { readMarkdown } from "./markdown_routes.ts";
 import { readOpenApi } from "./openapi.ts";
-import type { Operation } from "./operation.ts";
+import { type Operation, seemsToChange } from "./operation.ts";
 import { isPostman, readPostman } from "./postman.ts";
 
 /**
@@ -12,7 +12,11 @@ import { isPostman, readPostman } from "./postman.ts";
  * Markdown with route tables and curl blocks. @throws ToolError naming the line
  */
 export function operationsOf(text: string, name: string): Operation[] {
-  const operations = readAny(text, name).map((operation) => ({ ...operation, source: name }));
+  const operations = readAny(text, name).map((operation) => ({
+    ...operation,
+    source: name,
+    ...(seemsToChange(operation) ? { changes: true } : {}),
+  }));
   if (operations.length > 0) return operations;
   throw new ToolError(`Cannot generate from ${name}: it names no endpoint`, {
     next: "give an OpenAPI 3 document, a HAR recording, a Postman collection or Markdown",

@@ -68,6 +68,7 @@ function numbered(lists: Draft[][], options: GenerateOptions): Scenario[] {
     operation: `${operation.method} ${operation.path}`,
     ...(operation.source === null ? {} : { source: operation.source }),
     ...(operation.line === null ? {} : { line: operation.line }),
+    ...(operation.changes || operation.learned?.changes ? { changes: true } : {}),
   }));
 }
 

@@ -55,6 +55,26 @@ export interface Operation {
   base?: string;
   /** Its index in a recording. */
   recorded?: number;
+  /** A reading verb that changes data all the same, as its name says. */
+  changes?: boolean;
+  /** Set when a rehearsal succeeded with the samples of this operation. */
+  learned?: {
+    /** The identity that succeeded; null for the login of the run, or none. */
+    as: string | null;
+    /** A value in the path belongs to that identity alone. */
+    owned: boolean;
+    changes: boolean;
+  };
+}
+
+const CHANGING =
+  /(^|\/)(create|reset|delete|drop|init|seed|purge|populate|clear|wipe|destroy|remove|flush|migrate|shutdown|restart)[\w-]*\/?$/i;
+const CHANGES =
+  /^(creates?|resets?|deletes?|drops?|removes?|purges?|populates?|clears?|wipes?|initiali[sz]es?|shuts? down|restarts?)\b/i;
+
+/** True for a GET whose path or summary says that it changes data. */
+export function seemsToChange({ method, path, summary }: Operation): boolean {
+  return ["GET", "HEAD"].includes(method) && (CHANGING.test(path) || CHANGES.test(summary.trim()));
 }
 
 const LOGOUT = /\/(log-?out|sign-?out|revoke)\/?$/i;

@@ -15,6 +15,9 @@ export function markdownOf(result: RunResult): string {
     `| ${summary.scenarios} | ${summary.executed} | ${summary.passed} | ${summary.failed} | ` +
     `${summary.skipped} | ${summary.inconclusive} |`,
     ...(summary.note ? ["", `> ${summary.note}`] : []),
+    ...(summary.untested.length === 0
+      ? []
+      : ["", "## Not tested", "", ...summary.untested.map(({ reason }) => `- ${cell(reason)}`)]),
     ...(executions.length === 0 ? ["", ...scenarioTable(scenarios)] : []),
     ...failuresOf(result).flatMap((one) => failure(one.execution, one.scenario, summary.target)),
     ...blindSpots(executions),

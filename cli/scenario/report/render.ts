@@ -28,9 +28,9 @@ const TEXTS = {
 export function createRenderer(
   format: Format,
   io: Io,
-  target: string | null,
+  { target, verbose = false }: { target: string | null; verbose?: boolean },
 ): Renderer {
-  if (format === "text") return createTextRenderer(io, target);
+  if (format === "text") return createTextRenderer(io, target, verbose);
   const textOf = TEXTS[format];
   return {
     onResult: () => {},
@@ -52,10 +52,16 @@ const MARKS = {
   inconclusive: ["?", "yellow"],
 } as const;
 
+/** True for a result that says nothing: a pass, or an operation that is named once at the end. */
+function isQuiet({ status, reason }: Execution): boolean {
+  return status === "passed" || (status === "inconclusive" && /never succeeded$/.test(reason));
+}
+
 /** Lines for a person: each result as it arrives, then the failures and how to repeat them. */
-function createTextRenderer(io: Io, target: string | null): Renderer {
+function createTextRenderer(io: Io, target: string | null, verbose: boolean): Renderer {
   return {
     onResult: (execution, scenario) => {
+      if (!verbose && isQuiet(execution)) return;
       const [mark, colour] = MARKS[execution.status];
       const words = `${execution.scenario_id}  ${visibleLine(scenario.title)}`;
       const reason = visibleLine(execution.reason);
@@ -67,6 +73,7 @@ function createTextRenderer(io: Io, target: string | null): Renderer {
     end: (result) => {
       if (target === null) printScenarios(io, result);
       printFailures(io, result, target);
+      printUntested(io, result.summary);
       printBlindSpots(io, result);
       printAreas(io, result.summary);
       print(io, summaryLine(result.summary));
@@ -93,6 +100,11 @@ function printFailures(io: Io, result: RunResult, target: string | null): void {
     const curl = target === null ? null : curlOf(scenario, target);
     if (curl) print(io, `  repeat    ${visibleLine(curl)}`);
   }
+}
+
+function printUntested(io: Io, { untested }: Summary): void {
+  if (untested.length > 0) print(io, "\nNot tested:");
+  for (const { reason } of untested) print(io, `  ${visibleLine(reason)}`);
 }
 
 function printBlindSpots(io: Io, { executions }: RunResult): void {

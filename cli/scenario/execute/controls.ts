@@ -1,0 +1,54 @@
+import type { Execution, Scenario } from "../schema.ts";
+import { isSuccess } from "./http.ts";
+
+/** How an operation was answered. A pass of its scenarios rests on one success. */
+export interface Control {
+  succeeded: boolean;
+  /** Why it never succeeded, with the next step; "" when it did. */
+  reason: string;
+}
+
+/** The controls of a run, by operation (`GET /path`). */
+export type Controls = Map<string, Control>;
+
+/**
+ * The execution, inconclusive instead of passed where its operation never succeeded: a refusal of
+ * everything proves nothing. Learns from each 2xx.
+ */
+export function withControl(
+  execution: Execution,
+  scenario: Scenario,
+  controls: Controls,
+): Execution {
+  const name = String(scenario.operation);
+  const control = controls.get(name);
+  if (!control || control.succeeded) return execution;
+  if (scenario.family === "good_case" && isSuccess(statusOf(execution))) {
+    controls.set(name, { succeeded: true, reason: "" });
+    return execution;
+  }
+  if (execution.status !== "passed" || hasOwnControl(scenario)) return execution;
+  return { ...execution, status: "inconclusive", reason: `Not tested: ${name} never succeeded` };
+}
+
+/** The operations of these scenarios that never succeeded, each once. */
+export function untestedOf(
+  scenarios: readonly Scenario[],
+  controls: Controls = new Map(),
+): { operation: string; reason: string }[] {
+  const names = [...new Set(scenarios.map(({ operation }) => String(operation)))].sort();
+  return names.flatMap((operation) => {
+    const control = controls.get(operation);
+    return control && !control.succeeded ? [{ operation, reason: control.reason }] : [];
+  });
+}
+
+/** A playbook of several steps sends its own good cases. */
+function hasOwnControl({ playbook }: Scenario): boolean {
+  const { steps } = (playbook ?? {}) as { steps?: unknown[] };
+  return (steps?.length ?? 0) > 1;
+}
+
+function statusOf({ evidence }: Execution): number | null {
+  return (evidence.response as { status?: number } | undefined)?.status ?? null;
+}

@@ -1,0 +1,260 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Control, Controls } from "../execute/controls.ts";
+import { type HttpExchange, isSuccess, sendRequest } from "../execute/http.ts";
+import { prepareRequest, type RequestOptions } from "../execute/request.ts";
+import type { Target } from "../execute/target.ts";
+import { endsLogin, type Operation, sampleRequest } from "../generate/operation.ts";
+import { claimsOf } from "./claims.ts";
+import { bodyVariants, withValues } from "./bodies.ts";
+import { type Owner, Pool } from "./pool.ts";
+
+export interface LearnOptions extends RequestOptions {
+  target: Target;
+  timeout_ms: number;
+  insecure: boolean;
+  identities: ReadonlyMap<string, Record<string, string>>;
+  /** `--value name=…`, for every parameter and field of that name. */
+  values: ReadonlyMap<string, string>;
+  /** `--as-value alice.name=…`, for the requests of one identity. */
+  own_values: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  may_change: boolean;
+  interval_ms: number;
+  signal: AbortSignal;
+}
+
+export interface Learned {
+  operations: Operation[];
+  controls: Controls;
+}
+
+/** The most requests of the rehearsal, and for one operation. */
+const REQUESTS = 1_500;
+const TRIES = 6;
+
+/**
+ * Sends every operation before the run until one answer is a 2xx: with values of `--value`, of the
+ * logins and of earlier answers. Returns the operations with the samples that succeeded.
+ */
+export async function learnOperations(
+  operations: Operation[],
+  options: LearnOptions,
+): Promise<Learned> {
+  const rehearsal = new Rehearsal(options);
+  const sorted = [...operations].filter((one) => !endsLogin(one))
+    .sort((a, b) => rankOf(a) - rankOf(b));
+  const reads = sorted.filter((one) => rankOf(one) === 0);
+  for (const operation of sorted) {
+    if (rankOf(operation) === 2) await rehearsal.readAgain(reads);
+    await rehearsal.learn(operation);
+  }
+  // A value that was missing at first may be known now.
+  for (const operation of sorted) {
+    if (!rehearsal.has(operation) && rankOf(operation) < 4) await rehearsal.learn(operation);
+  }
+  return {
+    operations: operations.map((one) => rehearsal.learned.get(one) ?? one),
+    controls: new Map(operations.map((one) => [keyOf(one), rehearsal.controlOf(one)])),
+  };
+}
+
+function keyOf({ method, path }: Operation): string {
+  return `${method} ${path}`;
+}
+
+/** Lists first, because they show ids; then what makes records; what may destroy them comes last. */
+function rankOf(operation: Operation): number {
+  const { method, path } = operation;
+  const isRead = method === "GET" || method === "HEAD";
+  if (isRead && operation.changes) return 5;
+  if (method === "DELETE") return 4;
+  if (!path.includes("{")) return isRead ? 0 : method === "POST" ? 1 : 3;
+  return isRead ? 2 : 3;
+}
+
+class Rehearsal {
+  readonly learned = new Map<Operation, Operation>();
+  readonly #pool = new Pool();
+  readonly #options: LearnOptions;
+  readonly #failures = new Map<Operation, string>();
+  #sent = 0;
+  #made = 0;
+
+  constructor(options: LearnOptions) {
+    this.#options = options;
+    for (const [name, headers] of options.identities) {
+      const claims = claimsOf(options.fill(Object.values(headers).join(" ")));
+      const own = { ...claims, ...Object.fromEntries(options.own_values.get(name) ?? []) };
+      for (const [key, value] of Object.entries(own)) {
+        this.#pool.add({ key, value, path: "", owner: name, made: true });
+      }
+    }
+  }
+
+  has(operation: Operation): boolean {
+    return this.learned.has(operation);
+  }
+
+  controlOf(operation: Operation): Control {
+    if (endsLogin(operation) || this.has(operation)) return { succeeded: true, reason: "" };
+    const why = this.#failures.get(operation) ?? "it was not sent";
+    return { succeeded: false, reason: `${keyOf(operation)} never succeeded: ${why}` };
+  }
+
+  /** Reads the lists once more, after records were made. */
+  async readAgain(reads: Operation[]): Promise<void> {
+    if (this.#made === 0) return;
+    this.#made = 0;
+    for (const one of reads) {
+      const operation = this.learned.get(one);
+      if (operation) await this.#send(operation, sampleRequest(operation), this.#first);
+    }
+  }
+
+  /** Tries an operation until it succeeds, as the first identity and then as the others. */
+  async learn(operation: Operation): Promise<void> {
+    const isReading = ["GET", "HEAD", "OPTIONS"].includes(operation.method);
+    if (!isReading && !this.#options.may_change) {
+      return void this.#failures.set(operation, "it may change data (--allow-destructive)");
+    }
+    const names = [...this.#options.identities.keys()];
+    if (await this.#tryAs(operation, this.#first)) {
+      // What the second identity sees too is nobody's own.
+      const [, second] = names;
+      if (isReading && second !== undefined && !operation.path.includes("{")) {
+        await this.#send(operation, sampleRequest(operation), second);
+      }
+      return;
+    }
+    if (!/\b(401|403)\b/.test(this.#failures.get(operation) ?? "")) return;
+    for (const name of names.slice(1)) {
+      if (await this.#tryAs(operation, name)) return;
+    }
+  }
+
+  get #first(): Owner {
+    return this.#options.identities.keys().next().value ?? null;
+  }
+
+  async #tryAs(operation: Operation, owner: Owner): Promise<boolean> {
+    const given = (name: string) => this.#given(name, owner);
+    const choices = operation.parameters.map((parameter) => ({
+      parameter,
+      values: given(parameter.name) ?? this.#pool.candidates(operation, parameter, owner),
+    }));
+    const bodies = bodyVariants(operation, (name) => given(name)?.[0] ?? null, {
+      known: (name) => this.#pool.named(name, owner),
+    });
+    let at = 0;
+    let body = 0;
+    for (let n = 0; n < TRIES && this.#sent < REQUESTS; n++) {
+      if (this.#options.signal.aborted) return false;
+      const tried = withValues(operation, choices, at, bodies[body]);
+      const exchange = await this.#send(tried, sampleRequest(tried), owner);
+      if (exchange.error === null && succeeds(operation, exchange.status)) {
+        const owned = this.#isOwned(choices, at, owner);
+        const changes = operation.changes === true || saysItChanged(operation, exchange);
+        this.learned.set(operation, { ...tried, learned: { as: owner, owned, changes } });
+        if (operation.method === "DELETE") this.#pool.drop(tried);
+        if (operation.method === "POST") this.#made++;
+        return true;
+      }
+      this.#failures.set(operation, failureOf(tried, exchange));
+      const { status } = exchange;
+      if (status === null || status === 401 || status === 403 || status === 405) return false;
+      const hasValue = choices.some(({ values }) => values.length > at + 1);
+      if (status === 404 || bodies.length <= body + 1) {
+        if (!hasValue) return false;
+        at++;
+      } else body++;
+    }
+    return false;
+  }
+
+  #given(name: string, owner: Owner): string[] | null {
+    const own = owner === null ? undefined : this.#options.own_values.get(owner)?.get(name);
+    const value = own ?? this.#options.values.get(name);
+    return value === undefined ? null : [value];
+  }
+
+  /** True when a record in the path is the identity's own. */
+  #isOwned(
+    choices: { parameter: { in: string }; values: string[] }[],
+    at: number,
+    owner: Owner,
+  ): boolean {
+    const inPath = choices.filter(({ parameter }) => parameter.in === "path");
+    return owner !== null && inPath.some(({ values }) => {
+      const value = values[Math.min(at, values.length - 1)];
+      return value !== undefined && this.#pool.isOwn(value, owner);
+    });
+  }
+
+  async #send(
+    operation: Operation,
+    request: ReturnType<typeof sampleRequest>,
+    owner: Owner,
+  ): Promise<HttpExchange> {
+    const { identities, interval_ms, target } = this.#options;
+    this.#sent++;
+    if (interval_ms > 0) await sleep(interval_ms);
+    const identity = owner === null ? {} : identities.get(owner) ?? {};
+    const uniq = this.#options.uniq();
+    const ready = prepareRequest(request, { ...this.#options, identity }, { uniq });
+    const exchange = await sendRequest(target, ready, { ...this.#options, keep_bytes: KEEP });
+    if (isSuccess(exchange.status)) {
+      const made = operation.method === "POST";
+      const place = { path: operation.path, owner, made };
+      if (made) this.#pool.harvest(ready.body ?? "", place);
+      this.#pool.harvest(exchange.body, place);
+    }
+    return exchange;
+  }
+}
+
+/** A 2xx, or the redirect that the document names. */
+function succeeds({ statuses }: Operation, status: number | null): boolean {
+  const isRedirect = status !== null && status >= 300 && status < 400;
+  return isSuccess(status) || (isRedirect && statuses.includes(status));
+}
+
+/** True for a GET whose short answer says that it changed something. */
+function saysItChanged({ method }: Operation, { status, body }: HttpExchange): boolean {
+  if (method !== "GET") return false;
+  return status === 201 || (body.length < 300 &&
+    /\b(database|data|tables?|state)\b.{0,40}\b(populated|created|deleted|reset|cleared|dropped|seeded)\b/i
+      .test(body));
+}
+
+const KEEP = 256 * 1024;
+
+/** `404 for server_id=sample; give --value server_id=…`. */
+function failureOf(operation: Operation, { status, error, body }: HttpExchange): string {
+  if (error !== null) return error;
+  const path = operation.parameters.filter((one) => one.in === "path");
+  const values = path.map(({ name, sample }) => `${name}=${String(sample).slice(0, 40)}`).join(
+    ", ",
+  );
+  const where = values === "" ? "" : ` for ${values}`;
+  const said = messageOf(body);
+  const words = said === "" ? "" : ` "${said}"`;
+  if (status === 401 || status === 403) return `${status}${where}${words}; give a login (--as)`;
+  const missing = path[0]?.name ?? (status === 400 || status === 422 ? fieldOf(operation) : null);
+  const next = missing === null ? "" : `; give --value ${missing}=…`;
+  return `${status}${where}${words}${next}`;
+}
+
+function fieldOf({ body }: Operation): string | null {
+  const { required } = body?.schema ?? {};
+  return Array.isArray(required) && required.length > 0 ? String(required[0]) : null;
+}
+
+/** The message of an error, for a person. */
+function messageOf(body: string): string {
+  try {
+    const value = JSON.parse(body);
+    const text = value?.message ?? value?.error ?? value?.detail ?? value?.title;
+    return typeof text === "string" ? text.slice(0, 80) : "";
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,114 @@
+import type { Operation, Parameter } from "../generate/operation.ts";
+import { collectionOf, sameName } from "../generate/names.ts";
+import { isObject } from "../json.ts";
+
+/** An identity of the run; null is the login of `-H`, or none. */
+export type Owner = string | null;
+
+/** One value that an answer, a login or a request named. */
+export interface Known {
+  key: string;
+  value: string;
+  /** The path of the operation. */
+  path: string;
+  owner: Owner;
+  /** Its owner made it, or it is the owner's own. */
+  made: boolean;
+}
+
+/** Bounds against hostile answers. */
+const KNOWN = 20_000;
+const NODES = 2_000;
+const DEPTH = 8;
+const CHARS = 200;
+const CANDIDATES = 4;
+
+/** The values that the rehearsal has seen, for path parameters and fields. */
+export class Pool {
+  readonly #known: Known[] = [];
+
+  add(known: Known): void {
+    if (this.#known.length < KNOWN) this.#known.push(known);
+  }
+
+  /** Keeps every text and number of a JSON body, however deep. */
+  harvest(body: string, place: Pick<Known, "path" | "owner" | "made">): void {
+    let value: unknown;
+    try {
+      value = JSON.parse(body);
+    } catch {
+      return;
+    }
+    let nodes = 0;
+    const visit = (one: unknown, depth: number): void => {
+      if (depth > DEPTH || ++nodes > NODES) return;
+      if (Array.isArray(one)) return one.slice(0, 50).forEach((item) => visit(item, depth + 1));
+      if (!isObject(one)) return;
+      for (const [key, inner] of Object.entries(one)) {
+        const isPlain = typeof inner === "string" || typeof inner === "number";
+        if (!isPlain) visit(inner, depth + 1);
+        else if (String(inner) !== "" && String(inner).length <= CHARS) {
+          this.add({ key, value: String(inner), ...place });
+        }
+      }
+    };
+    visit(value, 0);
+  }
+
+  /** Values for a parameter, the likeliest first; the sample comes last. */
+  candidates({ path }: Operation, parameter: Parameter, owner: Owner): string[] {
+    const sample = String(parameter.sample ?? "");
+    if (parameter.in !== "path") {
+      const found = parameter.required ? this.named(parameter.name, owner) : null;
+      return found === null ? [] : [found];
+    }
+    const collection = collectionOf(path, parameter.name);
+    const within = (known: Known) => collectionOf(known.path) === collection;
+    const ranked: ((known: Known) => boolean)[] = [
+      (known) => within(known) && sameName(known.key, parameter.name),
+      (known) => within(known) && ID.test(known.key),
+      (known) => sameName(known.key, parameter.name),
+      (known) => ID.test(known.key) && isOf(known.path, parameter.name),
+    ];
+    const found = ranked.flatMap((fits) => this.#best(fits, owner));
+    return [...new Set([...found, sample])].slice(0, CANDIDATES);
+  }
+
+  /** The value of a field with this name; null without one. */
+  named(name: string, owner: Owner): string | null {
+    return this.#best((known) => sameName(known.key, name), owner)[0] ?? null;
+  }
+
+  /** True for a value that only this identity has been shown, or that names it. */
+  isOwn(value: string, owner: Owner): boolean {
+    const shown = this.#known.filter((known) => known.value === value);
+    return shown.some((known) => known.owner === owner && known.made) &&
+      shown.every((known) => known.owner === owner || known.owner === null);
+  }
+
+  /** Forgets the values in the path of a record that was deleted. */
+  drop({ parameters }: Operation): void {
+    const gone = new Set(parameters.filter((one) => one.in === "path").map((one) => one.sample));
+    const kept = this.#known.filter(({ value }) => !gone.has(value));
+    this.#known.splice(0, this.#known.length, ...kept);
+  }
+
+  /** What the identity made comes first, then what it was shown; the latest before the earlier. */
+  #best(fits: (known: Known) => boolean, owner: Owner): string[] {
+    const found = this.#known.filter(fits).reverse();
+    const own = found.filter((known) => known.owner === owner);
+    return [
+      ...own.filter(({ made }) => made),
+      ...own.filter(({ made }) => !made),
+      ...found.filter((known) => known.owner !== owner),
+    ].map(({ value }) => value);
+  }
+}
+
+const ID = /^_?(id|uuid|guid)$/i;
+
+/** True when `order_id` could be an id that a path with `orders` shows. */
+function isOf(path: string, parameter: string): boolean {
+  const noun = parameter.replace(/_?(id|uuid)$/i, "").toLowerCase();
+  return noun.length > 2 && path.toLowerCase().includes(noun);
+}
