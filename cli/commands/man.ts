@@ -103,7 +103,11 @@ const FIXED_SECTIONS = [
   ...term("~/.gate/config.json", "the policy of this machine"),
   ...term("~/.gate/projects/", "the ledgers: all actions and the audit log of each project"),
   ...term("~/.gate/logs/daemon.log", "the daemon's log; gate daemon logs shows it"),
-  ...term("~/.gate/tokens/", "the access tokens; anybody who can read them can approve actions"),
+  ...term("~/.local/state/gate/heads.json", "the newest events of each ledger that terminals saw"),
+  ...term(
+    "~/.gate/tokens/",
+    "the access tokens; an approval also needs your passphrase or passkey",
+  ),
 ];
 
 /** Escapes text for roff, so that it is shown literally. */

@@ -1,7 +1,7 @@
 import { PassThrough, type Readable } from "node:stream";
 import type { Io } from "../io.ts";
 
-/** What a person typed and no question has read yet. */
+/** The typed keys that no question has read yet. */
 interface Hidden {
   keys: PassThrough;
   read: (chunk: Uint8Array | string) => void;

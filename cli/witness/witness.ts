@@ -17,9 +17,9 @@ export interface StepBack extends Problem {
 const MOST_PROJECTS = 50;
 
 /**
- * Compares the ledgers of these projects with the heads that this user's terminals have seen, and
- * remembers newer heads unless told otherwise. A ledger that lost or changed an event is answered, and its head stays
- * remembered.
+ * Compares the ledgers of these projects with the heads that this user's terminals have seen. Returns
+ * those that lost or changed an event, whose heads stay remembered. Remembers the newer heads of the
+ * others, unless `remembers` is false.
  */
 export async function witness(
   io: Io,
@@ -102,7 +102,7 @@ export function forgetHeads(io: Io, projects: readonly string[]): void {
   writeHeads(io, placeOf(io).home, { gone: projects });
 }
 
-/** Tells a person loudly, on standard error. */
+/** Prints each step back on standard error, with the next step. */
 export function sayStepBacks(io: Io, found: readonly StepBack[]): void {
   for (const { project_id, what } of found) {
     sayAlarm(io, `The audit log of "${project_id}" is not what it was: ${what}`);

@@ -14,7 +14,7 @@ import { type ActionRow, findAction } from "./store.ts";
 
 /** The other projects of the machine. */
 export interface Neighbours {
-  /** Those whose files an action touches. Their rules hold as well. */
+  /** The projects whose files an action touches. Their rules apply too. */
   touched: (named: NamedPaths) => Promise<Neighbour[]>;
   all: () => Promise<Neighbour[]>;
   /** The folders of all projects, this one included. */

@@ -1,6 +1,6 @@
 import type { Ledger } from "../db/ledger.ts";
 
-/** What the row of an action says. */
+/** The fields of an action's row that the log can confirm. */
 export interface StoredAction {
   id: string;
   status: string;
@@ -10,7 +10,7 @@ export interface StoredAction {
   digest: string;
 }
 
-/** What one event of an action says; null where it says nothing. */
+/** The same fields as one event of an action has them; null where it has none. */
 export interface StoredStep {
   seq: number;
   type: string;

@@ -15,7 +15,7 @@ export interface AuditServices {
   signer: Signer;
   /** The newest head in the registry. */
   remembered: () => Promise<Head | null>;
-  /** What differs between the ledgers and the accepted configs in gate.db; null if nothing does. */
+  /** How the accepted configs in gate.db contradict the ledgers; null if they agree. */
   compareAccepted: () => Promise<string | null>;
 }
 

@@ -408,7 +408,7 @@ export class AcceptedConfigs {
     if (!isProved && sealed === undefined) return "unproved";
     if (isNewest(of, newest)) return null;
     if (number <= newest.number) return "older";
-    // What was accepted before the first key may be in no ledger. Nothing came after its seal.
+    // Acceptances from before the first key may be in no ledger. None came after their seal.
     return sealed !== undefined && newest.number === (sealed.after ?? 0) ? null : "unrecorded";
   }
 

@@ -255,7 +255,7 @@ export class Config {
     };
   }
 
-  /** What a person should know about the config, one line each. */
+  /** The problems of the config that a person must mend, one line each. */
   async problems(): Promise<string[]> {
     const snapshot = await this.#read();
     const isNew = snapshot.accepted.project === null && this.#builtin === null;
@@ -269,7 +269,7 @@ export class Config {
     ];
   }
 
-  /** What differs between the audit logs and the accepted rules in gate.db; null if nothing does. */
+  /** How the accepted rules in gate.db contradict the audit logs; null if they agree. */
   async compareAccepted(): Promise<string | null> {
     const found = await this.#faultsInDatabase();
     // A text without a proof contradicts no log; the status tells it.

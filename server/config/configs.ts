@@ -94,7 +94,7 @@ export class Configs implements ConfigServices {
       .map(({ id, roots: theirs }) => this.of(id, theirs));
   }
 
-  /** What a person should know about the configs in use, one line each. */
+  /** The problems of the configs in use that a person must mend, one line each. */
   async problems(): Promise<string[]> {
     const found = await Promise.all([...this.#configs.values()].map((one) => one.problems()));
     return [...new Set(found.flat())];

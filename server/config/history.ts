@@ -30,7 +30,7 @@ export interface Newest {
   proof: ProofRecord | null;
 }
 
-/** Nothing was accepted so far. */
+/** The value before the first acceptance. */
 export const NEVER: Newest = {
   number: 0,
   sha256: "",

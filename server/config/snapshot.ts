@@ -23,7 +23,7 @@ export interface Snapshot extends ConfigState {
 export interface Sources {
   key: string;
   files: Snapshot["files"];
-  /** What is accepted of the project's config, and of the machine's. */
+  /** The accepted versions of the project's config and of the machine's. */
   entry: Entry;
   machine: Entry;
   /** The project's file is part of gate. */

@@ -21,7 +21,7 @@ export interface Accepted extends Version {
   base: Omit<Accepted, "base"> | null;
 }
 
-/** What is known about one config. */
+/** The record of one config. */
 export interface ConfigRow {
   /** "" for the machine. */
   project_id: string;
@@ -34,7 +34,7 @@ export interface ConfigRow {
   machine_sha256: string | null;
 }
 
-/** What is known about the config of a project, or of the machine (""); null before the first. */
+/** The record of a project's config, or of the machine's (""); null before the first. */
 export async function findConfig(
   registry: Database,
   project_id: string,
@@ -43,7 +43,7 @@ export async function findConfig(
   return rows[0] ? toConfig(rows[0]) : null;
 }
 
-/** What is known about every config, by project. */
+/** The records of all configs, by project. */
 export async function listConfigs(registry: Database): Promise<ConfigRow[]> {
   return (await registry.all("SELECT * FROM configs ORDER BY project_id")).map(toConfig);
 }

@@ -37,7 +37,7 @@ export function describeOutside(
     by: ownerOf(path),
     before_sha256: before.sha256 || null,
     after_sha256: after.sha256,
-    // What waits comes first, so that no padding hides it.
+    // The waiting ones come first, so that no padding hides them.
     differences: all && all.length <= MAX_DIFFERENCES
       ? all.toSorted((a, b) => Number(a.in_force) - Number(b.in_force))
       : null,

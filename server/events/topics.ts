@@ -30,7 +30,7 @@ const TOPICS: Partial<Record<AuditType, Topic[]>> = {
   "monitor.terminated": ["agents"],
 };
 
-/** What listeners are told of an audit event: one per topic that it belongs to. */
+/** The messages about an audit event, one for each topic that it belongs to. */
 export function toStreamEvents(event: AuditEvent): StreamEvent[] {
   const { type, project_id, seq, at } = event;
   const topics = [...TOPICS[type] ?? [], ...topicsOfSubmitted(event)];

@@ -44,7 +44,7 @@ export class ChainCheck {
 
 /** Checks the proofs of the events of one chain, in order. */
 export interface ProofsCheck {
-  /** What is wrong with the event's proof; null if nothing is. */
+  /** The fault of the event's proof; null if it is valid. */
   check(event: AuditEvent): null | Promise<string | null>;
 }
 

@@ -69,7 +69,7 @@ async function isProven(
   if (!added || !approved) return false;
   if (await check(approved, edit) !== null) return false;
   const { scope, max_uses, pattern, session_id, digest, questions, scripts, access } = grant;
-  // What a masked text hides would not be compared.
+  // The hidden part of a masked text could not be compared.
   if (pattern?.includes("[redacted]")) return false;
   const ttl_seconds = Number(added.data.ttl_seconds);
   const data = { ...added.data, scope, max_uses, pattern };

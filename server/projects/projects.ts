@@ -19,7 +19,7 @@ import type { Registry } from "./registry.ts";
 import type { HubProject, RegisteredProject } from "./schema.ts";
 import { hasAction, type Registered } from "./store.ts";
 
-/** Whoever registers a project: a caller, or a part of gate that brings no proof. */
+/** The caller who registers a project, or a part of gate, which brings no proof. */
 export type Registrant =
   & Pick<Caller, "id" | "scope">
   & Partial<Pick<Caller, "member_id" | "via" | "proof">>;

@@ -75,7 +75,7 @@ export class HomeChanges {
     return this.#changes.at(-1)?.kind ?? this.#start;
   }
 
-  /** What decides on this home now. Compares with every ledger first. */
+  /** The proof that decisions need now. Compares with every ledger before the first answer. */
   async state(): Promise<ProofState> {
     this.#compared ??= this.#compareAll();
     await this.#compared;

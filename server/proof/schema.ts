@@ -4,7 +4,7 @@ import { z } from "zod";
 export const ProofKind = z.enum(["none", "token", "passphrase", "passkey"]);
 export type ProofKind = z.infer<typeof ProofKind>;
 
-/** What a proof permits. */
+/** The deeds that a proof can permit. */
 export const ProofVerb = z.enum([
   "accept_config",
   "approve",
@@ -30,7 +30,7 @@ const MAX_KEY_ID = 512;
 const key_id = base64url(16, MAX_KEY_ID);
 const nonce = base64url(43);
 
-/** What a person has to sign. The signature covers its RFC 8785 form; see `statementOf`. */
+/** The fields that a person signs, in the form of `statementOf`. A signature permits one deed, once. */
 export const Challenge = z.strictObject({
   nonce,
   expires_at: z.iso.datetime(),

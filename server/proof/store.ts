@@ -25,7 +25,7 @@ export async function replaceChanges(
   ]);
 }
 
-/** What a home that never enrolled a key decides with. */
+/** The kind of proof of a home that never enrolled a key. */
 export async function findStart(registry: Database): Promise<"none" | "token"> {
   const rows = await registry.all("SELECT kind FROM proof_start");
   return rows[0]?.kind === "token" ? "token" : "none";

@@ -11,7 +11,7 @@ import { whyNoPasskey } from "./passkey.ts";
 
 interface SetFormProps {
   onDone: () => void;
-  /** What the button for leaving says. */
+  /** The label of the button that leaves the form. */
   leave: string;
   onLeave: () => void;
 }

@@ -22,10 +22,10 @@ interface Unlocked extends Signer {
 /** The unlocked key; null while the page is locked. */
 export const unlocked = signal<Unlocked | null>(null);
 
-/** What the page asks the person for now: the passphrase or the passkey. */
+/** An open question to the person, for the passphrase or the passkey. */
 export interface Asking {
   key: EnrolledKey;
-  /** What is to be signed; null when the person only unlocks the page. */
+  /** The challenge to sign; null when the person only unlocks the page. */
   challenge: Challenge | null;
   answer(given: Proof | null): void;
   cancel(): void;

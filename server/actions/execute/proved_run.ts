@@ -7,8 +7,8 @@ import type { ActionRow } from "../store.ts";
 import { evaluateAgain } from "../submit/evaluate.ts";
 
 /**
- * What a claimed command starts, as it was judged right now: gate runs it without a shell. Null if
- * only a shell can run it.
+ * The programs that a claimed command starts without a shell, as policy evaluates it now. Null if only
+ * a shell can run it.
  */
 export async function runOf(services: ActionServices, row: ActionRow): Promise<Claim["run"]> {
   const { plan } = row;

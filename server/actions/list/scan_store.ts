@@ -102,7 +102,7 @@ export function selectAll({ select, others }: Scan, span: Span, wanted: Selectio
   }));
 }
 
-/** Those of the next `rows` of the scan that pass all filters. */
+/** The actions among the next `rows` of the scan that pass all filters. */
 export function selectFew(
   { select, others }: Scan,
   span: Span,

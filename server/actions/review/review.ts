@@ -87,7 +87,7 @@ export async function approveWithEdit(
 /** The part of an approval's event that is about the proof. */
 interface Proven {
   proof?: ProofRecord;
-  /** What the proof covers beside the digest of the held action. */
+  /** The fields that the proof covers beside the digest of the held action. */
   asked?: ApprovalAsked;
 }
 

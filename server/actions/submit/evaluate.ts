@@ -153,7 +153,7 @@ async function evaluateNames(
   }];
 }
 
-/** What the rules of another project say about the files that the action touches there. */
+/** Evaluates the files that the action touches in another project by its rules; null for none. */
 async function evaluateAsGuest(
   { id, config }: Neighbour,
   { command, cwd, accesses, native }: ParsedInput,

@@ -17,8 +17,8 @@ const STORES =
 const MAX_COMPARED = 64;
 
 /**
- * What an access to a file with several hard links needs: a rule that blocks one of its other names
- * blocks this one, and a name that gate cannot explain asks. Null for files with one name.
+ * Evaluates accesses to files with several hard links: a rule that blocks one name of a file blocks
+ * its other names too, and an unexplained other name asks. Null for files with one name.
  */
 export async function judgeOtherNames(
   accesses: readonly { access: Access["access"]; path: string }[],
