@@ -1,6 +1,7 @@
 import { hc } from "hono/client";
 import type { Api } from "./api.ts";
 import type { Problem } from "./errors.ts";
+import { NotTaken } from "./proof/not_signed.ts";
 import type { Challenge, Proof } from "./proof/schema.ts";
 
 export type { Problem } from "./errors.ts";
@@ -51,7 +52,7 @@ function withProject(project: string, send: Fetch = fetch): Fetch {
 
 /**
  * A `fetch` that repeats a request with a person's proof when the daemon requires one. It signs only
- * a challenge about this request, and throws for any other.
+ * a challenge about this request, and throws for any other, and when the proof is not taken.
  */
 export function withProof(prove: Prove, send: Fetch = fetch): Fetch {
   return async (input, init) => {
@@ -72,10 +73,12 @@ export function withProof(prove: Prove, send: Fetch = fetch): Fetch {
     await checkChallenge(next, asked);
     return await sendProved(await prove(next));
 
-    function sendProved(given: Proof): Promise<Response> {
+    async function sendProved(given: Proof): Promise<Response> {
       const headers = new Headers(init?.headers);
       headers.set("X-Gate-Proof", encode(given));
-      return send(input, { ...init, headers });
+      const decided = await send(input, { ...init, headers });
+      if (await challengeIn(decided) !== null) throw new NotTaken();
+      return decided;
     }
   };
 }

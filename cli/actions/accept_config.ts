@@ -3,6 +3,7 @@ import { acceptWritten, configWrittenBy } from "../../server/actions/review/acce
 import type { Action, ActionDetail } from "../../server/actions/schema.ts";
 import { type Client, ProblemError, unwrap } from "../../server/client.ts";
 import { NotSigned } from "../../server/proof/not_signed.ts";
+import { acceptNumbered } from "../config/accept.ts";
 import { CliError } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { say } from "../terminal/output.ts";
@@ -29,7 +30,12 @@ export async function acceptApproved(
   try {
     const isAccepted = await acceptWritten({ ...config, sha256 }, {
       read: () => unwrap(client.api.config.$get()),
-      accept: (json) => unwrap(client.api.config.accept.$post({ json })),
+      accept: (json) =>
+        acceptNumbered(
+          io,
+          { path: json.path, number: json.number ?? 0 },
+          () => unwrap(client.api.config.accept.$post({ json })),
+        ),
     });
     say(io, isAccepted ? "  the config is accepted and in force" : `  ${STILL_WAITS}`);
   } catch (error) {

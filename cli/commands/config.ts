@@ -48,7 +48,7 @@ export function createCommand(io: Io) {
       );
       if (sha256 !== undefined && changes.length === 0) throw hasNone(sha256);
       if (!json) { for (const change of changes) showChange(io, change); }
-      const accepted = await acceptChanges(client, changes) ?? view;
+      const accepted = await acceptChanges(io, client, changes) ?? view;
       if (json) printJson(io, accepted);
       else if (changes.length === 0) print(io, "Nothing waits: the accepted configs are in force.");
       else print(io, `${paint(io, "green", "✓")} accepted: ${count(changes.length, "file")}`);

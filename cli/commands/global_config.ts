@@ -86,7 +86,7 @@ async function acceptEdited(io: Io, options: PassphraseOptions): Promise<void> {
   const waiting = waitingChanges(await unwrap(client.api.config.$get()));
   for (const one of waiting) showChange(io, one);
   try {
-    await acceptChanges(client, waiting);
+    await acceptChanges(io, client, waiting);
   } catch (error) {
     const { message } = explain(error);
     throw new CliError(`The file is saved, but a part of it waits: ${message}`, {

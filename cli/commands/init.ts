@@ -192,7 +192,7 @@ async function acceptWritten(
   );
   if (!json) { for (const one of waiting) showChange(io, one); }
   try {
-    await acceptChanges(client, waiting);
+    await acceptChanges(io, client, waiting);
   } catch (error) {
     const why = visibleLine(explain(error).message.split("\n")[0]!);
     say(io, `What the config allows waits: ${why}\n  Next: gate config accept`);

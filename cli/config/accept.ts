@@ -1,8 +1,11 @@
 import { type Client, unwrap } from "../../server/client.ts";
 import type { ConfigDifference, ConfigView, OutsideChange } from "../../server/config/schema.ts";
+import { CliError } from "../errors.ts";
 import type { Io } from "../io.ts";
+import { placeOf } from "../place.ts";
 import { paint, print } from "../terminal/output.ts";
 import { visibleLine } from "../terminal/visible.ts";
+import { memoryPath, readAccepted, writeAccepted } from "../witness/memory.ts";
 
 /** The changes that a person can accept: of files that are there. */
 export function openChanges({ outside_changes }: ConfigView): OutsideChange[] {
@@ -14,16 +17,54 @@ export function waitingChanges(view: ConfigView): OutsideChange[] {
   return openChanges(view).filter(({ waiting }) => waiting);
 }
 
-/** Accepts these versions of the files, and no later ones. @throws ProblemError */
+/**
+ * Accepts these versions of the files, and no later ones. @throws ProblemError; CliError if a number
+ * is not one that follows those of this user's terminals
+ */
 export async function acceptChanges(
+  io: Io,
   client: Client,
   changes: readonly OutsideChange[],
 ): Promise<ConfigView | null> {
   let view: ConfigView | null = null;
   for (const { path, after_sha256: sha256, number } of changes) {
-    view = await unwrap(client.api.config.accept.$post({ json: { path, sha256, number } }));
+    view = await acceptNumbered(
+      io,
+      { path, number },
+      () => unwrap(client.api.config.accept.$post({ json: { path, sha256, number } })),
+    );
   }
   return view;
+}
+
+/** More acceptances than any person makes between two of one terminal. */
+const MOST_BETWEEN = 10_000;
+
+/**
+ * Accepts a config under its number, and remembers the number. The numbers of one config only grow,
+ * so that no older version comes back: whoever keeps a signature for a far number, or for one that
+ * was used, could use it later. @throws CliError for such a number
+ */
+export async function acceptNumbered<T>(
+  io: Io,
+  { path, number }: { path: string; number: number },
+  accept: () => Promise<T>,
+): Promise<T> {
+  const { home } = placeOf(io);
+  const known = readAccepted(io, home, path);
+  const fault = number <= known
+    ? `its number is ${number}, but this user has accepted number ${known} before`
+    : number > known + MOST_BETWEEN
+    ? `its number is ${number}, but the newest one that this user knows is ${known}`
+    : null;
+  if (fault !== null) {
+    const why = `${fault}; another program may have changed gate's data, or answers in the ` +
+      `daemon's place. If you restored older data yourself, delete ${memoryPath(io)}`;
+    throw new CliError(`Cannot accept "${path}": ${why}`, { next: "gate audit verify" });
+  }
+  const accepted = await accept();
+  writeAccepted(io, home, { path, number });
+  return accepted;
 }
 
 const MARKS = { added: ["green", "+"], removed: ["red", "-"], changed: ["yellow", "~"] } as const;

@@ -20,6 +20,8 @@ export type SeenHeads = Record<string, SeenHead>;
 const Memory = z.object({
   version: z.literal(1),
   homes: z.record(z.string(), z.record(z.string(), SeenHead)),
+  /** The number of the newest acceptance that a terminal sent, by data folder and config. */
+  accepted: z.record(z.string(), z.record(z.string(), z.number().int().min(1))).optional(),
 });
 type Memory = z.infer<typeof Memory>;
 
@@ -61,11 +63,28 @@ export function writeHeads(
     for (const project of gone) delete heads[project];
     const kept = Object.entries(heads).sort(([, a], [, b]) => a.at < b.at ? 1 : -1);
     memory.homes[home] = Object.fromEntries(kept.slice(0, MOST_HEADS));
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    const temporary = `${path}.${crypto.randomUUID()}`;
-    writeFileSync(temporary, JSON.stringify(memory), { mode: 0o600, flag: "wx" });
-    renameSync(temporary, path);
-    chmodSync(path, 0o600);
+    save(path, memory);
+  } catch {
+    // A folder that cannot be written must not keep a command from its work.
+  }
+}
+
+/** The number of the newest acceptance of a config that a terminal sent; 0 before the first. */
+export function readAccepted(io: Pick<Io, "env">, home: string, path: string): number {
+  return readOrBegin(memoryPath(io)).accepted?.[home]?.[path] ?? 0;
+}
+
+/** Remembers the number of an acceptance. Failures are ignored. */
+export function writeAccepted(
+  io: Pick<Io, "env">,
+  home: string,
+  { path, number }: { path: string; number: number },
+): void {
+  try {
+    const memory = readOrBegin(memoryPath(io));
+    const all = memory.accepted ??= {};
+    all[home] = { ...all[home], [path]: number };
+    save(memoryPath(io), memory);
   } catch {
     // A folder that cannot be written must not keep a command from its work.
   }
@@ -77,6 +96,14 @@ function readOrBegin(path: string): Memory {
   } catch {
     return { version: 1, homes: {} };
   }
+}
+
+function save(path: string, memory: Memory): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const temporary = `${path}.${crypto.randomUUID()}`;
+  writeFileSync(temporary, JSON.stringify(memory), { mode: 0o600, flag: "wx" });
+  renameSync(temporary, path);
+  chmodSync(path, 0o600);
 }
 
 function read(path: string): Memory {

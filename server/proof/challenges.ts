@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { CHALLENGE_MS } from "./ledger_check.ts";
+import { CHALLENGE_MS } from "./place_check.ts";
 import type { Challenge } from "./schema.ts";
 
 const MAX_CHALLENGES = 1024;

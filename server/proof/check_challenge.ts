@@ -3,6 +3,7 @@ import { approvalAsked, type ApprovalExtras } from "./approval_asked.ts";
 import { fromBase64Url, sha256Hex, toBase64Url } from "./encoding.ts";
 import { changeAsked } from "./history.ts";
 import { NotSigned } from "./not_signed.ts";
+import { CHALLENGE_MS } from "./place_check.ts";
 import type { Challenge, EnrolledKey, ProofVerb } from "./schema.ts";
 
 /** A request that a client sent. */
@@ -25,6 +26,9 @@ interface ProvenRequest {
   /** The digest that the request itself determines; null if only the daemon knows it. */
   digest?: (body: Body, id: string) => Promise<string | null> | string;
 }
+
+/** The daemon runs on the same machine, so the clocks are the same. */
+const MOST_MS = 2 * CHALLENGE_MS;
 
 const PROVEN_REQUESTS: readonly ProvenRequest[] = [
   {
@@ -113,6 +117,10 @@ const PROVEN_REQUESTS: readonly ProvenRequest[] = [
  * daemon's place gets a signature for another proven. @throws NotSigned with the difference
  */
 export async function checkChallenge(challenge: Challenge, request: SentRequest): Promise<void> {
+  // A signature for later could be kept and used then.
+  if (Date.parse(challenge.expires_at) > Date.now() + MOST_MS) {
+    throw refuse("it expires later than a challenge of gate does");
+  }
   const { pathname, searchParams } = new URL(request.url);
   const proven = PROVEN_REQUESTS.find(({ method, path }) =>
     method === request.method && path.test(pathname)

@@ -11,6 +11,14 @@ export const DECISIONS: ReadonlySet<string> = new Set<AuditEvent["type"]>([
   "action.rolled_back",
 ]);
 
+/** The events after which an action no longer waits for a decision. */
+export const DECIDED: ReadonlySet<string> = new Set<AuditEvent["type"]>([
+  "action.approved",
+  "action.rejected",
+  "action.expired",
+  "action.cancelled",
+]);
+
 /**
  * Why the challenge of a proof does not permit this deed: its project, person, verb, action and
  * everything that was asked for. Null if it does. `edit` is the edit that came before an approval.
@@ -31,6 +39,10 @@ export async function faultOfDeed(
   const { asked } = data;
   if (asked !== undefined && asked !== null && await hashOf(asked, crypto) !== digest) {
     return "it is for something else";
+  }
+  if (verb === "accept_config" || verb === "change_policies") {
+    const isIts = type === "policy.changed" && await isOfAcceptance(data, digest, crypto);
+    return isIts ? null : "it is for another config";
   }
   if (!DECISIONS.has(type)) return null;
   const named = (asked ?? {}) as Record<string, unknown>;
@@ -77,6 +89,18 @@ function isOfEdit(
 ): boolean {
   if (edit?.action_id !== action_id || edit.data.from !== asked.digest) return false;
   return asked.content_sha256 === undefined || asked.content_sha256 === edit.data.sha256;
+}
+
+/** Whether the acceptance in an event is the signed one: its path, text and number. */
+async function isOfAcceptance(
+  { path, accepted }: AuditEvent["data"],
+  digest: string,
+  crypto: ProofCrypto,
+): Promise<boolean> {
+  const { sha256, number } = (accepted ?? {}) as { sha256?: unknown; number?: unknown };
+  // Without a number it is no acceptance that counts. A masked path has not the signed hash.
+  if (number === undefined || String(path).includes("[redacted]")) return true;
+  return await hashOf({ path, sha256, number }, crypto) === digest;
 }
 
 async function hashOf(value: unknown, crypto: ProofCrypto): Promise<string> {

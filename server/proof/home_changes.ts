@@ -142,6 +142,11 @@ export class HomeChanges {
     this.#ledgers.delete(project_id);
   }
 
+  /** The open ledger of a project. */
+  ledgerOf(project_id: string): Ledger | undefined {
+    return this.#ledgers.get(project_id);
+  }
+
   /** A ledger that fails to take the change gets it at its next opening. */
   async #update(ledger: Ledger): Promise<void> {
     try {

@@ -1,14 +1,10 @@
 import type { AuditEvent } from "../evidence/schema.ts";
-import { DECISIONS, faultOfDeed, faultOfGrant } from "./deed_check.ts";
+import { DECIDED, DECISIONS, faultOfDeed, faultOfGrant } from "./deed_check.ts";
+import { Heads } from "./heads.ts";
 import { History } from "./history.ts";
+import { CHALLENGE_MS, faultOfPause, faultOfTime, NOT_HELD, OUTDATED } from "./place_check.ts";
 import { checkRecord, type ProofCrypto } from "./record_check.ts";
 import type { EnrolledKey, ProofRecord } from "./schema.ts";
-
-/** A challenge is good for this long. */
-export const CHALLENGE_MS = 60_000;
-
-/** A proof names a head among this many events before it: more than a busy minute has. */
-const MAX_HEADS = 65_536;
 
 /**
  * Checks the proofs in one ledger, event by event, against the keys that its `proof.changed` events
@@ -23,9 +19,13 @@ export class LedgerProofs {
   #edit: AuditEvent | null = null;
   /** The newest approval: the grant that it makes comes right after it. */
   #approved: AuditEvent | null = null;
-  readonly #heads = new Set<string>();
-  /** The use of each nonce. */
-  readonly #uses = new Map<string, string>();
+  readonly #heads = new Heads();
+  /** The use of each nonce, and the time of the last one. */
+  readonly #uses = new Map<string, { use: string; at: number }>();
+  /** The actions that wait for a decision. */
+  readonly #held = new Set<string>();
+  /** The highest number of an acceptance of each config. */
+  readonly #accepted = new Map<string, number>();
 
   constructor(crypto: ProofCrypto) {
     this.#crypto = crypto;
@@ -49,7 +49,12 @@ export class LedgerProofs {
       : isNeeded || isProven
       ? this.#checkDeed(event)
       : null;
-    if (isEnrolled || event.type === "proof.changed") this.#noteHead(event.hash);
+    // The checks above have looked at their place before they wait.
+    this.#noteHeld(event);
+    this.#noteAccepted(event);
+    if (isEnrolled || event.type === "proof.changed") {
+      this.#heads.note(event.hash, Date.parse(event.at));
+    }
     return checked;
   }
 
@@ -79,11 +84,28 @@ export class LedgerProofs {
     const { challenge } = record;
     const key = this.#keyOf(event, record);
     if (key === null) return "no key was enrolled";
-    if (challenge.head !== null && !this.#heads.has(challenge.head)) {
+    if (challenge.head !== null && this.#heads.numberOf(challenge.head) === null) {
       return "it names an event that is not in this ledger";
     }
+    const misplaced = this.#faultOfPlace(event, record);
     return await faultOfDeed(event, record, this.#edit, this.#crypto) ??
-      this.#faultOfNonce(event, record) ?? await checkRecord(record, key, this.#crypto);
+      this.#faultOfNonce(event, record) ?? await checkRecord(record, key, this.#crypto) ??
+      misplaced;
+  }
+
+  /** Whether the proof can have been given just before this event. */
+  #faultOfPlace({ type, at, action_id, data }: AuditEvent, { challenge }: ProofRecord) {
+    const { verb, head, nonce } = challenge;
+    const number = head === null ? this.#heads.newest : this.#heads.numberOf(head)!;
+    const latest = Math.max(Date.parse(at), this.#heads.latestAfter(number) ?? -Infinity);
+    // A rollback of a session takes its time, event by event.
+    const late = this.#uses.has(nonce) ? null : faultOfTime(challenge, latest);
+    if (late !== null) return late;
+    const { project_id, number: own } = acceptedIn(data);
+    const isOutdated = own !== undefined && own <= (this.#accepted.get(project_id) ?? 0);
+    if (type === "policy.changed" && isOutdated) return OUTDATED;
+    const approves = verb === "approve" || verb === "approve_with_edit";
+    return approves && !this.#held.has(action_id ?? "") ? NOT_HELD : null;
   }
 
   #keyOf(event: AuditEvent, { key_id }: ProofRecord): EnrolledKey | null {
@@ -96,23 +118,33 @@ export class LedgerProofs {
 
   /** A proof counts once; the rollback of a session consists of many events. */
   #faultOfNonce(
-    { seq, session_id }: AuditEvent,
+    { seq, session_id, at }: AuditEvent,
     { challenge: { nonce, verb, action_id } }: ProofRecord,
   ): string | null {
     const use = verb === "rollback" && action_id === null
       ? `session ${session_id}`
       : `event ${seq}`;
-    const known = this.#uses.get(nonce) ?? use;
-    this.#uses.set(nonce, known);
-    return known === use ? null : "it was used before";
+    const known = this.#uses.get(nonce);
+    const now = Date.parse(at);
+    this.#uses.set(nonce, { use: known?.use ?? use, at: now });
+    if (known === undefined) return null;
+    return known.use === use ? faultOfPause(known.at, now) : "it was used before";
   }
 
-  #noteHead(hash: string): void {
-    this.#heads.add(hash);
-    if (this.#heads.size <= MAX_HEADS) return;
-    for (const oldest of this.#heads) {
-      this.#heads.delete(oldest);
-      break;
-    }
+  #noteHeld({ type, action_id, data }: AuditEvent): void {
+    if (action_id === null) return;
+    if (type === "action.submitted" && data.status === "pending") this.#held.add(action_id);
+    else if (DECIDED.has(type)) this.#held.delete(action_id);
   }
+
+  #noteAccepted({ type, data }: AuditEvent): void {
+    const { project_id, number } = acceptedIn(data);
+    if (type !== "policy.changed" || number === undefined) return;
+    this.#accepted.set(project_id, Math.max(number, this.#accepted.get(project_id) ?? 0));
+  }
+}
+
+function acceptedIn(data: AuditEvent["data"]): { project_id: string; number?: number } {
+  const { project_id, number } = (data.accepted ?? {}) as Record<string, unknown>;
+  return { project_id: String(project_id), ...typeof number === "number" && { number } };
 }

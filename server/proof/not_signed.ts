@@ -11,3 +11,14 @@ export class NotSigned extends Error {
     this.is_foreign = next === undefined;
   }
 }
+
+/** The daemon answered a proof of its own challenge with another challenge. */
+export class NotTaken extends NotSigned {
+  constructor() {
+    super("");
+    this.message = "Cannot decide: the proof was signed for the daemon's own challenge, and the " +
+      "answer is that it does not count; try once more. If it is refused again, another program " +
+      "may have taken the daemon's port or socket: give it no passphrase before gate doctor " +
+      "finds the daemon";
+  }
+}

@@ -22,6 +22,7 @@ import {
   type ProofStatus,
   type SetProofInput,
 } from "./schema.ts";
+import { faultInLedger } from "./fault_in_ledger.ts";
 import { NATIVE } from "./signature.ts";
 import { statementOf } from "./statement.ts";
 import { findCounter, updateCounter } from "./store.ts";
@@ -152,7 +153,8 @@ export class Proofs {
         const key = keys.find(({ key_id }) => key_id === record.key_id);
         if (!key) return "no key of this home signed it";
         return await faultOfDeed(event, record, edit, NATIVE) ??
-          await checkRecord(record, key, NATIVE);
+          await checkRecord(record, key, NATIVE) ??
+          await faultInLedger(this.#home.ledgerOf(event.project_id), event, record);
       } catch {
         return "it has no proof";
       }

@@ -1,5 +1,5 @@
 import type { Database } from "../db/database.ts";
-import type { Row, Statement, Value } from "../db/ledger.ts";
+import type { Ledger, Row, Statement, Value } from "../db/ledger.ts";
 import { canonical } from "../evidence/canonical.ts";
 import type { ProofChange } from "./schema.ts";
 
@@ -77,6 +77,39 @@ export async function listLedgerChanges(
 /** Writes the mark of the newest change into the ledger's header. */
 export function setMark(mark: number): Statement {
   return { sql: `PRAGMA user_version = ${Math.trunc(mark)}`, args: [] };
+}
+
+/** The place of a proof's event: what lies between it and the event that the proof names. */
+export interface PlaceOfProof {
+  /** The latest time of the events after the named one, up to the own one. */
+  latest: string;
+  /** An event between them holds the same nonce. */
+  is_used: boolean;
+}
+
+/** Null if none of `most` events before `seq` has the hash. A null hash names the event before. */
+export async function findPlace(
+  ledger: Ledger,
+  { hash, nonce }: { hash: string | null; nonce: string },
+  { seq, most }: { seq: number; most: number },
+): Promise<PlaceOfProof | null> {
+  const { project_id } = ledger;
+  const named = hash === null ? { sql: "SELECT ? AS seq", args: [seq - 1] } : {
+    sql: `SELECT seq FROM audit WHERE project_id = ? AND seq < ? AND seq >= ? AND hash = ?
+        ORDER BY seq DESC LIMIT 1`,
+    args: [project_id, seq, seq - most, hash],
+  };
+  const [row] = await ledger.all(
+    `WITH named AS MATERIALIZED (${named.sql})
+      SELECT (SELECT max(at) FROM audit WHERE project_id = ? AND seq <= ?
+          AND seq > (SELECT seq FROM named)) AS latest,
+        EXISTS (SELECT 1 FROM audit WHERE project_id = ? AND seq < ?
+          AND seq > (SELECT seq FROM named)
+          AND instr(CAST(data AS BLOB), CAST(? AS BLOB)) > 0) AS is_used`,
+    [...named.args, project_id, seq, project_id, seq, nonce],
+  );
+  if (row === undefined || row.latest === null) return null;
+  return { latest: String(row.latest), is_used: row.is_used === 1 };
 }
 
 function parseJson(text: unknown): unknown {

@@ -3,6 +3,8 @@ import { sha256 } from "../../db/chain.ts";
 import { GateError } from "../../errors.ts";
 import type { AuditEvent } from "../../evidence/schema.ts";
 import type { ApprovalAsked } from "../../proof/approval_asked.ts";
+import { DECIDED } from "../../proof/deed_check.ts";
+import { NOT_HELD } from "../../proof/place_check.ts";
 import type { ActionServices } from "../context.ts";
 import { digestOf, type Plan } from "../plan.ts";
 import type { ActionRow } from "../store.ts";
@@ -27,9 +29,10 @@ async function whyNotApproved(services: ActionServices, row: ActionRow): Promise
   if (row.decided_by === "policy") return null;
   const check = await services.proofs.eventCheck();
   if (check === null) return null;
-  const { approved, edit, isUsed } = readLog(await listOfAction(services.ledger, row.id));
+  const { approved, edit, isUsed, isHeld } = readLog(await listOfAction(services.ledger, row.id));
   if (!approved) return `${NO_PROOF}: nobody approved it`;
-  const fault = await check(approved, edit) ?? await faultOfFit(services, row, approved, plan);
+  const fault = await check(approved, edit) ?? await faultOfFit(services, row, approved, plan) ??
+    (isHeld ? null : NOT_HELD);
   if (fault !== null) return `${NO_PROOF}: ${fault}`;
   return isUsed && row.execution === "none" ? "its approval was used already" : null;
 }
@@ -46,7 +49,7 @@ export async function whyNotRunning(
   const { plan, status, decided_by } = row;
   if (!plan || !isWhole(row, plan)) return "its plan was changed in the ledger";
   if (status !== "approved") return `it is ${status}`;
-  const { approved, edit, isUsed, isFinished } = readLog(
+  const { approved, edit, isUsed, isFinished, isHeld } = readLog(
     await listOfAction(services.ledger, row.id),
   );
   if (!approved) return `${NO_PROOF}: nobody approved it`;
@@ -58,7 +61,7 @@ export async function whyNotRunning(
   const fault = await check(approved, edit) ??
     (verbOf(approved) === "rollback"
       ? await faultOfRollback(approved)
-      : await faultOfFit(services, row, approved, plan));
+      : await faultOfFit(services, row, approved, plan) ?? (isHeld ? null : NOT_HELD));
   return fault === null ? null : `${NO_PROOF}: ${fault}`;
 }
 
@@ -78,13 +81,14 @@ function isEvaluated(this: Plan, { path }: Plan["changes"][number]): boolean {
   return this.accesses.some(({ access, target }) => access !== "read" && target.real === path);
 }
 
-/** The newest approval, the edit before it, and whether anything began after it. */
+/** The newest approval, whether nothing was decided before, its edit, and what began after it. */
 function readLog(events: readonly AuditEvent[]) {
   const at = events.findLastIndex(({ type }) => type === "action.approved");
   const before = events[at - 1];
   const after = events.slice(at + 1);
   return {
     approved: events[at] ?? null,
+    isHeld: !events.slice(0, Math.max(0, at)).some(({ type }) => DECIDED.has(type)),
     edit: before?.type === "action.edited" ? before : null,
     isUsed: after.some(({ type }) => type === "action.started" || type === "action.finished"),
     isFinished: after.some(({ type }) => type === "action.finished"),

@@ -191,6 +191,65 @@ describe("between a person and the daemon", () => {
     await gated.good("audit", "verify");
   });
 
+  test("a proof that is not taken hints at a program in the daemon's place", async () => {
+    let calls = 0;
+    between.tricks = {
+      ask: ({ path, body }) => {
+        // The signed request, changed on its way.
+        if (path.includes("/approve") && ++calls === 2) body.permit = [".husky"];
+      },
+    };
+    const { id } = await gated.submit("run_command", { command: "npm install" });
+    const refused = await approve(id);
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toContain("another program may have taken the daemon's port or socket");
+    expect(refused.stderr).toContain("try: gate doctor");
+    between.tricks = {};
+    expect(await gated.json("show", id, "--json")).toMatchObject({ status: "pending" });
+    expect(await approve(id)).toMatchObject({ code: 0 });
+  });
+
+  test("a challenge that lives longer than gate's is not signed", async () => {
+    between.tricks = {
+      answer: (body) => {
+        if (body.challenge) body.challenge.expires_at = "2099-01-01T00:00:00.000Z";
+      },
+    };
+    const refused = await approve(evil.id);
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toContain("it expires later than a challenge of gate does");
+    await expectHeld();
+  });
+
+  test("the number of an acceptance neither jumps back nor too far", async () => {
+    const accept = () =>
+      gated.terminal.run(["config", "accept", "--passphrase-stdin"], {
+        input: `${PASSPHRASE}\n`,
+      });
+    const loosen = (allowedCommands: string[]) => {
+      const config = { policies: { defaultEffect: "ask", allowedCommands } };
+      writeFileSync(join(gated.folder, "gate.config.json"), JSON.stringify(config));
+    };
+    const lie = (change: (number: number) => number): Tricks["answer"] => (body) => {
+      for (const one of body?.outside_changes ?? []) one.number = change(one.number);
+    };
+    loosen(["ls"]);
+    between.tricks = { answer: lie((number) => number + 100_000) };
+    const far = await accept();
+    expect(far).toMatchObject({ code: 1, stdout: expect.not.stringContaining("accepted:") });
+    expect(far.stderr).toMatch(/Cannot accept .* but the newest one that this user knows is 0/);
+    expect(far.stderr).toContain("try: gate audit verify");
+    between.tricks = {};
+    expect(await accept()).toMatchObject({ code: 0 });
+    loosen(["ls", "pwd"]);
+    between.tricks = { answer: lie(() => 1) };
+    const back = await accept();
+    expect(back.code).toBe(1);
+    expect(back.stderr).toMatch(/Cannot accept .* but this user has accepted number \d+ before/);
+    between.tricks = {};
+    expect(await accept()).toMatchObject({ code: 0 });
+  });
+
   test("the programs of a command are those that the digest names", async () => {
     writeFileSync(join(gated.folder, "say"), "#!/bin/sh\necho said\n", { mode: 0o755 });
     const { id } = await gated.submit("run_command", { command: "./say hello" });

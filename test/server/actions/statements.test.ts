@@ -65,7 +65,7 @@ test("an allowed write reads four times and commits twice", async () => {
 
 test.each<[string, TestGateOptions, string[]]>([
   ["the reviewer's token", {}, []],
-  ["a signed proof", { proof: "none" }, ["audit"]],
+  ["a signed proof", { proof: "none" }, ["audit", "audit"]],
 ])("a write that is held, and approved with %s", async (_, options, log) => {
   const { gate, write } = await open({ policies: { defaultEffect: "ask" }, ...options });
   const [send, person] = [sendTo(gate), withPassphrase()];

@@ -276,7 +276,7 @@ test("the proof of one rollback recovers no other one", async () => {
   await append(gate, evil, "action.approved", rollback);
   await append(gate, evil, "action.started");
   await gate.reopen();
-  await expectRefused(stage, evil, "it was used already");
+  await expectRefused(stage, evil, "it was used before");
 });
 
 test("a person's rollback restores nothing that its original did not change", async () => {
