@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { Buffer } from "node:buffer";
 import {
   closeSync,
@@ -8,13 +8,17 @@ import {
   openSync,
   readSync,
   realpathSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
 } from "node:fs";
-import { rmSync, statSync, unlinkSync, writeFileSync } from "node:fs";
 import { constants as system, tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import process from "node:process";
 import type { Readable } from "node:stream";
 import { echoOutput, printfOutput } from "./builtin_output.ts";
+import { CAN_MAKE_PIPES, openPipes, type Pipe, readPipe } from "./pipes.ts";
 import { findProgram, isUnchanged, type Program, programKey } from "./find_program.ts";
 
 /** A command that was proved, with the files that it was judged with. */
@@ -54,14 +58,13 @@ export interface ProvedEnd {
   error?: string;
 }
 
-/** The programs that connect streams; they get no word of the agent. */
-const [CAT, MKFIFO, TEST] = ["cat", "mkfifo", "test"].map((name) =>
+/** Programs that do what a builtin does. */
+const [CAT, TEST] = ["cat", "test"].map((name) =>
   ["/bin", "/usr/bin"].map((folder) => `${folder}/${name}`).find((path) => existsSync(path))
 );
 
 /** Whether this machine can connect programs without a shell. */
-export const CAN_RUN_PROVED = process.platform !== "win32" && CAT !== undefined &&
-  MKFIFO !== undefined && TEST !== undefined;
+export const CAN_RUN_PROVED = process.platform !== "win32" && CAN_MAKE_PIPES && TEST !== undefined;
 
 /** Ends the whole command. */
 class Exit extends Error {
@@ -89,21 +92,24 @@ export class ProvedJob {
   readonly #groups = new Set<number>();
   readonly #open = new Set<number>();
   readonly #ran = new Set<string>();
-  readonly #scratch = mkdtempSync(join(tmpdir(), "gate-run-"));
+  /** The folder of the texts that it gives to programs; made for the first one. */
+  #scratch: string | null = null;
   #cwd: string;
   #status = 0;
-  #pipes: string[] = [];
+  #pipes: Pipe[] = [];
   #output = -1;
   #files = 0;
   #is_stopped = false;
-  #reader: ChildProcess | null = null;
 
   constructor(run: ProvedRun, cwd: string, env: Record<string, string | undefined>) {
     this.#run = run;
     this.#cwd = cwd;
     this.#env = env;
-    const pipe = this.#makePipes().then(() => this.#openPipe());
-    this.output = pipe.then(([read]) => this.#startReader(read));
+    const pipe = this.#takePipes().then(() => this.#openPipe());
+    this.output = pipe.then(([read]) => {
+      this.#open.delete(read);
+      return readPipe(read);
+    });
     this.ended = Promise.all([pipe, this.output]).then(([[, write]]) => this.#follow(write))
       .catch(endOf).finally(() => this.#cleanUp());
   }
@@ -112,42 +118,22 @@ export class ProvedJob {
   kill(signal: "SIGTERM" | "SIGKILL"): void {
     this.#is_stopped = true;
     for (const pid of this.#groups) signalGroup(pid, signal);
-    if (signal === "SIGKILL") this.#reader?.kill("SIGKILL");
   }
 
   /** One pipe for the output, and those between the stages. */
-  async #makePipes(): Promise<void> {
-    const count = 1 + pipesOf(this.#run.steps);
-    this.#pipes = Array.from({ length: count }, (_, at) => join(this.#scratch, `pipe${at}`));
-    await new Promise<void>((resolve, reject) =>
-      execFile(MKFIFO!, ["-m", "600", ...this.#pipes], (error) => error ? reject(error) : resolve())
-    );
+  async #takePipes(): Promise<void> {
+    this.#pipes = await openPipes(1 + pipesOf(this.#run.steps));
+    for (const fd of this.#pipes.flat()) this.#keep(fd);
   }
 
-  #openPipe(): [read: number, write: number] {
-    const path = this.#pipes.shift()!;
-    // Opened for both, neither end waits for the other.
-    const both = openSync(path, constants.O_RDWR);
-    const ends: [number, number] = [
-      this.#keep(openSync(path, constants.O_RDONLY)),
-      this.#keep(openSync(path, constants.O_WRONLY)),
-    ];
-    closeSync(both);
-    unlinkSync(path);
-    return ends;
-  }
-
-  #startReader(read: number): Readable {
-    this.#reader = spawn(CAT!, [], { stdio: [read, "pipe", "ignore"], detached: true });
-    this.#reader.on("error", () => {});
-    this.#close(read);
-    return this.#reader.stdout!;
+  #openPipe(): Pipe {
+    return this.#pipes.shift()!;
   }
 
   #cleanUp(): void {
     for (const fd of this.#open) closeSync(fd);
     this.#open.clear();
-    rmSync(this.#scratch, { recursive: true, force: true });
+    if (this.#scratch !== null) rmSync(this.#scratch, { recursive: true, force: true });
   }
 
   async #follow(output: number): Promise<ProvedEnd> {
@@ -349,6 +335,7 @@ export class ProvedJob {
   }
 
   #textFile(text: string): number {
+    this.#scratch ??= mkdtempSync(join(tmpdir(), "gate-run-"));
     const path = join(this.#scratch, `text${this.#files++}`);
     writeFileSync(path, text, { mode: 0o600, flag: "wx" });
     const fd = this.#keep(openSync(path, constants.O_RDONLY));

@@ -2,13 +2,14 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync } from 
 import { renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import process from "node:process";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { prove } from "../../../server/policy/prove/prove.ts";
 import { commandsOf, stepsOf } from "../../../server/policy/prove/proved.ts";
 import { findProgram } from "../../../server/runtime/find_program.ts";
 import { listFolder } from "../../../server/runtime/real_path.ts";
 import type { ProvedRun } from "../../../server/runtime/run_proved.ts";
-import { runCommand } from "../../../server/runtime/spawn.ts";
+import { runCommand, type RunOptions } from "../../../server/runtime/spawn.ts";
 
 const top = realpathSync(mkdtempSync(join(tmpdir(), "gate-run-proved-")));
 afterAll(() => rmSync(top, { recursive: true, force: true }));
@@ -232,6 +233,27 @@ const TEXTS = [
 const plain = (output: string) => output.replace(/^(\/bin\/bash: line \d+|gate): /gm, "");
 
 describe("a proved command without a shell", () => {
+  test.runIf(process.platform === "linux")(
+    "pipes that were opened ahead reach no program, and none stays open",
+    async () => {
+      const proved = judged("cat a.txt | wc -l; cat b.txt");
+      const all = () =>
+        Promise.all(Array.from({ length: 5 }, () => runCommand("", { ...OPTIONS, proved })));
+      await all();
+      const opened = async (options: Partial<RunOptions>) => {
+        const { output } = await runCommand("ls /proc/self/fd | cat", { ...OPTIONS, ...options });
+        return output.trim().split("\n").length;
+      };
+      // Deno hands a program its three streams twice.
+      const twice = "Deno" in globalThis ? 3 : 0;
+      const inherited = await opened({ proved: judged("ls /proc/self/fd | cat") });
+      expect(inherited).toBeLessThanOrEqual(await opened({}) + twice);
+      const before = readdirSync("/proc/self/fd").length;
+      for (let more = 0; more < 6; more++) await all();
+      expect(readdirSync("/proc/self/fd").length).toBeLessThan(before + 20);
+    },
+  );
+
   test.each(TEXTS)("does what bash does: %s", async (text) => {
     const shell = await runCommand(text, OPTIONS);
     const files = filesIn(work);
