@@ -4,6 +4,7 @@ import {
   type ParsedScript,
   type TestExpression,
 } from "unbash";
+import { TAME } from "../holes.ts";
 import type { Call } from "./call.ts";
 import { type Context, expandText } from "./expand.ts";
 import type { Recorder } from "./recorder.ts";
@@ -36,11 +37,23 @@ function runPart(expression: ArithmeticExpression, call: Call, interpreter: Expa
       for (const value of call.shell.valuesIn(text)) interpreter.recorder.reevaluate(value, call);
     }
   } else {
+    const changed = changedBy(expression);
+    if (changed !== null) call.shell.assign(changed, [TAME]);
     forEachChild(
       expression,
       (one) => runArithmetic(one as ArithmeticExpression, call, interpreter),
     );
   }
+}
+
+/** The name that an expression sets, as in `i++` and `i = 2`. */
+function changedBy(expression: ArithmeticExpression): string | null {
+  const target = expression.type === "ArithmeticUnary" && /^(\+\+|--)$/.test(expression.operator)
+    ? expression.operand
+    : expression.type === "ArithmeticBinary" && /^([^=!<>]?|<<|>>)=$/.test(expression.operator)
+    ? expression.left
+    : null;
+  return target?.type === "ArithmeticWord" ? /^\w+/.exec(target.value)?.[0] ?? null : null;
 }
 
 /** Runs the substitutions in `[[ … ]]`. */

@@ -1,4 +1,4 @@
-import { ANY, isStatic, isWild } from "../holes.ts";
+import { ANY, isStatic, isWild, TAME } from "../holes.ts";
 import type { Call, Handler, Runner } from "./call.ts";
 import { checkVariable } from "../programs/environment.ts";
 import { forNames, has, readOptions, spec, valuesOf } from "../programs/options.ts";
@@ -52,14 +52,20 @@ export const BUILTINS: Record<string, Builtin> = {
   mapfile: passive(mapfile),
   readarray: passive(mapfile),
   set: passive(setArguments),
-  shift: passive((argv, { shell }) => {
-    shell.positional = shell.positional.slice(Number(argv[1] ?? 1) || 0);
+  shift: passive((argv, call, run) => {
+    const { shell } = call;
+    const [count = "1", ...more] = argv.slice(1);
+    if (!/^\d+$/.test(count) || more.length > 0) changed(argv, call, run);
+    // It fails beyond the last word, and most shells then keep all of them.
+    if (Number(count) <= shell.positional.length) {
+      shell.positional = shell.positional.slice(Number(count));
+    }
     return "";
   }),
   unset: passive(unset),
   history: passive((argv, call, run) => {
     const at = argv.findIndex((arg) => /^-\w*[warn]/.test(arg));
-    const path = argv[at + 1];
+    const path = argv[at + 1] ?? call.shell.variables.get("HISTFILE")?.values[0];
     if (at > 0 && path !== undefined) {
       run.touch(/[wa]/.test(argv[at]!) ? "write" : "read", path, call);
     }
@@ -70,7 +76,10 @@ export const BUILTINS: Record<string, Builtin> = {
   test: passive(test),
   "[": passive(test),
   let: passive((argv, call, run) => {
-    for (const text of argv.slice(1)) evaluate(text, call, run);
+    for (const text of argv.slice(1)) {
+      evaluate(text, call, run);
+      for (const [name] of text.matchAll(/[A-Za-z_]\w*/g)) call.shell.assign(name, [TAME]);
+    }
     return "";
   }),
   enable: active(changes((arg) => isWild(arg) || !/^(enable|-[aps]+)$/.test(arg))),
@@ -144,9 +153,11 @@ function source(argv: readonly string[], call: Call, run: Runner): string {
 }
 
 function declare(argv: readonly string[], call: Call, run: Runner): string {
-  const flags = argv.slice(1).filter((arg) => /^[-+][a-zA-Z]+$/.test(arg)).join("") +
+  const flags = argv.slice(1).filter((arg) => /^[-+][a-zA-Z]+\d*$/.test(arg)).join("") +
     (/^(integer|float)$/.test(argv[0]!) ? "i" : "");
   if (/-\w*n/.test(flags) && argv[0] !== "export") changed(argv, call, run);
+  // They change each value that the variable gets later, or tie it to another one.
+  if (/[^-+aAgirxnfFpIEt]/.test(flags)) changed(argv, call, run);
   const isNumber = /[iEF]/.test(flags) && !flags.includes("f");
   for (const arg of argv.slice(1)) {
     const found = /^(\w+)(?:\[(.*?)\])?(\+?)=([\s\S]*)$/.exec(arg);
@@ -195,6 +206,9 @@ function read(argv: readonly string[], call: Call, run: Runner): string {
     call.shell.assignItems(array, fields.length === 1 ? fields[0]! : [ANY]);
   }
   const names = parsed.operands.length > 0 ? parsed.operands : ["REPLY"];
+  if (!parsed.options.every(({ name }) => /^[adpru]$/.test(name))) {
+    for (const name of names) call.shell.assign(name, [ANY]);
+  }
   for (const [at, name] of names.entries()) {
     const last = at === names.length - 1;
     const values = fields.map((one) => last ? one.slice(at).join(" ") : one[at] ?? "");

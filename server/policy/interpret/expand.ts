@@ -240,16 +240,24 @@ function expandQuoted(parts: readonly WordPart[], context: Context): string[] {
 
 /** The values of `$name`, `$1`, `$@`; marks separate the items of a list. */
 function expandSimple(name: string, shell: Shell, quoted: boolean): string[] {
-  if (name === "@" || name === "*") return [joinList(shell.positional, name, quoted)];
+  if (name === "@" || name === "*") return [joinList(shell, shell.positional, name, quoted)];
   if (name === "#") return [String(shell.positional.length)];
   if (name === "0") return [shell.program];
   if (/^\d+$/.test(name)) return [shell.positional[Number(name) - 1] ?? ""];
-  return shell.valuesOf(name);
+  return listOf(shell, name, undefined, quoted) ?? shell.valuesOf(name);
 }
 
 /** The items of `$@` or `$*` as separate words. Quoted items keep their blanks and may be empty. */
-function joinList(items: readonly string[], how: string, quoted: boolean): string {
-  if (how === "*" && quoted) return items.join(" ");
+function joinList(
+  shell: Shell,
+  items: readonly string[],
+  how: string,
+  quoted: boolean,
+): string {
+  if (how === "*" && quoted) {
+    const [separators, ...more] = shell.valuesOf("IFS");
+    return separators === BLANKS && more.length === 0 || items.length < 2 ? items.join(" ") : ANY;
+  }
   return items.map((item) => quoted ? QUOTED + asOneWord(item) : item).join(FIELD);
 }
 
@@ -466,14 +474,23 @@ function listOf(
   index: string | undefined,
   quoted: boolean,
 ): string[] | null {
-  if (name === "@" || name === "*") return [joinList(shell.positional, name, quoted)];
+  if (name === "@" || name === "*") return [joinList(shell, shell.positional, name, quoted)];
   if (/^\d+$/.test(name)) return [shell.positional[Number(name) - 1] ?? ""];
   if (name === "#") return [String(shell.positional.length)];
   const items = shell.variables.get(name)?.items;
-  if (index === undefined) return items ? [items[0] ?? ""] : null;
+  // zsh counts from one, and without an index means all items.
+  if (index === undefined) {
+    if (!items) return null;
+    const all = items.length > 1 ? [joinList(shell, items, quoted ? "*" : "@", quoted)] : [];
+    return [items[0] ?? "", ...all];
+  }
   if (!items) return index === "@" || index === "*" || index === "0" ? null : [SPLIT];
-  if (index === "@" || index === "*") return [joinList(items, index, quoted)];
-  if (isStatic(index) && /^-?\d+$/.test(index)) return [items.at(Number(index)) ?? ""];
+  if (index === "@" || index === "*") return [joinList(shell, items, index, quoted)];
+  if (/^-\d+$/.test(index)) return [items.at(Number(index)) ?? ""];
+  if (/^\d+$/.test(index)) {
+    const before = Number(index) > 0 ? items[Number(index) - 1] : undefined;
+    return distinct([items[Number(index)] ?? "", before ?? ""]);
+  }
   return items.length > 0 ? items : [""];
 }
 

@@ -24,6 +24,10 @@ const REPEATED = "bash computes with this text, or zsh reads it in another way";
 
 /** As `strangePart` for the parts of a word or of a here-document. */
 export function strangeIn(parts: readonly WordPart[], quoted: boolean): Strange | null {
+  const braces = quoted || parts.every(({ type }) => !EXPANSIONS.has(type))
+    ? undefined
+    : parts.find(({ type, text }) => type === "Literal" && /(?<!\\)[{}]/.test(text));
+  if (braces) return { reason: "fish expands these braces", text: braces.text.slice(0, 200) };
   for (const [at, part] of parts.entries()) {
     const reason = whyStrange(part, at === 0, quoted);
     if (reason !== null) return { reason, text: part.text.slice(0, 200) };
@@ -34,6 +38,12 @@ export function strangeIn(parts: readonly WordPart[], quoted: boolean): Strange 
   }
   return null;
 }
+
+const EXPANSIONS = new Set<WordPart["type"]>([
+  "SimpleExpansion",
+  "ParameterExpansion",
+  "CommandExpansion",
+]);
 
 function whyStrange(part: WordPart, is_first: boolean, quoted: boolean): string | null {
   const { text } = part;
@@ -123,7 +133,7 @@ const TABLES =
   /^(dis_)?(aliases|builtins|commands|functions|galiases|mapfile|modules|nameddirs|options|parameters|reswords|saliases|userdirs|widgets|keymaps|BASH_CMDS|BASH_ALIASES)$/;
 /** Variables in small letters that change which programs and folders a shell finds, or what it calls. */
 const SEARCHED =
-  /^(path|cdpath|fpath|module_path|(chpwd|precmd|preexec|periodic|zshexit|zshaddhistory|zsh_directory_name)_functions)$/;
+  /^(path|cdpath|fpath|module_path|argv|(chpwd|precmd|preexec|periodic|zshexit|zshaddhistory|zsh_directory_name)_functions)$/;
 
 /** Whether setting a variable changes what the commands after it mean. */
 export function changesMeaning(name: string, is_list: boolean): boolean {
@@ -145,7 +155,7 @@ const BUILTINS_OF_ONE = new Set(
     "whence where zcompile zcurses zdelattr zf_chmod zf_chown zf_ln zf_mkdir zf_mv zf_rm zf_rmdir zf_sync " +
     "zformat zftp zgdbmpath zgetattr zle zlistattr zmodload zparseopts zprof zpty zregexparse zselect " +
     "zsetattr zsocket zstat zstyle zsystem ztcp ztie zuntie pcre_compile pcre_match pcre_study strftime " +
-    "psub nextd prevd cdh dirh set_color math status always case do done elif else esac fi then in ]]")
+    "bind complete psub nextd prevd cdh dirh set_color math status always case do done elif else esac fi then in ]]")
     .split(" "),
 );
 

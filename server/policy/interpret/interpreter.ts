@@ -7,7 +7,8 @@ import { runArithmetic, runTest } from "./arithmetic.ts";
 import type { Recorder } from "./recorder.ts";
 import { redirect } from "./redirect.ts";
 import { runSimple } from "./simple.ts";
-import type { FunctionBody } from "./state.ts";
+import { isPlainArithmetic } from "./forms.ts";
+import type { FunctionBody, Shell } from "./state.ts";
 
 /** Runs parsed scripts on partly known values and follows every branch. */
 export class Interpreter {
@@ -90,6 +91,9 @@ export class Interpreter {
             return this.body(node.body, inner);
           });
         }
+        if ((call.shell.functions.get(node.name.value) ?? node.body) !== node.body) {
+          this.recorder.doubt("either of two functions may run", node.name.value, call);
+        }
         call.shell.functions.set(node.name.value, node.body);
         return "";
       case "Coproc":
@@ -139,6 +143,12 @@ export class Interpreter {
       case "ArithmeticCommand":
         this.recorder.spend((node.end - node.pos) / 2);
         runArithmetic(node.expression, call, this);
+        if (!isPlainArithmetic(node.body)) {
+          this.recorder.doubt("shells read this arithmetic differently", node.body, call);
+        }
+        for (const [, path] of node.body.matchAll(/>\s*([\w./~-]+)/g)) {
+          this.recorder.touch("write", path!, call, { guessed: true });
+        }
         // dash reads two subshells.
         this.runner.code(node.body, {
           ...call,
@@ -181,9 +191,23 @@ export class Interpreter {
     for (const [stage, command] of commands.entries()) {
       const pipes = [...call.pipes, { pipeline, stage }];
       const given = { ...call, stdin, pipes };
-      stdin = this.#apart(given, (inner) => this.node(command, inner));
+      let end = call.shell;
+      stdin = this.#apart(given, (inner) => {
+        end = inner.shell;
+        return this.node(command, inner);
+      });
+      if (stage === commands.length - 1) this.#joinLast(call, end);
     }
     return stdin;
+  }
+
+  /** zsh and fish run the last command of a pipeline in the shell itself. */
+  #joinLast({ shell }: Call, end: Shell): void {
+    const { cwd } = shell;
+    shell.join(end);
+    if (shell.cwd === cwd) return;
+    shell.mayBeIn(shell.cwd);
+    shell.cwd = cwd;
   }
 
   /** The right side may or may not run, so its changes are possible, not certain. */

@@ -123,9 +123,9 @@ function assign(node: Assignment, context: Context, call: Call, runner: Runner):
   if (node.index) {
     const items = [...shell.variables.get(node.name)?.items ?? []];
     const at = Number(expandText(node.index, context)[0]);
-    if (Number.isInteger(at) && at >= 0 && at < 256) items[at] = values[0]!;
-    else items.push(...values);
-    shell.assignItems(node.name, Array.from(items, (item) => item ?? ""));
+    // Shells count from zero or from one, so the place of the item is not known.
+    if (Number.isInteger(at) && at !== items.length) items.push(ANY);
+    shell.assignItems(node.name, [...items, ...values]);
     return;
   }
   const old = node.append ? shell.valuesOf(node.name) : [""];

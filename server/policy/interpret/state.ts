@@ -12,6 +12,7 @@ export type FunctionBody = CompoundCommand | Redirected | CompoundList;
 
 const MOST_VALUES = 24;
 const MOST_NAMES = 64;
+const UNKNOWN_WORDS = Array.from({ length: 9 }, () => ANY);
 
 /** Variables that every shell sets to one harmless word. */
 const TAME_NAMES = new Set(
@@ -120,7 +121,9 @@ export class Shell {
     const folders = [this.cwd, ...this.otherFolders, ...branch.otherFolders];
     this.cwd = branch.cwd;
     this.otherFolders = [...new Set(folders)].filter((one) => one !== branch.cwd).slice(0, 4);
-    if (this.positional !== branch.positional) this.positional = branch.positional;
+    if (this.positional.join("\0") !== branch.positional.join("\0")) {
+      this.#positional = UNKNOWN_WORDS;
+    }
   }
 
   /** Keeps the files of an ended subshell; its other state is lost. */
@@ -170,17 +173,29 @@ export class Shell {
     if (changesMeaning(name, is_list)) this.warn(name, "it changes the commands after it");
   }
 
-  /** Sets a name; too many possible values become one hole. */
+  /**
+   * Sets a name; too many possible values become one hole. The old values stay possible: the name may
+   * be read-only or local, the command may fail, or a shell may run it in a process of its own.
+   */
   assign(name: string, values: string[]): void {
     this.#check(name, values);
-    const distinct = [...new Set(values)];
+    const old = this.variables.get(name);
+    const distinct = [...new Set([...values, ...old?.values ?? [], ...old?.items ?? []])];
     const kept = distinct.length > MOST_VALUES ? [generalise(distinct)] : distinct;
     this.variables.set(name, { values: kept, items: null });
   }
 
+  /** Sets a list. It stays known if it is new or goes on where the old one ended. */
   assignItems(name: string, items: string[]): void {
     this.#check(name, items, true);
-    this.variables.set(name, { values: [items[0] ?? ""], items });
+    const { values = [], items: old } = this.variables.get(name) ?? {};
+    const goes_on = old
+      ? old.every((item, at) => item === items[at])
+      : values.every((value) => value === items[0]);
+    this.variables.set(
+      name,
+      goes_on ? { values: [items[0] ?? ""], items } : { values: [ANY], items: [ANY] },
+    );
   }
 }
 

@@ -10,6 +10,10 @@ export const OUTPUTS: Record<string, Handler> = {
     const from = flags < 0 ? argv.length : flags + 1;
     const options = argv.slice(1, from).join("");
     const text = argv.slice(from).join(" ");
+    // dash and zsh decode these without being asked to.
+    if (!options.includes("e") && /\\[0-7abcefnrtuvxEU]/.test(text)) {
+      return text.length < 80 || /^[\w./\\~-]*$/.test(text) ? ANY : `${text}\n${unescape(text)}\n`;
+    }
     if (call.shell.plain && text.includes("\\")) return ANY;
     return (options.includes("e") ? unescape(text) : text) + (options.includes("n") ? "" : "\n");
   },
