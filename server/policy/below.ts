@@ -204,7 +204,8 @@ export function splitDeep(path: string): { folder: string; only: Pattern[] } | n
 /** The pattern of a glob without brackets; null for any other glob. */
 export function nameOf(glob: string, kind: Pattern["kind"] = "any"): Pattern | null {
   const name = glob.replace(/^\*\*\//, "").replace(/\/$/, "");
-  if (name === "" || /[[\]{}\\/]/.test(name)) return null;
+  // The shell may replace a glob by the names of files.
+  if (name === "" || !isStatic(name) || /[[\]{}\\/]/.test(name)) return null;
   return {
     glob: name,
     kind: name.length < glob.replace(/^\*\*\//, "").length ? "folder" : kind,
@@ -220,6 +221,6 @@ export function baseNameOf(glob: string, kind: Pattern["kind"] = "any"): Pattern
 /** The pattern of one path relative to the command's folder, as in `secrets/*`; null for a glob. */
 export function pathOf(glob: string): Pattern | null {
   const path = glob.replace(/^\.?\//, "").replace(/\/(\*\*?)?$/, "");
-  if (path === "" || /[[\]{}\\*?]|(^|\/)\.\.?(\/|$)/.test(path)) return null;
+  if (path === "" || !isStatic(path) || /[[\]{}\\*?]|(^|\/)\.\.?(\/|$)/.test(path)) return null;
   return { glob: path, kind: "any", is_path: true };
 }

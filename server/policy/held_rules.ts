@@ -21,7 +21,7 @@ export function evaluateHeld(
   { read, list, resolve }: Surroundings,
   evaluate: (effect: Effect) => Finding[],
 ): Finding[] {
-  const { holds, ...plain } = effect;
+  const { holds, walked: _, ...plain } = effect;
   if (!list) return [];
   const path = effect.walked ?? effect.path;
   const isKnown = isStatic(path) && isSettled(effect, analysed, (one) => resolve(one).real);

@@ -14,7 +14,7 @@ import { type Recorder, RUN_LIMITS } from "./recorder.ts";
 import { baseName, SHELLS } from "../programs/grammar.ts";
 import { isDescribed, isKnown } from "../programs/described.ts";
 import { ROWS } from "../programs/rows.ts";
-import { SPECIALS } from "../programs/specials.ts";
+import { FOLLOWED, SPECIALS } from "../programs/specials.ts";
 import { noteSuspects } from "./suspects.ts";
 import { runWrapper, WRAPPERS } from "../programs/wrappers.ts";
 
@@ -132,7 +132,7 @@ export class TableRunner implements Runner {
     this.note(argv, call, wrapper?.passive ?? onlyStarts(name, argv));
     noteSuspects(name, argv, call, this.recorder, isDescribed(name));
     if (special) {
-      if (!SHELLS.has(name)) touchWords(name, argv.slice(1), call, this, own(ROWS, name));
+      if (!FOLLOWED.has(name)) touchWords(name, argv.slice(1), call, this, own(ROWS, name));
       return special(argv, call, this);
     }
     if (wrapper) return runWrapper(wrapper, argv.slice(1), call, this);

@@ -1,18 +1,12 @@
 import type { Call } from "./call.ts";
 import { baseName, SHELLS } from "../programs/grammar.ts";
 import { isInterpreter } from "../programs/languages.ts";
+import { ROWS } from "../programs/rows.ts";
+import { FOLLOWED } from "../programs/specials.ts";
 import type { Recorder } from "./recorder.ts";
 
-/** Programs whose words and input are data, or that the tables follow themselves. */
-const TALKS = new Set(
-  ("echo printf logger notify-send say basename dirname seq expr tr sleep which whereis type pwd true false test [ [[ " +
-    "export declare local readonly typeset set unset alias cd pushd popd ls tree stat du df file wc head tail cat tac nl " +
-    "grep egrep fgrep zgrep ggrep rg ag ack jq yq sort uniq cut paste join comm diff cmp column fold fmt tee touch mkdir " +
-    "rmdir rm mv cp ln chmod chown git gh glab hub sed gsed awk gawk mawk nawk find gfind fd fdfind xargs gxargs parallel " +
-    "kill pkill killall ps date id whoami uname hostname env nohup time timeout nice sudo doas command builtin exec eval " +
-    "source . sh bash dash zsh ksh ash read mapfile readarray wait trap exit return shift ssh md5sum sha1sum sha256sum " +
-    "less more view open xdg-open pbcopy pbpaste clip man help curl wget http xh").split(" "),
-);
+/** Programs that only start the command in their words, which is followed. */
+const STARTS = new Set(["env", "nohup", "time", "timeout", "nice", "sudo", "doas"]);
 
 /**
  * Records the texts that a program may run: the files that the same command wrote before, what
@@ -26,7 +20,8 @@ export function noteSuspects(
   recorder: Recorder,
   isKnown: boolean,
 ): void {
-  if (isKnown && TALKS.has(name)) return;
+  const row = Object.hasOwn(ROWS, name) ? ROWS[name]! : null;
+  if (isKnown && (FOLLOWED.has(name) || STARTS.has(name) || (row && row.words !== "code"))) return;
   const words = argv.slice(1);
   for (const content of call.shell.files.values()) recorder.suspect(content, call);
   for (const text of [...words, call.stdin]) {

@@ -25,7 +25,7 @@ export const ARCHIVES: Record<string, Row> = {
   xz: row("writes", "-c -d -f -k -l -q -t -T= -v -z -S= -F= -0 -9 -e"),
   zstd: row("writes", "-c -d -f -k -l -o=> -q -r -t -T= -v -D= -19 --rm"),
   ...forNames("7z 7za 7zr 7zz", row("none", "@ -o=> -p= -t= -m= -x= -i= -w= -y -r -bd -so -si")),
-  ar: row("reads", "@ -o --output=>"),
+  ar: row("reads", "@ -o --output=> -M&", { lists_arguments: true }),
   unar: row("reads", "-o,-output-directory=> -f -D -d -p= -e= -q"),
   cpio: row(
     "none",

@@ -16,6 +16,7 @@ export const DEVELOPMENT: Record<string, Row> = {
     "none",
     "-P,--pager=! -H,--html=?! -B= -T=? -C= -M= -S= -L= -m= -e= -E= -r= -R= -a -f -k -K -l -w -W -D " +
       "-d -i -I -t -7 -Z -X=? --preprocessor=",
+    { words: "data" },
   ),
   fzf: row(
     "none",
@@ -59,12 +60,18 @@ export const DEVELOPMENT: Record<string, Row> = {
   gcc: row(
     "reads",
     "@ -o=> -I= -L= -l= -D= -U= -include= -isystem= -x= -std= -MF=> -MT= -wrapper= -c -S -E -g -w",
-    { builds: true },
+    { builds: true, words: "code" },
   ),
-  ...forNames("cc g++ clang", row("reads", "@ -o=> -I= -L= -l= -D= -c -S -E -g", { builds: true })),
+  ...forNames(
+    "cc g++ clang",
+    row("reads", "@ -o=> -I= -L= -l= -D= -c -S -E -g", { builds: true, words: "code" }),
+  ),
   ...forNames(
     "esbuild eslint prettier black ruff",
-    row("none", "@ -o,--output= --fix --write --check --output-file=>", { builds: true }),
+    row("none", "@ -o,--output= --fix --write --check --output-file=>", {
+      builds: true,
+      words: "code",
+    }),
   ),
   cargo: row(
     "none",

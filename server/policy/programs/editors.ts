@@ -70,6 +70,14 @@ export const runEditor: Handler = (argv, call, run) => {
 const RUNS =
   /\b(system|systemlist|shell-command|call-process|start-process|make-process|libcall|jobstart|job_start|term_start|termopen|os\.execute|io\.popen|subprocess|popen|delete-(file|directory))\b|^[\s:+]*ter(m(inal)?)?\b/;
 
+/** Commands of `ed` and `vi` that open the file after them. */
+const OPENS =
+  /^[\s:+]*[\d,.$%]*\s*(?:r|re|rea|read|e|ed|edit|so|source|sp|split|vs|vsp|vsplit|sv|sview|vie|view|tabe|tabedit|tabnew|n|next|ar|args|bad|badd|diffs|diffsplit|f|file)!?\s+(?:\+\S+\s+)?([^!\s]\S*)/;
+
+/** Words of an editor's own language that may open a computed file. */
+const COMPUTES =
+  /\b(exe|execute|readfile|insert-file|find-file|norm|normal|feedkeys|call|let|lua|py3?|python3?|perl|ruby|tcl)\b|^[\s:+]*@/;
+
 function followEditor(script: string, call: Call, run: Runner): void {
   for (const line of script.split(/\n|\|/)) {
     const shell = /^[\s:+]*(?:[\d,.$%]*)\s*(?:r|w|e|E|silent|execute)?\s*!+\s*(.+)$/.exec(line);
@@ -77,6 +85,9 @@ function followEditor(script: string, call: Call, run: Runner): void {
       run.code(shell[1]!, { ...call, supposed: true, stdin: "" });
       run.doubt("the editor runs a command", line, call);
     }
+    const read = OPENS.exec(line)?.[1];
+    if (read !== undefined) run.touch("read", read, call);
+    if (COMPUTES.test(line)) run.touch("read", ANY, call, { implied: true });
     const write = /^[\s:+]*[\d,.$%]*\s*(?:w|W|wq|f)\s+([^!\s]\S*)$/.exec(line);
     if (write) run.touch("write", write[1]!, call);
     if (RUNS.test(line)) {
@@ -89,16 +100,20 @@ function followEditor(script: string, call: Call, run: Runner): void {
 }
 
 /**
- * Clients with a shell escape (`psql -c '\! …'`, `sqlite3 '.shell …'`): finds the shell commands and
- * the output files in arguments and input.
+ * Clients with a shell escape (`psql -c '\! …'`, `sqlite3 '.shell …'`): finds the shell commands, the
+ * output files and the input files in arguments and input. An input file without a name is computed.
  */
-export function runClient(escape: RegExp, output?: RegExp): Handler {
+export function runClient(escape: RegExp, output?: RegExp, input?: RegExp): Handler {
   return (argv, call, run) => {
     for (const text of [...argv.slice(1), call.stdin]) {
       if (!isStatic(text)) continue;
       for (const found of output ? text.matchAll(output) : []) {
         const path = found.slice(1).find((part) => part !== undefined);
         if (path && path !== "stdout") run.touch("write", path, call);
+      }
+      for (const found of input ? text.matchAll(input) : []) {
+        const path = found.slice(1).find((part) => part !== undefined);
+        run.touch("read", path?.replace(/^["']|["']$/g, "") ?? ANY, call, { implied: true });
       }
       for (const found of text.matchAll(escape)) {
         run.code(found.slice(1).find((part) => part !== undefined) ?? "", {

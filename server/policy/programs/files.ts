@@ -40,8 +40,9 @@ export const FILES: Record<string, Row> = {
     "deletes",
     "-f,--force -i -I -r,-R,--recursive -d,--dir -v,--verbose --interactive=? --no-preserve-root " +
       "--preserve-root=? --one-file-system",
+    { words: "text" },
   ),
-  rmdir: row("deletes", "-p,--parents -v,--verbose --ignore-fail-on-non-empty"),
+  rmdir: row("deletes", "-p,--parents -v,--verbose --ignore-fail-on-non-empty", { words: "text" }),
   ...forNames("unlink trash trash-put", row("deletes")),
   shred: row("deletes", "-f -n,--iterations= -s,--size= -u -v -x -z --random-source= --remove=?"),
   srm: row("deletes", "-d -f -i -r,-R -s -m -v -n -z"),
@@ -49,7 +50,7 @@ export const FILES: Record<string, Row> = {
   "del-cli": row("deletes", "-f -d"),
   ...forNames("gio dd", row("none")),
   touch: row("writes", "-a -c,--no-create -d,--date= -f -h -m -r,--reference= -t= --time="),
-  mkdir: row("writes", "-m,--mode= -p,--parents -v,--verbose -Z --context=?"),
+  mkdir: row("writes", "-m,--mode= -p,--parents -v,--verbose -Z --context=?", { words: "text" }),
   ...forNames("mkfifo mknod", row("writes", "-m,--mode=")),
   tee: row("writes", "-a,--append -i,--ignore-interrupts -p --output-error=?", { keeps: true }),
   sponge: row("writes", "-a,--append", { keeps: true }),
@@ -84,7 +85,7 @@ export const FILES: Record<string, Row> = {
     "-m,--modify= -x,--remove= -M= -X= -b -k -d -R -L -P -n --set= --restore=",
   ),
   ...forNames("nano pico", row("writes")),
-  ...forNames("rename prename", row("mode", "-v -n -f -s= -e= -E= -d -u")),
+  ...forNames("rename prename", row("mode", "-v -n -f -s= -e= -E= -d -u", { words: "code" })),
   ...forNames(
     "mkfs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.fat mkfs.ntfs mkfs.exfat " +
       "mkfs.f2fs mke2fs mkdosfs mkswap wipefs blkdiscard badblocks tune2fs resize2fs fdisk cfdisk " +

@@ -2,7 +2,9 @@ import { ANY, isWild, show } from "../holes.ts";
 import type { Call, Handler, Runner } from "../interpret/call.ts";
 import { cmd, deno, type Language, languageOf, node } from "./languages.ts";
 import { has, type Parsed, readOptions, valuesOf } from "./options.ts";
+import { EVERYTHING } from "../below.ts";
 import { baseName } from "./grammar.ts";
+import { touchBelow } from "./recursion.ts";
 
 /** Runs an interpreter: searches inline code for commands; a script file counts as a read. */
 export const runInterpreter: Handler = (argv, call, run) => {
@@ -21,8 +23,14 @@ export const runInterpreter: Handler = (argv, call, run) => {
 };
 
 /** The arguments; PowerShell accepts its options in any case. */
-function argumentsOf(argv: readonly string[], { shell_like = false }: Language): string[] {
+function argumentsOf(argv: readonly string[], { shell_like = false, modules }: Language): string[] {
   const args = argv.slice(1);
+  // What follows the name of a module are its own arguments.
+  const isFlag = (arg: string, at: number) =>
+    /^-([BdEhiIOPqsSuvVx]+|[XW].*)$/.test(arg) || /^-[XW]$/.test(args[at - 1] ?? "");
+  const at = modules ? args.findIndex((arg, index) => !isFlag(arg, index)) : -1;
+  const name = /^-[a-zA-Z]*m(.*)$/.exec(args[at] ?? "")?.[1];
+  if (name !== undefined) args.splice(at + (name === "" ? 2 : 1), 0, "--");
   return shell_like ? args.map((arg) => /^-\w+$/.test(arg) ? arg.toLowerCase() : arg) : args;
 }
 
@@ -32,12 +40,19 @@ function runOperand(parsed: Parsed, language: Language, call: Call, run: Runner)
     for (const path of parsed.operands) run.touch("read", path, call, { implied: true });
     return ANY;
   }
+  if (language.serves !== undefined && has(parsed, language.serves)) {
+    touchBelow(valuesOf(parsed, "t").concat(has(parsed, "t") ? [] : ["."]), WHOLE, call, run);
+  }
   const module = parsed.options.some(({ name }) =>
     name === "m" || name === "version" || name === "V"
   );
   if (module) {
     const isCode = valuesOf(parsed, "m").some((name) => language.modules?.test(name));
     if (isCode) { for (const code of parsed.operands) searchCode(code, language, call, run); }
+    if (valuesOf(parsed, "m").some((name) => language.folders?.test(name))) {
+      const folders = parsed.operands.filter((word) => !/^-|^\d+$/.test(word));
+      touchBelow(folders.length > 0 ? folders : ["."], WHOLE, call, run);
+    }
     return ANY;
   }
   const text = file === undefined || file === "-" ? call.stdin : run.content(file, call);
@@ -51,6 +66,8 @@ function runOperand(parsed: Parsed, language: Language, call: Call, run: Runner)
   }
   return ANY;
 }
+
+const WHOLE = { ...EVERYTHING, links: true };
 
 const GIVEN = /^(?:-c|-e|-r|--command|--execute|--eval|--code)(?:=([\s\S]*))?$/;
 

@@ -21,7 +21,8 @@ export const runQuery: Handler = (argv, call, run) => {
   for (const path of files) touchCode(name, path, call, run);
   // In older versions the first operand is the file of -f, wherever the option stands.
   const [first] = parsed.operands;
-  if (files.length > 0 && first !== undefined && argv.indexOf(first) < argv.indexOf(files[0]!)) {
+  const isFirst = () => files.length === 0 || argv.indexOf(first!) < argv.indexOf(files[0]!);
+  if (has(parsed, "from-file") && first !== undefined && isFirst()) {
     touchCode(name, first, call, run);
   }
   const scripts = files.map((path) => run.content(path, call) ?? "");

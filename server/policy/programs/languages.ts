@@ -15,6 +15,10 @@ export interface Language {
   checks?: string;
   /** Modules (`-m`) whose arguments are code. */
   modules?: RegExp;
+  /** The option that serves the folder of `-t`. */
+  serves?: string;
+  /** Modules that serve or pack whole folders. */
+  folders?: RegExp;
   /** Its code resembles a shell's: bare words are commands. */
   shell_like?: boolean;
   /** Finds the text that it passes to a shell. */
@@ -33,6 +37,7 @@ const python: Language = {
   runs:
     /\b(os\s*\.\s*(system|popen|exec\w*|spawn\w*|posix_spawn\w*)|subprocess|pty\s*\.\s*spawn|commands\s*\.\s*get|popen|from\s+os\s+import|multiprocessing|ctypes|sh\s*\.)/,
   hides: HIDES,
+  folders: /^(http\.server|SimpleHTTPServer|zipfile|tarfile|zipapp)$/,
   modules: /^(timeit|pdb|trace|profile|cProfile|code|runpy|IPython)$/,
 };
 
@@ -74,10 +79,11 @@ const ruby: Language = {
 };
 
 const php: Language = {
-  grammar: spec("-r= -B= -R= -E= -F= -f= -d= -c= -z= -a -h -i -l -m -n -q -s -v -w -H", {
+  grammar: spec("-r= -B= -R= -E= -F= -f= -d= -c= -z= -S= -t= -a -h -i -l -m -n -q -s -v -w -H", {
     posix: true,
   }),
   code: ["r", "B", "R", "E"],
+  serves: "S",
   checks: "l",
   runs: /\b(system|exec|shell_exec|passthru|popen|proc_open|pcntl_exec)\b|`/,
   hides: /\beval\b|base64_decode|\bassert\b|create_function|call_user_func|\bchr\s*\(|\$\w+\s*\(/,

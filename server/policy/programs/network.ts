@@ -1,4 +1,5 @@
-import { copyReach, rsyncReach } from "./recursion.ts";
+import { forNames } from "./options.ts";
+import { copyReach, rsyncReach, wholeReach } from "./recursion.ts";
 import { type Row, row } from "./record.ts";
 
 /** Programs that move files and messages between machines. */
@@ -30,7 +31,7 @@ export const NETWORK: Record<string, Row> = {
       "--data-binary= --data-raw= --data-urlencode= --trace=> --trace-ascii=> --stderr=> --key= " +
       "--cacert= --connect-timeout= --retry= --retry-delay= --resolve= --url= --unix-socket= " +
       "--interface= --limit-rate= --etag-save=> --etag-compare= --hsts=> --alt-svc= --compressed",
-    { globs: true, lists_arguments: true },
+    { globs: true, lists_arguments: true, words: "data" },
   ),
   wget: row(
     "none",
@@ -42,6 +43,18 @@ export const NETWORK: Record<string, Row> = {
   ),
   nc: row("none", "-e,--exec=! -c,--sh-exec=! -p= -w= -s= -i= -q= -x= -X= -l -k -n -u -v -z -4 -6"),
   ncat: row("none", "-e,--exec=! -c,--sh-exec=! -p= -w= -s= -i= -o= -l -k -n -u -v --lua-exec="),
+  // They let everybody read the folder.
+  ...forNames(
+    "http-server serve live-server browser-sync miniserve darkhttpd webfsd thttpd",
+    row(
+      "folders",
+      "-p,--port= -l,--listen= -a= -d,--directory= -s,--single -i -o -c= -P,--proxy=",
+      {
+        below: wholeReach,
+        words: "code",
+      },
+    ),
+  ),
   tcpdump: row("none", "-z,--postrotate-command=! -w=> -r= -i= -c= -s= -G= -W= -C="),
   mutt: row("none", "-s= -e=! -a= -c= -b= -F= -i= -H="),
 };

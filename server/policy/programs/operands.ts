@@ -3,14 +3,6 @@ import type { Call, Runner } from "../interpret/call.ts";
 import type { Effect } from "../interpret/unit.ts";
 import type { Row } from "./record.ts";
 
-/** Programs whose words are text: they open none of them. */
-const TALKERS = new Set(
-  ("echo printf logger notify-send say basename dirname seq expr tr sleep which whereis type pwd kill pkill killall true " +
-    "false test [ cowsay figlet lolcat banner yes export id whoami uname ping host dig nslookup sed gsed awk gawk mawk nawk " +
-    "find gfind fd fdfind xargs gxargs parallel ssh nix hub setarch capsh at batch cmd schtasks schtasks.exe gh glab " +
-    "tput stty clear reset apropos whatis systemctl service git mkdir rmdir rm").split(" "),
-);
-
 /** Options whose value is a pattern. */
 const TEXTS =
   /^--?(in|ex)clude(-dir)?$|^--i?glob$|^--(ignore|[a-z-]*skip[a-z-]*)(-pattern|-glob)?$|^--(regexp|pattern|filter)$/;
@@ -36,7 +28,7 @@ export function touchWords(
   row?: Row | null,
   isDescribed = true,
 ): void {
-  if (call.remote || call.supposed || (isDescribed && TALKERS.has(name))) return;
+  if (call.remote || call.supposed || (isDescribed && row?.words === "text")) return;
   const searches = PATTERN.test(name);
   const isText = (option: string) => TEXTS.test(option) || (searches && SEARCHED.test(option));
   let pattern = searches;

@@ -128,6 +128,8 @@ function touchOperands(row: Row, parsed: Parsed, call: Call, run: Runner): void 
       return all(isReading(parsed) ? "read" : "write", operands);
     case "deletes":
       return all("delete", operands);
+    case "folders":
+      return all("read", operands.length > 0 ? operands : ["."]);
     case "pattern": {
       const has_option = has(parsed, "regexp", "file", "from-file");
       const files = has_option ? operands : afterFirst(operands);
@@ -224,8 +226,11 @@ function isRemote(path: string): boolean {
 /** `curl -d @file`, `-F file=@file`: reads a file that an option's value names. */
 function touchNamed(parsed: Parsed, call: Call, run: Runner): void {
   for (const { value } of parsed.options) {
-    const path = value === null ? undefined : /(?:^|=)[@<]([^@][^;]*)/.exec(value)?.[1];
-    if (path !== undefined && path !== "-") run.touch("read", path, call, { implied: true });
+    const paths = value === null ? undefined : /(?:^|=)[@<]([^@][^;]*)/.exec(value)?.[1];
+    for (const path of paths === undefined ? [] : [paths, ...paths.split(",")]) {
+      const bare = path.replace(/^"|"$/g, "").replace(/\\(.)/g, "$1");
+      if (bare !== "-") run.touch("read", bare, call, { implied: true });
+    }
   }
 }
 

@@ -12,12 +12,22 @@ export type Operands =
   | "link"
   /** The first operand is a pattern (or mode); the program reads (or writes) the others. */
   | "pattern"
-  | "mode";
+  | "mode"
+  /** It reads folders; without one, the current folder. */
+  | "folders";
+
+/**
+ * What the words of a program may be beyond what its record says: names of files and code of its
+ * own, names of files only (`data`), or neither (`text`).
+ */
+export type Words = "code" | "data" | "text";
 
 /** The record of one program: its options with their kinds, and what it does with its operands. */
 export interface Row {
   grammar: Spec;
   operands: Operands;
+  /** By default, a program that uses its operands as files runs none of its words. */
+  words: Words;
   /** Options whose value is a file to read. */
   reads: string[];
   /** Options whose value is a list of files to read; without a value, its input is the list. */
@@ -59,6 +69,7 @@ export function row(
 ): Row {
   const grammar = spec(options, { single });
   return {
+    words: operands === "none" ? "code" : "data",
     reads: namesOf(grammar, "reads", "lists"),
     lists: namesOf(grammar, "lists"),
     writes: namesOf(grammar, "writes"),

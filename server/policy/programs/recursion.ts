@@ -22,7 +22,14 @@ export const grepReach: Reach = (parsed) => {
     return name === "exclude" && at > lastOnly ? [baseNameOf(value ?? "", "file")] : [];
   });
   const isOpen = firstSkip >= 0 && firstSkip < lastOnly;
-  const only = isOpen ? [] : valuesOf(parsed, "include").map((glob) => baseNameOf(glob, "file"));
+  // A name that the shell puts in the place of `--include=*.ts` fits that glob as well.
+  const plain = (glob: string) =>
+    parsed.raw.has(`--include=${glob}`)
+      ? glob.replaceAll(STAR, "*").replaceAll(QUESTION, "?")
+      : glob;
+  const only = isOpen
+    ? []
+    : valuesOf(parsed, "include").map((glob) => baseNameOf(plain(glob), "file"));
   return {
     ...reach(skips, only),
     links: follows,
@@ -79,6 +86,9 @@ export function copyReach(...options: string[]): Reach {
     return { ...EVERYTHING, links: has(parsed, "L", "follow-link", "copy-links") };
   };
 }
+
+/** Programs that serve or pack a whole folder. */
+export const wholeReach: Reach = () => ({ ...EVERYTHING, links: true });
 
 /** `rsync`: excluded names; with further filters it may read less. */
 export const rsyncReach: Reach = (parsed) => {

@@ -38,6 +38,8 @@ function withSettings(handler: Handler, commandOf = sshCommand): Handler {
         : /^(?:-o|--option=)(.+)/s.exec(arg)?.[1] ?? "";
       const code = commandOf(setting);
       if (code !== undefined) run.code(code, { ...call, stdin: "", shell: call.shell.fork() });
+      const value = /^\s*\w+\s*[= ]\s*(\S+)$/.exec(setting)?.[1];
+      if (value !== undefined) run.touch("read", value, call, { implied: true });
     }
     return handler(argv, call, run);
   };
@@ -67,16 +69,23 @@ const runGate: Handler = (argv, call, run) => {
 const psqlShell = runClient(
   /\\!\s*([^\n;]+)|\bprogram\s+'([^']+)'|\\(?:o|g|gx|w|out)\s*\|\s*([^\n]+)/gim,
   /\\(?:o|w|out)\s+([^\s|]+)/gm,
+  /\\(?:ir?|include(?:_relative)?)\s+(\S+)|\\?\bcopy\b[^;\n]*?\bfrom\s+('[^']+'|[^\s;]+)|\bpg_(?:read|ls|stat)_\w+\s*\((?:\s*('[^']*')\s*[,)])?|\blo_import\b/gim,
 );
 const sqliteShell = runClient(
   /^[ \t]*\.(?:shell|system)\s+([^\n]+)|^[ \t]*\.(?:once|output|read|import)\s+["']?\|\s*([^\n"']+)/gm,
   /^[ \t]*\.(?:once|output|backup|save|clone|log)\s+(?:\w+\s+)?([^\s|]+)\s*$|\bvacuum\s+into\s+'([^']+)'/gim,
+  /^[ \t]*\.(?:read|open|restore|load)\s+(\S+)|^[ \t]*\.import\s+(?:-\S+\s+)*(\S+)|\b(?:readfile|fsdir|lsdir|edit|load_extension)\s*\((?:\s*('[^']*')\s*[,)])?|\battach\s+(?:database\s+)?('[^']*'|\S+)/gim,
 );
 const mysqlShell = runClient(
   /\\!\s*([^\n;]+)|(?:^|;)\s*(?:system|pager)\s+([^\n]+)/gim,
   /\boutfile\s+'([^']+)'|(?:^|;)\s*tee\s+(\S+)/gim,
+  /(?:^|;)\s*(?:source|\\\.)\s+(\S+)|\binfile\s+('[^']+')|\bload_file\s*\((?:\s*('[^']*')\s*\))?/gim,
 );
-const gdbShell = runClient(/^[ \t]*(?:platform\s+)?(?:shell|!|pipe\s+[^|]*\|)\s*([^\n]+)/gm);
+const gdbShell = runClient(
+  /^[ \t]*(?:platform\s+)?(?:shell|!|pipe\s+[^|]*\|)\s*([^\n]+)/gm,
+  undefined,
+  /^[ \t]*(?:source|restore|add-symbol-file|file|core-file)\s+(\S+)|^[ \t]*(?:eval|python|py|pi|guile|gu)\b/gm,
+);
 
 /** Programs with a handler, because a row cannot describe them. */
 export const SPECIALS: Record<string, Handler> = {
@@ -142,6 +151,12 @@ export const SPECIALS: Record<string, Handler> = {
   dd: runDd,
   socat: runSocat,
 };
+
+/** Programs whose handler accounts for each of their words. */
+export const FOLLOWED = new Set(
+  ("sh bash dash zsh ksh ash mksh rbash yash sed gsed awk gawk mawk nawk find gfind fd fdfind xargs gxargs parallel ssh " +
+    "git hub setarch").split(" "),
+);
 
 const ARCHITECTURE =
   /^(x86_64|amd64|i[3-6]86|linux(32|64)|uname26|aarch64|arm\w*|ppc\w*|s390x?|mips\w*|riscv\w*|sparc\w*|alpha|ia64)$/;

@@ -103,10 +103,12 @@ export const TEXT: Record<string, Row> = {
   patch: row(
     "writes",
     "-p= -i,--input=< -o,--output=> -d,--directory=> -R -N -f -s -b -B= -D= -F= -r= -V= -z= --dry-run",
+    { words: "code" },
   ),
   split: row(
     "copy",
     "-a= -b= -C= -d -e -l= -n= -t= -u -x --additional-suffix= --filter=! --verbose",
+    { words: "code" },
   ),
   csplit: row("reads", "-b= -f,--prefix=> -k -n= -q -s -z"),
 };

@@ -1,39 +1,55 @@
+import { forNames } from "./options.ts";
 import { none, type Row, row } from "./record.ts";
 
-/**
- * Programs that neither run nor open their words, or whose effects no rule about files concerns. Those
- * with an `@` read arguments from `@file`.
- */
-const NAMES = (
-  "[[ act aider ansible ansible-config ansible-doc ansible-galaxy ansible-inventory ansible-lint " +
-  "ansible-playbook ansible-test ant apk apropos argocd astro auth0 autoconf automake ava aws " +
-  "banner basename bazel bc biome bq brew buck2 buf cabal cal cdk changeset claude clear clip " +
-  "clippy cloudflared cmake code commitlint composer configure consul convert cosign coverage " +
-  "cowsay createdb cypress dart date dc df dig dirname dirs dmesg dnf docker-machine doctl dotnet@ " +
-  "dropdb dscl echo env-vars expr factor fastlane ffmpeg ffprobe figlet finger firebase flake8 " +
-  "flutter flux fnm free gem gemini gh ghc@ glab gofmt golangci-lint gopls gradle gradlew groups " +
-  "gsutil hadolint helm helmfile help history host hostname htop http hub hugo id identify ifconfig " +
-  "info isort jekyll jest jira journalctl k3d kill killall kind kubectx kubens kustomize launchctl " +
-  "lein lerna linode-cli locale locate logger lolcat lsblk lscpu lsof lspci lsusb magick@ " +
-  "markdownlint meson mix mkdocs mocha mongosh mount mvn mvnw mypy@ mysqladmin netlify netstat " +
-  "networksetup next ngrok ninja nomad notify-send nox nslookup numfmt nuxt nvm nx open oxlint " +
-  "packer pacman pandoc parcel pbcopy pbpaste pdftotext pgrep ping pip pip3 pipx pkgutil pkill " +
-  "playwright pod poetry2nix port pre-commit printenv printf protoc@ ps pstree pulumi pwd pylint@ " +
-  "pyright qemu-img rebar3 redis-cli reset rollup rtk rustc@ rustfmt rustup say sbt scutil semgrep " +
-  "sendmail seq service shellcheck shfmt shuf skaffold sleep snapd snyk sonar-scanner spctl " +
-  "sphinx-build sqlfluff ss ssh-add ssh-copy-id stack stern stty stylelint subl supabase svelte-kit " +
-  "swapon swc swift@ swiftc@ syft sysctl systemctl tap terraform terragrunt tesseract tldr tofu top " +
-  "tox tput tr traceroute trivy tsup tty turbo type typedoc umount uname uptime vault vercel view " +
-  "vite vitest w wall webpack whatis whereis which who whoami whois wrangler write xcodebuild " +
-  "xdg-open xh yamllint yes yum zypper"
+/** Programs whose words are text: none names a file, and none runs. */
+const TEXT = (
+  "[[ apropos banner basename clear dirname echo expr id kill killall notify-send ping pkill " +
+  "printf pwd reset seq service sleep stty test tput tr type uname whatis whereis which whoami " +
+  "yes [ true false"
 ).split(" ");
 
-/** Their records. */
-export const WORDS: Record<string, Row> = Object.fromEntries(
-  NAMES.map((name) =>
-    name.endsWith("@") ? [name.slice(0, -1), row("none", "@", { unlisted: true })] : [name, none]
+/** Programs that only show, send or look up what their words name. */
+const DATA = (
+  "clip date help hostname open pbcopy pbpaste ps view xdg-open http xh gh glab figlet lolcat " +
+  "say dig host logger"
+).split(" ");
+
+/**
+ * Other programs without operands that a rule about files concerns. Those with an `@` read arguments
+ * from `@file`.
+ */
+const OTHERS = (
+  "act aider ansible ansible-config ansible-doc ansible-galaxy ansible-inventory ansible-lint " +
+  "ansible-playbook ansible-test ant apk argocd astro auth0 autoconf automake ava aws bazel bc " +
+  "biome bq brew buck2 buf cabal cal cdk changeset claude clippy cloudflared cmake code " +
+  "commitlint composer configure consul convert cosign coverage cowsay createdb cypress dart " +
+  "dc df dirs dmesg dnf docker-machine doctl dotnet@ dropdb dscl env-vars factor fastlane " +
+  "ffmpeg ffprobe finger firebase flake8 flutter flux fnm free gem gemini ghc@ gofmt " +
+  "golangci-lint gopls gradle gradlew groups gsutil hadolint helm helmfile history htop hub " +
+  "hugo identify ifconfig info isort jekyll jest jira journalctl k3d kind kubectx kubens " +
+  "kustomize launchctl lein lerna linode-cli locale locate lsblk lscpu lsof lspci lsusb " +
+  "magick@ markdownlint meson mix mkdocs mocha mongosh mount mvn mvnw mypy@ mysqladmin netlify " +
+  "netstat networksetup next ngrok ninja nomad nox nslookup numfmt nuxt nvm nx oxlint packer " +
+  "pacman pandoc parcel pdftotext pgrep pip pip3 pipx pkgutil playwright pod poetry2nix port " +
+  "pre-commit printenv protoc@ pstree pulumi pylint@ pyright qemu-img rebar3 redis-cli rollup " +
+  "rtk rustc@ rustfmt rustup sbt scutil semgrep sendmail shellcheck shfmt shuf skaffold snapd " +
+  "snyk sonar-scanner spctl sphinx-build sqlfluff ss ssh-add ssh-copy-id stack stern stylelint " +
+  "subl supabase svelte-kit swapon swc swift@ swiftc@ syft sysctl systemctl tap terraform " +
+  "terragrunt tesseract tldr tofu top tox traceroute trivy tsup tty turbo typedoc umount " +
+  "uptime vault vercel vite vitest w wall webpack who whois wrangler write xcodebuild yamllint " +
+  "yum zypper"
+).split(" ");
+
+/** The records of programs whose options are not listed. */
+export const WORDS: Record<string, Row> = {
+  ...forNames(TEXT.join(" "), row("none", "", { unlisted: true, words: "text" })),
+  ...forNames(DATA.join(" "), row("none", "", { unlisted: true, words: "data" })),
+  ...Object.fromEntries(
+    OTHERS.map((name) =>
+      name.endsWith("@") ? [name.slice(0, -1), row("none", "@", { unlisted: true })] : [name, none]
+    ),
   ),
-);
+};
 
 /** Programs without effects other than on the files in their arguments. */
 export const PLAIN = new Set(
