@@ -269,7 +269,9 @@ function unset(argv: readonly string[], call: Call, run: Runner): string {
   for (const name of argv.slice(1)) {
     evaluateName(name, call, run);
     if (argv[1] === "-f") call.shell.functions.delete(name);
-    else if (/^\w+$/.test(name)) call.shell.assign(name, [""]);
+    else if (/^\w+$/.test(name)) {
+      call.shell.assign(name, [name === "IFS" ? " \t\n" : ""]);
+    }
   }
   return "";
 }

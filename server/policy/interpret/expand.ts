@@ -342,8 +342,11 @@ function operate(
     }
     case "Replace":
       return replaceAll(values, operation, context);
-    case "Slice":
-      return slice(values, operation, context);
+    case "Slice": {
+      const parts = slice(values, operation, context);
+      const is_list = /^[@*]$/.test(part.index?.text ?? part.parameter);
+      return is_list ? [SPLIT] : parts;
+    }
     case "CaseModification":
       if (operation.operand) expandText(operation.operand, context);
       return values.map((value) => changeCase(value, operation.operator));

@@ -77,6 +77,9 @@ function open(
     const other = node.operator === "<&" && isInput(node) && paths[0] !== "0" && paths[0] !== "-";
     return { stdin: other ? ANY : null, capture: copiesAway(node) };
   }
+  if (/^[<>]&$/.test(node.operator) && !paths.every((path) => /^[\w./-]*$/.test(path))) {
+    context.doubt("bash expands this name a second time", node.target.text);
+  }
   const reads = node.operator === "<" || node.operator === "<>" || node.operator === "<&";
   const writes = node.operator !== "<" && node.operator !== "<&";
   for (const path of paths) {

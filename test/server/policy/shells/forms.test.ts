@@ -14,6 +14,13 @@ const judge = new Judge(pristine);
 const CODE = "'a[$(canary)]'";
 const ACTING: Record<string, string[]> = {
   bash: [
+    "echo x >&'~/.ssh/id'",
+    "echo x >&'$(canary)'",
+    "echo x >&\\~/.ssh/id",
+    "x='~/.ssh/id'; echo a >&$x",
+    "unset IFS; x='a .env'; cat $x",
+    "set -- a.txt .env; cat ${@: -1}",
+    'set -- a.txt .env; cat "${@: -1}"',
     "HISTFILE=.env; history -r; history",
     "HISTFILE=pwned; history -s x; history -a",
     "x=.env; read -t 0 x <<< a.txt; cat $x",
