@@ -21,12 +21,12 @@ import { echoOutput, printfOutput } from "./builtin_output.ts";
 import { CAN_MAKE_PIPES, openPipes, type Pipe, readPipe } from "./pipes.ts";
 import { findProgram, isUnchanged, type Program, programKey } from "./find_program.ts";
 
-/** A command that was proved, with the files that it was judged with. */
+/** A proved command, with the program files that policy evaluated. */
 export interface ProvedRun {
   steps: readonly Step[];
   /** Every program that it starts. */
   programs: readonly Program[];
-  /** Where the paths of its redirects led, if not where they say. */
+  /** The targets of its redirects whose path led through a link. */
   links: readonly { path: string; real: string }[];
 }
 
@@ -76,7 +76,7 @@ class Exit extends Error {
   }
 }
 
-/** A command that does not run as it was judged. */
+/** A program or file is not the one that policy evaluated, so the command ends. */
 class Changed extends Error {}
 
 /** The standard streams of a command, as numbers of open files. */

@@ -18,7 +18,7 @@ export interface RunOptions {
   named_variables?: readonly string[];
   /** Ends the command and everything it started. */
   signal?: AbortSignal;
-  /** What the command was proved to run; gate then starts its programs itself, without a shell. */
+  /** The proved steps of the command; gate then starts its programs itself, without a shell. */
   proved?: ProvedRun;
 }
 
@@ -63,7 +63,7 @@ interface Ended {
 interface Job {
   output: readonly Promise<Readable | null>[];
   exited: Promise<Ended>;
-  /** Nothing can write to its output any more. */
+  /** Resolves when no process can write to its output any more. */
   closed: Promise<void>;
   kill: (signal: "SIGTERM" | "SIGKILL") => void;
 }
