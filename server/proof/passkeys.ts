@@ -7,6 +7,7 @@ import type { Proof, SetProofInput } from "./schema.ts";
 /** A person has this long to touch the authenticator. */
 const REGISTRATION_MS = 5 * 60_000;
 const MAX_REGISTRATIONS = 32;
+const MAX_TOGETHER = 64;
 
 type Registration = Extract<SetProofInput, { kind: "passkey" }>["registration"];
 
@@ -23,6 +24,8 @@ export class Passkeys {
   readonly #origin: string;
   /** The challenges of registrations that have begun. */
   readonly #begun = new Map<string, number>();
+  /** What answers for several approvals signed. The nonce of each approval still counts once. */
+  readonly #together = new Set<string>();
 
   constructor(clocks: Clocks, port: number) {
     this.#clocks = clocks;
@@ -86,9 +89,12 @@ export class Passkeys {
     this.#begun.delete(String(challenge));
   }
 
-  /** The new counter of a passkey that signed the challenge; null when it did not. */
+  /**
+   * The new counter of a passkey that signed the challenge; null when it did not. An answer that
+   * covers several approvals comes with each of them, and its counter is compared once.
+   */
   async check(
-    { webauthn }: Extract<Proof, { kind: "passkey" }>,
+    { webauthn, together }: Extract<Proof, { kind: "passkey" }>,
     { key_id, public_key, counter }: Passkey,
     challenge: string,
   ): Promise<number | null> {
@@ -103,13 +109,23 @@ export class Passkeys {
         credential: {
           id: key_id,
           publicKey: new Uint8Array(Buffer.from(public_key, "base64url")),
-          counter,
+          counter: this.#together.has(challenge) ? 0 : counter,
         },
       });
-      return verified ? authenticationInfo.newCounter : null;
+      if (!verified) return null;
+      if (together) this.#noteTogether(challenge);
+      return authenticationInfo.newCounter;
     } catch {
       // The library throws for everything that a client can get wrong.
       return null;
+    }
+  }
+
+  #noteTogether(challenge: string): void {
+    this.#together.add(challenge);
+    for (const oldest of this.#together) {
+      if (this.#together.size <= MAX_TOGETHER) break;
+      this.#together.delete(oldest);
     }
   }
 

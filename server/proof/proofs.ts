@@ -11,7 +11,7 @@ import { changeAsked, verbOfChange } from "./history.ts";
 import { HomeChanges } from "./home_changes.ts";
 import { type Passkey, Passkeys } from "./passkeys.ts";
 import { publicKeyOf } from "./public_key.ts";
-import { checkRecord } from "./record_check.ts";
+import { checkRecord, signedBy } from "./record_check.ts";
 import {
   type Challenge,
   type EnrolledKey,
@@ -24,7 +24,6 @@ import {
 } from "./schema.ts";
 import { faultInLedger } from "./fault_in_ledger.ts";
 import { NATIVE } from "./signature.ts";
-import { statementOf } from "./statement.ts";
 import { findCounter, updateCounter } from "./store.ts";
 import { VERB_TEXTS } from "./verb_texts.ts";
 
@@ -229,14 +228,15 @@ export class Proofs {
 
   async #isRight(proof: Proof, record: ProofRecord, key: EnrolledKey): Promise<boolean> {
     if (await checkRecord(record, key, NATIVE) !== null) return false;
-    if (proof.kind === "passphrase") return true;
+    if (proof.kind === "passphrase" || record.kind === "passphrase") return true;
     const { registry } = this.#services;
     const { key_id, public_key } = key;
-    const statement = createHash("sha256").update(statementOf(record.challenge));
-    const known = { key_id, public_key, counter: await findCounter(registry, key_id) };
-    const counter = await this.#passkeys.check(proof, known, statement.digest("base64url"));
-    if (counter === null) return false;
-    if (counter > 0) await updateCounter(registry, { key_id, counter });
+    const challenge = await signedBy(record, NATIVE);
+    if (challenge === null) return false;
+    const counter = await findCounter(registry, key_id);
+    const next = await this.#passkeys.check(proof, { key_id, public_key, counter }, challenge);
+    if (next === null) return false;
+    if (next > counter) await updateCounter(registry, { key_id, counter: next });
     return true;
   }
 

@@ -1,7 +1,7 @@
 import { fromBase64Url, toBase64Url, toHex, utf8 } from "./encoding.ts";
 import { type PublicKey, publicKeyOf } from "./public_key.ts";
 import type { EnrolledKey, ProofRecord } from "./schema.ts";
-import { statementOf } from "./statement.ts";
+import { statementOf, statementTogether } from "./statement.ts";
 
 /** The name under which passkeys are registered: gate's pages are at `http://localhost:<port>`. */
 export const RP_ID = "localhost";
@@ -25,10 +25,9 @@ export async function checkRecord(
   if (record.challenge.member_id !== key.member_id) return "it is for another person";
   const public_key = publicKeyOf(key);
   if (public_key === null) return "its key is damaged";
+  if (record.kind === "passkey") return await checkAssertion(public_key, record, crypto);
   const statement = utf8(statementOf(record.challenge));
-  return record.kind === "passphrase"
-    ? await checkSignature(public_key, statement, record.signature, crypto)
-    : await checkAssertion(public_key, statement, record, crypto);
+  return await checkSignature(public_key, statement, record.signature, crypto);
 }
 
 async function checkSignature(
@@ -42,16 +41,35 @@ async function checkSignature(
   return isRight ? null : "its signature is wrong";
 }
 
+type PasskeyRecord = Extract<ProofRecord, { kind: "passkey" }>;
+
+/**
+ * The challenge that the passkey has to have signed, as base64url. Null when the approvals that were
+ * signed together do not include this one.
+ */
+export async function signedBy(
+  { challenge, together }: PasskeyRecord,
+  { sha256 }: Pick<ProofCrypto, "sha256">,
+): Promise<string | null> {
+  const own = toBase64Url(await sha256(utf8(statementOf(challenge))));
+  if (together === undefined) return own;
+  if (!together.includes(own)) return null;
+  return toBase64Url(await sha256(utf8(statementTogether(together))));
+}
+
 const USER_PRESENT = 1;
 const USER_VERIFIED = 4;
 
 /** Checks a WebAuthn assertion (Level 3, section 7.2) except its counter, which only gate.db knows. */
 async function checkAssertion(
   key: PublicKey,
-  statement: Bytes,
-  { webauthn, key_id }: ProofRecord & { kind: "passkey" },
+  record: PasskeyRecord,
   crypto: ProofCrypto,
 ): Promise<string | null> {
+  const { webauthn, key_id, together, challenge } = record;
+  if (together !== undefined && challenge.verb !== "approve") {
+    return "it covers several deeds, which is for approvals only";
+  }
   const { clientDataJSON, authenticatorData, signature } = webauthn.response;
   const client = fromBase64Url(clientDataJSON);
   const data = fromBase64Url(authenticatorData);
@@ -61,7 +79,7 @@ async function checkAssertion(
   }
   const said = parseClient(client);
   if (said?.type !== "webauthn.get") return "its passkey's answer is damaged";
-  if (said.challenge !== toBase64Url(await crypto.sha256(statement))) {
+  if (said.challenge !== await signedBy(record, crypto)) {
     return "its passkey signed another statement";
   }
   if (!/^http:\/\/localhost:\d{1,5}$/.test(String(said.origin)) || said.crossOrigin === true) {

@@ -43,6 +43,11 @@ export const Challenge = z.strictObject({
 });
 export type Challenge = z.infer<typeof Challenge>;
 
+const together = z.array(base64url(43)).min(2).max(50).optional().describe(
+  "of approvals that one answer covers: the SHA-256 of each statement. The passkey's challenge is " +
+    "then the SHA-256 of `statementTogether`",
+);
+
 // The fields of `AuthenticationResponseJSON` that prove something. The others are dropped.
 const Assertion = z.object({
   id: key_id,
@@ -69,6 +74,7 @@ export const Proof = z.discriminatedUnion("kind", [
     key_id,
     nonce,
     webauthn: Assertion.describe("its challenge is the SHA-256 of the statement"),
+    together,
   }),
 ]);
 export type Proof = z.infer<typeof Proof>;
@@ -86,6 +92,7 @@ export const ProofRecord = z.discriminatedUnion("kind", [
     key_id,
     challenge: Challenge,
     webauthn: Assertion,
+    together,
   }),
 ]);
 export type ProofRecord = z.infer<typeof ProofRecord>;

@@ -7,3 +7,11 @@ export function statementOf(challenge: Challenge): string {
   const signed = { nonce, expires_at, verb, project_id, action_id, digest, member_id, head };
   return `gate proof 1\n${canonical(signed)}`;
 }
+
+/**
+ * The text that a passkey signs for several approvals at once: the SHA-256 of each statement, as
+ * base64url. Its first line tells it from the statement of one deed.
+ */
+export function statementTogether(hashes: readonly string[]): string {
+  return `gate proofs 1\n${canonical(hashes)}`;
+}

@@ -8,7 +8,7 @@ import { verifyFile } from "../../cli/evidence/verify.ts";
 import type { Checkpoint } from "../../server/evidence/schema.ts";
 import { ensureEvidencePage } from "../evidence_page.ts";
 import { createTestGate, testCaller, type TestGate } from "../helpers.ts";
-import { fill as decide } from "../server/proof/decided.ts";
+import { approveTogether, fill as decide } from "../server/proof/decided.ts";
 import { withPasskey, withPassphrase } from "../server/proof/person.ts";
 import { openChromium } from "./chromium.ts";
 
@@ -206,7 +206,9 @@ describe("the proofs of people are checked in the browser", () => {
     ["a passkey with RSA", () => withPasskey("RS256")],
   ])("of %s", async (_, create) => {
     const proven = await createTestGate({ proof: "none", policies: { defaultEffect: "ask" } });
-    await decide(proven, create());
+    const person = create();
+    await decide(proven, person);
+    if ("signAll" in person) await approveTogether(proven, person, ["x.txt", "y.txt"]);
     const read = async () =>
       await (await proven.request("GET", "/api/audit/export?format=bundle")).text();
     const whole = await open(await read());

@@ -142,7 +142,7 @@ describe("a passphrase", () => {
       await page.keyboard.press("j");
     }
     await page.keyboard.press("Shift+A");
-    await page.getByRole("dialog", { name: "Unlock to approve an action" }).waitFor();
+    await page.getByRole("dialog", { name: "Unlock to approve 3 actions" }).waitFor();
     await page.keyboard.type(PASSPHRASE);
     await page.keyboard.press("Enter");
     await page.getByText("Approved 3 actions").waitFor({ timeout: 20_000 });
@@ -381,6 +381,50 @@ describe("a passkey", () => {
       challenge: { verb: "approve", digest: action.digest },
       webauthn: { type: "public-key" },
     });
+  });
+
+  test("signs several approvals with one answer, and a cancelled one signs none", async () => {
+    const held = [];
+    for (const name of ["k1.ts", "k2.ts", "k3.ts"]) held.push(await stage.hold(name, "one\n"));
+    const page = await stage.page();
+    const { session, authenticatorId } = await addAuthenticator(page);
+    const counted = async () => {
+      const { credentials } = await session.send("WebAuthn.getCredentials", { authenticatorId });
+      return credentials[0]!.signCount;
+    };
+    await page.getByRole("button", { name: "Use a passkey instead" }).click();
+    await page.getByRole("link", { name: "Passkey: asked each time" }).waitFor();
+    await session.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified: false });
+    for (const name of ["k1.ts", "k2.ts", "k3.ts"]) {
+      await headline(page, `Write 1 line to src/${name}`);
+      await settled(page);
+      await page.keyboard.press("x");
+      await page.keyboard.press("j");
+    }
+    await page.keyboard.press("Shift+A");
+    const dialog = page.getByRole("dialog", { name: "Use your passkey to approve 3 actions" });
+    await dialog.getByText("exactly these 3 decisions").waitFor();
+    for (const { digest } of held) expect(await dialog.innerText()).toContain(digest.slice(0, 12));
+    await page.getByText("The passkey was not used").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByText("Approved 0 actions; 3 without your proof").waitFor();
+    expect(held.map(({ id }) => id).every((_, at) => !onDisk(`src/k${at + 1}.ts`))).toBe(true);
+    await session.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified: true });
+    const before = await counted();
+    await page.keyboard.press("Shift+A");
+    await page.getByText("Approved 3 actions").waitFor({ timeout: 20_000 });
+    expect(await counted()).toBe(before + 1);
+    const { events } = await stage.api("GET", "/api/audit/export?format=json");
+    const proofs = events.filter(({ type }: AuditEvent) => type === "action.approved").slice(-3)
+      .map(({ data }: AuditEvent) => data.proof) as {
+        together: string[];
+        challenge: { digest: string };
+      }[];
+    expect(proofs.map(({ challenge }) => challenge.digest).sort()).toEqual(
+      held.map(({ digest }) => digest).sort(),
+    );
+    for (const { together } of proofs) expect(together).toHaveLength(3);
+    expect(await stage.api("GET", "/api/audit/verify")).toMatchObject({ ok: true });
   });
 
   test("a person who does not use it approves nothing, and can try again", async () => {

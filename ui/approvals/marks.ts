@@ -4,7 +4,7 @@ import { announce } from "../parts/toast.tsx";
 import { count } from "../parts/words.ts";
 import { api, unwrap } from "../state/client.ts";
 import { pending, removeDecided } from "../state/live.ts";
-import { NotProved, proof } from "../state/proof.ts";
+import { NotProved, Together } from "../state/proof.ts";
 
 /** The marked cards, by id, each with the digest that was on the page. */
 export const marks = signal<ReadonlyMap<string, string>>(new Map());
@@ -39,29 +39,41 @@ export async function approveMarked(): Promise<void> {
 
 type Outcome = Action | "not proved" | "failed";
 
+/** So many that each runs within the minute that a challenge lives. */
+const MOST_TOGETHER = 25;
+
 async function approveAll(
   held: Action[],
   marked: ReadonlyMap<string, string>,
 ): Promise<Outcome[]> {
-  const each = (action: Action) => approve(action, marked.get(action.id)!);
-  if (proof.peek()?.kind !== "passkey") return await Promise.all(held.map(each));
-  // A passkey signs one decision at a time, and each challenge lives a minute.
   const outcomes: Outcome[] = [];
-  for (const action of held) {
-    outcomes.push(outcomes.includes("not proved") ? "not proved" : await each(action));
+  while (outcomes.length < held.length) {
+    const some = held.slice(outcomes.length, outcomes.length + MOST_TOGETHER);
+    const isRefused = outcomes.includes("not proved");
+    const together = new Together(some.length, api());
+    const each = (action: Action) => approve(action, marked.get(action.id)!, together);
+    outcomes.push(
+      ...isRefused ? some.map(() => "not proved" as const) : await Promise.all(some.map(each)),
+    );
   }
   return outcomes;
 }
 
-async function approve({ id, project_id }: Action, digest: string): Promise<Outcome> {
+async function approve(
+  { id, project_id }: Action,
+  digest: string,
+  together: Together,
+): Promise<Outcome> {
   try {
     return await unwrap<Action>(
-      api(project_id).api.actions[":id"].approve.$post({
+      api(project_id, together.prove).api.actions[":id"].approve.$post({
         param: { id },
         json: { expected_digest: digest },
       }),
     );
   } catch (error) {
     return error instanceof NotProved ? "not proved" : "failed";
+  } finally {
+    together.end();
   }
 }

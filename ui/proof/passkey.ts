@@ -1,7 +1,7 @@
 import { startAuthentication, startRegistration, WebAuthnError } from "@simplewebauthn/browser";
 import { toBase64Url, utf8 } from "../../server/proof/encoding.ts";
 import type { Challenge, EnrolledKey, Proof } from "../../server/proof/schema.ts";
-import { statementOf } from "../../server/proof/statement.ts";
+import { statementOf, statementTogether } from "../../server/proof/statement.ts";
 
 /** Browsers use a passkey on this host name only, not on an IP address. */
 const RP_ID = "localhost";
@@ -27,23 +27,34 @@ export async function createPasskey(options: unknown): Promise<Registration> {
   }
 }
 
-/** Signs a challenge with the passkey. @throws Error with the cause in words */
-export async function signWithPasskey(key: EnrolledKey, challenge: Challenge): Promise<Proof> {
-  const statement = utf8(statementOf(challenge));
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", statement));
+/**
+ * Signs challenges with one answer of the passkey, and returns a proof for each.
+ * @throws Error with the cause in words
+ */
+export async function signWithPasskey(
+  { key_id }: EnrolledKey,
+  challenges: readonly Challenge[],
+): Promise<readonly Proof[]> {
+  const hashes = await Promise.all(challenges.map((one) => sha256(statementOf(one))));
+  const isOne = hashes.length === 1;
   try {
     const webauthn = await startAuthentication({
       optionsJSON: {
-        challenge: toBase64Url(digest),
+        challenge: isOne ? hashes[0]! : await sha256(statementTogether(hashes)),
         rpId: RP_ID,
-        allowCredentials: [{ id: key.key_id, type: "public-key" }],
+        allowCredentials: [{ id: key_id, type: "public-key" }],
         userVerification: "required",
       },
     });
-    return { kind: "passkey", key_id: key.key_id, nonce: challenge.nonce, webauthn } as Proof;
+    const shared = { kind: "passkey", key_id, webauthn, ...!isOne && { together: hashes } };
+    return challenges.map(({ nonce }) => ({ ...shared, nonce }) as Proof);
   } catch (error) {
     throw new Error(explainPasskey(error), { cause: error });
   }
+}
+
+async function sha256(text: string): Promise<string> {
+  return toBase64Url(new Uint8Array(await crypto.subtle.digest("SHA-256", utf8(text))));
 }
 
 function explainPasskey(error: unknown): string {

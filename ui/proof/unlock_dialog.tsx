@@ -17,7 +17,7 @@ export function UnlockDialog() {
   const now = asking.value;
   if (now === null) return null;
   return now.key.kind === "passkey"
-    ? <PasskeyDialog key={now.challenge?.nonce} asked={now} />
+    ? <PasskeyDialog key={now.challenges[0]?.nonce} asked={now} />
     : <PassphraseDialog asked={now} />;
 }
 
@@ -39,10 +39,10 @@ function PassphraseDialog({ asked }: { asked: Asking }) {
     part.value = null;
     field.current?.select();
   };
-  const { challenge } = asked;
+  const { challenges } = asked;
   return (
     <Dialog
-      title={challenge ? `Unlock to ${deedOf(challenge)}` : "Unlock this page"}
+      title={challenges.length > 0 ? `Unlock to ${deedOf(challenges)}` : "Unlock this page"}
       onClose={asked.cancel}
       class="dialog-proof"
     >
@@ -106,15 +106,15 @@ function lifeOf(seconds: number | null): string {
 }
 
 function PasskeyDialog({ asked }: { asked: Asking }) {
-  const { key, challenge, answer, cancel } = asked;
+  const { key, challenges, answer, cancel } = asked;
   const trouble = useSignal(whyNoPasskey());
   const busy = useSignal(false);
   const sign = async () => {
-    if (busy.peek() || challenge === null) return;
+    if (busy.peek() || challenges.length === 0) return;
     busy.value = true;
     trouble.value = null;
     try {
-      const given = await signWithPasskey(key, challenge);
+      const given = await signWithPasskey(key, challenges);
       if (asking.peek() === asked) answer(given);
     } catch (error) {
       trouble.value = error instanceof Error ? error.message : String(error);
@@ -126,19 +126,18 @@ function PasskeyDialog({ asked }: { asked: Asking }) {
   }, []);
   return (
     <Dialog
-      title={`Use your passkey to ${challenge ? deedOf(challenge) : "decide"}`}
+      title={`Use your passkey to ${deedOf(challenges)}`}
       onClose={cancel}
       class="dialog-proof"
     >
       <div class="proof-form">
         <p class="quiet">
-          Your browser asks for your passkey. The passkey signs exactly this decision.
+          Your browser asks for your passkey. The passkey signs exactly{" "}
+          {challenges.length > 1 ? `these ${challenges.length} decisions` : "this decision"}.
         </p>
-        {challenge && (
-          <p class="quiet small">
-            <Text value={`digest ${challenge.digest.slice(0, 12)}…`} />
-          </p>
-        )}
+        <p class="quiet small">
+          <Text value={digestsOf(challenges)} />
+        </p>
         <Trouble text={trouble.value} />
         <div class="proof-buttons">
           <Button kind="primary" icon="key" busy={busy.value} onClick={() => void sign()}>
@@ -149,4 +148,13 @@ function PasskeyDialog({ asked }: { asked: Asking }) {
       </div>
     </Dialog>
   );
+}
+
+const MOST_DIGESTS = 5;
+
+/** The beginnings of the digests that are signed. */
+function digestsOf(challenges: Asking["challenges"]): string {
+  const shown = challenges.slice(0, MOST_DIGESTS).map(({ digest }) => `${digest.slice(0, 12)}…`);
+  const rest = challenges.length - shown.length;
+  return `digest ${shown.join(" ")}${rest > 0 ? ` and ${rest} more` : ""}`;
 }

@@ -15,9 +15,13 @@ const VERB_TEXTS: Record<ProofVerb, string> = {
   trust_override: "trust rules that override the global ones",
 };
 
-/** The deed of a challenge in words: "approve an action". */
-export function deedOf({ verb }: Challenge): string {
-  return VERB_TEXTS[verb];
+/** The deed of challenges in words: "approve an action", "approve 3 actions". */
+export function deedOf(challenges: readonly Challenge[]): string {
+  const [first] = challenges;
+  if (first === undefined) return "decide";
+  // Only approvals are signed together.
+  if (challenges.length > 1) return `approve ${challenges.length} actions`;
+  return VERB_TEXTS[first.verb];
 }
 
 /** The names of the kinds of proof. */

@@ -1,4 +1,10 @@
-import { type Client, createClient, ProblemError, unwrap } from "../../server/client.ts";
+import {
+  type Client,
+  createClient,
+  ProblemError,
+  type Prove,
+  unwrap,
+} from "../../server/client.ts";
 import { distrust, forgetKey, provenKey } from "./auth.ts";
 import { NotProved, prove } from "./proof.ts";
 
@@ -6,14 +12,18 @@ export { ProblemError, unwrap };
 
 /**
  * The typed HTTP client with this page's key, for one project or for none. It sends the key only to
- * a daemon that has proved itself, and asks the person when the daemon requires a proof.
+ * a daemon that has proved itself, and asks the person when the daemon requires a proof: by default
+ * for each request alone.
  */
-export function api(project?: string): Client {
+export function api(
+  project?: string,
+  asks: Prove = (challenge) => prove(challenge, api()),
+): Client {
   return createClient({
     url: location.origin,
     project,
     fetch: send,
-    prove: (challenge) => prove(challenge, api()),
+    prove: asks,
   });
 }
 

@@ -25,9 +25,10 @@ export const unlocked = signal<Unlocked | null>(null);
 /** An open question to the person, for the passphrase or the passkey. */
 export interface Asking {
   key: EnrolledKey;
-  /** The challenge to sign; null when the person only unlocks the page. */
-  challenge: Challenge | null;
-  answer(given: Proof | null): void;
+  /** What is to be signed; empty when the person only unlocks the page. */
+  challenges: readonly Challenge[];
+  /** Takes the proofs of a passkey, one for each challenge; null once the page is unlocked. */
+  answer(given: readonly Proof[] | null): void;
   cancel(): void;
 }
 
@@ -53,30 +54,71 @@ export async function loadProof(client: Client): Promise<void> {
  * asked each time. Challenges wait for one another; one refusal refuses all that wait.
  * @throws NotProved
  */
-export function prove(challenge: Challenge, client: Client): Promise<Proof> {
+export async function prove(challenge: Challenge, client: Client): Promise<Proof> {
+  return (await proveAll([challenge], client))[0]!;
+}
+
+/** Signs several challenges; a passkey signs them with one answer. @throws NotProved */
+function proveAll(challenges: readonly Challenge[], client: Client): Promise<readonly Proof[]> {
   const round = cancelled;
   const signed = last.then(() => {
     if (round !== cancelled) throw notProved();
-    return sign(challenge, client);
+    return sign(challenges, client);
   });
   last = signed.catch(() => {});
   return signed;
 }
 
-async function sign(challenge: Challenge, client: Client): Promise<Proof> {
-  let key = keyFor(challenge);
+/** Requests that run at once and wait for one answer of the person. */
+export class Together {
+  readonly #client: Client;
+  #open: number;
+  #waiting: { challenge: Challenge; resolve: (given: Promise<Proof>) => void }[] = [];
+
+  /** @param requests how many there are; each of them ends with `end` */
+  constructor(requests: number, client: Client) {
+    this.#open = requests;
+    this.#client = client;
+  }
+
+  /** Waits until each open request has brought its challenge. @throws NotProved */
+  readonly prove = (challenge: Challenge): Promise<Proof> =>
+    new Promise((resolve) => {
+      this.#waiting.push({ challenge, resolve });
+      this.#ask();
+    });
+
+  /** One of the requests has its answer. */
+  end(): void {
+    this.#open -= 1;
+    this.#ask();
+  }
+
+  #ask(): void {
+    if (this.#waiting.length === 0 || this.#waiting.length < this.#open) return;
+    const all = this.#waiting.splice(0);
+    const given = proveAll(all.map(({ challenge }) => challenge), this.#client);
+    all.forEach(({ resolve }, at) => resolve(given.then((proofs) => proofs[at]!)));
+  }
+}
+
+async function sign(
+  challenges: readonly Challenge[],
+  client: Client,
+): Promise<readonly Proof[]> {
+  const [first] = challenges as [Challenge];
+  let key = keyFor(first);
   if (key === null) {
     await loadProof(client);
-    key = keyFor(challenge);
+    key = keyFor(first);
   }
   if (key === null) throw new NotProved("No key of yours is enrolled; open Settings to set one.");
   const held = key.kind === "passphrase" ? currentKey(key) : null;
-  if (held) return await held.sign(challenge);
-  const given = await ask(key, challenge);
+  const given = held ? null : await ask(key, challenges);
   if (given) return given;
-  const opened = currentKey(key);
+  const opened = held ?? currentKey(key);
   if (!opened) throw notProved();
-  return await opened.sign(challenge);
+  return await Promise.all(challenges.map((challenge) => opened.sign(challenge)));
 }
 
 function keyFor({ member_id }: Challenge): EnrolledKey | null {
@@ -92,13 +134,16 @@ function currentKey({ key_id }: EnrolledKey): Unlocked | null {
   return null;
 }
 
-/** Asks the person; resolves with the passkey's proof, or null once the page is unlocked. */
-function ask(key: EnrolledKey, challenge: Challenge | null): Promise<Proof | null> {
+/** Asks the person; resolves with the passkey's proofs, or null once the page is unlocked. */
+function ask(
+  key: EnrolledKey,
+  challenges: readonly Challenge[],
+): Promise<readonly Proof[] | null> {
   return new Promise((resolve, reject) => {
     const end = () => asking.value = null;
     asking.value = {
       key,
-      challenge,
+      challenges,
       answer: (given) => {
         end();
         resolve(given);
@@ -116,7 +161,7 @@ function ask(key: EnrolledKey, challenge: Challenge | null): Promise<Proof | nul
 export async function unlock(): Promise<void> {
   const key = enrolled.peek();
   if (key?.kind !== "passphrase" || asking.peek() || currentKey(key)) return;
-  await ask(key, null).catch(() => {});
+  await ask(key, []).catch(() => {});
 }
 
 /** Keeps the key of the passphrase in memory until `lock` or until its time is over. */

@@ -1,6 +1,14 @@
 import { expect } from "vitest";
 import { testCaller, type TestGate } from "../../helpers.ts";
-import { enrol, type Person, prove, type Send, sendTo, withPassphrase } from "./person.ts";
+import {
+  enrol,
+  type Person,
+  prove,
+  type Send,
+  sendTo,
+  type withPasskey,
+  withPassphrase,
+} from "./person.ts";
 
 /** Fills a ledger with a change of the key, approvals of every kind and rollbacks. */
 export async function fill(gate: TestGate, person: Person): Promise<void> {
@@ -19,6 +27,31 @@ export async function fill(gate: TestGate, person: Person): Promise<void> {
   const { session_id } = await gate.project.actions.get(id);
   const path = `/api/sessions/${session_id}/rollback`;
   expect((await prove(send, person, ["POST", path])).status).toBe(200);
+}
+
+/** Approves new writes with one answer of a passkey. Returns the status of each approval. */
+export async function approveTogether(
+  gate: TestGate,
+  person: ReturnType<typeof withPasskey>,
+  paths: readonly string[],
+): Promise<number[]> {
+  const send = sendTo(gate);
+  const asked = [];
+  for (const path of paths) {
+    const { action } = await gate.project.actions.submit(
+      { tool: "write_file", input: { path, content: "x" } },
+      testCaller("agent"),
+    );
+    const address = `/api/actions/${action.id}/approve`;
+    const { challenge } = await (await send("POST", address, {})).json();
+    asked.push({ address, challenge });
+  }
+  const proofs = person.signAll(asked.map(({ challenge }) => challenge));
+  const statuses = [];
+  for (const [at, { address }] of asked.entries()) {
+    statuses.push((await send("POST", address, { proof: proofs[at] })).status);
+  }
+  return statuses;
 }
 
 async function approve(

@@ -368,3 +368,105 @@ test("a key for repeated requests works with the proof, and the refusal is not k
   expect(again.status).toBe(200);
   expect(again.headers.get("idempotency-replayed")).toBe("true");
 });
+
+describe("approvals that a passkey signs with one answer", () => {
+  async function openTogether(count: number) {
+    const passkey = withPasskey();
+    const stage = await open(passkey);
+    const paths: string[] = [];
+    for (let at = 0; at < count; at++) {
+      paths.push(`/api/actions/${await stage.hold(`${at}.txt`)}/approve`);
+    }
+    const challengeOf = async (path: string): Promise<Challenge> =>
+      (await (await stage.send("POST", path, {})).json()).challenge;
+    const challenges: Challenge[] = [];
+    for (const path of paths) challenges.push(await challengeOf(path));
+    const send = async (path: string, proof: unknown) => {
+      const answer = await stage.send("POST", path, { proof });
+      return [answer.status, (await answer.json()).code];
+    };
+    return { ...stage, passkey, paths, challenges, challengeOf, approve: send };
+  }
+  const REFUSED = [403, "proof_required"];
+
+  test("count each, with their own nonce, and the ledger proves each", async () => {
+    const { gate, passkey, paths, challenges, approve } = await openTogether(3);
+    const proofs = passkey.signAll(challenges);
+    for (const [at, path] of paths.entries()) {
+      expect(await approve(path, proofs[at])).toEqual([200, undefined]);
+    }
+    const approved = (await gate.audit()).filter(({ type }) => type === "action.approved");
+    expect(approved.map(({ data }) => (data.proof as { challenge: Challenge }).challenge)).toEqual(
+      challenges,
+    );
+    expect(await gate.project.audit.verify()).toMatchObject({ ok: true, problem: null });
+  });
+
+  test("also at once, and a later answer alone counts on", async () => {
+    const { passkey, send, hold, paths, challenges, approve } = await openTogether(5);
+    const proofs = passkey.signAll(challenges);
+    const outcomes = await Promise.all(paths.map((path, at) => approve(path, proofs[at])));
+    expect(outcomes).toEqual(paths.map(() => [200, undefined]));
+    const alone = `/api/actions/${await hold("alone.txt")}/approve`;
+    expect((await prove(send, passkey, ["POST", alone])).status).toBe(200);
+  });
+
+  test("do not permit an approval that they do not name, and none twice", async () => {
+    const { passkey, hold, paths, challenges, challengeOf, approve } = await openTogether(3);
+    const proofs = passkey.signAll(challenges.slice(0, 2)) as { nonce: string }[];
+    const other = challenges[2]!;
+    expect(await approve(paths[2]!, { ...proofs[0], nonce: other.nonce })).toEqual(REFUSED);
+    // The answer of the passkey for another approval.
+    expect(await approve(paths[1]!, proofs[0])).toEqual(REFUSED);
+    expect(await approve(paths[1]!, proofs[1])).toEqual([200, undefined]);
+    expect(await approve(paths[1]!, proofs[1])).not.toEqual([200, undefined]);
+    const late = `/api/actions/${await hold("late.txt")}/approve`;
+    const { nonce } = await challengeOf(late);
+    expect(await approve(late, { ...proofs[1], nonce })).toEqual(REFUSED);
+  });
+
+  test("are signed as a list: no other list, order or lone statement passes", async () => {
+    const { passkey, paths, challengeOf, approve } = await openTogether(2);
+    type Together = { together: string[] };
+    const tricks: ((proof: Together, other: Together) => object)[] = [
+      (proof) => ({ ...proof, together: proof.together.toReversed() }),
+      (proof) => ({ ...proof, together: [...proof.together, "A".repeat(43)] }),
+      (proof) => ({ ...proof, together: undefined }),
+      (proof, other) => ({ ...proof, webauthn: (other as { webauthn?: object }).webauthn }),
+    ];
+    for (const trick of tricks) {
+      const challenges = [await challengeOf(paths[0]!), await challengeOf(paths[1]!)];
+      const [proof] = passkey.signAll(challenges) as unknown as Together[];
+      const alone = passkey.sign(challenges[0]!) as unknown as Together;
+      expect(await approve(paths[0]!, trick(proof!, alone))).toEqual(REFUSED);
+    }
+    // An answer for one approval does not become one for several.
+    const challenges = [await challengeOf(paths[0]!), await challengeOf(paths[1]!)];
+    const [{ together }] = passkey.signAll(challenges) as unknown as [Together];
+    const alone = passkey.sign(challenges[0]!);
+    expect(await approve(paths[0]!, { ...alone, together })).toEqual(REFUSED);
+  });
+
+  test("cover approvals only, at least two and at most fifty", async () => {
+    const { passkey, send, paths, challenges, challengeOf, approve } = await openTogether(2);
+    const proofs = passkey.signAll(challenges);
+    expect(await approve(paths[0]!, proofs[0])).toEqual([200, undefined]);
+    const rollback = paths[0]!.replace("approve", "rollback");
+    const [proof] = passkey.signAll([await challengeOf(rollback), challenges[1]!]);
+    expect(await approve(rollback, proof)).toEqual(REFUSED);
+    expect((await prove(send, passkey, ["POST", rollback])).status).toBe(200);
+    for (const size of [1, 51]) {
+      const together = Array.from({ length: size }, () => "A".repeat(43));
+      expect(await approve(paths[1]!, { ...proofs[1], together })).toEqual([400, "invalid"]);
+    }
+  });
+
+  test("keep the counter: an older answer of the passkey is refused", async () => {
+    const { passkey, paths, challenges, challengeOf, approve } = await openTogether(3);
+    const older = passkey.signAll(challenges.slice(0, 2));
+    const newer = passkey.sign(await challengeOf(paths[2]!));
+    expect(await approve(paths[2]!, newer)).toEqual([200, undefined]);
+    expect(await approve(paths[0]!, older[0])).toEqual(REFUSED);
+    expect(await approve(paths[1]!, older[1])).toEqual(REFUSED);
+  });
+});

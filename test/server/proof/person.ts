@@ -7,7 +7,7 @@ import {
 } from "node:crypto";
 import { expect } from "vitest";
 import type { Challenge, Proof } from "../../../server/proof/schema.ts";
-import { statementOf } from "../../../server/proof/statement.ts";
+import { statementOf, statementTogether } from "../../../server/proof/statement.ts";
 import type { TestGate } from "../../helpers.ts";
 
 type Json = Record<string, unknown>;
@@ -93,31 +93,43 @@ export function withPasskey(algorithm: Algorithm = "ES256", faults: Faults = {})
       return { kind: "passkey", registration: register(challenge) };
     },
     register,
-    sign(challenge: Challenge): Proof {
-      const statement = wrong.statement ?? statementOf(challenge);
-      const clientData = client("webauthn.get", base64url(sha256(statement)));
-      const data = head(wrong.flags ?? 5);
-      const signed = Buffer.concat([data, sha256(clientData)]);
-      return {
-        kind: "passkey",
-        key_id: id,
-        nonce: challenge.nonce,
-        webauthn: {
-          id,
-          rawId: id,
-          type: "public-key",
-          response: {
-            clientDataJSON: base64url(clientData),
-            authenticatorData: base64url(data),
-            signature: base64url(
-              signBytes(algorithm === "Ed25519" ? null : "sha256", signed, privateKey),
-            ),
-          },
-          clientExtensionResults: {},
-        },
-      };
-    },
+    sign: (challenge: Challenge): Proof => signAll([challenge])[0]!,
+    /** Signs several challenges with one answer. */
+    signAll,
   };
+
+  function signAll(challenges: readonly Challenge[]): Proof[] {
+    const together = challenges.map((one) => base64url(sha256(statementOf(one))));
+    const isOne = challenges.length === 1;
+    const whole = isOne ? statementOf(challenges[0]!) : statementTogether(together);
+    const webauthn = answer(wrong.statement ?? whole);
+    return challenges.map(({ nonce }) => ({
+      kind: "passkey",
+      key_id: id,
+      nonce,
+      webauthn,
+      ...!isOne && { together },
+    }));
+  }
+
+  function answer(statement: string) {
+    const clientData = client("webauthn.get", base64url(sha256(statement)));
+    const data = head(wrong.flags ?? 5);
+    const signed = Buffer.concat([data, sha256(clientData)]);
+    return {
+      id,
+      rawId: id,
+      type: "public-key" as const,
+      response: {
+        clientDataJSON: base64url(clientData),
+        authenticatorData: base64url(data),
+        signature: base64url(
+          signBytes(algorithm === "Ed25519" ? null : "sha256", signed, privateKey),
+        ),
+      },
+      clientExtensionResults: {},
+    };
+  }
 
   function register(challenge: string): Json {
     const key = coseOf(algorithm, publicKey);

@@ -11,7 +11,7 @@ import { LedgerProofs } from "../../../server/proof/ledger_check.ts";
 import { NATIVE } from "../../../server/proof/signature.ts";
 import { ensureEvidencePage } from "../../evidence_page.ts";
 import { createTestGate, testCaller } from "../../helpers.ts";
-import { fill } from "./decided.ts";
+import { approveTogether, fill } from "./decided.ts";
 import { type Person, withPasskey, withPassphrase } from "./person.ts";
 
 type Data = Record<string, unknown>;
@@ -47,6 +47,7 @@ const PEOPLE: Record<string, () => Person> = {
   "a passkey with RSA": () => withPasskey("RS256"),
 };
 const ledgers = new Map<string, AuditEvent[]>();
+let signedTogether: AuditEvent[];
 
 beforeAll(async () => {
   for (const [name, create] of Object.entries(PEOPLE)) {
@@ -55,6 +56,16 @@ beforeAll(async () => {
     ledgers.set(name, await gate.audit());
     await gate.close();
   }
+  const gate = await createTestGate({ proof: "none", policies: { defaultEffect: "ask" } });
+  const passkey = withPasskey();
+  await fill(gate, passkey);
+  expect(await approveTogether(gate, passkey, ["x.txt", "y.txt", "z.txt"])).toEqual([
+    200,
+    200,
+    200,
+  ]);
+  signedTogether = await gate.audit();
+  await gate.close();
 });
 
 describe.each(Object.keys(PEOPLE))("the check of a ledger decided with %s", (name) => {
@@ -220,6 +231,66 @@ function withOtherSignature(proof: unknown): unknown {
   const signature = flip(String(response.signature));
   return { ...record, webauthn: { ...record.webauthn, response: { ...response, signature } } };
 }
+
+describe("the check of approvals that were signed together", () => {
+  const isTogether = ({ data }: AuditEvent) =>
+    (data.proof as Data | undefined)?.together !== undefined;
+  /** Changes the first of the proofs; `all` are the approvals that were signed together. */
+  const proofOf = (
+    change: (proof: Data & { together: string[] }, all: AuditEvent[]) => Data,
+  ): Mutation =>
+  (events) => {
+    const all = events.filter(isTogether);
+    const [first] = all;
+    return events.map((event) => {
+      if (event !== first) return event;
+      const proof = change(event.data.proof as Data & { together: string[] }, all);
+      return { ...event, data: { ...event.data, proof } };
+    });
+  };
+
+  test("finds nothing in the ledger as it is", async () => {
+    expect(await faultIn(signedTogether)).toBeNull();
+    const together = signedTogether.filter(({ data }) =>
+      (data.proof as Data | undefined)?.together
+    );
+    expect(together).toHaveLength(3);
+    expect(new Set(together.map(({ data }) => JSON.stringify((data.proof as Data).webauthn))).size)
+      .toBe(1);
+  });
+
+  test.each<[string, Mutation, string]>([
+    ["no list", proofOf(({ together: _, ...proof }) => proof), "another statement"],
+    [
+      "another order",
+      proofOf((proof) => ({ ...proof, together: proof.together.toReversed() })),
+      "another statement",
+    ],
+    [
+      "a list without this approval",
+      proofOf((proof) => ({ ...proof, together: proof.together.slice(1) })),
+      "another statement",
+    ],
+    [
+      "one more approval",
+      proofOf((proof) => ({ ...proof, together: [...proof.together, "A".repeat(43)] })),
+      "another statement",
+    ],
+    [
+      "a proof of the same answer for another approval",
+      proofOf((_, all) => all[1]!.data.proof as Data),
+      "for another action",
+    ],
+    [
+      "another digest",
+      proofOf((proof) => ({ ...proof, challenge: { ...proof.challenge as Data, digest: "0" } })),
+      "another version",
+    ],
+    ["a list that is a text", proofOf((proof) => ({ ...proof, together: "yes" })), "not valid"],
+  ])("finds %s", async (_, mutate, said) => {
+    expect((await faultIn(mutate(signedTogether)))?.what).toContain(said);
+  });
+});
 
 describe("an approval that a program writes into a ledger past the gate", () => {
   test("is told by the daemon, and by the offline check of bundle and export", async () => {
