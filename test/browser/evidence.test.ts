@@ -208,7 +208,9 @@ describe("the proofs of people are checked in the browser", () => {
     const proven = await createTestGate({ proof: "none", policies: { defaultEffect: "ask" } });
     const person = create();
     await decide(proven, person);
-    if ("signAll" in person) await approveTogether(proven, person, ["x.txt", "y.txt"]);
+    if ("signAll" in person) {
+      await approveTogether(proven, person as ReturnType<typeof withPasskey>, ["x.txt", "y.txt"]);
+    }
     const read = async () =>
       await (await proven.request("GET", "/api/audit/export?format=bundle")).text();
     const whole = await open(await read());
