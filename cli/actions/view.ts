@@ -110,7 +110,7 @@ export function actionCard(io: Io, action: ActionDetail, now: number): string {
     ]),
     ...programFacts(action.programs ?? []),
     ["not fixed", action.unbound],
-    ["own code", trustsOwnCode(action) ? OWN_CODE : null],
+    ["remember", trustsOwnCode(action) ? OWN_CODE : null],
     ...Object.entries(action.shortened ?? {}).map(([name, { bytes, sha256 }]): [string, string] => [
       "excerpt",
       `gate kept an excerpt of the ${name}: ${bytes} bytes, SHA-256 ${sha256}`,
@@ -138,7 +138,7 @@ export function actionCard(io: Io, action: ActionDetail, now: number): string {
 const ACCEPTED_TOO = "approving also accepts it: what it allows holds at once";
 
 const OWN_CODE = "it runs code that an agent can change, such as tests, builds and scripts; to " +
-  "remember the approval is to trust that code in every later version";
+  "remember this approval is to trust that code in every later version";
 
 /** Whether a held command runs code that agents can change. */
 function trustsOwnCode({ status, command, scripts, programs, analysis }: ActionDetail): boolean {

@@ -60,7 +60,7 @@ describe("the words of a card", () => {
       `it lies in the folder of a project. ${programs![1]!.path}`;
     for (const path of [`/approvals?id=${id}`, `/actions/${id}`]) {
       expect(await fact(path, "Programs")).toEqual([text]);
-      expect(await fact(path, "Own code")).toHaveLength(1);
+      expect(await fact(path, "Remember")).toHaveLength(1);
       expect(await fact(path, "Not fixed")).toEqual([
         "Not fixed every file that these programs or the scripts load",
       ]);
@@ -69,13 +69,13 @@ describe("the words of a card", () => {
 
   test("a held command that runs code of the project says what remembering it trusts", async () => {
     const { id } = await stage.submit("run_command", { command: "npm test" });
-    const [own] = await fact(`/approvals?id=${id}`, "Own code");
+    const [own] = await fact(`/approvals?id=${id}`, "Remember");
     expect(own).toBe(
-      "Own code It runs code that an agent can change, such as tests, builds and scripts. " +
-        "To remember the approval is to trust that code in every later version.",
+      "Remember It runs code that an agent can change, such as tests, builds and scripts. " +
+        "To remember this approval is to trust that code in every later version.",
     );
     const { id: other } = await stage.submit("run_command", { command: "cp -r a b" });
-    expect(await fact(`/approvals?id=${other}`, "Own code")).toEqual([]);
+    expect(await fact(`/approvals?id=${other}`, "Remember")).toEqual([]);
   });
 
   test("effects that are known only at run time are described in words", async () => {

@@ -27,6 +27,8 @@ const STEPS: Record<string, Look> = {
   "grant.added": { icon: "clock", word: "Remembered", tone: "info" },
   "grant.used": { icon: "check", word: "Allowed by a remembered approval", tone: "info" },
   "grant.revoked": { icon: "ban", word: "Remembered approval revoked", tone: "quiet" },
+  "guard.restored": { icon: "alert", word: "Changes of guarded files undone", tone: "danger" },
+  "block.added": { icon: "ban", word: "Session blocked", tone: "danger" },
   "vote.cast": { icon: "check", word: "Vote", tone: "info" },
 };
 

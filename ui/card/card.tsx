@@ -238,14 +238,14 @@ function Bound({ detail }: { detail: ActionDetail }) {
         </Fact>
       )}
       {status === "pending" && runsOwnCode({ scripts, programs, commands }) && (
-        <Fact name="Own code">{OWN_CODE}</Fact>
+        <Fact name="Remember">{OWN_CODE}</Fact>
       )}
     </>
   );
 }
 
 const OWN_CODE = "It runs code that an agent can change, such as tests, builds and scripts. To " +
-  "remember the approval is to trust that code in every later version.";
+  "remember this approval is to trust that code in every later version.";
 
 function Undone({ restored }: { restored: ActionDetail["restored"] }) {
   return (

@@ -80,8 +80,9 @@ function ProgramList({ programs }: { programs: ShownProgram[] }) {
             </p>
           )}
           {changeable && (
-            <p class="tone-warn">
-              <Icon name="alert" /> An agent can change this program: {PLACES[changeable]}.
+            <p class="changeable tone-warn">
+              <Icon name="alert" />
+              <span>An agent can change this program: {PLACES[changeable]}.</span>
             </p>
           )}
         </li>

@@ -105,12 +105,17 @@ function SessionView({ record, onDone }: { record: SessionRecord; onDone: () => 
 /** The block of a session, and how a reviewer lifts it. */
 function Blocked({ session: { id, block_reason } }: { session: Session }) {
   return (
-    <div class="notice tone-danger" role="alert">
+    <div class="notice tone-danger session-blocked" role="alert">
       <Icon name="ban" />
-      <Text as="p" value={`gate has blocked this session: ${block_reason}.`} />
-      <p>
-        Lift the block after you have looked: <code>gate session unblock {id}</code>
-      </p>
+      <div>
+        <p>
+          <strong>gate has blocked this session: it may do nothing more.</strong>
+        </p>
+        <Text as="p" value={`${block_reason}.`} />
+        <p class="quiet">
+          Look at what it did. To lift the block: <code>gate session unblock {id}</code>
+        </p>
+      </div>
     </div>
   );
 }

@@ -141,7 +141,7 @@ describe("the programs of a held command", () => {
 });
 
 describe("show says that remembering trusts code that agents can change", () => {
-  const TRUST = /own code {4}it runs code that an agent can change, such as tests/;
+  const TRUST = /remember {4}it runs code that an agent can change, such as tests/;
 
   test.each([
     ["npm test", true],
