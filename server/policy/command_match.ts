@@ -3,6 +3,9 @@ import type { CompiledRule } from "./finding.ts";
 import { compileSegment, GLOB_LIMITS, type Match, matchSegment, type Segment } from "./glob.ts";
 import { isStatic, isWild } from "./holes.ts";
 import { baseName, lastName, type Read, readCommand, SHELLS } from "./programs/grammar.ts";
+import { hasOpenCode } from "./programs/computing.ts";
+import { isDescribed } from "./programs/described.ts";
+import { unknownOptions } from "./programs/known_options.ts";
 import { exceedsTask } from "./programs/runners.ts";
 import type { Unit } from "./interpret/unit.ts";
 import { RuleIndex } from "./rule_index.ts";
@@ -213,14 +216,15 @@ function matchOperands(wanted: Segment[], read: Read): Match {
 
 /** An allow rule matches only what it names: the same words, its options, its operands. */
 function matchAllowed(stage: Stage, unit: Unit): Match {
-  const { argv, read, unknown_options } = unit;
-  const isOpen = !stage.open && stage.operands.length === 0;
-  if (isOpen && unit.undescribed && read.operands.length > 0) return "no";
-  if (isOpen && unit.open_code) return "no";
-  if (isOpen && exceedsTask(read.words[0] ?? "", argv)) return "no";
-  const spelled = stage.read.options.map(({ name }) => name);
-  if (unknown_options.some((name) => !spelled.includes(name))) return "no";
+  const { argv: [program = "", ...args], read } = unit;
   if (read.unknown || matchWords(stage, read) !== "yes") return "no";
+  const name = baseName(program);
+  if (!stage.open && stage.operands.length === 0) {
+    if (!isDescribed(name) && read.operands.length > 0) return "no";
+    if (hasOpenCode(name, args) || exceedsTask(read.words[0] ?? "", unit.argv)) return "no";
+  }
+  const spelled = stage.read.options.map(({ name }) => name);
+  if (unknownOptions(name, args).some((name) => !spelled.includes(name))) return "no";
   if (stage.read.options.some((wanted) => !gives(read, wanted))) return "no";
   // With anything beside it, `--version` may be a word for the program's own script.
   if (spelled.some((name) => /^(version|help)$/.test(name))) {

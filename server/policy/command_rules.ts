@@ -150,9 +150,6 @@ const SUPPOSED = {
   supposed: true,
   task: false,
   folders: [],
-  unknown_options: [],
-  undescribed: false,
-  open_code: false,
   text: "",
 };
 

@@ -1,9 +1,6 @@
 import { asOneWord, isWild, show } from "../holes.ts";
 import type { Call } from "./call.ts";
 import { readCommand } from "../programs/grammar.ts";
-import { hasOpenCode } from "../programs/computing.ts";
-import { isDescribed } from "../programs/described.ts";
-import { unknownOptions } from "../programs/known_options.ts";
 import { absolutePath, walkedPath } from "./state.ts";
 import { baseName } from "../programs/grammar.ts";
 import type { CommandAnalysis, Effect, Suspect } from "./unit.ts";
@@ -75,19 +72,14 @@ export class Recorder {
     for (const { pipeline, stage } of call.pipes) key += ` ${pipeline}.${stage}`;
     if (!this.#isNew(key)) return;
     this.spend(argv.length / 8);
-    const program = baseName(argv[0] ?? "");
-    const args = argv.slice(1);
     this.found.units.push({
       argv: [...argv],
-      read: readCommand(program, args),
+      read: readCommand(baseName(argv[0] ?? ""), argv.slice(1)),
       pipes: call.pipes,
       passive: passive || call.supposed || call.task,
       supposed: call.supposed,
       task: call.task,
       folders,
-      unknown_options: unknownOptions(program, args),
-      undescribed: !isDescribed(program),
-      open_code: hasOpenCode(program, args),
       text: call.text,
     });
   }

@@ -16,12 +16,6 @@ export interface Unit {
   task: boolean;
   /** The possible current folders. */
   folders: readonly string[];
-  /** Options that the tables of programs do not know. */
-  unknown_options: string[];
-  /** It has inline code that may do more than compute and print. */
-  open_code: boolean;
-  /** No table describes the program. */
-  undescribed: boolean;
   /** The part of the command that contains it. */
   text: string;
 }
