@@ -184,7 +184,9 @@ function wrongBody(step: PlaybookStep, exchange: HttpExchange, seen: Seen): stri
 
 function showsRecord(body: string, encoded: string): boolean {
   const ids = (recordsOf(body) ?? []).map(identityOf);
-  return ids.some((id) => encodeURIComponent(id.replace(/^"(.*)"$/, "$1")) === encoded);
+  return ids.some((id) =>
+    encodeURIComponent(id.replace(/^"(.*)"$/, "$1").toWellFormed()) === encoded
+  );
 }
 
 /** The two halves of a page must show the records of the whole page, each once. */

@@ -118,7 +118,7 @@ export function fillPath(operation: Operation, replaced: Record<string, string> 
 
 /** A value as text for a query, a header or a form field. */
 export function plain(value: unknown): string {
-  return typeof value === "string" ? value : JSON.stringify(value ?? "");
+  return typeof value === "string" ? value.toWellFormed() : JSON.stringify(value ?? "");
 }
 
 /** A body's sample in its own content type. */

@@ -107,6 +107,21 @@ describe("the value of a path parameter", () => {
     });
   });
 
+  test("may be text with half of a character, which a server keeps", async () => {
+    const paths = { "/things": { get: answers(200) }, ...item("/things/{id}") };
+    const { code, of } = await run(
+      paths,
+      (line) =>
+        line === "GET /things"
+          ? [200, [{ id: "half\ud800" }]]
+          : line === "GET /things/half%EF%BF%BD"
+          ? [200, {}]
+          : [404],
+    );
+    expect(code).not.toBe(3);
+    expect(of("GET /things/{id}", "good_case").reason).toBe("Answered 200");
+  });
+
   test("is the claim of a login, and --as-value and --value win over it", async () => {
     const token = `e30.${Buffer.from('{"sub":"name1","user_id":5}').toString("base64url")}.x`;
     const jwt = `eyJhbGciOiJIUzI1NiJ9.${token.split(".")[1]}.c2ln`;
