@@ -42,7 +42,8 @@ test(
     const shown = must(await world.run(["show", String(body.action_id)])).stdout;
     expect(shown).toMatch(/undone {2,}[^]*gate\.config\.json was modified without permission/);
     expect(shown).toMatch(/fixed {2,}work\.sh/);
-    expect(shown).toMatch(/not fixed {2,}sh, and every file/);
+    expect(shown).toMatch(/programs {2,}\/\S*\/sh\n/);
+    expect(shown).toMatch(/not fixed {2,}every file that these programs or the scripts load/);
 
     const next = await agent.call("write_file", { path: "a.txt", content: "x" });
     expect(next.body).toMatchObject({ status: "blocked", rule: { source: "auto-block" } });
