@@ -17,6 +17,7 @@ export const Forbidden = z.looseObject({
   texts: z.array(words).optional(),
   headers: z.array(words).optional(),
   markup: z.array(words).optional().describe("texts that no HTML page may hold as they were sent"),
+  secrets: z.boolean().optional().describe("passwords, their hashes, card codes and PINs"),
   traces: z.boolean().optional().describe("stack traces and messages of the database"),
 });
 const Method = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/, "must be an HTTP verb");
@@ -60,6 +61,8 @@ export const Exec = z.looseObject({
   expected_status: Status.optional().describe("0 or left out: any status but 5xx passes"),
   concurrency: z.number().int().min(0).max(256).optional()
     .describe("above 1: so many identical requests at once, of which at most one may win"),
+  sequence: z.boolean().optional()
+    .describe("of a race: if one more request afterwards succeeds too, it may be repeated"),
   rounds: z.number().int().min(1).max(100).optional()
     .describe("so many volleys, each with another {{uniq}} in its path, headers or body"),
   setup: z.array(SetupRequest).max(10).optional().describe("sent before each request or volley"),

@@ -24,6 +24,8 @@ export interface SourceOptions {
   insecure?: true;
   /** Fills secrets into the headers of that request. */
   fill?: (text: string) => string;
+  /** The logins of the run. */
+  as?: ReadonlyMap<string, unknown>;
   /** Improves the samples of the operations before scenarios are generated from them. */
   learn?: (operations: Operation[]) => Promise<Operation[]>;
 }
@@ -49,7 +51,9 @@ export async function loadScenarios(
     const there = await placed(read, options, io);
     const operations = options.learn ? await options.learn(there) : there;
     const { depth = "normal", budget } = options;
-    found.push(...generateScenarios(operations, { depth, budget, first_id: nextId(found) }));
+    const identities = [...(options.as?.keys() ?? [])];
+    const first_id = nextId(found);
+    found.push(...generateScenarios(operations, { depth, budget, first_id, identities }));
   }
   if (options.fromHelp?.length) found.push(...await fromHelp(options, io, nextId(found)));
   const seen = new Set<string>();

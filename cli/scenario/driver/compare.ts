@@ -1,7 +1,10 @@
+import { sameName } from "../generate/names.ts";
 import { isObject } from "../json.ts";
 
 /** At most this many items of a list are compared. */
 const ITEMS = 1_000;
+/** At most this many values of an answer are searched. */
+const NODES = 20_000;
 /** The members in which services return the records of a page. */
 const LISTS = ["items", "data", "results", "records", "content", "value", "hits", "entries"];
 
@@ -18,6 +21,33 @@ export function recordsOf(body: string): unknown[] | null {
   const named = LISTS.map((name) => value[name]).find(Array.isArray);
   const list = named ?? Object.values(value).find(Array.isArray);
   return list ? (list as unknown[]).slice(0, ITEMS) : null;
+}
+
+/** The first text or number with this name in a JSON text, the outermost first; null without one. */
+export function deepMember(text: string, name: string): string | null {
+  return objectsIn(parse(text)).flatMap((one) =>
+    Object.entries(one).filter(([key, value]) =>
+      sameName(key, name) && ["string", "number"].includes(typeof value) && value !== ""
+    ).map(([, value]) => String(value))
+  )[0] ?? null;
+}
+
+/** Every object of a JSON text, the outermost first. */
+export function objectsOf(text: string): Record<string, unknown>[] {
+  return objectsIn(parse(text));
+}
+
+function objectsIn(value: unknown): Record<string, unknown>[] {
+  const found: Record<string, unknown>[] = [];
+  const waiting = [value];
+  for (let n = 0; n < waiting.length && n < NODES; n++) {
+    const one = waiting[n];
+    if (isObject(one)) found.push(one);
+    if (typeof one === "object" && one !== null) {
+      waiting.push(...Object.values(one).slice(0, ITEMS));
+    }
+  }
+  return found;
 }
 
 /** Identifies a record by its id, or by all of it without one. */

@@ -1,3 +1,4 @@
+import { forgedHeaders, type Forgery } from "./forge.ts";
 import { mergeHeaders, withoutCredentials } from "../execute/request.ts";
 import { type Race, raceRequests } from "../execute/race/race.ts";
 import type { Strategy } from "../execute/race/strategy.ts";
@@ -59,8 +60,14 @@ export class RequestLedger {
   async send(
     request: HttpRequest,
     as: string | null = null,
+    forgery?: Forgery,
   ): Promise<{ entry: LedgerEntry; exchange: HttpExchange }> {
-    const ready = this.#prepare(request, as);
+    const prepared = this.#prepare(request, as);
+    const headers = forgery === undefined
+      ? prepared.headers
+      : forgedHeaders(prepared.headers, forgery);
+    if (headers === null) throw new Refusal("the login is no JSON Web Token that can be forged so");
+    const ready = { ...prepared, headers };
     const exchange = await sendRequest(this.#options.target, ready, this.#options);
     const { status, body, error, duration_ms } = exchange;
     const entry = this.#record(ready, as, { status, statuses: null, body, error, duration_ms });

@@ -1,9 +1,17 @@
-import { type HttpExchange, isSuccess } from "../execute/http.ts";
+import { type HttpExchange, type HttpRequest, isSuccess } from "../execute/http.ts";
 import { leakOf } from "../execute/leaks.ts";
 import { failed, inconclusive, passed, type Verdict } from "../execute/verdict.ts";
 import { valueAt } from "../json.ts";
 import type { Scenario } from "../schema.ts";
-import { changedMember, identityOf, isShared, recordsOf, saysTheSame } from "./compare.ts";
+import { judgeOracle } from "./oracles.ts";
+import {
+  changedMember,
+  deepMember,
+  identityOf,
+  isShared,
+  recordsOf,
+  saysTheSame,
+} from "./compare.ts";
 import { type LedgerEntry, Refusal, type RequestLedger } from "./ledger.ts";
 import { Playbook, type PlaybookStep } from "./playbook_schema.ts";
 
@@ -59,12 +67,16 @@ async function runStep(step: PlaybookStep, run: Run): Promise<Verdict | null> {
     return inconclusive(`"${step.name}" lacks a value it needs`);
   }
   const as = step.as ?? null;
-  if (step.race) return judgeVolley(step, await run.ledger.race(request, step.race, as));
-  const { entry, exchange } = await run.ledger.send(request, as);
+  if (step.race) return await runVolley({ step, request, as }, run.ledger);
+  const { entry, exchange } = await run.ledger.send(request, as, step.forge);
   const { answers } = run;
-  const problem = judgeStep(step, entry, exchange, { fill, answers });
+  const filled = step.grants
+    ? { ...step, grants: JSON.parse(fill(JSON.stringify(step.grants))) }
+    : step;
+  const problem = judgeStep(filled, entry, exchange, { fill, answers });
   answers.set(step.name, exchange);
-  return problem ?? tooFew(step, exchange) ?? saveValues(step, exchange, run);
+  return problem ?? tooFew(step, exchange) ??
+    saveValues(step, { exchange, sent: request.body }, run);
 }
 
 function tooFew({ name, records }: PlaybookStep, { body }: HttpExchange): Verdict | null {
@@ -72,9 +84,13 @@ function tooFew({ name, records }: PlaybookStep, { body }: HttpExchange): Verdic
   return inconclusive(`"${name}" shows fewer than the ${records} records that are needed`);
 }
 
-function saveValues(step: PlaybookStep, exchange: HttpExchange, run: Run): Verdict | null {
+function saveValues(
+  step: PlaybookStep,
+  { exchange, sent }: { exchange: HttpExchange; sent?: string },
+  run: Run,
+): Verdict | null {
   for (const [name, from] of Object.entries(step.save ?? {})) {
-    const values = from.split("|").map((one) => valueOf(exchange, one.trim()));
+    const values = from.split("|").map((one) => valueOf(exchange, one.trim(), sent));
     const value = values.find((one) => one !== null);
     if (value === undefined || value === null) {
       return inconclusive(`"${step.name}" answers without the ${name} that later steps need`);
@@ -94,6 +110,8 @@ function judgeStep(
   const what = `"${step.name}" (${entry.id})`;
   if (entry.error !== null) return answer(step, `${what} got no good answer: ${entry.error}`);
   const status = entry.status!;
+  const found = judgeOracle(step, what, exchange, seen.answers);
+  if (found !== undefined) return found;
   if (step.setup && status >= 500 && !expects(step, status)) {
     return answer(step, `${what} was answered ${status}`);
   }
@@ -114,6 +132,23 @@ function judgeStep(
   }
   const wrong = wrongBody(step, exchange, seen);
   return wrong === null ? null : answer(step, `${what} ${wrong}`);
+}
+
+/** A volley, and one request more when several won: a request that may be repeated is no race. */
+async function runVolley(
+  { step, request, as }: { step: PlaybookStep; request: HttpRequest; as: string | null },
+  ledger: RequestLedger,
+): Promise<Verdict | null> {
+  const entry = await ledger.race(request, step.race!, as);
+  const verdict = judgeVolley(step, entry);
+  const won = entry.statuses!.filter(isSuccess).length;
+  if (step.same_answer || won < 2) return verdict;
+  const { exchange } = await ledger.send(request, as);
+  if (!isSuccess(exchange.status)) return verdict;
+  return inconclusive(
+    `Proves no race: ${won} of ${step.race} succeeded, and one more afterwards did too, ` +
+      "so the request may be repeated",
+  );
 }
 
 /** The statuses by which a service hides what belongs to somebody else. */
@@ -204,8 +239,12 @@ function wrongJoin(halves: string[], whole: string, names: string[]): string | n
  * `header:Location` is the last segment of its path; any other header is its value. `body:/id` is a
  * member of the JSON answer, encoded for a path; `text:/token` is one without encoding.
  */
-function valueOf(exchange: HttpExchange, from: string): string | null {
+function valueOf(exchange: HttpExchange, from: string, sent = ""): string | null {
   const [kind, what = ""] = from.split(/:(.*)/s);
+  if (kind === "find" || kind === "sent") {
+    const found = deepMember(kind === "find" ? exchange.body : sent, what);
+    return found === null ? null : encodeURIComponent(found);
+  }
   if (kind === "header") {
     const sought = what.toLowerCase();
     const header = exchange.headers.find(([name]) => name.toLowerCase() === sought)?.[1];

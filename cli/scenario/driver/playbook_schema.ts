@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Forbidden } from "../schema.ts";
+import { Forgery } from "./forge.ts";
 
 /** A status (404) or a class of statuses ("2xx"). */
 const Expected = z.union([
@@ -48,6 +49,23 @@ export const PlaybookStep = z.looseObject({
   records: z.number().int().min(1).optional(),
   /** Sends this many identical requests at once. At most one may succeed (2xx). */
   race: z.number().int().min(2).max(50).optional(),
+  /** Sent for a comparison by a later step; no answer to it is wrong. */
+  probe: z.boolean().optional(),
+  /** A 2xx fails; any other answer is right, because other scenarios judge crashes. */
+  refuses: z.boolean().optional(),
+  /** The earlier step with a doubled quote. A 5xx to this step alone is an injection. */
+  breaks_unlike: z.string().optional(),
+  /** The earlier step with an unknown value. Success of this step alone is an injection. */
+  opens_unlike: z.string().optional(),
+  /** The earlier refusal. A different one tells which users exist. */
+  tells_apart: z.string().optional(),
+  /** Changes the token of the identity in this way. */
+  forge: Forgery.optional(),
+  /** Records by a value that they hold: one as usual, and others with a member that was sent. */
+  grants: z.object({
+    plain: z.string(),
+    more: z.array(z.object({ name: z.string(), member: z.string(), value: z.json() })),
+  }).optional(),
   /** With `race`: several may succeed if their answers are equal. */
   same_answer: z.boolean().optional(),
 });

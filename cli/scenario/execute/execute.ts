@@ -13,7 +13,7 @@ import {
   type RequestOptions,
 } from "./request.ts";
 import type { Target } from "./target.ts";
-import { inconclusive, judgeExchange, judgeRace, type Verdict } from "./verdict.ts";
+import { failed, inconclusive, judgeExchange, judgeRace, type Verdict } from "./verdict.ts";
 import { semanticsWarnings } from "./warnings.ts";
 
 /** The options of an execution. */
@@ -121,7 +121,33 @@ async function runRace(
   options: ExecuteOptions,
 ): Promise<Ran> {
   const race = await raceRequests(options.target, request, exec!.concurrency!, options);
-  return { verdict: judgeRace(race), evidence: { race } };
+  const verdict = judgeRace(race);
+  const evidence = { race };
+  if (exec!.sequence && verdict.status === "passed" && winnersOf(race) === 0) {
+    return { verdict: inconclusive(allRefused(race)), evidence };
+  }
+  if (!exec!.sequence || verdict.status !== "failed" || winnersOf(race) < 2) {
+    return { verdict, evidence };
+  }
+  // After a race the state is used up, so one request more must be refused.
+  const { status } = await sendRequest(options.target, request, options);
+  const after = { ...evidence, one_more: status };
+  if (!isSuccess(status)) {
+    return {
+      verdict: failed(`${verdict.reason}; one more afterwards was answered ${status}`),
+      evidence: after,
+    };
+  }
+  const many = `${winnersOf(race)} of ${exec!.concurrency} succeeded, and one more afterwards too`;
+  return {
+    verdict: inconclusive(`Proves no race: ${many}, so the request may be repeated`),
+    evidence: after,
+  };
+}
+
+function allRefused({ shots }: Race): string {
+  const statuses = [...new Set(shots.map(({ status }) => status))].join(", ");
+  return `Proves nothing: all ${shots.length} were refused (${statuses})`;
 }
 
 async function runCli({ exec }: Scenario, options: ExecuteOptions): Promise<Ran> {

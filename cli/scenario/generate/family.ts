@@ -75,8 +75,8 @@ export function draft(operation: Operation, family: string, story: Story): Draft
   if (story.expected_status) exec.expected_status = story.expected_status;
   if (story.refused) exec.expected_end = "refused";
   if (story.denied) exec.expected_end = "denied";
-  if (story.concurrency) exec.concurrency = story.concurrency;
-  if (story.anonymous) exec.anonymous = true;
+  if (story.concurrency) Object.assign(exec, { concurrency: story.concurrency, sequence: true });
+  if (story.anonymous || operation.learned?.as === "nobody") exec.anonymous = true;
   const presumes = presumptions(operation, story);
   if (presumes.length > 0) exec.presumes = presumes;
   if (story.forbidden) exec.forbidden = story.forbidden;

@@ -27,6 +27,8 @@ export interface GenerateOptions {
   depth: Depth;
   /** The most scenarios. Each operation gets one before any gets a second. */
   budget?: number;
+  /** The logins of the run (`--as`). */
+  identities?: readonly string[];
   /** The number of the first id. */
   first_id?: number;
 }
@@ -41,7 +43,7 @@ export function generateScenarios(operations: Operation[], options: GenerateOpti
   );
   const several = reach === 0
     ? []
-    : [...playbookDrafts(operations), ...oddUpdates(operations, single)];
+    : [...playbookDrafts(operations, options.identities), ...oddUpdates(operations, single)];
   const byOperation = new Map(operations.map((operation) => [operation, [] as Draft[]]));
   for (const draft of [...single, ...several]) byOperation.get(draft.operation)!.push(draft);
   const perOperation = [...byOperation.values()].map((drafts) => drafts.sort(byWorth));

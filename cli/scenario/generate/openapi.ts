@@ -122,14 +122,27 @@ function bodyOf(raw: unknown, resolve: (value: unknown) => Schema): Body | null 
   if (content_type === undefined) return null;
   const media = resolve(body.content[content_type]);
   const schema = resolve(media.schema);
-  const sample = media.example ?? firstExample(media.examples, resolve) ??
-    sampleOf(schema, resolve);
+  const sample =
+    parsedSample(media.example ?? firstExample(media.examples, resolve), content_type) ??
+      sampleOf(schema, resolve);
   return {
     required: body.required === true,
     content_type,
     schema: flatten(schema, resolve),
     sample,
   };
+}
+
+/** An example that is the text of a JSON document, as that document. */
+function parsedSample(sample: unknown, content_type: string): unknown {
+  if (typeof sample !== "string" || !/json/i.test(content_type) || !/^\s*[{[]/.test(sample)) {
+    return sample;
+  }
+  try {
+    return JSON.parse(sample);
+  } catch {
+    return sample;
+  }
 }
 
 /** One object schema with resolved properties, so that families need no resolver. */

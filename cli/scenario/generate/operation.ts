@@ -57,6 +57,8 @@ export interface Operation {
   recorded?: number;
   /** A reading verb that changes data all the same, as its name says. */
   changes?: boolean;
+  /** Of a login: the name of a user who exists. */
+  known_user?: string;
   /** Set when a rehearsal succeeded with the samples of this operation. */
   learned?: {
     /** The identity that succeeded; null for the login of the run, or none. */

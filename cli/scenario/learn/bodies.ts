@@ -26,6 +26,9 @@ export function bodyVariants(
         if (own !== null) return [name, typed(own, schema, value)];
         const found = REFERENCE.test(name) && !schema.enum ? known(name) : null;
         if (found !== null) return [name, typed(found, schema, value)];
+        const user = !isCreate && USER.test(name) ? known(name) : null;
+        if (user !== null && unique) return [name, typed(user, schema, value)];
+        if (unique && AMOUNT.test(name)) return [name, smallAmount(value, schema)];
         return [name, unique && isCreate ? uniqueValue(name, value, schema) : value];
       }),
     );
@@ -58,6 +61,16 @@ export function withValues(
 
 /** Fields that name another record, whose value the document cannot know. */
 const REFERENCE = /(_id|Id|_number|Number|_ref|_uuid)$|^(account|owner|user)$/;
+/** Fields that name the user, who must exist unless the request makes one. */
+const USER = /^(user_?name|email|e_?mail|phone_?number)$/i;
+const AMOUNT = /^(amount|quantity|qty|units)$|_(amount|quantity)$|(Amount|Quantity)$/;
+
+/** One, or the least allowed: a sample of the whole balance would work only once. */
+function smallAmount(value: unknown, { minimum }: Schema): unknown {
+  const least = Math.max(1, Number(minimum) || 1);
+  return typeof value === "number" && value > least ? least : value;
+}
+
 /** Fields that a second record may not share. */
 const UNIQUE =
   /^(e?_?mail|email_?address|user_?name|login|handle|slug|code|sku|isbn|nick_?name|name|title|label)$|([a-z]_|[a-z](?=[NT]))(name|title|Name|Title)$/;

@@ -30,6 +30,8 @@ export interface Learned {
 /** The most requests of the rehearsal, and for one operation. */
 const REQUESTS = 1_500;
 const TRIES = 6;
+/** The identity without a login, as playbooks name it. */
+const NOBODY = "nobody";
 
 /**
  * Sends every operation before the run until one answer is a 2xx: with values of `--value`, of the
@@ -40,7 +42,8 @@ export async function learnOperations(
   options: LearnOptions,
 ): Promise<Learned> {
   const rehearsal = new Rehearsal(options);
-  const sorted = [...operations].filter((one) => !endsLogin(one))
+  // A GET that resets the data would take the records that the run needs.
+  const sorted = [...operations].filter((one) => !endsLogin(one) && rankOf(one) !== RESETS)
     .sort((a, b) => rankOf(a) - rankOf(b));
   const reads = sorted.filter((one) => rankOf(one) === 0);
   for (const operation of sorted) {
@@ -52,10 +55,13 @@ export async function learnOperations(
     if (!rehearsal.has(operation) && rankOf(operation) < 4) await rehearsal.learn(operation);
   }
   return {
-    operations: operations.map((one) => rehearsal.learned.get(one) ?? one),
+    operations: operations.map((one) => rehearsal.known(one)),
     controls: new Map(operations.map((one) => [keyOf(one), rehearsal.controlOf(one)])),
   };
 }
+
+/** The rank of what is not rehearsed. */
+const RESETS = 5;
 
 function keyOf({ method, path }: Operation): string {
   return `${method} ${path}`;
@@ -65,7 +71,7 @@ function keyOf({ method, path }: Operation): string {
 function rankOf(operation: Operation): number {
   const { method, path } = operation;
   const isRead = method === "GET" || method === "HEAD";
-  if (isRead && operation.changes) return 5;
+  if (isRead && operation.changes) return RESETS;
   if (method === "DELETE") return 4;
   if (!path.includes("{")) return isRead ? 0 : method === "POST" ? 1 : 3;
   return isRead ? 2 : 3;
@@ -94,8 +100,17 @@ class Rehearsal {
     return this.learned.has(operation);
   }
 
+  /** The operation with everything that was learned about it. */
+  known(operation: Operation): Operation {
+    const known_user = this.#pool.named("username", this.#first) ??
+      this.#pool.named("email", this.#first);
+    const learned = this.learned.get(operation) ?? operation;
+    return known_user === null ? learned : { ...learned, known_user };
+  }
+
   controlOf(operation: Operation): Control {
-    if (endsLogin(operation) || this.has(operation)) return { succeeded: true, reason: "" };
+    const isLeftOut = endsLogin(operation) || rankOf(operation) === RESETS;
+    if (isLeftOut || this.has(operation)) return { succeeded: true, reason: "" };
     const why = this.#failures.get(operation) ?? "it was not sent";
     return { succeeded: false, reason: `${keyOf(operation)} never succeeded: ${why}` };
   }
@@ -106,7 +121,12 @@ class Rehearsal {
     this.#made = 0;
     for (const one of reads) {
       const operation = this.learned.get(one);
-      if (operation) await this.#send(operation, sampleRequest(operation), this.#first);
+      if (!operation) continue;
+      // What the second identity sees too is nobody's own.
+      for (const name of [...this.#options.identities.keys()].slice(0, 2)) {
+        await this.#send(operation, sampleRequest(operation), name);
+      }
+      if (this.#first === null) await this.#send(operation, sampleRequest(operation), null);
     }
   }
 
@@ -125,7 +145,13 @@ class Rehearsal {
       }
       return;
     }
-    if (!/\b(401|403)\b/.test(this.#failures.get(operation) ?? "")) return;
+    const failure = this.#failures.get(operation) ?? "";
+    // A login or a registration may refuse a user who is logged in.
+    if (operation.security.length === 0 && names.length > 0) {
+      if (await this.#tryAs(operation, NOBODY)) return;
+      this.#failures.set(operation, failure);
+    }
+    if (!/^(401|403)\b/.test(failure)) return;
     for (const name of names.slice(1)) {
       if (await this.#tryAs(operation, name)) return;
     }
@@ -162,10 +188,10 @@ class Rehearsal {
       const { status } = exchange;
       if (status === null || status === 401 || status === 403 || status === 405) return false;
       const hasValue = choices.some(({ values }) => values.length > at + 1);
-      if (status === 404 || bodies.length <= body + 1) {
-        if (!hasValue) return false;
-        at++;
-      } else body++;
+      const hasBody = bodies.length > body + 1;
+      if (!hasValue && !hasBody) return false;
+      if (hasValue && (status === 404 || !hasBody)) at++;
+      else body++;
     }
     return false;
   }
@@ -183,7 +209,7 @@ class Rehearsal {
     owner: Owner,
   ): boolean {
     const inPath = choices.filter(({ parameter }) => parameter.in === "path");
-    return owner !== null && inPath.some(({ values }) => {
+    return owner !== null && owner !== NOBODY && inPath.some(({ values }) => {
       const value = values[Math.min(at, values.length - 1)];
       return value !== undefined && this.#pool.isOwn(value, owner);
     });
@@ -198,8 +224,8 @@ class Rehearsal {
     this.#sent++;
     if (interval_ms > 0) await sleep(interval_ms);
     const identity = owner === null ? {} : identities.get(owner) ?? {};
-    const uniq = this.#options.uniq();
-    const ready = prepareRequest(request, { ...this.#options, identity }, { uniq });
+    const how = { uniq: this.#options.uniq(), anonymous: owner === NOBODY };
+    const ready = prepareRequest(request, { ...this.#options, identity }, how);
     const exchange = await sendRequest(target, ready, { ...this.#options, keep_bytes: KEEP });
     if (isSuccess(exchange.status)) {
       const made = operation.method === "POST";

@@ -105,6 +105,14 @@ function service(bug?: Bug) {
   return async (call: Call) => {
     const { method, parts: [kind, board, cards], user, json } = call;
     if (!user) return [401, {}] as const;
+    // A verb that the document does not list is refused on records that exist, too.
+    const isRead = method === "GET" || method === "HEAD";
+    if (kind === "boards" && (board && !cards || call.parts.length === 4) && !isRead) {
+      return [405, {}] as const;
+    }
+    if (kind === "boards" && call.parts.length === 3 && method !== "POST") {
+      return [405, {}] as const;
+    }
     if (kind === "payments") return method === "POST" ? await pay(call) : [405, {}] as const;
     if (cards) return await onBoard(call);
     if (!board) return typeof json?.title === "string" ? make({ owner: user }) : refused;
@@ -149,11 +157,18 @@ const card = "/boards/{board}/cards/{card}";
 test.each<[Bug | undefined, string[]]>([
   [undefined, []],
   ["card_idor", [`foreign_record GET ${card}`]],
-  ["any_points", ["odd_updates POST /boards/{board}/cards"]],
+  ["any_points", [
+    // On a board that the rehearsal made, each field shows the bug by itself too.
+    "field_huge POST /boards/{board}/cards",
+    "field_negative POST /boards/{board}/cards",
+    "odd_updates POST /boards/{board}/cards",
+    "field_missing POST /boards/{board}/cards",
+    "field_type POST /boards/{board}/cards",
+  ]],
   ["close_race", [`double_action POST ${card}/close`]],
   ["key_race", ["same_key_at_once POST /payments"]],
   ["key_replays", ["same_key_for_two POST /payments"]],
   ["key_ignored", ["same_key_twice POST /payments"]],
 ])("nested records and idempotency keys with the bug %s", async (bug, expected) => {
-  expect(await failures(bug)).toEqual(expected);
+  expect((await failures(bug)).sort()).toEqual(expected.sort());
 });

@@ -53,7 +53,27 @@ export const ACCESS: Family[] = [
       denied: true,
     };
   }),
+  { name: "secrets_shown", depth: "normal", tell: secrets },
 ];
+
+/** Passwords, hashes and card codes that an answer shows. */
+function secrets(operation: Operation): Story | null {
+  if (operation.method !== "GET" && operation.method !== "POST") return null;
+  const isOpen = operation.security.length === 0;
+  return {
+    title: `Looking for secrets in the answer of ${nameOf(operation)}`,
+    who: `${
+      isOpen ? "Somebody without a login" : "A user"
+    } opens the developer tools of the browser.`,
+    steps: [`Send ${nameOf(operation)} and read the whole answer`],
+    chaos: ["The answer holds every column of the table"],
+    expected: "No answer shows a password, its hash, a PIN or the code of a card.",
+    failures: ["A stolen answer opens accounts"],
+    priority: isOpen ? "critical" : "high",
+    anonymous: isOpen,
+    forbidden: { secrets: true },
+  };
+}
 
 /** A family for operations whose credential is in a header; tells about the first such header. */
 function forged(

@@ -136,3 +136,31 @@ export function foreignList(resource: Resource): Draft[] {
     ],
   })];
 }
+
+/** Another user asks for what the rehearsal has shown to be the first user's own. */
+export function foreignValue(operation: Operation, identities: readonly string[]): Draft[] {
+  const { learned, security, method } = operation;
+  const owner = learned?.as;
+  const other = identities.find((name) => name !== owner);
+  if (!learned?.owned || !owner || other === undefined || method === "DELETE") return [];
+  const as = security.length === 0 ? "nobody" : other;
+  const request = sampleRequest(operation);
+  const control = { ...request, name: `${owner} does it`, control: true, as: owner };
+  const tries = { ...request, name: `${as} tries`, denied: true, as };
+  return [tell(operation, {
+    family: "foreign_value",
+    title: `Using what belongs to ${owner} through ${nameOf(operation)}`,
+    who: `${
+      as === "nobody" ? "Somebody without a login" : "Bob"
+    } puts another value in the address.`,
+    preconditions: [`The value in the path belongs to ${owner}`],
+    steps: [`${owner} sends ${nameOf(operation)}`, `${as} sends the same`],
+    chaos: ["The value can be guessed or is shown elsewhere"],
+    expected: "Only its owner is served.",
+    failures: ["Everybody reads or changes what belongs to somebody else"],
+    priority: "critical",
+  }, {
+    identities: [...new Set([owner, other])],
+    steps: method === "GET" ? [control, tries] : [tries, control],
+  })];
+}

@@ -1,5 +1,12 @@
 import { type Draft, nameOf } from "../family.ts";
-import { bodyFields, endsLogin, type Operation, sampleRequest } from "../operation.ts";
+import {
+  bodyFields,
+  endsLogin,
+  isJson,
+  objectSample,
+  type Operation,
+  sampleRequest,
+} from "../operation.ts";
 import { tell } from "./resource.ts";
 
 const LOGIN = /\/(log-?in|sign-?in|sessions?|tokens?|auth|authenticate|session)\/?$/i;
@@ -50,4 +57,46 @@ function isLogin(operation: Operation): boolean {
 function isPlainRead({ method, path, security, parameters }: Operation): boolean {
   return method === "GET" && security.length > 0 && !path.includes("{") &&
     !parameters.some(({ required }) => required);
+}
+
+const USER = /^(user_?name|login|e?_?mail|email_?address|user|account|phone)$/i;
+const PASSWORD = /^(pass(word|wd|phrase)?|pwd|pin|secret)$/i;
+
+/** A login that refuses unknown users in another way than wrong passwords. */
+export function enumeration(operations: Operation[]): Draft[] {
+  return operations.filter((one) => one.method === "POST" && LOGIN.test(one.path) && isJson(one))
+    .flatMap((login) => {
+      const sample = objectSample(login);
+      const user = bodyFields(login).map(([name]) => name).find((name) => USER.test(name));
+      const word = bodyFields(login).map(([name]) => name).find((name) => PASSWORD.test(name));
+      if (user === undefined || word === undefined) return [];
+      const known = login.known_user ?? (login.learned ? String(sample[user]) : undefined);
+      if (known === undefined) return [];
+      const request = sampleRequest(login);
+      const isMail = known.includes("@");
+      const step = (name: string) => ({
+        ...request,
+        body: JSON.stringify({ ...sample, [user]: name, [word]: "wrong-{{uniq}}" }),
+        as: "nobody",
+      });
+      return [tell(login, {
+        family: "user_enumeration",
+        title: `Finding out through ${nameOf(login)} which users exist`,
+        who: "Somebody tries names, each with a wrong password, and looks at the refusals.",
+        steps: ["Log in as a known user with a wrong password", "Log in as an unknown user"],
+        chaos: ["One refusal comes from a lookup, the other from a comparison"],
+        expected: "Both are refused in the same way.",
+        failures: ["A list of users can be made, and their passwords tried"],
+        priority: "medium",
+      }, {
+        steps: [
+          { ...step(known), name: "a known user with a wrong password", probe: true },
+          {
+            ...step(isMail ? "nosuch{{uniq}}@example.com" : "nosuch{{uniq}}"),
+            name: "an unknown user",
+            tells_apart: "a known user with a wrong password",
+          },
+        ],
+      })];
+    });
 }

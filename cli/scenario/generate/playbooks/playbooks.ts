@@ -1,8 +1,12 @@
 import type { Draft } from "../family.ts";
 import type { Operation } from "../operation.ts";
-import { adminOnly, existenceLeak, foreignList, foreignRecord } from "./foreign.ts";
+import { negativeAmounts } from "./amounts.ts";
+import { grantedOnCreate } from "./grants.ts";
+import { injections } from "./injection.ts";
+import { forgedTokens } from "./tokens.ts";
+import { adminOnly, existenceLeak, foreignList, foreignRecord, foreignValue } from "./foreign.ts";
 import { pagination } from "./lists.ts";
-import { staleToken } from "./logins.ts";
+import { enumeration, staleToken } from "./logins.ts";
 import { sameKeyAtOnce, sameKeyForTwo, sameKeyTwice } from "./keys.ts";
 import { doubleAction, putTwice, sameTwice } from "./repeats.ts";
 import { replayedRecording } from "./recording.ts";
@@ -17,12 +21,19 @@ import {
 } from "./writes.ts";
 
 /** Scenarios of several requests. Each has a `playbook` that runs without a model. */
-export function playbookDrafts(operations: Operation[]): Draft[] {
+export function playbookDrafts(
+  operations: Operation[],
+  identities: readonly string[] = [],
+): Draft[] {
+  const foreign = resourcesOf(operations).flatMap(foreignRecord);
+  const guarded = new Set(foreign.map(({ operation }) => operation));
   return [
+    ...foreign,
+    ...operations.filter((one) => !guarded.has(one))
+      .flatMap((one) => foreignValue(one, identities)),
     ...resourcesOf(operations).flatMap((resource) => [
       ...useAfterDelete(resource),
       ...privilegedCreate(resource),
-      ...foreignRecord(resource),
       ...foreignList(resource),
       ...existenceLeak(resource),
       ...failedWrite(resource),
@@ -39,7 +50,12 @@ export function playbookDrafts(operations: Operation[]): Draft[] {
       ...sameTwice(operation),
       ...massAssignment(operation, operations),
       ...pagination(operation, operations),
+      ...injections(operation),
+      ...grantedOnCreate(operation, operations),
+      ...negativeAmounts(operation),
     ]),
+    ...forgedTokens(operations),
+    ...enumeration(operations),
     ...staleToken(operations),
     ...replayedRecording(operations),
     ...unlistedMethods(operations),

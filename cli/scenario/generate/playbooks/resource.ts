@@ -1,6 +1,14 @@
 import type { Playbook, PlaybookStep } from "../../driver/playbook_schema.ts";
 import { type Draft, draft, nameOf, type Story } from "../family.ts";
-import { bodyFields, isJson, objectSample, type Operation, sampleRequest } from "../operation.ts";
+import { collectionOf } from "../names.ts";
+import {
+  bodyFields,
+  endsLogin,
+  isJson,
+  objectSample,
+  type Operation,
+  sampleRequest,
+} from "../operation.ts";
 
 /** A collection that makes records, and the operations on one of them. */
 export interface Resource {
@@ -41,6 +49,7 @@ function resourceOf(
   operations: Operation[],
 ): Resource[] {
   const base = baseOf(create.path);
+  if (base === "" || endsLogin(create)) return [];
   const below = operations.filter(({ path }) => path.startsWith(`${base}/{`));
   const parameter = /^\{([^{}]+)\}/.exec(below[0]?.path.slice(base.length + 1) ?? "")?.[1];
   if (parameter === undefined) return [];
@@ -61,8 +70,9 @@ function resourceOf(
   }];
 }
 
+/** `/things` for `/things`, `/things/` and `/things/create`. */
 function baseOf(path: string): string {
-  return path.replace(/\/$/, "");
+  return path.includes("{") ? path.replace(/\/$/, "") : collectionOf(path);
 }
 
 /** Fields that services often keep unique. */
@@ -99,20 +109,33 @@ export function freshBody(body: string | undefined, n: number): string | undefin
 /** The places of a new record's id in the answer. */
 const ID = "body:/id|body:/data/id|body:/uuid|body:/_id|header:Location";
 
+/** Where a new record's id is: the field named like the parameter, an id however deep, what was sent. */
+function idFor(parameter: string): string {
+  const named = /^_?(id|uuid)$/i.test(parameter) ? "" : `find:${parameter}|`;
+  return `${named}${ID}|find:id|find:_id|find:uuid|sent:${parameter}`;
+}
+
 /** The steps that make a record, and its parent if it has one, and save the ids. */
 export function made(resource: Resource, { as }: { as?: string } = {}): PlaybookStep[] {
   const { create, parent } = resource;
   const how = { setup: true, expect: ["2xx" as const], ...(as === undefined ? {} : { as }) };
+  // A registration may refuse a user who is logged in.
+  if (as === undefined && create.learned?.as === "nobody") Object.assign(how, { as: "nobody" });
   const it = {
     name: "make it",
     ...freshRequest(create),
     path: pathOn(resource, create),
     ...how,
-    save: { id: ID },
+    save: { id: idFor(resource.parameter) },
   };
   if (!parent) return [it];
   const name = "make what it belongs to";
-  return [{ name, ...freshRequest(parent.create), ...how, save: { parent: ID } }, it];
+  return [{
+    name,
+    ...freshRequest(parent.create),
+    ...how,
+    save: { parent: idFor(parent.parameter) },
+  }, it];
 }
 
 /** A step on the record that was made. */

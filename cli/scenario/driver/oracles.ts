@@ -1,0 +1,121 @@
+import { type HttpExchange, isSuccess } from "../execute/http.ts";
+import { failed, inconclusive, type Verdict } from "../execute/verdict.ts";
+import { objectsOf, recordsOf, saysTheSame } from "./compare.ts";
+import type { PlaybookStep } from "./playbook_schema.ts";
+
+type Answers = ReadonlyMap<string, HttpExchange>;
+
+/**
+ * The verdict of a step that compares behaviour: an injection, granted privileges, an enumeration.
+ * Undefined for any other step, null where it shows nothing.
+ */
+export function judgeOracle(
+  step: PlaybookStep,
+  what: string,
+  exchange: HttpExchange,
+  answers: Answers,
+): Verdict | null | undefined {
+  if (step.breaks_unlike !== undefined) return judgeQuote(step, what, exchange, answers);
+  if (step.opens_unlike !== undefined) return judgeOpening(step, what, exchange, answers);
+  if (step.grants) return judgeGrants(step, what, exchange);
+  if (step.tells_apart !== undefined) return judgeEnumeration(step, what, exchange, answers);
+  if (step.refuses) {
+    return isSuccess(exchange.status)
+      ? failed(`${what} was answered ${exchange.status} instead of refusing it`)
+      : null;
+  }
+  return step.probe ? null : undefined;
+}
+
+/** A lone quote that crashes where a doubled quote does not ends a text of the query. */
+function judgeQuote(
+  step: PlaybookStep,
+  what: string,
+  { status }: HttpExchange,
+  answers: Answers,
+): Verdict | null {
+  const other = answers.get(step.breaks_unlike!);
+  if (!other || status === null || status < 500) return null;
+  if (other.status === null || other.status >= 500) {
+    return inconclusive(`Proves nothing: ${what} and "${step.breaks_unlike}" both made it fail`);
+  }
+  return failed(
+    `${what} was answered ${status}, but "${step.breaks_unlike}" ${other.status}: ` +
+      "the quote reaches the query",
+  );
+}
+
+/** A condition that is always true finds something where an unknown value finds nothing. */
+function judgeOpening(
+  step: PlaybookStep,
+  what: string,
+  exchange: HttpExchange,
+  answers: Answers,
+): Verdict | null {
+  const unknown = answers.get(step.opens_unlike!);
+  if (!unknown || !isSuccess(exchange.status)) return null;
+  const isOpen = isSuccess(unknown.status)
+    ? step.method === "GET" && recordsOf(unknown.body)?.length === 0 &&
+      (recordsOf(exchange.body)?.length ?? 0) > 0
+    : unknown.status !== null && unknown.status < 500;
+  if (!isOpen) return null;
+  const how = isSuccess(unknown.status) ? "found nothing" : `was answered ${unknown.status}`;
+  return failed(
+    `${what} was answered ${exchange.status} like a value that exists, but ` +
+      `"${step.opens_unlike}" ${how}: the condition reaches the query`,
+  );
+}
+
+/** A record that was made with privileges has one that a record made without them lacks. */
+function judgeGrants(
+  { grants }: PlaybookStep,
+  what: string,
+  { status, body }: HttpExchange,
+): Verdict | null {
+  if (!grants || !isSuccess(status)) return null;
+  const records = objectsOf(body);
+  const named = (name: string) =>
+    records.find((one) => Object.values(one).some((value) => value === name));
+  const plain = named(grants.plain);
+  if (!plain) return null;
+  for (const { name, member, value } of grants.more) {
+    const record = named(name);
+    if (!record || !Object.hasOwn(record, member)) continue;
+    if (sameValue(record[member], value) && !sameValue(plain[member], value)) {
+      return failed(`${what} shows "${member}": ${JSON.stringify(value)}, as it was sent`);
+    }
+  }
+  return null;
+}
+
+function sameValue(one: unknown, other: unknown): boolean {
+  if (typeof other === "number") return Number(one) === other;
+  if (typeof other === "boolean") return one === other || one === Number(other);
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+/** Two refusals that differ in more than the name tell which users exist. */
+function judgeEnumeration(
+  step: PlaybookStep,
+  what: string,
+  exchange: HttpExchange,
+  answers: Answers,
+): Verdict | null {
+  const other = answers.get(step.tells_apart!);
+  if (!other || other.status === null || exchange.status === null) return null;
+  if (other.status >= 500 || exchange.status >= 500 || [other, exchange].some(isLimited)) {
+    return inconclusive(`Proves nothing: answered ${other.status} and ${exchange.status}`);
+  }
+  if (other.status !== exchange.status) {
+    return failed(
+      `${what} was answered ${exchange.status}, but "${step.tells_apart}" ${other.status}`,
+    );
+  }
+  return saysTheSame(other.body, exchange.body)
+    ? null
+    : failed(`${what} is refused in other words than "${step.tells_apart}"`);
+}
+
+function isLimited({ status }: HttpExchange): boolean {
+  return status === 429;
+}
