@@ -41,12 +41,17 @@ export function evaluateBelow(
   const byName = possible.every(({ rule }) => rule !== null && isNameRule(rule))
     ? rememberNames(isForbidden)
     : isForbidden;
-  return folders.flatMap((folder) => {
+  let splits = false;
+  const findings = folders.flatMap((folder) => {
     const start = resolve(folder);
     const found = searchBelow(start, {
       below: { ...below, only: [...below.only, ...place.only] },
       cwd: effect.from ?? folder,
-      list,
+      list: (path) => {
+        const entries = list(path);
+        splits ||= !effect.below && (entries ?? []).some(({ name }) => SPLITS.test(name));
+        return entries;
+      },
       resolve,
       ignored: (around.ignored?.(start.real) ?? []).map(ignoredOf).filter((one) => one !== null),
       takesBack: around.takes_back ?? (() => true),
@@ -63,10 +68,14 @@ export function evaluateBelow(
       }))
     );
   });
+  return splits && findings.length === 0 ? null : findings;
 }
 
-/** A list of files that another program chose. */
-const VAGUE = { ...EVERYTHING, vague: true };
+/** A list of files that another program chose; a reader of it follows links. */
+const VAGUE = { ...EVERYTHING, vague: true, links: true };
+
+/** A name that a shell or `xargs` may read as several, or as another one. */
+const SPLITS = /[\s"'\\*?[]/;
 
 /** An entry of the list of ignored files: a name, or the absolute path of one. */
 function ignoredOf(entry: string): Pattern | null {

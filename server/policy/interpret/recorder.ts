@@ -101,8 +101,20 @@ export class Recorder {
         ...more,
       });
     add(call.shell.cwd, {});
+    if (op === "read") this.#touchSources(path, call, how);
     if (path.startsWith("/")) return;
     for (const folder of call.shell.otherFolders) add(folder, { uncertain: true });
+  }
+
+  /** Reading a copy that the same command makes reads its source, which may be a link. */
+  #touchSources(path: string, { shell, text }: Call, how: Partial<Effect>): void {
+    const full = shell.copies.length > 0 ? absolutePath(path, shell.cwd) : "";
+    for (const [copy, source] of shell.copies) {
+      if (full !== copy && !full.startsWith(`${copy}/`)) continue;
+      const from = how.below || how.holds ? { from: shell.cwd } : {};
+      const place = placeOf(`${source}${full.slice(copy.length)}`, shell.cwd);
+      this.#add({ op: "read", ...place, text, ...how, implied: true, ...from });
+    }
   }
 
   #add(effect: Effect): void {

@@ -50,6 +50,8 @@ export class Shell {
   dotted = false;
   /** The content of files that the script itself has written. */
   files = new Map<string, string>();
+  /** The copies that the script itself has made, and what each is a copy of. */
+  copies: (readonly [copy: string, source: string])[] = [];
   /** Other possible current folders, because a `cd` may fail. */
   otherFolders: string[] = [];
   /** The stack of `pushd`. */
@@ -91,6 +93,7 @@ export class Shell {
     copy.plain = this.plain;
     copy.dotted = this.dotted;
     copy.files = new Map(this.files);
+    copy.copies = [...this.copies];
     copy.otherFolders = [...this.otherFolders];
     copy.folders = [...this.folders];
     copy.previous = this.previous;
@@ -115,6 +118,7 @@ export class Shell {
     this.dotted ||= branch.dotted;
     this.aliased ||= branch.aliased;
     this.trapped ||= branch.trapped;
+    this.copies.push(...branch.copies.filter((one) => !this.copies.includes(one)));
     for (const [path, text] of branch.files) {
       this.files.set(path, eitherText(this.files.get(path) ?? "", text));
     }

@@ -96,7 +96,7 @@ const REGEX = /\/((?:[^/\\\n[]|\\[^\n]|\[\^?\]?(?:[^\]\\\n/]|\\[^\n])*\])*)\//y;
 
 /** Words after which a slash begins a pattern, unlike after a name. */
 const BEFORE_PATTERN = new Set(
-  "print printf return in case getline exit delete else do".split(" "),
+  "print printf return in case exit delete else do".split(" "),
 );
 const CONDITIONS = new Set(["if", "while", "for", "switch"]);
 

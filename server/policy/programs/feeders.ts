@@ -1,4 +1,4 @@
-import type { Below } from "../below.ts";
+import { type Below, EVERYTHING } from "../below.ts";
 import { ANY, DEEP, isStatic, isWild, SPLIT } from "../holes.ts";
 import type { Call, Runner } from "../interpret/call.ts";
 import { has, type Parsed, readOptions, spec, splitCommand, valuesOf } from "./options.ts";
@@ -33,7 +33,10 @@ export function runXargs(argv: readonly string[], call: Call, run: Runner): stri
   const between = separatorOf(parsed);
   if (place === null || place === "") {
     const items = between === null || isWild(text) ? itemsOf(text) : split(text, between);
-    return run.command([...words, ...items], inner);
+    const [item] = items;
+    const isWhole = between !== null && items.length === 1 && item!.includes(DEEP);
+    const found = { path: item!, below: { ...EVERYTHING, links: true, vague: true } };
+    return run.command([...words, ...items], isWhole ? { ...inner, found } : inner);
   }
   const lines = isWild(text) ? [ANY] : split(text, between ?? "\n");
   if (lines.length > MOST_ITEMS) run.doubt("it runs too many commands to analyse", words[0]!, call);
@@ -60,8 +63,16 @@ function split(text: string, between: string): string[] {
 function itemsOf(text: string): string[] {
   if (text === "") return [];
   return text.replaceAll(ANY, SPLIT).split(/\s+/).filter(Boolean).map((item) =>
-    isStatic(item) ? item.replace(/["'\\]/g, "") : item
+    isStatic(item) ? item.replace(/["'\\]/g, "") : belowGlob(item)
   );
+}
+
+/** Names of a glob as any names below its folder, because a name with a blank becomes several. */
+function belowGlob(item: string): string {
+  const at = item.search(/[\uFDD4-\uFDD6]/);
+  return at < 0 || item.includes(DEEP) || isWild(item)
+    ? item
+    : `${item.slice(0, item.lastIndexOf("/", at) + 1) || "./"}${DEEP}`;
 }
 
 /** `find`: deletes, writes and runs commands. Returns the names of files below its folders. */

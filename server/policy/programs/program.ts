@@ -197,6 +197,7 @@ function touchCopies(
       ? null
       : `${target.replace(/\/+$/, "")}/${name}`;
     if (below !== null) run.touch("write", below, call, { implied: true });
+    noteCopies(path, below === null ? [target] : [target, below], call);
     keepCopy(
       run.content(path, call) ?? foreign(path, call),
       below === null ? [target] : [target, below],
@@ -210,6 +211,16 @@ const GATE = /(^|\/)gate(-(linux|darwin|win32)[\w-]*)?(\.exe)?$/;
 /** Unknown content for a file outside the folder where the command starts; null inside it. */
 function foreign(path: string, { shell }: Call): string | null {
   return absolutePath(path, shell.cwd).startsWith(`${shell.start}/`) ? null : ANY;
+}
+
+const MOST_COPIES = 32;
+
+/** Notes what a file or folder may be a copy of. */
+function noteCopies(source: string, places: readonly string[], { shell }: Call): void {
+  if (shell.copies.length >= MOST_COPIES || !isStatic(source)) return;
+  for (const place of places) {
+    shell.copies.push([absolutePath(place, shell.cwd), absolutePath(source, shell.cwd)]);
+  }
 }
 
 /** Notes a copy in both possible places, because the target may be a folder or a file. */

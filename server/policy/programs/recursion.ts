@@ -176,7 +176,11 @@ const NARROWING =
  */
 export function readFind(starts: readonly string[], tests: readonly string[]): Found {
   const leave_out = { file: "-not -path './{path}'", folder: "-not -path './{path}/*'" };
-  const links = tests.some((arg) => arg === "-follow");
+  // What a program opens by a name is what the name leads to.
+  const isFile = (at: number) => tests[at] === "-type" && tests[at + 1] === "f";
+  const negates = (at: number) => /^(!|-not)$/.test(tests[at - 1] ?? "");
+  const links = tests.includes("-follow") ||
+    !tests.some((_, at) => isFile(at) && !negates(at) && !tests.includes("-o"));
   const everything: Found = {
     below: { ...EVERYTHING, links, vague: true, leave_out },
     name: null,

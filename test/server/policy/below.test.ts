@@ -180,6 +180,41 @@ test("a link below the folder counts only for programs that follow links", async
   expect(await effectOf("find -L src -name key -exec cat {} +")).toBe("deny");
 });
 
+test("names that a program prints lead through links and fall apart at blanks", async () => {
+  const gate = await createTestGate({ policies: POLICIES, files: FILES });
+  gate.write("docs/a b/c.md", "x");
+  symlinkSync("../.env", join(gate.root, "src/l.txt"));
+  const effectOf = async (command: string) => {
+    const body = { command, action: "command" };
+    return (await (await gate.request("POST", "/api/policy/test", body, "agent")).json()).effect;
+  };
+  const wrong: unknown[] = [];
+  for (
+    const [command, effect] of [
+      ["find src -name '*.txt' -exec cat {} +", "deny"],
+      ["find src -name '*.txt' | xargs cat", "ask"],
+      ["find src -print0 | xargs -0 cat", "ask"],
+      ["find src | xargs grep x", "ask"],
+      ["find src -type f -exec cat {} +", "allow"],
+      ["find src -not -type f -exec cat {} +", "ask"],
+      ["find src -name '*.ts' | xargs cat", "allow"],
+      ["find docs | xargs cat", "ask"],
+      ["find docs -type f | xargs cat", "ask"],
+      ["cat $(find docs)", "ask"],
+      ["ls docs/* | xargs cat", "ask"],
+      ["find docs -print0 | xargs -0 cat", "allow"],
+      ["find docs -type f -exec cat {} +", "allow"],
+      ["cp -r src out; cat out/l.txt", "deny"],
+      ["mv src/l.txt src/m.txt && cat src/m.txt", "deny"],
+      ["cp -r src/deep out; cat out/b.ts", "allow"],
+    ] as const
+  ) {
+    const found = await effectOf(command);
+    if (found !== effect) wrong.push([command, found]);
+  }
+  expect(wrong).toEqual([]);
+});
+
 test.each([".ignore", ".rgignore", ".gitignore"])(
   "hidden files count for rg once %s takes a name back",
   async (list) => {
