@@ -1,6 +1,6 @@
 import { ANY, isStatic, isWild, TAME } from "../holes.ts";
 import type { Call, Handler, Runner } from "./call.ts";
-import { checkVariable } from "../programs/environment.ts";
+import { checkVariable, isReadByPrograms } from "../programs/environment.ts";
 import { forNames, has, readOptions, spec, valuesOf } from "../programs/options.ts";
 import { OUTPUTS } from "../programs/outputs.ts";
 import { absolutePath } from "./state.ts";
@@ -26,7 +26,7 @@ export const BUILTINS: Record<string, Builtin> = {
   unalias: passive(changes((arg) => arg !== "unalias")),
   wait: passive((argv, call, run) => {
     for (const name of valuesOf(readOptions(argv.slice(1), spec("-n -f -p=")), "p")) {
-      evaluateName(name, call, run);
+      checkName(name, call, run);
     }
     return "";
   }),
@@ -35,7 +35,7 @@ export const BUILTINS: Record<string, Builtin> = {
   unsetopt: passive(shopt),
   emulate: active(changes(() => true)),
   getopts: passive((argv, call, run) => {
-    evaluateName(argv[2] ?? "", call, run);
+    checkName(argv[2] ?? "", call, run);
     return assignAll([argv[2] ?? "opt"], call);
   }),
   echo: passive(OUTPUTS.echo!),
@@ -193,7 +193,7 @@ const READ = spec("-r -e -s -a= -d= -i= -n= -N= -p= -t= -u= -E");
 
 function read(argv: readonly string[], call: Call, run: Runner): string {
   const parsed = readOptions(argv.slice(1), READ);
-  for (const name of [...parsed.operands, ...valuesOf(parsed, "a")]) evaluateName(name, call, run);
+  for (const name of [...parsed.operands, ...valuesOf(parsed, "a")]) checkName(name, call, run);
   // In a loop each call reads another line, so every line is possible.
   const all = call.stdin.replace(/\n$/, "").split("\n");
   const [separators, ...more] = call.shell.valuesOf("IFS");
@@ -239,7 +239,7 @@ const MAPFILE = spec("-t -d= -n= -O= -s= -u= -C= -c=");
 function mapfile(argv: readonly string[], call: Call, run: Runner): string {
   const parsed = readOptions(argv.slice(1), MAPFILE);
   for (const code of valuesOf(parsed, "C")) run.code(`${code} 0 x`, call);
-  evaluateName(parsed.operands[0] ?? "", call, run);
+  checkName(parsed.operands[0] ?? "", call, run);
   const known = isStatic(call.stdin) && call.stdin !== "" &&
     parsed.options.every(({ name }) => name === "t");
   const items = known ? call.stdin.replace(/\n$/, "").split("\n").slice(0, 64) : [ANY];
@@ -310,7 +310,7 @@ function test(argv: readonly string[], call: Call, run: Runner): string {
 function printf(argv: readonly string[], call: Call, run: Runner): string {
   if (argv[1] !== "-v") return OUTPUTS.printf!(argv, call, run);
   const name = argv[2] ?? "";
-  evaluateName(name, call, run);
+  checkName(name, call, run);
   const text = OUTPUTS.printf!(["printf", ...argv.slice(3)], call, run);
   if (/^\w+$/.test(name)) call.shell.assign(name, [text]);
   return "";
@@ -319,6 +319,12 @@ function printf(argv: readonly string[], call: Call, run: Runner): string {
 function evaluate(text: string, call: Call, run: Runner): void {
   run.reevaluate(text, call);
   for (const value of call.shell.valuesIn(text)) run.reevaluate(value, call);
+}
+
+/** A name that a builtin sets to a value which the text need not show. */
+function checkName(name: string, call: Call, run: Runner): void {
+  if (isReadByPrograms(name)) changed([name], call, run);
+  evaluateName(name, call, run);
 }
 
 /** As `evaluate` for a name, of which only the index is computed. */

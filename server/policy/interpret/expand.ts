@@ -25,6 +25,7 @@ import {
   TAME,
 } from "../holes.ts";
 import { continues, strangeIn, strangePart } from "./forms.ts";
+import { isReadByPrograms } from "../programs/environment.ts";
 import type { Shell } from "./state.ts";
 
 /** The state and the callbacks that expansion needs. */
@@ -362,7 +363,7 @@ function withDefault(
   { operator }: ParameterOperation & { type: "Default" },
   values: string[],
   operand: string[],
-  { shell }: Context,
+  { shell, doubt }: Context,
 ): string[] {
   const isSet = shell.variables.has(part.parameter) || /^(HOME|PWD)$/.test(part.parameter) ||
     (/^\d+$/.test(part.parameter) && Number(part.parameter) <= shell.positional.length);
@@ -376,6 +377,7 @@ function withDefault(
   }
   const either = nothing ? operand : [...values.filter((value) => value !== ""), ...operand];
   if (operator.endsWith("=")) {
+    if (isReadByPrograms(part.parameter)) doubt("other programs read this variable", part.text);
     if (part.index) shell.assignItems(part.parameter, either);
     else shell.assign(part.parameter, either);
   }

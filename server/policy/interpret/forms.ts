@@ -152,7 +152,7 @@ const BUILTINS_OF_ONE = new Set(
     "compvalues contains disable echotc echoti emit end fc fish_add_path foreach funced funcsave functions " +
     "getln isatty limit noglob nocorrect not or print private pushln r rehash repeat sched setcap setenv " +
     "string switch sysopen sysread sysseek syswrite syserror ttyctl unfunction unhash unlimit vared " +
-    "whence where zcompile zcurses zdelattr zf_chmod zf_chown zf_ln zf_mkdir zf_mv zf_rm zf_rmdir zf_sync " +
+    "whence where zcompile zcurses zdelattr zf_chgrp zf_chmod zf_chown zf_ln zf_mkdir zf_mv zf_rm zf_rmdir zf_sync " +
     "zformat zftp zgdbmpath zgetattr zle zlistattr zmodload zparseopts zprof zpty zregexparse zselect " +
     "zsetattr zsocket zstat zstyle zsystem ztcp ztie zuntie pcre_compile pcre_match pcre_study strftime " +
     "bind complete psub nextd prevd cdh dirh set_color math status always case do done elif else esac fi then in ]]")

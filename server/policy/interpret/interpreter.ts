@@ -1,6 +1,7 @@
 import type { ParsedScript, Redirection, Statement, SyntaxNode, TestExpression } from "unbash";
 import { ANY, isStatic } from "../holes.ts";
 import { isKnown } from "../programs/described.ts";
+import { isReadByPrograms } from "../programs/environment.ts";
 import type { Call, Runner } from "./call.ts";
 import { type Context, expandText, expandWord } from "./expand.ts";
 import { runArithmetic, runTest } from "./arithmetic.ts";
@@ -281,6 +282,9 @@ export class Interpreter {
       [call.shell.positional];
     const values = lists.flat();
     if (node.type === "Select") values.push(ANY);
+    if (isReadByPrograms(node.name.value)) {
+      this.recorder.doubt("other programs read this variable", node.name.value, call);
+    }
     call.shell.assign(node.name.value, values.length > 0 ? values : [""]);
     return this.#loop(call, (inner) => this.#statements(node.body.commands, inner));
   }

@@ -33,6 +33,12 @@ const PATHSPECS = /^GIT_(LITERAL|GLOB|NOGLOB|ICASE)_PATHSPECS$/;
 const INFLUENCES =
   /^(PATH|CDPATH|NODE_OPTIONS|NODE_PATH|PYTHONPATH|PERL5LIB|RUBYLIB|CLASSPATH|POSIXLY_CORRECT|GIT_INDEX_FILE|npm_config_\w+)$/;
 
+/** Whether other programs read a variable of this name, and load, run or find by it. */
+export function isReadByPrograms(name: string): boolean {
+  return COMMANDS.has(name) || COMMAND_NAMES.test(name) || LOADERS.test(name) ||
+    INFLUENCES.test(name) || TRACES.test(name) || /^(NODE_OPTIONS|LESS|MORE)$/.test(name);
+}
+
 /** Records the effects of setting a variable that other programs read. */
 export function checkVariable(name: string, value: string, call: Call, run: Runner): void {
   if (name === "GLOBIGNORE") call.shell.dotted = true;

@@ -20,7 +20,8 @@ export const BUILTINS: Record<string, string> = {
     "umask unalias unfunction unhash unlimit unset unsetopt vared wait whence where which zcompile " +
     "zcurses zdelattr zf_chmod zf_ln zf_mkdir zf_mv zf_rm zf_rmdir zformat zftp zgdbmpath zgetattr " +
     "zle zlistattr zmodload zparseopts zprof zpty zregexparse zselect zsetattr zsocket zstat " +
-    "zstyle zsystem ztcp ztie zuntie pcre_compile pcre_match pcre_study ! [[ case coproc do done " +
+    "zstyle zsystem ztcp ztie zuntie pcre_compile pcre_match pcre_study " +
+    "chgrp chmod chown example ln mkdir mv rm rmdir sync zf_chgrp zf_chown zf_sync ! [[ case coproc do done " +
     "elif else end esac fi for foreach function if nocorrect repeat select then time until while " +
     "{ }",
   fish:

@@ -14,6 +14,10 @@ const judge = new Judge(pristine);
 const CODE = "'a[$(canary)]'";
 const ACTING: Record<string, string[]> = {
   bash: [
+    'printf -v PATH %s "sub:$PATH"; ls',
+    'read PATH <<< "sub:$PATH"; ls',
+    'x=PATH; read $x <<< "sub:$PATH"; ls',
+    'for PATH in "sub:$PATH"; do ls; done',
     "echo x >&'~/.ssh/id'",
     "echo x >&'$(canary)'",
     "echo x >&\\~/.ssh/id",
