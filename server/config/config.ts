@@ -10,11 +10,12 @@ import { builtin } from "../policy/finding.ts";
 import { combineLayers } from "../policy/layers.ts";
 import type { CompiledPolicy } from "../policy/policy.ts";
 import type { Policies, PolicyTestInput, PolicyTestResult } from "../policy/schema.ts";
+import { settled } from "../policy/settled.ts";
 import { testPolicy } from "../policy/test_policy.ts";
 import type { ProofVerb } from "../proof/schema.ts";
 import { OWN_PID } from "../runtime/processes.ts";
 import { ignoredNames, takesNamesBack } from "../runtime/ignored_names.ts";
-import { repositoryAround } from "../runtime/tracked_files.ts";
+import { openRepositories } from "../runtime/tracked_files.ts";
 import { gitFolderAbove } from "../runtime/git_folder.ts";
 import { listFolder, resolvePath } from "../runtime/real_path.ts";
 import { writeWhole } from "../runtime/small_file.ts";
@@ -147,7 +148,10 @@ export class Config {
   /** The decision of policy. Records nothing. */
   async test(input: PolicyTestInput, home_project?: string): Promise<PolicyTestResult> {
     const { compiled, around } = await this.inForce(home_project);
-    return testPolicy(compiled, input, around, () => performance.now());
+    return await settled(
+      around,
+      () => testPolicy(compiled, input, around, () => performance.now()),
+    );
   }
 
   /**
@@ -172,7 +176,7 @@ export class Config {
       read: (path: string) => projectText(path, roots),
       ignored: ignoredNames,
       takes_back: takesNamesBack,
-      repository: repositoryAround,
+      ...openRepositories(),
       script: (name: string, cwd: string) => taskScript(name, cwd, roots),
     };
     const isForeign = home_project !== undefined && home_project !== this.#id;

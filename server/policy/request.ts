@@ -68,6 +68,8 @@ export interface Surroundings {
   ignored?: (folder: string) => readonly string[];
   /** The repository around a folder and the names that it tracks; null if there is none. */
   repository?: (folder: string) => Repository | null;
+  /** Resolves when the histories that were asked for are read; null if none is being read. */
+  settle?: () => Promise<void> | null;
   /** Whether a list of ignored names in this folder takes names back; see `takesNamesBack`. */
   takes_back?: (folder: string) => boolean;
   /**

@@ -10,6 +10,8 @@ export interface Repository {
   folders: readonly string[];
   /** Folders of submodules. */
   modules: readonly string[];
+  /** The names in all commits. The array only grows; `reading` if they are not all known yet. */
+  history: () => { names: readonly string[]; state: "reading" | "known" | "unknown" };
 }
 
 /** Which of the files that git tracks a command shows, copies or sends. */
@@ -20,6 +22,8 @@ export interface Tracked {
   skips: readonly Place[];
   /** It also shows the files of submodules. */
   modules: boolean;
+  /** It shows files of commits, not only those of the index. */
+  history: boolean;
   /** It shows objects that no name describes, so a person decides. */
   unnamed: boolean;
   /** How to show less; `{all}` is a pathspec of everything, `{excludes}` are those of what to leave out. */
@@ -36,7 +40,14 @@ export interface Place {
 }
 
 /** Every file of the repository. */
-export const WHOLE: Tracked = { only: [], skips: [], modules: false, unnamed: false, advice: "" };
+export const WHOLE: Tracked = {
+  only: [],
+  skips: [],
+  modules: false,
+  history: true,
+  unnamed: false,
+  advice: "",
+};
 
 /** The place that a pathspec names for certain; null for any other pathspec. */
 export function placeOf(pathspec: string): (Place & { excludes: boolean }) | null {

@@ -46,27 +46,36 @@ export function evaluateTracked(
       const hidden = one.folders.filter((path) => isShown(above + path)).flatMap((path) =>
         unknown(policy, `${one.root}/${path}`, around, "the index does not list its files")
       );
-      const forbidden = forbiddenIn(policy, one, around).filter((path) => isShown(above + path));
-      return [...hidden, ...describe(policy, one.root, forbidden, { folder, root, above })];
+      const present = forbiddenIn(policy, one.root, one.files, around);
+      const past = tracked.history ? one.history() : null;
+      const gone = past ? forbiddenIn(policy, one.root, past.names, around, "history") : [];
+      const forbidden = [...new Set([...present, ...gone])].filter((path) => isShown(above + path));
+      const open = past && past.state !== "known"
+        ? unknown(policy, one.root, around, past.state === "reading" ? READING : NO_HISTORY)
+        : [];
+      return [...hidden, ...open, ...describe(one.root, above, forbidden, new Set(present))];
     }),
   ];
 
   function describe(
-    policy: CompiledPolicy,
     top: string,
+    above: string,
     forbidden: readonly string[],
-    { folder, root, above }: { folder: string; root: string; above: string },
+    present: ReadonlySet<string>,
   ): Finding[] {
     const left_out = forbidden.slice(0, LIMITS.excluded).map((path) => above + path);
     const alternative = tracked!.advice.replace("{all}", folder === root ? "." : ":/")
       .replace("{excludes}", () => excludesOf(left_out, folder, root));
-    return forbidden.slice(0, LIMITS.named).flatMap((path) =>
-      evaluateRead(policy, factsOf(top, path), around).map((finding) => ({
+    return forbidden.slice(0, LIMITS.named).flatMap((path) => {
+      const why = present.has(path)
+        ? `git tracks "${above}${path}" and may show it`
+        : `earlier or other commits have "${above}${path}", and git may show it`;
+      return evaluateRead(policy, factsOf(top, path), around).map((finding) => ({
         ...finding,
-        reason: `${finding.reason} (git tracks "${above}${path}" and may show it)`,
+        reason: `${finding.reason} (${why})`,
         alternative,
-      }))
-    );
+      }));
+    });
   }
 }
 
@@ -77,6 +86,8 @@ function isNested(one: string, other: string): boolean {
 
 const NO_FOLDER = "gate cannot tell in which folder git runs";
 const NO_NAMES = "git also shows what has no name";
+const READING = "gate still reads the names in the history; try again in a moment";
+const NO_HISTORY = "gate cannot tell which files earlier commits have";
 const NO_INDEX = "gate cannot tell which files git tracks";
 
 /** The rules that may forbid a file below a folder; they only ask. */
@@ -117,7 +128,9 @@ function withModules(start: Repository, around: Surroundings): Repository[] {
 /** What is known of the names in one repository under one policy. */
 interface Known {
   files: readonly string[];
-  forbidden: string[];
+  /** How many of them were looked at: a history grows. */
+  count: number;
+  forbidden: readonly string[];
   /** Whether a rule forbids a file or folder of that name, wherever it is. */
   names: Map<string, boolean>;
 }
@@ -127,18 +140,23 @@ const KNOWN = new WeakMap<CompiledPolicy, Map<string, Known>>();
 /** The tracked files that a rule forbids; a folder that it forbids as a whole counts once. */
 function forbiddenIn(
   policy: CompiledPolicy,
-  { root, files }: Repository,
+  root: string,
+  files: readonly string[],
   around: Surroundings,
+  list: "index" | "history" = "index",
 ): readonly string[] {
   const all = KNOWN.get(policy) ?? new Map<string, Known>();
   KNOWN.set(policy, all);
-  const key = JSON.stringify([root, around.roots, around.user_home, around.gate_home]);
+  const key = JSON.stringify([list, root, around.roots, around.user_home, around.gate_home]);
   const known = all.get(key);
-  if (known && known.files === files) return known.forbidden;
+  const isGrown = known?.files === files;
+  if (isGrown && known.count === files.length) return known.forbidden;
   const names = known && known.names.size < MOST_NAMES ? known.names : new Map<string, boolean>();
-  const forbidden = search(policy, root, files!, names, around);
+  const added = isGrown ? files.slice(known.count) : files;
+  const found = search(policy, root, added, names, around);
+  const forbidden = isGrown ? [...new Set([...known.forbidden, ...found])] : found;
   if (all.size >= MOST_ROOTS) all.clear();
-  all.set(key, { files: files!, forbidden, names });
+  all.set(key, { files, count: files.length, forbidden, names });
   return forbidden;
 }
 

@@ -1,8 +1,9 @@
-import { existsSync, readdirSync, readFileSync, type Stats, statSync } from "node:fs";
+import { existsSync, readFileSync, type Stats, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { LRUCache } from "lru-cache";
 import { gitFoldersOf, isGitFolder } from "./git_folder.ts";
 import { type IndexNames, parseIndex } from "./git_index.ts";
+import { type History, historyOf } from "./tracked_history.ts";
 
 /** A repository and the names that its index lists. */
 export interface Repository {
@@ -14,17 +15,65 @@ export interface Repository {
   folders: readonly string[];
   /** Folders of submodules. */
   modules: readonly string[];
+  /** The names in all commits; asked for only if a command shows commits. */
+  history: () => History;
 }
 
 /** Larger indexes are not read. */
 const MOST_BYTES = 32 * 1024 * 1024;
 const MOST_FOLDERS = 64;
 
-/** The repository in which git works in a folder; null if there is none. */
-export function repositoryAround(folder: string): Repository | null {
+/** A look at repositories that remembers which histories it asked for. */
+export interface Repositories {
+  /** The repository in which git works in a folder; null if there is none. */
+  repository(folder: string): Repository | null;
+  /** Resolves when those histories are read, or after about a second; null if none is being read. */
+  settle(): Promise<void> | null;
+}
+
+/** How long a decision waits for git to list names. */
+const MOST_WAIT_MS = 1_000;
+
+/** Looks at repositories for one decision. */
+export function openRepositories(): Repositories {
+  const asked = new Set<History>();
+  return {
+    repository(folder) {
+      const found = locate(folder);
+      if (found === null) return null;
+      const { root, git, shared } = found;
+      const { files = null, folders = [], modules = [] } = namesIn(git) ?? {};
+      const history = () => {
+        const one = historyOf(shared);
+        asked.add(one);
+        return one;
+      };
+      return { root, files, folders, modules, history };
+    },
+    settle() {
+      const running = [...asked].map((one) => one.running).filter((one) => one !== null);
+      return running.length > 0 ? atMost(Promise.all(running), MOST_WAIT_MS) : null;
+    },
+  };
+}
+
+async function atMost(done: Promise<unknown>, ms: number): Promise<void> {
+  let timer: ReturnType<typeof setTimeout>;
+  const late = new Promise<void>((resolve) => timer = setTimeout(resolve, ms));
+  await Promise.race([done, late]).finally(() => clearTimeout(timer));
+}
+
+/** A repository: its top folder, git's own folder for it, and the folder with the commits. */
+interface Place {
+  root: string;
+  git: string;
+  shared: string;
+}
+
+function locate(folder: string): Place | null {
   let at = folder;
   for (let left = MOST_FOLDERS; left > 0; left--) {
-    const found = repositoryIn(at);
+    const found = placeAt(at);
     if (found || dirname(at) === at) return found;
     at = dirname(at);
   }
@@ -32,34 +81,17 @@ export function repositoryAround(folder: string): Repository | null {
 }
 
 /** The repository whose working files, or whose own folder, this is; null for another folder. */
-function repositoryIn(folder: string): Repository | null {
+function placeAt(folder: string): Place | null {
   if (statOf(join(folder, ".git"))) {
-    const [, own = join(folder, ".git")] = gitFoldersOf(folder);
-    return describe(folder, own);
+    const folders = gitFoldersOf(folder);
+    return { root: folder, git: folders[1] ?? folders[0]!, shared: folders.at(-1)! };
   }
   if (!isGitFolder(folder)) return null;
-  return describe(basename(folder) === ".git" ? dirname(folder) : folder, folder);
-}
-
-/** Without an index the names are unknown, unless there are no objects to show. */
-function describe(root: string, git: string): Repository {
-  const names = namesIn(git) ?? (isEmpty(git) ? NOTHING : null);
-  const { files = null, folders = [], modules = [] } = names ?? {};
-  return { root, files, folders, modules };
+  const root = basename(folder) === ".git" ? dirname(folder) : folder;
+  return { root, git: folder, shared: folder };
 }
 
 const NOTHING: IndexNames = { files: [], folders: [], modules: [], shared: null };
-
-function isEmpty(git: string): boolean {
-  try {
-    const objects = join(git, "objects");
-    return !existsSync(join(git, "index")) && !existsSync(join(git, "commondir")) &&
-      readdirSync(objects).every((name) => /^(info|pack)$/.test(name)) &&
-      ["info", "pack"].every((name) => readdirSync(join(objects, name)).length === 0);
-  } catch {
-    return false;
-  }
-}
 
 interface Known {
   state: string;
@@ -70,7 +102,9 @@ const KNOWN = new LRUCache<string, Known>({ max: 100 });
 
 /** The names in the index of git's folder and in the index that it shares; null if unknown. */
 function namesIn(git: string): IndexNames | null {
-  const names = read(join(git, "index"));
+  const index = join(git, "index");
+  // For git a missing index is an empty one.
+  const names = existsSync(index) ? read(index) : NOTHING;
   if (!names?.shared) return names;
   const shared = read(join(git, names.shared));
   if (shared === null) return null;

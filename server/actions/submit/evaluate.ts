@@ -14,6 +14,7 @@ import type { PolicyLimits, Requester } from "../../policy/schema.ts";
 import type { ActionServices, ActionSession, Neighbour } from "../context.ts";
 import type { ParsedInput, Plan } from "../plan.ts";
 import type { ActionRow } from "../store.ts";
+import { settled } from "../../policy/settled.ts";
 import { judgeOtherNames } from "./other_names.ts";
 import { isInside } from "./target.ts";
 
@@ -51,10 +52,10 @@ export async function evaluateAction(
   );
   const options = { ...around, requester };
   const call = { input, raw, is_quiet, folder };
-  const found = layersOf(compiled, options).map(({ layer, options }) =>
-    evaluateUnder(layer, call, options)
-  );
-  const own = strictestOf(found);
+  const own = await settled(around, () =>
+    strictestOf(
+      layersOf(compiled, options).map(({ layer, options }) => evaluateUnder(layer, call, options)),
+    ));
   const named = namedBy(input, own);
   const guests = await services.neighbours?.touched(named) ?? [];
   const theirs = (await Promise.all(

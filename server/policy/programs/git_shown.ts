@@ -208,11 +208,21 @@ function narrowed(given: Given): Tracked[] {
 const LOGS = /^(log|whatchanged|format-patch|reflog|range-diff)$/;
 const NAME_IT = "Name the file to show, as in git show HEAD:path";
 
-function whole({ name, args }: Given): Tracked {
+function whole(given: Given): Tracked {
+  const { name, args } = given;
   const modules = name === "submodule" || args.some((arg) => /^--(recurse-s|sub)/.test(arg));
   const unnamed = name === "stash" &&
     args.some((arg) => /^--(include-u|only-u|a)|^-[a-z]*[ua]/.test(arg));
-  return { ...WHOLE, modules, unnamed, advice: NAME_IT };
+  return { ...WHOLE, modules, unnamed, history: !isOfIndex(given), advice: NAME_IT };
+}
+
+/** Whether a command shows files of the index and the disk, and none of a commit. */
+function isOfIndex({ name, parsed, unclear }: Given): boolean {
+  if (unclear !== null) return false;
+  if (name === "diff-files" || name === "checkout-index") return true;
+  if (name === "grep") return parsed.operands.length <= (has(parsed, "e", "f") ? 0 : 1);
+  return name === "diff" && parsed.operands.length === 0 &&
+    !has(parsed, "cached", "staged", "merge-base");
 }
 
 function adviceFor(

@@ -348,21 +348,93 @@ test("without a forbidden file among the tracked ones nothing changes", async ()
 
 test("a repository whose names cannot be read counts as one with forbidden files", async () => {
   const gate = await createRepository({ "src/a.ts": "TOP\n" });
-  const test = async (command: string) => {
-    const body = { command, action: "command" };
-    return await (await gate.request("POST", "/api/policy/test", body, "agent")).json();
-  };
+  const test = testing(gate);
   expect((await test("git log -p")).effect).toBe("allow");
-  rmSync(join(gate.root, ".git/index"));
+  gate.write(".git/index", "DIRC");
   expect(await test("git log -p")).toMatchObject({
     effect: "ask",
     reason: expect.stringContaining("gate cannot tell which files git tracks"),
   });
   expect((await test("git log --stat")).effect).toBe("allow");
+  rmSync(join(gate.root, ".git/index"));
+  expect((await test("git log -p")).effect).toBe("allow");
   rmSync(join(gate.root, ".git"), { recursive: true });
   expect((await test("git log -p")).effect).toBe("allow");
   expect((await test("git init && git add . && git diff --cached")).effect).toBe("ask");
 });
+
+function testing(gate: TestGate) {
+  return async (command: string) => {
+    const body = { command, action: "command" };
+    return await (await gate.request("POST", "/api/policy/test", body, "agent")).json();
+  };
+}
+
+/** Ways in which git keeps a forbidden file that its index does not list. */
+const GONE: [how: string, change: (gate: TestGate) => void][] = [
+  ["that was deleted", ({ root }) => {
+    git(root, "rm", "-qr", "secrets");
+    git(root, "commit", "-qm", "gone");
+  }],
+  ["that another branch has", ({ root }) => {
+    git(root, "branch", "other");
+    git(root, "checkout", "-q", "--orphan", "fresh");
+    git(root, "rm", "-qrf", "--cached", "secrets");
+    git(root, "commit", "-qm", "fresh");
+    git(root, "branch", "-qD", "main");
+  }],
+  ["that was only amended away", ({ root }) => {
+    git(root, "update-ref", "-d", "HEAD");
+    git(root, "rm", "-qr", "--cached", "secrets");
+    git(root, "commit", "-qm", "all");
+  }],
+  ["of a deleted index", ({ root }) => rmSync(join(root, ".git/index"))],
+  ["whose folder was renamed", ({ root }) => {
+    git(root, "mv", "secrets", "public");
+    git(root, "commit", "-qm", "renamed");
+  }],
+];
+
+test.each(GONE)("git shows no forbidden file %s", async (_, change) => {
+  const { "src/a.ts": source, "secrets/key": key } = FILES;
+  const gate = await createRepository({ "src/a.ts": source!, "secrets/key": key! });
+  change(gate);
+  const test = testing(gate);
+  expect(await test("git log -p --all --reflog")).toMatchObject({
+    effect: "deny",
+    reason: expect.stringContaining('earlier or other commits have "secrets", and git may show it'),
+    alternative: "Add -- . ':(exclude)secrets'",
+  });
+  expect((await test("git show HEAD~1")).effect).toBe("deny");
+  expect((await test("git show HEAD~1 -- . ':(exclude)secrets'")).effect).toBe("allow");
+  // They show the index and the disk only.
+  expect((await test("git diff")).effect).toBe("allow");
+  expect((await test("git grep TOP -- src")).effect).toBe("allow");
+});
+
+test("an untracked file in a stash counts", async () => {
+  const gate = await createRepository({ "src/a.ts": "TOP\n" });
+  gate.write("secrets/key", SECRET);
+  git(gate.root, "stash", "-qu");
+  expect((await testing(gate)("git show stash@{0}^3")).effect).toBe("deny");
+});
+
+test("names of new commits count at once", async () => {
+  const gate = await createRepository({ "src/a.ts": "TOP\n" });
+  const test = testing(gate);
+  expect((await test("git log -p")).effect).toBe("allow");
+  const tree = git(gate.root, "rev-parse", "HEAD^{tree}").trim();
+  const around = execFileSync("git", ["mktree"], {
+    cwd: gate.root,
+    input: `040000 tree ${tree}\tsecrets\n`,
+    encoding: "utf8",
+  }).trim();
+  const commit = git(gate.root, "commit-tree", "-m", "x", around).trim();
+  git(gate.root, "update-ref", "refs/heads/other", commit);
+  expect((await test("git log -p")).effect).toBe("deny");
+});
+
+const NO_HISTORY = { names: [], state: "known" as const };
 
 /** Names of files and folders under which rules and disks differ, in every place. */
 const NAMES = (
@@ -393,7 +465,7 @@ test.each(PATTERNS)(
       roots: [root],
       resolve: (path) => ({ lexical: path, real: path }),
       list: () => [],
-      repository: () => ({ root, files, folders: [], modules: [] }),
+      repository: () => ({ root, files, folders: [], modules: [], history: () => NO_HISTORY }),
     };
     const forbidden = files.filter((file) => {
       const path = { lexical: `${root}/${file}`, real: `${root}/${file}` };

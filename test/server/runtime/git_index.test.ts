@@ -4,7 +4,9 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { parseIndex } from "../../../server/runtime/git_index.ts";
-import { repositoryAround } from "../../../server/runtime/tracked_files.ts";
+import { openRepositories } from "../../../server/runtime/tracked_files.ts";
+
+const at = (folder: string) => openRepositories().repository(folder);
 
 const LONG = `long/${"n".repeat(200)}/${"m".repeat(240)}`;
 const FILES = ["a", "a.b", "a/../ä ö", "deep/er/x.ts", "deep/er/x.tsx", LONG, "z"]
@@ -64,7 +66,7 @@ test.each(FORMS)("reads an index %s (version %i)", (_, version, make, options) =
   const bytes = readFileSync(join(root, ".git/index"));
   expect(bytes.readUInt32BE(4)).toBe(version);
   expect(parseIndex(bytes)?.files.toSorted()).toEqual(listed(root));
-  expect(repositoryAround(root)?.files?.toSorted()).toEqual(listed(root));
+  expect(at(root)?.files?.toSorted()).toEqual(listed(root));
 });
 
 test("reads the names of a conflict once", () => {
@@ -88,9 +90,9 @@ test("reads a split index together with the one that it shares", () => {
   const own = parseIndex(readFileSync(join(root, ".git/index")))!;
   expect(own.shared).toMatch(/^sharedindex\.[0-9a-f]{40}$/);
   expect(own.files.length).toBeLessThan(FILES.length);
-  expect(repositoryAround(root)?.files?.toSorted()).toEqual(listed(root));
+  expect(at(root)?.files?.toSorted()).toEqual(listed(root));
   rmSync(join(root, ".git", own.shared!));
-  expect(repositoryAround(root)?.files).toBeNull();
+  expect(at(root)?.files).toBeNull();
 });
 
 test("names the folders of a sparse index", () => {
@@ -98,7 +100,7 @@ test("names the folders of a sparse index", () => {
   git(root, "commit", "-qm", "x");
   git(root, "sparse-checkout", "init", "--cone", "--sparse-index");
   git(root, "sparse-checkout", "set", "deep");
-  const found = repositoryAround(root)!;
+  const found = at(root)!;
   expect(found.folders).toEqual(["long"]);
   expect(found.files).toContain("deep/er/x.ts");
   expect(found.files).not.toContain(LONG);
@@ -115,39 +117,39 @@ test("finds the index of a linked folder and of a submodule", () => {
   git(root, "worktree", "add", "-q", linked);
   write(linked, "only-here");
   git(linked, "add", "only-here");
-  expect(repositoryAround(join(root, "folder"))).toMatchObject({ root, modules: ["sub"] });
-  expect(repositoryAround(join(root, "sub"))).toMatchObject({ root: `${root}/sub`, files: ["in"] });
-  expect(repositoryAround(linked)).toMatchObject({ root: linked });
-  expect(repositoryAround(linked)?.files).toContain("only-here");
-  expect(repositoryAround(root)?.files).not.toContain("only-here");
-  expect(repositoryAround(join(root, ".git"))).toMatchObject({ root, modules: ["sub"] });
+  expect(at(join(root, "folder"))).toMatchObject({ root, modules: ["sub"] });
+  expect(at(join(root, "sub"))).toMatchObject({ root: `${root}/sub`, files: ["in"] });
+  expect(at(linked)).toMatchObject({ root: linked });
+  expect(at(linked)?.files).toContain("only-here");
+  expect(at(root)?.files).not.toContain("only-here");
+  expect(at(join(root, ".git"))).toMatchObject({ root, modules: ["sub"] });
 });
 
-test("knows no files without an index, and none of a repository without objects", () => {
+test("a missing index is an empty one", () => {
   const root = createRepository(["a"]);
   git(root, "commit", "-qm", "x");
   const bare = `${root}-bare`;
   onTestFinished(() => rmSync(bare, { recursive: true, force: true }));
   git(root, "clone", "-q", "--bare", root, bare);
-  expect(repositoryAround(bare)).toMatchObject({ root: bare, files: null });
+  expect(at(bare)).toMatchObject({ root: bare, files: [] });
   rmSync(join(root, ".git/index"));
-  expect(repositoryAround(root)?.files).toBeNull();
-  expect(repositoryAround(createRepository([]))?.files).toEqual([]);
-  expect(repositoryAround(tmpdir())).toBeNull();
+  expect(at(root)?.files).toEqual([]);
+  expect(at(createRepository([]))?.files).toEqual([]);
+  expect(at(tmpdir())).toBeNull();
 });
 
 test("reads an index again after a change, and keeps the names if they are the same", () => {
   const root = createRepository(["a", "b"]);
-  const before = repositoryAround(root)!.files;
+  const before = at(root)!.files;
   git(root, "update-index", "--chmod=+x", "a");
-  expect(repositoryAround(root)!.files).toBe(before);
+  expect(at(root)!.files).toBe(before);
   write(root, "c");
   git(root, "add", "c");
-  expect(repositoryAround(root)!.files).toEqual(["a", "b", "c"]);
+  expect(at(root)!.files).toEqual(["a", "b", "c"]);
   const index = join(root, ".git/index");
   writeFileSync(index, "DIRC");
   utimesSync(index, 0, 0);
-  expect(repositoryAround(root)!.files).toBeNull();
+  expect(at(root)!.files).toBeNull();
 });
 
 test("every cut and every wrong length of an index is refused", () => {
