@@ -18,9 +18,23 @@ export const runInterpreter: Handler = (argv, call, run) => {
       run.touch("write", path, call);
     }
   }
-  if (inline.length > 0) return ANY;
+  if (inline.length > 0) {
+    if (language.opens !== undefined && has(parsed, ...language.opens)) {
+      for (const word of parsed.operands) openOperand(word, call, run);
+    }
+    return ANY;
+  }
   return runOperand(parsed, language, call, run);
 };
+
+/** `perl -n`: an operand `code|` runs code, and `>name` writes a file. */
+function openOperand(word: string, call: Call, run: Runner): void {
+  const code = /^\s*\|([^]*)$|^([^]*)\|\s*$/.exec(word);
+  if (code) run.code(code[1] ?? code[2]!, { ...call, stdin: "", shell: call.shell.fork() });
+  if (code || isWild(word)) run.doubt("perl may run an operand", show(word), call);
+  const [, sign, path] = /^\s*([+]?[<>]{1,2})\s*([^]*?)\s*$/.exec(word) ?? [];
+  if (path) run.touch(sign === "<" ? "read" : "write", path, call);
+}
 
 /** The arguments; PowerShell accepts its options in any case. */
 function argumentsOf(argv: readonly string[], { shell_like = false, modules }: Language): string[] {

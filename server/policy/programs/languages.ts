@@ -11,6 +11,8 @@ export interface Language {
   hides: RegExp;
   /** The option that edits the operands in place. */
   edits?: string;
+  /** Options that make it open each operand, which may be a command or have a sign. */
+  opens?: string[];
   /** The option that only checks a file. */
   checks?: string;
   /** Modules (`-m`) whose arguments are code. */
@@ -64,6 +66,7 @@ const perl: Language = {
   runs:
     /\bsystem\b|\bexec\b|`|\bqx\b|\bopen\s*\(?[^;|]{0,200}\||\bpopen\b|IPC::|\bfork\b|\bsyscall\b/,
   edits: "i",
+  opens: ["n", "p", "i"],
   hides: /\beval\b|\bpack\b|\bunpack\b|MIME::Base64|\bchr\b|\/[a-z]*e[a-z]*\s*;?\s*$/,
 };
 
