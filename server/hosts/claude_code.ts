@@ -46,6 +46,10 @@ export const CLAUDE_CODE: AgentHost = {
   },
   instructions: { file: "CLAUDE.md", signs: [".claude"] },
   protected_paths: [[".mcp.json", SERVER_LIST], [".{claude,claude.json}", SETTINGS]],
+  loads: [
+    "~/.claude/{CLAUDE.md,agents,commands,skills,hooks,output-styles,rules}",
+    "~/.claude/plugins/installed_plugins.json",
+  ],
   hooks: {
     settings: {
       format: "json",

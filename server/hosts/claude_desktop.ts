@@ -29,5 +29,6 @@ export const CLAUDE_DESKTOP: AgentHost = {
     ["~/Library/Application Support/Claude", SETTINGS],
     ["claude_desktop_config.json", SETTINGS],
   ],
+  loads: [],
   hooks: null,
 };

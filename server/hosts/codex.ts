@@ -27,6 +27,7 @@ export const CODEX: AgentHost = {
   },
   instructions: { file: COMMON_INSTRUCTIONS, signs: [".codex"] },
   protected_paths: [[".codex", SETTINGS]],
+  loads: ["~/.codex/{AGENTS.md,AGENTS.override.md,prompts,skills,agents}"],
   hooks: {
     settings: {
       format: "json",

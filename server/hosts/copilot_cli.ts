@@ -46,6 +46,7 @@ export const COPILOT_CLI: AgentHost = {
     [".copilot", SETTINGS],
     [".github/hooks", "An agent host's hooks"],
   ],
+  loads: ["~/.copilot/{copilot-instructions.md,agents,skills}"],
   hooks: {
     settings: {
       format: "json",

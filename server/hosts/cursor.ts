@@ -35,6 +35,7 @@ export const CURSOR: AgentHost = {
   },
   instructions: { file: COMMON_INSTRUCTIONS, signs: [".cursor"] },
   protected_paths: [["mcp.json", SERVER_LIST], [".cursor", SETTINGS]],
+  loads: ["~/.cursor/{rules,commands,agents,skills}"],
   hooks: {
     settings: {
       format: "json",

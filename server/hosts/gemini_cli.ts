@@ -35,6 +35,7 @@ export const GEMINI_CLI: AgentHost = {
   },
   instructions: { file: "GEMINI.md", signs: [".gemini"] },
   protected_paths: [[".gemini", SETTINGS]],
+  loads: ["~/.gemini/{extensions,commands,agents,skills}"],
   hooks: {
     settings: {
       format: "json-with-comments",

@@ -21,6 +21,11 @@ export interface AgentHost {
   instructions: InstructionFiles;
   /** Paths that an agent writes only after a person approved it. */
   protected_paths: readonly ProtectedPath[];
+  /**
+   * Files and folders in the user's home from which it loads code and instructions, and which it does
+   * not write by itself. gate compares them around every command.
+   */
+  loads: readonly string[];
   /** Null for a host without hooks. */
   hooks: HostHooks | null;
 }

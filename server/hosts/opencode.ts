@@ -29,5 +29,10 @@ export const OPENCODE: AgentHost = {
     ["~/.config/opencode", SETTINGS],
     ["opencode.{json,jsonc}", SETTINGS],
   ],
+  loads: [
+    "~/.config/opencode/{AGENTS.md,opencode.json,opencode.jsonc}",
+    "~/.config/opencode/{plugin,plugins,agent,agents,command,commands}",
+    "~/.config/opencode/{skill,skills,tool,tools,mode,modes}",
+  ],
   hooks: null,
 };

@@ -23,6 +23,7 @@ export const QWEN_CODE: AgentHost = {
   },
   instructions: { file: "QWEN.md", signs: [".qwen"] },
   protected_paths: [[".qwen", SETTINGS]],
+  loads: ["~/.qwen/{extensions,commands,agents,skills}"],
   hooks: {
     settings: {
       format: "json-with-comments",

@@ -31,6 +31,7 @@ export const VSCODE: AgentHost = {
     ["~/.config/{Code,Code - Insiders}", SETTINGS],
     ["~/Library/Application Support/{Code,Code - Insiders}", SETTINGS],
   ],
+  loads: [],
   hooks: null,
 };
 

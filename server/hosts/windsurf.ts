@@ -28,5 +28,6 @@ export const WINDSURF: AgentHost = {
     [".devin", SETTINGS],
     ["~/.config/devin", SETTINGS],
   ],
+  loads: [],
   hooks: null,
 };

@@ -18,5 +18,6 @@ export const ZED: AgentHost = {
   },
   instructions: { file: COMMON_INSTRUCTIONS, also: [".rules"], signs: [".zed"] },
   protected_paths: [[".zed", EDITOR_SETTINGS], ["~/.config/zed", SETTINGS]],
+  loads: [],
   hooks: null,
 };

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Agent, connect, POLICIES } from "./mcp_agent.ts";
 import { must, until, World } from "./world.ts";
@@ -54,6 +54,41 @@ test(
     expect(after.body.status).toBe("approved");
     expect(JSON.parse(must(await world.run(["audit", "verify", "--json"])).stdout))
       .toMatchObject([{ ok: true }]);
+  },
+  60_000,
+);
+
+test(
+  "what hosts and git load from the user's home is put back; the hosts' own data is not",
+  async () => {
+    const home = (path: string) => join(world.home, path);
+    const files = {
+      ".claude/skills/deploy/SKILL.md": "skill\n",
+      ".gitconfig": "[user]\n\tname = P\n",
+    };
+    for (const [path, text] of Object.entries(files)) {
+      mkdirSync(dirname(home(path)), { recursive: true });
+      writeFileSync(home(path), text);
+    }
+    plant(
+      "mkdir -p ~/.claude/projects ~/.gemini/extensions/x; echo a > ~/.claude/projects/a.jsonl\n",
+    );
+    const quiet = await agent.call("run_command", { command: "sh work.sh" });
+    expect(quiet.body.exit_code).toBe(0);
+    expect(quiet.body.message).not.toContain("without permission");
+    plant(
+      "echo evil > ~/.claude/skills/deploy/SKILL.md; echo '{}' > ~/.gemini/extensions/x/a.json\n" +
+        "git config --global core.hooksPath /tmp/evil || echo '[core]' >> ~/.gitconfig\n",
+    );
+    const { body } = await agent.call("run_command", { command: "sh work.sh" });
+    expect(body.message).toContain("changed guarded files without permission");
+    for (const [path, text] of Object.entries(files)) {
+      expect(readFileSync(home(path), "utf8")).toBe(text);
+    }
+    expect(existsSync(home(".gemini/extensions/x/a.json"))).toBe(false);
+    expect(existsSync(home(".claude/projects/a.jsonl"))).toBe(true);
+    const next = await agent.call("write_file", { path: "a.txt", content: "x" });
+    expect(next.body).toMatchObject({ status: "blocked", rule: { source: "auto-block" } });
   },
   60_000,
 );

@@ -69,7 +69,8 @@ export function isPermitted(difference: Difference, { paths, commands }: Permits
   // Its files are listed one by one.
   if (now?.kind === "folder" && before === null) return true;
   if (now === null && before?.kind === "folder") return true;
-  if (/\/config(?:\.worktree)?$/.test(path) && isOfGitFolder(dirname(path))) {
+  const isGitConfig = /\/config(?:\.worktree)?$/.test(path) && isOfGitFolder(dirname(path));
+  if (isGitConfig || OF_USER.test(path)) {
     const [old, new_] = [textOf(before), textOf(now)];
     return old !== null && new_ !== null && now !== null && isExplainedChange(old, new_, commands);
   }
@@ -80,6 +81,9 @@ export function isPermitted(difference: Difference, { paths, commands }: Permits
 function isGuardedPlace(path: string): boolean {
   return isProtectedPath(path) || isOfGitFolder(path);
 }
+
+/** Git's own configs of the user. Included ones are changed by their path, which the text names. */
+const OF_USER = /\/(?:\.gitconfig|\.config\/git\/config)$/;
 
 function isOfGitFolder(folder: string): boolean {
   return /\/\.git(?:\/|$)/.test(folder) || isGitFolder(folder);

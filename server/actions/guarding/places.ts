@@ -1,10 +1,13 @@
+import { lstatSync, realpathSync, statSync } from "node:fs";
 import { LRUCache } from "lru-cache";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { HOOKED_HOSTS, HOSTS } from "../../hosts/hosts.ts";
 import { expandBraces } from "../../policy/glob.ts";
 import { isProtectedName } from "../../policy/protect.ts";
 import { gitFoldersOf } from "../../runtime/git_folder.ts";
+import { installedPlugins } from "./plugins.ts";
 import { namesIn, type Place } from "./snapshot.ts";
+import { userGitPlaces } from "./user_git.ts";
 
 /** Files that hosts, editors and git write by themselves below guarded folders. */
 const LIVELY =
@@ -85,7 +88,40 @@ export function foldersUpTo(root: string, cwd: string, home: string): string[] {
   return folders;
 }
 
-/** The guarded files of the user: hosts' settings and what starts at login. */
+/** Codex writes its own skills at each start. */
+const OF_CODEX = /^\.system$/;
+
+/** The names that hosts load, by the folder in the user's home that holds them. */
+const LOADED = new Map<string, Set<string>>();
+for (const path of HOSTS.flatMap(({ loads }) => loads).flatMap(expandBraces)) {
+  const folder = dirname(path.slice(2));
+  LOADED.set(folder, (LOADED.get(folder) ?? new Set()).add(basename(path)));
+}
+
+/** What hosts load from the user's home, through links too. */
+function loadedPlaces(home: string): Place[] {
+  return [...LOADED].flatMap(([folder, names]) => {
+    const at = join(home, folder);
+    // One look at the folder is cheaper than one at each name.
+    if (!statSync(at, { throwIfNoEntry: false })) return [];
+    return namesIn(at).filter((name) => names.has(name)).flatMap((name) =>
+      withTarget({ path: join(at, name), deep: true, skip: OF_CODEX })
+    );
+  });
+}
+
+/** The place, and the file or folder behind it if it is a link. */
+function withTarget(place: Place): Place[] {
+  const { path } = place;
+  if (!lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) return [place];
+  try {
+    return [place, { ...place, path: realpathSync(path) }];
+  } catch {
+    return [place]; // it leads nowhere
+  }
+}
+
+/** The guarded files of the user: hosts' settings and code, git's config, what starts at login. */
 export function placesOfUser(home: string): Place[] {
   const files = HOOKED_HOSTS.flatMap(({ hooks }) => hooks.settings.guarded_paths)
     .flatMap(expandBraces);
@@ -98,6 +134,9 @@ export function placesOfUser(home: string): Place[] {
       deep: true,
     })),
     ...whole.map((path) => ({ path: join(home, path.slice(2)), deep: true })),
+    ...loadedPlaces(home),
+    ...installedPlugins(home),
+    ...userGitPlaces(home).flatMap(withTarget),
   ];
 }
 

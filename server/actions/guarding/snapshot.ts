@@ -10,15 +10,23 @@ import {
   readFileSync,
   readlinkSync,
 } from "node:fs";
-import { join } from "node:path";
+import { LRUCache } from "lru-cache";
+import { basename, join } from "node:path";
 
 /** One file that is guarded, or one folder with everything in it. */
 export interface Place {
   path: string;
   deep: boolean;
-  /** Names below it that are no part of it. */
+  /** Names below it that are no part of it, outside of folders with code for a host. */
   skip?: RegExp;
+  /** So many names below it are guarded; with more, only the outer ones. */
+  most?: number;
 }
+
+/** Folders from which a host loads code: there any name may be one that it loads. */
+const LOADED = /^(agents?|commands?|skills?|plugins?|extensions?|tools?|rules|prompts|modes?)$/;
+/** What running or fetching such code leaves behind, below the folder of each one. */
+const LEFT_BEHIND = /^(__pycache__|node_modules|\.git|\.DS_Store|\.gate-[0-9a-f-]+)$/;
 
 /** A guarded file, link or folder as gate last accepted it. */
 export interface Kept {
@@ -47,9 +55,11 @@ export interface Difference {
 const MAX_KEPT = 512 * 1024;
 /** All kept bytes of one snapshot. */
 const MAX_TOTAL = 16 * 1024 * 1024;
-/** A folder with more names is guarded by its own name only. */
+/** In a folder with more names below it only the outer ones are guarded. */
 const MAX_NAMES = 1_000;
 const MAX_DEPTH = 4;
+/** How deep gate looks into folders with too many names. */
+const SHALLOW = new LRUCache<string, number>({ max: 1_000 });
 const { O_RDONLY } = constants;
 const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0;
 const O_NONBLOCK = constants.O_NONBLOCK ?? 0;
@@ -100,17 +110,29 @@ function isSame(a: Kept, b: Kept): boolean {
 function lookAt(places: readonly Place[]): Map<string, Look> {
   const found = new Map<string, Look>();
   for (const place of places) {
-    const below = new Map<string, Look>();
-    look(place, below, 0);
-    for (const [path, seen] of below) {
-      if (below.size <= MAX_NAMES || path === place.path) found.set(path, seen);
-    }
+    for (const [path, seen] of lookBelow(place)) found.set(path, seen);
   }
   return found;
 }
 
-function look(place: Place, found: Map<string, Look>, depth: number): void {
-  const { path, deep, skip } = place;
+/** As deep as the names below the place are few enough. It never becomes deeper again. */
+function lookBelow(place: Place): Map<string, Look> {
+  for (let most = SHALLOW.get(place.path) ?? MAX_DEPTH;; most--) {
+    const below = new Map<string, Look>();
+    look(place, below, { depth: 0, most });
+    if (below.size <= (place.most ?? MAX_NAMES) || most === 0) return below;
+    SHALLOW.set(place.path, most - 1);
+  }
+}
+
+function look(
+  place: Place,
+  found: Map<string, Look>,
+  { depth, most }: { depth: number; most: number },
+): void {
+  const { path, deep } = place;
+  const isLoaded = deep && LOADED.test(basename(path));
+  const skip = isLoaded ? depth === 0 ? place.skip : undefined : place.skip;
   if (found.size > MAX_NAMES || found.has(path)) return;
   let stats: BigIntStats | undefined;
   try {
@@ -121,9 +143,12 @@ function look(place: Place, found: Map<string, Look>, depth: number): void {
   if (!stats) return;
   const kind = kindOf(stats);
   found.set(path, { kind, signature: signatureOf(stats, kind), mode: Number(stats.mode & 0o777n) });
-  if (kind !== "folder" || !deep || depth >= MAX_DEPTH) return;
+  if (kind !== "folder" || !deep || depth >= most) return;
+  // Directly in such a folder any name may be loaded; below, a name only tells what it is.
+  const below = isLoaded ? LEFT_BEHIND : skip;
   for (const name of namesIn(path)) {
-    if (!skip?.test(name)) look({ path: join(path, name), deep, skip }, found, depth + 1);
+    if (skip?.test(name)) continue;
+    look({ path: join(path, name), deep, skip: below }, found, { depth: depth + 1, most });
   }
 }
 
