@@ -62,7 +62,9 @@ function readList(tree: Node, list: Node, text: string): ReadDocument {
     const at = (path: PropertyKey[], message: string) =>
       findings.push(findingAt(tree, text, [...base, index, ...path], message));
     const read = Scenario.safeParse(getNodeValue(node));
-    if (!read.success) return read.error.issues.forEach((issue) => at(issue.path, wordsOf(issue)));
+    if (!read.success) {
+      return read.error.issues.forEach((issue) => at(issue.path, wordsOf(issue, node)));
+    }
     const id = read.data.scenario_id;
     const first = seen.get(id);
     if (first !== undefined) at(["scenario_id"], `${id} is also the id of scenario ${first + 1}`);
@@ -78,8 +80,16 @@ function listOf(tree: Node): Node | null {
   return node?.type === "array" ? node : null;
 }
 
-function wordsOf(issue: z.core.$ZodIssue): string {
-  if (issue.code === "invalid_type" && issue.input === undefined) return "is required";
+function wordsOf(issue: z.core.$ZodIssue, node: Node): string {
+  if (issue.code === "invalid_type") {
+    const given = findNodeAtLocation(node, issue.path as (string | number)[]);
+    if (!given) return "is required";
+    const article = /^[aeiou]/.test(issue.expected) ? "an" : "a";
+    return `must be ${article} ${issue.expected}, not ${
+      given.type === "null" ? "null" : `a ${given.type}`
+    }`
+      .replace("not a array", "not an array").replace("not a object", "not an object");
+  }
   if (issue.code === "invalid_value") {
     return `must be one of ${issue.values.map((value) => JSON.stringify(value)).join(", ")}`;
   }

@@ -233,6 +233,10 @@ export function whole(least: number, most: number): (text: string) => number {
 /** Parses `10s`, `500ms`, `2m` or plain milliseconds. Returns milliseconds. */
 export function duration(text: string): number {
   const match = /^(\d{1,9})(ms|s|m)?$/.exec(text);
+  // Below 100, seconds are more likely meant than milliseconds.
+  if (match && match[2] === undefined && Number(match[1]) < 100) {
+    throw new InvalidArgumentError(`It needs a unit: ${match[1]}s or ${match[1]}ms.`);
+  }
   const unit = { ms: 1, s: 1_000, m: 60_000 }[match?.[2] ?? "ms"]!;
   const ms = Number(match?.[1]) * unit;
   if (!match || ms < 1 || ms > 3_600_000) {

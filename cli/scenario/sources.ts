@@ -42,7 +42,7 @@ export async function loadScenarios(
 ): Promise<Scenario[]> {
   const { cwd } = io;
   const { scenarios, spec } = withDefaults(options, cwd);
-  const found = scenarios.flatMap((name) => mustRead(readText(name, cwd), name));
+  const found = readAll(scenarios, cwd);
   if (spec.length > 0) {
     const { operationsOf } = await import("./generate/documents.ts");
     const { generateScenarios } = await import("./generate/generate.ts");
@@ -64,6 +64,26 @@ export async function loadScenarios(
     seen.add(scenario_id);
   }
   return found;
+}
+
+/** The scenarios of all files. @throws ToolError that tells of every bad file, not of the first */
+function readAll(names: string[], cwd: string): Scenario[] {
+  const found: Scenario[] = [];
+  const errors: ToolError[] = [];
+  for (const name of names) {
+    try {
+      found.push(...mustRead(readText(name, cwd), name));
+    } catch (error) {
+      if (!(error instanceof ToolError)) throw error;
+      errors.push(error);
+    }
+  }
+  if (errors.length < 2) {
+    if (errors[0]) throw errors[0];
+    return found;
+  }
+  const next = errors.find((one) => one.next !== null)?.next ?? undefined;
+  throw new ToolError(errors.map(({ message }) => message).join("\n"), { next });
 }
 
 /** Places the operations below the target's base path; advises when the path seems left out. */

@@ -1,4 +1,5 @@
 import { EXIT } from "./errors.ts";
+import type { Finding } from "./report/findings.ts";
 import type { Execution, Scenario } from "./schema.ts";
 
 /** The figures of a run. */
@@ -54,6 +55,8 @@ export interface Coverage {
 export interface RunResult {
   scenarios: Scenario[];
   executions: Execution[];
+  /** The failures, folded by their cause and ranked. */
+  findings?: Finding[];
   summary: Summary;
   exit_code: number;
 }

@@ -8,9 +8,10 @@ import { type Controls, untestedOf } from "../execute/controls.ts";
 import { reachTarget } from "../execute/reach.ts";
 import { executeAll, type ProseDriver, type ScheduleOptions } from "../execute/schedule.ts";
 import { CLI_TARGET, isLoopback, parseTarget, type Target } from "../execute/target.ts";
-import { createUniq } from "../execute/request.ts";
+import { createUniq, isCredential } from "../execute/request.ts";
 import type { Operation } from "../generate/operation.ts";
 import { runCommand, type RunOptions } from "../options.ts";
+import { findingsOf } from "../report/findings.ts";
 import { createRenderer } from "../report/render.ts";
 import { parseReport, writeReports } from "../report/reports.ts";
 import type { Execution, Scenario } from "../schema.ts";
@@ -55,7 +56,10 @@ async function runScenarios(options: RunOptions, io: Io): Promise<number> {
   const untested = untestedOf(scenarios, rehearsal?.controls);
   const summary = { target: target?.url ?? null, duration_ms, stopped, untested };
   const judged = baseline ? acceptFailures(scenarios, executions, baseline) : executions;
-  const result = secrets.redact(summarize(scenarios, judged, summary));
+  const login = Object.keys({ ...options.as.values().next().value, ...options.header })
+    .filter(isCredential);
+  const findings = findingsOf({ scenarios, executions: judged }, { target: summary.target, login });
+  const result = secrets.redact({ ...summarize(scenarios, judged, summary), findings });
   renderer.end(result);
   writeReports(reports, result, io, { started_at });
   if (options.repro && target) await packFailures(result, target, options, { io, secrets });
@@ -241,8 +245,12 @@ function scheduleOptions(
 }
 
 function select(scenarios: Scenario[], options: RunOptions): Scenario[] {
-  const pattern = patternOf(options.filter);
+  const { filter } = options;
+  // A pasted title holds braces and brackets, which are no pattern.
+  const isTitle = scenarios.some(({ title }) => title === filter);
+  const pattern = isTitle ? null : patternOf(filter);
   return scenarios.filter((scenario) =>
+    (!isTitle || scenario.title === filter) &&
     (!pattern || pattern.test(`${scenario.scenario_id} ${scenario.title}`)) &&
     (options.priority.length === 0 || options.priority.includes(scenario.priority)) &&
     (options.area.length === 0 || options.area.includes(scenario.confidence_area))

@@ -4,11 +4,12 @@ import { attempt, ToolError } from "../errors.ts";
 import { isHar, readHar } from "./har.ts";
 import { readMarkdown } from "./markdown_routes.ts";
 import { readOpenApi } from "./openapi.ts";
+import { fromSwagger2, isSwagger2 } from "./swagger2.ts";
 import { type Operation, seemsToChange } from "./operation.ts";
 import { isPostman, readPostman } from "./postman.ts";
 
 /**
- * The operations of a document: OpenAPI 3 (JSON or YAML), a HAR recording, a Postman collection, or
+ * The operations of a document: OpenAPI 3 or Swagger 2 (JSON or YAML), a HAR recording, a Postman collection, or
  * Markdown with route tables and curl blocks. @throws ToolError naming the line
  */
 export function operationsOf(text: string, name: string): Operation[] {
@@ -43,13 +44,15 @@ export function baseAdvice(operations: Operation[], target: string, base: string
     `if this target does too, use --target ${target}${named}`;
 }
 
-function readAny(text: string, name: string): Operation[] {
+function readAny(given: string, name: string): Operation[] {
+  // Editors on Windows begin a file with a byte-order mark.
+  const text = given.replace(/^\uFEFF/, "");
   if (/\.(md|markdown)$/i.test(name)) return readMarkdown(text);
   const { value, lineOf } = /^\s*[{[]/.test(text) ? readJson(text, name) : readYaml(text, name);
   if (isHar(value)) return readHar(value);
   if (isPostman(value)) return readPostman(value);
   try {
-    return readOpenApi(value, lineOf);
+    return readOpenApi(isSwagger2(value) ? fromSwagger2(value) : value, lineOf);
   } catch (error) {
     if (error instanceof ToolError) throw new ToolError(`${name}: ${error.message}`);
     throw error;

@@ -15,7 +15,9 @@ export function readOpenApi(
   lineOf: (path: string[]) => number | null = () => null,
 ): Operation[] {
   if (!isObject(document) || !/^3\./.test(String(document.openapi)) || !isObject(document.paths)) {
-    throw new ToolError("Cannot read the document: it is not OpenAPI 3.0 or 3.1 with paths");
+    throw new ToolError(
+      "Cannot read the document: it is not OpenAPI 3.0 or 3.1, or Swagger 2, with paths",
+    );
   }
   const resolve = createResolver(document);
   const found: Operation[] = [];

@@ -2,9 +2,9 @@ import type { Io } from "../../io.ts";
 import { paint, print } from "../../terminal/output.ts";
 import { visibleJson, visibleLine } from "../../terminal/visible.ts";
 import type { Execution, Scenario } from "../schema.ts";
-import { failuresOf, type RunResult, type Summary } from "../summary.ts";
+import type { RunResult, Summary } from "../summary.ts";
 import { briefOf } from "./brief.ts";
-import { curlOf } from "./curl.ts";
+import { findingsOf } from "./findings.ts";
 import { blindSpotsOf, matrixLines, raceLines } from "./lines.ts";
 import { markdownOf } from "./markdown.ts";
 
@@ -92,14 +92,23 @@ function printScenarios(io: Io, { scenarios, summary }: RunResult): void {
 }
 
 function printFailures(io: Io, result: RunResult, target: string | null): void {
-  for (const { scenario, execution } of failuresOf(result)) {
-    const head = `${scenario.scenario_id} ${scenario.priority}: ${visibleLine(scenario.title)}`;
+  const byId = new Map(result.scenarios.map((one) => [one.scenario_id, one]));
+  for (const finding of result.findings ?? findingsOf(result, { target })) {
+    const { scenario_id, severity, title, cwe, also, answer, repeat } = finding;
+    const head = `${scenario_id} ${severity}: ${visibleLine(title)}${cwe ? ` (${cwe})` : ""}`;
     print(io, `\n${paint(io, "red", head)}`);
-    print(io, `  expected  ${visibleLine(scenario.expected_behavior)}`);
-    print(io, `  happened  ${visibleLine(execution.reason)}`);
-    const curl = target === null ? null : curlOf(scenario, target);
-    if (curl) print(io, `  repeat    ${visibleLine(curl)}`);
+    print(io, `  expected  ${visibleLine(byId.get(scenario_id)!.expected_behavior)}`);
+    print(io, `  happened  ${visibleLine(finding.happened)}`);
+    if (answer !== null) print(io, `  answer    ${visibleLine(answer)}`);
+    if (also.length > 0) {
+      print(io, `  also      ${also.slice(0, 10).join(", ")}${moreThan(also, 10)}`);
+    }
+    if (repeat !== null) print(io, `  repeat    ${visibleLine(repeat)}`);
   }
+}
+
+function moreThan(list: readonly unknown[], shown: number): string {
+  return list.length > shown ? ` and ${list.length - shown} more` : "";
 }
 
 function printUntested(io: Io, { untested }: Summary): void {
