@@ -33,6 +33,8 @@ export function runSimple(node: Command, outer: Call, interpreter: Interpreter):
   const assignments = node.prefix.filter((one) => one.type === "Assignment");
   const lists = expandAll(node.name ? [node.name, ...node.args] : node.args, context);
   const inner = { ...call, stdin: stdin ?? call.stdin };
+  const substituted = substitutedByFish(node);
+  if (substituted) context.doubt("fish runs what stands in these parentheses", substituted.text);
   const own = lists.find(isOfOneShell);
   if (own) {
     context.doubt("some shell runs this itself, in a way that gate does not follow", own.join(" "));
@@ -52,6 +54,15 @@ export function runSimple(node: Command, outer: Call, interpreter: Interpreter):
   const printed = runAll(lists, inner, runner);
   restore(before, call);
   return capture(printed);
+}
+
+/** A list where fish sees a substitution; it has none of these builtins. */
+function substitutedByFish({ prefix, name, args }: Command): CommandArgument | undefined {
+  if (!name || /^(declare|typeset|local|readonly)$/.test(name.text)) return undefined;
+  const all: (CommandArgument | Redirection)[] = [...prefix, ...args];
+  return all.filter((one) => one.type === "Assignment").find((one) =>
+    one.value.type === "ArrayValue"
+  );
 }
 
 /** Runs every possible form from the same state; afterwards any of them may have run. */

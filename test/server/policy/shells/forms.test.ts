@@ -141,6 +141,8 @@ const ACTING: Record<string, string[]> = {
     "disable -r if; zmodload zsh/files; zf_mv a.txt pwned",
   ],
   fish: [
+    "export x=(cat sub/.env)",
+    "x=(canary) ls",
     "cat {$HOME}/.ssh/id",
     "echo 'x\\' y '; canary #'",
     "cat \\x2eenv",
