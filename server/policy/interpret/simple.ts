@@ -56,9 +56,9 @@ export function runSimple(node: Command, outer: Call, interpreter: Interpreter):
   return capture(printed);
 }
 
-/** A list where fish sees a substitution; it has none of these builtins. */
+/** A list where fish sees a substitution, which it runs even for a builtin that it does not have. */
 function substitutedByFish({ prefix, name, args }: Command): CommandArgument | undefined {
-  if (!name || /^(declare|typeset|local|readonly)$/.test(name.text)) return undefined;
+  if (!name) return undefined;
   const all: (CommandArgument | Redirection)[] = [...prefix, ...args];
   return all.filter((one) => one.type === "Assignment").find((one) =>
     one.value.type === "ArrayValue"

@@ -143,6 +143,7 @@ const ACTING: Record<string, string[]> = {
   fish: [
     "export x=(cat sub/.env)",
     "x=(canary) ls",
+    "readonly x=(canary)",
     "cat {$HOME}/.ssh/id",
     "echo 'x\\' y '; canary #'",
     "cat \\x2eenv",
