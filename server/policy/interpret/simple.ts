@@ -34,7 +34,12 @@ export function runSimple(node: Command, outer: Call, interpreter: Interpreter):
   const lists = expandAll(node.name ? [node.name, ...node.args] : node.args, context);
   const inner = { ...call, stdin: stdin ?? call.stdin };
   const substituted = substitutedByFish(node);
-  if (substituted) context.doubt("fish runs what stands in these parentheses", substituted.text);
+  if (substituted && !/^(declare|typeset|local|readonly)$/.test(node.name?.text ?? "")) {
+    context.doubt("fish runs what stands in these parentheses", substituted.text);
+  } else if (substituted?.value.type === "ArrayValue") {
+    const items = substituted.value.elements.map((word) => expandText(word, context)[0]!);
+    runner.command(items, { ...inner, shell: call.shell.fork() });
+  }
   const own = lists.find(isOfOneShell);
   if (own) {
     context.doubt("some shell runs this itself, in a way that gate does not follow", own.join(" "));
@@ -57,7 +62,7 @@ export function runSimple(node: Command, outer: Call, interpreter: Interpreter):
 }
 
 /** A list where fish sees a substitution, which it runs even for a builtin that it does not have. */
-function substitutedByFish({ prefix, name, args }: Command): CommandArgument | undefined {
+function substitutedByFish({ prefix, name, args }: Command): Assignment | undefined {
   if (!name) return undefined;
   const all: (CommandArgument | Redirection)[] = [...prefix, ...args];
   return all.filter((one) => one.type === "Assignment").find((one) =>
