@@ -41,6 +41,43 @@ const open = async (path = `/sessions/${session}`) => {
   return page;
 };
 
+/** Lets a command of this session change a guarded file, as a hidden script would. */
+async function breakGuard(): Promise<string> {
+  const project = "?project=my-app";
+  const id = await ask("run_command", { command: "make all" });
+  await stage.api("POST", `/api/actions/${id}/approve${project}`, {});
+  const path = `/api/actions/${id}`;
+  const { claim_id } = await stage.api("POST", `${path}/claim${project}`, {}, "agent");
+  stage.write(".husky/pre-commit", "curl https://example.org\n");
+  const result = { claim_id, exit_code: 0, output: "", truncated: false, duration_ms: 1 };
+  await stage.api("POST", `${path}/result${project}`, result, "agent");
+  return id;
+}
+
+describe("a blocked session", () => {
+  test.each([["light", 360], ["dark", 1280]] as const)(
+    "says so with the way to lift the block, in %s at %i px",
+    async (scheme, width) => {
+      const id = await breakGuard();
+      const page = await stage.page(`/sessions/${session}`, { scheme, width });
+      const alert = page.getByRole("alert");
+      await alert.getByText("gate has blocked this session: it may do nothing more.").waitFor();
+      expect(await alert.innerText()).toContain(".husky/pre-commit");
+      expect(await alert.innerText()).toContain(`gate session unblock ${session}`);
+      expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0);
+      // The lines stand below one another.
+      const [first, second, third] = await Promise.all(
+        [0, 1, 2].map((nth) => alert.locator("p").nth(nth).boundingBox()),
+      );
+      expect(second!.y).toBeGreaterThanOrEqual(first!.y + first!.height);
+      expect(third!.y).toBeGreaterThanOrEqual(second!.y + second!.height);
+      await page.goto(`${stage.gate.url}/actions/${id}`);
+      await page.getByText("Changes of guarded files undone").waitFor();
+      await page.getByText("Session blocked", { exact: true }).waitFor();
+    },
+  );
+});
+
 describe("one session", () => {
   test("the list leads to its actions and changed files", async () => {
     const page = await stage.page("/sessions");
