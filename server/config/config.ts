@@ -11,6 +11,7 @@ import { combineLayers } from "../policy/layers.ts";
 import type { CompiledPolicy } from "../policy/policy.ts";
 import type { Policies, PolicyTestInput, PolicyTestResult } from "../policy/schema.ts";
 import { settled } from "../policy/settled.ts";
+import { reasonOf } from "../policy/templates.ts";
 import { testPolicy } from "../policy/test_policy.ts";
 import type { ProofVerb } from "../proof/schema.ts";
 import { OWN_PID } from "../runtime/processes.ts";
@@ -239,7 +240,7 @@ export class Config {
       effective: {
         defaultEffect: compiled.error === null ? compiled.defaultEffect : "deny" as const,
         limits: compiled.limits,
-        rules: [...compiled.rules],
+        rules: compiled.rules.map((rule) => ({ ...rule, reason: rule.reason ?? reasonOf(rule) })),
         override_global: override,
       },
       etag: etagOf(gone.project ? "" : project.text),

@@ -25,7 +25,8 @@ export type GlobalConfig = z.infer<typeof GlobalConfig>;
 
 /** One rule in force, with its source. */
 export const SourcedRule = Rule.extend({
-  reason: z.string().nullable(),
+  reason: z.string().nullable()
+    .describe("of the rule, else of the template's rules that it belongs to"),
   alternative: z.string().nullable(),
 });
 export type SourcedRule = z.infer<typeof SourcedRule>;

@@ -1,8 +1,9 @@
 import { Skeleton } from "../parts/placeholder.tsx";
 import { proof } from "../state/proof.ts";
 import { ProofSettings } from "./proof_settings.tsx";
+import { RulesSettings } from "./rules_settings.tsx";
 
-/** Settings of this machine: how a person proves a decision. */
+/** How a person proves a decision, and the rules of the selected project. */
 export function SettingsPage() {
   return (
     <main class="scroll page-scroll">
@@ -10,6 +11,7 @@ export function SettingsPage() {
         <h1>Settings</h1>
       </div>
       {proof.value === null ? <Skeleton lines={6} /> : <ProofSettings status={proof.value} />}
+      <RulesSettings />
     </main>
   );
 }
