@@ -295,6 +295,16 @@ describe("a passphrase", () => {
   });
 });
 
+test("under --auth none the page says who can approve, and asks for nothing", async () => {
+  await stage.close();
+  stage = await Stage.open(["my-app"], { proof: "none", auth: "none" });
+  await stage.hold("a.txt", "x");
+  const page = await stage.page();
+  await page.getByText("the daemon runs with --auth none").waitFor();
+  expect(await page.getByText("Nothing can be approved yet").count()).toBe(0);
+  expect(await page.getByRole("dialog").count()).toBe(0);
+});
+
 test("the page locks itself after approvals.unlock_seconds", async () => {
   await stage.close();
   stage = await Stage.open(["my-app"], { proof: "none", unlock_seconds: 2 });

@@ -51,14 +51,18 @@ export class Stage {
   /** `proof`: "token" lets the reviewer's credential decide; "none" leaves the choice open. */
   static async open(
     projects: string[] = ["my-app"],
-    { proof = "token", ...approvals }: { proof?: "token" | "none"; unlock_seconds?: number } = {},
+    { proof = "token", auth, ...approvals }: {
+      proof?: "token" | "none";
+      auth?: "none";
+      unlock_seconds?: number;
+    } = {},
   ): Promise<Stage> {
     if (!existsSync(join(ROOT, "dist/ui/index.html"))) await buildDashboard(ROOT);
     const folder = realpathSync(mkdtempSync(join(tmpdir(), "gate-browser-")));
     mkdirSync(join(folder, "home"), { mode: 0o700 });
     if (proof === "token") decideByToken(join(folder, "home"));
     else writeFileSync(join(folder, "home", "config.json"), JSON.stringify({ approvals }));
-    const gate = await startGate(optionsOf(folder, 0));
+    const gate = await startGate({ ...optionsOf(folder, 0), ...auth && { auth } });
     const stage = new Stage(gate, folder, await openChromium());
     for (const id of projects) await stage.addProject(id);
     return stage;

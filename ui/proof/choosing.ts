@@ -12,7 +12,8 @@ const isOpened = signal(false);
 /** Whether the page asks for a passphrase or a passkey: at first, and when the person wants it. */
 export const isChoosing = computed(() =>
   isOpened.value ||
-  (proof.value?.kind === "none" && proof.value.problem === null && !isLater.value)
+  (proof.value?.kind === "none" && !proof.value.open && proof.value.problem === null &&
+    !isLater.value)
 );
 
 /** Opens the dialog that sets a passphrase or a passkey. */

@@ -13,15 +13,15 @@ export function ProofNotices() {
   const status = proof.value;
   const before = changedFrom.value;
   const nothing = status === null ||
-    (status.problem === null && before === null && status.kind !== "none");
+    (status.problem === null && before === null && (status.kind !== "none" || status.open));
   return (
     <>
       <div class="banners" role="region" aria-label="Proof" aria-live="polite" hidden={nothing}>
         {status?.problem && <Refused problem={status.problem} />}
         {before !== null && status !== null && <Changed before={before.kind} />}
-        {status?.kind === "none" && status.problem === null && <NotSet />}
+        {status?.kind === "none" && status.problem === null && !status.open && <NotSet />}
       </div>
-      {status?.kind === "token" && <AnyProgram />}
+      {status?.open ? <Anybody /> : status?.kind === "token" && <AnyProgram />}
     </>
   );
 }
@@ -84,6 +84,15 @@ function NotSet() {
       </div>
       <Button kind="primary" icon="key" onClick={openSetDialog}>Set it up</Button>
     </div>
+  );
+}
+
+function Anybody() {
+  return (
+    <section class="strip small" aria-label="Who can approve">
+      <Icon name="alert" />
+      <p>Whoever reaches this port can approve: the daemon runs with --auth none.</p>
+    </section>
   );
 }
 
