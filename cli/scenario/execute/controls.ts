@@ -43,10 +43,10 @@ export function untestedOf(
   });
 }
 
-/** A playbook of several steps sends its own good cases. */
+/** A playbook that sends a good case of its own, or compares refusals, needs no other control. */
 function hasOwnControl({ playbook }: Scenario): boolean {
-  const { steps } = (playbook ?? {}) as { steps?: unknown[] };
-  return (steps?.length ?? 0) > 1;
+  const { steps = [] } = (playbook ?? {}) as { steps?: Record<string, unknown>[] };
+  return steps.some((one) => one.setup || one.control || one.tells_apart !== undefined);
 }
 
 function statusOf({ evidence }: Execution): number | null {
