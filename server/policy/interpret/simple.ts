@@ -38,7 +38,10 @@ export function runSimple(node: Command, outer: Call, interpreter: Interpreter):
     context.doubt("fish runs what stands in these parentheses", substituted.text);
   } else if (substituted?.value.type === "ArrayValue") {
     const items = substituted.value.elements.map((word) => expandText(word, context)[0]!);
-    runner.command(items, { ...inner, shell: call.shell.fork() });
+    // No program has a blank in its name.
+    if (!/\s/.test(items[0] ?? "")) {
+      runner.command(items, { ...inner, shell: call.shell.fork() });
+    }
   }
   const own = lists.find(isOfOneShell);
   if (own) {
