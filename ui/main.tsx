@@ -9,9 +9,7 @@ import { openKnown } from "./proof/known.ts";
 import { ProofDialogs } from "./proof/loaded.tsx";
 import { turnLock } from "./proof/lock_button.tsx";
 import { Banners } from "./shell/banners.tsx";
-import { Help } from "./shell/help.tsx";
 import { LoginPage } from "./shell/login_page.tsx";
-import { Palette } from "./shell/palette.tsx";
 import { Sidebar } from "./shell/sidebar.tsx";
 import { useAddress } from "./state/address.ts";
 import { key, openKey } from "./state/auth.ts";
@@ -70,8 +68,8 @@ function Frame() {
       </div>
       <Toasts />
       <ProofDialogs />
-      {dialog.value === "help" && <Help onClose={close} />}
-      {dialog.value === "palette" && <Palette onClose={close} />}
+      {dialog.value === "help" && <HelpDialog onClose={close} />}
+      {dialog.value === "palette" && <PaletteDialog onClose={close} />}
     </div>
   );
 }
@@ -90,6 +88,11 @@ function Routes() {
   );
 }
 
+const DIALOGS = {
+  help: async () => (await import("./shell/help.tsx")).Help,
+  palette: async () => (await import("./shell/palette.tsx")).Palette,
+};
+
 // The chunks of the pages; the queue comes with the first page.
 const PAGES = {
   Actions: async () => (await import("./actions/actions_page.tsx")).ActionsPage,
@@ -99,6 +102,7 @@ const PAGES = {
   Settings: async () => (await import("./settings/settings_page.tsx")).SettingsPage,
 };
 const CHUNKS = [
+  ...Object.values(DIALOGS),
   ...Object.values(PAGES),
   () => import("./approvals/edit_pane.tsx"),
   () => import("./approvals/editor.tsx"),
@@ -114,6 +118,18 @@ function lazyPage(name: keyof typeof PAGES): () => JSX.Element {
   };
 }
 
+function lazyDialog(
+  name: keyof typeof DIALOGS,
+): (props: { onClose: () => void }) => JSX.Element | null {
+  return function Dialog(props) {
+    const { value: Loaded, failed } = useLazy(DIALOGS[name]);
+    if (Loaded) return <Loaded {...props} />;
+    return failed ? <Waiting failed /> : null;
+  };
+}
+
+const HelpDialog = lazyDialog("help");
+const PaletteDialog = lazyDialog("palette");
 const ActionsPage = lazyPage("Actions");
 const ActionPage = lazyPage("Action");
 const SessionsPage = lazyPage("Sessions");

@@ -5,6 +5,7 @@ import { Button } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Code, Text } from "../parts/text.tsx";
 import { Ago } from "../parts/time.tsx";
+import { useLazy, Waiting } from "../parts/placeholder.tsx";
 import { announce } from "../parts/toast.tsx";
 import { count } from "../parts/words.ts";
 import { ProofNotices } from "../proof/notices.tsx";
@@ -12,7 +13,6 @@ import { api, explain, unwrap } from "../state/client.ts";
 import { connection } from "../state/events.ts";
 import { useLive } from "../state/live.ts";
 import { useProject, useProjects } from "../state/project.ts";
-import { Ledgers } from "./ledgers.tsx";
 import { watchedIn } from "./watched.ts";
 
 /** The daemon does not watch config files; reading a config makes it check the file. */
@@ -24,10 +24,17 @@ export function Banners() {
     <>
       <Offline />
       <ProofNotices />
-      <Ledgers />
+      <Records />
       <Configs />
     </>
   );
+}
+
+// The witness of the records loads after the first page.
+function Records() {
+  const { value: Ledgers, failed } = useLazy(async () => (await import("./ledgers.tsx")).Ledgers);
+  if (Ledgers) return <Ledgers />;
+  return failed ? <Waiting failed /> : null;
 }
 
 // Configs that are broken, or that were changed outside gate.
