@@ -102,11 +102,12 @@ interface Openers {
 }
 
 /**
- * Whether the tree lacks a substitution for some `$(` or backtick outside single quotes. Then bash may
- * evaluate that text a second time (arithmetic, `[[ -v`), or the parser and bash disagree.
+ * Whether the tree lacks a substitution for some `$(` or backtick outside single quotes, or a comment
+ * begins in a bracket after a word. Then bash may evaluate that text a second time (arithmetic,
+ * `[[ -v`), or the parser and a shell disagree.
  */
 export function hasStrayOpener(source: string, script: ParsedScript): boolean {
-  if (!/\$\(|`/.test(source)) return false;
+  if (!OPENER.test(source)) return false;
   if ((source.match(/\$\(|`/g)?.length ?? 0) > SHELL_LIMITS.openers) return true;
   const openers: Openers = { source, known: new Set(), data: [], leaves: [], inner: [] };
   if (!collect(script, openers, true, 0)) return true;
@@ -117,8 +118,17 @@ export function hasStrayOpener(source: string, script: ParsedScript): boolean {
     const leaf = inLeaf(index);
     if (leaf.inside || !isComment(source.slice(leaf.before, index))) return true;
   }
+  const inWord = within(openers.leaves);
+  for (const { index } of source.matchAll(GROUP)) {
+    const leaf = inWord(index + 1);
+    if (!leaf.inside && !isComment(source.slice(leaf.before, index + 1))) return true;
+  }
   return openers.inner.some((one) => hasStrayOpener(one.source ?? "", one));
 }
+
+/** `a(#q) ; b`: for the parser a comment begins in the bracket, for zsh it is a part of the word. */
+const GROUP = /[^\s;&|(){}<>$=]\(#/g;
+const OPENER = /\$\(|`|\(#/;
 
 /** Returns a lookup of positions in the stretches; positions must ascend. */
 function within(stretches: { from: number; to: number }[]) {

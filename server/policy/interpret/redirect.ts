@@ -37,7 +37,10 @@ export function redirect(
       if (opened.capture) captures.push(opened.capture);
     }
   }
-  return { stdin, capture: (printed) => captures.reduce((text, one) => one(text), printed) };
+  if (captures.length === 0) return { stdin, capture: NOTHING.capture };
+  // Bash writes to the last file, zsh to all of them.
+  const capture = (printed: string) => captures.map((one) => one(printed)).at(-1)!;
+  return { stdin, capture };
 }
 
 function hasParentheses({ parts, text }: Word): boolean {

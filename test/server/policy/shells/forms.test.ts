@@ -15,6 +15,8 @@ const CODE = "'a[$(canary)]'";
 const ACTING: Record<string, string[]> = {
   bash: [
     'printf -v PATH %s "sub:$PATH"; ls',
+    "echo canary > y > b.sh; sh b.sh",
+    "echo canary > b.sh >&2 > b.sh; sh b.sh",
     'read PATH <<< "sub:$PATH"; ls',
     'x=PATH; read $x <<< "sub:$PATH"; ls',
     'for PATH in "sub:$PATH"; do ls; done',
@@ -124,6 +126,9 @@ const ACTING: Record<string, string[]> = {
     "fpath=(sub); autoload ls; ls",
     "f() { canary; }; chpwd_functions=(f); cd sub",
     "zmodload zsh/mapfile; echo $mapfile[.env]",
+    "ls||cat(#q.); canary",
+    "ls||a(#q.); printf %s *(e:'canary':)",
+    "echo canary > b.sh > y; sh b.sh",
     "zmodload zsh/mapfile; mapfile[pwned]=x",
     "zstyle -e x y canary; zstyle -s x y z",
     "cat ''~/.ssh/id",
