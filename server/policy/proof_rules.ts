@@ -1,6 +1,6 @@
 import { builtin, type Finding, UNPROVED } from "./finding.ts";
 import { isStatic, show, STAR } from "./holes.ts";
-import type { CommandAnalysis } from "./interpret/unit.ts";
+import type { CommandAnalysis, Unit } from "./interpret/unit.ts";
 import { STAR as UNQUOTED_STAR, testOf } from "./prove/globs.ts";
 import { prove } from "./prove/prove.ts";
 import { commandsOf, type Proof, type ProvedCommand, type Span } from "./prove/proved.ts";
@@ -8,8 +8,8 @@ import type { CommandRequest, Surroundings } from "./request.ts";
 
 /**
  * Proves a command that is to be allowed, with the shell code that its programs run. Two readers
- * that share no code must agree: each proved command is one that the interpreter found and that the
- * rules have judged.
+ * that share no code must agree: each proved command is one that the interpreter found, in each folder
+ * in which it may run, and that the rules have judged.
  */
 export function proveCommand(
   { command, cwd }: CommandRequest,

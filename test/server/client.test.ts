@@ -5,6 +5,7 @@ import { Proof } from "../../server/proof/schema.ts";
 const ID = "0199a1b2-0000-7000-8000-000000000001";
 const URL_OF_DAEMON = "http://localhost:47000";
 const DIGEST = "a".repeat(64);
+const SOON = new Date(Date.now() + 60_000).toISOString();
 const FAR = "2999-01-01T00:00:00.000Z";
 const PAST = "2000-01-01T00:00:00.000Z";
 
@@ -27,7 +28,7 @@ function strictDaemon(options: { expires?: string[]; action_id?: string } = {}) 
     if (proof) return Promise.resolve(Response.json({ id: ID }));
     const challenge = {
       nonce: String(challenges).padStart(43, "n"),
-      expires_at: options.expires?.[challenges] ?? FAR,
+      expires_at: options.expires?.[challenges] ?? SOON,
       verb: "approve",
       project_id: null,
       action_id: options.action_id ?? ID,
@@ -69,7 +70,7 @@ describe("a client with a prover", () => {
   });
 
   test("asks for a new challenge when the person took longer than the first one lives", async () => {
-    const { sent, approve } = strictDaemon({ expires: [PAST, FAR] });
+    const { sent, approve } = strictDaemon({ expires: [PAST, SOON] });
     const nonces: string[] = [];
     await approve(signing(nonces));
     expect(nonces).toHaveLength(2);
@@ -82,6 +83,13 @@ describe("a client with a prover", () => {
     await expect(approve(signing(nonces))).rejects.toThrow(
       "Cannot sign the decision: the daemon's challenge",
     );
+    expect([nonces, sent.length]).toEqual([[], 1]);
+  });
+
+  test("signs nothing that could be kept for later", async () => {
+    const { sent, approve } = strictDaemon({ expires: [FAR] });
+    const nonces: string[] = [];
+    await expect(approve(signing(nonces))).rejects.toThrow("expires later than a challenge");
     expect([nonces, sent.length]).toEqual([[], 1]);
   });
 

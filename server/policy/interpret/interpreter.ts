@@ -220,6 +220,8 @@ export class Interpreter {
       const left = call.shell.previous;
       call.shell.previous = null;
       if (operator === "||") {
+        // Any `cd` to the left may have failed.
+        for (const folder of before) call.shell.mayBeIn(folder);
         printed += this.#orElse(command, left, call);
         continue;
       }

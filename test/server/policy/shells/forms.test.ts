@@ -15,6 +15,8 @@ const CODE = "'a[$(canary)]'";
 const ACTING: Record<string, string[]> = {
   bash: [
     'printf -v PATH %s "sub:$PATH"; ls',
+    "cd missing && ls || grep -R . sub",
+    "cd missing && ls a.txt && pwd || grep -R . sub",
     "echo canary > y > b.sh; sh b.sh",
     "echo canary > b.sh >&2 > b.sh; sh b.sh",
     'read PATH <<< "sub:$PATH"; ls',

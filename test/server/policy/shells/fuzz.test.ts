@@ -31,7 +31,7 @@ function offences(
   code = "",
 ): string[] {
   // A default that allows lets a text run the scripts of the project that it names.
-  const is_excused = template === "permissive" && RUNS_SCRIPT.test(code);
+  const is_excused = template === "permissive" && RUNS_SCRIPT.test(code.replaceAll(/['"\\]/g, ""));
   const isBad = ({ argv }: Call) =>
     !(is_excused && argv.join(" ") === "canary script") && isForbiddenCall(argv, template);
   const isWritten = (file: string) =>
