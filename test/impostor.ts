@@ -17,7 +17,8 @@ export class Impostor {
     const impostor = new Impostor();
     for (const host of hosts) {
       const server = createServer((request, response) => {
-        void impostor.#record(request).then(() => answer(request.url ?? "", response));
+        // A page that closes takes its request back.
+        impostor.#record(request).then(() => answer(request.url ?? "", response), () => {});
       });
       server.listen(port, host);
       impostor.#servers.push(server);

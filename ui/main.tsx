@@ -118,14 +118,17 @@ function lazyPage(name: keyof typeof PAGES): () => JSX.Element {
   };
 }
 
-function lazyDialog(
-  name: keyof typeof DIALOGS,
-): (props: { onClose: () => void }) => JSX.Element | null {
+function lazyDialog(name: keyof typeof DIALOGS): (props: { onClose: () => void }) => JSX.Element {
   return function Dialog(props) {
     const { value: Loaded, failed } = useLazy(DIALOGS[name]);
-    if (Loaded) return <Loaded {...props} />;
-    return failed ? <Waiting failed /> : null;
+    return Loaded ? <Loaded {...props} /> : <LoadingDialog failed={failed} {...props} />;
   };
+}
+
+// The page gets no key that is meant for the dialog.
+function LoadingDialog({ failed, onClose }: { failed: boolean; onClose: () => void }) {
+  useKeys(bind("Show", ["escape", "Close", onClose]), { modal: true });
+  return failed ? <Waiting failed /> : null;
 }
 
 const HelpDialog = lazyDialog("help");

@@ -38,6 +38,8 @@ describe("a program that takes the port after the daemon's end", () => {
     await stage.hold("precious.ts", "const precious = true;\n");
     const page = await stage.page();
     await headline(page, "Write 1 line to src/precious.ts");
+    // The code that the card loads has come.
+    await page.getByText("const precious").waitFor();
     const key = await page.evaluate(() => JSON.parse(localStorage.getItem("gate.key")!).key);
     const { port } = stage.gate;
     await stage.stop();
