@@ -17,12 +17,20 @@ export function proveCommand(
   around: Surroundings,
 ): Proof {
   if (is_cut) return unproved("a part that gate did not analyse", [0, command.length]);
-  const judged = units.filter(({ supposed }) => !supposed).map(({ argv }) => argv);
+  const judged = units.filter(({ supposed }) => !supposed);
   const proof = proveText(command, cwd, around);
   if ("unproved" in proof) return proof;
-  const known = new Set(judged.map((argv) => JSON.stringify(argv.map(show))));
-  const isJudged = (one: ProvedCommand) =>
-    known.has(JSON.stringify(one.written)) || judged.some((argv) => isSame(argv, one));
+  const known = new Map<string, Unit[]>();
+  for (const unit of judged) {
+    const key = JSON.stringify(unit.argv.map(show));
+    known.set(key, [...known.get(key) ?? [], unit]);
+  }
+  const isJudged = (one: ProvedCommand) => {
+    const same = known.get(JSON.stringify(one.written)) ??
+      judged.filter(({ argv }) => isSame(argv, one));
+    return same.length > 0 &&
+      one.folders.every((folder) => same.some((unit) => unit.folders.includes(folder)));
+  };
   const other = commandsOf(proof.proved).find((one) => !isJudged(one));
   if (other) return unproved("a text that gate reads in two ways", other.span);
   for (const { text, folder } of codes) {
