@@ -160,7 +160,6 @@ describe("gate hook, run by the executable", () => {
       ["is closed", ""],
     ])("an early connection that %s is opened again", async (_name, early) => {
       const [program, ...args] = world.command(["hook", "claude-code"]);
-      const child = spawn(program!, args, { cwd: world.project, env: world.env });
       let connections = 0;
       await listen((socket) => {
         socket.on("error", () => {});
@@ -171,6 +170,8 @@ describe("gate hook, run by the executable", () => {
         socket.on("close", () => child.stdin.end(JSON.stringify(call("claude-code", "echo hi"))));
         socket.resume().end(early);
       });
+      // It connects at once, so the socket is there before it starts.
+      const child = spawn(program!, args, { cwd: world.project, env: world.env });
       let stdout = "";
       child.stdout.on("data", (piece) => stdout += piece);
       const code = await new Promise((resolve) => child.on("close", resolve));
@@ -180,7 +181,6 @@ describe("gate hook, run by the executable", () => {
     test("input that arrives in pieces is read to its end", async () => {
       const text = JSON.stringify(call("claude-code", "echo hi"));
       const [program, ...args] = world.command(["hook", "claude-code"]);
-      const child = spawn(program!, args, { cwd: world.project, env: world.env });
       let heard = "";
       await listen((socket) => {
         // The hook connects before it has read all its input.
@@ -193,6 +193,7 @@ describe("gate hook, run by the executable", () => {
           socket.end(`${HEAD}2\r\n\r\n{}`);
         });
       });
+      const child = spawn(program!, args, { cwd: world.project, env: world.env });
       child.stdin.write(text.slice(0, 20));
       let stdout = "";
       child.stdout.on("data", (piece) => stdout += piece);
