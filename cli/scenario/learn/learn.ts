@@ -122,7 +122,7 @@ class Rehearsal {
     for (const one of reads) {
       const operation = this.learned.get(one);
       if (!operation) continue;
-      // What the second identity sees too is nobody's own.
+      // A record that the second identity sees too is nobody's own.
       for (const name of [...this.#options.identities.keys()].slice(0, 2)) {
         await this.#send(operation, sampleRequest(operation), name);
       }
@@ -138,7 +138,7 @@ class Rehearsal {
     }
     const names = [...this.#options.identities.keys()];
     if (await this.#tryAs(operation, this.#first)) {
-      // What the second identity sees too is nobody's own.
+      // A record that the second identity sees too is nobody's own.
       const [, second] = names;
       if (isReading && second !== undefined && !operation.path.includes("{")) {
         await this.#send(operation, sampleRequest(operation), second);

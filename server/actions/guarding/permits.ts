@@ -43,7 +43,7 @@ export function permitsOf(
   return { paths, commands: analysis?.commands ?? [] };
 }
 
-/** What a text writes without naming it, such as `./.husky` of `cp -r x/.husky .`; rules judge it. */
+/** The files that a text writes unnamed (`./.husky` of `cp -r x/.husky .`); rules judge them. */
 function impliedBy(command: string, cwd: string): string[] {
   return analyse(command, { cwd, user_home: homedir() }).effects
     .filter(({ op, implied, path }) => op !== "read" && implied && isStatic(path))

@@ -98,7 +98,7 @@ for (const path of HOSTS.flatMap(({ loads }) => loads).flatMap(expandBraces)) {
   LOADED.set(folder, (LOADED.get(folder) ?? new Set()).add(basename(path)));
 }
 
-/** What hosts load from the user's home, through links too. */
+/** The files that hosts load from the user's home, through links too. */
 function loadedPlaces(home: string): Place[] {
   return [...LOADED].flatMap(([folder, names]) => {
     const at = join(home, folder);

@@ -7,7 +7,7 @@ import type { Place } from "./snapshot.ts";
 const MAX_BYTES = 1024 * 1024;
 const MAX_PLUGINS = 30;
 const MAX_NAMES = 200;
-/** What the host and running plugins write beside the code. */
+/** Files that the host and running plugins write beside the code. */
 const LEFT_BEHIND = /^(__pycache__|node_modules|\.git|\.DS_Store|\.orphaned_at|\.in_use)$/;
 
 const READ = new LRUCache<string, Place[]>({ max: 20 });

@@ -3,7 +3,7 @@ import { type Draft, nameOf } from "../family.ts";
 import { bodyFields, isJson, objectSample, type Operation, sampleRequest } from "../operation.ts";
 import { tell, uniqueFields } from "./resource.ts";
 
-/** What nobody gives themselves, by the names that services use. */
+/** Fields that nobody sets for themselves, by the names that services use. */
 const PRIVILEGES: [string, string | number | boolean][] = [
   ["admin", true],
   ["is_admin", true],
