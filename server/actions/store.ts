@@ -314,6 +314,8 @@ function toValue(name: string, value: unknown): Value {
 
 function fromValue(name: string, value: Value): unknown {
   if (value === null) return null;
+  // Older releases recorded decisions without a sandbox.
+  if (name === "decision") return { sandbox: null, ...JSON.parse(String(value)) };
   if (JSON_COLUMNS.has(name)) return JSON.parse(String(value));
   return BOOLEANS.has(name) ? value === 1 : value;
 }

@@ -1,5 +1,6 @@
 import { DEFAULT_LIMITS, LISTS } from "../policy/merge.ts";
-import { Effect, type Policies, type PolicyEntry } from "../policy/schema.ts";
+import { DEFAULT_SANDBOX, reachOf } from "../policy/sandbox.ts";
+import { Effect, type Policies, type PolicyEntry, type SandboxPolicy } from "../policy/schema.ts";
 import { type ConfigDifference, GlobalConfig, ProjectConfig } from "./schema.ts";
 
 /** The values of a project's or the machine's config. */
@@ -23,12 +24,14 @@ export function compareConfigs(
   after: ConfigValue,
   others: readonly (Policies | null | undefined)[] = [],
 ): ConfigDifference[] {
-  const { policies: old = {}, ...oldRest } = before;
-  const { policies: now = {}, ...nowRest } = after;
+  const { policies: { sandbox: oldSandbox = {}, ...old } = {}, ...oldRest } = before;
+  const { policies: { sandbox: nowSandbox = {}, ...now } = {}, ...nowRest } = after;
   const denies = [old, now, ...others].some((one) => one?.defaultEffect === "deny");
   return [
     ...LIST_NAMES.flatMap((list) => compareList(list, old, now, denies)),
     ...compareKeys(old, now, (key) => !Object.hasOwn(LISTS, key), holdsInPolicies),
+    ...compareKeys(oldSandbox, nowSandbox, () => true, holdsInSandbox)
+      .map((one) => ({ ...one, key: `sandbox.${one.key}` })),
     ...compareKeys(oldRest, nowRest, () => true, holdsOutside),
   ];
 }
@@ -97,6 +100,26 @@ function holdsInPolicies(key: string, before: unknown, after: unknown): boolean 
   if (!LIMITS.includes(key as typeof LIMITS[number]) || typeof after !== "number") return false;
   const usual = DEFAULT_LIMITS[key as typeof LIMITS[number]];
   return after <= (typeof before === "number" ? before : usual);
+}
+
+/**
+ * Whether a change of the sandbox lets a command reach no more, with no fewer questions. Without a
+ * value of its own, a config leaves the choice to the one that is merged with it.
+ */
+function holdsInSandbox(key: string, before: unknown, after: unknown): boolean {
+  switch (key as keyof SandboxPolicy) {
+    case "mode":
+      return (before ?? "auto") === "auto";
+    case "network":
+      return after !== undefined &&
+        reachOf(after as SandboxPolicy["network"]) <=
+          reachOf(before as SandboxPolicy["network"] ?? DEFAULT_SANDBOX.network);
+    case "hosts":
+    case "writable":
+      return Array.isArray(after) && after.every((one) => (before as string[] ?? []).includes(one));
+    default:
+      return false;
+  }
 }
 
 /** Without a default of its own, a config is laxer than `ask` beside one that says `allow`. */

@@ -9,6 +9,7 @@ import { compilePolicy, type PolicyLayer, type Surroundings } from "../policy/ev
 import { builtin } from "../policy/finding.ts";
 import { combineLayers } from "../policy/layers.ts";
 import type { CompiledPolicy } from "../policy/policy.ts";
+import { plainSandbox } from "../policy/sandbox.ts";
 import type { Policies, PolicyTestInput, PolicyTestResult } from "../policy/schema.ts";
 import { settled } from "../policy/settled.ts";
 import { reasonOf } from "../policy/templates.ts";
@@ -240,6 +241,7 @@ export class Config {
       effective: {
         defaultEffect: compiled.error === null ? compiled.defaultEffect : "deny" as const,
         limits: compiled.limits,
+        sandbox: plainSandbox(compiled.sandbox),
         rules: compiled.rules.map((rule) => ({ ...rule, reason: rule.reason ?? reasonOf(rule) })),
         override_global: override,
       },

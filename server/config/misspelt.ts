@@ -18,6 +18,9 @@ export interface UnknownKey {
 const FORBIDDING = new Set([
   "policies",
   "defaultEffect",
+  "sandbox",
+  "mode",
+  "network",
   "askPaths",
   "blockedPaths",
   "askCommands",

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Effect, Policies, PolicyLimits, Rule } from "../policy/schema.ts";
+import { Effect, Policies, PolicyLimits, Rule, SandboxPolicy } from "../policy/schema.ts";
 
 /** `gate.config.json` of a project. Keeps unknown keys. */
 export const ProjectConfig = z.looseObject({
@@ -87,6 +87,7 @@ export const ConfigView = z.object({
   effective: z.object({
     defaultEffect: Effect,
     limits: PolicyLimits,
+    sandbox: SandboxPolicy,
     rules: z.array(SourcedRule),
     override_global: z.enum(["off", "untrusted", "trusted"]),
   }),

@@ -101,7 +101,7 @@ export function decisionBy(grant: GrantRow, uses: number): Decision {
   const reason = `Remembered by ${given_by} on ${minute(created_at)} for ${what}: ` +
     `${left} of ${max_uses} ${max_uses === 1 ? "use" : "uses"} left, ` +
     `until ${minute(expires_at)} (grant ${id})`;
-  return { effect: "allow", rule: null, reason, alternative: null, grant_id: id };
+  return { effect: "allow", rule: null, reason, alternative: null, sandbox: null, grant_id: id };
 }
 
 function nameScript({ path, sha256 }: { path: string; sha256: string }): string {

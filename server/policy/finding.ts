@@ -78,7 +78,7 @@ function weight({ effect, rule }: Finding): number {
 
 /** The decision that a finding makes. */
 export function toDecision({ effect, rule, reason, alternative }: Finding): Decision {
-  return { effect, rule, reason, alternative };
+  return { effect, rule, reason, alternative, sandbox: null };
 }
 
 /** The rules that applied, each once, in the order of the findings. */

@@ -2,6 +2,7 @@ import { DEFAULT_LIMITS, strictest } from "./merge.ts";
 import { PathIndex } from "./path_match.ts";
 import { CommandIndex } from "./command_match.ts";
 import type { CompiledPolicy, PolicyLayer } from "./policy.ts";
+import { combineSandboxes } from "./sandbox.ts";
 import type { EvaluationOptions } from "./request.ts";
 import type { PolicyLimits } from "./schema.ts";
 
@@ -15,6 +16,7 @@ export function combineLayers(layers: readonly PolicyLayer[]): CompiledPolicy {
   return {
     defaultEffect: strictest(policies.map(({ defaultEffect }) => defaultEffect)) ?? "deny",
     limits: lowest(policies.map(({ limits }) => limits)),
+    sandbox: combineSandboxes(policies.map(({ sandbox }) => sandbox)),
     rules: unitedRules(policies),
     paths: new PathIndex([]),
     commands: new CommandIndex(),

@@ -1,3 +1,4 @@
+import { type EffectiveSandbox, mergeSandbox } from "./sandbox.ts";
 import type { Effect, Policies, PolicyEntry, PolicyLimits, Rule } from "./schema.ts";
 
 /** The limits if no config sets them. */
@@ -50,6 +51,7 @@ export interface SourcedEntry {
 export interface MergedPolicy {
   defaultEffect: Effect;
   limits: PolicyLimits;
+  sandbox: EffectiveSandbox;
   entries: SourcedEntry[];
 }
 
@@ -60,6 +62,7 @@ export function mergeLayers(layers: PolicyLayers): MergedPolicy {
   return {
     defaultEffect: strictest([global.defaultEffect, project.defaultEffect]) ?? "ask",
     limits: mergeLimits([global, project]),
+    sandbox: mergeSandbox([global.sandbox, project.sandbox]),
     entries: [...entriesOf(global, "global"), ...entriesOf(project, "project")],
   };
 }

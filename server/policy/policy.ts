@@ -5,6 +5,7 @@ import type { NamedPaths } from "./named_paths.ts";
 import type { PathIndex, PathPattern } from "./path_match.ts";
 import type { Proof } from "./prove/proved.ts";
 import type { EvaluationOptions, Request } from "./request.ts";
+import type { EffectiveSandbox } from "./sandbox.ts";
 import type { Analysis, Effect, PolicyLimits, Rule } from "./schema.ts";
 import type { Unit } from "./interpret/unit.ts";
 
@@ -12,6 +13,7 @@ import type { Unit } from "./interpret/unit.ts";
 export interface CompiledPolicy {
   readonly defaultEffect: Effect;
   readonly limits: PolicyLimits;
+  readonly sandbox: EffectiveSandbox;
   readonly rules: readonly (Rule & { reason: string | null; alternative: string | null })[];
   readonly paths: PathRules;
   readonly commands: CommandIndex;

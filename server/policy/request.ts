@@ -85,4 +85,6 @@ export interface Surroundings {
 export interface EvaluationOptions extends Surroundings {
   /** Absent if no session asks, as in `gate policy test`. */
   requester?: Requester;
+  /** The engine that can sandbox the command. Without one, everything is judged by its text alone. */
+  sandbox?: { engine: string } | null;
 }

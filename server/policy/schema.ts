@@ -21,12 +21,27 @@ export interface Requester {
   home_project: string | null;
 }
 
+/** The network that a sandboxed command has. `loopback` is one of its own, without other programs. */
+export const SandboxNetwork = z.enum(["none", "loopback", "all"]);
+export type SandboxNetwork = z.infer<typeof SandboxNetwork>;
+
+/** The sandbox that a command runs in. */
+export const Sandbox = z.object({
+  engine: z.string(),
+  network: SandboxNetwork,
+  masked: z.array(z.string()).describe("patterns and places that look absent to the command"),
+  writable: z.array(z.string()).describe("folders that the command can write, and nothing else"),
+});
+export type Sandbox = z.infer<typeof Sandbox>;
+
 /** The policy's answer to a request, with what the agent can do instead. */
 export const Decision = z.object({
   effect: Effect,
   rule: Rule.nullable(),
   reason: z.string(),
   alternative: z.string().nullable(),
+  sandbox: Sandbox.nullable()
+    .describe("the effect holds only in this sandbox; null if the action needs none"),
   grant_id: z.string().optional().describe("the grant that allowed it"),
 });
 export type Decision = z.infer<typeof Decision>;
@@ -50,6 +65,18 @@ const entries = z.array(PolicyEntry).max(1000);
 /** Bytes in ten minutes. */
 const intake = z.number().int().min(65_536).max(1_099_511_627_776);
 
+/** When commands run in a sandbox, and what they can reach there. */
+export const SandboxPolicy = z.strictObject({
+  mode: z.enum(["off", "auto", "always"])
+    .describe("off: never; auto: instead of a question, where it can; always: every command"),
+  network: SandboxNetwork,
+  hosts: z.array(z.string().min(1).max(253)).max(100)
+    .describe("hosts that a command can reach although the network is closed"),
+  writable: z.array(z.string().min(1).max(1024)).max(100)
+    .describe("folders outside the project that a command can write"),
+});
+export type SandboxPolicy = z.infer<typeof SandboxPolicy>;
+
 /** The `policies` object of the project's and the global config; unknown keys are kept. */
 export const Policies = z.looseObject({
   defaultEffect: Effect.optional(),
@@ -62,6 +89,7 @@ export const Policies = z.looseObject({
   allowedTools: entries.optional(),
   askTools: entries.optional(),
   blockedTools: entries.optional(),
+  sandbox: SandboxPolicy.partial().optional(),
   maxBashOutputBytes: z.number().int().min(0).max(1_073_741_824).optional(),
   commandTimeoutSeconds: z.number().int().min(1).max(86_400).optional(),
   approvalTimeoutSeconds: z.number().int().min(1).max(31_536_000).optional(),
@@ -128,6 +156,7 @@ export const PolicyTestResult = z.object({
   rule: Rule.nullable(),
   reason: z.string(),
   alternative: z.string().nullable(),
+  sandbox: Decision.shape.sandbox,
   grant_id: z.string().optional().describe("the grant that would allow it"),
   matched: z.array(Rule),
   elapsed_us: z.number(),

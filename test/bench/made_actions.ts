@@ -60,7 +60,7 @@ export function makeAction(
     cwd: "",
     status,
     execution: status === "approved" ? "succeeded" : "none",
-    decision: JSON.stringify({ ...decision, alternative: null }),
+    decision: JSON.stringify({ ...decision, alternative: null, sandbox: null }),
     risk: JSON.stringify({ score: dice, level: dice < 90 ? "low" : "high", factors: [] }),
     reversible: target.path === null ? 0 : 1,
     bytes: random(20_000),

@@ -221,4 +221,5 @@ const BY_REVIEWER: Decision = {
   rule: null,
   reason: "A reviewer rolled it back",
   alternative: null,
+  sandbox: null,
 };

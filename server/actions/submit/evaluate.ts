@@ -106,7 +106,7 @@ function blocked(evaluation: Evaluation, why: string): Evaluation {
   if (evaluation.decision.effect === "deny") return evaluation;
   const rule = { pattern: "*", list: "blocks", source: "auto-block" as const };
   const reason = `gate has blocked this session: ${why}. A person must look at it first`;
-  const decision = { effect: "deny" as const, rule, reason, alternative: LIFT };
+  const decision = { effect: "deny" as const, rule, reason, alternative: LIFT, sandbox: null };
   return { ...evaluation, decision, matched: [rule, ...evaluation.matched] };
 }
 
@@ -143,7 +143,7 @@ async function evaluateNames(
   const finding = { effect, rule, reason, alternative: null };
   const asks = effect === "ask" ? [finding] : [];
   return [{
-    decision: finding,
+    decision: { ...finding, sandbox: null },
     matched: [rule],
     analysis: null,
     span: null,

@@ -33,6 +33,12 @@ const policies: fc.Arbitrary<Policies> = fc.record({
   maxBlobBytes: fc.option(fc.constantFrom(0, 67_108_864, 100_000_000), { nil: undefined }),
 }).map((value) => JSON.parse(JSON.stringify(value)));
 
+type Sandboxed = Policies["sandbox"];
+const sandboxes = (before: Sandboxed, after: Sandboxed): [ConfigValue, ConfigValue] => [
+  { policies: { sandbox: before } },
+  { policies: { sandbox: after } },
+];
+
 const path = fc.constantFrom("src/a.ts", "README.md", ".env", "docs/x.md", "/etc/passwd", "/tmp/q")
   .map((one) => one.startsWith("/") ? one : `${ROOT}/${one}`);
 const request: fc.Arbitrary<Request> = fc.oneof(
@@ -153,7 +159,24 @@ describe("onlyTightens()", () => {
     ["the override is wanted", {}, { overrideGlobal: true }, false],
     ["the override goes, with a laxer machine", { overrideGlobal: true }, {}, false],
     ["the proof of a decision changes", {}, { approvals: { proof: "token" } }, false],
-    ["an unknown key of the policies appears", {}, { policies: { sandbox: "off" } }, false],
+    ["the sandbox becomes off", ...sandboxes({}, { mode: "off" }), true],
+    ["the sandbox becomes always", ...sandboxes({ mode: "auto" }, { mode: "always" }), true],
+    ["the sandbox answers questions", ...sandboxes({ mode: "off" }, { mode: "auto" }), false],
+    ["the sandbox no longer is off", ...sandboxes({ mode: "off" }, {}), false],
+    ["always becomes auto", ...sandboxes({ mode: "always" }, { mode: "auto" }), false],
+    ["always becomes off", ...sandboxes({ mode: "always" }, { mode: "off" }), false],
+    ["off becomes always", ...sandboxes({ mode: "off" }, { mode: "always" }), false],
+    ["the network opens", ...sandboxes({ network: "none" }, { network: "all" }), false],
+    ["the network opens from the default", ...sandboxes({}, { network: "all" }), false],
+    ["the network is as wide as by default", ...sandboxes({}, { network: "loopback" }), true],
+    ["the network closes", ...sandboxes({ network: "all" }, { network: "none" }), true],
+    ["another config decides on the network", ...sandboxes({ network: "none" }, {}), false],
+    ["a host appears", ...sandboxes({ hosts: ["a.test"] }, { hosts: ["a.test", "b.test"] }), false],
+    ["a host goes", ...sandboxes({ hosts: ["a.test", "b.test"] }, { hosts: ["b.test"] }), true],
+    ["a writable folder appears", ...sandboxes({}, { writable: ["~/.cache/x"] }), false],
+    ["a writable folder goes", ...sandboxes({ writable: ["/data"] }, { writable: [] }), true],
+    ["no folder is named any more", ...sandboxes({ writable: [] }, {}), false],
+    ["an unknown key of the policies appears", {}, { policies: { sandboxes: "off" } }, false],
     ["a key that no release reads appears", {}, { "x-note": 1, $schema: "s" }, true],
     ["the id and the platforms change", { id: "a" }, { id: "b", platforms: [] }, true],
   ])("%s: %#", (_, before, after, expected) => {

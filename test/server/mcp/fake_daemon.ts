@@ -212,8 +212,14 @@ function carryOut(action: Kept): void {
 function decisionOn(what: string): Action["decision"] {
   if (EFFECTS.deny.test(what)) {
     const rule = { pattern: ".env", list: "blockedPaths", source: "project" as const };
-    return { effect: "deny", rule, reason: "secrets stay out", alternative: "use .env.example" };
+    return {
+      effect: "deny",
+      rule,
+      reason: "secrets stay out",
+      alternative: "use .env.example",
+      sandbox: null,
+    };
   }
   const effect = EFFECTS.ask.test(what) ? "ask" : "allow";
-  return { effect, rule: null, reason: "no rule speaks of it", alternative: null };
+  return { effect, rule: null, reason: "no rule speaks of it", alternative: null, sandbox: null };
 }

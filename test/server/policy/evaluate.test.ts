@@ -89,6 +89,7 @@ describe("a command rule", () => {
     const blockedCommands = [{ pattern: "rm", reason: "no", alternative: "trash" }];
     expect(command("rm x", { blockedCommands })).toEqual({
       effect: "deny",
+      sandbox: null,
       rule: { pattern: "rm", list: "blockedCommands", source: "project" },
       reason: "no",
       alternative: "trash",

@@ -4,7 +4,13 @@ import { digestOf } from "../../../../server/actions/plan.ts";
 import type { Plan, PlannedChange } from "../../../../server/actions/plan.ts";
 import { assessRisk, type RiskFacts } from "../../../../server/actions/submit/risk.ts";
 
-const ALLOWED = { effect: "allow" as const, rule: null, reason: "", alternative: null };
+const ALLOWED = {
+  effect: "allow" as const,
+  rule: null,
+  reason: "",
+  alternative: null,
+  sandbox: null,
+};
 const NONE = { commands: [], reads: [], writes: [], deletes: [], unresolved: [] };
 
 const plan = (over: Partial<Plan> = {}): Plan => ({
