@@ -36,6 +36,8 @@ export interface Transition {
   before?: Statement[];
   /** Statements that run last; `changed` is a SELECT that finds a row only if the action changed. */
   after?: (changed: Statement) => Statement[];
+  /** Recovery would repeat this transition from what is durable, so it need not wait for the disk. */
+  is_derivable?: boolean;
 }
 
 /**
@@ -45,7 +47,8 @@ export interface Transition {
 export async function transition(
   { ledger, project_id, environment }: ActionServices,
   row: ActionRow,
-  { from, to, by, type, why, earlier = [], later = [], before = [], after }: Transition,
+  { from, to, by, type, why, earlier = [], later = [], before = [], after, is_derivable }:
+    Transition,
 ): Promise<ActionRow | null> {
   const decision_id = environment.id();
   const changed = selectExisting(project_id, row.id, decision_id);
@@ -57,6 +60,7 @@ export async function transition(
     ],
     events: [...earlier, eventOf(row, type, by, why), ...later],
     when: changed,
+    is_derivable,
   });
   const found = rows[before.length]?.[0];
   return found ? toRow(found) : null;

@@ -31,6 +31,7 @@ export class Audit {
   /** Recomputes the whole chain and compares it with each signed head and with the registry. */
   async verify(): Promise<AuditVerification> {
     const { ledger, signer, remembered, compareAccepted } = this.#services;
+    await ledger.sync();
     const verified = await verifyChain(ledger, {
       public_key: signer.public_key,
       remembered: await remembered(),
@@ -39,10 +40,11 @@ export class Audit {
     return what === null ? verified : { ...verified, ok: false, problem: { seq: null, what } };
   }
 
-  /** The head of the chain, and the hash of event number `at`. */
+  /** The durable head of the chain, and the hash of event number `at`. */
   async head(at: number | null): Promise<AuditHead> {
     const { ledger } = this.#services;
-    const { project_id, head: { seq, hash } } = ledger;
+    await ledger.sync();
+    const { project_id, durable: { seq, hash } } = ledger;
     const found = at === null ? null : await findHash(ledger, at);
     return { project_id, seq, hash, at: found === null ? null : { seq: at!, hash: found } };
   }
@@ -50,6 +52,7 @@ export class Audit {
   /** The signed head of the chain, which is inserted unless the chain is empty. */
   async checkpoint(): Promise<Checkpoint> {
     const { ledger, signer, environment } = this.#services;
+    await ledger.sync();
     const kept = await findCheckpoint(ledger, ledger.head.seq);
     if (kept) return kept;
     const { project_id, head } = ledger;

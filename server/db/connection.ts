@@ -15,6 +15,7 @@ export class Connection {
   readonly #database: Sqlite.Database;
   /** Least recently used first. A Map, because lru-cache adds some microseconds to each statement. */
   readonly #kept = new Map<string, Prepared>();
+  #syncs = true;
 
   /** Opens the file, or creates it. @throws Error with libSQL's `code` */
   constructor(path: string) {
@@ -46,8 +47,12 @@ export class Connection {
     }
   }
 
-  /** All of the statements in one transaction, or none. */
-  batch(statements: Statement[]): Row[][] {
+  /**
+   * All of the statements in one transaction, or none. Without `is_synced` the commit does not wait
+   * for the disk: a power cut may take it until a later commit is synced.
+   */
+  batch(statements: Statement[], { is_synced = true }: BatchOptions = {}): Row[][] {
+    this.#sync(is_synced);
     this.run({ sql: "BEGIN IMMEDIATE", args: [] });
     try {
       const results = statements.map((statement) => this.run(statement));
@@ -62,6 +67,13 @@ export class Connection {
   close(): void {
     this.#kept.clear();
     if (this.isOpen) this.#database.close();
+  }
+
+  /** SQLite reads the setting while it parses it, so it cannot be a kept statement. */
+  #sync(is_synced: boolean): void {
+    if (this.#syncs === is_synced) return;
+    this.#database.exec(`PRAGMA synchronous = ${is_synced ? "FULL" : "NORMAL"}`);
+    this.#syncs = is_synced;
   }
 
   #rollBack(): void {
@@ -89,6 +101,11 @@ export class Connection {
     }
     return { statement, arity: null, columns: statement.columns().map(({ name }) => name) };
   }
+}
+
+export interface BatchOptions {
+  /** Whether the commit is durable when `batch` returns; the default is true. */
+  is_synced?: boolean;
 }
 
 interface Prepared {

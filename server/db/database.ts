@@ -1,6 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { GateError } from "../errors.ts";
-import { Connection } from "./connection.ts";
+import { syncFile } from "../runtime/small_file.ts";
+import { type BatchOptions, Connection } from "./connection.ts";
 import type { Row, Statement, Value } from "./ledger.ts";
 
 const PRAGMAS = [
@@ -20,6 +21,9 @@ export interface DatabaseOptions {
   /** How long to retry while the file is locked; the default is 10 s. */
   busy_limit_ms?: number;
 }
+
+/** Commits one batch. */
+export type Write = (statements: Statement[], options?: BatchOptions) => Promise<Row[][]>;
 
 /** One libSQL file with the settings of a ledger; all writes go through one queue. */
 export class Database {
@@ -55,15 +59,23 @@ export class Database {
   }
 
   /** Runs `task` alone in the write queue; `write` commits one batch. */
-  exclusive<T>(
-    task: (write: (statements: Statement[]) => Promise<Row[][]>) => Promise<T>,
-  ): Promise<T> {
+  exclusive<T>(task: (write: Write) => Promise<T>): Promise<T> {
     const run = this.#queue.then(() => {
       this.#mustBeOpen();
-      return task((statements) => this.#write(statements));
+      return task((statements, options) => this.#write(statements, options));
     });
     this.#queue = run.catch(() => {});
     return run;
+  }
+
+  /** Makes every earlier commit durable. @throws GateError `unavailable` */
+  async sync(): Promise<void> {
+    this.#mustBeOpen();
+    try {
+      await syncFile(`${this.path}-wal`);
+    } catch (cause) {
+      throw explain(Object.assign(new Error(String(cause)), { code: "SQLITE_IOERR" }), this.path);
+    }
   }
 
   /** Waits for the queue, copies the write-ahead log into the file and closes it. */
@@ -80,9 +92,9 @@ export class Database {
     });
   }
 
-  async #write(statements: Statement[]): Promise<Row[][]> {
+  async #write(statements: Statement[], options?: BatchOptions): Promise<Row[][]> {
     const all = statements.map(checked);
-    return await this.#retry((connection) => connection.batch(all));
+    return await this.#retry((connection) => connection.batch(all, options));
   }
 
   /**

@@ -21,6 +21,11 @@ export interface Change {
   events: NewEvent[];
   /** The events are appended only if this query finds a row (`SELECT 1 FROM … WHERE …`). */
   when?: Statement;
+  /**
+   * Recovery would repeat this change from what is durable already, so the commit does not wait for
+   * the disk. It is durable after the next other commit, or within 100 ms.
+   */
+  is_derivable?: boolean;
 }
 
 /** The rows of each statement, and the appended events: none when `when` found no row. */
@@ -34,9 +39,16 @@ export interface Ledger {
   readonly project_id: string;
   /** The newest event of the chain; seq 0 before the first. */
   readonly head: { seq: number; hash: string };
+  /** The newest durable event. Only this one may be remembered outside of the ledger. */
+  readonly durable: { seq: number; hash: string };
   /** The rows of a query; it does not wait for the write queue. */
   all(sql: string, args?: Value[]): Promise<Row[]>;
-  /** Commits one change durably, then publishes its events. @throws GateError `unavailable` */
+  /**
+   * Commits one change, then publishes its events. It is durable, unless it is derivable.
+   * @throws GateError `unavailable`
+   */
   commit(change: Change): Promise<Committed>;
+  /** Makes every earlier commit durable. @throws GateError `unavailable` */
+  sync(): Promise<void>;
   close(): Promise<void>;
 }

@@ -6,7 +6,7 @@ import type { AuditEvent, Checkpoint } from "../evidence/schema.ts";
 import { GateError } from "../errors.ts";
 import { GENESIS, type Head } from "../evidence/chain.ts";
 import { insertCheckpoint, link } from "./chain.ts";
-import { brokenUnique, type Database } from "./database.ts";
+import { brokenUnique, type Database, type Write } from "./database.ts";
 import { openChecked } from "./health.ts";
 import type { Change, Committed, Ledger, NewEvent, Row, Statement, Value } from "./ledger.ts";
 import { LEDGER_MIGRATIONS } from "./ledger_migrations.ts";
@@ -17,6 +17,9 @@ const CHECKPOINT_EVERY = 1_000;
 
 /** Events in one INSERT; further events of a change go into another one. */
 const MOST_ROWS = 16;
+
+/** A derivable commit is synced after this time, before the registry's next write. */
+const SYNC_MS = 50;
 
 /** How long a commit is retried while other writers extend the chain. */
 const MOVED_LIMIT_MS = 10_000;
@@ -31,8 +34,10 @@ export interface LedgerOptions {
   redact: (event: NewEvent) => NewEvent;
   /** Signs a head of the chain. */
   sign: (head: Head & { project_id: string; at: string }) => Checkpoint;
-  /** Receives the events of each commit, in order, after it is durable. */
+  /** Receives the events of each commit, in order. */
   publish: (events: readonly AuditEvent[]) => void;
+  /** Receives the same events, in order, when they are durable. */
+  noteDurable: (events: readonly AuditEvent[]) => void;
 }
 
 /**
@@ -49,6 +54,8 @@ export async function openLedger(
       migrations: LEDGER_MIGRATIONS,
       now: options.now,
     });
+    // A killed daemon leaves commits that a power cut could still take.
+    await database.sync();
     const ledger = new FileLedger(database, owner, options, await readHead(database, options));
     return { ledger, moved_to };
   } catch (error) {
@@ -74,6 +81,10 @@ class FileLedger implements Ledger {
   readonly #owner: OwnerLock;
   readonly #options: LedgerOptions;
   #head: Head;
+  #durable: Head;
+  /** Committed events that a power cut may still take, oldest first. */
+  #unsynced: AuditEvent[] = [];
+  #timer: ReturnType<typeof globalThis.setTimeout> | null = null;
 
   constructor(database: Database, owner: OwnerLock, options: LedgerOptions, head: Head) {
     this.project_id = options.project_id;
@@ -81,10 +92,15 @@ class FileLedger implements Ledger {
     this.#owner = owner;
     this.#options = options;
     this.#head = head;
+    this.#durable = head;
   }
 
   get head(): Head {
     return this.#head;
+  }
+
+  get durable(): Head {
+    return this.#durable;
   }
 
   all(sql: string, args: Value[] = []): Promise<Row[]> {
@@ -96,13 +112,60 @@ class FileLedger implements Ledger {
     const committed = await this.#database.exclusive((write) =>
       this.#append({ ...change, events }, write)
     );
-    if (committed.events.length > 0) this.#options.publish(committed.events);
+    if (committed.events.length > 0) {
+      this.#options.publish(committed.events);
+      this.#noteCommitted(committed.events, change.is_derivable ?? false);
+    }
     return committed;
   }
 
+  async sync(): Promise<void> {
+    const last = this.#unsynced.at(-1);
+    if (!last) return;
+    await this.#database.sync();
+    this.#noteDurable(last);
+  }
+
   async close(): Promise<void> {
+    // The registry then remembers an older head, which is safe.
+    await this.sync().catch(() => {});
+    this.#stopTimer();
     await this.#database.close();
     this.#owner.release();
+  }
+
+  #noteCommitted(events: AuditEvent[], is_derivable: boolean): void {
+    this.#unsynced.push(...events);
+    if (!is_derivable) this.#noteDurable(events.at(-1)!);
+    else this.#timer ??= this.#startTimer();
+  }
+
+  /** The events up to `last` are durable: the write-ahead log is synced as a whole. */
+  #noteDurable({ seq }: AuditEvent): void {
+    const later = this.#unsynced.findIndex((event) => event.seq > seq);
+    const durable = this.#unsynced.splice(0, later < 0 ? this.#unsynced.length : later);
+    if (this.#unsynced.length === 0) this.#stopTimer();
+    const last = durable.at(-1);
+    if (!last) return;
+    this.#durable = { seq: last.seq, hash: last.hash };
+    this.#options.noteDurable(durable);
+  }
+
+  #startTimer() {
+    const timer = globalThis.setTimeout(() => {
+      this.#timer = null;
+      this.sync().catch(() => {
+        // A disk that fails here fails the next commit too, which says so.
+        this.#timer ??= this.#startTimer();
+      });
+    }, SYNC_MS);
+    timer.unref();
+    return timer;
+  }
+
+  #stopTimer(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
   }
 
   async #append(change: Change, write: Write): Promise<Committed> {
@@ -111,7 +174,10 @@ class FileLedger implements Ledger {
       const at = new Date(this.#options.now()).toISOString();
       const linked = link(this.#head, change.events, { project_id: this.project_id, at });
       try {
-        return this.#conclude(change, linked, await write(this.#statements(change, linked)));
+        const rows = await write(this.#statements(change, linked), {
+          is_synced: !change.is_derivable,
+        });
+        return this.#conclude(change, linked, rows);
       } catch (error) {
         if (!brokenUnique(error)?.startsWith("audit.")) throw refusal(error);
         if (performance.now() > deadline) throw movedError(this.project_id, error);
@@ -148,8 +214,6 @@ class FileLedger implements Ledger {
     return { rows: own, events: isAppended ? linked : [] };
   }
 }
-
-type Write = (statements: Statement[]) => Promise<Row[][]>;
 
 /** One INSERT for several events, with the condition of the change. */
 function insertEvents(events: AuditEvent[], when: Statement | undefined): Statement {

@@ -54,7 +54,10 @@ export class Stream {
   readonly #bus: Bus;
   readonly #log: Environment["log"];
   #unsaved: PublishedEvent[] = [];
-  readonly #heads = new Map<string, Head & { at: string }>();
+  /** The time of the last event, by project. */
+  readonly #active = new Map<string, string>();
+  /** The newest durable event, by project. */
+  readonly #heads = new Map<string, Head>();
   readonly #disputed = new Set<string>();
   /** Id prefixes of new actions, with their project. */
   readonly #actions = new Map<string, { project_id: string; prefix: string }>();
@@ -101,8 +104,8 @@ export class Stream {
     if (events.length === 0) return;
     const published = events.flatMap(toStreamEvents)
       .map((event) => ({ ...event, cursor: ++this.#head }));
-    for (const { project_id, seq, hash, at, type, action_id } of events) {
-      this.#heads.set(project_id, { seq, hash, at });
+    for (const { project_id, at, type, action_id } of events) {
+      this.#active.set(project_id, at);
       if (type !== "action.submitted" || action_id === null) continue;
       const prefix = prefixOf(action_id);
       this.#actions.set(`${prefix} ${project_id}`, { project_id, prefix });
@@ -111,6 +114,14 @@ export class Stream {
     this.#boundUnsaved();
     this.#saving ??= this.#save();
     this.#bus.publish(published);
+  }
+
+  /** Records the newest of these durable events outside of its ledger. */
+  remember(events: readonly AuditEvent[]): void {
+    const last = events.at(-1);
+    if (!last) return;
+    this.#heads.set(last.project_id, { seq: last.seq, hash: last.hash });
+    this.#saving ??= this.#save();
   }
 
   /**
@@ -128,7 +139,7 @@ export class Stream {
 
   /** The time of the last event of each project with unsaved events. */
   unsavedActivity(): Map<string, string> {
-    return new Map([...this.#heads].map(([project_id, { at }]) => [project_id, at]));
+    return new Map(this.#active);
   }
 
   /** The head of a chain as recorded outside its ledger. */
@@ -162,6 +173,7 @@ export class Stream {
     for (let seq = remembered.seq;;) {
       const events = await listAuditEvents(ledger, seq, PAGE);
       this.append(events);
+      this.remember(events);
       const last = events.at(-1);
       if (!last || events.length < PAGE) return null;
       seq = last.seq;
@@ -184,18 +196,21 @@ export class Stream {
     do {
       await this.#gather();
       const events = this.#unsaved.slice(0, PAGE);
+      const active = [...this.#active];
       const heads = [...this.#heads];
       const actions = [...this.#actions];
       try {
         await this.#registry.batch([
           ...events.map(insertEvent),
+          ...active.map(([project_id, at]) => touchProject(project_id, at)),
           ...this.#noteHeads(heads),
           ...actions.map(([, { project_id, prefix }]) => noteAction(project_id, prefix)),
         ]);
         for (const [key] of actions) this.#actions.delete(key);
         const saved = new Set(events);
         this.#unsaved = this.#unsaved.filter((event) => !saved.has(event));
-        for (const [id, head] of heads) if (this.#heads.get(id) === head) this.#heads.delete(id);
+        forget(this.#active, active);
+        forget(this.#heads, heads);
         await this.#prune(events.length);
       } catch (error) {
         this.#log("warn", "Cannot save events for readers that resume", {
@@ -203,7 +218,7 @@ export class Stream {
         });
         break;
       }
-    } while (this.#unsaved.length > 0 || this.#heads.size > 0);
+    } while (this.#unsaved.length > 0 || this.#active.size > 0 || this.#heads.size > 0);
     this.#saving = null;
   }
 
@@ -214,11 +229,9 @@ export class Stream {
     });
   }
 
-  #noteHeads(heads: [string, Head & { at: string }][]): Statement[] {
-    return heads.flatMap(([project_id, head]) => [
-      touchProject(project_id, head.at),
-      ...this.#disputed.has(project_id) ? [] : [rememberHead(project_id, head)],
-    ]);
+  #noteHeads(heads: [string, Head][]): Statement[] {
+    return heads.filter(([project_id]) => !this.#disputed.has(project_id))
+      .map(([project_id, head]) => rememberHead(project_id, head));
   }
 
   async #prune(saved: number): Promise<void> {
@@ -237,4 +250,9 @@ export class Stream {
     const dropped = this.#unsaved.splice(0, tooMany).at(-1);
     this.#floor = Math.max(this.#floor, dropped?.cursor ?? 0);
   }
+}
+
+/** Deletes what was saved, unless a newer value has replaced it. */
+function forget<T>(map: Map<string, T>, saved: [string, T][]): void {
+  for (const [key, value] of saved) if (map.get(key) === value) map.delete(key);
 }

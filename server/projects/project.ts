@@ -149,8 +149,11 @@ export class Project {
       sign: (head) => signer.sign(head),
       publish: (events) => {
         blocks?.note(events);
+        stream.append(events);
+      },
+      noteDurable: (events) => {
         journal?.note(events);
-        return stream.append(events);
+        stream.remember(events);
       },
     });
     blocks = new Blocks({ ledger, environment, proofs: options.proofs });

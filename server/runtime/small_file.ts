@@ -2,6 +2,7 @@ import {
   closeSync,
   constants,
   fstatSync,
+  fsync,
   fsyncSync,
   openSync,
   readFileSync,
@@ -11,6 +12,7 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { promisify } from "node:util";
 
 const { O_RDONLY } = constants;
 const O_NONBLOCK = constants.O_NONBLOCK ?? 0;
@@ -28,6 +30,23 @@ export function readSmallFile(path: string, max_bytes: number): string {
     return new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(fd));
   } finally {
     closeSync(fd);
+  }
+}
+
+/** Makes the content of a file durable; does nothing for a missing file. */
+export async function syncFile(path: string): Promise<void> {
+  const file = openIfThere(path);
+  if (file === null) return;
+  await promisify(fsync)(file).finally(() => closeSync(file));
+}
+
+/** Opened for writing, because Windows syncs no other file. */
+function openIfThere(path: string): number | null {
+  try {
+    return openSync(path, "r+");
+  } catch (error) {
+    if ((error as { code?: string }).code === "ENOENT") return null;
+    throw error;
   }
 }
 

@@ -139,30 +139,38 @@ async function refuseRecovery(
   return failed ?? await loadAction(services, row.id);
 }
 
+/** What else an outcome changes, and whether `recoverAction` would find the same one. */
+interface Finishing {
+  fields?: Fields;
+  statements?: Statement[];
+  is_derivable?: boolean;
+}
+
 /** Records the outcome of an execution, and what it means for the action that it rolled back. */
 async function finish(
   services: ActionServices,
   row: ActionRow,
   { execution, error, intents }: Outcome,
-  more: { fields: Fields; statements: Statement[] } = { fields: {}, statements: [] },
+  { fields = {}, statements = [], is_derivable = false }: Finishing = {},
 ): Promise<ActionRow> {
   const { ledger, project_id, environment } = services;
   const finished_at = timestamp(environment);
   const settled = settleIntents(project_id, intents, finished_at);
   // The intents of many files are settled ahead; the action itself changes in the last commit.
   while (settled.length > BATCH) {
-    await ledger.commit({ statements: settled.splice(0, BATCH), events: [] });
+    await ledger.commit({ statements: settled.splice(0, BATCH), events: [], is_derivable });
     await yieldTurn();
   }
   const undone = execution === "succeeded" ? await undoneBy(services, row) : NOTHING_UNDONE;
   const finished = await transition(services, row, {
     from: { execution: ["running"], claim_id: row.claim_id ?? "" },
-    to: { ...more.fields, execution, error, finished_at },
+    to: { ...fields, execution, error, finished_at },
     by: BY_SYSTEM,
     type: "action.finished",
     why: { execution, error, sha256: row.after_sha256 },
     later: undone.events,
-    after: () => [...settled, ...undone.statements, ...more.statements],
+    after: () => [...settled, ...undone.statements, ...statements],
+    is_derivable,
   });
   return finished ?? await loadAction(services, row.id);
 }
@@ -283,7 +291,8 @@ async function executeStarted(
   await services.environment.fault?.("intent");
   const outcome = await applyAll(services, row, intents, contentsOf(services, at_hand));
   await services.environment.fault?.("applied");
-  return await finish(services, row, outcome);
+  // The files are durable: after a power cut, `recoverAction` finds this success again.
+  return await finish(services, row, outcome, { is_derivable: outcome.execution === "succeeded" });
 }
 
 async function applyAll(

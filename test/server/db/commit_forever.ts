@@ -14,6 +14,7 @@ const { ledger } = await openLedger({
   redact: redactEvent,
   sign: (head) => signer.sign(head),
   publish: () => {},
+  noteDurable: () => {},
 });
 for (let n = 1;; n++) {
   const { events } = await ledger.commit({

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { redactEvent } from "../../../server/audit/redact.ts";
 import type { AuditEvent } from "../../../server/evidence/schema.ts";
 import { Signer } from "../../../server/audit/signer.ts";
@@ -24,6 +24,7 @@ function makeFolder(): string {
 
 async function openIn(folder: string) {
   const published: AuditEvent[] = [];
+  const durable: AuditEvent[] = [];
   const signer = Signer.open(folder);
   const { ledger, moved_to } = await openLedger({
     project_id: "test",
@@ -33,9 +34,10 @@ async function openIn(folder: string) {
     redact: redactEvent,
     sign: (head) => signer.sign(head),
     publish: (events) => published.push(...events),
+    noteDurable: (events) => durable.push(...events),
   });
   onTestFinished(() => ledger.close());
-  return { ledger, moved_to, published, public_key: signer.public_key };
+  return { ledger, moved_to, published, durable, public_key: signer.public_key };
 }
 
 function event(data: Record<string, unknown> = {}): NewEvent {
@@ -270,4 +272,67 @@ test("close() leaves one file and no owner", async () => {
   rmSync(join(folder, "ledger.db-wal"), { force: true });
   expect((await openIn(folder)).ledger.head.seq).toBe(1);
   expect(readdirSync(folder).filter((name) => name.includes("corrupt"))).toEqual([]);
+});
+
+describe("a derivable commit", () => {
+  const derivable = (n: number) => ({
+    ...{ statements: [], events: [event({ n })] },
+    is_derivable: true,
+  });
+
+  test("is published at once, and durable with the next other commit", async () => {
+    const { ledger, published, durable } = await openIn(makeFolder());
+    await ledger.commit({ statements: [], events: [event({ n: 1 })] });
+    expect(durable).toEqual(published);
+    await ledger.commit(derivable(2));
+    await ledger.commit(derivable(3));
+    expect(published.map(({ seq }) => seq)).toEqual([1, 2, 3]);
+    expect(durable.map(({ seq }) => seq)).toEqual([1]);
+    expect([ledger.head.seq, ledger.durable.seq]).toEqual([3, 1]);
+    await ledger.commit({ statements: [], events: [event({ n: 4 })] });
+    expect(durable).toEqual(published);
+    expect(ledger.durable).toEqual(ledger.head);
+  });
+
+  test("is durable after 50 ms, or when someone needs the head", async () => {
+    const { ledger, published, durable } = await openIn(makeFolder());
+    await ledger.commit(derivable(1));
+    await ledger.sync();
+    expect(durable).toEqual(published);
+    await ledger.commit(derivable(2));
+    expect(durable).toHaveLength(1);
+    await vi.waitFor(() => expect(durable).toEqual(published), 5_000);
+    expect(ledger.durable).toEqual(ledger.head);
+  });
+
+  test("is durable after the ledger was closed, and is reported before", async () => {
+    const folder = makeFolder();
+    const { ledger, published, durable } = await openIn(folder);
+    await ledger.commit(derivable(1));
+    await ledger.close();
+    expect(durable).toEqual(published);
+    const { ledger: again } = await openIn(folder);
+    expect(again.durable).toEqual({ seq: 1, hash: published[0]!.hash });
+  });
+
+  test("does not report events of a sync that began before their commit", async () => {
+    const { ledger, durable } = await openIn(makeFolder());
+    await ledger.commit(derivable(1));
+    const syncing = ledger.sync();
+    await ledger.commit(derivable(2));
+    await syncing;
+    expect(durable.map(({ seq }) => seq)).toEqual([1]);
+  });
+
+  test("is reported once when commits and syncs meet", async () => {
+    const { ledger, published, durable } = await openIn(makeFolder());
+    const all = Array.from({ length: 60 }, (_, n) => {
+      if (n % 5 === 4) return ledger.sync();
+      return ledger.commit({ ...derivable(n), is_derivable: n % 3 > 0 });
+    });
+    await Promise.all(all);
+    await ledger.sync();
+    expect(durable).toEqual(published);
+    expect(published).toHaveLength(48);
+  });
 });

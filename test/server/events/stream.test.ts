@@ -149,3 +149,14 @@ test("a listener that throws affects neither the commit nor other listeners", as
   await openSessions(gate, 2);
   expect(heard).toEqual([1, 2]);
 });
+
+test("only a head that is known to be durable is remembered", async () => {
+  const { stream, append } = await openStream({ keep: 100, prune_every: 100, unsaved: 99 });
+  append(2);
+  stream.remember([sessionStarted(1)]);
+  await stream.close();
+  expect(await stream.remembered("test")).toEqual({ seq: 1, hash: "1" });
+  stream.remember([sessionStarted(2)]);
+  await stream.close();
+  expect(await stream.remembered("test")).toEqual({ seq: 2, hash: "2" });
+});
