@@ -41,6 +41,10 @@ const GROUPS: Record<string, Record<string, [summary: string, load: Load]>> = {
       "Set or show the passphrase or passkey that approvals need",
       () => import("./commands/proof.ts"),
     ],
+    team: [
+      "List or change the people who may approve",
+      () => import("./commands/team.ts"),
+    ],
     config: [
       "Show or accept changes of config files that wait for you",
       () => import("./commands/config.ts"),

@@ -24,6 +24,7 @@ import { remediationApi } from "./remediation/api.ts";
 import type { AppEnv } from "./route.ts";
 import { sessionsApi } from "./sessions/api.ts";
 import { ownSession } from "./sessions/own_session.ts";
+import { teamApi } from "./team/api.ts";
 import { trialsApi } from "./trials/api.ts";
 import { workspacesApi } from "./workspaces/api.ts";
 
@@ -71,6 +72,7 @@ export function createApi() {
     .route("/api/proof", proofApi)
     .route("/api/remediation", remediationApi)
     .route("/api/sessions", sessionsApi)
+    .route("/api/team", teamApi)
     .route("/api/workspaces", workspacesApi)
     .route("/login", loginApi)
     .route("/", healthApi);
@@ -98,6 +100,7 @@ type Routes =
   | typeof proofApi
   | typeof remediationApi
   | typeof sessionsApi
+  | typeof teamApi
   | typeof trialsApi
   | typeof workspacesApi
   | typeof loginApi

@@ -12,6 +12,7 @@ import { Signer } from "./audit/signer.ts";
 import { configuredProof, configuredUnlock } from "./config/approvals.ts";
 import { Config } from "./config/config.ts";
 import { Configs } from "./config/configs.ts";
+import { SOLE_MEMBER } from "./auth/schema.ts";
 import { MACHINE_ID, VERSION } from "./constants.ts";
 import type { Environment } from "./environment.ts";
 import { listDamaged } from "./db/health.ts";
@@ -30,6 +31,7 @@ import { openHome } from "./runtime/home.ts";
 import { ownPid } from "./runtime/self.ts";
 import { Homes } from "./sessions/homes.ts";
 import { HostKey } from "./sessions/host_key.ts";
+import { Team } from "./team/team.ts";
 import { Workspaces } from "./workspaces/workspaces.ts";
 
 export interface DaemonOptions {
@@ -38,6 +40,8 @@ export interface DaemonOptions {
   project?: string | null;
   /** Whether the daemon needs no credential (`--auth none`). */
   open?: boolean;
+  /** The person of the reviewer's token. */
+  owner?: string;
 }
 
 /** The machine-wide services: the registry, the open projects, the event bus, workspaces. */
@@ -52,6 +56,7 @@ export class Daemon {
   readonly projects: Projects;
   readonly proofs: Proofs;
   readonly configs: Configs;
+  readonly team: Team;
   readonly workspaces: Workspaces;
   readonly #environment: Environment;
   readonly #started: number;
@@ -63,7 +68,7 @@ export class Daemon {
   private constructor(
     environment: Environment,
     port: number,
-    parts: Pick<Daemon, "stream" | "bus" | "proofs" | "projects" | "configs"> & {
+    parts: Pick<Daemon, "stream" | "bus" | "proofs" | "projects" | "configs" | "team"> & {
       owner: OwnerLock;
       registry: Registry;
       journal: Journal | null;
@@ -83,6 +88,7 @@ export class Daemon {
     this.#journal = parts.journal;
     this.proofs = parts.proofs;
     this.configs = parts.configs;
+    this.team = parts.team;
     this.projects = parts.projects;
     this.workspaces = new Workspaces({
       registry: parts.registry.database,
@@ -131,12 +137,18 @@ export class Daemon {
       const journal = environment.journal
         ? new Journal(environment.journal, environment.home)
         : null;
+      const team = await Team.open({
+        ...{ environment, registry: database, proofs },
+        owner: options.owner ?? SOLE_MEMBER,
+        neededBy: () => Promise.resolve(null),
+      });
       const parts = { environment, port, pid, signer, host_key, journal };
-      const shared = { ...parts, bus, stream, proofs, configs, guarding, intake };
+      const kept = [team.list];
+      const shared = { ...parts, bus, stream, proofs, configs, guarding, intake, kept };
       const projects = new Projects(registry, shared, only);
       await projects.wake();
       return new Daemon(environment, port, {
-        ...{ owner, registry, stream, bus, proofs, projects, configs, journal },
+        ...{ owner, registry, stream, bus, proofs, projects, configs, team, journal },
       });
     } catch (error) {
       await registry?.close();
@@ -186,6 +198,7 @@ export class Daemon {
       ),
       ...this.projects.problems(),
       ...await this.configs.problems(),
+      ...await this.team.problems(),
     ];
     return {
       version: VERSION,

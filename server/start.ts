@@ -80,14 +80,17 @@ async function openGate(
   const keys = new PageKeys(environment);
   const tokens = await openTokens(home);
   await removeKeyFile(home);
-  const credentials = new Credentials(tokens, keys, {
-    open: auth === "none",
-    owners: readOwners(home),
-  });
+  const owners = readOwners(home);
   const daemon = await Daemon.open(environment, {
     port,
     project: project ?? null,
     open: auth === "none",
+    owner: owners.reviewer!,
+  });
+  const credentials = new Credentials(tokens, keys, {
+    open: auth === "none",
+    owners,
+    role_of: (member_id) => daemon.team.roleOf(member_id),
   });
   if (auth === "none") await refuseProvenHome(daemon);
   await prepare?.(daemon);

@@ -62,14 +62,14 @@ export interface TestGate {
   /** The whole audit chain of the project. */
   audit(): Promise<AuditEvent[]>;
   /**
-   * Calls the routes without the guard, so no scope is checked; the default is a reviewer. An agent
-   * sends the secret of the session that it names, unless `headers` name another.
+   * Calls the routes without the guard, so no scope is checked; the default is a reviewer. `scope`
+   * may be a whole caller, such as a member. An agent sends the secret of the session that it names, unless `headers` name another.
    */
   request(
     method: string,
     path: string,
     body?: unknown,
-    scope?: Scope,
+    scope?: Scope | Caller,
     headers?: Record<string, string>,
   ): Promise<Response>;
   /** Writes a file of the project and returns its absolute path. */
@@ -202,11 +202,12 @@ class OpenTestGate implements TestGate {
     method: string,
     path: string,
     body?: unknown,
-    scope: Scope = "reviewer",
-    headers: Record<string, string> = this.#keys.headersFor(path, body, scope),
+    scope: Scope | Caller = "reviewer",
+    headers?: Record<string, string>,
   ): Promise<Response> {
-    const request = new Request(`http://localhost:47999${path}`, { method, headers });
-    const caller = testCaller(scope);
+    const caller = typeof scope === "string" ? testCaller(scope) : scope;
+    const sent = headers ?? this.#keys.headersFor(path, body, caller.scope);
+    const request = new Request(`http://localhost:47999${path}`, { method, headers: sent });
     return this.#keys.note(await this.#router.fetch(request, { caller, json: body }));
   }
 

@@ -21,6 +21,9 @@ const SOURCES: Record<string, Source> = {
   "grant revoke id": listGrants,
   "project remove id": listProjects,
   "project trust-override id": listProjects,
+  "team change id": listMembers,
+  "team remove id": listMembers,
+  "team link id": listMembers,
   "workspace show id": listWorkspaces,
   "workspace start id": listWorkspaces,
   "workspace remove id": listWorkspaces,
@@ -51,6 +54,11 @@ export async function valuesOf(io: Io, name: string): Promise<Candidate[] | null
 async function listProjects({ client }: Connection): Promise<Candidate[]> {
   const { items } = await unwrap(client.api.hub.projects.$get());
   return items.map(({ id, roots }) => ({ value: id, description: roots[0] ?? "" }));
+}
+
+async function listMembers({ client }: Connection): Promise<Candidate[]> {
+  const { items } = await unwrap(client.api.team.members.$get());
+  return items.map(({ id, name }) => ({ value: id, description: name }));
 }
 
 async function listWorkspaces({ client }: Connection): Promise<Candidate[]> {

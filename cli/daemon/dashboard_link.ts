@@ -6,10 +6,15 @@ import { print, say } from "../terminal/output.ts";
 
 /** Creates a login link to the dashboard, or to a workspace in it; valid once, for a minute. */
 export async function createLoginLink(client: Client, workspace?: string): Promise<string> {
-  const { path } = await unwrap(client.api.auth["login-code"].$post());
+  const url = await loginLink(client, await unwrap(client.api.auth["login-code"].$post()));
+  return `${url}${workspace ? `&workspace=${workspace}` : ""}`;
+}
+
+/** The address at which a login code is used. */
+export async function loginLink(client: Client, { path }: { path: string }): Promise<string> {
   const { port } = await unwrap(client.api.daemon.status.$get());
   // Passkeys work on this host name only, not on an IP address.
-  return `http://localhost:${port}${path}${workspace ? `&workspace=${workspace}` : ""}`;
+  return `http://localhost:${port}${path}`;
 }
 
 /** Prints a link to the dashboard; with `open` also opens it if the output is a terminal. */

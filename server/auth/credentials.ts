@@ -14,6 +14,8 @@ interface Options {
   /** Accepts requests without a credential (`--auth none`). */
   open?: boolean;
   owners?: Owners;
+  /** The role of the person of a page key; null ends the key. Everybody decides without it. */
+  role_of?: (member_id: string) => "viewer" | "reviewer" | "admin" | null;
 }
 
 /** Identifies the caller of a request by its credential. */
@@ -22,6 +24,7 @@ export class Credentials {
   readonly #owners: Owners;
   readonly #page_keys: PageKeys;
   readonly #open: boolean;
+  readonly #role_of: NonNullable<Options["role_of"]>;
 
   constructor(tokens: Tokens, page_keys: PageKeys, options: Options = {}) {
     this.#tokens = Object.entries(tokens).map(([scope, token]) => ({
@@ -31,6 +34,7 @@ export class Credentials {
     this.#page_keys = page_keys;
     this.#owners = options.owners ?? SOLE_OWNERS;
     this.#open = options.open ?? false;
+    this.#role_of = options.role_of ?? (() => "admin");
   }
 
   /** The caller. A request must carry exactly one valid credential. @throws GateError `unauthorized` */
@@ -63,7 +67,11 @@ export class Credentials {
   #byKey(key: string): Caller | null {
     const member_id = this.#page_keys.holderOf(key);
     if (member_id === null) return null;
-    return { ...NO_PROOF, scope: "reviewer", id: member_id, member_id, via: "page" };
+    // Asked each time, so that a removed member's logins end at once.
+    const role = this.#role_of(member_id);
+    if (role === null) return null;
+    const scope = role === "viewer" ? "viewer" : "reviewer";
+    return { ...NO_PROOF, scope, id: member_id, member_id, via: "page" };
   }
 }
 

@@ -148,4 +148,24 @@ export const REGISTRY_MIGRATIONS: Migration[] = [{
     // The proof with which a person added the folder to a project, as JSON.
     "ALTER TABLE roots ADD COLUMN proof TEXT",
   ],
+}, {
+  version: 9,
+  statements: [
+    // The team and the approval routes as a person accepted them. `number` counts the changes.
+    `CREATE TABLE kept_lists (
+      name TEXT PRIMARY KEY,
+      number INTEGER NOT NULL,
+      items TEXT NOT NULL,
+      proof TEXT
+    ) STRICT`,
+    // The changes of these lists, for the ledgers that were closed meanwhile.
+    `CREATE TABLE kept_changes (
+      name TEXT NOT NULL,
+      number INTEGER NOT NULL,
+      type TEXT NOT NULL,
+      by TEXT NOT NULL,
+      data TEXT NOT NULL,
+      PRIMARY KEY (name, number)
+    ) STRICT, WITHOUT ROWID`,
+  ],
 }];

@@ -32,7 +32,8 @@ const HARMLESS_VERBS: Record<string, Set<string>> = {
   project: new Set(["list"]),
   proof: new Set(["status"]),
   workspace: new Set(["list", "show"]),
-  team: new Set(["list"]),
+  team: new Set(["list", "whoami"]),
+  route: new Set(["list"]),
   "global-config": new Set(["show"]),
   policy: new Set(["help", "test", "explain", "replay", "bench"]),
 };

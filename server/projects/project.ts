@@ -54,6 +54,8 @@ export interface ProjectOptions {
   /** Records in another project's ledger that its agent begins to work here. */
   visit: (home_project: string, event: NewEvent) => Promise<void>;
   proofs: Proofs;
+  /** The lists of the machine whose changes every ledger records. */
+  kept: readonly { attach(ledger: Ledger): Promise<void>; detach(project_id: string): void }[];
 }
 
 /** One registered project with its open ledger. Creates the services of the project. */
@@ -72,6 +74,7 @@ export class Project {
   readonly moved_to: string | null;
   readonly #roots: string[];
   readonly #proofs: Proofs;
+  readonly #kept: ProjectOptions["kept"];
   readonly #services: ActionServices;
   readonly #now: () => number;
   #pending: { seq: number; count: number } | null = null;
@@ -85,6 +88,7 @@ export class Project {
     this.id = id;
     this.#now = environment.now;
     this.#proofs = options.proofs;
+    this.#kept = options.kept;
     // All services share one array, so that they see a root added later.
     this.#roots = [...options.roots];
     const roots = this.roots = this.#roots;
@@ -161,6 +165,7 @@ export class Project {
       if (moved_to) await stream.forget(id);
       const problem = await stream.reconcile(ledger);
       await options.proofs.attach(ledger);
+      for (const list of options.kept) await list.attach(ledger);
       const project = new Project(options, { ledger, moved_to, blocks });
       await project.config.acceptKnown();
       await project.config.rememberMachine();
@@ -168,6 +173,7 @@ export class Project {
       return { project, problem };
     } catch (error) {
       options.proofs.detach(id);
+      for (const list of options.kept) list.detach(id);
       await ledger.close();
       throw error;
     }
@@ -239,6 +245,7 @@ export class Project {
   async close(): Promise<boolean> {
     await this.actions.close();
     this.#proofs.detach(this.id);
+    for (const list of this.#kept) list.detach(this.id);
     this.config.detach();
     // Asked last, when no action can begin any more.
     const isLeft = await this.isUnfinished();

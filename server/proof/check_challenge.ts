@@ -18,7 +18,7 @@ type Body = any;
 
 /** A request that needs a proof, and the fields that its challenge must have. */
 interface ProvenRequest {
-  method: "POST" | "PUT" | "DELETE";
+  method: "POST" | "PUT" | "PATCH" | "DELETE";
   /** Its first group is the id that `names` is about. */
   path: RegExp;
   verb: ProofVerb;
@@ -103,6 +103,18 @@ const PROVEN_REQUESTS: readonly ProvenRequest[] = [
     verb: "lift_block",
     digest: (_, block_id) => digestOf({ block_id }),
   },
+  { method: "POST", path: /^\/api\/team\/(?:members|accept)$/, verb: "change_team" },
+  { method: "PATCH", path: /^\/api\/team\/members\/[^/]+$/, verb: "change_team" },
+  { method: "DELETE", path: /^\/api\/team\/members\/[^/]+$/, verb: "change_team" },
+  {
+    method: "POST",
+    path: /^\/api\/team\/members\/([^/]+)\/login-code$/,
+    verb: "issue_login",
+    digest: (_, member_id) => digestOf({ member_id }),
+  },
+  { method: "POST", path: /^\/api\/approval-routes(?:\/accept)?$/, verb: "change_routes" },
+  { method: "PATCH", path: /^\/api\/approval-routes\/[^/]+$/, verb: "change_routes" },
+  { method: "DELETE", path: /^\/api\/approval-routes\/[^/]+$/, verb: "change_routes" },
   { method: "POST", path: /^\/api\/proof\/set$/, verb: "change_proof", digest: changeDigest },
   {
     method: "POST",

@@ -11,6 +11,7 @@ import { ProofKind, ProofStatus } from "../../server/proof/schema.ts";
 import { HubProject } from "../../server/projects/schema.ts";
 import { Block } from "../../server/remediation/schema.ts";
 import { Session, SessionDiff, SessionRollbackResult } from "../../server/sessions/schema.ts";
+import { Member, TeamStatus, Whoami } from "../../server/team/schema.ts";
 import { Workspace } from "../../server/workspaces/schema.ts";
 
 const text = z.string();
@@ -112,6 +113,13 @@ export const SHAPES: Record<string, z.ZodType> = {
   "proof remove": ProofStatus,
   "config show": ConfigView,
   "config accept": ConfigView,
+  "team add": Member.extend({ url }),
+  "team list": z.array(Member),
+  "team whoami": Whoami,
+  "team change": Member,
+  "team link": z.strictObject({ url }),
+  "team accept": TeamStatus,
+  "team remove": Member,
   "workspace create": Workspace,
   "workspace add-project": Workspace,
   "workspace remove-project": Workspace,

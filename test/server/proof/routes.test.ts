@@ -29,6 +29,8 @@ const PROVEN: Record<string, [verb: ProofVerb, body: Json, path?: (given: Given)
   "POST /api/sessions/{id}/rollback": ["rollback", {}, ({ session }) => session],
   "POST /api/sessions/{id}/rollback-partial": ["rollback", {}, ({ session }) => session],
   "DELETE /api/hub/projects/{id}": ["remove_project", {}, () => "empty"],
+  "POST /api/team/members": ["change_team", { name: "Ann" }],
+  "POST /api/team/accept": ["change_team", {}],
   "POST /api/proof/set": ["change_proof", { kind: "token" }],
   "POST /api/proof/remove": ["remove_proof", {}],
 };
@@ -41,6 +43,9 @@ const BY_EFFECT: Record<string, ProofVerb> = {
   "POST /api/workspaces/{id}/projects": "register_project",
   "PUT /api/hub/projects/{id}/override-trust": "trust_override",
   "POST /api/remediation/blocks/{block_id}/unblock": "lift_block",
+  "PATCH /api/team/members/{id}": "change_team",
+  "DELETE /api/team/members/{id}": "change_team",
+  "POST /api/team/members/{id}/login-code": "issue_login",
 };
 
 /** Routes that let nothing more happen, with the reason. */
