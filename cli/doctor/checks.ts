@@ -7,6 +7,7 @@ import { checkLedgers } from "./ledgers.ts";
 import { type CheckContext, Findings } from "./context.ts";
 import { checkProof } from "./proof.ts";
 import { checkBlocks, checkSeen } from "./record.ts";
+import { checkSandbox } from "./sandbox.ts";
 import type { Finding } from "./schema.ts";
 import { checkService } from "./service.ts";
 import { checkClock, checkDisk } from "./system.ts";
@@ -25,6 +26,7 @@ export const CHECKS: readonly Check[] = [
   { name: "tokens", run: checkSecrets },
   { name: "disk", run: checkDisk },
   { name: "clock", run: checkClock },
+  { name: "sandbox", run: checkSandbox },
   { name: "daemon", run: checkDaemon },
   { name: "port", run: checkPort },
   { name: "proof", run: checkProof },

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import process from "node:process";
-import type { Readable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 import { commandEnvironment } from "./command_environment.ts";
 import { OutputBuffer } from "./output_buffer.ts";
 import { CAN_RUN_PROVED, ProvedJob, type ProvedRun } from "./run_proved.ts";
@@ -20,6 +20,20 @@ export interface RunOptions {
   signal?: AbortSignal;
   /** The proved steps of the command; gate then starts its programs itself, without a shell. */
   proved?: ProvedRun;
+  /** The sandbox in which the command runs. */
+  sandbox?: SandboxStart;
+}
+
+/** A program that starts another one in a sandbox. */
+export interface SandboxStart {
+  /** The words before those of the other program. */
+  argv: readonly string[];
+  /** What it reads from its descriptors 3, 4 and so on. */
+  inputs: readonly Uint8Array[];
+  /** What the shell in the sandbox runs first; it ends with `exec "$@"`. */
+  prelude: string;
+  /** The environment in the sandbox, from the one that the command would get. */
+  env: (given: Record<string, string | undefined>) => Record<string, string | undefined>;
 }
 
 /** The outcome of a command. */
@@ -81,7 +95,9 @@ class Run {
   constructor(command: string, options: RunOptions, buffer: OutputBuffer) {
     this.ended = new Promise((resolve) => this.#resolve = resolve);
     const { proved } = options;
-    this.#job = proved && CAN_RUN_PROVED ? provedJob(proved, options) : shellJob(command, options);
+    // Only a shell runs in the sandbox.
+    const runs = proved && CAN_RUN_PROVED && !options.sandbox;
+    this.#job = runs ? provedJob(proved, options) : shellJob(command, options);
     this.#signal = options.signal;
     this.#signal?.addEventListener("abort", this.#onAbort, { once: true });
     const seconds = options.timeout_ms / 1000;
@@ -182,12 +198,35 @@ function spawnShell(command: string, options: RunOptions): ChildProcess {
       windowsVerbatimArguments: true,
     });
   }
+  if (options.sandbox) return spawnSandboxed(command, options, options.sandbox);
   // The outer shell joins the two streams, so that their lines keep their order.
   return spawn("/bin/sh", ["-c", 'exec "$@" 2>&1', "sh", ...shell(), "-c", command], {
     ...shared,
     stdio: ["ignore", "pipe", "pipe"],
     detached: true,
   });
+}
+
+/** The shell in the sandbox starts twice: first for the prelude, then for the command alone. */
+function spawnSandboxed(
+  command: string,
+  { cwd, env, named_variables }: RunOptions,
+  sandbox: SandboxStart,
+): ChildProcess {
+  const inside = [...shell(), "-c", sandbox.prelude, "sh", ...shell(), "-c", command];
+  const child = spawn("/bin/sh", ["-c", 'exec "$@" 2>&1', "sh", ...sandbox.argv, ...inside], {
+    cwd,
+    env: sandbox.env(commandEnvironment(env ?? process.env, named_variables)),
+    stdio: ["ignore", "pipe", "pipe", ...sandbox.inputs.map(() => "pipe" as const)],
+    detached: true,
+  });
+  sandbox.inputs.forEach((bytes, at) => {
+    const stream = child.stdio[3 + at] as Writable | null | undefined;
+    // A program that ends early leaves its inputs unread.
+    stream?.on("error", () => {});
+    stream?.end(bytes);
+  });
+  return child;
 }
 
 const BASH = [

@@ -1,8 +1,8 @@
 import { statSync } from "node:fs";
 import { LRUCache } from "lru-cache";
 import { dirname, isAbsolute, join } from "node:path";
+import { readGitConfig } from "../../runtime/git_config.ts";
 import { readSmallFile } from "../../runtime/small_file.ts";
-import { readGitConfig } from "./git_config.ts";
 import type { Place } from "./snapshot.ts";
 
 const MAX_BYTES = 256 * 1024;

@@ -12,6 +12,7 @@ import { platform } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Finding } from "../../../cli/doctor/schema.ts";
+import { lookForEngine } from "../../../server/sandbox/engine.ts";
 import { CONFIG, type GatedProject, openGatedProject } from "../gated_project.ts";
 import { snapshot } from "../hosts/stage.ts";
 import { createTerminal, type TestTerminal } from "../terminal.ts";
@@ -31,7 +32,12 @@ describe("on a machine without gate data", () => {
     const before = snapshot(terminal.folder);
     const { ok, findings } = await diagnose(terminal);
     expect(ok).toBe(true);
-    expect(new Set(findings.map(({ check }) => check)).size).toBe(17);
+    expect(new Set(findings.map(({ check }) => check)).size).toBe(18);
+    const { engine, why } = await lookForEngine();
+    expect(findings.find(({ check }) => check === "sandbox")).toMatchObject({
+      level: "ok",
+      message: expect.stringContaining(engine ? `${engine.name} ${engine.version}` : why),
+    });
     expect(snapshot(terminal.folder)).toEqual(before);
   });
 

@@ -1,0 +1,160 @@
+import { existsSync, realpathSync } from "node:fs";
+import { arch } from "node:os";
+import { dirname } from "node:path";
+import type { SandboxStart } from "../runtime/spawn.ts";
+import type { Mount, Walls } from "./schema.ts";
+import { seccompFilter } from "./seccomp.ts";
+
+/** The descriptors from which bubblewrap reads; the first two inputs of the process. */
+const [ARGS_FD, SECCOMP_FD] = [3, 4];
+
+/**
+ * The start of a command behind these walls. `env` is the environment of the process that runs it;
+ * the folders of its PATH are shown.
+ */
+export function startBehind(
+  walls: Walls,
+  env: Record<string, string | undefined>,
+): SandboxStart {
+  const filter = seccompFilter(arch());
+  const args = [
+    ...namespacesOf(walls),
+    ...mountsOf(walls, env["PATH"] ?? ""),
+    ...["--chdir", walls.cwd],
+    ...(filter ? ["--seccomp", `${SECCOMP_FD}`] : []),
+  ];
+  return {
+    argv: [walls.engine.path, "--args", `${ARGS_FD}`],
+    inputs: [
+      new TextEncoder().encode(args.map((arg) => `${arg}\0`).join("")),
+      ...(filter ? [filter] : []),
+    ],
+    prelude: preludeOf(walls),
+    env: (given) => environmentIn(walls, given),
+  };
+}
+
+function namespacesOf({ network, hosts, engine }: Walls): string[] {
+  return [
+    "--unshare-all",
+    ...(network === "all" && hosts.length === 0 ? ["--share-net"] : []),
+    // The version must be able to switch further user namespaces off.
+    ...(isAtLeast(engine.version, 0, 8) ? ["--unshare-user", "--disable-userns"] : []),
+    "--new-session",
+    "--die-with-parent",
+    ...["--cap-drop", "ALL"],
+    ...["--hostname", "sandbox"],
+  ];
+}
+
+/** Whether a version such as `0.8.0` is at least this one. */
+export function isAtLeast(version: string, major: number, minor: number): boolean {
+  const [is_major = 0, is_minor = 0] = version.split(".").map(Number);
+  return is_major > major || (is_major === major && is_minor >= minor);
+}
+
+function mountsOf(walls: Walls, search_path: string): string[] {
+  const { mounts, tools_at } = walls;
+  const all = [
+    ...mounts.slice(0, tools_at),
+    ...toolsIn(search_path, walls),
+    ...mounts.slice(tools_at),
+  ];
+  return [...all.flatMap((mount) => mountArgs(mount, walls)), ...["--remount-ro", "/"]];
+}
+
+function mountArgs({ at, as, from = at }: Mount, { blank, engine }: Walls): string[] {
+  switch (as) {
+    case "read_only":
+      return ["--ro-bind", from, at];
+    case "writable":
+      return ["--bind", from, at];
+    case "link":
+      return ["--symlink", from, at];
+    case "new_folder":
+      if (at === "/proc") return ["--proc", at];
+      if (at === "/dev") return ["--dev", at];
+      return [...(isAtLeast(engine.version, 0, 7) ? ["--size", FOLDER_BYTES] : []), "--tmpfs", at];
+    case "hidden_file":
+      return ["--ro-bind", blank, at];
+    case "hidden_folder":
+      return isAtLeast(engine.version, 0, 5)
+        ? [...["--perms", "0000", "--tmpfs", at], ...["--remount-ro", at]]
+        : [...["--tmpfs", at], ...["--remount-ro", at]];
+  }
+}
+
+/** The largest content of a folder that is kept in memory. */
+const FOLDER_BYTES = `${512 * 1024 * 1024}`;
+
+/** The folders of PATH that no mount shows, with the installation around a `bin`. */
+function toolsIn(search_path: string, { mounts, user_home }: Walls): Mount[] {
+  const folders = search_path.split(":").filter((folder) => folder.startsWith("/"))
+    .filter((folder) => existsSync(folder))
+    .flatMap((folder) => [folder, realpathSync(folder)])
+    .map((folder) => /\/s?bin$/.test(folder) ? aroundOf(folder, user_home) : folder);
+  return [...new Set(folders)]
+    .filter((folder) => !isShown(folder, mounts) && !holdsMore(folder, mounts, user_home))
+    .toSorted((a, b) => a.length - b.length)
+    .map((at) => ({ at, as: "read_only" as const }));
+}
+
+/** The installation that a `bin` is a part of; the folder itself directly below the home or the root. */
+function aroundOf(folder: string, user_home: string): string {
+  const around = dirname(folder);
+  const outer = [user_home, `${user_home}/.local`, "/", dirname(user_home)];
+  return outer.includes(around) || user_home.startsWith(`${around}/`) ? folder : around;
+}
+
+const SHOWS = new Set<Mount["as"]>(["read_only", "writable"]);
+
+function isShown(folder: string, mounts: readonly Mount[]): boolean {
+  return mounts.some(({ at, as }) => SHOWS.has(as) && isWithin(folder, at));
+}
+
+/** Whether the folder holds another place of the sandbox, which it would cover. */
+function holdsMore(folder: string, mounts: readonly Mount[], user_home: string): boolean {
+  return isWithin(user_home, folder) ||
+    mounts.some(({ at, as }) =>
+      as !== "hidden_folder" && as !== "hidden_file" &&
+      at !== folder && isWithin(at, folder)
+    );
+}
+
+/** Whether a path is a folder or below it. */
+export function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder === "/" ? folder : `${folder}/`);
+}
+
+/**
+ * The text that bash runs before the command: it closes what the process inherited, sets the limits,
+ * and lets the kernel end this process first when memory is short.
+ */
+function preludeOf({ limits: { processes, memory_bytes, file_bytes } }: Walls): string {
+  const blocks = Math.floor(file_bytes / 1024);
+  const data = Math.floor(memory_bytes / 1024);
+  return [
+    // Bash keeps copies of what it redirects, so nothing is redirected here.
+    "for fd in /proc/self/fd/*; do fd=${fd##*/}",
+    'if [ "$fd" -gt 2 ]; then eval "exec $fd>&-" || exit 126; fi; done',
+    "unset fd DENO_EXTRA_STDIO_FDS",
+    `ulimit -S -c 0; ulimit -u ${processes} -f ${blocks} -d ${data} || exit 126`,
+    "echo 1000 >/proc/self/oom_score_adj || exit 126",
+    'exec "$@"',
+  ].join("\n");
+}
+
+/** Variables that lead to a service outside, or to a folder that is not there. */
+const DROPPED =
+  /^(SSH_AUTH_SOCK|DBUS_.*|DISPLAY|WAYLAND_DISPLAY|XAUTHORITY|XDG_.*|DOCKER_HOST|GATE_.*|TMPDIR|TMP|TEMP)$/;
+const PROXIES = /^(https?|ftp|all|no)_proxy$/i;
+
+function environmentIn(
+  { network, user_home, cwd }: Walls,
+  given: Record<string, string | undefined>,
+): Record<string, string | undefined> {
+  const kept = Object.entries(given).filter(([name]) =>
+    !DROPPED.test(name) && (network === "all" || !PROXIES.test(name))
+  );
+  return { ...Object.fromEntries(kept), HOME: user_home, PWD: cwd };
+}

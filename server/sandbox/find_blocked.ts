@@ -1,0 +1,166 @@
+import { type Dirent, lstatSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { LRUCache } from "lru-cache";
+import type { Fate, Judge } from "./judge.ts";
+
+/** A file or folder that is hidden or read-only in the sandbox. */
+export interface Found {
+  path: string;
+  fate: Fate;
+  kind: "file" | "folder" | "link";
+}
+
+/** One folder as it was read. */
+interface Seen {
+  state: string;
+  /** When it was read, in milliseconds since 1970. */
+  at: number;
+  entries: number;
+  folders: string[];
+  found: Found[];
+}
+
+/** The folders below one root, as judged by one judge. */
+interface Known {
+  judge: Judge;
+  folders: Map<string, Seen>;
+}
+
+/** A project with more entries gets no sandbox. */
+const MAX_ENTRIES = 200_000;
+/** A change within this time of reading may leave the same time of change. */
+const COARSE_MS = 50;
+const SLICE_MS = 8;
+
+/** Finds the blocked and the read-only files below a folder. Folders that did not change are not read again. */
+export class BlockedFiles {
+  readonly #known = new LRUCache<string, Known>({ max: 32 });
+
+  /** The files below `root` with a fate, a hidden folder without what is in it; null for too many entries. */
+  async find(root: string, judge: Judge): Promise<Found[] | null> {
+    const known = this.#known.get(root);
+    const old = known?.judge === judge ? known.folders : new Map<string, Seen>();
+    const folders = new Map<string, Seen>();
+    const found: Found[] = [];
+    const queue = [root];
+    let entries = 0;
+    let since = performance.now();
+    for (const folder of queue) {
+      const seen = look(folder, old.get(folder), judge);
+      if (seen === null) continue;
+      folders.set(folder, seen);
+      found.push(...seen.found);
+      queue.push(...seen.folders);
+      if ((entries += seen.entries) > MAX_ENTRIES) return null;
+      if (performance.now() - since < SLICE_MS) continue;
+      await setImmediate();
+      since = performance.now();
+    }
+    this.#known.set(root, { judge, folders });
+    return [...found, ...otherNames(found, folders.keys())];
+  }
+}
+
+/** The state of one folder, read again only after a change; null if it is gone. */
+function look(folder: string, old: Seen | undefined, judge: Judge): Seen | null {
+  try {
+    const at = Date.now();
+    const { dev, ino, ctimeNs, ctimeMs } = lstatSync(folder, { bigint: true });
+    const state = `${dev} ${ino} ${ctimeNs}`;
+    if (old?.state === state && old.at - Number(ctimeMs) > COARSE_MS) return old;
+    return { state, at, ...read(folder, judge) };
+  } catch {
+    return null;
+  }
+}
+
+function read(folder: string, judge: Judge): Omit<Seen, "state" | "at"> {
+  const entries = readdirSync(folder, { withFileTypes: true });
+  const names = new Set(entries.map(({ name }) => name));
+  // Git's own folder: what runs code is read-only, and the rest is git's business.
+  if (
+    names.has("HEAD") && (names.has("commondir") || (names.has("objects") && names.has("refs")))
+  ) {
+    return { entries: entries.length, folders: [], found: gitParts(folder, names) };
+  }
+  const folders: string[] = [];
+  const found: Found[] = [];
+  for (const entry of entries) {
+    const path = join(folder, entry.name);
+    const kind = kindOf(entry);
+    // A service of the machine listens there, outside of the sandbox.
+    const isSpecial = kind === "special";
+    const fate = isSpecial
+      ? "hidden"
+      : entry.name === ".git" && kind === "folder"
+      ? null
+      : judge(path);
+    if (fate !== null) found.push({ path, fate, kind: isSpecial ? "file" : kind });
+    if (kind === "folder" && fate !== "hidden") folders.push(path);
+  }
+  return { entries: entries.length, folders, found };
+}
+
+function kindOf(entry: Dirent): Found["kind"] | "special" {
+  if (entry.isFile()) return "file";
+  if (entry.isDirectory()) return "folder";
+  return entry.isSymbolicLink() ? "link" : "special";
+}
+
+/** The files in a folder of git with which git runs a program. */
+const RUNS = ["config", "config.worktree", "hooks", "info", "commondir"];
+
+/** What makes git run a program, in its folder and in those of its submodules. */
+export function gitParts(
+  folder: string,
+  names: ReadonlySet<string> = new Set(namesIn(folder)),
+): Found[] {
+  const inside = ["modules", "worktrees"].filter((name) => names.has(name)).flatMap((name) =>
+    namesIn(join(folder, name)).slice(0, MOST_MODULES).flatMap((one) =>
+      gitParts(join(folder, name, one))
+    )
+  );
+  const own = RUNS.filter((name) => names.has(name)).map((name): Found => {
+    const path = join(folder, name);
+    return { path, fate: "read_only", kind: lstatSync(path).isDirectory() ? "folder" : "file" };
+  });
+  return [...own, ...inside];
+}
+
+const MOST_MODULES = 50;
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+/** The other names of hidden files, which are hidden too. */
+function otherNames(found: readonly Found[], folders: Iterable<string>): Found[] {
+  const linked = new Set<string>();
+  const known = new Set(found.map(({ path }) => path));
+  for (const { path, fate, kind } of found) {
+    const key = fate === "hidden" && kind === "file" ? linkOf(path) : null;
+    if (key !== null) linked.add(key);
+  }
+  if (linked.size === 0) return [];
+  const others: Found[] = [];
+  for (const folder of folders) {
+    for (const name of namesIn(folder)) {
+      const path = join(folder, name);
+      if (known.has(path)) continue;
+      const key = linkOf(path);
+      if (key !== null && linked.has(key)) others.push({ path, fate: "hidden", kind: "file" });
+    }
+  }
+  return others;
+}
+
+/** What tells a file with several names from others; null for any other file. */
+function linkOf(path: string): string | null {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats?.isFile() && stats.nlink > 1 ? `${stats.dev} ${stats.ino}` : null;
+}

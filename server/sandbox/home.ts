@@ -1,0 +1,55 @@
+import { existsSync, lstatSync } from "node:fs";
+import { join } from "node:path";
+import type { Mount } from "./schema.ts";
+
+/** Folders of the home in which tools are installed; each is read-only in the sandbox. */
+const TOOLS = [
+  ...[".cargo", ".rustup", ".nvm", ".deno", ".bun", ".volta", ".asdf", ".pyenv", ".rbenv", ".rvm"],
+  ...[".nodenv", ".goenv", ".jenv", ".phpenv", ".sdkman", ".ghcup", ".stack", ".opam", ".elan"],
+  ...[".gem", ".bundle", ".mix", ".pub-cache", ".yarn", ".pnpm-store", ".proto", ".juliaup"],
+  ...[".m2", ".gradle", ".ivy2", ".coursier", ".nuget", ".dotnet", ".cabal", ".composer", "go"],
+  ...["miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba", ".conda", "Android/Sdk"],
+  ...[".local/bin", ".local/lib", ".local/pipx", ".linuxbrew", ".node", ".npm-global", "n"],
+  ...["pnpm", "uv", "mise", "fnm", "virtualenvs", "pipx", "pypoetry", "gem", "bundle", "rtx"]
+    .map((name) => `.local/share/${name}`),
+];
+
+/** Caches of large downloads that tools cannot work without; the rest of `.cache` is private. */
+const CACHES = ["ms-playwright", "puppeteer", "Cypress", "node-gyp", "electron", "prisma"]
+  .map((name) => `.cache/${name}`);
+
+/** Files in those folders that open other systems. */
+const CREDENTIALS = [
+  ...[".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".bundle/config"],
+  ...[".pub-cache/credentials.json", ".m2/settings.xml", ".m2/settings-security.xml"],
+  ...[".gradle/gradle.properties", ".gradle/init.d", ".ivy2/.credentials", ".cabal/config"],
+  ...[".nuget/NuGet", ".composer/auth.json", ".composer/config.json", ".mix/hex.config"],
+  ...[".conda/condarc", ".yarn/config", ".coursier/credentials.properties"],
+];
+
+/** The user's home with only the tools in it, and what of them is hidden. */
+export function homeMounts(home: string, { cache, npm, git_config }: {
+  cache: string;
+  npm: string;
+  git_config: string;
+}): Mount[] {
+  const shown = (names: readonly string[]) =>
+    names.map((name) => join(home, name)).filter(isFolder)
+      .map((at): Mount => ({ at, as: "read_only" }));
+  return [
+    { at: home, as: "new_folder" },
+    ...shown(TOOLS),
+    { at: join(home, ".cache"), as: "writable", from: cache },
+    { at: join(home, ".npm"), as: "writable", from: npm },
+    { at: join(home, ".gitconfig"), as: "read_only", from: git_config },
+    ...shown(CACHES),
+    ...CREDENTIALS.map((name) => join(home, name)).filter((at) => existsSync(at)).map((at) => (
+      { at, as: isFolder(at) ? "hidden_folder" as const : "hidden_file" as const }
+    )),
+  ];
+}
+
+/** A link could lead anywhere, so it stays hidden. */
+function isFolder(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}

@@ -1,0 +1,49 @@
+import { basename } from "node:path";
+import { LRUCache } from "lru-cache";
+import { type CompiledPolicy, layersOf, type Surroundings } from "../policy/evaluate.ts";
+import { meter } from "../policy/meter.ts";
+import { matchPath, namePath } from "../policy/path_match.ts";
+import { isProtectedName } from "../policy/protect.ts";
+
+/** What a rule means for a file in the sandbox. */
+export type Fate = "hidden" | "read_only";
+
+/** The fate of a path on the disk; null if no rule is about it. */
+export type Judge = (path: string) => Fate | null;
+
+/** Dependencies bring such names along, and no host or person opens their folders. */
+const DEPENDENCIES = /\/(node_modules|\.venv|venv|site-packages|vendor|target)\//;
+
+const PROTECTED = new LRUCache<string, boolean>({ max: 20_000 });
+
+/**
+ * The judge of these rules: what a rule blocks is hidden, what a rule asks about or gate protects is
+ * read-only. A doubt counts as a match.
+ */
+export function judgeOf(compiled: CompiledPolicy, around: Surroundings): Judge {
+  const layers = layersOf(compiled, around).map(({ layer, options }) => ({
+    index: layer.compiled.paths,
+    roots: options.roots,
+  }));
+  return (path) => {
+    let fate: Fate | null = null;
+    for (const { index, roots } of layers) {
+      meter.reset();
+      const names = namePath(path, roots, around.user_home);
+      for (const { effect, compiled } of index.candidates([names])) {
+        if (effect === "allow" || (effect === "ask" && fate !== null)) continue;
+        if (matchPath(compiled, names, true) === "no") continue;
+        if (effect === "deny") return "hidden";
+        fate = "read_only";
+      }
+    }
+    return fate ?? (isProtected(path) ? "read_only" : null);
+  };
+}
+
+function isProtected(path: string): boolean {
+  const name = basename(path);
+  let known = PROTECTED.get(name);
+  if (known === undefined) PROTECTED.set(name, known = isProtectedName(name));
+  return known && !DEPENDENCIES.test(path);
+}

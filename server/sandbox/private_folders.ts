@@ -1,0 +1,150 @@
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { userInfo } from "node:os";
+import { join } from "node:path";
+import { readGitConfig } from "../runtime/git_config.ts";
+import { readSmallFile } from "../runtime/small_file.ts";
+
+/** The folders that the commands of one session share and nobody else sees. */
+export interface PrivateFolders {
+  tmp: string;
+  var_tmp: string;
+  cache: string;
+  npm: string;
+  git_config: string;
+  blank: string;
+}
+
+/** Creates the private folders of a session below the data folder. @throws the error of the file system */
+export function privateFolders(
+  gate_home: string,
+  session_id: string,
+  home: string,
+): PrivateFolders {
+  const own = join(gate_home, "sandbox", session_id);
+  const folders = {
+    tmp: join(own, "tmp"),
+    var_tmp: join(own, "var_tmp"),
+    cache: join(own, "cache"),
+    npm: join(own, "npm"),
+  };
+  for (const path of Object.values(folders)) mkdirSync(path, { recursive: true, mode: 0o700 });
+  const git_config = join(own, "gitconfig");
+  const blank = join(own, "blank");
+  createFile(git_config, identityOf(home), 0o400);
+  createFile(blank, "", 0o000);
+  return { ...folders, git_config, blank };
+}
+
+/** Removes what the sandboxes of earlier sessions left behind. */
+export function removePrivateFolders(gate_home: string): void {
+  rmSync(join(gate_home, "sandbox"), { recursive: true, force: true });
+}
+
+function createFile(path: string, text: string, mode: number): void {
+  try {
+    writeFileSync(path, text, { flag: "wx", mode: 0o600 });
+    chmodSync(path, mode);
+  } catch (error) {
+    if ((error as { code?: string }).code !== "EEXIST") throw error;
+  }
+}
+
+/** Who the user is to git, and how git treats files; nothing that names a program or a place. */
+const PASSED =
+  /^(user\.(name|email)|init\.defaultbranch|core\.(autocrlf|eol|filemode|quotepath|safecrlf)|safe\.directory|(pull|rebase|merge|diff|color|log|column|branch)\.[a-z]+)$/;
+const MOST_BYTES = 256 * 1024;
+
+function identityOf(home: string): string {
+  const entries = [".config/git/config", ".gitconfig"].flatMap((name) => {
+    try {
+      return readGitConfig(readSmallFile(join(home, name), MOST_BYTES)) ?? [];
+    } catch {
+      return [];
+    }
+  });
+  return entries.filter(([key, value]) => PASSED.test(key) && !/^!|["\\\n\0]/.test(value))
+    .map(([key, value]) => {
+      const [section, name] = key.split(".");
+      return `[${section}]\n\t${name} = "${value}"\n`;
+    }).join("");
+}
+
+/** Larger files are not copied. */
+const MOST_COPIED = 64 * 1024 * 1024;
+const MOST_NAMED = 20;
+const NAMED = /(?:^|[\s'"=:(<>|&;,@])\/tmp\/([^\s'"`$;|&<>()*?[\]{}\\,]+)/g;
+
+/** The files of `/tmp` that a command line names, relative to it. */
+export function namedInTmp(command: string): string[] {
+  const names = [...command.matchAll(NAMED)].map(([, name]) => name!)
+    .filter((name) =>
+      name.split("/").every((part) => part !== "" && part !== "." && part !== "..")
+    );
+  return [...new Set(names)].slice(0, MOST_NAMED);
+}
+
+/**
+ * Copies a plain file of this user from a folder to the same place below another one. Follows no
+ * link on either side, because agents can write there. Copies nothing if any step fails.
+ */
+export function copyPlainFile(name: string, from: string, to: string): void {
+  const parts = name.split("/");
+  const opened: number[] = [];
+  const open = (path: string, flags: number) => {
+    const fd = openSync(path, flags | constants.O_NOFOLLOW);
+    opened.push(fd);
+    return fd;
+  };
+  try {
+    let source = open(from, constants.O_RDONLY | constants.O_DIRECTORY);
+    let target = open(to, constants.O_RDONLY | constants.O_DIRECTORY);
+    for (const part of parts.slice(0, -1)) {
+      source = open(at(source, part), constants.O_RDONLY | constants.O_DIRECTORY);
+      makeFolder(at(target, part));
+      target = open(at(target, part), constants.O_RDONLY | constants.O_DIRECTORY);
+    }
+    const last = parts.at(-1)!;
+    const file = open(at(source, last), constants.O_RDONLY | constants.O_NONBLOCK);
+    const { uid, nlink, size, mode } = fstatSync(file);
+    const isPlain = fstatSync(file).isFile() && nlink === 1 && uid === userInfo().uid;
+    if (!isPlain || size > MOST_COPIED) return;
+    const content = readFileSync(file);
+    remove(at(target, last));
+    writeFileSync(at(target, last), content, { flag: "wx", mode: mode & 0o777 });
+  } catch {
+    // The command then sees no such file.
+  } finally {
+    for (const fd of opened) closeSync(fd);
+  }
+}
+
+function at(fd: number, name: string): string {
+  return `/proc/self/fd/${fd}/${name}`;
+}
+
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    if ((error as { code?: string }).code !== "EEXIST") throw error;
+  }
+}
+
+function remove(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if ((error as { code?: string }).code !== "ENOENT") throw error;
+  }
+}

@@ -1,0 +1,91 @@
+import { accessSync, constants, lstatSync, readdirSync, readlinkSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { Mount } from "./schema.ts";
+
+/** Folders of the system at the top of the disk; every other folder there is hidden. */
+const SYSTEM = /^(bin|sbin|lib\w*|usr|etc|opt|nix|gnu|snap)$/;
+
+/** Files of `/etc` for the system's own programs. Each user may read them anyway. */
+const SECRETS_OF_ETC = [
+  ...["shadow", "shadow-", "gshadow", "gshadow-", "sudoers", "sudoers.d", "krb5.keytab"],
+  ...["ssl/private", "wireguard", "NetworkManager/system-connections"],
+  ...["ssh/ssh_host_rsa_key", "ssh/ssh_host_ecdsa_key", "ssh/ssh_host_ed25519_key"],
+];
+
+/** What programs need from `/etc` to start, when a rule blocks the folder. */
+const NEEDED_OF_ETC = [
+  ...["ld.so.cache", "ld.so.conf", "ld.so.conf.d", "passwd", "group", "nsswitch.conf", "hosts"],
+  ...["host.conf", "resolv.conf", "gai.conf", "services", "protocols", "localtime", "timezone"],
+  ...["os-release", "debian_version", "alternatives", "mime.types", "magic", "locale.alias"],
+  ...["ssl/certs", "ssl/openssl.cnf", "ca-certificates", "pki/tls/certs", "pki/ca-trust/extracted"],
+  ...["crypto-policies", "fonts", "terminfo", "inputrc", "bash.bashrc", "profile", "gitconfig"],
+  ...["java-17-openjdk", "java-21-openjdk", "perl", "python3", "pulse", "login.defs", "shells"],
+];
+
+/** What programs need from `/var`. */
+const NEEDED_OF_VAR = [
+  ...["lib/dpkg", "lib/gems", "lib/ghc", "lib/ca-certificates", "lib/alternatives", "lib/rpm"],
+  ...["cache/fontconfig", "lib/python", "lib/texmf"],
+];
+
+/** The system of the machine, read-only, with a new `/proc`, `/dev`, `/run` and `/tmp`. */
+export function systemMounts({ hides_etc = false } = {}): Mount[] {
+  const mounts: Mount[] = [];
+  for (const { name, isLink, isFolder } of topOf("/")) {
+    const at = `/${name}`;
+    if (isLink && SYSTEM.test(name)) mounts.push({ at, as: "link", from: readlinkSync(at) });
+    else if (isFolder && SYSTEM.test(name)) {
+      if (name === "etc" && hides_etc) mounts.push(...partOf(at, NEEDED_OF_ETC));
+      else mounts.push({ at, as: "read_only" });
+    }
+  }
+  return [
+    ...mounts,
+    ...partOf("/var", NEEDED_OF_VAR),
+    ...(hides_etc ? [] : SECRETS_OF_ETC.flatMap((name) => hidden(`/etc/${name}`))),
+    ...partOf("/sys", NEEDED_OF_SYS),
+    ...partOf("/run", NEEDED_OF_RUN),
+    ...["/proc", "/dev", "/tmp"].map((at) => ({ at, as: "new_folder" as const })),
+    { at: "/var/run", as: "link", from: "/run" },
+  ];
+}
+
+/** An empty folder with only these parts of the real one. */
+function partOf(folder: string, names: readonly string[]): Mount[] {
+  const there = names.map((name) => join(folder, name)).filter((at) => exists(at));
+  return [
+    { at: folder, as: "new_folder" },
+    ...there.map((at): Mount => ({ at, as: "read_only" })),
+  ];
+}
+
+/** The place, if this user could read it. */
+function hidden(at: string): Mount[] {
+  try {
+    accessSync(at, constants.R_OK);
+    return [{ at, as: statSync(at).isDirectory() ? "hidden_folder" : "hidden_file" }];
+  } catch {
+    return []; // it is not there, or the kernel refuses it anyway
+  }
+}
+
+/** Without the sockets beside them: files that `/etc` links to, and the system of NixOS. */
+const NEEDED_OF_RUN = [
+  ...["systemd/resolve/stub-resolv.conf", "systemd/resolve/resolv.conf"],
+  ...["resolvconf/resolv.conf", "NetworkManager/resolv.conf", "current-system"],
+];
+
+/** What programs count processors with. */
+const NEEDED_OF_SYS = ["devices/system/cpu", "devices/system/node"];
+
+function topOf(folder: string) {
+  return readdirSync(folder, { withFileTypes: true }).map((entry) => ({
+    name: entry.name,
+    isLink: entry.isSymbolicLink(),
+    isFolder: entry.isDirectory(),
+  }));
+}
+
+function exists(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+}

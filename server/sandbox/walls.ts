@@ -1,0 +1,267 @@
+import { lstatSync, realpathSync, statSync } from "node:fs";
+import { totalmem } from "node:os";
+import { dirname, join } from "node:path";
+import { GateError } from "../errors.ts";
+import { gitFoldersOf } from "../runtime/git_folder.ts";
+import { isWithin } from "./bubblewrap.ts";
+import type { SandboxEngine } from "./engine.ts";
+import { type BlockedFiles, type Found, gitParts } from "./find_blocked.ts";
+import { homeMounts } from "./home.ts";
+import type { Judge } from "./judge.ts";
+import { copyPlainFile, namedInTmp, privateFolders } from "./private_folders.ts";
+import type { Mount, Walls } from "./schema.ts";
+import { systemMounts } from "./system.ts";
+
+/** What the walls of a command follow from. */
+export interface WallsInput {
+  engine: SandboxEngine;
+  judge: Judge;
+  /** The absolute patterns of rules that block paths. */
+  blocked_outside: readonly string[];
+  blocked: BlockedFiles;
+  /** Real paths of the project's folders. */
+  roots: readonly string[];
+  /** The folders of other projects. */
+  strangers: readonly string[];
+  user_home: string;
+  gate_home: string;
+  session_id: string;
+  command: string;
+  cwd: string;
+  network: Walls["network"];
+  hosts: readonly string[];
+  /** Further folders that the policy lets commands write, absolute or below `~/`. */
+  writable: readonly string[];
+  /** Folders of git in which a commit holds blocked files. */
+  hidden_objects: readonly string[];
+}
+
+/** The walls of one command, with the files that they hide or keep. */
+export interface WallsFound {
+  walls: Walls;
+  found: Found[];
+}
+
+/** With more of them a sandbox takes too long to build: each costs more than the one before. */
+const MAX_MOUNTS = 400;
+const MEMORY_SHARE = 0.75;
+
+/**
+ * Computes the walls of a command from the policy and the disk. @throws GateError `conflict` if they
+ * cannot be built; the command must not run then
+ */
+export async function wallsOf(input: WallsInput): Promise<WallsFound> {
+  const { roots, user_home, gate_home, session_id, engine, judge } = input;
+  const cwd = realOf(input.cwd);
+  if (cwd === null || !roots.some((root) => isWithin(cwd, root))) {
+    throw refused(`its folder "${input.cwd}" is not in the project`, "run it in the project");
+  }
+  const wide = roots.find((root) => isWithin(user_home, root) || isWithin(gate_home, root));
+  if (wide !== undefined) {
+    throw refused(
+      `the project's folder "${wide}" holds your home or gate's data`,
+      "make the project a folder below it",
+    );
+  }
+  const own = privateFolders(gate_home, session_id, user_home);
+  for (const name of namedInTmp(input.command)) {
+    const path = `/tmp/${name}`;
+    if (!roots.some((root) => isWithin(path, root)) && judge(path) !== "hidden") {
+      copyPlainFile(name, "/tmp", own.tmp);
+    }
+  }
+  const found = await findAll(input);
+  const before = [
+    ...systemMounts({ hides_etc: judge("/etc") === "hidden" }).filter(({ at }) => at !== "/tmp"),
+    { at: "/tmp", as: "writable" as const, from: own.tmp },
+    { at: "/var/tmp", as: "writable" as const, from: own.var_tmp },
+    ...aboveTmp([...topsOf(input), user_home]),
+    ...homeMounts(user_home, own),
+  ];
+  const mounts = [...before, ...projectMounts(input, found, before)];
+  if (mounts.length > MAX_MOUNTS) {
+    const hidden = found.filter(({ fate }) => fate === "hidden").length;
+    throw refused(
+      `${found.length} files and folders must be hidden or kept (${hidden} hidden), and a sandbox ` +
+        `holds about ${MAX_MOUNTS}`,
+      "name fewer of them in the rules, or let a person approve the command outside the sandbox",
+    );
+  }
+  return {
+    found,
+    walls: {
+      engine: { name: engine.name, path: engine.path, version: engine.version },
+      network: input.network,
+      hosts: [...input.hosts],
+      mounts,
+      tools_at: before.length,
+      user_home,
+      cwd,
+      blank: own.blank,
+      limits: {
+        processes: 4_096,
+        memory_bytes: Math.floor(totalmem() * MEMORY_SHARE),
+        file_bytes: 8 * 1024 ** 3,
+      },
+    },
+  };
+}
+
+/** The error of a command that can run only in a sandbox which gate cannot build. */
+export function refused(cause: string, next: string): GateError {
+  return new GateError("conflict", `Cannot run the command in the sandbox: ${cause}; ${next}`);
+}
+
+async function findAll(input: WallsInput): Promise<Found[]> {
+  const { roots, blocked, judge, strangers } = input;
+  const all: Found[] = [];
+  for (const root of roots) {
+    const found = await blocked.find(root, judge);
+    if (found === null) {
+      throw refused(
+        `the project "${root}" has too many files to look through`,
+        "let a person approve the command outside the sandbox",
+      );
+    }
+    all.push(...found);
+  }
+  const inner = strangers.filter((one) =>
+    !roots.includes(one) && roots.some((root) => isWithin(one, root))
+  );
+  const unseen = [...inner, ...input.hidden_objects].filter(isThere)
+    .map((path): Found => ({ path, fate: "hidden", kind: "folder" }));
+  return [...all, ...unseen];
+}
+
+function projectMounts(
+  input: WallsInput,
+  found: readonly Found[],
+  before: readonly Mount[],
+): Mount[] {
+  const { roots, strangers, gate_home, judge } = input;
+  const git = outerGit(roots);
+  const tops = topsOf(input);
+  const isVisible = (path: string) =>
+    tops.some((top) => isWithin(path, top)) ||
+    before.some(({ at, as }) => as === "read_only" && isWithin(path, at));
+  const outside = strangers.filter((one) =>
+    !roots.some((root) => isWithin(one, root) || isWithin(root, one))
+  )
+    .filter((one) => isThere(one) && isVisible(one));
+  const rest = outsideOf(input.blocked_outside, judge).filter(isVisible);
+  const parts = new Map<string, Mount>();
+  const add = (mount: Mount) => {
+    // What is hidden stays so, whatever else is said about it.
+    if (!parts.get(mount.at)?.as.startsWith("hidden")) parts.set(mount.at, mount);
+  };
+  for (const { path, fate, kind } of [...found, ...git.flatMap((folder) => gitParts(folder))]) {
+    for (const mount of mountsFor({ path, fate, kind }, tops)) add(mount);
+  }
+  for (const path of [...outside, ...rest]) add(hiddenAt(path));
+  const hidden = [...parts.values()].filter(({ as }) => as.startsWith("hidden")).map(({ at }) =>
+    at
+  );
+  const kept = [...parts.values()].filter(({ at }) =>
+    !hidden.some((folder) => folder !== at && isWithin(at, folder))
+  );
+  return [
+    ...tops.map((at): Mount => ({ at, as: "writable" })),
+    ...[...pins(kept, tops), ...kept].toSorted((a, b) => depth(a.at) - depth(b.at)),
+    { at: gate_home, as: "hidden_folder" },
+  ];
+}
+
+/** The outermost folders that the command may write. */
+function topsOf(input: WallsInput): string[] {
+  const open = input.writable.map((path) => writablePath(path, input)).filter((one) =>
+    one !== null
+  );
+  return outermost([...input.roots, ...outerGit(input.roots), ...open]);
+}
+
+/** The mounts about a found file: for a link, those about the file that it leads to. */
+function mountsFor({ path, fate, kind }: Found, tops: readonly string[]): Mount[] {
+  if (kind !== "link") {
+    if (fate === "read_only") return [{ at: path, as: "read_only" }];
+    return [{ at: path, as: kind === "folder" ? "hidden_folder" : "hidden_file" }];
+  }
+  const target = realOf(path);
+  // Elsewhere it is read-only anyway, and what is hidden there stays hidden.
+  if (target === null || !tops.some((top) => target !== top && isWithin(target, top))) return [];
+  return fate === "hidden" ? [hiddenAt(target)] : [{ at: target, as: "read_only" }];
+}
+
+function hiddenAt(at: string): Mount {
+  const isFolder = statSync(at, { throwIfNoEntry: false })?.isDirectory() ?? true;
+  return { at, as: isFolder ? "hidden_folder" : "hidden_file" };
+}
+
+/**
+ * The folders around the kept files. As mounts of their own they cannot be renamed or replaced, so a
+ * command cannot move a hidden file to another path while the next sandbox is built.
+ */
+function pins(kept: readonly Mount[], tops: readonly string[]): Mount[] {
+  const known = new Set([...tops, ...kept.map(({ at }) => at)]);
+  const pinned = new Map<string, Mount>();
+  for (const { at } of kept) {
+    for (let folder = dirname(at); !known.has(folder) && dirname(folder) !== folder;) {
+      if (!tops.some((top) => isWithin(folder, top))) break;
+      if (!pinned.has(folder)) pinned.set(folder, { at: folder, as: "writable" });
+      folder = dirname(folder);
+    }
+  }
+  const readOnly = kept.filter(({ as }) => as === "read_only");
+  return [...pinned.values()].filter(({ at }) => !readOnly.some((one) => isWithin(at, one.at)));
+}
+
+/** Folders of `/tmp` around these: mounts, so that no command replaces them by a link. */
+function aboveTmp(tops: readonly string[]): Mount[] {
+  const firsts = tops.flatMap((top) => {
+    const first = /^(?:\/var)?\/tmp\/[^/]+/.exec(top)?.[0];
+    return first !== undefined && first !== top ? [first] : [];
+  });
+  return [...new Set(firsts)].map((at) => ({ at, as: "new_folder" as const }));
+}
+
+/** The folders of git that lie outside the project, as for a second working tree. */
+function outerGit(roots: readonly string[]): string[] {
+  return roots.flatMap((root) => gitFoldersOf(root)).map(realOf).filter((path) => path !== null)
+    .filter((path) => !roots.some((root) => isWithin(path, root)));
+}
+
+function writablePath(path: string, { user_home, gate_home, judge }: WallsInput): string | null {
+  const full = path.startsWith("~/") ? join(user_home, path.slice(2)) : path;
+  const real = full.startsWith("/") ? realOf(full) : null;
+  if (real === null || judge(real) === "hidden") return null;
+  const isTooWide = [user_home, gate_home].some((one) => isWithin(one, real)) ||
+    isWithin(real, gate_home);
+  return isTooWide ? null : real;
+}
+
+/** The existing paths of absolute patterns up to their first wildcard, if the rules hide them whole. */
+function outsideOf(patterns: readonly string[], judge: Judge): string[] {
+  return patterns.map((pattern) => pattern.replace(/\/[^/]*[*?[{].*$/, "").replace(/\/+$/, ""))
+    .filter((path) => path !== "" && path !== "/etc" && isThere(path) && judge(path) === "hidden")
+    .map(realOf).filter((path) => path !== null);
+}
+
+function outermost(paths: readonly string[]): string[] {
+  const all = [...new Set(paths)];
+  return all.filter((path) => !all.some((one) => one !== path && isWithin(path, one)));
+}
+
+function depth(path: string): number {
+  return path.split("/").length;
+}
+
+function isThere(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+function realOf(path: string): string | null {
+  try {
+    return realpathSync(path);
+  } catch {
+    return null;
+  }
+}
