@@ -1,5 +1,5 @@
 import { DEEP, isNamed, isStatic, QUESTION, STAR } from "./holes.ts";
-import type { Entry, ListFolder } from "./interpret/globs.ts";
+import { type Entry, type ListFolder, matchStars } from "./interpret/globs.ts";
 import type { PathFacts } from "./request.ts";
 
 /** Which of the files below a folder a program reads. */
@@ -156,23 +156,8 @@ function matchFolded(glob: string, name: string): boolean {
   return matchGlob(glob.toLowerCase(), name.toLowerCase());
 }
 
-/** Linear in the glob times the name: only the last star is ever tried again. */
 function matchGlob(glob: string, name: string): boolean {
-  let [at, place, star, retry] = [0, 0, -1, 0];
-  while (place < name.length) {
-    if (glob[at] === "*") {
-      star = at++;
-      retry = place;
-    } else if (glob[at] === "?" || (at < glob.length && glob[at] === name[place])) {
-      at++;
-      place++;
-    } else if (star >= 0) {
-      at = star + 1;
-      place = ++retry;
-    } else return false;
-  }
-  while (glob[at] === "*") at++;
-  return at === glob.length;
+  return matchStars(glob.replaceAll("*", STAR).replaceAll("?", QUESTION), name);
 }
 
 function join(folder: string, name: string): string {

@@ -3,6 +3,7 @@ import { isBare, matchUnit } from "./command_match.ts";
 import type { CompiledPolicy, Decide } from "./policy.ts";
 import { builtin, byDefault, type Finding, findingOf, hasMatch } from "./finding.ts";
 import { DEEP, isStatic, isWild, show } from "./holes.ts";
+import { evaluateNames } from "./name_rules.ts";
 import { namedPaths } from "./named_paths.ts";
 import { evaluateAccess, evaluateRead, OF_A_PROCESS, throughProcess } from "./path_rules.ts";
 import { findUnproved, proveCommand } from "./proof_rules.ts";
@@ -49,6 +50,7 @@ export const decideCommand: Decide<CommandRequest> = (policy, request, options) 
       return isWild(effect.path) ? found : found.map((one) => ({ ...one, text: effect.text }));
     }),
     ...suspects.flatMap((one) => evaluateSuspect(policy, one, options)),
+    ...evaluateNames(analysed, options),
     ...tool,
   ];
   const is_denied = findings.some(({ effect }) => effect === "deny");

@@ -43,6 +43,13 @@ export function isWild(text: string): boolean {
   return WILD.test(text);
 }
 
+/** Whether a word may become several: unknown words, or the names of existing files. */
+export function isSeveral(text: string): boolean {
+  return SEVERAL.test(text);
+}
+
+const SEVERAL = /[\uFDD1\uFDD3-\uFDD6]/;
+
 /** Whether everything is known except the files that a glob finds. */
 export function isNamed(text: string): boolean {
   return !VAGUE.test(text);

@@ -1,4 +1,4 @@
-import { ANY, isStatic, isWild, TAME } from "../holes.ts";
+import { ANY, isSeveral, isStatic, isWild, SPLIT, TAME } from "../holes.ts";
 import type { Call, Handler, Runner } from "./call.ts";
 import { checkVariable, isReadByPrograms } from "../programs/environment.ts";
 import { forNames, has, readOptions, spec, valuesOf } from "../programs/options.ts";
@@ -57,7 +57,8 @@ export const BUILTINS: Record<string, Builtin> = {
     const [count = "1", ...more] = argv.slice(1);
     if (!/^\d+$/.test(count) || more.length > 0) changed(argv, call, run);
     // It fails beyond the last word, and most shells then keep all of them.
-    if (Number(count) <= shell.positional.length) {
+    if (shell.positional.slice(0, Number(count)).some(isSeveral)) shell.positional = [SPLIT];
+    else if (Number(count) <= shell.positional.length) {
       shell.positional = shell.positional.slice(Number(count));
     }
     return "";
@@ -203,7 +204,7 @@ function read(argv: readonly string[], call: Call, run: Runner): string {
   const fields = known ? all.map((line) => readFields(line, separators!)) : [];
   const [array] = valuesOf(parsed, "a");
   if (array !== undefined) {
-    call.shell.assignItems(array, fields.length === 1 ? fields[0]! : [ANY]);
+    call.shell.assignItems(array, fields.length === 1 ? fields[0]! : [SPLIT]);
   }
   const names = parsed.operands.length > 0 ? parsed.operands : ["REPLY"];
   if (!parsed.options.every(({ name }) => /^[adpru]$/.test(name))) {
@@ -234,15 +235,17 @@ function readFields(line: string, separators: string): string[] {
   return /^[ \t\n]+$/.test(separators) ? fields.filter(Boolean) : fields;
 }
 
+const MOST_ITEMS = 64;
 const MAPFILE = spec("-t -d= -n= -O= -s= -u= -C= -c=");
 
 function mapfile(argv: readonly string[], call: Call, run: Runner): string {
   const parsed = readOptions(argv.slice(1), MAPFILE);
   for (const code of valuesOf(parsed, "C")) run.code(`${code} 0 x`, call);
   checkName(parsed.operands[0] ?? "", call, run);
-  const known = isStatic(call.stdin) && call.stdin !== "" &&
+  const lines = call.stdin.replace(/\n$/, "").split("\n");
+  const known = isStatic(call.stdin) && call.stdin !== "" && lines.length <= MOST_ITEMS &&
     parsed.options.every(({ name }) => name === "t");
-  const items = known ? call.stdin.replace(/\n$/, "").split("\n").slice(0, 64) : [ANY];
+  const items = known ? lines : [SPLIT];
   call.shell.assignItems(parsed.operands[0] ?? "MAPFILE", items);
   return "";
 }

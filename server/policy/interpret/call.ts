@@ -16,6 +16,8 @@ export interface Call {
   supposed: boolean;
   /** It comes from a project task: only rules that certainly match apply. */
   task: boolean;
+  /** Its words that may become several stand twice; the command with each of them once runs too. */
+  repeated?: boolean;
   /** The part of the command that contains it. */
   text: string;
   /** The files that `find` passes to it as this path. */
@@ -38,6 +40,25 @@ export interface Runner {
   content(path: string, call: Call): string | null;
   /** The text of a project task (`npm run build`), if it exists. */
   script(name: string, call: Call): string | null;
+}
+
+/**
+ * Runs a program, and once more with the words twice that may become several: the first of them may
+ * be a pattern, a value or a target, and the next one a file. Returns the output.
+ */
+export function runSeveral(
+  argv: readonly string[],
+  mayBeSeveral: (word: string) => boolean,
+  call: Call,
+  run: Runner,
+): string {
+  const twice = call.repeated
+    ? argv
+    : argv.flatMap((word, at) => at > 0 && mayBeSeveral(word) ? [word, word] : [word]);
+  if (twice.length > argv.length) {
+    run.command(twice, { ...call, shell: call.shell.fork(), repeated: true });
+  }
+  return run.command(argv, call);
 }
 
 /** Records what a program does and returns its output, or `ANY` if the output is unknown. */

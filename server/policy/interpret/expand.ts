@@ -16,6 +16,7 @@ import {
   DEEP,
   FIELD,
   generalise,
+  isSeveral,
   isStatic,
   isWild,
   QUESTION,
@@ -111,7 +112,8 @@ function toFields(text: string): string[] {
 }
 
 function unmark(text: string): string {
-  return asOneWord(text.replaceAll(QUOTED, "").replaceAll(FIELD, " "));
+  const joined = text.replaceAll(SPLIT_ITEMS, SPLIT).replaceAll(QUOTED, "");
+  return asOneWord(joined.replaceAll(FIELD, " "));
 }
 
 const MOST_BRACED = 64;
@@ -189,7 +191,7 @@ function expandPart(part: WordPart, quoted: boolean, first: boolean, context: Co
       return expandQuoted(part.parts, context);
     case "Glob":
       if (part.kind === "bracket") expandParts(part.parts, quoted, context);
-      return [quoted ? part.text : context.shell.dotted ? ANY : globMark(part)];
+      return [quoted ? part.text : context.shell.dotted ? SPLIT : globMark(part)];
     case "SimpleExpansion":
       return unquote(
         expandSimple(part.text.slice(1), context.shell, quoted),
@@ -210,7 +212,7 @@ function expandPart(part: WordPart, quoted: boolean, first: boolean, context: Co
       // Substitutions inside an extended glob or the rest of braces run. Unlike a star, an extended
       // glob also matches names with a leading dot, and may match no file.
       expandParts(part.parts ?? [], quoted, context);
-      return [part.type === "ExtendedGlob" ? ANY : SPLIT];
+      return [quoted ? ANY : SPLIT];
   }
 }
 
@@ -236,15 +238,14 @@ function compute(text: string): string {
 function expandQuoted(parts: readonly WordPart[], context: Context): string[] {
   const texts = expandParts(parts, true, context);
   const list = parts.length === 1 && /^\$(@|\{@\}|\{\w+\[@\]\})$/.test(parts[0]!.text);
-  return texts.map((text) => list && text === "" ? "" : QUOTED + text);
+  const isList = (text: string) => (list && text === "") || text.startsWith(FIELD);
+  return texts.map((text) => isList(text) ? text : QUOTED + text);
 }
 
 /** The values of `$name`, `$1`, `$@`; marks separate the items of a list. */
 function expandSimple(name: string, shell: Shell, quoted: boolean): string[] {
   if (name === "@" || name === "*") return [joinList(shell, shell.positional, name, quoted)];
-  if (name === "#") return [String(shell.positional.length)];
   if (name === "0") return [shell.program];
-  if (/^\d+$/.test(name)) return [shell.positional[Number(name) - 1] ?? ""];
   return listOf(shell, name, undefined, quoted) ?? shell.valuesOf(name);
 }
 
@@ -259,12 +260,19 @@ function joinList(
     const [separators, ...more] = shell.valuesOf("IFS");
     return separators === BLANKS && more.length === 0 || items.length < 2 ? items.join(" ") : ANY;
   }
-  return items.map((item) => quoted ? QUOTED + asOneWord(item) : item).join(FIELD);
+  return items.map((item) => quoted ? itemInQuotes(item) : item).join(FIELD);
 }
+
+/** An item of `"$@"`: one word, unless it stands for any number of items. */
+function itemInQuotes(item: string): string {
+  return item === SPLIT ? SPLIT_ITEMS : QUOTED + asOneWord(item);
+}
+
+const SPLIT_ITEMS = FIELD + SPLIT + FIELD;
 
 /** Applies word splitting and globbing to an unquoted expansion. */
 function unquote(values: string[], quoted: boolean, shell: Shell): string[] {
-  if (quoted) return values.map(asOneWord);
+  if (quoted) return values.map((value) => value.includes(FIELD) ? value : asOneWord(value));
   const separators = shell.valuesOf("IFS");
   const all = values.flatMap((value) => {
     if (/^[\w./:-]+$/.test(value) && separators.length === 1 && separators[0] === BLANKS) {
@@ -281,7 +289,7 @@ function unquote(values: string[], quoted: boolean, shell: Shell): string[] {
 const BLANKS = " \t\n";
 
 function globbed(text: string, { dotted }: Shell): string {
-  if (dotted && /[*?[]/.test(text)) return text.replace(/[*?[]/g, ANY);
+  if (dotted && /[*?[]/.test(text)) return text.replace(/[*?[]/g, SPLIT);
   return text.replace(/\*{2,}/g, DEEP).replaceAll("*", STAR).replaceAll("?", QUESTION)
     .replace(BRACKETS, BRACKET);
 }
@@ -480,8 +488,10 @@ function listOf(
   quoted: boolean,
 ): string[] | null {
   if (name === "@" || name === "*") return [joinList(shell, shell.positional, name, quoted)];
-  if (/^\d+$/.test(name)) return [shell.positional[Number(name) - 1] ?? ""];
-  if (name === "#") return [String(shell.positional.length)];
+  if (/^\d+$/.test(name)) return itemAt(shell.positional, Number(name) - 1);
+  if (name === "#") {
+    return [shell.positional.some(isSeveral) ? TAME : String(shell.positional.length)];
+  }
   const items = shell.variables.get(name)?.items;
   // zsh counts from one, and without an index means all items.
   if (index === undefined) {
@@ -491,12 +501,20 @@ function listOf(
   }
   if (!items) return index === "@" || index === "*" || index === "0" ? null : [SPLIT];
   if (index === "@" || index === "*") return [joinList(shell, items, index, quoted)];
-  if (/^-\d+$/.test(index)) return [items.at(Number(index)) ?? ""];
+  if (/^-\d+$/.test(index)) {
+    return items.some(isSeveral) ? items : [items.at(Number(index)) ?? ""];
+  }
   if (/^\d+$/.test(index)) {
-    const before = Number(index) > 0 ? items[Number(index) - 1] : undefined;
-    return distinct([items[Number(index)] ?? "", before ?? ""]);
+    const at = Number(index);
+    return distinct([...itemAt(items, at), ...at > 0 ? itemAt(items, at - 1) : [""]]);
   }
   return items.length > 0 ? items : [""];
+}
+
+/** The possible values of one item: behind one that may be several, each of those before it. */
+function itemAt(items: readonly string[], at: number): string[] {
+  const first = items.findIndex(isSeveral);
+  return first < 0 || first > at ? [items[at] ?? ""] : distinct(items.slice(first, at + 1));
 }
 
 const MOST_RESULTS = 64;

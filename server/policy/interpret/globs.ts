@@ -42,30 +42,38 @@ export function filesOf(path: string, list: ListFolder): string[] | null {
 
 /** A test of names by simple backtracking: `*` and `?` do not match a dot at the start. */
 function testOf(segment: string): (name: string) => boolean {
-  const pattern = [...segment.toLowerCase()];
+  const pattern = segment.toLowerCase();
   const starts = segment.startsWith(".");
   return (name) => (starts || !name.startsWith(".")) && matchStars(pattern, name.toLowerCase());
 }
 
-/** Linear in the pattern times the name: only the last star is ever tried again. */
-function matchStars(pattern: readonly string[], name: string): boolean {
-  const chars = [...name];
+/**
+ * Whether a name fits a pattern with the holes of a glob; a bracket counts as any character. Linear
+ * in the pattern times the name: only the last star is ever tried again.
+ */
+export function matchStars(pattern: string, name: string): boolean {
   let [at, place, star, retry] = [0, 0, -1, 0];
-  while (place < chars.length) {
+  while (place < name.length) {
     if (pattern[at] === STAR) {
       star = at++;
       retry = place;
-    } else if (
-      pattern[at] === QUESTION || pattern[at] === BRACKET ||
-      (at < pattern.length && pattern[at] === chars[place])
-    ) {
+    } else if (pattern[at] === QUESTION || pattern[at] === BRACKET) {
+      at++;
+      place = afterChar(name, place);
+    } else if (at < pattern.length && pattern[at] === name[place]) {
       at++;
       place++;
     } else if (star >= 0) {
       at = star + 1;
-      place = ++retry;
+      retry = afterChar(name, retry);
+      place = retry;
     } else return false;
   }
   while (pattern[at] === STAR) at++;
   return at === pattern.length;
+}
+
+/** The place after a character, which may have two code units. */
+function afterChar(name: string, place: number): number {
+  return place + (name.codePointAt(place)! > 0xffff ? 2 : 1);
 }

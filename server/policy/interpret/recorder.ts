@@ -67,6 +67,7 @@ export class Recorder {
 
   /** Records a program that runs. */
   note(argv: readonly string[], call: Call, passive = false): void {
+    if (call.repeated) return;
     const folders = [call.shell.cwd, ...call.shell.otherFolders];
     let key = `${call.supposed} ${argv.join("\0")} ${folders.join("\0")}`;
     for (const { pipeline, stage } of call.pipes) key += ` ${pipeline}.${stage}`;

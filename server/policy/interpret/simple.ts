@@ -1,6 +1,7 @@
 import type { Assignment, Command, CommandArgument, Redirection, Word } from "unbash";
-import { ANY, asOneWord, isWild } from "../holes.ts";
-import type { Call, Runner } from "./call.ts";
+import { ANY, asOneWord, DEEP, isSeveral, isStatic, isWild, SPLIT } from "../holes.ts";
+import { BUILTINS } from "./builtins.ts";
+import { type Call, type Runner, runSeveral } from "./call.ts";
 import { checkVariable } from "../programs/environment.ts";
 import { type Context, expandText, expandWord } from "./expand.ts";
 import { isOfOneShell } from "./forms.ts";
@@ -31,7 +32,7 @@ export function runSimple(node: Command, outer: Call, interpreter: Interpreter):
   const context = interpreter.context(call);
   const { stdin, capture } = interpreter.redirect(node.redirects, call);
   const assignments = node.prefix.filter((one) => one.type === "Assignment");
-  const lists = expandAll(node.name ? [node.name, ...node.args] : node.args, context);
+  const { lists, several } = expandAll(node.name ? [node.name, ...node.args] : node.args, context);
   const inner = { ...call, stdin: stdin ?? call.stdin };
   const substituted = substitutedByFish(node);
   if (substituted && !/^(declare|typeset|local|readonly)$/.test(node.name?.text ?? "")) {
@@ -59,7 +60,7 @@ export function runSimple(node: Command, outer: Call, interpreter: Interpreter):
     assign(one, context, inner, runner);
     for (const value of call.shell.valuesOf(one.name)) touchWord(value, inner, runner);
   }
-  const printed = runAll(lists, inner, runner);
+  const printed = runAll(lists, several, inner, runner);
   restore(before, call);
   return capture(printed);
 }
@@ -74,34 +75,72 @@ function substitutedByFish({ prefix, name, args }: Command): Assignment | undefi
 }
 
 /** Runs every possible form from the same state; afterwards any of them may have run. */
-function runAll(lists: string[][], call: Call, runner: Runner): string {
-  if (lists.length === 1) return runner.command(lists[0]!, call);
+function runAll(
+  lists: string[][],
+  several: ReadonlySet<string>,
+  call: Call,
+  runner: Runner,
+): string {
+  if (lists.length === 1) return runOne(lists[0]!, several, call, runner);
   const start = call.shell.fork();
   const outputs = lists.map((argv) => {
     const shell = start.fork();
-    const printed = argv.length > 0 ? runner.command(argv, { ...call, shell }) : "";
+    const printed = argv.length > 0 ? runOne(argv, several, { ...call, shell }, runner) : "";
     call.shell.join(shell);
     return printed;
   });
   return outputs.every((one) => one === outputs[0]) ? outputs[0]! : ANY;
 }
 
-function expandAll(words: readonly CommandArgument[], context: Context): string[][] {
+function runOne(
+  argv: readonly string[],
+  several: ReadonlySet<string>,
+  call: Call,
+  runner: Runner,
+): string {
+  const [program = ""] = argv;
+  // A builtin does the same with each of its words, and a function numbers its own.
+  const alike = several.size === 0 || !isStatic(program) ||
+    Object.hasOwn(BUILTINS, program) || call.shell.functions.has(program);
+  return alike
+    ? runner.command(argv, call)
+    : runSeveral(argv, (word) => several.has(word), call, runner);
+}
+
+/** The lists of words that the words of a command may become, and which of those may be several. */
+function expandAll(words: readonly CommandArgument[], context: Context) {
   let lists: string[][] = [[]];
+  const several = new Set<string>();
   context.spend(words.length / 4);
   for (const word of words.slice(0, MOST_WORDS)) {
     const next = word.type === "Word" ? expandWord(word, context) : [[argument(word, context)]];
     const fitting = lists.length * next.length > MOST_LISTS ? [[merged(next)]] : next;
+    noteSeveral(word, fitting, several);
     if (lists.length === 1 && fitting.length === 1) lists[0]!.push(...fitting[0]!);
     else lists = lists.flatMap((list) => fitting.map((fields) => [...list, ...fields]));
   }
-  return lists;
+  return { lists, several };
 }
 
+/** Notes the words that may become several, unless quotes make one word of them. */
+function noteSeveral(word: CommandArgument, lists: string[][], several: Set<string>): void {
+  if (word.type !== "Word" || !word.parts) return;
+  const is_open = word.parts.some(({ type }) => !QUOTES.test(type));
+  // Only `"$@"` and the like are several words in quotes.
+  const is_list = word.parts.some(({ type, text }) =>
+    type === "DoubleQuoted" && text.includes("@")
+  );
+  if (!is_open && !is_list) return;
+  for (const field of lists.flat()) if (isSeveral(field)) several.add(field);
+}
+
+const QUOTES = /^(Literal|SingleQuoted|AnsiCQuoted|DoubleQuoted|LocaleString)$/;
+
 function merged(lists: string[][]): string {
-  return lists.every((list) => list.length === 1 && !/^[-\uFDD0\uFDD1]/.test(list[0]!))
-    ? "\uFDD3"
-    : "\uFDD1";
+  const is_name = lists.every((list) =>
+    list.length === 1 && !/^-/.test(list[0]!) && !isWild(list[0]!)
+  );
+  return is_name ? DEEP : SPLIT;
 }
 
 /** `declare a=1`: the assignment as the text of the builtin's argument. */
@@ -119,7 +158,7 @@ function itemsOf(words: readonly Word[], context: Context): string[] {
   context.spend(words.length);
   return words.flatMap((word) => {
     const lists = expandWord(word, context);
-    return lists.length === 1 ? lists[0]! : [ANY];
+    return lists.length === 1 ? lists[0]! : [SPLIT];
   }).map((item) => {
     const index = /^\[([^]*?)\]\+?=/.exec(item);
     if (!index) return item;
@@ -143,7 +182,7 @@ function assign(node: Assignment, context: Context, call: Call, runner: Runner):
     const items = [...shell.variables.get(node.name)?.items ?? []];
     const at = Number(expandText(node.index, context)[0]);
     // Shells count from zero or from one, so the place of the item is not known.
-    if (Number.isInteger(at) && at !== items.length) items.push(ANY);
+    if (Number.isInteger(at) && at !== items.length) items.push(SPLIT);
     shell.assignItems(node.name, [...items, ...values]);
     return;
   }

@@ -1,5 +1,5 @@
 import type { CompoundCommand, CompoundList, Redirected } from "unbash";
-import { ANY, generalise, TAME } from "../holes.ts";
+import { ANY, generalise, SPLIT, TAME } from "../holes.ts";
 import { changesMeaning, hidesCode } from "./forms.ts";
 
 /** The possible values of a variable, or the items of an array. */
@@ -12,7 +12,6 @@ export type FunctionBody = CompoundCommand | Redirected | CompoundList;
 
 const MOST_VALUES = 24;
 const MOST_NAMES = 64;
-const UNKNOWN_WORDS = Array.from({ length: 9 }, () => ANY);
 
 /** Variables that every shell sets to one harmless word. */
 const TAME_NAMES = new Set(
@@ -126,7 +125,7 @@ export class Shell {
     this.cwd = branch.cwd;
     this.otherFolders = [...new Set(folders)].filter((one) => one !== branch.cwd).slice(0, 4);
     if (this.positional.join("\0") !== branch.positional.join("\0")) {
-      this.#positional = UNKNOWN_WORDS;
+      this.#positional = [SPLIT];
     }
   }
 
@@ -198,7 +197,7 @@ export class Shell {
       : values.every((value) => value === items[0]);
     this.variables.set(
       name,
-      goes_on ? { values: [items[0] ?? ""], items } : { values: [ANY], items: [ANY] },
+      goes_on ? { values: [items[0] ?? ""], items } : { values: [ANY], items: [SPLIT] },
     );
   }
 }
@@ -219,7 +218,7 @@ function unset(name: string): Variable {
 function union(a: Variable, b: Variable): Variable {
   if (a.items && b.items && a.items.join("\0") === b.items.join("\0")) return a;
   if (a.items || b.items) {
-    return { values: [...new Set([...a.values, ...b.values])], items: [ANY] };
+    return { values: [...new Set([...a.values, ...b.values])], items: [SPLIT] };
   }
   const values = [...new Set([...a.values, ...b.values])];
   return { values: values.length > MOST_VALUES ? [generalise(values)] : values, items: null };

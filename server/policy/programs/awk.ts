@@ -1,4 +1,4 @@
-import { ANY, isStatic, isWild, show } from "../holes.ts";
+import { ANY, isSeveral, isStatic, isWild, show } from "../holes.ts";
 import type { Call, Handler, Runner } from "../interpret/call.ts";
 import { touchCode } from "./operands.ts";
 import { readOptions, spec, valuesOf } from "./options.ts";
@@ -34,6 +34,10 @@ export const runAwk: Handler = (argv, call, run) => {
 const COMPUTED_TARGET = /\bprintf?\b(?:[^;}\n>()]|\([^()]*\)){0,300}>\s*[A-Za-z_$(]/;
 
 function followAwk(program: string, call: Call, run: Runner): void {
+  if (isSeveral(program)) {
+    run.doubt("the name of a file becomes the awk program", show(program), call);
+    return;
+  }
   if (isWild(program)) {
     run.doubt("part of the awk program is unknown", show(program), call);
     return;

@@ -1,4 +1,4 @@
-import { ANY, isStatic, isWild, show } from "../holes.ts";
+import { ANY, isSeveral, isStatic, isWild, show } from "../holes.ts";
 import type { Call, Handler, Runner } from "../interpret/call.ts";
 import { touchCode } from "./operands.ts";
 import { has, readOptions, spec, valuesOf } from "./options.ts";
@@ -24,6 +24,10 @@ function read(path: string, call: Call, run: Runner): string | null {
 }
 
 function followSed(script: string, call: Call, run: Runner): void {
+  if (isSeveral(script)) {
+    run.doubt("the name of a file becomes the sed script", show(script), call);
+    return;
+  }
   const commands = readSed(script);
   if (commands === null) {
     if (isStatic(script)) run.doubt("gate cannot read this sed script", script, call);

@@ -1,6 +1,6 @@
 import { type Below, EVERYTHING } from "../below.ts";
-import { ANY, DEEP, isStatic, isWild, SPLIT } from "../holes.ts";
-import type { Call, Runner } from "../interpret/call.ts";
+import { ANY, DEEP, isSeveral, isStatic, isWild, SPLIT } from "../holes.ts";
+import { type Call, type Runner, runSeveral } from "../interpret/call.ts";
 import { has, type Parsed, readOptions, spec, splitCommand, valuesOf } from "./options.ts";
 import { touchListed } from "./operands.ts";
 import { endOfExec, FIND_VALUES, readFind } from "./recursion.ts";
@@ -36,7 +36,9 @@ export function runXargs(argv: readonly string[], call: Call, run: Runner): stri
     const [item] = items;
     const isWhole = between !== null && items.length === 1 && item!.includes(DEEP);
     const found = { path: item!, below: { ...EVERYTHING, links: true, vague: true } };
-    return run.command([...words, ...items], isWhole ? { ...inner, found } : inner);
+    followBatches(words, text, parsed, inner, run);
+    const given = isWhole ? { ...inner, found } : inner;
+    return runSeveral([...words, ...items], isSeveral, given, run);
   }
   const lines = isWild(text) ? [ANY] : split(text, between ?? "\n");
   if (lines.length > MOST_ITEMS) run.doubt("it runs too many commands to analyse", words[0]!, call);
@@ -44,6 +46,39 @@ export function runXargs(argv: readonly string[], call: Call, run: Runner): stri
     run.command(words.map((word) => word.replaceAll(place, line.trim())), inner);
   }
   return ANY;
+}
+
+/** With a limit, `xargs` runs several commands, and each of them has a first and a last word. */
+function followBatches(
+  words: readonly string[],
+  text: string,
+  parsed: Parsed,
+  call: Call,
+  run: Runner,
+): void {
+  if (!isStatic(text)) return;
+  const between = separatorOf(parsed);
+  const [most, lines] = [valuesOf(parsed, "max-args").at(-1), valuesOf(parsed, "L", "max-lines")];
+  const batches = most !== undefined
+    ? batchesOf(between === null ? itemsOf(text) : split(text, between), Number(most))
+    : lines.length > 0 || has(parsed, "max-lines")
+    ? batchesOf(text.split("\n"), Number(lines.at(-1) ?? 1)).map((some) => itemsOf(some.join(" ")))
+    : [];
+  const sized = valuesOf(parsed, "max-chars", "R", "S").length > 0;
+  if (sized || batches.length > MOST_ITEMS) {
+    run.doubt("it runs too many commands to analyse", words.join(" "), call);
+  }
+  if (batches.length < 2) return;
+  for (const batch of batches.slice(0, MOST_ITEMS)) run.command([...words, ...batch], call);
+}
+
+/** The items in groups of at most `size`; one group of all for a size that is no number. */
+function batchesOf(items: readonly string[], size: number): string[][] {
+  if (!(size >= 1)) return [[...items]];
+  return Array.from(
+    { length: Math.ceil(items.length / size) },
+    (_, at) => items.slice(at * size, (at + 1) * size),
+  );
 }
 
 /** Programs that change the files in their arguments. */
@@ -72,7 +107,7 @@ function belowGlob(item: string): string {
   const at = item.search(/[\uFDD4-\uFDD6]/);
   return at < 0 || item.includes(DEEP) || isWild(item)
     ? item
-    : `${item.slice(0, item.lastIndexOf("/", at) + 1) || "./"}${DEEP}`;
+    : `${item.slice(0, item.lastIndexOf("/", at) + 1)}${DEEP}`;
 }
 
 /** `find`: deletes, writes and runs commands. Returns the names of files below its folders. */
@@ -92,7 +127,8 @@ export function runFind(argv: readonly string[], call: Call, run: Runner): strin
     const action = args[at]!;
     if (/^-(exec|execdir|ok|okdir)$/.test(action)) {
       const end = endOfExec(args, at + 1);
-      runEach(args.slice(at + 1, end), found, { ...call, below }, run);
+      const joins = args[end] === "+";
+      runEach(args.slice(at + 1, end), found, { call, below, joins }, run);
       at = end;
     } else if (action === "-delete") {
       for (const path of whole ? folders : found) run.touch("delete", path, call);
@@ -110,16 +146,18 @@ export function runFind(argv: readonly string[], call: Call, run: Runner): strin
   return found.map((path) => `${path}\n`).join("");
 }
 
+/** Runs a command for each of the paths. `joins`: one command gets many of them. */
 function runEach(
   words: string[],
   paths: string[],
-  { below, ...call }: Call & { below?: Below },
+  { call, below, joins }: { call: Call; below?: Below; joins: boolean },
   run: Runner,
 ): void {
   const isOwn = below !== undefined && !words.some((word) => word.includes(DEEP));
   for (const path of paths) {
     const inner = { ...call, stdin: "", ...isOwn && { found: { path, below } } };
-    run.command(words.map((word) => word.replaceAll("{}", path)), inner);
+    const argv = words.map((word) => word.replaceAll("{}", path));
+    runSeveral(argv, (word) => joins && word.includes(path), inner, run);
   }
 }
 
@@ -140,7 +178,8 @@ export function runFd(argv: readonly string[], call: Call, run: Runner): string 
     const words = argv.slice(at + 1).filter((word) => word !== ";");
     const placed = words.some((word) => /\{(\/|\.|\/\/|\/\.)?\}/.test(word));
     const inPlace = words.map((word) => word.replace(/\{(\/|\.|\/\/|\/\.)?\}/g, "{}"));
-    runEach(placed ? inPlace : [...inPlace, "{}"], found, call, run);
+    const joins = /^(-X|--exec-batch)$/.test(argv[at]!);
+    runEach(placed ? inPlace : [...inPlace, "{}"], found, { call, joins }, run);
   }
   return found.map((path) => `${path}\n`).join("");
 }
@@ -167,6 +206,9 @@ export function runParallel(argv: readonly string[], call: Call, run: Runner): s
   const items = fromFiles ? [ANY] : given.filter((item) => !/^:::/.test(item));
   const plain = words.length > 0 && words.every((word) => /^([\w./:=@%+,-]+|\{\})$/.test(word));
   if (items.length > MOST_ITEMS) run.doubt("it runs too many commands to analyse", argv[0]!, call);
+  if (has(parsed, "max-args", "N", "L", "l", "m", "X")) {
+    run.doubt("it joins arguments to commands of unknown length", argv.join(" "), call);
+  }
   for (const item of items.slice(0, MOST_ITEMS)) {
     if (plain) {
       const placed = words.map((word) => word === "{}" ? item : word);

@@ -1,4 +1,4 @@
-import { ANY, isStatic } from "../holes.ts";
+import { ANY, isSeveral, isStatic } from "../holes.ts";
 import type { Handler } from "../interpret/call.ts";
 import { baseName } from "./grammar.ts";
 import { touchCode } from "./operands.ts";
@@ -27,7 +27,9 @@ export const runQuery: Handler = (argv, call, run) => {
   }
   const scripts = files.map((path) => run.content(path, call) ?? "");
   for (const query of [...parsed.operands.slice(0, 2), ...scripts]) {
-    if (LOADS.test(withoutTexts(query) ?? query)) run.touch("read", ANY, call, { implied: true });
+    if (isSeveral(query) || LOADS.test(withoutTexts(query) ?? query)) {
+      run.touch("read", ANY, call, { implied: true });
+    }
   }
   return runRow(described, argv, call, run);
 };

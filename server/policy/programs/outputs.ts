@@ -117,7 +117,7 @@ function searched(argv: readonly string[], call: Call): string {
   if (flags.includes("c") && !/[rRH]/.test(flags)) return `${TAME}\n`;
   if (!/[lL]/.test(flags) && !argv.includes("--files-with-matches")) return passed(call.stdin);
   const files = argv.slice(1).filter((arg) => !arg.startsWith("-")).slice(1);
-  return files.length > 0 && !/[rR]/.test(flags) ? `${files.join("\n")}\n` : `./${DEEP}\n`;
+  return files.length > 0 && !/[rR]/.test(flags) ? `${files.join("\n")}\n` : `${DEEP}\n`;
 }
 
 /** The output of a filter: some lines of its input, if those are names of files. */

@@ -1,5 +1,5 @@
 import type { Below } from "../below.ts";
-import { ANY, isNamed, isStatic } from "../holes.ts";
+import { ANY, isStatic } from "../holes.ts";
 import type { Call, Runner } from "../interpret/call.ts";
 import { runInterpreter } from "./inline_code.ts";
 import { isInterpreter } from "./languages.ts";
@@ -132,7 +132,7 @@ function touchOperands(row: Row, parsed: Parsed, call: Call, run: Runner): void 
       return all("read", operands.length > 0 ? operands : ["."]);
     case "pattern": {
       const has_option = has(parsed, "regexp", "file", "from-file");
-      const files = has_option ? operands : afterFirst(operands);
+      const files = has_option ? operands : operands.slice(1);
       const changes = row.onlyWith.length > 0 && has(parsed, ...row.onlyWith);
       // Without an operand it reads the folder, or its input if that is a pipe.
       const piped = call.pipes.some(({ stage }) => stage > 0) && row.below !== grepReach;
@@ -140,22 +140,12 @@ function touchOperands(row: Row, parsed: Parsed, call: Call, run: Runner): void 
       return all(changes ? "write" : "read", [...files, ...folder]);
     }
     case "mode":
-      return all("write", has(parsed, "reference") ? operands : afterFirst(operands));
+      return all("write", has(parsed, "reference") ? operands : operands.slice(1));
     case "copy":
     case "move":
     case "link":
       return touchCopies(row.operands, parsed, call, run, below);
   }
-}
-
-/** The files after a pattern or mode. A glob in its place is the pattern and files as well. */
-function afterFirst(operands: readonly string[]): readonly string[] {
-  return isGlob(operands[0] ?? "") ? operands : operands.slice(1);
-}
-
-/** Whether a word becomes the names of several files. */
-function isGlob(word: string): boolean {
-  return isNamed(word) && !isStatic(word);
 }
 
 /** `gzip -c`, `touch -c`, `zip -T`: these options make the program read only. */
@@ -170,9 +160,8 @@ function touchCopies(
   run: Runner,
   below: Below | null,
 ): void {
+  const { operands } = parsed;
   const [folder] = valuesOf(parsed, "target-directory");
-  // The last file that a glob finds is the target.
-  const operands = parsed.operands.flatMap((word) => isGlob(word) ? [word, word] : [word]);
   if (has(parsed, "directory") && how === "copy") {
     for (const path of operands) run.touch("write", path, call);
     return;

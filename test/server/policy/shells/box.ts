@@ -44,6 +44,10 @@ const FILES: Record<string, string> = {
   "work/src/a.ts": "canary script\n",
   "work/docs/b.md": "b\n",
   "work/sub/c.txt": "c\n",
+  // Programs take this name for an option that reads a file.
+  "work/sub/-f.env": "c\n",
+  // Names of masked files that a program may get from here.
+  "work/list": "x .env\nlink\n",
   "work/act.sh": "canary script\n",
   "work/sub/ls": "#!/bin/sh\ncanary script\n",
   "work/sub/cat": "#!/bin/sh\ncanary script\n",

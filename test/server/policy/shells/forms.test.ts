@@ -14,6 +14,32 @@ const judge = new Judge(pristine);
 const CODE = "'a[$(canary)]'";
 const ACTING: Record<string, string[]> = {
   bash: [
+    "grep **",
+    "grep -e *",
+    "shopt -s dotglob; grep *",
+    "ls | xargs grep",
+    "find . | xargs grep",
+    "find . -exec grep {} +",
+    "printf '%s\\n' * | xargs -n3 grep",
+    "printf 'a.txt\\npwned\\na.txt\\ndocs\\n' | xargs -n2 cp",
+    "printf 'a.txt\\npwned\\na.txt\\ndocs\\n' | xargs -L2 cp",
+    "grep $(cat list)",
+    "read x < list; grep $x",
+    "set -- $(cat list); cat $2",
+    "set -- *; cat $3 $4 $5 $6 $7 $8",
+    "f() { cat $3 $4 $5 $6 $7 $8; }; f *",
+    "f() { shift; cat $2 $3 $4 $5 $6; }; f *",
+    "a=(*); cat ${a[3]} ${a[4]} ${a[5]} ${a[6]}",
+    "a[5]=.env; cat ${a[5]}",
+    "mapfile -t a < list; cat ${a[1]}",
+    'mapfile -t a < list; grep "${a[@]}"',
+    'mapfile -t a < list; set -- "${a[@]}"; cat "$2"',
+    "cd sub; grep c *",
+    "cd sub; grep c -*",
+    "cd sub; ls | xargs grep c",
+    "touch -- -R; ls | xargs grep KEY",
+    "touch 1ecanary; sed 1* a.txt",
+    "touch 'B{}; BEGIN{system(\"canary\")}'; awk B*",
     'printf -v PATH %s "sub:$PATH"; ls',
     "cd missing && ls || grep -R . sub",
     "cd missing && ls a.txt && pwd || grep -R . sub",
@@ -167,8 +193,8 @@ const CASES = Object.entries(ACTING).flatMap(([shell, codes]) =>
   codes.map((code) => [shell, code] as const)
 );
 
-test.each(CASES)("a default that allows does not let %s run %j", async (shell, code) => {
-  expect(judge.evaluate("permissive", code).decision.effect).not.toBe("allow");
+test.each(CASES)("no template lets %s run %j", async (shell, code) => {
+  expect(judge.allowing(code)).toEqual([]);
   if (pathOf(SHELLS[shell]![0]!) === null) return;
   const { ran, read, shown, changed } = await box.run(shell, code);
   expect([...ran, ...read, ...(shown ? ["shown"] : []), ...changed]).not.toEqual([]);
@@ -197,5 +223,11 @@ describe("stays allowed by default", () => {
     "options=-l; ls $options",
     "set -euo pipefail; ls",
     "env - ls",
+    "ls | xargs wc -l",
+    "ls *.md | xargs -n1 wc -l",
+    "grep -n b docs/*",
+    "find docs -name '*.md' -exec grep -n b {} +",
+    "set -- *.md; wc -l $1",
+    'set -- a.txt b; while [ $# -gt 0 ]; do cat "$1"; shift; done',
   ])("%j", (code) => expect(judge.evaluate("permissive", code).decision.effect).toBe("allow"));
 });

@@ -132,14 +132,20 @@ describe("the oracle", () => {
       "( zmodload ${${m#$module_path/}:r} && print -l ${(k)builtins} ) 2>&-; done",
     ],
     ["fish", "builtin --names"],
+    // dash cannot list them; its program contains their names.
+    [
+      "dash",
+      "for word in $(tr -c 'a-z.:[{}!' '\\n' <\"$0\" | sort -u); do case $(type \"$word\") in " +
+      '*builtin|*keyword) echo "$word";; esac; done',
+    ],
   ])("the grammar has every builtin of %s", (shell, code) => {
     const path = pathOf(shell);
     if (path === null) return console.warn(`NOT INSTALLED, so not compared: ${shell}`);
     const options = shell === "zsh" ? ["-fc"] : ["-c"];
-    const { stdout } = spawnSync(path, [...options, code], { encoding: "utf8" });
+    const { stdout } = spawnSync(path, [...options, code, path], { encoding: "utf8" });
     const known = new Set(Object.values(BUILTINS).flatMap((list) => list.split(" ")));
     const names = stdout.split("\n").filter((name) => /^[^_ ]+$/.test(name));
-    expect(names.length).toBeGreaterThan(50);
+    expect(names.length).toBeGreaterThan(45);
     expect(names.filter((name) => !known.has(name)))
       .toEqual([]);
   });

@@ -48,6 +48,7 @@ const FILES = [
   "-",
   "missing",
   "with space.txt",
+  "list",
 ];
 const MASKED = [".env", "./.env", "sub/.env", "link", "sub/../.env", "src/../.env", "~/.ssh/id"];
 const PROGRAMS = [
@@ -532,9 +533,74 @@ function plain(next: Random): string {
     () => `[ -f ${one} ] && ${simple(next)}`,
     () => `test ${one} = ${two} || ${simple(next)}`,
     () => `find . -name '*.md' -not -path ${one} | xargs ${program}`,
+    () =>
+      `${lister(next)} | xargs ${pick(["", "-n2 ", "-n 1 ", "-L1 ", "-I{} "], next)}${fed(next)}`,
+    () =>
+      `find ${one} ${pick(["", "-type f ", "-name 'l*' "], next)}-exec ${fed(next)} ${ends(next)}`,
+    () => `${program} ${wild(next)} ${two}`,
     () => `echo ${one} ${two} | ${simple(next)} | ${program}`,
     () => `printf '%s\\n' ${one} ${two} > sub/c.txt`,
   ], next)();
+}
+
+/** A command that prints names. */
+function lister(next: Random): string {
+  const one = literal(next);
+  return pick([
+    "ls",
+    "ls *",
+    `ls ${one}`,
+    "ls | head -3",
+    "find . -type f",
+    "find *",
+    `echo ${wild(next)}`,
+    `printf '%s\\n' ${one} ${literal(next)} *`,
+    "grep -l a *",
+    "grep -rl a",
+    "cat list",
+  ], next);
+}
+
+/** A command that gets names after its words, or in the place of braces. */
+function fed(next: Random): string {
+  const program = pick(chance(0.8, next) ? PROGRAMS : OTHERS, next);
+  return pick([
+    program,
+    program,
+    `${program} ${literal(next)}`,
+    `${program} {}`,
+    `${program} {} {}`,
+  ], next);
+}
+
+const ends = (next: Random) => pick(["{} +", "{} \\;", "\\;", "+"], next);
+
+/** A list of words, and a use of one or all of them. */
+function listed(next: Random): string {
+  const words = list(3, next, () => chance(0.5, next) ? wild(next) : literal(next)).join(" ");
+  const given = pick([words, "$(cat list)", "$(ls)", '"$(cat list)"'], next);
+  const at = times(4, next);
+  const program = pick(PROGRAMS, next);
+  return pick([
+    `set -- ${given}; ${program} $${at}`,
+    `set -- ${given}; ${program} "$${at}"`,
+    `set -- ${given}; shift; ${program} "$@"`,
+    `set -- ${given}; shift ${at}; ${program} $1`,
+    `f() { ${program} "$@"; }; f ${given}`,
+    `f() { shift; ${program} $${at}; }; f ${given}`,
+    `a=(${given}); ${program} \${a[${at}]}`,
+    `a=(${given}); ${program} "\${a[@]}"`,
+    `a=(${given}); ${program} "\${a[@]:${at}}"`,
+    `a=(${given}); ${program} $a`,
+    `a=(${given}); set -- "\${a[@]}"; ${program} "$${at}"`,
+    `a[${at}]=${words}; ${program} \${a[${at}]}`,
+    `mapfile -t a < list; ${program} "\${a[${at}]}"`,
+    `read -r x y < list; ${program} $x $y`,
+    `read -ra a < list; ${program} "\${a[${at}]}"`,
+    `while read x y; do ${program} $y; done < list`,
+    `for x in ${given}; do ${program} $x; done`,
+    `x=${given}; ${program} $x`,
+  ], next);
 }
 
 function plainRedirect(next: Random): string {
@@ -608,6 +674,9 @@ function construct(next: Random, depth: number): string {
     () => `set PATH sub $PATH; ${name}`,
     () => `path=(sub $path); ${name}`,
     () => `cd ${literal(next)} ${literal(next)} && ${name} .env`,
+    () => listed(next),
+    () => listed(next),
+    () => listed(next),
     () => `${name} ${pick(["''", '""', "$(:)", "$y", "\\\n", "{,}"], next)}~/.ssh/id`,
     () =>
       `${name} .${
