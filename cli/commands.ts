@@ -45,6 +45,10 @@ const GROUPS: Record<string, Record<string, [summary: string, load: Load]>> = {
       "List or change the people who may approve",
       () => import("./commands/team.ts"),
     ],
+    route: [
+      "List or change who approves which held actions",
+      () => import("./commands/route.ts"),
+    ],
     config: [
       "Show or accept changes of config files that wait for you",
       () => import("./commands/config.ts"),

@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { createMiddleware } from "hono/factory";
 import { actionsApi } from "./actions/api.ts";
+import { approvalRoutesApi } from "./approval_routes/api.ts";
 import { analyticsApi } from "./analytics/api.ts";
 import { auditApi } from "./audit/api.ts";
 import { authApi, loginApi } from "./auth/api.ts";
@@ -47,6 +48,7 @@ export function createApi() {
   return new Hono<AppEnv<ApiServices>>()
     .use("/api/actions/*", withProject)
     .use("/api/analytics/*", withProject)
+    .use("/api/approval-routes/test", withProject)
     .use("/api/audit/*", withProject)
     .use("/api/config/*", withProject)
     .use("/api/grants/*", withProject)
@@ -58,6 +60,7 @@ export function createApi() {
     .use("/api/sessions/*", ownSession)
     .route("/api/actions", actionsApi)
     .route("/api/analytics", analyticsApi)
+    .route("/api/approval-routes", approvalRoutesApi)
     .route("/api/audit", auditApi)
     .route("/api/auth", authApi)
     .route("/api/config", configApi)
@@ -87,6 +90,7 @@ type Unprovided<A> = A extends Hono<infer E, infer _S, infer _B>
 type Routes =
   | typeof actionsApi
   | typeof analyticsApi
+  | typeof approvalRoutesApi
   | typeof auditApi
   | typeof authApi
   | typeof configApi

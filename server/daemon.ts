@@ -17,6 +17,7 @@ import { MACHINE_ID, VERSION } from "./constants.ts";
 import type { Environment } from "./environment.ts";
 import { listDamaged } from "./db/health.ts";
 import { type OwnerLock, takeOwnership } from "./db/owner.ts";
+import { ApprovalRoutes } from "./approval_routes/approval_routes.ts";
 import { Bus } from "./events/bus.ts";
 import { Stream } from "./events/stream.ts";
 import type { DaemonStatus, GlobalActionQuery, GlobalAuditExportQuery } from "./global/schema.ts";
@@ -57,6 +58,7 @@ export class Daemon {
   readonly proofs: Proofs;
   readonly configs: Configs;
   readonly team: Team;
+  readonly routes: ApprovalRoutes;
   readonly workspaces: Workspaces;
   readonly #environment: Environment;
   readonly #started: number;
@@ -68,11 +70,13 @@ export class Daemon {
   private constructor(
     environment: Environment,
     port: number,
-    parts: Pick<Daemon, "stream" | "bus" | "proofs" | "projects" | "configs" | "team"> & {
-      owner: OwnerLock;
-      registry: Registry;
-      journal: Journal | null;
-    },
+    parts:
+      & Pick<Daemon, "stream" | "bus" | "proofs" | "projects" | "configs" | "team" | "routes">
+      & {
+        owner: OwnerLock;
+        registry: Registry;
+        journal: Journal | null;
+      },
   ) {
     this.#environment = environment;
     this.#started = environment.now();
@@ -89,6 +93,7 @@ export class Daemon {
     this.proofs = parts.proofs;
     this.configs = parts.configs;
     this.team = parts.team;
+    this.routes = parts.routes;
     this.projects = parts.projects;
     this.workspaces = new Workspaces({
       registry: parts.registry.database,
@@ -137,18 +142,20 @@ export class Daemon {
       const journal = environment.journal
         ? new Journal(environment.journal, environment.home)
         : null;
-      const team = await Team.open({
-        ...{ environment, registry: database, proofs },
+      const lists = { environment, registry: database, proofs };
+      const team: Team = await Team.open({
+        ...lists,
         owner: options.owner ?? SOLE_MEMBER,
-        neededBy: () => Promise.resolve(null),
+        neededBy: (member_id) => routes.neededBy(member_id),
       });
+      const routes = await ApprovalRoutes.open({ ...lists, team });
       const parts = { environment, port, pid, signer, host_key, journal };
-      const kept = [team.list];
+      const kept = [team.list, routes.list];
       const shared = { ...parts, bus, stream, proofs, configs, guarding, intake, kept };
       const projects = new Projects(registry, shared, only);
       await projects.wake();
       return new Daemon(environment, port, {
-        ...{ owner, registry, stream, bus, proofs, projects, configs, team, journal },
+        ...{ owner, registry, stream, bus, proofs, projects, configs, team, routes, journal },
       });
     } catch (error) {
       await registry?.close();
@@ -199,6 +206,7 @@ export class Daemon {
       ...this.projects.problems(),
       ...await this.configs.problems(),
       ...await this.team.problems(),
+      ...await this.routes.problems(),
     ];
     return {
       version: VERSION,

@@ -136,6 +136,7 @@ function addAccept(team: Command, io: Io): void {
     .action(async ({ json, passphraseStdin }) => {
       const { client: { api } } = await openReview(io, { passphraseStdin });
       const status = await unwrap(api.team.accept.$post({ json: {} }));
+      await unwrap(api["approval-routes"].accept.$post({ json: {} }));
       if (json) return printJson(io, status);
       print(io, `${paint(io, "green", "✓")} accepted: ${count(status.members, "member")}`);
     });

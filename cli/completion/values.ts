@@ -21,6 +21,8 @@ const SOURCES: Record<string, Source> = {
   "grant revoke id": listGrants,
   "project remove id": listProjects,
   "project trust-override id": listProjects,
+  "route change id": listRoutes,
+  "route remove id": listRoutes,
   "team change id": listMembers,
   "team remove id": listMembers,
   "team link id": listMembers,
@@ -58,6 +60,11 @@ async function listProjects({ client }: Connection): Promise<Candidate[]> {
 
 async function listMembers({ client }: Connection): Promise<Candidate[]> {
   const { items } = await unwrap(client.api.team.members.$get());
+  return items.map(({ id, name }) => ({ value: id, description: name }));
+}
+
+async function listRoutes({ client }: Connection): Promise<Candidate[]> {
+  const { items } = await unwrap(client.api["approval-routes"].$get());
   return items.map(({ id, name }) => ({ value: id, description: name }));
 }
 

@@ -11,6 +11,7 @@ import { ProofKind, ProofStatus } from "../../server/proof/schema.ts";
 import { HubProject } from "../../server/projects/schema.ts";
 import { Block } from "../../server/remediation/schema.ts";
 import { Session, SessionDiff, SessionRollbackResult } from "../../server/sessions/schema.ts";
+import { ApprovalRoute, RouteTestResult } from "../../server/approval_routes/schema.ts";
 import { Member, TeamStatus, Whoami } from "../../server/team/schema.ts";
 import { Workspace } from "../../server/workspaces/schema.ts";
 
@@ -113,6 +114,11 @@ export const SHAPES: Record<string, z.ZodType> = {
   "proof remove": ProofStatus,
   "config show": ConfigView,
   "config accept": ConfigView,
+  "route add": ApprovalRoute,
+  "route change": ApprovalRoute,
+  "route remove": ApprovalRoute,
+  "route list": z.array(ApprovalRoute),
+  "route test": RouteTestResult,
   "team add": Member.extend({ url }),
   "team list": z.array(Member),
   "team whoami": Whoami,

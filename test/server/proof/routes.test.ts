@@ -31,6 +31,11 @@ const PROVEN: Record<string, [verb: ProofVerb, body: Json, path?: (given: Given)
   "DELETE /api/hub/projects/{id}": ["remove_project", {}, () => "empty"],
   "POST /api/team/members": ["change_team", { name: "Ann" }],
   "POST /api/team/accept": ["change_team", {}],
+  "POST /api/approval-routes": [
+    "change_routes",
+    { name: "all", approvers: { role: "admin" } },
+  ],
+  "POST /api/approval-routes/accept": ["change_routes", {}],
   "POST /api/proof/set": ["change_proof", { kind: "token" }],
   "POST /api/proof/remove": ["remove_proof", {}],
 };
@@ -43,6 +48,8 @@ const BY_EFFECT: Record<string, ProofVerb> = {
   "POST /api/workspaces/{id}/projects": "register_project",
   "PUT /api/hub/projects/{id}/override-trust": "trust_override",
   "POST /api/remediation/blocks/{block_id}/unblock": "lift_block",
+  "PATCH /api/approval-routes/{id}": "change_routes",
+  "DELETE /api/approval-routes/{id}": "change_routes",
   "PATCH /api/team/members/{id}": "change_team",
   "DELETE /api/team/members/{id}": "change_team",
   "POST /api/team/members/{id}/login-code": "issue_login",
@@ -65,6 +72,7 @@ const FREE: Record<string, string> = {
   "DELETE /api/hub/projects/{id}/override-trust": "less happens",
   "POST /api/hooks/{host}": "policy decides",
   "POST /api/policy/test": "it reads",
+  "POST /api/approval-routes/test": "it reads",
   "POST /api/policy/replay": "it reads",
   "POST /api/policy/suggest": "it reads",
   "POST /api/proof/passkey-options": "it prepares; `set` asks for the proof",
