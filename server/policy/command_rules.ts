@@ -9,7 +9,8 @@ import { evaluateAccess, evaluateRead, OF_A_PROCESS, throughProcess } from "./pa
 import { findUnproved, proveCommand } from "./proof_rules.ts";
 import { HEAD } from "./protect.ts";
 import { protectGate } from "./protect_command.ts";
-import type { CommandRequest, PathFacts, Surroundings } from "./request.ts";
+import { findObstacles } from "./obstacles.ts";
+import type { CommandRequest, EvaluationOptions, PathFacts, Surroundings } from "./request.ts";
 import type { Analysis } from "./schema.ts";
 import { analyse } from "./interpret/analyse.ts";
 import { baseName, readCommand } from "./programs/grammar.ts";
@@ -44,8 +45,13 @@ export const decideCommand: Decide<CommandRequest> = (policy, request, options) 
       const found = effect.tracked
         ? evaluateTracked(policy, effect, options, makesRepository(analysed))
         : effect.holds
-        ? evaluateHeld(effect, analysed, options, (one) => evaluateEffect(policy, one, options))
-        : evaluateEffect(policy, effect, options);
+        ? evaluateHeld(
+          effect,
+          analysed,
+          options,
+          (one) => walled(evaluateEffect(policy, one, options), one, options),
+        )
+        : walled(evaluateEffect(policy, effect, options), effect, options);
       // For an unknown path the unknown part explains more than the command around it.
       return isWild(effect.path) ? found : found.map((one) => ({ ...one, text: effect.text }));
     }),
@@ -57,7 +63,10 @@ export const decideCommand: Decide<CommandRequest> = (policy, request, options) 
   const proof = is_denied || options.is_guest
     ? undefined
     : proveCommand(request, analysed, options);
-  const known = { analysis: toAnalysis(analysed, cwd), units, named, proof };
+  const obstacles = options.sandbox
+    ? () => findObstacles(policy, request, analysed, options)
+    : undefined;
+  const known = { analysis: toAnalysis(analysed, cwd), units, named, proof, obstacles };
   // If a tool rule matches, the default does not apply.
   if (tool.length > 0) return { findings: findings.filter(({ rule }) => rule !== null), ...known };
   if (findings.length === 0) findings.push(byDefault(policy.defaultEffect, "this command"));
@@ -113,7 +122,7 @@ function isPathLike(word: string): boolean {
 function evaluateSuspect(
   policy: CompiledPolicy,
   { text, folder, from, files_only, undescribed }: Suspect,
-  around: Surroundings,
+  around: EvaluationOptions,
 ): Finding[] {
   const tokens = wordsIn(text);
   const programs = (files_only ? [] : tokens).flatMap(({ word, begins }, at) => {
@@ -133,9 +142,14 @@ function evaluateSuspect(
     if (isDevice(facts)) return [];
     // Two slashes are the rest of an address.
     const anywhere = undescribed && !word.startsWith("//");
+    const [read, write] = [
+      evaluateRead(policy, facts, around),
+      mayWrite(policy, facts, around, anywhere),
+    ].map((found) => found.map((one) => ({ ...atMostAsk(one), unsure: true })));
+    const { lexical: path } = facts;
     return [
-      ...evaluateRead(policy, facts, around),
-      ...mayWrite(policy, facts, around, anywhere),
+      ...walled(read!, { op: "read", path }, around),
+      ...walled(write!, { op: "write", path }, around),
     ];
   });
   return [...programs, ...files].map((one) => ({
@@ -213,6 +227,32 @@ function evaluateEffect(policy: CompiledPolicy, effect: Effect, around: Surround
   if (effect.guessed) return forbidden().map(atMostAsk);
   if (effect.implied) return forbidden();
   return effect.uncertain ? found.map(atMostAsk) : found;
+}
+
+/**
+ * Marks the findings about files that a sandbox hides or protects. They are only possible: a certain
+ * match is a question of its own. A file that is not there yet cannot be protected, unless the text
+ * does not name it.
+ */
+function walled(
+  found: Finding[],
+  { op, path }: Pick<Effect, "op" | "path">,
+  { sandbox, list, resolve }: EvaluationOptions,
+): Finding[] {
+  if (!sandbox) return found;
+  return found.map((one) => {
+    const { rule, effect, unsure } = one;
+    const possible = effect === "ask" &&
+      (rule?.list === "blockedPaths" || (rule?.list === "askPaths" && unsure === true));
+    if (!possible) return one;
+    const is_walled = op === "read" || !isStatic(path) || exists(resolve(path).real, list);
+    return { ...one, is_walled };
+  });
+}
+
+function exists(path: string, list: EvaluationOptions["list"]): boolean {
+  const at = path.lastIndexOf("/");
+  return (list?.(path.slice(0, at) || "/") ?? []).some(({ name }) => name === path.slice(at + 1));
 }
 
 /** Whether a rule about reading concerns a program that shows no content. */

@@ -1,41 +1,21 @@
 import { decideCommand } from "./command_rules.ts";
-import type { CompiledPolicy, Findings, PolicyLayer } from "./policy.ts";
-import { builtin, type Finding, rank, rulesOf, toDecision } from "./finding.ts";
+import { contain } from "./contain.ts";
+import type { CompiledPolicy, Evaluation, Findings, PolicyLayer } from "./policy.ts";
+import { builtin, rank, rulesOf, toDecision } from "./finding.ts";
 import { searchInput } from "./foreign_tool.ts";
 import { layersOf } from "./layers.ts";
 import { strictness } from "./merge.ts";
 import { meter } from "./meter.ts";
-import type { NamedPaths } from "./named_paths.ts";
 import { decidePath } from "./path_rules.ts";
-import type { Proof } from "./prove/proved.ts";
 import type { EvaluationOptions, Request, ToolRequest } from "./request.ts";
-import type { Analysis, Decision, Rule } from "./schema.ts";
-import type { Unit } from "./interpret/unit.ts";
+import type { Rule } from "./schema.ts";
 import { decideTool } from "./tool_rules.ts";
 
 export { compilePolicy } from "./compile.ts";
 export { layersOf } from "./layers.ts";
-export type { CompiledPolicy, PolicyLayer } from "./policy.ts";
+export type { CompiledPolicy, Evaluation, PolicyLayer } from "./policy.ts";
 export type { PolicyLayers } from "./merge.ts";
 export type { EvaluationOptions, PathFacts, Request, Surroundings } from "./request.ts";
-
-/** The decision with everything that led to it. */
-export interface Evaluation {
-  decision: Decision;
-  /** Every rule that applied, the winner first. */
-  matched: Rule[];
-  analysis: Analysis | null;
-  /** The part of the command that the winning rule is about, as written. */
-  span: string | null;
-  /** Every question for a person, even if a stricter rule decides. */
-  asks: Finding[];
-  /** The programs that the command runs. */
-  units: Unit[];
-  /** The paths that the command names. */
-  named: NamedPaths | null;
-  /** Of a command that is not denied: what it runs, if that is certain. */
-  proof: Proof | null;
-}
 
 /** Evaluates a request. Never throws: a request that cannot be evaluated is denied. */
 export function evaluate(
@@ -43,10 +23,10 @@ export function evaluate(
   request: Request,
   options: EvaluationOptions,
 ): Evaluation {
-  if (policy.layers.length === 0) return evaluateLayer({ compiled: policy }, request, options);
-  return strictestOf(
+  const found = strictestOf(
     layersOf(policy, options).map(({ layer, options }) => evaluateLayer(layer, request, options)),
   );
+  return request.kind === "command" ? contain(found, policy, options) : found;
 }
 
 /** Evaluates a request under one layer. Never throws. */
@@ -58,11 +38,8 @@ export function evaluateLayer(
   if (compiled.error !== null) return denied("config-error", compiled.error);
   meter.reset();
   try {
-    const { findings, analysis = null, units = [], named = null, proof = null } = decide(
-      compiled,
-      request,
-      options,
-    );
+    const { findings, ...found } = decide(compiled, request, options);
+    const { analysis = null, units = [], named = null, proof = null, obstacles = none } = found;
     const ranked = rank(finding ? [...findings, finding] : findings);
     const [winner] = ranked;
     return {
@@ -74,6 +51,9 @@ export function evaluateLayer(
       units,
       named,
       proof,
+      obstacles,
+      outside: null,
+      sandbox_refused: null,
     };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
@@ -84,6 +64,7 @@ export function evaluateLayer(
 /** The strictest of several evaluations of one request, with everything that each found. */
 export function strictestOf(found: readonly Evaluation[]): Evaluation {
   const [first, ...rest] = found;
+  if (rest.length === 0) return first!;
   const strictest = rest.reduce(
     (best, next) =>
       strictness(next.decision.effect) > strictness(best.decision.effect) ? next : best,
@@ -98,6 +79,9 @@ export function strictestOf(found: readonly Evaluation[]): Evaluation {
     units: found.flatMap(({ units }) => units),
     named: found.find(({ named }) => named !== null)?.named ?? null,
     proof: found.find(({ proof }) => proof !== null)?.proof ?? null,
+    obstacles: () => [...new Set(found.flatMap(({ obstacles }) => obstacles()))],
+    outside: strictest.outside,
+    sandbox_refused: strictest.sandbox_refused,
   };
 }
 
@@ -125,9 +109,23 @@ function withInput(
 
 function denied(list: string, reason: string): Evaluation {
   const finding = builtin("deny", list, "**", reason);
-  const nothing = { analysis: null, span: null, asks: [], units: [], named: null, proof: null };
-  return { decision: toDecision(finding), matched: rulesOf([finding]), ...nothing };
+  return { ...nothingFound, decision: toDecision(finding), matched: rulesOf([finding]) };
 }
+
+const none = () => [];
+
+/** The parts of an evaluation that only a command has. */
+export const nothingFound = {
+  analysis: null,
+  span: null,
+  asks: [],
+  units: [],
+  named: null,
+  proof: null,
+  obstacles: none,
+  outside: null,
+  sandbox_refused: null,
+};
 
 function uniqueRules(rules: readonly Rule[]): Rule[] {
   return [...new Map(rules.map((rule) => [JSON.stringify(rule), rule])).values()];

@@ -23,6 +23,8 @@ export interface Finding {
   text?: string;
   /** The one file or the one program that the finding is about. */
   about?: About;
+  /** It is about a file of the command, and a sandbox hides that file or lets nobody write it. */
+  is_walled?: boolean;
 }
 
 /** The one file or the one program that a person is asked about. */

@@ -6,7 +6,7 @@ import type { PathIndex, PathPattern } from "./path_match.ts";
 import type { Proof } from "./prove/proved.ts";
 import type { EvaluationOptions, Request } from "./request.ts";
 import type { EffectiveSandbox } from "./sandbox.ts";
-import type { Analysis, Effect, PolicyLimits, Rule } from "./schema.ts";
+import type { Analysis, Decision, Effect, PolicyLimits, Rule } from "./schema.ts";
 import type { Unit } from "./interpret/unit.ts";
 
 /** A merged policy with compiled patterns, ready to evaluate requests. */
@@ -60,6 +60,32 @@ export interface Findings {
   units?: Unit[];
   named?: NamedPaths;
   proof?: Proof | undefined;
+  /** Of a command, if a sandbox is possible: why it does not hold. */
+  obstacles?: () => string[];
+}
+
+/** The decision with everything that led to it. */
+export interface Evaluation {
+  decision: Decision;
+  /** Every rule that applied, the winner first. */
+  matched: Rule[];
+  analysis: Analysis | null;
+  /** The part of the command that the winning rule is about, as written. */
+  span: string | null;
+  /** Every question for a person, even if a stricter rule decides. */
+  asks: Finding[];
+  /** The programs that the command runs. */
+  units: Unit[];
+  /** The paths that the command names. */
+  named: NamedPaths | null;
+  /** Of a command that is not denied: what it runs, if that is certain. */
+  proof: Proof | null;
+  /** Why a sandbox does not hold the command, or why the command cannot work in one. */
+  obstacles: () => string[];
+  /** If the sandbox answers a question: the decision without it. */
+  outside: Decision | null;
+  /** Why the sandbox does not answer the question; null if it does, or if there is none. */
+  sandbox_refused: string | null;
 }
 
 /** Evaluates one kind of request; returns at least one finding. */

@@ -31,6 +31,8 @@ export const Sandbox = z.object({
   network: SandboxNetwork,
   masked: z.array(z.string()).describe("patterns and places that look absent to the command"),
   writable: z.array(z.string()).describe("folders that the command can write, and nothing else"),
+  hosts: z.array(z.string()).optional()
+    .describe("hosts that the command can reach although the network is closed"),
 });
 export type Sandbox = z.infer<typeof Sandbox>;
 
@@ -147,6 +149,8 @@ export const PolicyTestInput = z.strictObject({
   cwd: z.string().optional(),
   session_id: z.string().max(256).optional()
     .describe("grants of this session apply too"),
+  sandbox: z.boolean().optional()
+    .describe("false judges a command as if this machine could sandbox nothing"),
 });
 export type PolicyTestInput = z.infer<typeof PolicyTestInput>;
 
@@ -162,6 +166,8 @@ export const PolicyTestResult = z.object({
   elapsed_us: z.number(),
   analysis: Analysis.optional(),
   span: z.string().optional().describe("the part of the command that the winning rule is about"),
+  sandbox_refused: z.string().nullable()
+    .describe("why the sandbox does not answer the question; null if it does, or if there is none"),
 });
 export type PolicyTestResult = z.infer<typeof PolicyTestResult>;
 

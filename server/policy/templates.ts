@@ -28,6 +28,8 @@ export interface Template {
   /** Half a sentence for a person who chooses. */
   summary: string;
   groups: readonly RuleGroup[];
+  /** When commands run in a sandbox; by default instead of a question, where it can. */
+  sandbox?: Policies["sandbox"];
   /** What happens to everything that no rule names. */
   rest: { effect: Effect; reason: string };
   /**
@@ -171,6 +173,8 @@ export const TEMPLATES: readonly Template[] = [
     name: "strict",
     summary: "a person approves everything except reading the project",
     groups: [...BLOCKED, ...READS],
+    // A sandbox would let a command change the project without a person.
+    sandbox: { mode: "off" },
     rest: { effect: "ask", reason: "Nothing runs or changes without a person, except reading" },
     asks_per_hundred: 94,
   },
@@ -253,7 +257,8 @@ export const TEMPLATES: readonly Template[] = [
  * to the default.
  */
 export function machineTemplate(): Policies {
-  return structuredClone({ ...rulesOf([...BLOCKED, ...READS]), ...LIMITS });
+  const { sandbox } = templateOf("strict");
+  return structuredClone({ ...rulesOf([...BLOCKED, ...READS]), sandbox, ...LIMITS });
 }
 
 /** The template of that name, with its reasons. */
@@ -263,8 +268,13 @@ export function templateOf(name: TemplateName): Template {
 
 /** A copy of that template as the policies of a config. */
 export function policyTemplate(name: TemplateName): Policies {
-  const { rest, groups } = templateOf(name);
-  return structuredClone({ defaultEffect: rest.effect, ...rulesOf(groups), ...LIMITS });
+  const { rest, groups, sandbox } = templateOf(name);
+  return structuredClone({
+    defaultEffect: rest.effect,
+    ...rulesOf(groups),
+    ...sandbox && { sandbox },
+    ...LIMITS,
+  });
 }
 
 /** The reason that the templates give for a rule; null for a rule of no template or with its own. */

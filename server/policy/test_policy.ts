@@ -1,7 +1,7 @@
 import { GateError } from "../errors.ts";
 import type { CompiledPolicy } from "./policy.ts";
 import { evaluate } from "./evaluate.ts";
-import type { Access, PathFacts, Request, Surroundings } from "./request.ts";
+import type { Access, EvaluationOptions, PathFacts, Request, Surroundings } from "./request.ts";
 import type { PolicyTestInput, PolicyTestResult } from "./schema.ts";
 
 const ACCESS: Record<string, Access> = {
@@ -21,17 +21,19 @@ const COMMANDS = new Set(["command", "run_command", "bash", "shell"]);
 export function testPolicy(
   policy: CompiledPolicy,
   input: PolicyTestInput,
-  around: Surroundings,
+  around: EvaluationOptions,
   clock: () => number,
 ): PolicyTestResult {
   const request = toRequest(input, around);
   const started = clock();
-  const { decision, matched, analysis, span } = evaluate(policy, request, around);
+  const options = input.sandbox === false ? { ...around, sandbox: null } : around;
+  const { decision, matched, analysis, span, sandbox_refused } = evaluate(policy, request, options);
   const elapsed_us = Math.max(0, Math.round((clock() - started) * 10_000) / 10);
   return {
     ...decision,
     matched,
     elapsed_us,
+    sandbox_refused,
     ...(analysis ? { analysis } : {}),
     ...(span ? { span } : {}),
   };

@@ -125,6 +125,45 @@ function withModules(start: Repository, around: Surroundings): Repository[] {
   return all;
 }
 
+/**
+ * Why a sandbox does not hide what a rule forbids: git keeps it in its own files, which any program
+ * can read. Only rules that deny count.
+ */
+export function findSecretsInGit(policy: CompiledPolicy, around: Surroundings): string[] {
+  if (!around.repository || !policy.paths.all.some(({ effect }) => effect === "deny")) return [];
+  return around.roots.flatMap((root) => {
+    const found = around.repository!(root);
+    return found === null ? [] : withModules(found, around).flatMap((one) => {
+      if (one.files === null || one.folders.length > 0) return [NO_INDEX];
+      const { names, state } = one.history();
+      const secret = deniedIn(policy, one.root, forbiddenIn(policy, one.root, one.files, around)) ??
+        deniedIn(policy, one.root, forbiddenIn(policy, one.root, names, around, "history"));
+      if (secret !== null) return [`git keeps "${secret}", and a sandbox does not hide it there`];
+      return state === "known" ? [] : [state === "reading" ? READING : NO_HISTORY];
+    });
+  });
+
+  function deniedIn(
+    policy: CompiledPolicy,
+    root: string,
+    forbidden: readonly string[],
+  ): string | null {
+    const known = DENIED.get(forbidden);
+    if (known !== undefined) return known;
+    const denied = forbidden.find((path) => {
+      meter.reset();
+      return evaluateRead(policy, factsOf(root, path), around).some(({ effect }) =>
+        effect === "deny"
+      );
+    }) ?? null;
+    DENIED.set(forbidden, denied);
+    return denied;
+  }
+}
+
+/** The first name of a list that a rule denies. */
+const DENIED = new WeakMap<readonly string[], string | null>();
+
 /** What is known of the names in one repository under one policy. */
 interface Known {
   files: readonly string[];

@@ -5,6 +5,7 @@ import {
   type Evaluation,
   type EvaluationOptions,
   layersOf,
+  nothingFound,
   type PolicyLayer,
   strictestOf,
   type Surroundings,
@@ -143,14 +144,10 @@ async function evaluateNames(
   const finding = { effect, rule, reason, alternative: null };
   const asks = effect === "ask" ? [finding] : [];
   return [{
+    ...nothingFound,
     decision: { ...finding, sandbox: null },
     matched: [rule],
-    analysis: null,
-    span: null,
     asks,
-    units: [],
-    named: null,
-    proof: null,
   }];
 }
 

@@ -10,8 +10,9 @@ const io = { env: {}, stdout: new PassThrough() } as unknown as Io;
 
 /** The daemon's decision on this command under the corpus's policy. */
 function ask(command: string): PolicyTestResult {
-  const { decision, matched, analysis, span } = evaluateCommand(command);
-  return { ...decision, matched, elapsed_us: 1, analysis: analysis!, span: span ?? undefined };
+  const { decision, matched, analysis, span, sandbox_refused } = evaluateCommand(command);
+  const found = { matched, analysis: analysis!, span: span ?? undefined, sandbox_refused };
+  return { ...decision, ...found, elapsed_us: 1 };
 }
 
 test.each([

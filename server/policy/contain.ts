@@ -1,0 +1,130 @@
+import { builtin, type Finding, toDecision, UNPROVED } from "./finding.ts";
+import { meter } from "./meter.ts";
+import type { CompiledPolicy, Evaluation } from "./policy.ts";
+import type { EvaluationOptions } from "./request.ts";
+import type { Decision, Sandbox } from "./schema.ts";
+
+/** The list of the builtin rule about commands in the sandbox. */
+export const SANDBOX = "sandbox";
+
+/**
+ * The evaluation of a command that may run in a sandbox. A question becomes `allow` if the sandbox
+ * holds everything that is asked about; a denial stays. Without an engine nothing changes, unless
+ * the policy demands the sandbox: then a person is asked.
+ */
+export function contain(
+  evaluation: Evaluation,
+  policy: CompiledPolicy,
+  { sandbox: engine, roots, user_home, gate_home }: EvaluationOptions,
+): Evaluation {
+  const { decision, asks } = evaluation;
+  const { mode, answers } = policy.sandbox;
+  if (decision.effect === "deny" || policy.error !== null) return evaluation;
+  if (!engine) return mode === "always" ? withoutEngine(evaluation) : evaluation;
+  if (mode === "off") return evaluation;
+  const sandbox = sandboxOf(policy, engine.engine, { roots, user_home, gate_home });
+  const everywhere = mode === "always" ? sandbox : null;
+  if (decision.effect === "allow") {
+    return { ...evaluation, decision: { ...decision, sandbox: everywhere } };
+  }
+  const refused = answers ? refusedBecause(policy, asks, evaluation.obstacles) : OFF;
+  if (refused !== null) {
+    const held = { ...decision, sandbox: everywhere };
+    return { ...evaluation, decision: held, sandbox_refused: refused };
+  }
+  return { ...evaluation, decision: allowed(decision, sandbox), outside: decision };
+}
+
+const OFF = 'a config sets the sandbox to "off"';
+
+/** Why the sandbox answers none of the questions; null if it holds everything. */
+function refusedBecause(
+  policy: CompiledPolicy,
+  asks: readonly Finding[],
+  obstacles: () => string[],
+): string | null {
+  const forbids = policy.rules.some(({ list }) => /^(ask|blocked)Commands$/.test(list));
+  const open = asks.find((one) => !isContained(one, forbids));
+  if (open) return open.reason;
+  meter.reset();
+  try {
+    return obstacles()[0] ?? null;
+  } catch (error) {
+    return `gate cannot tell whether the sandbox holds it: ${
+      error instanceof Error ? error.message : String(error)
+    }`;
+  }
+}
+
+/**
+ * Whether the walls of the sandbox hold what a finding asks about. They hold files and the network,
+ * not rules about commands: if the policy has such rules (`forbids`), code that the text hides asks.
+ */
+function isContained({ effect, rule, reason, is_walled }: Finding, forbids: boolean): boolean {
+  if (effect !== "ask") return false;
+  if (rule === null) return true;
+  if (rule.source !== "builtin") return is_walled === true;
+  if (rule.list === UNPROVED) return true;
+  if (rule.list !== "unresolved" || rule.pattern === "/proc/*") return false;
+  return HELD.test(reason) || (!forbids && HELD_CODE.test(reason));
+}
+
+/**
+ * Doubts about which files a command writes. Every other doubt is about code, or about a text that
+ * hides what it means or that changes what runs later and elsewhere.
+ */
+const HELD = new RegExp(
+  "^(the patch may change any file|" +
+    'The value of ".*" is unknown, so gate cannot tell which file this writes$)',
+  "s",
+);
+
+/** Doubts about code that the text does not show. */
+const HELD_CODE = new RegExp(
+  "^(the (file|task) that runs is unknown|part of the code that runs is unknown|" +
+    "the code that runs from this file is unknown|the inline code (runs|changes)|" +
+    "part of the (awk program|sed script|makefile) is unknown|" +
+    "gate cannot read this (awk program|sed script)|gate cannot tell what the code in)",
+);
+
+function allowed({ reason }: Decision, sandbox: Sandbox): Decision {
+  const why = `The sandbox holds it, so nobody is asked: ${reason}`;
+  const finding = { ...builtin("allow", SANDBOX, "*", why) };
+  return { ...toDecision(finding), sandbox };
+}
+
+/** Under `always` no command may run bare without a person. */
+function withoutEngine(evaluation: Evaluation): Evaluation {
+  if (evaluation.decision.effect !== "allow") return evaluation;
+  const why = "The policy wants every command in a sandbox, and here gate cannot make one; " +
+    "a person must approve it";
+  const finding = builtin("ask", SANDBOX, "*", why);
+  return {
+    ...evaluation,
+    decision: toDecision(finding),
+    matched: [finding.rule!, ...evaluation.matched],
+    asks: [finding, ...evaluation.asks],
+  };
+}
+
+/** More masks are counted, not listed. */
+const MOST_LISTED = 60;
+
+/** The sandbox that a policy makes, as a person reads it. */
+function sandboxOf(
+  { sandbox: { network, hosts, writable }, rules }: CompiledPolicy,
+  engine: string,
+  { roots, user_home, gate_home }: Pick<EvaluationOptions, "roots" | "user_home" | "gate_home">,
+): Sandbox {
+  const blocked = rules.filter(({ list }) => list === "blockedPaths").map(({ pattern }) => pattern);
+  const home = gate_home.startsWith(`${user_home}/`) ? ["~"] : ["~", gate_home];
+  const masked = [...new Set([...blocked, ...home])];
+  const more = masked.length - MOST_LISTED;
+  return {
+    engine,
+    network,
+    masked: more > 0 ? [...masked.slice(0, MOST_LISTED), `and ${more} more`] : masked,
+    writable: [...roots, ...writable],
+    ...hosts.length > 0 && { hosts },
+  };
+}

@@ -1,0 +1,174 @@
+import { isLoopback, isTalking, type Need, needOf } from "./programs/needs.ts";
+import { baseName } from "./programs/grammar.ts";
+import { isStatic, isWild, show } from "./holes.ts";
+import { filesOf, type ListFolder } from "./interpret/globs.ts";
+import type { CommandAnalysis, Effect, Unit } from "./interpret/unit.ts";
+import { discardsWork } from "./programs/git_discards.ts";
+import type { CompiledPolicy } from "./policy.ts";
+import type { CommandRequest, EvaluationOptions } from "./request.ts";
+import { reachOf } from "./sandbox.ts";
+import { findSecretsInGit } from "./tracked_rules.ts";
+
+/** A command that deletes more files than this is asked about; a sandbox lets it write the project. */
+const MOST_DELETED = 20;
+
+/**
+ * Why a sandbox does not hold a command, or why the command cannot work in one: one sentence each.
+ * Empty if the sandbox holds whatever the command does.
+ */
+export function findObstacles(
+  policy: CompiledPolicy,
+  { cwd }: CommandRequest,
+  analysed: CommandAnalysis,
+  options: EvaluationOptions,
+): string[] {
+  if (options.is_guest) return ["it touches another project, whose files are not in the sandbox"];
+  if (analysed.is_cut) return ["gate did not analyse the whole command, so a rule may forbid it"];
+  const units = analysed.units.filter(({ supposed }) => !supposed);
+  const obstacles = [
+    ...units.flatMap((unit) => needing(unit, policy, analysed.goes_on)),
+    ...hidden(analysed, options),
+    ...deleting(analysed, options),
+    ...units.filter((unit) => discardsWork(unit, cwd, options.list)).map(({ text }) =>
+      `"${shorten(text)}" discards work that gate may not be able to restore`
+    ),
+    ...units.filter(namesDeletion).map(({ argv }) =>
+      `"${shorten(argv.map(show).join(" "))}" names a deletion of whole folders`
+    ),
+    ...units.filter(changesListed).map(({ argv }) =>
+      `"${shorten(argv.map(show).join(" "))}" changes files that only its input names`
+    ),
+    ...findSecretsInGit(policy, options),
+  ];
+  return [...new Set(obstacles)];
+}
+
+function needing(unit: Unit, policy: CompiledPolicy, goes_on: boolean): string[] {
+  const need = needOf(unit.argv);
+  if (need === null || isMet(need, policy, goes_on)) return [];
+  return [`${DESCRIBED[need.kind](show(need.about))}`];
+}
+
+const DESCRIBED: Record<Need["kind"], (about: string) => string> = {
+  fetch: (about) => `"${about}" needs the network`,
+  send: (about) => `"${about}" acts on another machine or a server`,
+  machine: (about) => `"${about}" changes this machine or talks to one of its services`,
+  processes: (about) => `"${about}" is about processes outside the sandbox`,
+  privilege: (about) => `"${about}" needs more rights than a sandbox gives`,
+};
+
+/** Whether the network of the sandbox is enough. */
+function isMet({ kind, hosts }: Need, { sandbox }: CompiledPolicy, goes_on: boolean): boolean {
+  if (kind !== "fetch") return false;
+  if (reachOf(sandbox.network) === reachOf("all")) return true;
+  // Another part of the same command may be the server.
+  if (hosts.length > 0 && hosts.every(isLoopback)) return goes_on && sandbox.network !== "none";
+  return sandbox.hosts.length > 0 && hosts.every((host) => isListed(host, sandbox.hosts));
+}
+
+function isListed(host: string, listed: readonly string[]): boolean {
+  return listed.some((one) =>
+    one.startsWith("*.") ? host.endsWith(one.slice(1).toLowerCase()) : host === one.toLowerCase()
+  );
+}
+
+/** The files of the home folder that the command certainly reads or runs; a sandbox hides them. */
+function hidden(
+  { units, effects }: CommandAnalysis,
+  { roots, user_home, resolve }: EvaluationOptions,
+): string[] {
+  const programs = units.filter(({ supposed }) => !supposed).map(({ argv }) => argv[0] ?? "");
+  const reads = effects.filter(({ op, uncertain, implied, guessed, unexplained, on_disk }) =>
+    op === "read" && !uncertain && !implied && !guessed && !unexplained && !on_disk
+  ).map(({ path, walked }) => walked ?? path);
+  const found = [...programs, ...reads].find((path) => {
+    if (!path.startsWith(`${user_home}/`) || !isStatic(path)) return false;
+    const { lexical } = resolve(path);
+    const isShown = roots.some((root) => lexical === root || lexical.startsWith(`${root}/`));
+    return !isShown && !TOOLS.test(lexical.slice(user_home.length + 1));
+  });
+  return found === undefined ? [] : [`"${found}" is in the home folder, which a sandbox hides`];
+}
+
+/** Folders of the home folder that hold tools; a sandbox shows them. */
+const TOOLS =
+  /^(\.cargo|\.rustup|\.nvm|\.deno|\.bun|\.npm|\.cache|\.pyenv|\.rbenv|\.asdf|\.sdkman|\.volta|\.local\/(bin|lib|share\/(uv|pipx|mise)))\//;
+
+/** Why a command deletes too much. */
+function deleting(
+  { units, effects }: CommandAnalysis,
+  options: EvaluationOptions,
+): string[] {
+  const moves = new Set(
+    units.filter(({ read }) => MOVES.has(read.words.slice(0, 2).join(" "))).map(({ text }) => text),
+  );
+  const deleted = effects.filter(({ op, text, guessed }) =>
+    op === "delete" && !guessed && !moves.has(text)
+  );
+  const count = deleted.reduce((sum, effect) => sum + countOf(effect, units, options), 0);
+  return count > MOST_DELETED ? [`it may delete more than ${MOST_DELETED} files`] : [];
+}
+
+const MOVES = new Set(["mv", "gmv", "git mv", "rename"]);
+
+/** How many files a path stands for; more than the bound if the disk does not tell. */
+function countOf(
+  { path, walked, text }: Effect,
+  units: readonly Unit[],
+  { list, resolve }: EvaluationOptions,
+): number {
+  const recursive = units.some((unit) => unit.text === text && isRecursive(unit));
+  if (!list) return isStatic(path) && !recursive ? 1 : Infinity;
+  const paths = isStatic(path) ? [walked ?? path] : filesOf(path, list);
+  if (paths === null || paths.length > MOST_DELETED) return Infinity;
+  return paths.reduce((sum, one) => sum + countBelow(resolve(one).lexical, list), 0);
+}
+
+/** Whether it may delete what is below its operands. */
+function isRecursive({ argv, read }: Unit): boolean {
+  const name = baseName(argv[0] ?? "");
+  if (!/^(g?rm|unlink|rmdir|git)$/.test(name) || isWild(argv.join(" "))) return true;
+  return read.options.some((one) => /^(r|R|recursive)$/.test(one.name));
+}
+
+/** Files below a folder, and one for the path itself; stops counting above the bound. */
+function countBelow(path: string, list: ListFolder): number {
+  const queue = [path];
+  let count = 1;
+  while (queue.length > 0 && count <= MOST_DELETED) {
+    const folder = queue.pop()!;
+    const entries = list(folder);
+    if (entries === null) return Infinity;
+    for (const { name, kind } of entries) {
+      count++;
+      if (kind === "folder") queue.push(`${folder}/${name}`);
+    }
+  }
+  return count;
+}
+
+/**
+ * Whether its words, which it may run or pass on, delete whole folders. Programs that delete their
+ * operands are counted.
+ */
+function namesDeletion({ argv: [program = "", ...args] }: Unit): boolean {
+  const prints = PRINTS.test(baseName(program)) || (program === "git" && isTalking(program, args));
+  return !prints && DELETION.test(args.join(" "));
+}
+
+const PRINTS = /^(echo|printf|logger|test|\[|\[\[|[ef]?grep|jq|yq)$/;
+const DELETION =
+  /(^|[^\w-])(g?rm\s+(-\w+\s+)*-\w*[rR]\w*|rimraf|shred)([^\w]|$)|rmtree|unlink\W+glob|rm(dir)?Sync|FileUtils\.rm|remove_dir_all|deleteRecursively/;
+
+/** Whether `xargs` or its like gives names to a program that deletes, moves or discards files. */
+function changesListed({ argv: [program = "", ...args] }: Unit): boolean {
+  return LISTS.test(baseName(program)) && args.some((word) => CHANGES.test(word));
+}
+
+const LISTS = /^(g?xargs|parallel|rush)$/;
+const CHANGES =
+  /(^|[\s/;&|(])(g?rm|unlink|rmdir|rimraf|trash|shred|srm|truncate|g?mv|dd|git|[a-z]*sh|env|eval)(\s|$)/;
+
+function shorten(text: string): string {
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}
