@@ -30,6 +30,7 @@ import { Registry } from "./projects/registry.ts";
 import { Proofs } from "./proof/proofs.ts";
 import { openHome } from "./runtime/home.ts";
 import { ownPid } from "./runtime/self.ts";
+import { Sandboxes } from "./sandbox/sandboxes.ts";
 import { Homes } from "./sessions/homes.ts";
 import { HostKey } from "./sessions/host_key.ts";
 import { Team } from "./team/team.ts";
@@ -138,6 +139,8 @@ export class Daemon {
       registry.countRoots((id, roots, proofs) => configs.accepted.countRoots(id, roots, proofs));
       const guarding = new Guarding(environment);
       const intake = new Intake(environment);
+      const engine = environment.sandbox ?? (() => Promise.resolve(null));
+      const sandboxes = new Sandboxes(environment.home, engine);
       const host_key = HostKey.open(join(environment.home, "keys"));
       const journal = environment.journal
         ? new Journal(environment.journal, environment.home)
@@ -151,7 +154,7 @@ export class Daemon {
       const routes = await ApprovalRoutes.open({ ...lists, team });
       const parts = { environment, port, pid, signer, host_key, journal };
       const kept = [team.list, routes.list];
-      const shared = { ...parts, bus, stream, proofs, configs, guarding, intake, kept };
+      const shared = { ...parts, bus, stream, proofs, configs, guarding, sandboxes, intake, kept };
       const projects = new Projects(registry, shared, only);
       await projects.wake();
       return new Daemon(environment, port, {

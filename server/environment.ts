@@ -1,3 +1,5 @@
+import type { SandboxEngine } from "./sandbox/engine.ts";
+
 /** The clock, ids, data folder and log of one gate. Tests pass their own. */
 export interface Environment {
   /** The data folder: `GATE_HOME`, by default `~/.gate`. */
@@ -16,6 +18,8 @@ export interface Environment {
   ) => void;
   /** Writes one line to the system's journal; missing where there is none, and in tests. */
   journal?: (line: string) => void;
+  /** Finds the engine that runs commands in a sandbox, once; missing if none may be used. */
+  sandbox?: () => Promise<SandboxEngine | null>;
   /** Runs at each step between a decision and its end; only crash tests set it. */
   fault?: (step: string) => void | Promise<void>;
 }

@@ -3,6 +3,7 @@ import { v7 } from "uuid";
 import { VERSION } from "../../server/constants.ts";
 import { JOURNAL_TAG } from "../../server/evidence/journal.ts";
 import type { Environment } from "../../server/environment.ts";
+import { engineOnce } from "../../server/sandbox/engine.ts";
 import { openSystemJournal } from "../../server/runtime/system_journal.ts";
 import type { Daemon } from "../../server/daemon.ts";
 import { openHome } from "../../server/runtime/home.ts";
@@ -40,7 +41,15 @@ export async function runDaemon(io: Io, options: ForegroundOptions): Promise<voi
   };
   const system = openSystemJournal(JOURNAL_TAG);
   const journal = (line: string) => system.write(line);
-  const environment: Environment = { home: place.home, now: Date.now, id: v7, log, journal };
+  const sandbox = engineOnce();
+  const environment: Environment = {
+    home: place.home,
+    now: Date.now,
+    id: v7,
+    log,
+    journal,
+    sandbox,
+  };
   io.onFault((error) => log("error", "fault", { error: String((error as Error)?.stack ?? error) }));
   const gate = await open(environment, place, options);
   if (!gate) return announceRunning(io, options);

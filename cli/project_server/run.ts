@@ -8,7 +8,7 @@ import type { Environment } from "../../server/environment.ts";
 import { readToken } from "../../server/auth/tokens.ts";
 import { identifyProject } from "../../server/projects/identity.ts";
 import { openHome } from "../../server/runtime/home.ts";
-
+import { engineOnce } from "../../server/sandbox/engine.ts";
 import { PortTakenError } from "../../server/runtime/serve.ts";
 import { startGate } from "../../server/start.ts";
 import { findDaemon, type Reached } from "../daemon/find.ts";
@@ -64,7 +64,8 @@ async function serveThrough(serving: Serving, reached: Reached): Promise<"ended"
 async function serveAlone(serving: Serving): Promise<"ended" | "give way"> {
   const { io, place, root, id, port } = serving;
   const log = createLog(new LogFile(logPath(place.home)), Date.now);
-  const environment: Environment = { home: place.home, now: Date.now, id: v7, log };
+  const sandbox = engineOnce();
+  const environment: Environment = { home: place.home, now: Date.now, id: v7, log, sandbox };
   const gate = await startGate({ environment, port, project: id });
   await gate.daemon.projects.register(root, { id: "start", scope: "reviewer" });
   writeOwnServer(place.home, io.pid);

@@ -7,6 +7,7 @@ import type { Bus } from "../events/bus.ts";
 import type { NamedPaths } from "../policy/named_paths.ts";
 import type { Proofs } from "../proof/proofs.ts";
 import type { SeenFiles } from "../runtime/file_image.ts";
+import type { Sandboxes } from "../sandbox/sandboxes.ts";
 import type { Guarding } from "./guarding/guarding.ts";
 import type { Intake } from "./intake.ts";
 import type { Serial } from "./scheduling.ts";
@@ -63,6 +64,8 @@ export interface ActionServices {
   proofs: Pick<Proofs, "require" | "eventCheck">;
   /** Watches the guarded files of the machine while commands run. */
   guarding: Guarding;
+  /** Builds the sandboxes of commands. */
+  sandboxes: Sandboxes;
   /** Counts the bytes that agents add to the ledgers of the machine. */
   intake: Intake;
   /** A cache of file contents for views. Decisions always read the file. */

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { Remember } from "../grants/schema.ts";
 import { Decision } from "../policy/schema.ts";
+import { Walls } from "../sandbox/schema.ts";
 import { TOOL_NAMES } from "./tools.ts";
 
 /** The gate's own tools. Hooks record the tools of other hosts under their own names. */
@@ -160,6 +161,7 @@ export const Claim = z.object({
     links: z.array(z.object({ path: z.string(), real: z.string() }))
       .describe("where the paths of its redirects led"),
   }).nullable().describe("of a proved command, which runs without a shell"),
+  walls: Walls.nullable().describe("the sandbox in which the command must run; null for none"),
 });
 export type Claim = z.infer<typeof Claim>;
 

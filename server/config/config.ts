@@ -166,6 +166,7 @@ export class Config {
   ): Promise<{ compiled: CompiledPolicy; around: Surroundings }> {
     const { environment, port } = this.#configs.services;
     const roots = this.#roots;
+    const engine = await environment.sandbox?.() ?? null;
     const around = {
       roots,
       user_home: homedir(),
@@ -178,6 +179,7 @@ export class Config {
       read: (path: string) => projectText(path, roots),
       ignored: ignoredNames,
       takes_back: takesNamesBack,
+      sandbox: engine && { engine: engine.name },
       ...openRepositories(),
       script: (name: string, cwd: string) => taskScript(name, cwd, roots),
     };

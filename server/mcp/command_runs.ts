@@ -1,6 +1,9 @@
 import type { Claim } from "../actions/schema.ts";
 import { ProblemError } from "../client.ts";
 import type { ProvedRun } from "../runtime/run_proved.ts";
+import { ownEnvironment } from "../runtime/self.ts";
+import type { SandboxStart } from "../runtime/spawn.ts";
+import { startBehind } from "../sandbox/bubblewrap.ts";
 import type { DaemonLink } from "./daemon_link.ts";
 import { namedSecrets } from "./scenario_run.ts";
 
@@ -13,6 +16,7 @@ export type RunCommand = (command: string, order: {
   max_output_bytes: number;
   signal: AbortSignal;
   proved?: ProvedRun;
+  sandbox?: SandboxStart;
 }) => Promise<RunOutcome>;
 
 /** The outcome of a command; `exit_code` is null when it was killed or could not start. */
@@ -97,6 +101,7 @@ export class CommandRuns {
       max_output_bytes,
       signal,
       ...claim.run && { proved: claim.run },
+      ...claim.walls && { sandbox: startBehind(claim.walls, env ?? ownEnvironment()) },
     });
     await this.#report(action_id, claim, { outcome, session });
   }

@@ -29,6 +29,7 @@ import type { Proofs } from "../proof/proofs.ts";
 import { Blocks } from "../remediation/blocks.ts";
 import { SeenFiles } from "../runtime/file_image.ts";
 import type { HostKey } from "../sessions/host_key.ts";
+import type { Sandboxes } from "../sandbox/sandboxes.ts";
 import { Sessions } from "../sessions/sessions.ts";
 import { consultGrants } from "../trials/consult.ts";
 import { previewGrants } from "../trials/preview.ts";
@@ -48,6 +49,7 @@ export interface ProjectOptions {
   stream: Stream;
   configs: Configs;
   guarding: Guarding;
+  sandboxes: Sandboxes;
   intake: Intake;
   /** The other projects, seen from this one. */
   neighbours: (id: string) => Neighbours;
@@ -126,6 +128,7 @@ export class Project {
       neighbours: options.neighbours(id),
       proofs: options.proofs,
       guarding: options.guarding,
+      sandboxes: options.sandboxes,
       intake: options.intake,
       seen: new SeenFiles(),
     };

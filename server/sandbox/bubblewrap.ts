@@ -34,10 +34,10 @@ export function startBehind(
   };
 }
 
-function namespacesOf({ network, hosts, engine }: Walls): string[] {
+function namespacesOf({ network, engine }: Walls): string[] {
   return [
     "--unshare-all",
-    ...(network === "all" && hosts.length === 0 ? ["--share-net"] : []),
+    ...(network === "all" ? ["--share-net"] : []),
     // The version must be able to switch further user namespaces off.
     ...(isAtLeast(engine.version, 0, 8) ? ["--unshare-user", "--disable-userns"] : []),
     "--new-session",

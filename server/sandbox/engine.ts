@@ -34,6 +34,12 @@ export async function findEngine(): Promise<SandboxEngine | null> {
   return (await lookForEngine()).engine;
 }
 
+/** Begins to look for the engine; each call of the result waits for that one answer. */
+export function engineOnce(): () => Promise<SandboxEngine | null> {
+  const found = findEngine();
+  return () => found;
+}
+
 /** Looks for an engine in these places, and runs a program in it. Never throws. */
 export async function lookForEngine(places: readonly string[] = PLACES): Promise<EngineFound> {
   if (platform() !== "linux") {

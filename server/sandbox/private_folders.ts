@@ -6,10 +6,11 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
-  rmSync,
+  renameSync,
   unlinkSync,
   writeFileSync,
 } from "node:fs";
+import { rm } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { readGitConfig } from "../runtime/git_config.ts";
@@ -46,9 +47,15 @@ export function privateFolders(
   return { ...folders, git_config, blank };
 }
 
-/** Removes what the sandboxes of earlier sessions left behind. */
+/** Removes what the sandboxes of earlier sessions left behind, in the background. */
 export function removePrivateFolders(gate_home: string): void {
-  rmSync(join(gate_home, "sandbox"), { recursive: true, force: true });
+  const old = join(gate_home, `sandbox.${crypto.randomUUID().slice(0, 8)}`);
+  try {
+    renameSync(join(gate_home, "sandbox"), old);
+  } catch {
+    return; // there is none
+  }
+  rm(old, { recursive: true, force: true }).catch(() => {});
 }
 
 function createFile(path: string, text: string, mode: number): void {

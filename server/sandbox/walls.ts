@@ -32,8 +32,6 @@ export interface WallsInput {
   hosts: readonly string[];
   /** Further folders that the policy lets commands write, absolute or below `~/`. */
   writable: readonly string[];
-  /** Folders of git in which a commit holds blocked files. */
-  hidden_objects: readonly string[];
 }
 
 /** The walls of one command, with the files that they hide or keep. */
@@ -128,7 +126,7 @@ async function findAll(input: WallsInput): Promise<Found[]> {
   const inner = strangers.filter((one) =>
     !roots.includes(one) && roots.some((root) => isWithin(one, root))
   );
-  const unseen = [...inner, ...input.hidden_objects].filter(isThere)
+  const unseen = inner.filter(isThere)
     .map((path): Found => ({ path, fate: "hidden", kind: "folder" }));
   return [...all, ...unseen];
 }

@@ -5,6 +5,7 @@ import { putBlob } from "../../db/blobs.ts";
 import { GateError } from "../../errors.ts";
 import type { PolicyLimits } from "../../policy/schema.ts";
 import { OutputBuffer } from "../../runtime/output_buffer.ts";
+import type { Walls } from "../../sandbox/schema.ts";
 import { noteConflicts } from "../conflicts/conflicts.ts";
 import {
   type ActionContext,
@@ -30,6 +31,7 @@ import { toolOf } from "../tools.ts";
 import { actorOf, transition } from "../transition.ts";
 import { failUnstarted } from "./execute.ts";
 import { runOf } from "./proved_run.ts";
+import { endWalls, wallsFor } from "./walled.ts";
 
 /** Gives an approved command to the one process that claims it first. */
 export async function claim(
@@ -45,9 +47,10 @@ export async function claim(
   await recheckOrFail(services, row);
   const { limits } = (await services.config.inForce()).compiled;
   const kept = await keepFiles(services, row, limits);
+  const walls = await buildWalls(services, row);
   const claimed = await commitClaim(context, row, kept, { by: input.holder ?? caller.id, caller });
   if (!claimed) throw notClaimable(await loadAction(services, id));
-  const run = await runOf(services, claimed);
+  const run = walls ? null : await runOf(services, claimed);
   return {
     action: publicOf(claimed),
     claim_id: claimed.claim_id!,
@@ -56,6 +59,7 @@ export async function claim(
     timeout_ms: limits.commandTimeoutSeconds * 1000,
     max_output_bytes: limits.maxBashOutputBytes,
     run,
+    walls,
   };
 }
 
@@ -115,6 +119,16 @@ export async function capOutput(services: ActionServices, text: string): Promise
 async function recheckOrFail(services: ActionServices, row: ActionRow): Promise<void> {
   try {
     await recheckApproved(services, row);
+  } catch (error) {
+    await failUnstarted(services, row, messageOf(error));
+    throw error;
+  }
+}
+
+/** The walls of the command. Without them the action fails, because it never runs outside instead. */
+async function buildWalls(services: ActionServices, row: ActionRow): Promise<Walls | null> {
+  try {
+    return await wallsFor(services, row);
   } catch (error) {
     await failUnstarted(services, row, messageOf(error));
     throw error;
@@ -207,7 +221,7 @@ async function commitResult(
   services.intake.count(row.session_id, [{ sha256, content: output.bytes }]);
   const result = resultOf(input, output, sha256);
   // Before the effects are read, so that what was undone is none of them.
-  const guarded = await endGuarding(services, row);
+  const guarded = [...await endGuarding(services, row), ...await endWalls(services, row)];
   const effects = withGuarded(row, await effectsOf(services, row), guarded);
   return await transition(services, row, {
     // After a restart the outcome counts as unknown until the process that kept running it reports.

@@ -5,6 +5,7 @@ import { endGuarding, withGuarded } from "../guarding/project_guard.ts";
 import { type ActionRow, listDue, listRunning, nextDeadline } from "../store.ts";
 import { executorOf } from "../tools.ts";
 import { BY_SYSTEM, transition } from "../transition.ts";
+import { endWalls } from "./walled.ts";
 
 /** The longest pause between two checks, because the clock may jump. */
 const CHECK_MS = 30_000;
@@ -98,7 +99,10 @@ export class Expiry implements Deadlines {
   /** Records the outcome as unknown. The holder of the claim can still report the result. */
   async #giveUp(row: ActionRow): Promise<void> {
     const error = "The process that claimed it has not reported: the outcome is unknown";
-    const guarded = await endGuarding(this.#services, row);
+    const guarded = [
+      ...await endGuarding(this.#services, row),
+      ...await endWalls(this.#services, row),
+    ];
     const effects = await effectsOf(this.#services, row);
     const { fields, statements } = withGuarded(row, effects, guarded);
     const finished_at = timestamp(this.#services.environment);

@@ -49,6 +49,15 @@ function howToPermit({ root, command }: Reported, restored: readonly Restored[])
   return `. If it may: lift the block, let the agent run it again, and approve it with ${options}`;
 }
 
+/** Records what a command in the sandbox created against a rule; the session goes on. */
+export async function reportRemoved(
+  services: ActionServices,
+  row: Reported,
+  removed: Restored[],
+): Promise<void> {
+  await recordAndBlock(services, row, { restored: removed }, null);
+}
+
 /** Records that the state from before a crash is lost, and blocks the session. */
 export async function reportLost(
   services: ActionServices,
@@ -68,7 +77,7 @@ export async function reportLost(
 async function recordAndBlock(
   { ledger, environment, project_id }: ActionServices,
   row: Reported,
-  { restored, ...more }: { restored: Restored[]; shared_with: string[]; guarded?: Baseline },
+  { restored, ...more }: { restored: Restored[]; shared_with?: string[]; guarded?: Baseline },
   reason: string | null,
 ): Promise<void> {
   const paths = restored.slice(0, MAX_LISTED);

@@ -21,6 +21,8 @@ export interface Restored {
   restored: boolean;
   /** The file that was found, kept for a person; null if there was none. */
   quarantine: string | null;
+  /** A command in the sandbox created it against a rule; nothing was changed that existed before. */
+  walled?: true;
 }
 
 /**

@@ -47,7 +47,7 @@ export function createStage(
     wallsOf({
       ...{ engine: ENGINE!, judge, blocked, command, gate_home, network: "loopback" },
       ...{ roots: [root], strangers: [], user_home: home, session_id: "session", cwd: root },
-      ...{ hosts: [], writable: [], hidden_objects: [], blocked_outside: [] },
+      ...{ hosts: [], writable: [], blocked_outside: [] },
       ...more,
     });
   const run = async (
