@@ -1,4 +1,11 @@
-import type { SandboxEngine } from "./sandbox/engine.ts";
+/** A program of the system that builds sandboxes. */
+export interface SandboxEngine {
+  name: "bubblewrap";
+  path: string;
+  version: string;
+  /** It can hide single files of a project. */
+  can_mask: boolean;
+}
 
 /** The clock, ids, data folder and log of one gate. Tests pass their own. */
 export interface Environment {

@@ -2,19 +2,11 @@ import { execFile } from "node:child_process";
 import { lstatSync, realpathSync, statSync } from "node:fs";
 import { platform } from "node:os";
 import { dirname } from "node:path";
+import type { SandboxEngine } from "../environment.ts";
 import { runCommand } from "../runtime/spawn.ts";
 import { isAtLeast, startBehind } from "./bubblewrap.ts";
 import type { Walls } from "./schema.ts";
 import { systemMounts } from "./system.ts";
-
-/** A program of the system that builds sandboxes. */
-export interface SandboxEngine {
-  name: "bubblewrap";
-  path: string;
-  version: string;
-  /** It can hide single files of a project. */
-  can_mask: boolean;
-}
 
 /** The engine of this machine, or why there is none and what a person can do. */
 export type EngineFound =

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
+import type { SandboxEngine } from "../environment.ts";
 import type { CompiledPolicy, Surroundings } from "../policy/evaluate.ts";
 import type { Sandbox } from "../policy/schema.ts";
-import type { SandboxEngine } from "./engine.ts";
 import { BlockedFiles } from "./find_blocked.ts";
 import { type Judge, judgeOf } from "./judge.ts";
 import { removePrivateFolders } from "./private_folders.ts";

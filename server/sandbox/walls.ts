@@ -1,10 +1,10 @@
 import { lstatSync, realpathSync, statSync } from "node:fs";
 import { totalmem } from "node:os";
 import { dirname, join } from "node:path";
+import type { SandboxEngine } from "../environment.ts";
 import { GateError } from "../errors.ts";
 import { gitFoldersOf } from "../runtime/git_folder.ts";
 import { isWithin } from "./bubblewrap.ts";
-import type { SandboxEngine } from "./engine.ts";
 import { type BlockedFiles, type Found, gitParts } from "./find_blocked.ts";
 import { homeMounts } from "./home.ts";
 import type { Judge } from "./judge.ts";
