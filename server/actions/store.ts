@@ -1,5 +1,6 @@
 import type { Ledger, Row, Statement, Value } from "../db/ledger.ts";
 import type { Analysis } from "../policy/schema.ts";
+import { OPEN_ACTION } from "../db/ledger_migrations.ts";
 import { jsonText } from "../db/texts.ts";
 import type { Plan } from "./plan.ts";
 import type { Action } from "./schema.ts";
@@ -278,8 +279,8 @@ async function select(
 function twinOf(project_id: string, { session_id, digest, since }: TwinQuery): Statement {
   return {
     sql: `SELECT id FROM actions WHERE project_id = ? AND digest = ? AND session_id = ?
-      AND created_at >= ? AND (status = 'pending' OR (status = 'approved' AND execution = 'none'
-        AND tool NOT IN (${BY_GATE}) AND decided_by <> 'policy'))`,
+      AND created_at >= ? AND ${OPEN_ACTION}
+      AND (status = 'pending' OR (tool NOT IN (${BY_GATE}) AND decided_by <> 'policy'))`,
     args: [project_id, digest, session_id, since],
   };
 }

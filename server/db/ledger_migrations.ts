@@ -11,6 +11,28 @@ const ADD_WORDS = `INSERT INTO actions_words (rowid, path, command, reason)
 
 const RISK = "json_extract(risk, '$.level')";
 
+/** SQL that is true for an action which an equal submission may join. */
+export const OPEN_ACTION = "(status = 'pending' OR (status = 'approved' AND execution = 'none'))";
+
+/** Copying this many events takes about two seconds. */
+const MOST_COPIED = 100_000;
+
+const AUDIT_INDEXES = [
+  "CREATE INDEX audit_by_action ON audit (project_id, action_id, seq)",
+  "CREATE INDEX audit_by_session ON audit (project_id, session_id, seq)",
+  "CREATE INDEX audit_by_type ON audit (project_id, type, seq)",
+  "CREATE INDEX audit_by_at ON audit (project_id, at, seq)",
+];
+
+const AUDIT_TRIGGERS = [
+  `CREATE TRIGGER audit_no_update BEFORE UPDATE ON audit BEGIN
+    SELECT RAISE(ABORT, 'the audit chain is append-only');
+  END`,
+  `CREATE TRIGGER audit_no_delete BEFORE DELETE ON audit BEGIN
+    SELECT RAISE(ABORT, 'the audit chain is append-only');
+  END`,
+];
+
 /** The schema of a project's ledger. */
 export const LEDGER_MIGRATIONS: Migration[] = [{
   version: 1,
@@ -175,16 +197,8 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
       PRIMARY KEY (project_id, seq),
       UNIQUE (project_id, prev_hash)
     ) STRICT`,
-    "CREATE INDEX audit_by_action ON audit (project_id, action_id, seq)",
-    "CREATE INDEX audit_by_session ON audit (project_id, session_id, seq)",
-    "CREATE INDEX audit_by_type ON audit (project_id, type, seq)",
-    "CREATE INDEX audit_by_at ON audit (project_id, at, seq)",
-    `CREATE TRIGGER audit_no_update BEFORE UPDATE ON audit BEGIN
-      SELECT RAISE(ABORT, 'the audit chain is append-only');
-    END`,
-    `CREATE TRIGGER audit_no_delete BEFORE DELETE ON audit BEGIN
-      SELECT RAISE(ABORT, 'the audit chain is append-only');
-    END`,
+    ...AUDIT_INDEXES,
+    ...AUDIT_TRIGGERS,
 
     `CREATE TABLE checkpoints (
       project_id TEXT NOT NULL,
@@ -348,6 +362,44 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
   statements: [
     // The project of the folder that the agent's host opened, if it is another one.
     "ALTER TABLE sessions ADD COLUMN home_project TEXT",
+  ],
+}, {
+  version: 11,
+  statements: [
+    // Only open actions have twins, so that an allowed write does not touch this index.
+    "DROP INDEX actions_by_digest",
+    `CREATE INDEX actions_open ON actions (project_id, digest, seq) WHERE ${OPEN_ACTION}`,
+    // Open intents belong to running actions, which have an index.
+    "DROP INDEX intents_open",
+  ],
+}, {
+  version: 12,
+  // Copying more events would keep the daemon busy for too long: such a ledger keeps its index.
+  only_if: `SELECT 1 WHERE (SELECT coalesce(max(rowid), 0) FROM audit) <= ${MOST_COPIED}`,
+  statements: [
+    // Without the index on `prev_hash`: a hash is in another page each time. The number excludes
+    // a second event after the same one.
+    `CREATE TABLE chain (
+      project_id TEXT NOT NULL,
+      seq INTEGER NOT NULL,
+      at TEXT NOT NULL,
+      session_id TEXT,
+      action_id TEXT,
+      type TEXT NOT NULL,
+      actor TEXT NOT NULL,
+      data TEXT NOT NULL,
+      prev_hash TEXT NOT NULL,
+      hash TEXT NOT NULL,
+      PRIMARY KEY (project_id, seq)
+    ) STRICT`,
+    `INSERT INTO chain (rowid, project_id, seq, at, session_id, action_id, type, actor, data,
+        prev_hash, hash)
+      SELECT rowid, project_id, seq, at, session_id, action_id, type, actor, data, prev_hash, hash
+      FROM audit NOT INDEXED ORDER BY rowid`,
+    "DROP TABLE audit",
+    "ALTER TABLE chain RENAME TO audit",
+    ...AUDIT_INDEXES,
+    ...AUDIT_TRIGGERS,
   ],
 }];
 

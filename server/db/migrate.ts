@@ -7,6 +7,8 @@ import type { Statement } from "./ledger.ts";
 /** One schema version. A released one never changes. */
 export interface Migration {
   version: number;
+  /** Without a row of this query the version changes nothing. */
+  only_if?: string;
   statements: string[];
 }
 
@@ -30,8 +32,10 @@ export async function migrate(
   if (current.version > newest) throw newerError(database.path, current, newest);
   if (current.version > 0 && current.version < newest) await backUp(database, current.version);
   for (const migration of migrations) {
-    if (migration.version <= current.version) continue;
-    await database.batch([...migration.statements.map(plain), ...record(migration, now())]);
+    const { version, only_if, statements } = migration;
+    if (version <= current.version) continue;
+    const applies = only_if === undefined || (await database.all(only_if)).length > 0;
+    await database.batch([...applies ? statements.map(plain) : [], ...record(migration, now())]);
   }
 }
 

@@ -42,6 +42,9 @@ const LIMITS: StreamLimits = { keep: 50_000, prune_every: 1_000, unsaved: 10_000
 
 const PAGE = 500;
 
+/** After a power cut an older head is remembered, and the ledgers' later events come again. */
+const NOT_SYNCED = { is_synced: false };
+
 /** Events within this many milliseconds share one write. After a crash they are published again. */
 const GATHER_MS = 100;
 
@@ -205,7 +208,7 @@ export class Stream {
           ...active.map(([project_id, at]) => touchProject(project_id, at)),
           ...this.#noteHeads(heads),
           ...actions.map(([, { project_id, prefix }]) => noteAction(project_id, prefix)),
-        ]);
+        ], NOT_SYNCED);
         for (const [key] of actions) this.#actions.delete(key);
         const saved = new Set(events);
         this.#unsaved = this.#unsaved.filter((event) => !saved.has(event));

@@ -148,8 +148,7 @@ export async function isUnfinished(ledger: Ledger): Promise<boolean> {
     `SELECT 1 FROM actions WHERE project_id = ?1 AND (status = 'pending' OR execution = 'running')
       UNION ALL SELECT 1 FROM actions
         WHERE project_id = ?1 AND status = 'approved' AND execution = 'none' AND tool IN
-          (${sqlNames(({ executor }) => executor === "gate")})
-      UNION ALL SELECT 1 FROM intents WHERE project_id = ?1 AND state = 'open' LIMIT 1`,
+          (${sqlNames(({ executor }) => executor === "gate")}) LIMIT 1`,
     [ledger.project_id],
   );
   return rows.length > 0;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { VERSION } from "../../../server/constants.ts";
 import { Database } from "../../../server/db/database.ts";
-import { LEDGER_MIGRATIONS } from "../../../server/db/ledger_migrations.ts";
+import { LEDGER_MIGRATIONS, OPEN_ACTION } from "../../../server/db/ledger_migrations.ts";
 import { migrate, type Migration } from "../../../server/db/migrate.ts";
 import { REGISTRY_MIGRATIONS } from "../../../server/db/registry_migrations.ts";
 
@@ -15,6 +15,7 @@ const STEPS: Migration[] = [
 ];
 /** Tables about the file or the machine, which have no project. */
 const MACHINE_WIDE = [
+  "kept_lists",
   "config_seals",
   "proof_changes",
   "proof_counters",
@@ -151,9 +152,37 @@ test.each([
     "audit_by_action",
   ],
   [
-    "open intents",
-    "SELECT * FROM intents WHERE project_id = ? AND state = 'open' ORDER BY created_at",
-    "intents_open",
+    "the open actions with a digest",
+    `SELECT id FROM actions WHERE project_id = ? AND digest = ? AND session_id = ?
+      AND created_at >= ? AND ${OPEN_ACTION}
+      AND (status = 'pending' OR (tool <> 'write_file' AND decided_by <> 'policy'))`,
+    "actions_open",
+  ],
+  [
+    "unfinished actions",
+    `SELECT 1 FROM actions
+      WHERE project_id = ? AND (status = 'pending' OR execution = 'running') LIMIT 1`,
+    "actions_unfinished",
+  ],
+  [
+    "pending actions",
+    "SELECT id FROM actions WHERE project_id = ? AND status = 'pending' ORDER BY seq LIMIT 10000",
+    "actions_by_status",
+  ],
+  [
+    "events of a session",
+    "SELECT * FROM audit WHERE project_id = ? AND session_id = ? ORDER BY seq",
+    "audit_by_session",
+  ],
+  [
+    "events of a type",
+    "SELECT * FROM audit WHERE project_id = ? AND type = ? ORDER BY seq",
+    "audit_by_type",
+  ],
+  [
+    "events of a time",
+    "SELECT * FROM audit WHERE project_id = ? AND (at, seq) > (?, ?) AND at < ? ORDER BY at, seq",
+    "audit_by_at",
   ],
 ])("%s: the query uses an index and needs no sort", async (_name, sql, index) => {
   const database = await openAt(makePath());
@@ -189,4 +218,59 @@ test("an older ledger loses the unused columns and keeps its actions", async () 
     { id: "i", path: "a.txt", status: "pending" },
   ]);
   await database.batch([{ sql: "UPDATE actions SET status = 'approved'", args: [] }]);
+});
+
+test("an older ledger keeps its chain, byte for byte and in the order of writing", async () => {
+  const database = await openAt(makePath());
+  await migrate(database, LEDGER_MIGRATIONS.slice(0, 10), now);
+  // The third event was written last, and the texts of the second are not UTF-8.
+  const events = [[1, "x'61'"], [2, "x'ff'"], [4, "x'63'"], [3, "x'64'"]] as const;
+  await database.batch(events.map(([seq, byte]) => ({
+    sql: `INSERT INTO audit (project_id, seq, at, session_id, action_id, type, actor, data,
+      prev_hash, hash) VALUES ('p', ?, '2026', 's', NULL, 't', '{}', CAST(${byte} AS TEXT), ?, ?)`,
+    args: [seq, `h${seq - 1}`, `h${seq}`],
+  })));
+  const rows = () =>
+    database.all(`SELECT rowid, seq, at, session_id, action_id, type, hex(data) AS data, prev_hash,
+      hash FROM audit NOT INDEXED ORDER BY rowid`);
+  const before = await rows();
+  expect(before.map(({ data }) => data)).toEqual(["61", "FF", "63", "64"]);
+  await migrate(database, LEDGER_MIGRATIONS, now);
+  expect(await rows()).toEqual(before);
+
+  const add = (seq: number, prev: string) =>
+    database.batch([{
+      sql: `INSERT INTO audit (project_id, seq, at, type, actor, data, prev_hash, hash)
+        VALUES ('p', ?, '2026', 't', '{}', '{}', ?, 'h')`,
+      args: [seq, prev],
+    }]);
+  // Two writers that follow the same event both number theirs as its successor.
+  await expect(add(4, "h3")).rejects.toThrow(/UNIQUE constraint failed: audit\.project_id/);
+  await add(5, "h4");
+  for (const sql of ["UPDATE audit SET data = '{}'", "DELETE FROM audit"]) {
+    await expect(database.all(sql)).rejects.toThrow(/append-only/);
+  }
+  expect(await rows()).toHaveLength(5);
+});
+
+test("a ledger with very many events keeps its chain as it is", async () => {
+  const database = await openAt(makePath());
+  await migrate(database, LEDGER_MIGRATIONS.slice(0, 10), now);
+  const insert = (rowid: number) => ({
+    sql: `INSERT INTO audit (rowid, project_id, seq, at, type, actor, data, prev_hash, hash)
+      VALUES (?, 'p', ?, '2026', 't', '{}', '{}', ?, ?)`,
+    args: [rowid, rowid, `h${rowid - 1}`, `h${rowid}`],
+  });
+  await database.batch([insert(100_001)]);
+  await migrate(database, LEDGER_MIGRATIONS, now);
+  const indexes = await database.all(
+    "SELECT name FROM sqlite_schema WHERE tbl_name = 'audit' AND type = 'index' ORDER BY name",
+  );
+  expect(indexes.map(({ name }) => name)).toEqual([
+    ...["audit_by_action", "audit_by_at", "audit_by_session", "audit_by_type"],
+    ...["sqlite_autoindex_audit_1", "sqlite_autoindex_audit_2"],
+  ]);
+  await database.batch([insert(100_002)]);
+  const [newest] = await database.all("SELECT max(version) AS version FROM migrations");
+  expect(newest).toEqual({ version: LEDGER_MIGRATIONS.at(-1)!.version });
 });
