@@ -152,6 +152,8 @@ function matchProgram(stage: Stage, program: string, forbids: boolean): Match {
   if (!forbids && !stage.whole && program.includes("/") && !SYSTEM.test(program)) return "no";
   const name = stage.whole ? program : lastName(program);
   if (stage.shell && (forbids ? PIPED_INTO : SHELLS).has(baseName(name))) return "yes";
+  // Only a pattern of globs tells whether it matches every program.
+  if (isWild(name) && !stage.program.deep && stage.program.literal !== null) return "maybe";
   const exact = matchSegment(stage.program, name);
   if (exact !== "no" || isWild(program)) return exact === "yes" ? "yes" : "maybe";
   const lower = name.toLowerCase();

@@ -33,32 +33,31 @@ export const decideCommand: Decide<CommandRequest> = (policy, request, options) 
     ? matchTools(policy, { tool: "run_command", input: { ...request } })
     : matchOwnTool(policy, { tool: request.tool, input: { ...request } });
   const named = namedPaths(analysed, cwd);
-  const findings = [
-    ...doubts.map(toFinding),
-    ...named.paths.filter((path) => OF_A_PROCESS.test(path)).slice(0, 1).map(throughProcess),
-    ...units.flatMap((unit) => [unit, ...behindLinks(unit, options)]).flatMap((unit) =>
-      evaluateUnit(policy, unit, units, options)
-        .map((finding) => ({ ...finding, text: unit.text, about: { unit } }))
-    ),
-    ...effects.flatMap((effect) => {
-      if (options.is_guest && isElsewhere(effect, options)) return [];
-      const found = effect.tracked
-        ? evaluateTracked(policy, effect, options, makesRepository(analysed))
-        : effect.holds
-        ? evaluateHeld(
-          effect,
-          analysed,
-          options,
-          (one) => walled(evaluateEffect(policy, one, options), one, options),
-        )
-        : walled(evaluateEffect(policy, effect, options), effect, options);
-      // For an unknown path the unknown part explains more than the command around it.
-      return isWild(effect.path) ? found : found.map((one) => ({ ...one, text: effect.text }));
-    }),
-    ...suspects.flatMap((one) => evaluateSuspect(policy, one, options)),
-    ...evaluateNames(analysed, options),
-    ...tool,
-  ];
+  const findings = doubts.map(toFinding);
+  const process = named.paths.find((path) => OF_A_PROCESS.test(path));
+  if (process !== undefined) findings.push(throughProcess(process));
+  for (const written of units) {
+    for (const unit of [written, ...behindLinks(written, options)]) {
+      for (const finding of evaluateUnit(policy, unit, units, options)) {
+        findings.push({ ...finding, text: unit.text, about: { unit } });
+      }
+    }
+  }
+  const evaluateFile = (effect: Effect) =>
+    walled(evaluateEffect(policy, effect, options), effect, options);
+  for (const effect of effects) {
+    if (options.is_guest && isElsewhere(effect, options)) continue;
+    const found = effect.tracked
+      ? evaluateTracked(policy, effect, options, makesRepository(analysed))
+      : effect.holds
+      ? evaluateHeld(effect, analysed, options, evaluateFile)
+      : evaluateFile(effect);
+    // For an unknown path the unknown part explains more than the command around it.
+    if (isWild(effect.path)) findings.push(...found);
+    else for (const one of found) findings.push({ ...one, text: effect.text });
+  }
+  for (const one of suspects) findings.push(...evaluateSuspect(policy, one, options));
+  findings.push(...evaluateNames(analysed, options), ...tool);
   const is_denied = findings.some(({ effect }) => effect === "deny");
   const proof = is_denied || options.is_guest
     ? undefined
@@ -187,8 +186,20 @@ function evaluateUnit(
     }
   }
   if (unit.passive || hasMatch(found)) return found;
-  const text = unit.argv.map(show).join(" ").slice(0, 200);
-  return [...found, byDefault(policy.defaultEffect, `"${text}"`)];
+  found.push(byDefault(policy.defaultEffect, `"${shortened(unit.argv)}"`));
+  return found;
+}
+
+const MOST_SHOWN = 200;
+
+/** The first words of a command, for a person. */
+function shortened(argv: readonly string[]): string {
+  let text = "";
+  for (const [at, word] of argv.entries()) {
+    if (text.length >= MOST_SHOWN) break;
+    text += at === 0 ? show(word) : ` ${show(word)}`;
+  }
+  return text.slice(0, MOST_SHOWN);
 }
 
 /** Writes and deletes meet all path rules; reads meet only those that block or ask. */

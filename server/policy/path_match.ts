@@ -128,7 +128,8 @@ function toNames(path: string): Names {
   const plain = split(path);
   // Most paths are plain ASCII and folded in one step.
   const isEasy = isPlain(path);
-  const folded = isEasy ? split(path.toLowerCase()) : plain.map(fold);
+  const lower = isEasy ? path.toLowerCase() : "";
+  const folded = !isEasy ? plain.map(fold) : lower === path ? plain : split(lower);
   const aliased = !isEasy || mayBeAlias(path) ? folded.map(alias) : null;
   const differs = aliased?.some((name, i) => name !== folded[i]) ?? false;
   return { plain, folded, aliased: differs ? aliased : null, holey: isHoley(path) };
@@ -196,6 +197,11 @@ function run({ all: pattern, spelt }: Segments, segments: string[], holey: boole
   meter.spend(5);
   if (spelt !== null && !holey && !segments.includes(spelt)) return "no";
   const { length } = pattern;
+  if (!holey && length === 2 && pattern[0]!.deep && !pattern[1]!.deep) {
+    return spelt !== null || segments.some((one) => matchSegment(pattern[1]!, one) === "yes")
+      ? "yes"
+      : "no";
+  }
   const first = segments[0];
   if (first !== undefined && !(holey && spans(first)) && !begins(pattern[0], first)) return "no";
   let reached = FIRST.fill(NO, 0, length + 1);
@@ -277,12 +283,27 @@ function couldBegin(pattern: Segment, segment: string): boolean {
 }
 
 function split(path: string): string[] {
-  return path.split("/").filter((name) => name !== "");
+  const isFolded = path.startsWith("/") && path.length > 1 && !path.includes("//") &&
+    !path.endsWith("/");
+  return isFolded ? path.slice(1).split("/") : path.split("/").filter((name) => name !== "");
+}
+
+const MOST_FOLDERS = 64;
+const FOLDERS = new Map<string, string[]>();
+
+/** The names of a project or home; there are few of them. */
+function splitFolder(folder: string): string[] {
+  let names = FOLDERS.get(folder);
+  if (names === undefined) {
+    if (FOLDERS.size >= MOST_FOLDERS) FOLDERS.clear();
+    FOLDERS.set(folder, names = split(folder));
+  }
+  return names;
 }
 
 /** The names relative to a folder; null outside it. */
 function below(names: Names, folder: string): Names | null {
-  const parts = split(folder);
+  const parts = splitFolder(folder);
   return parts.every((name, i) => names.plain[i] === name) ? after(names, parts.length) : null;
 }
 
@@ -312,14 +333,17 @@ export class PathIndex<Rule extends { compiled: PathPattern }> {
   /** The rules that may match one of the names, in their original order. */
   candidates(names: readonly PathNames[]): readonly Rule[] {
     const keys: string[] = [];
-    for (const { absolute } of names) {
-      for (const { folded, aliased } of absolute) {
-        for (const segments of aliased ? [folded, aliased] : [folded]) {
-          for (const segment of segments) {
-            if (!isHoley(segment)) keys.push(segment);
-            else if (spans(segment)) return this.#rules.all;
-            else keys.push(...this.#fitting(segment));
-          }
+    for (const { absolute: [all] } of names) {
+      const { folded, aliased, holey } = all!;
+      for (const segments of aliased ? [folded, aliased] : [folded]) {
+        if (!holey) {
+          keys.push(...segments);
+          continue;
+        }
+        for (const segment of segments) {
+          if (!isHoley(segment)) keys.push(segment);
+          else if (spans(segment)) return this.#rules.all;
+          else keys.push(...this.#fitting(segment));
         }
       }
     }

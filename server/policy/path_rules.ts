@@ -60,15 +60,9 @@ function matchRules(
   facts: PathFacts,
   around: Surroundings,
 ): Finding[] {
-  const malformed = malformedBecause(facts.lexical);
-  if (malformed !== null) {
-    return [builtin("deny", "malformed-path", "**", `Cannot use the path: ${malformed}`)];
-  }
-  const paths = facts.lexical === facts.real ? [facts.real] : [facts.lexical, facts.real];
-  const names = paths.map((path) => namePath(path, around.roots, around.user_home));
-  const found = [...protectData(names, around.gate_home)];
-  const rules = index.candidates(names);
-  found.push(...rules.map((rule) => apply(rule, names)).filter((finding) => finding !== null));
+  const { malformed, names, rules, forAll } = lookUp(index, facts, around);
+  if (malformed !== null) return [malformed];
+  const found = [...forAll];
   if (access !== "read") {
     found.push(...protectWrite(names));
     found.push(...protectGit(facts.real || facts.lexical, around));
@@ -84,6 +78,56 @@ function matchRules(
     found.push(outside(facts, names, rules));
   }
   return found;
+}
+
+/** What the rules say about a path, whatever the access. */
+interface LookedUp {
+  malformed: Finding | null;
+  names: PathNames[];
+  rules: readonly PathRule[];
+  forAll: readonly Finding[];
+}
+
+/** A word that may be read or written is looked up once: the last answer is kept. */
+function lookUp(index: PathRules, facts: PathFacts, around: Surroundings): LookedUp {
+  const { lexical, real } = facts;
+  const { roots, user_home, gate_home } = around;
+  const isSame = last !== null && last.lexical === lexical && last.real === real &&
+    last.index === index && last.roots === roots && last.user_home === user_home &&
+    last.gate_home === gate_home;
+  if (!isSame) {
+    const found = lookUpNew(index, facts, around);
+    last = { index, lexical, real, roots, user_home, gate_home, found };
+  }
+  return last!.found;
+}
+
+let last:
+  | Pick<Surroundings, "roots" | "user_home" | "gate_home"> & PathFacts & {
+    index: PathRules;
+    found: LookedUp;
+  }
+  | null = null;
+
+function lookUpNew(
+  index: PathRules,
+  { lexical, real }: PathFacts,
+  { roots, user_home, gate_home }: Surroundings,
+): LookedUp {
+  const why = malformedBecause(lexical);
+  if (why !== null) {
+    const malformed = builtin("deny", "malformed-path", "**", `Cannot use the path: ${why}`);
+    return { malformed, names: [], rules: [], forAll: [] };
+  }
+  const paths = lexical === real ? [real] : [lexical, real];
+  const names = paths.map((path) => namePath(path, roots, user_home));
+  const rules = index.candidates(names);
+  const forAll = protectData(names, gate_home);
+  for (const rule of rules) {
+    const finding = apply(rule, names);
+    if (finding !== null) forAll.push(finding);
+  }
+  return { malformed: null, names, rules, forAll };
 }
 
 /** Why a path deceives a reader or fits no file system; null for an ordinary path. */

@@ -1,7 +1,7 @@
 import { EDITOR_SETTINGS, type ProtectedPath } from "../hosts/host.ts";
 import { HOSTS } from "../hosts/hosts.ts";
 import { builtin, type Finding } from "./finding.ts";
-import { isNamed, isStatic } from "./holes.ts";
+import { HOLE, isNamed } from "./holes.ts";
 import {
   compilePath,
   matchPath,
@@ -109,11 +109,11 @@ export function protectWrite(names: readonly PathNames[]): Finding[] {
 
 /** Asks about writes to a folder that is git's own under another name, or that becomes one. */
 export function protectGit(path: string, { git_folder }: Surroundings): Finding[] {
-  // A path is looked up as far as it is known.
-  const known = path.split("/");
-  const hole = known.findIndex((name) => !isStatic(name) || GLOB.test(name));
-  const shown = hole < 0 ? path : known.slice(0, hole).join("/");
   const isHead = OF_GIT.test(path);
+  if (!isHead && !git_folder) return [];
+  // A path is looked up as far as it is known.
+  const hole = path.search(HOLE);
+  const shown = hole < 0 ? path : path.slice(0, Math.max(0, path.lastIndexOf("/", hole)));
   const reason = isHead
     ? "A file of this name makes its folder one of git's own, whose hooks and config run code"
     : git_folder?.(shown)

@@ -49,19 +49,37 @@ const LAUNCHERS = new Set(["npx", "bunx", "pnpx"]);
 /** Denies, or asks about, commands against the gate itself, whatever the policy allows. */
 export function protectGate(unit: Unit, around: Surroundings): Finding[] {
   const name = baseName(unit.argv[0] ?? "");
-  const found = [
-    ...gateCommand(name, unit),
-    ...scenarios(name, unit),
-    ...killing(name, unit, around),
-    ...namingDaemon(name, unit, around),
-    ...endingAll(name, unit.argv.slice(1)),
-    ...service(name, unit),
-    ...calling(name, unit, around),
-    ...data(name, unit, around),
-    ...readingAbove(name, unit, around),
-  ];
+  const found: Finding[] = [];
+  // One look at the whole text shows that most commands have nothing to do with the gate.
+  const text = unit.argv.join("\0");
+  if (NAMES_GATE.test(text)) found.push(...gateCommand(name, unit), ...scenarios(name, unit));
+  if (ENDS.has(name)) {
+    found.push(
+      ...killing(name, unit, around),
+      ...endingAll(name, unit.argv.slice(1)),
+      ...service(name, unit),
+    );
+  }
+  if (around.daemon_pid !== undefined && text.includes(String(around.daemon_pid))) {
+    found.push(...namingDaemon(name, unit, around.daemon_pid));
+  }
+  if (text.includes(String(around.port)) || text.includes(".sock")) {
+    found.push(...calling(name, unit, around));
+  }
+  const folders = [around.gate_home, `${around.user_home}/.gate`];
+  if (folders.some((folder) => text.includes(folder))) found.push(...data(name, unit, folders));
+  found.push(...readingAbove(name, unit, around));
   return unit.supposed ? found.map((one) => ({ ...one, effect: "ask" as const })) : found;
 }
+
+/** What `GATE`, `SOURCE` and the scenario tool have in common. */
+const NAMES_GATE = /gate|cli\/main\.ts|scenario-tool/;
+
+/** The programs that end others, or control services. */
+const ENDS = new Set(
+  ("kill fuser pkill killall killall5 skill pgrep-kill taskkill xkill shutdown reboot halt poweroff telinit " +
+    "init loginctl systemctl launchctl service sc sc.exe schtasks").split(" "),
+);
 
 function deny(pattern: string, reason: string): Finding {
   return builtin("deny", "self-protection", pattern, reason);
@@ -125,8 +143,8 @@ const COUNTS =
   /^(head|tail|seq|sleep|expr|test|\[|echo|printf|ps|pgrep|lsof|grep|rg|sed|awk|cut|kill|git|date)$/;
 
 /** Asks about other programs that name the daemon's process: `prlimit --pid 4711 --cpu=1`. */
-function namingDaemon(name: string, unit: Unit, { daemon_pid }: Surroundings): Finding[] {
-  if (daemon_pid === undefined || COUNTS.test(name)) return [];
+function namingDaemon(name: string, unit: Unit, daemon_pid: number): Finding[] {
+  if (COUNTS.test(name)) return [];
   const pid = String(daemon_pid);
   const numbers = unit.argv.slice(1).filter((arg) => arg.includes(pid));
   return numbers.some((arg) => new RegExp(`(^|[^0-9.])${pid}([^0-9.]|$)`).test(arg))
@@ -224,9 +242,8 @@ function calling(name: string, unit: Unit, around: Surroundings): Finding[] {
 }
 
 /** Denies the gate's data folder in any argument. */
-function data(name: string, unit: Unit, around: Surroundings): Finding[] {
+function data(name: string, unit: Unit, folders: readonly string[]): Finding[] {
   if (TALKS.test(name)) return [];
-  const folders = [around.gate_home, `${around.user_home}/.gate`];
   const about = unit.argv.slice(1).some((arg) =>
     folders.some((folder) => {
       const at = arg.indexOf(folder);
@@ -237,17 +254,19 @@ function data(name: string, unit: Unit, around: Surroundings): Finding[] {
 }
 
 /** Programs that read no file below a folder in their arguments, or whose words are text. */
-const NAMES_ONLY =
-  /^(ls|dir|vdir|cd|pushd|popd|stat|du|df|tree|test|\[|\[\[|find|gfind|fd|fdfind|pwd|realpath|readlink|basename|dirname|echo|printf|mkdir|touch|export|declare|local|set|which|file|namei|mountpoint|sed|awk|tr|cut|git|ssh|sh|bash|zsh|dash)$/;
+const NAMES_ONLY = new Set(
+  ("ls dir vdir cd pushd popd stat du df tree test [ [[ find gfind fd fdfind pwd realpath readlink " +
+    "basename dirname echo printf mkdir touch export declare local set which file namei mountpoint " +
+    "sed awk tr cut git ssh sh bash zsh dash").split(" "),
+);
 
 /** Programs that read everything below each folder in their arguments. */
-const RECURSES = /^(rg|ag|ack|ugrep|tar|bsdtar|gtar|rsync|zip|7z|7za|cpio|pax)$/;
+const RECURSES = new Set("rg ag ack ugrep tar bsdtar gtar rsync zip 7z 7za cpio pax".split(" "));
 
 /** Asks about programs that read everything below a folder which holds the gate's own data. */
 function readingAbove(name: string, unit: Unit, around: Surroundings): Finding[] {
-  const args = unit.argv.slice(1);
-  const recurses = RECURSES.test(name) || isRecursive(name, args);
-  if (!recurses && (NAMES_ONLY.test(name) || unit.passive)) return [];
+  const recurses = RECURSES.has(name) || isRecursive(name, unit.argv);
+  if (!recurses && (NAMES_ONLY.has(name) || unit.passive)) return [];
   // Links are followed only for programs that surely read folders, because that costs time.
   const holds = (word: string) =>
     unit.folders.some((from) => {
@@ -257,12 +276,20 @@ function readingAbove(name: string, unit: Unit, around: Surroundings): Finding[]
         : absolutePath(word, from);
       return isAbove(folder, around, recurses);
     });
-  const parts = new Set(args.flatMap((arg) => arg.split(/[=:,]/)));
-  const named = [...parts].filter((word) => /^[/.~\w]/.test(word));
-  if (recurses && SEARCHES.test(name)) named.push(".");
-  return named.some(holds)
-    ? [ask("GATE_HOME/**", "This reads everything below a folder that holds the gate's own data")]
-    : [];
+  const isNear = recurses || unit.folders.some((from) => isAbove(from, around, true));
+  const named = new Set<string>();
+  for (const arg of unit.argv.slice(1)) {
+    // Only such words lead from a folder beside the data to one above it.
+    if (!isNear && !arg.includes("/") && !arg.includes("..")) continue;
+    for (const word of arg.split(/[=:,]/)) if (/^[/.~\w]/.test(word)) named.add(word);
+  }
+  if (recurses && SEARCHES.test(name)) named.add(".");
+  for (const word of named) {
+    if (!holds(word)) continue;
+    const reason = "This reads everything below a folder that holds the gate's own data";
+    return [ask("GATE_HOME/**", reason)];
+  }
+  return [];
 }
 
 /** Without a folder in their arguments they search the current one. */

@@ -1,9 +1,8 @@
 import { asOneWord, isWild, show } from "../holes.ts";
 import type { Call } from "./call.ts";
-import { readCommand } from "../programs/grammar.ts";
+import { baseName, type Read, readCommand } from "../programs/grammar.ts";
 import { absolutePath, walkedPath } from "./state.ts";
-import { baseName } from "../programs/grammar.ts";
-import type { CommandAnalysis, Effect, Suspect } from "./unit.ts";
+import type { CommandAnalysis, Effect, Suspect, Unit } from "./unit.ts";
 
 /** Bounds of one analysis; beyond them a person decides. */
 export const RUN_LIMITS = {
@@ -73,16 +72,7 @@ export class Recorder {
     for (const { pipeline, stage } of call.pipes) key += ` ${pipeline}.${stage}`;
     if (!this.#isNew(key)) return;
     this.spend(argv.length / 8);
-    this.found.units.push({
-      argv: [...argv],
-      read: readCommand(baseName(argv[0] ?? ""), argv.slice(1)),
-      pipes: call.pipes,
-      passive: passive || call.supposed || call.task,
-      supposed: call.supposed,
-      task: call.task,
-      folders,
-      text: call.text,
-    });
+    this.found.units.push(new NotedUnit(argv, call, { passive, folders }));
   }
 
   /** Records access to a file, in every possible current folder. */
@@ -183,6 +173,36 @@ export class Recorder {
     if (this.#seen.has(key)) return false;
     this.#seen.add(key);
     return true;
+  }
+}
+
+/** A unit whose arguments are read on first use: most programs meet no rule. */
+class NotedUnit implements Unit {
+  readonly argv: string[];
+  readonly pipes: Unit["pipes"];
+  readonly passive: boolean;
+  readonly supposed: boolean;
+  readonly task: boolean;
+  readonly folders: readonly string[];
+  readonly text: string;
+  #read: Read | null = null;
+
+  constructor(
+    argv: readonly string[],
+    { pipes, supposed, task, text }: Call,
+    { passive, folders }: Pick<Unit, "passive" | "folders">,
+  ) {
+    this.argv = [...argv];
+    this.pipes = pipes;
+    this.passive = passive || supposed || task;
+    this.supposed = supposed;
+    this.task = task;
+    this.folders = folders;
+    this.text = text;
+  }
+
+  get read(): Read {
+    return this.#read ??= readCommand(baseName(this.argv[0] ?? ""), this.argv.slice(1));
   }
 }
 

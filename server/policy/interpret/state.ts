@@ -229,14 +229,18 @@ export function absolutePath(path: string, cwd: string): string {
   const full = path.startsWith("/") ? path : `${cwd}/${path}`;
   if (isFolded(path) && (path.startsWith("/") || isFoldedFolder(cwd))) return full;
   const names: string[] = [];
+  const isKnown = !OPEN.test(full);
   for (const name of full.split("/")) {
     if (name === "" || name === ".") continue;
     if (name !== "..") names.push(name);
-    else if (names.length === 0 || !/[\uFDD0\uFDD1\uFDD3]/.test(names.at(-1)!)) names.pop();
+    else if (isKnown || names.length === 0 || !OPEN.test(names.at(-1)!)) names.pop();
     else names.push(name);
   }
   return `/${names.join("/")}`;
 }
+
+/** Holes that may have several names. */
+const OPEN = /[\uFDD0\uFDD1\uFDD3]/;
 
 /** Whether no name in the path is empty, `.` or `..`. */
 function isFolded(path: string): boolean {
@@ -257,7 +261,7 @@ let lastFolded = "/tmp";
 /** The absolute form of a path with its `..`; undefined if it has none. */
 export function walkedPath(path: string, cwd: string): string | undefined {
   const full = path.startsWith("/") ? path : `${cwd}/${path}`;
-  return /\/\.\.(\/|$)/.test(full) ? full : undefined;
+  return full.includes("/..") && /\/\.\.(\/|$)/.test(full) ? full : undefined;
 }
 
 /** The path relative to a folder; absolute outside it. */

@@ -181,7 +181,7 @@ function readSub(words: string[], grammar: Grammar, parsed: Parsed): Read {
   const all: Parsed = {
     options: [...parsed.options, ...read.options, ...implied],
     operands: read.operands,
-    raw: new Set([...parsed.raw, ...read.raw]),
+    raw: parsed.raw.size === 0 ? read.raw : new Set([...parsed.raw, ...read.raw]),
     wild: parsed.wild || read.wild,
     open: parsed.open || read.open,
   };

@@ -37,7 +37,7 @@ export interface Parsed {
   options: { name: string; value: string | null }[];
   operands: string[];
   /** Options as written, for rules that name one in full. */
-  raw: Set<string>;
+  raw: ReadonlySet<string>;
   /** An unknown argument may be any option. */
   wild: boolean;
   /** An unquoted unknown argument may be any number of operands. */
@@ -98,21 +98,42 @@ export const GENERIC = spec("");
 
 /** Parses arguments as the program would. */
 export function readOptions(args: readonly string[], grammar: Spec): Parsed {
-  const parsed: Parsed = { options: [], operands: [], raw: new Set(), wild: false, open: false };
-  const queue = [...args];
-  while (queue.length > 0) {
-    const arg = queue.shift()!;
-    if (arg === "--") return finish(parsed, queue);
+  const parsed = nothingParsed();
+  const queue = new Queue(args);
+  for (let arg = queue.next(); arg !== undefined; arg = queue.next()) {
+    if (arg === "--") return finish(parsed, queue.rest());
     if (startsUnknown(arg)) noteUnknown(parsed, arg);
     else if (arg.length > 1 && arg.startsWith("-")) readOption(arg, queue, grammar, parsed);
     else {
       if (arg.includes(SPLIT)) parsed.wild = parsed.open = true;
       parsed.operands.push(arg);
-      if (grammar.posix) return finish(parsed, queue);
+      if (grammar.posix) return finish(parsed, queue.rest());
     }
   }
   return parsed;
 }
+
+/** The arguments that are still to be read. */
+class Queue {
+  #at = 0;
+
+  constructor(readonly all: readonly string[]) {}
+
+  next(): string | undefined {
+    return this.all[this.#at++];
+  }
+
+  rest(): string[] {
+    return this.all.slice(this.#at);
+  }
+}
+
+function nothingParsed(): Parsed {
+  return { options: [], operands: [], raw: NO_WORDS, wild: false, open: false };
+}
+
+/** Most commands have no option, and a set costs more than everything else here. */
+const NO_WORDS: ReadonlySet<string> = new Set();
 
 function finish(parsed: Parsed, rest: string[]): Parsed {
   parsed.operands.push(...rest);
@@ -130,14 +151,15 @@ function noteUnknown(parsed: Parsed, arg: string): void {
   parsed.operands.push(arg);
 }
 
-function readOption(arg: string, queue: string[], grammar: Spec, parsed: Parsed): void {
-  parsed.raw.add(arg);
+function readOption(arg: string, queue: Queue, grammar: Spec, parsed: Parsed): void {
+  if (parsed.raw === NO_WORDS) parsed.raw = new Set();
+  (parsed.raw as Set<string>).add(arg);
   if (isWild(arg)) parsed.wild = true;
   if (arg.startsWith("--") || grammar.single) readLong(arg, queue, grammar, parsed);
   else readCluster(arg.slice(1), queue, grammar, parsed);
 }
 
-function readLong(arg: string, queue: string[], grammar: Spec, parsed: Parsed): void {
+function readLong(arg: string, queue: Queue, grammar: Spec, parsed: Parsed): void {
   const equals = arg.indexOf("=");
   const written = arg.slice(arg.startsWith("--") ? 2 : 1, equals < 0 ? undefined : equals);
   const exact = grammar.single ? grammar.short.get(written) : undefined;
@@ -146,11 +168,11 @@ function readLong(arg: string, queue: string[], grammar: Spec, parsed: Parsed): 
     readCluster(arg.slice(1), queue, grammar, parsed);
     return;
   }
-  if (option?.value === "named" && equals < 0) queue.shift();
+  if (option?.value === "named" && equals < 0) queue.next();
   const value = equals >= 0
     ? arg.slice(equals + 1)
     : option?.value === "required" || option?.value === "named"
-    ? queue.shift() ?? null
+    ? queue.next() ?? null
     : null;
   parsed.options.push({ name: option?.name ?? written, value });
 }
@@ -164,7 +186,7 @@ function findLong(written: string, grammar: Spec): Option | undefined {
   return found.size === 1 ? [...found][0] : undefined;
 }
 
-function readCluster(letters: string, queue: string[], grammar: Spec, parsed: Parsed): void {
+function readCluster(letters: string, queue: Queue, grammar: Spec, parsed: Parsed): void {
   const seen = new Set<string>();
   for (let at = 0; at < letters.length; at++) {
     const two = grammar.pairs ? letters.slice(at, at + 2) : "";
@@ -185,7 +207,7 @@ function readCluster(letters: string, queue: string[], grammar: Spec, parsed: Pa
       at += digits.length;
       continue;
     }
-    const value = rest !== "" ? rest : option.value === "required" ? queue.shift() ?? null : null;
+    const value = rest !== "" ? rest : option.value === "required" ? queue.next() ?? null : null;
     parsed.options.push({ name: option.name, value });
     return;
   }
@@ -208,21 +230,17 @@ export function splitCommand(
   grammar: Spec,
   skip: number,
 ): { parsed: Parsed; rest: string[] } {
-  const parsed: Parsed = { options: [], operands: [], raw: new Set(), wild: false, open: false };
-  const queue = [...args];
-  while (queue.length > 0) {
-    const arg = queue.shift()!;
+  const parsed = nothingParsed();
+  const queue = new Queue(args);
+  for (let arg = queue.next(); arg !== undefined; arg = queue.next()) {
     if (arg === "--") break;
     if (arg.length > 1 && arg.startsWith("-")) readOption(arg, queue, grammar, parsed);
     else if (parsed.operands.length < skip) {
       parsed.operands.push(arg);
       if (grammar.posix && parsed.operands.length === skip) break;
-    } else {
-      queue.unshift(arg);
-      break;
-    }
+    } else return { parsed, rest: [arg, ...queue.rest()] };
   }
-  return { parsed, rest: queue };
+  return { parsed, rest: queue.rest() };
 }
 
 /** Table entries for several names with the same value. */
