@@ -31,7 +31,9 @@ export function evaluateBelow(
   if (place === null || !list) return null;
   const possible = evaluateRead(policy, resolve(effect.path), around);
   if (possible.length === 0) return [];
-  const folders = isStatic(place.folder) ? [place.folder] : filesOf(place.folder, list);
+  const folders = isStatic(place.folder)
+    ? [place.folder]
+    : filesOf(place.folder, list, { reads: true });
   if (folders === null) return null;
   const below = effect.below ?? VAGUE;
   const isForbidden = (facts: PathFacts) => {

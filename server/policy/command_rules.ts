@@ -210,7 +210,7 @@ function evaluateEffect(policy: CompiledPolicy, effect: Effect, around: Surround
     : null;
   if (below) return below;
   const files = effect.walked === undefined && !isStatic(effect.path)
-    ? around.list && filesOf(effect.path, around.list)
+    ? around.list && filesOf(effect.path, around.list, { reads: effect.op === "read" })
     : null;
   if (files && effect.op !== "read") {
     // A glob may find a link, and it may find nothing and be a name itself.

@@ -14,31 +14,39 @@ const LIMITS = { names: 4_000, files: 400 } as const;
 /**
  * The existing files that the globs in an absolute path find. Null if that is not certain: too many
  * files. A bracket counts as any character, and letters count without their case, because an option
- * of the shell may ignore it.
+ * of the shell may ignore it. Some shells find `.` and `..` as well; at the end only readers take
+ * them, because programs refuse to delete or replace them.
  */
-export function filesOf(path: string, list: ListFolder): string[] | null {
+export function filesOf(
+  path: string,
+  list: ListFolder,
+  { reads = false } = {},
+): string[] | null {
   if (!isNamed(path) || path.includes(DEEP) || path.includes(STAR + STAR)) return null;
   let found = [""];
   let looked = 0;
-  for (const segment of path.split("/").slice(1)) {
+  const segments = path.split("/").slice(1);
+  for (const [at, segment] of segments.entries()) {
     if (isStatic(segment)) {
       found = found.map((folder) => `${folder}/${segment}`);
       continue;
     }
     const matches = testOf(segment);
+    const upward = (reads || at < segments.length - 1 ? UPWARD : []).filter(matches);
     const next: string[] = [];
     for (const folder of found) {
       const entries = list(folder === "" ? "/" : folder);
       if (entries === null || (looked += entries.length) > LIMITS.names) return null;
-      next.push(
-        ...entries.filter(({ name }) => matches(name)).map(({ name }) => `${folder}/${name}`),
-      );
+      const names = [...upward, ...entries.map(({ name }) => name).filter(matches)];
+      next.push(...names.map((name) => `${folder}/${name}`));
       if (next.length > LIMITS.files) return null;
     }
     found = next;
   }
   return found;
 }
+
+const UPWARD = [".", ".."];
 
 /** A test of names by simple backtracking: `*` and `?` do not match a dot at the start. */
 function testOf(segment: string): (name: string) => boolean {

@@ -14,6 +14,8 @@ test.each([
   [`/p/${STAR}.md`, ["/p/a.md", "/p/B.MD"]],
   [`/p/${STAR}`, ["/p/a.md", "/p/B.MD", "/p/src", "/p/b.txt"]],
   [`/p/.${STAR}`, ["/p/.env"]],
+  [`/p/.${STAR}/b.txt`, ["/p/./b.txt", "/p/../b.txt", "/p/.env/b.txt"]],
+  [`/p/.${BRACKET}/b.txt`, ["/p/../b.txt"]],
   [`/p/${QUESTION}.txt`, ["/p/b.txt"]],
   [`/p/${STAR}/${STAR}.ts`, ["/p/src/one.ts", "/p/src/two.ts"]],
   [`/p/s${STAR}c/t${STAR}o.ts`, ["/p/src/two.ts"]],
@@ -25,6 +27,11 @@ test.each([
   [`/p/${DEEP}`, null],
 ])("a glob finds the files that exist: %s", (path, files) => {
   expect(filesOf(path, list)).toEqual(files);
+});
+
+test("a reader takes the folder and the one above it", () => {
+  expect(filesOf(`/p/.${STAR}`, list, { reads: true })).toEqual(["/p/.", "/p/..", "/p/.env"]);
+  expect(filesOf(`/p/${STAR}.md`, list, { reads: true })).toEqual(["/p/a.md", "/p/B.MD"]);
 });
 
 test("a folder that cannot be read, and too many files, are not certain", () => {

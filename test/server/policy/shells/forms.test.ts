@@ -108,6 +108,9 @@ const ACTING: Record<string, string[]> = {
     "x='[[:alpha:]]ink'; cat $x",
   ],
   dash: [
+    "cat sub/.*./.env",
+    "cat sub/.[.]/.env",
+    "grep -r KEY src/.*",
     "cat $(echo '\\056env')",
     `x=$(echo '\\0056env'); cat "$x"`,
     `eval "$(echo 'ls\\ncanary')"`,
