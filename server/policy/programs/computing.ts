@@ -31,12 +31,27 @@ const CODE_OPTIONS: Record<string, RegExp> = {
 
 /** Whether code only computes and prints: it opens, loads and runs nothing. A closed list. */
 export function isComputing(program: string, code: string): boolean {
+  const acts = Object.hasOwn(ACTS, program) ? ACTS[program] : undefined;
+  if (acts) return isStatic(code) && code.length <= MOST_LETTERS && !acts.test(code);
   if (!isStatic(code) || code.length > 2_000) return false;
   if (AWK.test(program)) return !code.startsWith("-") && isComputingAwk(code);
   if (program === "jq") return isComputingJq(code);
   if (program === "sed") return isComputingSed(code);
   return program === "node" ? isComputingNode(code) : PYTHON.test(code);
 }
+
+const MOST_LETTERS = 100_000;
+const SQL =
+  /\\|^[ \t]*\.|\b(?:copy|program|pg_(?:read|ls|stat)\w*|lo_\w+|dblink\w*|load\w*|language|extension|attach|vacuum|readfile|writefile|fsdir|lsdir|edit)\b/im;
+
+/** Everything in a language of settings or queries that opens, loads or runs something. */
+const ACTS: Record<string, RegExp> = {
+  psql: SQL,
+  sqlite3: SQL,
+  sqlite: SQL,
+  ssh: /^[ \t]*(?:match|include|\w+(?:command|provider)|xauthlocation)\b/im,
+  sftp: /[^]/,
+};
 
 /**
  * `import sys; print("a", 1 + 2, sys.version)`. The code must not fail, because Python then loads

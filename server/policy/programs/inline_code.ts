@@ -18,6 +18,8 @@ export const runInterpreter: Handler = (argv, call, run) => {
       run.touch("write", path, call);
     }
   }
+  // `ruby -run -e httpd folder`
+  if (valuesOf(parsed, "r").includes("un")) touchBelow(parsed.operands, WHOLE, call, run);
   if (inline.length > 0) {
     if (language.opens !== undefined && has(parsed, ...language.opens)) {
       for (const word of parsed.operands) openOperand(word, call, run);

@@ -52,6 +52,9 @@ export function runRow(row: Row, argv: readonly string[], call: Call, run: Runne
     if (path !== "-") run.touch(op, path, call);
     if (!row.builds) call.shell.files.set(absolutePath(path, call.shell.cwd), ANY);
   }
+  for (const [option, place] of Object.entries(row.elsewhere)) {
+    if (has(parsed, option)) run.touch("write", place, call);
+  }
   if (row.keeps) keepInput(parsed, call);
   noteDownloads(parsed, argv[0]!, call);
   for (const path of valuesOf(parsed, ...row.reads)) {

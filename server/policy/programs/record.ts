@@ -36,6 +36,8 @@ export interface Row {
   writes: string[];
   /** Options whose value is shell code. */
   code: string[];
+  /** Options without a value with which it writes this place of the machine. */
+  elsewhere: Record<string, string>;
   /** Options that make a `pattern` program write its operands. */
   onlyWith: string[];
   /** The files then contain its input. */
@@ -74,6 +76,7 @@ export function row(
     lists: namesOf(grammar, "lists"),
     writes: namesOf(grammar, "writes"),
     code: namesOf(grammar, "runs"),
+    elsewhere: {},
     onlyWith: [],
     looks: [],
     keeps: false,

@@ -7,11 +7,12 @@ import { runGit } from "./git.ts";
 import { runCmd, runCodeOf, runDeno, searchCode } from "./inline_code.ts";
 import { runQuery } from "./jq.ts";
 import { languageOf } from "./languages.ts";
-import { forNames, has, readOptions, spec, splitCommand, valuesOf } from "./options.ts";
+import { forNames, has, readOptions, type Spec, spec, splitCommand, valuesOf } from "./options.ts";
 import { absolutePath } from "../interpret/state.ts";
 import { runShell } from "./scripts.ts";
 import { runProgram, runRow } from "./program.ts";
-import { touchListed } from "./operands.ts";
+import { EVERYTHING } from "../below.ts";
+import { touchCode, touchListed } from "./operands.ts";
 import { tarReach, touchBelow } from "./recursion.ts";
 import { ROWS } from "./rows.ts";
 import { baseName } from "./grammar.ts";
@@ -30,6 +31,15 @@ function aptCommand(setting: string): string | undefined {
   return /Invoke|Pre-Install-Pkgs|Script/i.test(key) ? setting.slice(at + 1) : undefined;
 }
 
+/** Settings of ssh that load a library or start a program by its path. */
+const SSH_LIBRARY = /^\s*(?:\w+Provider|XAuthLocation)\s*[= ]\s*(?!(?:none|internal)$)\S/i;
+
+/** `-F config`, whose settings may run commands, and `-I library`. */
+function followSshFile(option: string, path: string, call: Call, run: Runner): void {
+  if (option === "-F") touchCode("ssh", path, call, run);
+  else run.doubt("ssh loads code from a file", path, call);
+}
+
 function withSettings(handler: Handler, commandOf = sshCommand): Handler {
   return (argv, call, run) => {
     for (const [at, arg] of argv.entries()) {
@@ -40,6 +50,10 @@ function withSettings(handler: Handler, commandOf = sshCommand): Handler {
       if (code !== undefined) run.code(code, { ...call, stdin: "", shell: call.shell.fork() });
       const value = /^\s*\w+\s*[= ]\s*(\S+)$/.exec(setting)?.[1];
       if (value !== undefined) run.touch("read", value, call, { implied: true });
+      if (commandOf !== sshCommand) continue;
+      if (SSH_LIBRARY.test(setting)) run.doubt("ssh loads code from a file", setting, call);
+      if (/^-[FI]$/.test(argv[at - 1] ?? "")) followSshFile(argv[at - 1]!, arg, call, run);
+      else if (/^-[FI]./.test(arg)) followSshFile(arg.slice(0, 2), arg.slice(2), call, run);
     }
     return handler(argv, call, run);
   };
@@ -87,6 +101,24 @@ const gdbShell = runClient(
   /^[ \t]*(?:source|restore|add-symbol-file|file|core-file)\s+(\S+)|^[ \t]*(?:eval|python|py|pi|guile|gu)\b/gm,
 );
 
+const PSQL = spec(
+  "-f,--file= -c,--command= -d,--dbname= -h,--host= -p,--port= -U,--username= -v,--set,--variable= " +
+    "-o,--output= -L,--log-file= -P,--pset= -F,--field-separator= -R,--record-separator= -T,--table-attr=",
+);
+const SQLITE = spec("-init= -cmd= -separator= -newline= -nullvalue=", { single: true });
+const SFTP = spec("-b= -B= -c= -D= -F= -i= -J= -l= -o= -P= -R= -S= -s= -X=");
+
+/** A handler of a program that does what the file of an option says, in its own language. */
+function codeFiles(handler: Handler, grammar: Spec, option: string): Handler {
+  return (argv, call, run) => {
+    const program = baseName(argv[0]!);
+    for (const path of valuesOf(readOptions(argv.slice(1), grammar), option)) {
+      touchCode(program, path, call, run);
+    }
+    return handler(argv, call, run);
+  };
+}
+
 /** Programs with a handler, because a row cannot describe them. */
 export const SPECIALS: Record<string, Handler> = {
   ...forNames(
@@ -111,7 +143,7 @@ export const SPECIALS: Record<string, Handler> = {
   gxargs: runXargs,
   ssh: withSettings((argv, call, run) => runWrapper(WRAPPERS.ssh!, argv.slice(1), call, run)),
   scp: withSettings(copies),
-  sftp: withSettings(copies),
+  sftp: withSettings(codeFiles(copies, SFTP, "b")),
   less: runPager,
   more: runPager,
   find: runFind,
@@ -134,11 +166,11 @@ export const SPECIALS: Record<string, Handler> = {
   ...forNames("awk gawk mawk nawk", runAwk),
   ...forNames("jq gojq jaq yq", runQuery),
   ...forNames("ed ex vi vim nvim emacs", runEditor),
-  psql: psqlShell,
+  psql: codeFiles(psqlShell, PSQL, "file"),
+  ...forNames("7z 7za 7zr 7zz", runSevenZip),
   mysql: mysqlShell,
   mariadb: mysqlShell,
-  sqlite3: sqliteShell,
-  sqlite: sqliteShell,
+  ...forNames("sqlite3 sqlite", codeFiles(sqliteShell, SQLITE, "init")),
   gdb: runDebugger,
   lldb: runDebugger,
   at: runLater,
@@ -270,6 +302,15 @@ function oldStyle(args: readonly string[]): string[] {
     ...pairs,
     ...rest.slice(values.length),
   ];
+}
+
+/** `7z a archive folder`: packs what is below the folder. */
+function runSevenZip(argv: readonly string[], call: Call, run: Runner): string {
+  const [verb = "", , ...packed] = argv.slice(1).filter((arg) => !arg.startsWith("-"));
+  if (/^[au]$/.test(verb)) {
+    touchBelow(packed, { ...EVERYTHING, links: true, vague: true }, call, run);
+  }
+  return copies(argv, call, run);
 }
 
 function runDd(argv: readonly string[], call: Call, run: Runner): string {

@@ -1,7 +1,9 @@
+import { EVERYTHING } from "../below.ts";
 import { ANY, isStatic } from "../holes.ts";
 import type { Call, Runner } from "../interpret/call.ts";
 import { isHarmlessVariable } from "../prove/names.ts";
 import { checkVariable } from "./environment.ts";
+import { touchBelow } from "./recursion.ts";
 import { forNames, has, type Parsed, type Spec, spec, splitCommand, valuesOf } from "./options.ts";
 
 /** A program that runs another one: where its arguments contain that command. */
@@ -41,6 +43,8 @@ export interface Wrapper {
   renames: string[];
   /** Options whose value is an output file. */
   writes: string[];
+  /** Options that give a file or a folder of this machine to the container. */
+  mounts: string[];
 }
 
 const PLAIN: Omit<Wrapper, "grammar"> = {
@@ -61,6 +65,7 @@ const PLAIN: Omit<Wrapper, "grammar"> = {
   folder: [],
   renames: [],
   writes: [],
+  mounts: [],
 };
 
 /** One row of the tables: the options as in `spec`, and the differences from a plain wrapper. */
@@ -97,6 +102,7 @@ export function runWrapper(
   for (const path of [...valuesOf(parsed, ...row.writes), ...first ? [first] : []]) {
     run.touch("write", path, call);
   }
+  for (const value of valuesOf(parsed, ...row.mounts)) touchMount(value, call, run);
   for (const code of valuesOf(parsed, ...row.code)) run.code(code, fork(inner));
   const shell = inner.shell.fork();
   for (const path of valuesOf(parsed, ...row.folder)) shell.cwd = folder(path, shell.cwd);
@@ -114,6 +120,26 @@ export function runWrapper(
   return reads && valuesOf(parsed, ...row.code).length === 0
     ? run.code(inner.stdin, { ...inner, shell, stdin: "" })
     : ANY;
+}
+
+/**
+ * `-v folder:/place:ro` and `--mount type=bind,source=folder,target=/place`: the container reads what
+ * is below the folder, and may write there.
+ */
+function touchMount(value: string, call: Call, run: Runner): void {
+  const fields = new Map(value.split(",").map(cut));
+  const [from = "", to, mode = ""] = value.split(":");
+  const is_named = fields.has("type") || fields.has("target") || fields.has("dst");
+  const source = is_named ? fields.get("source") ?? fields.get("src") : to && from;
+  // Without a slash or a dot it is the name of a volume.
+  const is_volume = is_named
+    ? (fields.get("type") ?? "volume") !== "bind"
+    : /^\w[\w-]*$/.test(from);
+  if (!source || is_volume) return;
+  run.touch("read", source, call, { implied: true });
+  touchBelow([source], { ...EVERYTHING, vague: true }, call, run);
+  const reads = fields.has("readonly") || fields.has("ro") || /(^|,)ro(,|$)/.test(mode);
+  if (!reads) run.touch("write", source, call, { guessed: true });
 }
 
 function commandOf(
@@ -143,6 +169,7 @@ function commandOf(
 
 function cut(assignment: string): [string, string] {
   const at = assignment.indexOf("=");
+  if (at < 0) return [assignment, ""];
   return [assignment.slice(0, at), assignment.slice(at + 1)];
 }
 
@@ -396,7 +423,7 @@ const containerRun = wrapper(
     "--read-only --restart= --rm --runtime= --security-opt= --shm-size= --stop-signal= --stop-timeout= --sysctl= " +
     "--tmpfs= -t,--tty --ulimit= -u,--user= --userns= --uts= -v,--volume= --volumes-from= -w,--workdir= " +
     "-T,--no-TTY --no-deps --service-ports --use-aliases",
-  { skip: 1, remote, posix: true, program: ["entrypoint"] },
+  { skip: 1, remote, posix: true, program: ["entrypoint"], mounts: ["volume", "mount"] },
 );
 
 const containers = { exec: containerExec, run: containerRun, create: containerRun };

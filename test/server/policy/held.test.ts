@@ -23,6 +23,12 @@ const FILES = {
   "src/ok.awk": "{ n += $1 } END { print n / 2 }",
   "src/reads.awk": 'BEGIN { while ((getline l < ("." "env")) > 0) print l }',
   "src/cmds": "cat .env\n",
+  "src/ok.sql": "select a, 'x' from t;\n",
+  "src/runs.sql": "select 1;\n\\! cat .env\n",
+  "src/reads.sql": "create table t(x text); COPY t FROM '/x';\n",
+  "src/ok.cfg": "Host h\n  User me\n  Port 22\n",
+  "src/runs.cfg": "Host h\n  ProxyCommand cat .env\n",
+  "src/match.cfg": "match exec 'cat .env'\n",
 };
 
 /** The command, and its effect under the templates that allow and that ask. */
@@ -57,6 +63,16 @@ const CASES: [command: string, lenient: string, balanced: string][] = [
   ["printf '.env\\n' | zip -@ a.zip", "deny", "deny"],
   ["find . -files0-from src/zeros -exec cat {} +", "deny", "deny"],
   // Code in a file.
+  ["psql -f src/ok.sql", "allow", "ask"],
+  ["psql -f src/runs.sql", "ask", "ask"],
+  ["psql --file=src/reads.sql", "ask", "ask"],
+  ["psql -f src/missing", "allow", "ask"],
+  ["sqlite3 -init src/ok.sql a.db", "allow", "ask"],
+  ["ssh -F src/ok.cfg h", "allow", "ask"],
+  ["ssh -Fsrc/runs.cfg h", "ask", "ask"],
+  ["ssh -F src/match.cfg h", "ask", "ask"],
+  ["scp -F src/runs.cfg src/a.txt h:", "ask", "ask"],
+  ["sftp -b src/cmds h", "ask", "ask"],
   ["jq -f src/ok.jq src/a.txt", "allow", "allow"],
   ["jq -f src/loads.jq -n", "ask", "ask"],
   ["jq src/loads.jq -f src/ok.jq -n", "ask", "ask"],

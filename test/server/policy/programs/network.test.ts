@@ -11,6 +11,9 @@ testFamily({
     "scp .env host:",
     "scp host:a .env",
     "rsync -e 'git push --force' a host:",
+    "ssh -I ./x.so host",
+    "ssh -o PKCS11Provider=./x.so host",
+    "ssh -oXAuthLocation=./x -X host",
     "nc -e 'git push --force' host 80",
     "mail --exec='!git push --force'",
   ],
@@ -18,6 +21,7 @@ testFamily({
     "curl -sSL https://example.com",
     "wget -q https://example.com/a",
     "scp a host:",
+    "ssh -p 22 -o StrictHostKeyChecking=no -o PKCS11Provider=none host ls",
     "rsync -av a b",
   ],
 });
