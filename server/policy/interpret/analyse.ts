@@ -65,7 +65,7 @@ function follow(source: string, call: Call, recorder: Recorder, setting: Setting
     recorder.doubt(`${UNREAD}${script.errors[0]!.message}`, call.text, call);
   }
   if (hasStrayOpener(source, script)) {
-    recorder.doubt("Bash may run quoted text as code", call.text, call);
+    recorder.doubt("A shell may run as code what gate reads as text", call.text, call);
   }
   call.shell.warn = (name, reason) =>
     recorder.doubt(`the text sets "${name}": ${reason}`, name, call);

@@ -103,7 +103,7 @@ interface Openers {
 
 /**
  * Whether the tree lacks a substitution for some `$(` or backtick outside single quotes, or a comment
- * begins in a bracket after a word. Then bash may evaluate that text a second time (arithmetic,
+ * begins in a bracket after a word. Then a shell may evaluate that text a second time (arithmetic,
  * `[[ -v`), or the parser and a shell disagree.
  */
 export function hasStrayOpener(source: string, script: ParsedScript): boolean {

@@ -78,6 +78,10 @@ function runOperand(parsed: Parsed, language: Language, call: Call, run: Runner)
   } else if (file !== undefined) {
     if (isWild(file)) run.doubt("the file that runs is unknown", show(file), call);
     run.touch("read", file, call, { implied: true });
+    if (language.starts) {
+      const program = file.includes("/") ? file : `./${file}`;
+      run.command([program, ...parsed.operands.slice(1)], { ...call, supposed: true, stdin: "" });
+    }
     supposeCode(parsed.operands.slice(1), language, call, run);
   }
   return ANY;

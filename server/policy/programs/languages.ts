@@ -21,6 +21,8 @@ export interface Language {
   serves?: string;
   /** Modules that serve or pack whole folders. */
   folders?: RegExp;
+  /** It starts the program that the first line of a script names. */
+  starts?: boolean;
   /** Its code resembles a shell's: bare words are commands. */
   shell_like?: boolean;
   /** Finds the text that it passes to a shell. */
@@ -67,6 +69,7 @@ const perl: Language = {
     /\bsystem\b|\bexec\b|`|\bqx\b|\bopen\s*\(?[^;|]{0,200}\||\bpopen\b|IPC::|\bfork\b|\bsyscall\b/,
   edits: "i",
   opens: ["n", "p", "i"],
+  starts: true,
   hides: /\beval\b|\bpack\b|\bunpack\b|MIME::Base64|\bchr\b|\/[a-z]*e[a-z]*\s*;?\s*$/,
 };
 

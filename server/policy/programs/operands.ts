@@ -132,10 +132,16 @@ export function touchListed(
   }
 }
 
-/** The names in a list, one a line or between zero bytes. */
+/** The names in a list, one a line or between zero bytes, perhaps with a checksum. */
 export function namesInList(text: string): string[] {
-  return text.split(/[\0\n]/).filter(Boolean);
+  return text.split(/[\0\n]/).filter(Boolean).flatMap((line) => {
+    const [, plain, tagged] = CHECKSUM.exec(line) ?? [];
+    return plain === undefined && tagged === undefined ? [line] : [line, (plain ?? tagged)!];
+  });
 }
+
+/** `d41d8…  name` and `MD5 (name) = d41d8…`. */
+const CHECKSUM = /^\\?(?:[0-9a-f]{8,}|\d+ \d+) [ *]?(.+)$|^[\w-]+ ?\((.+)\) ?= ?\S+$/i;
 
 /** Records that a program runs code of its own language from a file. */
 export function touchCode(program: string, path: string, call: Call, run: Runner): void {

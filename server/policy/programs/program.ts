@@ -88,6 +88,10 @@ function touchLists(
     const starts = row.operands === "copy" ? parsed.operands.map((path) => `${path}/`) : [""];
     touchListed(value, call, run, { ...how, starts });
   }
+  if (has(parsed, ...row.listsWith)) {
+    const lists = parsed.operands.length > 0 ? parsed.operands : [null];
+    for (const list of lists) touchListed(list, call, run, how);
+  }
   for (const word of row.grammar.files ? argv.slice(1) : []) {
     if (isArgumentFile(word)) touchArguments(word.slice(1), call, run);
   }
@@ -139,7 +143,9 @@ function touchOperands(row: Row, parsed: Parsed, call: Call, run: Runner): void 
       const changes = row.onlyWith.length > 0 && has(parsed, ...row.onlyWith);
       // Without an operand it reads the folder, or its input if that is a pipe.
       const piped = call.pipes.some(({ stage }) => stage > 0) && row.below !== grepReach;
-      const folder = below && files.length === 0 && !piped ? ["."] : [];
+      // zgrep searches its input by a grep without an operand.
+      const isOpen = files.includes("-") || (files.length === 0 && !piped);
+      const folder = below && isOpen ? ["."] : [];
       return all(changes ? "write" : "read", [...files, ...folder]);
     }
     case "mode":

@@ -32,6 +32,8 @@ export interface Row {
   reads: string[];
   /** Options whose value is a list of files to read; without a value, its input is the list. */
   lists: string[];
+  /** Options with which its operands are lists of files to read. */
+  listsWith: string[];
   /** Options whose value is a file to write. */
   writes: string[];
   /** Options whose value is shell code. */
@@ -76,6 +78,7 @@ export function row(
     lists: namesOf(grammar, "lists"),
     writes: namesOf(grammar, "writes"),
     code: namesOf(grammar, "runs"),
+    listsWith: [],
     elsewhere: {},
     onlyWith: [],
     looks: [],

@@ -86,7 +86,9 @@ export const TEXT: Record<string, Row> = {
   plutil: row("writes", "-o= -e= -p -convert= -extract= -lint", { single: true }),
   ...forNames(
     "md5 md5sum sha1sum sha256sum sha512sum shasum cksum b2sum",
-    row("reads", "-a,--algorithm= -b -c,--check -t -w -q -l,--length= --tag --status"),
+    row("reads", "-a,--algorithm= -b -c,--check -t -w -q -l,--length= --tag --status", {
+      listsWith: ["check"],
+    }),
   ),
   jq: row(
     "pattern",

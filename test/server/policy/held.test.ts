@@ -23,6 +23,7 @@ const FILES = {
   "src/ok.awk": "{ n += $1 } END { print n / 2 }",
   "src/reads.awk": 'BEGIN { while ((getline l < ("." "env")) > 0) print l }',
   "src/cmds": "cat .env\n",
+  "src/sums": "d41d8cd98f00b204e9800998ecf8427e  .env\n",
   "src/ok.sql": "select a, 'x' from t;\n",
   "src/runs.sql": "select 1;\n\\! cat .env\n",
   "src/reads.sql": "create table t(x text); COPY t FROM '/x';\n",
@@ -62,6 +63,9 @@ const CASES: [command: string, lenient: string, balanced: string][] = [
   ["printf '.env\\n' | cpio -o", "deny", "deny"],
   ["printf '.env\\n' | zip -@ a.zip", "deny", "deny"],
   ["find . -files0-from src/zeros -exec cat {} +", "deny", "deny"],
+  ["md5sum -c src/sums", "deny", "deny"],
+  ["sha256sum --check src/plain", "allow", "ask"],
+  ["printf 'MD5 (.env) = d41d8cd98f00b204e9800998ecf8427e' | md5sum -c", "deny", "deny"],
   // Code in a file.
   ["psql -f src/ok.sql", "allow", "ask"],
   ["psql -f src/runs.sql", "ask", "ask"],
