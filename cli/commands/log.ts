@@ -1,5 +1,6 @@
 import { Command, Option } from "@commander-js/extra-typings";
-import { type Action, ActionStatus, Execution, Risk } from "../../server/actions/schema.ts";
+import { type Action, ActionStatus, Execution } from "../../server/actions/schema.ts";
+import { Risk } from "../../server/risk/schema.ts";
 import { Time } from "../../server/audit/schema.ts";
 import { unwrap } from "../../server/client.ts";
 import { actionTable } from "../actions/view.ts";

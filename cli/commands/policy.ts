@@ -16,7 +16,7 @@ import { TEMPLATE_NAMES } from "../init/choices.ts";
 import { addReplay } from "../policy/replay.ts";
 import { addSuggest } from "../policy/suggest.ts";
 import { describeTemplates } from "../policy/templates_text.ts";
-import { describe, explain, scoreCard } from "../policy/text.ts";
+import { describe, explain, riskCard, scoreCard } from "../policy/text.ts";
 import { visibleJson } from "../terminal/visible.ts";
 
 /** `gate policy`: tests and explains the rules; only `suggest --apply` changes anything. */
@@ -86,9 +86,11 @@ function addBench(policy: CommandUnknownOpts, io: Io): void {
       "--policies <file>",
       "a JSON object of policies by name; a line names its own in policy",
     )
+    .option("--risk", "score the levels of risk on a table instead")
     .option("--json", "print JSON")
     .addHelpText("after", BENCH_HELP)
-    .action(async (file, { template, policies, json }) => {
+    .action(async (file, { template, policies, risk, json }) => {
+      if (risk) return await benchRisk(io, file, { template, policies, json });
       const { readPolicies, scoreCorpus } = await import("../../server/policy/bench.ts");
       const corpus = await readCorpus(io, file);
       const card = scoreCorpus(corpus, {
@@ -98,6 +100,25 @@ function addBench(policy: CommandUnknownOpts, io: Io): void {
       if (json) return printJson(io, card);
       print(io, scoreCard(card));
     });
+}
+
+/** Scores the levels of risk on a table of labelled actions. */
+async function benchRisk(
+  io: Io,
+  file: string | undefined,
+  { template, policies, json }: { template?: string; policies?: string; json?: true },
+): Promise<void> {
+  if (template !== undefined || policies !== undefined) {
+    const message = "Cannot score the risk: a table of risk names no policy";
+    throw new CliError(message, {
+      next: "gate policy bench --risk my-table.jsonl",
+      exit: EXIT.usage,
+    });
+  }
+  const { scoreRisk } = await import("../../server/risk/bench.ts");
+  const card = scoreRisk(await readCorpus(io, file, RISK_TABLE));
+  if (json) return printJson(io, card);
+  print(io, riskCard(card));
 }
 
 function addTemplates(policy: CommandUnknownOpts, io: Io): void {
@@ -195,10 +216,24 @@ function checkQuestion(question: PolicyTestInput): PolicyTestInput {
 
 /** The corpus in gate's own sources. */
 const OWN_CORPUS = "test/corpora/commands.jsonl";
+/** The labelled levels of risk in gate's own sources. */
+const RISK_TABLE = "test/corpora/risk.jsonl";
 
-async function readCorpus(io: Io, file: string | undefined): Promise<string> {
+async function readCorpus(
+  io: Io,
+  file: string | undefined,
+  own = OWN_CORPUS,
+): Promise<string> {
   if (file !== undefined) return await readNamed(io, file, BENCH_NEXT);
-  if (existsSync(resolve(io.cwd, OWN_CORPUS))) return await readNamed(io, OWN_CORPUS);
+  if (existsSync(resolve(io.cwd, own))) return await readNamed(io, own);
+  if (own === RISK_TABLE) {
+    const message = "Nothing to score: give a table, a file of lines such as " +
+      '{"command": "rm -rf ~", "level": "critical"}';
+    throw new CliError(message, {
+      next: "gate policy bench --risk my-table.jsonl",
+      exit: EXIT.usage,
+    });
+  }
   const message = "Nothing to score: give a corpus, a file of lines such as " +
     '{"command": "rm -rf ~", "expect": "stop"} and {"command": "ls", "expect": "allow"}';
   throw new CliError(message, { next: BENCH_NEXT, exit: EXIT.usage });
@@ -208,10 +243,13 @@ const BENCH_NEXT = "gate policy bench my-corpus.jsonl";
 
 const BENCH_HELP = `
 In gate's own sources the default is their corpus. A line may name its policy: a template, or a
-name in the file of --policies. {ROOT} and {HOME} stand for the project and the user's home.
+name in the file of --policies. --risk reads a table of actions with their level: a line has command,
+or tool with path and content, or tool with input; before is the old text, session what is known
+about the session, level low, medium, high or critical. {ROOT} and {HOME} stand for the project and the user's home.
 
 Examples:
   gate policy bench my-corpus.jsonl --template balanced --json
+  gate policy bench --risk my-table.jsonl
   echo '{"command": "rm -rf ~", "expect": "stop"}' > my.jsonl && gate policy bench my.jsonl
 `;
 

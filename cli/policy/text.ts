@@ -1,5 +1,7 @@
 import type { ScoreCard } from "../../server/policy/bench.ts";
 import type { PolicyTestResult } from "../../server/policy/schema.ts";
+import type { RiskCard } from "../../server/risk/bench.ts";
+import { RiskLevel } from "../../server/risk/schema.ts";
 import { reasonOf } from "../../server/policy/templates.ts";
 import type { Io } from "../io.ts";
 import { paint, table } from "../terminal/output.ts";
@@ -74,6 +76,36 @@ export function scoreCard(card: ScoreCard): string {
       `\n${one.id} ${one.category}: ${one.effect} instead of ${one.expect}\n  ${
         visibleLine(one.command)
       }`
+    ),
+  ].join("\n");
+}
+
+/** The score card of a risk table: agreement, the levels, the classes, the wrong scores. */
+export function riskCard({ cases, right, rate, near, missed, levels, classes, wrong }: RiskCard) {
+  const percent = (share: number) => `${(share * 100).toFixed(1)} %`;
+  const names = RiskLevel.options;
+  return [
+    `agrees        ${right} of ${cases}  ${percent(rate)}`,
+    `one level off ${near}`,
+    `missed        ${missed} labelled high or critical that score low`,
+    "",
+    table([
+      ["LABEL", ...names.map((name) => name.toUpperCase())],
+      ...names.map((label) => [label, ...names.map((level) => String(levels[label][level]))]),
+    ]),
+    "",
+    table([
+      ["CLASS", "RIGHT", "RATE"],
+      ...classes.map((one) => [
+        visibleLine(one.class),
+        `${one.right}/${one.cases}`,
+        percent(one.right / one.cases),
+      ]),
+    ]),
+    ...wrong.map(({ id, what, label, risk }) =>
+      `\n${visibleLine(id)}: ${risk.level} ${risk.score} instead of ${label}\n  ${
+        visibleLine(what.slice(0, 300))
+      }\n  ${risk.factors.map(({ name, weight }) => `${name} ${weight}`).join(", ") || "no factor"}`
     ),
   ].join("\n");
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { Remember } from "../grants/schema.ts";
 import { Decision } from "../policy/schema.ts";
+import { Risk } from "../risk/schema.ts";
 import { Walls } from "../sandbox/schema.ts";
 import { TOOL_NAMES } from "./tools.ts";
 
@@ -23,14 +24,6 @@ export type ActionStatus = z.infer<typeof ActionStatus>;
 /** The execution of an action. After a crash `running` may become `unknown`. */
 export const Execution = z.enum(["none", "running", "succeeded", "failed", "unknown"]);
 export type Execution = z.infer<typeof Execution>;
-
-/** The risk of an action, 0–100, as a sum of explained factors. */
-export const Risk = z.object({
-  score: z.number().int().min(0).max(100),
-  level: z.enum(["low", "medium", "high", "critical"]),
-  factors: z.array(z.object({ name: z.string(), weight: z.number().int(), why: z.string() })),
-});
-export type Risk = z.infer<typeof Risk>;
 
 /** How much of an action a rollback would restore. */
 export const Reversibility = z.object({

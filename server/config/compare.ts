@@ -1,6 +1,13 @@
 import { DEFAULT_LIMITS, LISTS } from "../policy/merge.ts";
 import { DEFAULT_SANDBOX, reachOf } from "../policy/sandbox.ts";
-import { Effect, type Policies, type PolicyEntry, type SandboxPolicy } from "../policy/schema.ts";
+import { tightensRisk } from "../policy/risk_weights.ts";
+import {
+  Effect,
+  type Policies,
+  type PolicyEntry,
+  RiskConfig,
+  type SandboxPolicy,
+} from "../policy/schema.ts";
 import { type ConfigDifference, GlobalConfig, ProjectConfig } from "./schema.ts";
 
 /** The values of a project's or the machine's config. */
@@ -96,6 +103,10 @@ function compareKeys(
 
 /** A key of `policies` that this release does not know waits, because a newer one may read it. */
 function holdsInPolicies(key: string, before: unknown, after: unknown): boolean {
+  if (key === "risk") {
+    const [old, now] = [before, after].map((one) => RiskConfig.optional().safeParse(one));
+    return old!.success && now!.success && tightensRisk(old!.data, now!.data);
+  }
   if (key === "defaultEffect") return rankOf(after) >= rankOf(before);
   if (!LIMITS.includes(key as typeof LIMITS[number]) || typeof after !== "number") return false;
   const usual = DEFAULT_LIMITS[key as typeof LIMITS[number]];

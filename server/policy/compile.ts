@@ -10,7 +10,7 @@ import { compileTool, matchTool } from "./tool_rules.ts";
 
 /** Merges and compiles the layers. @throws GateError `invalid`, naming the entry and its fault */
 export function compilePolicy(layers: PolicyLayers): CompiledPolicy {
-  const { defaultEffect, limits, sandbox, entries } = mergeLayers(layers);
+  const { defaultEffect, limits, sandbox, risk, entries } = mergeLayers(layers);
   const paths: PathRule[] = [];
   const commands = new CommandIndex();
   const tools: ToolRule[] = [];
@@ -20,6 +20,7 @@ export function compilePolicy(layers: PolicyLayers): CompiledPolicy {
     defaultEffect,
     limits,
     sandbox,
+    risk,
     rules,
     paths: new PathIndex(paths),
     commands,

@@ -3,6 +3,7 @@ import { PathIndex } from "./path_match.ts";
 import { CommandIndex } from "./command_match.ts";
 import type { CompiledPolicy, PolicyLayer } from "./policy.ts";
 import { combineSandboxes } from "./sandbox.ts";
+import { strictestRisk } from "./risk_weights.ts";
 import type { EvaluationOptions } from "./request.ts";
 import type { PolicyLimits } from "./schema.ts";
 
@@ -17,6 +18,7 @@ export function combineLayers(layers: readonly PolicyLayer[]): CompiledPolicy {
     defaultEffect: strictest(policies.map(({ defaultEffect }) => defaultEffect)) ?? "deny",
     limits: lowest(policies.map(({ limits }) => limits)),
     sandbox: combineSandboxes(policies.map(({ sandbox }) => sandbox)),
+    risk: strictestRisk(policies.map(({ risk }) => risk)),
     rules: unitedRules(policies),
     paths: new PathIndex([]),
     commands: new CommandIndex(),

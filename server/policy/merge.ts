@@ -1,4 +1,5 @@
 import { type EffectiveSandbox, mergeSandbox } from "./sandbox.ts";
+import { mergeRisk, type RiskSettings } from "./risk_weights.ts";
 import type { Effect, Policies, PolicyEntry, PolicyLimits, Rule } from "./schema.ts";
 
 /** The limits if no config sets them. */
@@ -52,6 +53,7 @@ export interface MergedPolicy {
   defaultEffect: Effect;
   limits: PolicyLimits;
   sandbox: EffectiveSandbox;
+  risk: RiskSettings;
   entries: SourcedEntry[];
 }
 
@@ -63,6 +65,7 @@ export function mergeLayers(layers: PolicyLayers): MergedPolicy {
     defaultEffect: strictest([global.defaultEffect, project.defaultEffect]) ?? "ask",
     limits: mergeLimits([global, project]),
     sandbox: mergeSandbox([global.sandbox, project.sandbox]),
+    risk: mergeRisk([global.risk, project.risk]),
     entries: [...entriesOf(global, "global"), ...entriesOf(project, "project")],
   };
 }

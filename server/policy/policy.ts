@@ -6,6 +6,7 @@ import type { PathIndex, PathPattern } from "./path_match.ts";
 import type { Proof } from "./prove/proved.ts";
 import type { EvaluationOptions, Request } from "./request.ts";
 import type { EffectiveSandbox } from "./sandbox.ts";
+import type { RiskSettings } from "./risk_weights.ts";
 import type { Analysis, Decision, Effect, PolicyLimits, Rule } from "./schema.ts";
 import type { Unit } from "./interpret/unit.ts";
 
@@ -14,6 +15,7 @@ export interface CompiledPolicy {
   readonly defaultEffect: Effect;
   readonly limits: PolicyLimits;
   readonly sandbox: EffectiveSandbox;
+  readonly risk: RiskSettings;
   readonly rules: readonly (Rule & { reason: string | null; alternative: string | null })[];
   readonly paths: PathRules;
   readonly commands: CommandIndex;

@@ -64,6 +64,107 @@ export type PolicyEntry = z.infer<typeof PolicyEntry>;
 
 const entries = z.array(PolicyEntry).max(1000);
 
+/** A cause of risk that gate finds in an action by itself. */
+export const RiskFactor = z.enum([
+  "ci",
+  "deployment",
+  "infrastructure",
+  "containers",
+  "migration",
+  "lockfile",
+  "dependencies",
+  "secret_file",
+  "hook",
+  "tool_config",
+  "agent_instructions",
+  "shell_start",
+  "system_file",
+  "outside",
+  "creates",
+  "overwrites",
+  "moves",
+  "shrinks",
+  "executable",
+  "deletes",
+  "deletes_folder",
+  "deletes_everything",
+  "many_files",
+  "large",
+  "secret_in_content",
+  "destructive_sql",
+  "socket_mounted",
+  "host_access",
+  "public_access",
+  "runs_at_install",
+  "weakens_ci",
+  "hidden_code",
+  "opens_shell",
+  "cloud",
+  "cloud_change",
+  "cloud_destroy",
+  "destroys_whole",
+  "production",
+  "production_named",
+  "database_change",
+  "database_destroy",
+  "publishes",
+  "pushes",
+  "rewrites_history",
+  "loses_work",
+  "local_history",
+  "deploys",
+  "unattended",
+  "privilege",
+  "mode",
+  "service",
+  "schedules",
+  "destroys_machine",
+  "container_start",
+  "network",
+  "sends",
+  "sends_file",
+  "remote",
+  "foreign_code",
+  "unknown_code",
+  "installs",
+  "shell_script",
+  "interpreter",
+  "unresolved",
+  "secret_read",
+  "private_key_read",
+  "network_after_secret",
+  "sends_secret",
+  "foreign_change",
+  "not_reversible",
+  "guarded",
+  "forbidden",
+  "held_by_rule",
+  "first_time",
+  "outside_hours",
+  "burst",
+]);
+export type RiskFactor = z.infer<typeof RiskFactor>;
+
+const weight = z.number().int().min(0).max(100);
+const patterns = z.array(z.string().min(1).max(256)).max(100);
+
+/** How a config changes the score of risk. 25 is medium, 50 high, 75 critical. */
+export const RiskConfig = z.looseObject({
+  weights: z.partialRecord(RiskFactor, weight).optional(),
+  classes: z.array(z.looseObject({
+    name: z.string().min(1).max(64),
+    weight,
+    paths: patterns.optional(),
+    commands: patterns.optional(),
+  })).max(100).optional(),
+  workingHours: z.looseObject({
+    from: z.number().int().min(0).max(23),
+    to: z.number().int().min(1).max(24),
+    days: z.array(z.number().int().min(0).max(6)).max(7).optional(),
+  }).optional(),
+});
+export type RiskConfig = z.infer<typeof RiskConfig>;
+
 /** Bytes in ten minutes. */
 const intake = z.number().int().min(65_536).max(1_099_511_627_776);
 
@@ -103,6 +204,7 @@ export const Policies = z.looseObject({
   maxRecordedBytesPerMachine: intake.optional(),
   maxRefusedBytesPerSession: intake.optional(),
   maxRefusedBytesPerMachine: intake.optional(),
+  risk: RiskConfig.optional(),
 });
 export type Policies = z.infer<typeof Policies>;
 

@@ -1,4 +1,5 @@
-import type { Action, ActionDetail, Risk } from "../../server/actions/schema.ts";
+import type { Action, ActionDetail } from "../../server/actions/schema.ts";
+import type { Risk } from "../../server/risk/schema.ts";
 import { Icon, type IconName } from "./icon.tsx";
 import { Text } from "./text.tsx";
 import { Ago } from "./time.tsx";

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { Time } from "../../audit/schema.ts";
-import { Action, ActionStatus, Execution, Risk } from "../schema.ts";
+import { Risk } from "../../risk/schema.ts";
+import { Action, ActionStatus, Execution } from "../schema.ts";
 
 /** Query of `GET /api/actions` and `GET /api/global/actions`. */
 export const ActionQuery = z.object({

@@ -193,7 +193,7 @@ async function approveVersion(
     const message = `Cannot approve the edited version: policy blocks it: ${decision.reason}`;
     throw new GateError("conflict", message, { fields: { decision } });
   }
-  const fields = planFields({ session: row, decision, analysis, planned });
+  const fields = planFields({ session: row, decision, analysis, planned, evaluation });
   const { after_sha256: content_sha256, command, digest } = row;
   const { changes, scripts, accesses, programs } = row.plan!;
   const held = { changes, scripts, accesses, ...programs && { programs } };

@@ -107,7 +107,7 @@ export async function submitRollback(
     block_reason: session.block_reason,
   });
   const { decision, analysis } = evaluation;
-  const parts = { session, decision, analysis, planned, rollback_of: original.id };
+  const parts = { session, decision, analysis, planned, evaluation, rollback_of: original.id };
   return await recordSubmission(context, evaluation, caller, parts);
 }
 

@@ -11,6 +11,7 @@ import {
   type Surroundings,
 } from "../../policy/evaluate.ts";
 import type { NamedPaths } from "../../policy/named_paths.ts";
+import type { RiskSettings } from "../../policy/risk_weights.ts";
 import type { PolicyLimits, Requester } from "../../policy/schema.ts";
 import type { ActionServices, ActionSession, Neighbour } from "../context.ts";
 import type { ParsedInput, Plan } from "../plan.ts";
@@ -22,6 +23,7 @@ import { isInside } from "./target.ts";
 /** The policy's evaluation of an action, with the limits in force. */
 export interface ActionEvaluation extends Evaluation {
   limits: PolicyLimits;
+  risk: RiskSettings;
   around: Surroundings;
 }
 
@@ -64,7 +66,7 @@ export async function evaluateAction(
   )).filter((one) => one !== null);
   const judged = strictestOf([own, ...theirs, ...await evaluateNames(services, named)]);
   const decided = block_reason === null ? judged : blocked(judged, block_reason);
-  return { ...decided, named: own.named, limits: compiled.limits, around };
+  return { ...decided, named: own.named, limits: compiled.limits, risk: compiled.risk, around };
 }
 
 /** One layer decides on the whole action, because a tool rule counts beside what else it finds. */

@@ -72,7 +72,7 @@ export async function submitNative(
   const planned = decision.effect === "deny"
     ? planNothing(input)
     : await planNative(input, call, analysis, limits);
-  const parts = { session, decision, analysis, planned };
+  const parts = { session, decision, analysis, planned, evaluation };
   const { row } = await recordSubmission(context, evaluation, caller, parts);
   // An equal call that is still open answers for this one.
   return { row, is_own: row.plan?.native?.id === id };

@@ -1,11 +1,15 @@
 import type { Analysis, Decision } from "../../policy/schema.ts";
+import { type Circumstances, NO_CIRCUMSTANCES } from "../../risk/facts.ts";
+import { mergeRisk } from "../../policy/risk_weights.ts";
 import { type ActionServices, type ActionSession, timestamp } from "../context.ts";
 import { CHANGES_NOTHING, rateReversibility } from "../effects/forecast.ts";
 import { changesAnything, digestOf } from "../plan.ts";
+import type { Risk } from "../../risk/schema.ts";
 import type { Reversibility } from "../schema.ts";
 import type { NewRow } from "../store.ts";
 import type { Planned } from "./plan_action.ts";
-import { assessRisk } from "./risk.ts";
+import type { ActionEvaluation } from "./evaluate.ts";
+import { assessAction } from "./risk.ts";
 
 /** The parts of a new action. */
 export interface RowParts {
@@ -13,6 +17,9 @@ export interface RowParts {
   decision: Decision;
   analysis: Analysis | null;
   planned: Planned;
+  /** The config in force; by default gate's own weights. */
+  evaluation?: Pick<ActionEvaluation, "risk" | "around">;
+  circumstances?: Circumstances;
   replay_of?: string;
   rollback_of?: string;
 }
@@ -43,9 +50,8 @@ export function newRow(services: ActionServices, parts: RowParts): NewRow {
 
 /** The fields that depend on the plan. An approval with edit replaces them. */
 export function planFields(parts: Omit<RowParts, "session"> & { session: { root: string } }) {
-  const { plan, irreversible } = parts.planned;
+  const { plan } = parts.planned;
   const reversibility = reversibilityOf(parts.planned);
-  const { decision, analysis, session: { root } } = parts;
   const change = plan.changes[0];
   return {
     tool: plan.tool,
@@ -54,13 +60,32 @@ export function planFields(parts: Omit<RowParts, "session"> & { session: { root:
     cwd: plan.cwd,
     plan,
     digest: digestOf(plan),
-    risk: assessRisk({ plan, decision, analysis, root, irreversible, reversibility }),
+    risk: riskOf(parts),
     reversible: isReversible(reversibility),
     reversibility,
     before_sha256: change?.before?.sha256 ?? null,
     after_sha256: change?.after?.sha256 ?? null,
     bytes: change?.after?.bytes ?? null,
   };
+}
+
+/** The risk of a planned action under the config in force. */
+export function riskOf(
+  { planned, decision, analysis, session, evaluation, circumstances }:
+    & Omit<
+      RowParts,
+      "session"
+    >
+    & { session: { root: string } },
+): Risk {
+  const { plan, contents, irreversible } = planned;
+  return assessAction({
+    ...{ plan, contents, irreversible, decision, analysis },
+    root: session.root,
+    user_home: evaluation?.around.user_home ?? "/",
+    settings: evaluation?.risk ?? mergeRisk([]),
+    circumstances: circumstances ?? NO_CIRCUMSTANCES,
+  });
 }
 
 function reversibilityOf({ plan, irreversible, reversibility }: Planned): Reversibility | null {

@@ -97,7 +97,7 @@ async function submitParsed(
   const planned = decision.effect === "deny"
     ? planNothing(input)
     : await planAction(services, session.root, { input, content, analysis, proof, limits });
-  const parts = { session, decision, analysis, planned, replay_of };
+  const parts = { session, decision, analysis, planned, evaluation, replay_of };
   return await recordSubmission(context, evaluation, caller, parts);
 }
 

@@ -136,6 +136,34 @@ describe("policy bench", () => {
     });
   });
 
+  test("--risk scores a table of labelled actions", async () => {
+    const lines = [
+      { id: "x1", class: "cloud", command: "terraform apply", level: "high" },
+      { id: "x2", tool: "write_file", path: "src/a.ts", content: "a", level: "high" },
+    ].map((line) => JSON.stringify(line)).join("\n");
+    writeFileSync(join(gated.folder, "risk.jsonl"), lines);
+    const bench = ["policy", "bench", "--risk", "risk.jsonl"];
+    expect(await gated.json(...bench, "--json")).toMatchObject({
+      cases: 2,
+      right: 1,
+      missed: 1,
+      wrong: [{ id: "x2", label: "high", risk: { level: "low" } }],
+    });
+    const { stdout } = await gated.terminal.run(bench);
+    expect(stdout).toContain("agrees        1 of 2  50.0 %");
+    expect(stdout).toMatch(/x2: low 2 instead of high\n {2}write_file src\/a\.ts\n {2}creates 2/);
+  });
+
+  test.each([
+    [[], 64, /Nothing to score: give a table/],
+    [["bad.jsonl"], 1, /Cannot read line 1 of the table: it is not JSON/],
+    [["bad.jsonl", "--template", "strict"], 64, /a table of risk names no policy/],
+  ])("policy bench --risk %j fails with a reason", async (args, code, message) => {
+    writeFileSync(join(gated.folder, "bad.jsonl"), "ls\n");
+    const ended = await gated.terminal.run(["policy", "bench", "--risk", ...args]);
+    expect(ended).toMatchObject({ code, stdout: "", stderr: expect.stringMatching(message) });
+  });
+
   test("prints the questions per hundred commands of a template, or of each line's policy", async () => {
     const lines = [
       { command: "frobnicate", expect: "any" },
