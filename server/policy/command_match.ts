@@ -272,6 +272,8 @@ export class CommandIndex {
   readonly #named = new Map<string, RuleIndex<CommandRule>>();
   /** Rules about several programs or any. */
   readonly #open: CommandRule[] = [];
+  /** Rules that forbid one program some words, by the longest of them. */
+  readonly #worded = new Map<string, CommandRule[]>();
   readonly #all: CommandRule[] = [];
 
   add(rule: CommandRule): void {
@@ -282,7 +284,11 @@ export class CommandIndex {
       return;
     }
     const index = this.#named.get(name) ?? new RuleIndex();
-    index.add(rule, neededWord(rule.compiled));
+    const [word] = neededWord(rule.compiled);
+    index.add(rule, word === undefined ? [] : [word]);
+    if (word !== undefined && rule.effect !== "allow" && rule.compiled.length === 1) {
+      this.#worded.set(word, [...this.#worded.get(word) ?? [], rule]);
+    }
     this.#named.set(name, index);
   }
 
@@ -293,6 +299,15 @@ export class CommandIndex {
     return [...named, ...shells].filter(({ compiled, effect }) =>
       effect !== "allow" && compiled.length === 1
     );
+  }
+
+  /** The rules that forbid these words to another program, which this one may be under a new name. */
+  renamed({ argv: [program, ...args] }: Unit): readonly CommandRule[] {
+    const rules = new Set(args.flatMap((word) => this.#worded.get(word) ?? []));
+    return [...rules].filter(({ compiled: [stage] }) => {
+      const name = stage!.read.words[0]!;
+      return name !== program && matchForbidden(stage!, readCommand(name, args)) === "yes";
+    });
   }
 
   /** The rules that may match a unit. */

@@ -13,6 +13,7 @@ import { findObstacles } from "./obstacles.ts";
 import type { CommandRequest, EvaluationOptions, PathFacts, Surroundings } from "./request.ts";
 import type { Analysis } from "./schema.ts";
 import { analyse } from "./interpret/analyse.ts";
+import { isDescribed } from "./programs/described.ts";
 import { baseName, readCommand } from "./programs/grammar.ts";
 import { evaluateHeld } from "./held_rules.ts";
 import { filesOf } from "./interpret/globs.ts";
@@ -47,11 +48,12 @@ export const decideCommand: Decide<CommandRequest> = (policy, request, options) 
     walled(evaluateEffect(policy, effect, options), effect, options);
   for (const effect of effects) {
     if (options.is_guest && isElsewhere(effect, options)) continue;
-    const found = effect.tracked
+    const certain = effect.tracked
       ? evaluateTracked(policy, effect, options, makesRepository(analysed))
       : effect.holds
       ? evaluateHeld(effect, analysed, options, evaluateFile)
       : evaluateFile(effect);
+    const found = effect.guessed ? certain.map(atMostAsk) : certain;
     // For an unknown path the unknown part explains more than the command around it.
     if (isWild(effect.path)) findings.push(...found);
     else for (const one of found) findings.push({ ...one, text: effect.text });
@@ -186,6 +188,7 @@ function evaluateUnit(
     }
   }
   if (unit.passive || hasMatch(found)) return found;
+  found.push(...renamed(policy, unit));
   found.push(byDefault(policy.defaultEffect, `"${shortened(unit.argv)}"`));
   return found;
 }
@@ -200,6 +203,15 @@ function shortened(argv: readonly string[]): string {
     text += at === 0 ? show(word) : ` ${show(word)}`;
   }
   return text.slice(0, MOST_SHOWN);
+}
+
+/** The rules about other programs, one of which a program that no record describes may be. */
+function renamed(policy: CompiledPolicy, unit: Unit): Finding[] {
+  if (isDescribed(baseName(unit.argv[0] ?? ""))) return [];
+  return policy.commands.renamed(unit).map((rule) => {
+    const reason = `${rule.reason} (a program that gate does not know may be the one it names)`;
+    return { ...findingOf(rule), effect: "ask", reason, unsure: true };
+  });
 }
 
 /** Writes and deletes meet all path rules; reads meet only those that block or ask. */

@@ -14,6 +14,11 @@ export interface Call {
   remote: boolean;
   /** The text may not be code: a rule that matches it only asks, and its effects do not count. */
   supposed: boolean;
+  /**
+   * A program that gate does not know may run it: its effects count, and rules about them ask. Doubts
+   * count in commands that its words spell, not in a text that may be no code.
+   */
+  guessed?: "words" | "text";
   /** It comes from a project task: only rules that certainly match apply. */
   task: boolean;
   /** Its words that may become several stand twice; the command with each of them once runs too. */

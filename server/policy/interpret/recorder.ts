@@ -77,8 +77,9 @@ export class Recorder {
 
   /** Records access to a file, in every possible current folder. */
   touch(op: Effect["op"], path: string, call: Call, how: Partial<Effect> = {}): void {
-    if (call.remote || call.supposed || path === "" || this.#is_full) return;
+    if (call.remote || (call.supposed && !call.guessed) || path === "" || this.#is_full) return;
     if (call.task) how = { ...how, implied: true };
+    if (call.guessed) how = { ...how, implied: true, guessed: true };
     this.spend(path.length / 8);
     const { text, found } = call;
     if (found?.path === path) how = { below: found.below, ...how };
@@ -124,7 +125,8 @@ export class Recorder {
 
   /** Records a reason to ask a person, once. */
   doubt(reason: string, text: string, call: Call): void {
-    if (!call.supposed && !call.task) this.#doubt(reason, text);
+    const counts = !call.supposed || call.guessed === "words";
+    if (counts && !call.task) this.#doubt(reason, text);
   }
 
   /** Records that a bound ends the analysis of this part, once. */

@@ -16,6 +16,7 @@ import { isDescribed, isKnown } from "../programs/described.ts";
 import { ROWS } from "../programs/rows.ts";
 import { FOLLOWED, SPECIALS } from "../programs/specials.ts";
 import { noteSuspects } from "./suspects.ts";
+import { supposeAny } from "./unknown.ts";
 import { runWrapper, WRAPPERS } from "../programs/wrappers.ts";
 
 /** Follows commands through functions, aliases, builtins and the tables of programs. */
@@ -129,8 +130,17 @@ export class TableRunner implements Runner {
     }
     const wrapper = own(WRAPPERS, name);
     const special: Handler | undefined = own(SPECIALS, name);
-    this.note(argv, call, wrapper?.passive ?? onlyStarts(name, argv));
-    noteSuspects(name, argv, call, this.recorder, isDescribed(name));
+    const described = isDescribed(name);
+    this.note(argv, call, described && (wrapper?.passive ?? onlyStarts(name, argv)));
+    noteSuspects(name, argv, call, this.recorder, described);
+    if (!call.supposed && own(SCHEDULES, name)?.test(argv.slice(1).join(" ")) === false) {
+      this.doubt("this changes a schedule", argv.join(" "), call);
+    }
+    if (!described) {
+      const printed = runProgram(name, argv, call, this, false);
+      supposeAny(argv, call, this);
+      return printed;
+    }
     if (special) {
       if (!FOLLOWED.has(name)) touchWords(name, argv.slice(1), call, this, own(ROWS, name));
       return special(argv, call, this);
@@ -205,6 +215,14 @@ function isMoving(program: string, cwd: string): boolean {
 
 /** A name with code in its index, which many builtins of zsh run: `getln 'a[$(code)]'`. */
 const SUBSCRIPT = /^\w+\[[^]*[`$]/;
+
+/** Programs that start others later, which no word of theirs tells, and the words that do not. */
+const SCHEDULES: Record<string, RegExp> = {
+  crontab: /(^| )-l( |$)/,
+  schtasks: /(^| )\/query( |$)/i,
+  at: /(^| )-[ldrc]/,
+  batch: /(^| )-V/,
+};
 
 /** The dynamic loader, which runs the program in its arguments. */
 const LOADER = /^(ld|ld-linux[\w-]*|ld-musl[\w-]*|ld64?|rtld|ld-elf)\.so(\.\d+)*$/;

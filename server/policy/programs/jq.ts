@@ -26,8 +26,10 @@ export const runQuery: Handler = (argv, call, run) => {
     touchCode(name, first, call, run);
   }
   const scripts = files.map((path) => run.content(path, call) ?? "");
-  for (const query of [...parsed.operands.slice(0, 2), ...scripts]) {
-    if (isSeveral(query) || LOADS.test(withoutTexts(query) ?? query)) {
+  for (const [at, query] of [...parsed.operands.slice(0, 2), ...scripts].entries()) {
+    // Without -f the second operand is a file in any case.
+    const isOpen = isSeveral(query) && (at === 0 || files.length > 0);
+    if (isOpen || LOADS.test(withoutTexts(query) ?? query)) {
       run.touch("read", ANY, call, { implied: true });
     }
   }

@@ -141,7 +141,8 @@ export const deno: Language = {
   code: [],
 };
 
-const LANGUAGES: Record<string, Language> = {
+/** The interpreters of other languages, by the name of the program without its version. */
+export const LANGUAGES: Record<string, Language> = {
   python,
   pypy: python,
   node,

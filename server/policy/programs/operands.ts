@@ -70,6 +70,7 @@ export function touchWord(word: string, call: Call, run: Runner, unexplained = t
 function touchAny(word: string, call: Call, run: Runner): void {
   const how = { implied: true, unexplained: true, undescribed: true };
   const names = isStatic(word) || word.startsWith("-") ? namesIn(word) : [word];
+  if (/(^|[=:,])\.\.$/.test(word)) names.push("..");
   for (const path of names) run.touch("read", path, call, how);
   // Without a file of that name it is only a word, such as the scope of a package.
   if (isArgumentFile(word)) touchArguments(word.slice(1), call, run);

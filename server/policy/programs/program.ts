@@ -12,8 +12,17 @@ import { ROWS } from "./rows.ts";
 import { absolutePath } from "../interpret/state.ts";
 import { runSubwrapper, SUBWRAPPERS } from "./wrappers.ts";
 
-/** Runs a program without a handler: by its row, or by guessing from its arguments. */
-export function runProgram(name: string, argv: readonly string[], call: Call, run: Runner): string {
+/**
+ * Runs a program without a handler: by its row, or by guessing from its arguments if no table
+ * describes it completely.
+ */
+export function runProgram(
+  name: string,
+  argv: readonly string[],
+  call: Call,
+  run: Runner,
+  described = true,
+): string {
   const written = argv[0]!.includes("/") ? run.content(argv[0]!, call) : null;
   if (written !== null) {
     return run.code(written, { ...call, shell: withArguments(call, argv) });
@@ -25,12 +34,10 @@ export function runProgram(name: string, argv: readonly string[], call: Call, ru
     if (printed !== null) return printed;
   }
   const row = Object.hasOwn(ROWS, name) ? ROWS[name]! : null;
-  const isDescribed = row !== null || isInterpreter(name) || Object.hasOwn(SUBWRAPPERS, name);
-  touchWords(name, argv.slice(1), call, run, isInterpreter(name) ? SCRIPT : row, isDescribed);
+  touchWords(name, argv.slice(1), call, run, isInterpreter(name) ? SCRIPT : row, described);
   if (isInterpreter(name)) return runInterpreter(argv, call, run);
   touchOutputs(name, argv, call, run, row?.grammar);
   if (row) runRow(row, argv, call, run);
-  else if (!Object.hasOwn(SUBWRAPPERS, name)) suppose(argv, call, run);
   return Object.hasOwn(OUTPUTS, name) ? OUTPUTS[name]!(argv, call, run) : ANY;
 }
 
@@ -240,27 +247,6 @@ function touchNamed(parsed: Parsed, call: Call, run: Runner): void {
       const bare = path.replace(/^"|"$/g, "").replace(/\\(.)/g, "$1");
       if (bare !== "-") run.touch("read", bare, call, { implied: true });
     }
-  }
-}
-
-const MOST_WORDS = 24;
-const PROGRAM = /^[A-Za-z_./~][\w./+~-]*$/;
-
-/**
- * A program without a row may be an unknown wrapper. Its words count as a supposed command, so that a
- * rule about that command asks.
- */
-function suppose(argv: readonly string[], call: Call, run: Runner): void {
-  const supposed: Call = { ...call, supposed: true, stdin: "", shell: call.shell };
-  const words = argv.slice(1, MOST_WORDS);
-  for (const [at, word] of words.entries()) {
-    if (/^(-c|--command|--exec|--cmd|--run|--execute|--shell|--script|--eval)$/.test(word)) {
-      const code = words[at + 1];
-      if (code !== undefined && /\s/.test(code)) run.code(code, supposed);
-    }
-    const value = /^--(?:command|exec|cmd|run|execute|shell|script)=([\s\S]*)$/.exec(word)?.[1];
-    if (value && /\s/.test(value)) run.code(value, supposed);
-    if (PROGRAM.test(word) && at + 1 < words.length) run.note(argv.slice(at + 1), supposed, true);
   }
 }
 

@@ -61,6 +61,7 @@ export const SEARCH: Record<string, Row> = {
       "--pre-glob=~ --hostname-bin=! --ignore-file=~",
     { below: ripgrepReach },
   ),
+  look: row("pattern", "-a,--alternative -b -d,--alphanum -f,--ignore-case -t,--terminate="),
   ag: row("pattern", "-A= -B= -C= -G= -m= -p= -W= --ignore= --depth= --pager=!", {
     below: searchReach,
   }),

@@ -235,7 +235,6 @@ function runCapsh(argv: readonly string[], call: Call, run: Runner): string {
 function runScheduled(argv: readonly string[], call: Call, run: Runner): string {
   const at = argv.findIndex((arg) => /^[/-]tr$/i.test(arg));
   if (at < 0) return ANY;
-  run.doubt("this changes a schedule", argv.join(" "), call);
   return run.code(argv[at + 1] ?? ANY, { ...call, stdin: "", shell: call.shell.fork() });
 }
 

@@ -164,7 +164,6 @@ export const runCrontab: Handler = (argv, call, run) => {
   const [file] = parsed.operands;
   if (file !== undefined && file !== "-") run.touch("read", file, call);
   const text = file === undefined || file === "-" ? call.stdin : run.content(file, call) ?? ANY;
-  run.doubt("this changes a schedule", argv.join(" "), call);
   for (const line of isWild(text) ? [] : text.split("\n")) {
     const command = /^\s*(?:@\w+|(?:\S+\s+){4}\S+)\s+(.+)$/.exec(line)?.[1];
     if (command) run.code(command, { ...call, supposed: true, stdin: "" });

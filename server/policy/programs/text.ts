@@ -81,6 +81,7 @@ export const TEXT: Record<string, Row> = {
   base64: row("reads", "-d -D -i -w,--wrap= --decode"),
   base32: row("reads", "-d -i -w="),
   uuencode: row("reads", "-m -o="),
+  uudecode: row("reads", "-o,--output-file> -c -i -p -r -s"),
   iconv: row("reads", "-f,--from-code= -t,--to-code= -l,--list -c -s -o,--output=> --verbose"),
   ...forNames("dos2unix unix2dos", row("writes")),
   plutil: row("writes", "-o= -e= -p -convert= -extract= -lint", { single: true }),

@@ -26,12 +26,12 @@ const OTHERS = (
   "dc df dirs dmesg dnf docker-machine doctl dotnet@ dropdb dscl env-vars factor fastlane " +
   "ffmpeg ffprobe finger firebase flake8 flutter flux fnm free gem gemini ghc@ gofmt " +
   "golangci-lint gopls gradle gradlew groups gsutil hadolint helm helmfile history htop hub " +
-  "hugo identify ifconfig info isort jekyll jest jira journalctl k3d kind kubectx kubens " +
+  "hugo identify ifconfig info isort javac@ jekyll jest jira journalctl k3d kind kubectx kubens " +
   "kustomize launchctl lein lerna linode-cli locale locate lsblk lscpu lsof lspci lsusb " +
   "magick@ markdownlint meson mix mkdocs mocha mongosh mount mvn mvnw mypy@ mysqladmin netlify " +
   "netstat networksetup next ngrok ninja nomad nox nslookup numfmt nuxt nvm nx oxlint packer " +
   "pacman pandoc parcel pdftotext pgrep pip pip3 pipx pkgutil playwright pod poetry2nix port " +
-  "pre-commit printenv protoc@ pstree pulumi pylint@ pyright qemu-img rebar3 redis-cli rollup " +
+  "pre-commit printenv protoc@ pstree pulumi pylint@ pyright qemu-img qpdf rebar3 redis-cli rollup " +
   "rtk rustc@ rustfmt rustup sbt scutil semgrep sendmail shellcheck shfmt shuf skaffold snapd " +
   "snyk sonar-scanner spctl sphinx-build sqlfluff ss ssh-add ssh-copy-id stack stern stylelint " +
   "subl supabase svelte-kit swapon swc swift@ swiftc@ syft sysctl systemctl tap terraform " +
