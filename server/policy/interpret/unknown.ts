@@ -132,7 +132,7 @@ function supposeCommand(words: readonly string[], at: number, call: Call, run: R
   const fills = rest.length > 0 || words.slice(0, at).some((one) => /^\w[^=]*[./]/.test(one));
   const isOpen = (given === 0 && fills && isKnown(baseName(name))) ||
     given < (CHANGES[baseName(name)] ?? 0);
-  if (isOpen || !isStatic(call.stdin) || rest.some((one) => one.includes("{}"))) {
+  if (isOpen || !isStatic(call.stdin) || rest.some((one) => PLACE.test(one))) {
     run.doubt(`${WHO}, which may fill in a command`, [name, ...rest].join(" "), call);
   }
   const items = isStatic(call.stdin) ? call.stdin.split(/\s+/).filter(Boolean) : [];
@@ -143,6 +143,9 @@ function supposeCommand(words: readonly string[], at: number, call: Call, run: R
   }
   return true;
 }
+
+/** A place that the program fills, and the sign before what it fills in. */
+const PLACE = /\{\}|^:::/;
 
 /** The fewest operands of programs that change files. */
 const CHANGES: Record<string, number> = Object.fromEntries([
