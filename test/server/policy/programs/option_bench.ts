@@ -207,7 +207,7 @@ function actsIn(trace: string, base: string): string[] {
       acts.push("changed guarded");
     }
     const target = /"(\/[^"]*)", [^"]*O_(WRONLY|RDWR|CREAT|TRUNC)/.exec(line)?.[1];
-    if (target && !target.startsWith(base) && !/^\/(dev|proc|tmp)\/|__pycache__/.test(target)) {
+    if (target && !target.startsWith(base) && !/^\/(dev|proc|tmp)(\/|$)|__pycache__/.test(target)) {
       acts.push("wrote outside the project");
     }
   }
