@@ -150,8 +150,7 @@ function touchOperands(row: Row, parsed: Parsed, call: Call, run: Runner): void 
       const changes = row.onlyWith.length > 0 && has(parsed, ...row.onlyWith);
       // Without an operand it reads the folder, or its input if that is a pipe.
       const piped = call.pipes.some(({ stage }) => stage > 0) && row.below !== grepReach;
-      // zgrep searches its input by a grep without an operand.
-      const isOpen = files.includes("-") || (files.length === 0 && !piped);
+      const isOpen = row.here || (files.length === 0 && !piped);
       const folder = below && isOpen ? ["."] : [];
       return all(changes ? "write" : "read", [...files, ...folder]);
     }

@@ -50,6 +50,8 @@ export interface Row {
   looks: string[];
   /** The files below its operands that it reads. */
   below: Reach | null;
+  /** It reads what is below the current folder as well. */
+  here: boolean;
   /** What it shows of its operands, if not their content. */
   reveals: "names" | "sizes" | null;
   /** It runs code of the project: an allow rule covers a task of it only as it is written. */
@@ -85,6 +87,7 @@ export function row(
     keeps: false,
     builds: false,
     below: null,
+    here: false,
     reveals: null,
     tasks: false,
     globs: false,

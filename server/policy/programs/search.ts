@@ -2,6 +2,12 @@ import { forNames } from "./options.ts";
 import { grepReach, ripgrepReach, searchReach } from "./recursion.ts";
 import { type Row, row } from "./record.ts";
 
+const GREP =
+  "-e,--regexp= -f,--file=< -A,--after-context= -B,--before-context= -C,--context= -m,--max-count= " +
+  "-d= -D= -r,--recursive -R,--dereference-recursive -n -i -l -L -c -o -q -s -v -w -x -E -F -G -P " +
+  "-H -h -z -Z -a -I -U -b -T --include= --exclude= --exclude-dir= --exclude-from=< --directories= " +
+  "--label= --color=? --binary-files=";
+
 /** Programs that list files or search in them. */
 export const SEARCH: Record<string, Row> = {
   file: row(
@@ -32,17 +38,9 @@ export const SEARCH: Record<string, Row> = {
       "--exclude-dir= --group-separator= --no-group-separator --color=? --colour=?",
     { below: grepReach },
   ),
-  ...forNames(
-    "egrep fgrep zgrep ggrep",
-    row(
-      "pattern",
-      "-e,--regexp= -f,--file=< -A,--after-context= -B,--before-context= -C,--context= -m,--max-count= " +
-        "-d= -D= -r,--recursive -R,--dereference-recursive -n -i -l -L -c -o -q -s -v -w -x -E -F -G -P " +
-        "-H -h -z -Z -a -I -U -b -T --include= --exclude= --exclude-dir= --exclude-from=< --directories= " +
-        "--label= --color=? --binary-files=",
-      { below: grepReach },
-    ),
-  ),
+  ...forNames("egrep fgrep ggrep", row("pattern", GREP, { below: grepReach })),
+  // It gives each file to a grep without an operand.
+  zgrep: row("pattern", GREP, { below: grepReach, here: true }),
   rg: row(
     "pattern",
     "-e,--regexp= -f,--file=< -A,--after-context= -B,--before-context= -C,--context= -m,--max-count= " +

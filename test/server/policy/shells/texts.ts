@@ -914,9 +914,20 @@ const PLACES =
 /** A function that calls itself on both sides of a pipe fills the machine with processes. */
 const MULTIPLIES = /\(\s*\)[^]*[|&]|[|&][^]*\(\s*\)|function[^]*[|&]|[|&][^]*function/;
 
+const FUNCTION = /([\w.-]+)\s*\(\s*\)|function\s+([\w.-]+)/g;
+
+/** Whether a function may call itself in a substitution, and so start a process at each level. */
+function descends(code: string): boolean {
+  const rest = code.replaceAll(/\\\n/g, "");
+  return [...rest.matchAll(FUNCTION)].some(([, plain, keyword]) => {
+    const opener = rest.search(/\$\(|`|[<>=]\(|\$\{[ |]/);
+    return opener >= 0 && rest.indexOf((plain ?? keyword)!, opener) >= 0;
+  });
+}
+
 /** Whether a text can reach nothing outside the folder that it runs in. */
 export function staysInside(code: string): boolean {
   const rest = code.replaceAll(PLACES, "");
   return !/\/|\.\.|~\w|kill[^]*-1|\0|-delete[^]*\$|\$[^]*-delete/.test(rest) &&
-    !MULTIPLIES.test(code);
+    !MULTIPLIES.test(code) && !descends(code);
 }
