@@ -95,7 +95,8 @@ const LOOKING = (
   "sleep true false test uname whoami id"
 ).split(" ");
 
-const COMPUTING = ["python3 -c", "python -c", "node -e", "node -p", "awk", "gawk", "mawk"];
+const COMPUTING = ["python3 -c", "python -c", "node -e", "node -p", "perl -e", "ruby -e"]
+  .concat("awk gawk mawk".split(" "));
 
 const GIT_LOOKING = [
   ...[

@@ -2,6 +2,7 @@ import { isStatic } from "../holes.ts";
 import { isComputingAwk } from "./awk.ts";
 import { isComputingSed } from "./sed.ts";
 import { isComputingJq, jqProgram } from "./jq.ts";
+import { isComputingPerl, isComputingRuby } from "./one_liners.ts";
 
 const AWK = /^[gmn]?awk$/;
 
@@ -20,13 +21,17 @@ export function hasOpenCode(program: string, args: readonly string[]): boolean {
   }
   const option = Object.hasOwn(CODE_OPTIONS, program) ? CODE_OPTIONS[program]! : null;
   if (option === null || !args.some((arg) => option.test(arg))) return false;
-  return args.length !== 2 || !option.test(args[0]!) || !isComputing(program, args[1]!);
+  // Perl's and Ruby's other letters make them read files.
+  const isPlain = /^(perl|ruby)$/.test(program) ? args[0] === "-e" : option.test(args[0]!);
+  return args.length !== 2 || !isPlain || !isComputing(program, args[1]!);
 }
 
 const CODE_OPTIONS: Record<string, RegExp> = {
   python: /^-[a-zA-Z]*c/,
   python3: /^-[a-zA-Z]*c/,
   node: /^(-[a-z]*[ep]|--eval|--print)/,
+  perl: /^-[a-zA-Z0-9]*[eE]/,
+  ruby: /^-[a-zA-Z0-9]*e/,
 };
 
 /** Whether code only computes and prints: it opens, loads and runs nothing. A closed list. */
@@ -37,6 +42,8 @@ export function isComputing(program: string, code: string): boolean {
   if (AWK.test(program)) return !code.startsWith("-") && isComputingAwk(code);
   if (program === "jq") return isComputingJq(code);
   if (program === "sed") return isComputingSed(code);
+  if (program === "perl") return isComputingPerl(code);
+  if (program === "ruby") return isComputingRuby(code);
   return program === "node" ? isComputingNode(code) : PYTHON.test(code);
 }
 
