@@ -28,6 +28,8 @@ export interface TestGateOptions {
   project_id?: string;
   /** Without it the reviewer's token decides; `none` leaves the choice to the test. */
   proof?: "none";
+  /** Finds the engine of a sandbox; without it there is none. */
+  sandbox?: Environment["sandbox"];
   fault?: Environment["fault"];
 }
 
@@ -93,6 +95,7 @@ export async function createTestGate(options: TestGateOptions = {}): Promise<Tes
   const root = join(base, "project");
   writeFiles(home, root, options);
   const gate = new OpenTestGate(base, home, root, options.fault);
+  if (options.sandbox) gate.environment.sandbox = options.sandbox;
   await gate.open();
   // In a hook there is no current test: whoever calls from there closes the gate itself.
   if (expect.getState().currentTestName !== undefined) onTestFinished(() => gate.close());

@@ -50,6 +50,8 @@ export const ActionResult = z.looseObject({
   truncated: z.boolean().optional().describe("true if the output was cut in the middle"),
   restored: z.array(z.looseObject({ path: z.string(), change: z.string() })).optional()
     .describe("guarded files that the command changed without permission, and gate restored"),
+  walls: z.array(z.string()).optional()
+    .describe("walls of the sandbox that the command met, as far as its output tells"),
   error: z.union([z.string(), Problem]).nullable().optional(),
   projects: z.array(z.looseObject({ id: z.string(), name: z.string() })).optional(),
 });
@@ -69,7 +71,8 @@ export function toResult(submitted: Submitted): CallToolResult {
   const refused = REFUSED.has(action.status);
   return answer({
     ...result,
-    message: messageOf(action) + conflictMessage(action) + restoredMessage(result),
+    message: messageOf(action) + conflictMessage(action) + restoredMessage(result) +
+      wallsMessage(result),
     action_id: action.id,
     project: action.project_id,
     tool: action.tool,
@@ -199,13 +202,29 @@ function conflictMessage({ conflicts }: Action): string {
 
 /** Tells the agent that gate undid changes of guarded files, and that the session is blocked. */
 function restoredMessage(result: Submitted["result"]): string {
-  const restored = z.array(z.looseObject({ path: z.string(), change: z.string() }))
-    .safeParse(result?.restored).data ?? [];
-  const paths = restored.filter(({ change }) => change !== "rewritten").map(({ path }) => path);
-  if (paths.length === 0) return "";
-  return ` The command changed guarded files without permission: ${
-    paths.slice(0, 5).map((path) => JSON.stringify(path)).join(", ")
+  const restored = z.array(
+    z.looseObject({ path: z.string(), change: z.string(), walled: z.boolean().optional() }),
+  ).safeParse(result?.restored).data ?? [];
+  const named = (all: typeof restored) =>
+    all.slice(0, 5).map(({ path }) => JSON.stringify(path)).join(", ");
+  const walled = restored.filter((one) => one.walled);
+  const guarded = restored.filter((one) => !one.walled && one.change !== "rewritten");
+  const moved = walled.length === 0 ? "" : ` gate moved away what the command created against ` +
+    `a rule: ${named(walled)}. Leave such files to a person.`;
+  if (guarded.length === 0) return moved;
+  return `${moved} The command changed guarded files without permission: ${
+    named(guarded)
   }. gate restored them and blocked this session: stop, and tell the user what happened.`;
+}
+
+/** What the sandbox refused, and how to ask for more. */
+function wallsMessage(result: Submitted["result"]): string {
+  const walls = z.array(z.string()).safeParse(result?.walls).data ?? [];
+  if (walls.length === 0) return "";
+  return ` It ran in a sandbox, and may have met its walls: ${
+    walls.join("; ")
+  }. If it needs more, ` +
+    "call run_command again with outside_sandbox: true and a reason; a person then decides.";
 }
 
 function approvedMessage(action: Action): string {

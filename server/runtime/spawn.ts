@@ -4,6 +4,7 @@ import process from "node:process";
 import type { Readable, Writable } from "node:stream";
 import { commandEnvironment } from "./command_environment.ts";
 import { OutputBuffer } from "./output_buffer.ts";
+import { breachOf, type ProcessLimits } from "./process_limits.ts";
 import { CAN_RUN_PROVED, ProvedJob, type ProvedRun } from "./run_proved.ts";
 
 /** How a command line is run. */
@@ -32,6 +33,8 @@ export interface SandboxStart {
   inputs: readonly Uint8Array[];
   /** What the shell in the sandbox runs first; it ends with `exec "$@"`. */
   prelude: string;
+  /** What its processes may use together. */
+  limits: ProcessLimits;
   /** The environment in the sandbox, from the one that the command would get. */
   env: (given: Record<string, string | undefined>) => Record<string, string | undefined>;
 }
@@ -51,6 +54,8 @@ export interface RunResult {
 const GRACE_MS = 2_000;
 /** For the last output after the command has ended. */
 const DRAIN_MS = 250;
+/** Between two looks at the processes of a command in a sandbox. */
+const WATCH_MS = 250;
 /** For processes that even SIGKILL does not end at once. */
 const GIVE_UP_MS = 5_000;
 
@@ -75,6 +80,8 @@ interface Ended {
 
 /** A command that runs, in a shell or without one. */
 interface Job {
+  /** The process above all others of the command, if there is one. */
+  pid?: number | undefined;
   output: readonly Promise<Readable | null>[];
   exited: Promise<Ended>;
   /** Resolves when no process can write to its output any more. */
@@ -91,6 +98,7 @@ class Run {
   #streams: Readable[] = [];
   #resolve!: (ended: Ended) => void;
   #why: string | undefined;
+  #watching: ReturnType<typeof setInterval> | undefined;
 
   constructor(command: string, options: RunOptions, buffer: OutputBuffer) {
     this.ended = new Promise((resolve) => this.#resolve = resolve);
@@ -105,6 +113,7 @@ class Run {
       options.timeout_ms,
       () => this.#stop(`Timed out after ${seconds} s: it was stopped`),
     );
+    if (options.sandbox) this.#watch(options.sandbox.limits);
     for (const opening of this.#job.output) void this.#read(opening, buffer);
     void this.#job.exited.then((ended) => this.#exited(ended));
   }
@@ -127,7 +136,18 @@ class Run {
     this.#later(GIVE_UP_MS, () => this.#settle({ exit_code: null, error: why }));
   }
 
+  /** Stops the command when its processes together use too much. */
+  #watch(limits: ProcessLimits): void {
+    const { pid } = this.#job;
+    if (pid === undefined) return;
+    this.#watching = setInterval(() => {
+      const breach = breachOf(pid, limits);
+      if (breach !== null) this.#stop(`${breach}: it was stopped`);
+    }, WATCH_MS);
+  }
+
   #exited(ended: Ended): void {
+    clearInterval(this.#watching);
     const final = this.#why === undefined ? ended : { exit_code: null, error: this.#why };
     if (process.platform !== "win32") this.#job.kill("SIGTERM");
     // A background child may keep the pipe open, but the command's own output is already in it.
@@ -137,6 +157,7 @@ class Run {
 
   #settle(ended: Ended): void {
     for (const timer of this.#timers) clearTimeout(timer);
+    clearInterval(this.#watching);
     this.#signal?.removeEventListener("abort", this.#onAbort);
     if (process.platform !== "win32") this.#job.kill("SIGKILL");
     for (const stream of this.#streams) stream.destroy();
@@ -151,6 +172,7 @@ class Run {
 function shellJob(command: string, options: RunOptions): Job {
   const child = spawnShell(command, options);
   return {
+    pid: child.pid,
     output: [child.stdout, child.stderr].map((stream) => Promise.resolve(stream)),
     exited: new Promise((resolve) => {
       child.on(

@@ -30,6 +30,7 @@ export function startBehind(
       ...(filter ? [filter] : []),
     ],
     prelude: preludeOf(walls),
+    limits: walls.limits,
     env: (given) => environmentIn(walls, given),
   };
 }

@@ -3,6 +3,7 @@ import { readBlob } from "../../db/blobs.ts";
 import { type FileImage, readImage } from "../../runtime/file_image.ts";
 import { shownText, textOf } from "../contents.ts";
 import type { ActionServices } from "../context.ts";
+import { wallsMet } from "../../sandbox/walls_met.ts";
 import { recheckApproved } from "../review/approval.ts";
 import { MAX_READ_BYTES } from "../execute/execute.ts";
 import type { ActionRow } from "../store.ts";
@@ -76,7 +77,11 @@ async function readAgain(services: ActionServices, row: ActionRow): Promise<File
 async function commandResult(services: ActionServices, row: ActionRow) {
   const { exit_code, error, duration_ms } = row;
   const guarded = row.plan?.restored ? { restored: row.plan.restored } : {};
-  return { exit_code, error, duration_ms, ...await outputOf(services, row), ...guarded };
+  const shown = await outputOf(services, row);
+  const isWalled = row.decision.sandbox && row.execution === "failed";
+  const walls = isWalled ? wallsMet(shown.output) : [];
+  const met = walls.length > 0 ? { walls } : {};
+  return { exit_code, error, duration_ms, ...shown, ...guarded, ...met };
 }
 
 /** The kept output of a command. */

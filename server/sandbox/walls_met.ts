@@ -1,0 +1,54 @@
+/** What of an output tells that a command met a wall of the sandbox. */
+const SIGNS: { sign: RegExp; says: (about: string) => string }[] = [
+  {
+    sign: /Permission denied|\bEACCES\b|PermissionError|not permitted|\bEPERM\b/i,
+    says: (about) => `${about} is hidden, or the sandbox does not allow the call`,
+  },
+  {
+    sign: /Read-only file system|\bEROFS\b/i,
+    says: (about) => `${about} is read-only in the sandbox`,
+  },
+  {
+    sign: /Device or resource busy|\bEBUSY\b/i,
+    says: (about) =>
+      `${about} holds a file that is hidden or read-only, so it cannot be moved away`,
+  },
+  {
+    sign: /Invalid cross-device link|\bEXDEV\b/i,
+    says: (about) =>
+      `${about} lies beside a hidden file; copy it instead of renaming or linking it`,
+  },
+  {
+    sign:
+      /Network is unreachable|Could not resolve|Temporary failure in name resolution|Name or service not known|\b(ENETUNREACH|ENOTFOUND|EAI_AGAIN)\b|failed to lookup address/i,
+    says: (about) => `the sandbox has no network, so ${about} is out of reach`,
+  },
+  {
+    sign: /Connection refused|\bECONNREFUSED\b/i,
+    says: (about) =>
+      `the sandbox has a network of its own: only servers of the same command answer, not ${about}`,
+  },
+];
+
+const MAX_LINES = 2_000;
+const MAX_MET = 5;
+
+/** The walls that a command met, one sentence each, as far as its output tells. */
+export function wallsMet(output: string): string[] {
+  const met = new Set<string>();
+  for (const line of output.split("\n", MAX_LINES)) {
+    const found = SIGNS.find(({ sign }) => sign.test(line));
+    if (found) met.add(found.says(aboutOf(line)));
+    if (met.size === MAX_MET) break;
+  }
+  return [...met];
+}
+
+/** The path or the host that a line of output is about. */
+function aboutOf(line: string): string {
+  const quoted = /['"`‘]([^'"`’]{1,200})['"`’]/.exec(line)?.[1];
+  const path = /(?:^|[\s:(])((?:\.{0,2}\/|~\/|\.)[^\s:'",()]{1,200})/.exec(line)?.[1];
+  const host = /\b(?:host:?\s+|ENOTFOUND\s+|EAI_AGAIN\s+)([\w.-]{1,200})/i.exec(line)?.[1];
+  const about = host ?? quoted ?? path;
+  return about === undefined ? "what it needs" : JSON.stringify(about);
+}

@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { wallsMet } from "../../../server/sandbox/walls_met.ts";
+
+test.each([
+  ["cat: .env: Permission denied", '".env" is hidden'],
+  ["PermissionError: [Errno 13] Permission denied: '.env'", '".env" is hidden'],
+  ["Error: EACCES: permission denied, open '/home/u/p/.env'", '"/home/u/p/.env" is hidden'],
+  ["bash: kept/a.sql: Read-only file system", "is read-only in the sandbox"],
+  ["mv: cannot move 'api' to 'b': Device or resource busy", '"api" holds a file'],
+  ["curl: (6) Could not resolve host: example.com", '"example.com" is out of reach'],
+  [
+    "npm error request to https://x failed, reason: getaddrinfo EAI_AGAIN registry.example.org",
+    "no network",
+  ],
+  ["connect ECONNREFUSED 127.0.0.1:5432", "a network of its own"],
+])("%j", (line, expected) => {
+  expect(wallsMet(`before\n${line}\nafter\n`)).toEqual([expect.stringContaining(expected)]);
+});
+
+test("an ordinary failure names no wall, and many lines few", () => {
+  expect(wallsMet("1 test failed\nAssertionError: 1 != 2\n")).toEqual([]);
+  const many = Array.from({ length: 5_000 }, (_, at) => `cat: ./f${at}: Permission denied`);
+  expect(wallsMet(many.join("\n"))).toHaveLength(5);
+});
