@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
+import { setPriority } from "node:os";
 import process from "node:process";
 import type { Readable, Writable } from "node:stream";
 import { commandEnvironment } from "./command_environment.ts";
@@ -242,6 +243,7 @@ function spawnSandboxed(
     stdio: ["ignore", "pipe", "pipe", ...sandbox.inputs.map(() => "pipe" as const)],
     detached: true,
   });
+  yieldToOthers(child.pid);
   sandbox.inputs.forEach((bytes, at) => {
     const stream = child.stdio[3 + at] as Writable | null | undefined;
     // A program that ends early leaves its inputs unread.
@@ -249,6 +251,17 @@ function spawnSandboxed(
     stream?.end(bytes);
   });
   return child;
+}
+
+const NICE = 10;
+
+/** Lets other work of the machine go first, so that gate can stop a command that starts too much. */
+function yieldToOthers(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) setPriority(pid, NICE);
+  } catch {
+    // It has ended already, or this runtime cannot.
+  }
 }
 
 const BASH = [

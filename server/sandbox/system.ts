@@ -46,6 +46,7 @@ export function systemMounts({ hides_etc = false } = {}): Mount[] {
     ...partOf("/sys", NEEDED_OF_SYS),
     ...partOf("/run", NEEDED_OF_RUN),
     ...["/proc", "/dev", "/tmp"].map((at) => ({ at, as: "new_folder" as const })),
+    ...SWITCHES.filter(exists).map((at) => ({ at, as: "read_only" as const })),
     { at: "/var/run", as: "link", from: "/run" },
   ];
 }
@@ -73,6 +74,16 @@ function hidden(at: string): Mount[] {
 const NEEDED_OF_RUN = [
   ...["systemd/resolve/stub-resolv.conf", "systemd/resolve/resolv.conf"],
   ...["resolvconf/resolv.conf", "NetworkManager/resolv.conf", "current-system"],
+];
+
+/** The kernel's switches, which belong to root and so would be open to an agent of root. */
+const SWITCHES = [
+  "/proc/sys",
+  "/proc/sysrq-trigger",
+  "/proc/fs",
+  "/proc/acpi",
+  "/proc/scsi",
+  "/proc/mtrr",
 ];
 
 /** What programs count processors with. */
