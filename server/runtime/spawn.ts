@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { setPriority } from "node:os";
+import { setPriority, userInfo } from "node:os";
 import process from "node:process";
 import type { Readable, Writable } from "node:stream";
 import { commandEnvironment } from "./command_environment.ts";
@@ -255,10 +255,13 @@ function spawnSandboxed(
 
 const NICE = 10;
 
-/** Lets other work of the machine go first, so that gate can stop a command that starts too much. */
+/**
+ * Lets other work go first, so that gate can stop a command that starts too much. The kernel bounds
+ * the processes of every user but root.
+ */
 function yieldToOthers(pid: number | undefined): void {
   try {
-    if (pid !== undefined) setPriority(pid, NICE);
+    if (pid !== undefined && userInfo().uid === 0) setPriority(pid, NICE);
   } catch {
     // It has ended already, or this runtime cannot.
   }

@@ -18,7 +18,7 @@ export function startBehind(
 ): SandboxStart {
   const filter = seccompFilter(arch());
   const args = [
-    ...namespacesOf(walls),
+    ...namespacesOf(walls, filter !== null),
     ...mountsOf(walls, env["PATH"] ?? ""),
     ...["--chdir", walls.cwd],
     ...(filter ? ["--seccomp", `${SECCOMP_FD}`] : []),
@@ -35,12 +35,13 @@ export function startBehind(
   };
 }
 
-function namespacesOf({ network, engine }: Walls): string[] {
+function namespacesOf({ network, engine }: Walls, filtered: boolean): string[] {
   return [
     "--unshare-all",
     ...(network === "all" ? ["--share-net"] : []),
-    // The version must be able to switch further user namespaces off.
-    ...(isAtLeast(engine.version, 0, 8) ? ["--unshare-user", "--disable-userns"] : []),
+    "--unshare-user",
+    // The filter does it too, and this costs a namespace more.
+    ...(!filtered && isAtLeast(engine.version, 0, 8) ? ["--disable-userns"] : []),
     "--new-session",
     "--die-with-parent",
     ...["--cap-drop", "ALL"],
@@ -88,7 +89,7 @@ function mountArgs({ at, as, from = at }: Mount, { blank, engine }: Walls): stri
 /** The largest content of a folder that is kept in memory. */
 const FOLDER_BYTES = `${512 * 1024 * 1024}`;
 
-/** The folders of PATH that no mount shows, with the installation around a `bin`. */
+/** The outermost folders of PATH that no mount shows, with the installation around a `bin`. */
 function toolsIn(search_path: string, { mounts, user_home }: Walls): Mount[] {
   const folders = search_path.split(":").filter((folder) => folder.startsWith("/"))
     .filter((folder) => existsSync(folder))
@@ -96,7 +97,7 @@ function toolsIn(search_path: string, { mounts, user_home }: Walls): Mount[] {
     .map((folder) => /\/s?bin$/.test(folder) ? aroundOf(folder, user_home) : folder);
   return [...new Set(folders)]
     .filter((folder) => !isShown(folder, mounts) && !holdsMore(folder, mounts, user_home))
-    .toSorted((a, b) => a.length - b.length)
+    .filter((folder, _, all) => !all.some((one) => one !== folder && isWithin(folder, one)))
     .map((at) => ({ at, as: "read_only" as const }));
 }
 
@@ -107,7 +108,7 @@ function aroundOf(folder: string, user_home: string): string {
   return outer.includes(around) || user_home.startsWith(`${around}/`) ? folder : around;
 }
 
-const SHOWS = new Set<Mount["as"]>(["read_only", "writable"]);
+const SHOWS = new Set<Mount["as"]>(["read_only", "writable", "link"]);
 
 function isShown(folder: string, mounts: readonly Mount[]): boolean {
   return mounts.some(({ at, as }) => SHOWS.has(as) && isWithin(folder, at));
@@ -127,6 +128,9 @@ export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder === "/" ? folder : `${folder}/`);
 }
 
+/** The kernel counts threads as processes. */
+const THREADS = 4;
+
 /**
  * The text that bash runs before the command: it closes what the process inherited, sets the limits,
  * and lets the kernel end this process first when memory is short.
@@ -139,7 +143,7 @@ function preludeOf({ limits: { processes, memory_bytes, file_bytes } }: Walls): 
     "for fd in /proc/self/fd/*; do fd=${fd##*/}",
     'if [ "$fd" -gt 2 ]; then eval "exec $fd>&-" || exit 126; fi; done',
     "unset fd DENO_EXTRA_STDIO_FDS",
-    `ulimit -S -c 0; ulimit -u ${processes} -f ${blocks} -d ${data} || exit 126`,
+    `ulimit -S -c 0; ulimit -u ${processes * THREADS} -f ${blocks} -d ${data} || exit 126`,
     "echo 1000 >/proc/self/oom_score_adj || exit 126",
     'exec "$@"',
   ].join("\n");

@@ -28,11 +28,7 @@ const CREDENTIALS = [
 ];
 
 /** The user's home with only the tools in it, and what of them is hidden. */
-export function homeMounts(home: string, { cache, npm, git_config }: {
-  cache: string;
-  npm: string;
-  git_config: string;
-}): Mount[] {
+export function homeMounts(home: string, cache: string): Mount[] {
   const shown = (names: readonly string[]) =>
     names.map((name) => join(home, name)).filter(isFolder)
       .map((at): Mount => ({ at, as: "read_only" }));
@@ -40,8 +36,9 @@ export function homeMounts(home: string, { cache, npm, git_config }: {
     { at: home, as: "new_folder" },
     ...shown(TOOLS),
     { at: join(home, ".cache"), as: "writable", from: cache },
-    { at: join(home, ".npm"), as: "writable", from: npm },
-    { at: join(home, ".gitconfig"), as: "read_only", from: git_config },
+    ...[".npm", ".gitconfig"].map((name): Mount => (
+      { at: join(home, name), as: "link", from: `.cache/${name.slice(1)}` }
+    )),
     ...shown(CACHES),
     ...CREDENTIALS.map((name) => join(home, name)).filter((at) => existsSync(at)).map((at) => (
       { at, as: isFolder(at) ? "hidden_folder" as const : "hidden_file" as const }

@@ -2,6 +2,7 @@ import {
   chmodSync,
   closeSync,
   constants,
+  existsSync,
   fstatSync,
   mkdirSync,
   openSync,
@@ -19,32 +20,31 @@ import { readSmallFile } from "../runtime/small_file.ts";
 /** The folders that the commands of one session share and nobody else sees. */
 export interface PrivateFolders {
   tmp: string;
-  var_tmp: string;
   cache: string;
-  npm: string;
-  git_config: string;
   blank: string;
 }
 
-/** Creates the private folders of a session below the data folder. @throws the error of the file system */
+/**
+ * The private folders of a session below the data folder. They are made once: later a command may
+ * have put links into them. @throws the error of the file system
+ */
 export function privateFolders(
   gate_home: string,
   session_id: string,
   home: string,
 ): PrivateFolders {
   const own = join(gate_home, "sandbox", session_id);
-  const folders = {
-    tmp: join(own, "tmp"),
-    var_tmp: join(own, "var_tmp"),
-    cache: join(own, "cache"),
-    npm: join(own, "npm"),
-  };
-  for (const path of Object.values(folders)) mkdirSync(path, { recursive: true, mode: 0o700 });
-  const git_config = join(own, "gitconfig");
-  const blank = join(own, "blank");
-  createFile(git_config, identityOf(home), 0o400);
-  createFile(blank, "", 0o000);
-  return { ...folders, git_config, blank };
+  const folders = { tmp: join(own, "tmp"), cache: join(own, "cache"), blank: join(own, "blank") };
+  if (existsSync(folders.blank)) return folders;
+  mkdirSync(folders.tmp, { recursive: true, mode: 0o700 });
+  mkdirSync(join(folders.cache, "npm"), { recursive: true, mode: 0o700 });
+  writeFileSync(join(folders.cache, "gitconfig"), identityOf(home), { mode: 0o600 });
+  // The last step, so that it tells that the others were done.
+  const blank = join(own, "blank.new");
+  writeFileSync(blank, "", { mode: 0o600 });
+  chmodSync(blank, 0o000);
+  renameSync(blank, folders.blank);
+  return folders;
 }
 
 /** Removes what the sandboxes of earlier sessions left behind, in the background. */
@@ -56,15 +56,6 @@ export function removePrivateFolders(gate_home: string): void {
     return; // there is none
   }
   rm(old, { recursive: true, force: true }).catch(() => {});
-}
-
-function createFile(path: string, text: string, mode: number): void {
-  try {
-    writeFileSync(path, text, { flag: "wx", mode: 0o600 });
-    chmodSync(path, mode);
-  } catch (error) {
-    if ((error as { code?: string }).code !== "EEXIST") throw error;
-  }
 }
 
 /** Who the user is to git, and how git treats files; nothing that names a program or a place. */

@@ -1,4 +1,5 @@
 import { accessSync, constants, lstatSync, readdirSync, readlinkSync, statSync } from "node:fs";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 import type { Mount } from "./schema.ts";
 
@@ -22,11 +23,8 @@ const NEEDED_OF_ETC = [
   ...["java-17-openjdk", "java-21-openjdk", "perl", "python3", "pulse", "login.defs", "shells"],
 ];
 
-/** What programs need from `/var`. */
-const NEEDED_OF_VAR = [
-  ...["lib/dpkg", "lib/gems", "lib/ghc", "lib/ca-certificates", "lib/alternatives", "lib/rpm"],
-  ...["cache/fontconfig", "lib/python", "lib/texmf"],
-];
+/** What programs need from `/var`. Each mount costs time, so the list is short. */
+const NEEDED_OF_VAR = ["lib/gems", "lib/ghc", "lib/ca-certificates", "lib/texmf"];
 
 /** The system of the machine, read-only, with a new `/proc`, `/dev`, `/run` and `/tmp`. */
 export function systemMounts({ hides_etc = false } = {}): Mount[] {
@@ -46,8 +44,12 @@ export function systemMounts({ hides_etc = false } = {}): Mount[] {
     ...partOf("/sys", NEEDED_OF_SYS),
     ...partOf("/run", NEEDED_OF_RUN),
     ...["/proc", "/dev", "/tmp"].map((at) => ({ at, as: "new_folder" as const })),
-    ...SWITCHES.filter(exists).map((at) => ({ at, as: "read_only" as const })),
+    ...(userInfo().uid === 0 ? SWITCHES.filter(exists) : []).map((at) => ({
+      at,
+      as: "read_only" as const,
+    })),
     { at: "/var/run", as: "link", from: "/run" },
+    { at: "/var/tmp", as: "link", from: "/tmp" },
   ];
 }
 
@@ -87,7 +89,7 @@ const SWITCHES = [
 ];
 
 /** What programs count processors with. */
-const NEEDED_OF_SYS = ["devices/system/cpu", "devices/system/node"];
+const NEEDED_OF_SYS = ["devices/system/cpu"];
 
 function topOf(folder: string) {
   return readdirSync(folder, { withFileTypes: true }).map((entry) => ({

@@ -72,9 +72,8 @@ export async function wallsOf(input: WallsInput): Promise<WallsFound> {
   const before = [
     ...systemMounts({ hides_etc: judge("/etc") === "hidden" }).filter(({ at }) => at !== "/tmp"),
     { at: "/tmp", as: "writable" as const, from: own.tmp },
-    { at: "/var/tmp", as: "writable" as const, from: own.var_tmp },
     ...aboveTmp([...topsOf(input), user_home]),
-    ...homeMounts(user_home, own),
+    ...homeMounts(user_home, own.cache),
   ];
   const mounts = [...before, ...projectMounts(input, found, before)];
   if (mounts.length > MAX_MOUNTS) {
@@ -97,7 +96,7 @@ export async function wallsOf(input: WallsInput): Promise<WallsFound> {
       cwd,
       blank: own.blank,
       limits: {
-        processes: 4_096,
+        processes: 1_024,
         memory_bytes: Math.floor(totalmem() * MEMORY_SHARE),
         file_bytes: 8 * 1024 ** 3,
       },

@@ -80,7 +80,7 @@ const WRITES: Attempt[] = [
     "a service of the user",
     "mkdir -p ~/.config/systemd/user; echo ESCAPED > ~/.config/systemd/user/x",
   ],
-  ["git's config of the user", "git config --global core.pager ESCAPED", /./],
+  ["git's config of the user", "git config --global core.pager ESCAPED"],
   ["git's config of the project", "git config core.fsmonitor ESCAPED; cat .git/config", /./],
   ["git's hooks", "echo ESCAPED > .git/hooks/pre-commit; mv .git g", /Read-only|busy/],
   ["a host's settings", "echo ESCAPED > .claude/settings.json", /Read-only/],
