@@ -1,6 +1,7 @@
 import { sha256 } from "../db/chain.ts";
 import { canonical } from "../evidence/canonical.ts";
 import type { Program } from "../runtime/find_program.ts";
+import type { Sandbox } from "../policy/schema.ts";
 import type { FileState } from "../runtime/file_image.ts";
 import type { Restored } from "./guarding/restore.ts";
 import type { Target } from "./submit/target.ts";
@@ -119,6 +120,8 @@ export interface Plan extends ParsedInput {
   restored_folders?: FolderState[];
   /** Folders whose permission bits change. */
   folder_modes?: { path: string; before: number; after: number }[];
+  /** Of a held command: the sandbox in which it would run even then. */
+  sandbox?: Sandbox;
   /** Of a command: known real paths that it would change. */
   reach?: string[];
   /** Of a command that has started. */
@@ -144,13 +147,22 @@ export function signedOf(plan: Plan) {
   // A reviewer sees a shortened copy of a long or secret input, so the digest covers the copy too.
   const isShort = input_sha256 !== null && sha256(JSON.stringify(input)) !== input_sha256;
   const folders = foldersIn(plan);
+  const outside_because = plan.native ? null : wantsOutside(plan);
   const isFolders = Object.values(folders).some((all) => all.length > 0);
   return {
     ...{ tool, command, cwd, scripts, changes, accesses, input_sha256 },
     ...isShort && { input },
     ...isFolders && { folders },
     ...plan.programs && { programs: plan.programs },
+    ...plan.sandbox && { sandbox: plan.sandbox },
+    ...outside_because !== null && { outside_because },
   };
+}
+
+/** Why the agent wants a command to run outside the sandbox; null if it does not. */
+export function wantsOutside({ tool, input }: Pick<ParsedInput, "tool" | "input">): string | null {
+  if (tool !== "run_command" || input.outside_sandbox !== true) return null;
+  return String(input.reason ?? "");
 }
 
 /** SHA-256 of the canonical JSON (RFC 8785) of all fields that an approval depends on. */

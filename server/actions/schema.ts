@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Remember } from "../grants/schema.ts";
-import { Decision } from "../policy/schema.ts";
+import { Decision, Sandbox } from "../policy/schema.ts";
 import { Risk } from "../risk/schema.ts";
 import { Walls } from "../sandbox/schema.ts";
 import { TOOL_NAMES } from "./tools.ts";
@@ -341,6 +341,9 @@ export const ActionDetail = Action.extend({
     }).optional().describe("the folders that a rollback creates, changes or removes"),
     programs: z.array(PlannedProgram).optional()
       .describe("the program files that a proved command starts"),
+    sandbox: Sandbox.optional().describe("the sandbox in which it runs even after an approval"),
+    outside_because: z.string().optional()
+      .describe("why the agent wants the command to run outside the sandbox"),
   }).nullable().describe(
     "of a held action: the SHA-256 of its RFC 8785 form is the digest; paths are real and absolute",
   ),

@@ -32,7 +32,8 @@ export function contain(
     const held = { ...decision, sandbox: everywhere };
     return { ...evaluation, decision: held, sandbox_refused: refused };
   }
-  return { ...evaluation, decision: allowed(decision, sandbox), outside: decision };
+  const outside = { ...decision, sandbox: everywhere };
+  return { ...evaluation, decision: allowed(decision, sandbox), outside };
 }
 
 const OFF = 'a config sets the sandbox to "off"';

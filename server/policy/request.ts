@@ -77,6 +77,8 @@ export interface Surroundings {
    * inside the roots only.
    */
   is_guest?: boolean;
+  /** The engine that can sandbox a command. Without one, everything is judged by its text alone. */
+  sandbox?: { engine: string } | null;
   /** The text of a script in the project's task file (`npm run build`), if it exists. */
   script?: (name: string, cwd: string) => string | null;
 }
@@ -85,6 +87,4 @@ export interface Surroundings {
 export interface EvaluationOptions extends Surroundings {
   /** Absent if no session asks, as in `gate policy test`. */
   requester?: Requester;
-  /** The engine that can sandbox the command. Without one, everything is judged by its text alone. */
-  sandbox?: { engine: string } | null;
 }

@@ -1,6 +1,10 @@
 import { type ActionServices, timestamp } from "../actions/context.ts";
 import { digestOf, type Plan } from "../actions/plan.ts";
-import { type ActionEvaluation, evaluateAction } from "../actions/submit/evaluate.ts";
+import {
+  type ActionEvaluation,
+  evaluateAction,
+  withoutSandbox,
+} from "../actions/submit/evaluate.ts";
 import { type Parsed, parseInput } from "../actions/submit/input.ts";
 import { planAction, planNothing } from "../actions/submit/plan_action.ts";
 import { programsOf } from "../actions/submit/programs.ts";
@@ -18,10 +22,11 @@ export async function consultGrants(
   question: PolicyTestInput,
   tested: PolicyTestResult,
 ): Promise<PolicyTestResult> {
-  if (tested.effect !== "ask") return tested;
+  if (tested.effect !== "ask" && tested.sandbox === null) return tested;
   try {
     const grant = await findFor(services, question);
-    return grant ? { ...tested, ...decisionBy(grant, grant.uses) } : tested;
+    if (!grant) return tested;
+    return { ...tested, ...decisionBy(grant, grant.uses), sandbox_refused: null };
   } catch (error) {
     // No tool accepts this input, so no grant can allow it.
     if (error instanceof GateError && error.code === "invalid") return tested;
@@ -33,7 +38,10 @@ async function findFor(services: ActionServices, question: PolicyTestInput) {
   const { roots, environment } = services;
   const { tool, input } = toolOf(question);
   const parsed = parseInput(tool, input, roots[0]!, roots);
-  const evaluation = await evaluateAction(services, parsed.input, { raw: input });
+  const is_outside = question.sandbox === false;
+  const evaluation = withoutSandbox(
+    await evaluateAction(services, parsed.input, { raw: input, is_outside }),
+  );
   if (evaluation.decision.effect !== "ask") return null;
   const plan = await planOf(services, parsed, question, evaluation);
   const { command, cwd } = parsed.input;

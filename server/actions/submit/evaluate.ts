@@ -10,11 +10,12 @@ import {
   strictestOf,
   type Surroundings,
 } from "../../policy/evaluate.ts";
+import { contain } from "../../policy/contain.ts";
 import type { NamedPaths } from "../../policy/named_paths.ts";
 import type { RiskSettings } from "../../policy/risk_weights.ts";
 import type { PolicyLimits, Requester } from "../../policy/schema.ts";
 import type { ActionServices, ActionSession, Neighbour } from "../context.ts";
-import type { ParsedInput, Plan } from "../plan.ts";
+import { type ParsedInput, type Plan, wantsOutside } from "../plan.ts";
 import type { ActionRow } from "../store.ts";
 import { settled } from "../../policy/settled.ts";
 import { judgeOtherNames } from "./other_names.ts";
@@ -37,6 +38,8 @@ interface EvaluateOptions {
   folder?: string;
   /** Why every call of the session is denied. */
   block_reason?: string | null;
+  /** It was decided outside the sandbox, so it is judged as if this machine had none. */
+  is_outside?: boolean;
 }
 
 /**
@@ -47,26 +50,51 @@ interface EvaluateOptions {
 export async function evaluateAction(
   services: { config: Pick<Config, "inForce">; neighbours?: ActionServices["neighbours"] },
   input: ParsedInput,
-  { raw = input.input, requester, is_quiet = false, folder, block_reason = null }: EvaluateOptions =
-    {},
+  {
+    raw = input.input,
+    requester,
+    is_quiet = false,
+    folder,
+    block_reason = null,
+    is_outside = false,
+  }: EvaluateOptions = {},
 ): Promise<ActionEvaluation> {
   const { compiled, around } = await services.config.inForce(
     requester?.home_project ?? undefined,
   );
-  const options = { ...around, requester };
+  const sandbox = isOutside(input) || is_outside ? null : around.sandbox ?? null;
+  const options = { ...around, requester, sandbox };
   const call = { input, raw, is_quiet, folder };
-  const own = await settled(around, () =>
-    strictestOf(
+  const own = await settled(around, () => {
+    const found = strictestOf(
       layersOf(compiled, options).map(({ layer, options }) => evaluateUnder(layer, call, options)),
-    ));
+    );
+    return input.command === null ? found : contain(found, compiled, options);
+  });
   const named = namedBy(input, own);
   const guests = await services.neighbours?.touched(named) ?? [];
   const theirs = (await Promise.all(
     guests.map((guest) => evaluateAsGuest(guest, input, requester)),
   )).filter((one) => one !== null);
-  const judged = strictestOf([own, ...theirs, ...await evaluateNames(services, named)]);
+  // The files of another project are not in the sandbox.
+  const alone = theirs.length > 0 ? withoutSandbox(own) : own;
+  const judged = strictestOf([alone, ...theirs, ...await evaluateNames(services, named)]);
   const decided = block_reason === null ? judged : blocked(judged, block_reason);
   return { ...decided, named: own.named, limits: compiled.limits, risk: compiled.risk, around };
+}
+
+/**
+ * Whether a call runs outside the sandbox: the agent wants it, or a host runs it, which gate cannot
+ * put into one.
+ */
+function isOutside({ tool, native, input }: ParsedInput): boolean {
+  return tool !== "run_command" || native !== undefined || wantsOutside({ tool, input }) !== null;
+}
+
+/** The evaluation as it is without the sandbox. Only `always` keeps what else it does. */
+export function withoutSandbox<E extends Evaluation>(evaluation: E): E {
+  const { outside } = evaluation;
+  return outside === null ? evaluation : { ...evaluation, decision: outside, outside: null };
 }
 
 /** One layer decides on the whole action, because a tool rule counts beside what else it finds. */
@@ -160,7 +188,7 @@ async function evaluateAsGuest(
   requester: Requester | undefined,
 ): Promise<Evaluation | null> {
   const { compiled, around } = await config.inForce();
-  const options = { ...around, is_guest: true, requester };
+  const options = { ...around, is_guest: true, requester, sandbox: null };
   const is_plain_read = native !== undefined;
   const found = accesses.filter(({ target, access }) =>
     around.roots.some((root) =>
@@ -182,12 +210,17 @@ async function evaluateAsGuest(
 /** Evaluates a recorded action again, or another plan for it. The requester is the same. */
 export async function evaluateAgain(
   services: Pick<ActionServices, "config" | "sessions">,
-  { agent, session_id, plan }: Pick<ActionRow, "agent" | "session_id" | "plan">,
+  { agent, session_id, plan, decision }: Pick<
+    ActionRow,
+    "agent" | "session_id" | "plan" | "decision"
+  >,
   input: ParsedInput | Plan = plan!,
 ): Promise<ActionEvaluation> {
   const { host, block_reason, home_project } = await services.sessions.get(session_id);
   const requester = { agent, session_id, host, home_project };
-  return await evaluateAction(services, input, { requester, block_reason });
+  // A grant answers what is asked without the sandbox.
+  const is_outside = decision.grant_id !== undefined && decision.sandbox === null;
+  return await evaluateAction(services, input, { requester, block_reason, is_outside });
 }
 
 /** The requester of a submission in this session. */

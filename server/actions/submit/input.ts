@@ -124,6 +124,11 @@ function moveOf(input: MoveFileInput, root: string): ParsedInput {
 function commandOf(input: RunCommandInput, root: string, roots: readonly string[]): ParsedInput {
   const { command } = input;
   checkCommand(command, "run the command");
+  if ((input.outside_sandbox === true) !== (input.reason !== undefined)) {
+    const cause = '"outside_sandbox" and "reason" go together';
+    const next = "say in the reason what the command needs beyond the sandbox, or send neither";
+    throw new GateError("invalid", `Cannot run the command: ${cause}; ${next}`);
+  }
   const cwd = folderOf(input.cwd, root, roots);
   return { ...EMPTY, tool: "run_command", command, cwd, input };
 }

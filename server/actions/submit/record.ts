@@ -15,10 +15,11 @@ import {
   type TwinQuery,
   unlessTwin,
 } from "../store.ts";
+import { wantsOutside } from "../plan.ts";
 import { beginGuarding, withdrawGuarding } from "../guarding/project_guard.ts";
 import { executorOf, toolOf } from "../tools.ts";
 import { actorOf, BY_POLICY, BY_SYSTEM, eventOf, insertNew } from "../transition.ts";
-import type { ActionEvaluation } from "./evaluate.ts";
+import { type ActionEvaluation, withoutSandbox } from "./evaluate.ts";
 import { findUse } from "./grant_use.ts";
 import { overLimit } from "../intake.ts";
 import { newRow, type RowParts } from "./new_row.ts";
@@ -64,6 +65,12 @@ export async function recordSubmission(
       return await useGrantOrHold(context, { row, contents, caller }, evaluation);
     case "allow": {
       await requireQuota(context, row, evaluation);
+      // A person may have remembered that it runs outside the sandbox.
+      const bare = evaluation.outside === null ? null : withoutSandbox(evaluation);
+      const granted = bare !== null && await findUse(services, row, bare)
+        ? await useGrant(context, { row, contents, caller }, bare)
+        : null;
+      if (granted) return granted;
       services.intake.count(row.session_id, contents);
       const before = await keepContents(services, contents);
       const allowed = { ...row, ...decidedByPolicy(context, "approved") };
@@ -118,7 +125,8 @@ async function useGrant(
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const use = await findUse(services, row, evaluation);
       if (!use) return null;
-      const { decision, take, only, event, note } = use;
+      const { take, only, event, note } = use;
+      const decision = { ...use.decision, sandbox: evaluation.decision.sandbox };
       const allowed = { ...row, ...decidedByPolicy(context, "approved"), decision };
       const commit = { before: [...kept, take], events: [event], only };
       const submission = await proceed(context, { ...entry, row: allowed, ...commit });
@@ -320,19 +328,23 @@ function decidedByPolicy({ services }: ActionContext, status: "approved" | "bloc
 
 function submittedEvent(row: NewRow, caller: Caller): NewEvent {
   const { tool, path, command, cwd, digest, decision, risk, status, replay_of, rollback_of } = row;
-  const { effect, rule, reason } = decision;
+  const { effect, rule, reason, sandbox } = decision;
+  const outside_because = row.plan && wantsOutside(row.plan);
   const { score, level } = risk;
   const shortened = row.plan?.shortened;
   return eventOf(row, "action.submitted", actorOf(caller, row.agent), {
     ...{ tool, path, command, cwd, digest, replay_of, rollback_of },
     ...shortened && { shortened },
     ...{ status, effect, rule, reason, risk: { score, level } },
+    ...sandbox && { sandbox },
+    ...outside_because !== null && { outside_because },
   });
 }
 
 /** A block has the type of a rejection; the status in the event tells them apart. */
 function decidedEvent(row: NewRow): NewEvent {
   const type = row.status === "approved" ? "action.approved" as const : "action.rejected" as const;
-  const { status, decision: { rule, reason, grant_id }, digest } = row;
-  return eventOf(row, type, BY_POLICY, { status, rule, reason, digest, grant_id });
+  const { status, decision: { rule, reason, grant_id, sandbox }, digest } = row;
+  const decided = { status, rule, reason, digest, grant_id };
+  return eventOf(row, type, BY_POLICY, { ...decided, ...sandbox && { sandbox } });
 }

@@ -34,6 +34,12 @@ export type ReadFileInput = z.infer<typeof ReadFileInput>;
 export const RunCommandInput = z.strictObject({
   command: text.min(1).describe("one command line for bash"),
   cwd: text.optional().describe("folder to run in, the project's root by default"),
+  outside_sandbox: z.boolean().optional().describe(
+    "run without the sandbox, after a person has approved it; only for what failed in the sandbox",
+  ),
+  reason: text.trim().min(1).max(1_000).optional().describe(
+    "with outside_sandbox: what it needs beyond the sandbox, for the person",
+  ),
 });
 export type RunCommandInput = z.infer<typeof RunCommandInput>;
 

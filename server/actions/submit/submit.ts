@@ -97,6 +97,7 @@ async function submitParsed(
   const planned = decision.effect === "deny"
     ? planNothing(input)
     : await planAction(services, session.root, { input, content, analysis, proof, limits });
+  if (decision.effect === "ask" && decision.sandbox) planned.plan.sandbox = decision.sandbox;
   const parts = { session, decision, analysis, planned, evaluation, replay_of };
   return await recordSubmission(context, evaluation, caller, parts);
 }
