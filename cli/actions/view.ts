@@ -1,6 +1,7 @@
 import type { Action, ActionDetail } from "../../server/actions/schema.ts";
 import { configWrittenBy } from "../../server/actions/review/accept_written.ts";
 import { runsOwnCode } from "../../server/actions/show/own_code.ts";
+import { describeSandbox } from "../../server/actions/show/sandbox_text.ts";
 import { unnamedFiles } from "../../server/actions/show/unnamed_files.ts";
 import { conflictMark, conflictParts, contentParts, diffParts, type Part } from "./diff.ts";
 
@@ -100,6 +101,8 @@ export function actionCard(io: Io, action: ActionDetail, now: number): string {
     ["rolls back", action.rollback_of],
     ["replays", action.replay_of],
     ["decision", `${action.decision.effect}: ${action.decision.reason}`],
+    ["sandbox", sandboxOf(action)],
+    ["outside", outsideOf(action)],
     ["rule", rule && `${rule.pattern}  (${rule.source} ${rule.list})`],
     ["instead", action.decision.alternative],
     ["risk", `${action.risk.level} ${action.risk.score}`],
@@ -133,6 +136,24 @@ export function actionCard(io: Io, action: ActionDetail, now: number): string {
       [name, value],
     ) => [paint(io, "dim", name.padEnd(10)), markedBelow(visibleText(value!), INDENT)]);
   return [rows.map((row) => row.join("  ")).join("\n"), ...sections(io, action)].join("\n\n");
+}
+
+/** Why the agent wants to leave the sandbox, and what it met there. */
+function outsideOf({ outside }: ActionDetail): string | null {
+  if (outside === null) return null;
+  const { reason, earlier } = outside;
+  const met = earlier
+    ? `; in the sandbox it ${earlier.execution} (${earlier.action_id.slice(0, 8)}): ` +
+      describeSandbox(earlier.sandbox)
+    : "";
+  return `the agent wants it to run outside the sandbox: ${reason}${met}`;
+}
+
+function sandboxOf({ decision: { sandbox, effect }, execution }: ActionDetail): string | null {
+  if (!sandbox) return null;
+  const verb = effect === "ask" && execution === "none" ? "would run in it" : "runs in it";
+  const wide = `it can write only ${sandbox.writable.join(", ")}`;
+  return `${verb}: ${describeSandbox(sandbox)}; ${wide}`;
 }
 
 const ACCEPTED_TOO = "approving also accepts it: what it allows holds at once";

@@ -31,13 +31,18 @@ export function createCommand(io: Io) {
     .option("--path <path>", "the path to evaluate")
     .option("--action <kind>", "write, read, delete, command or a tool's name")
     .option("--project <id>", "the project (default: that of this folder, or the machine's rules)")
+    .option("--no-sandbox", "judge as if this machine had no sandbox")
     .option("--stdin", "read one JSON object per line from standard input")
     .option("--jsonl", "read and print one JSON object per line")
     .option("--json", "print JSON")
     .addHelpText("after", HELP)
-    .action(async ({ project, stdin, jsonl, json, ...question }) => {
-      if (stdin || jsonl) return await testLines(io, await openQuestions(io, project));
-      const asked = checkQuestion(question);
+    .action(async ({ project, stdin, jsonl, json, sandbox, ...question }) => {
+      const bare = sandbox ? {} : { sandbox };
+      if (stdin || jsonl) {
+        const ask = await openQuestions(io, project);
+        return await testLines(io, (one) => ask({ ...one, ...bare }));
+      }
+      const asked = checkQuestion({ ...question, ...bare });
       const result = await (await openQuestions(io, project))(asked);
       if (json) printJson(io, result);
       else print(io, describe(io, result));
@@ -58,13 +63,14 @@ function addExplain(policy: CommandUnknownOpts, io: Io): void {
     .option("--path <path>", "the path to evaluate")
     .option("--action <kind>", "write, read, delete, command or a tool's name")
     .option("--project <id>", "the project (default: that of this folder, or the machine's rules)")
+    .option("--no-sandbox", "judge as if this machine had no sandbox")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       "\nExample:\n  gate policy explain --command 'cd /tmp && sudo rm -fr ~/x'\n",
     )
-    .action(async ({ project, json, ...question }) => {
-      const asked = checkQuestion(question);
+    .action(async ({ project, json, sandbox, ...question }) => {
+      const asked = checkQuestion({ ...question, ...sandbox ? {} : { sandbox } });
       const result = await (await openQuestions(io, project))(asked);
       if (json) printJson(io, result);
       else print(io, explain(io, asked.command ?? null, result));

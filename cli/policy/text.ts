@@ -1,4 +1,5 @@
 import type { ScoreCard } from "../../server/policy/bench.ts";
+import { describeSandbox } from "../../server/actions/show/sandbox_text.ts";
 import type { PolicyTestResult } from "../../server/policy/schema.ts";
 import type { RiskCard } from "../../server/risk/bench.ts";
 import { RiskLevel } from "../../server/risk/schema.ts";
@@ -23,6 +24,7 @@ export function explain(io: Io, command: string | null, result: PolicyTestResult
   const none = grant_id === undefined
     ? "none; the default applies"
     : `none; grant ${grant_id} applies`;
+  lines.push(...sandboxLines(result));
   lines.push(`rule     ${rule ? ruleText(rule) : none}`);
   const why = rule && reasonOf(rule);
   if (why) lines.push(`why      ${why}`);
@@ -44,14 +46,25 @@ export function describe(io: Io, result: PolicyTestResult): string {
   const { rule, alternative, analysis } = result;
   return [
     headline(io, result),
+    ...sandboxLines(result).map((line) => `  ${line}`),
     ...(rule ? [`  rule     ${ruleText(rule)}`] : []),
     ...(alternative ? [`  instead  ${visibleLine(alternative)}`] : []),
     ...(analysis?.commands ?? []).map((argv) => `  runs     ${visibleLine(argv.join(" "))}`),
   ].join("\n");
 }
 
-function headline(io: Io, { effect, reason }: PolicyTestResult): string {
-  return `${paint(io, COLOURS[effect], effect)}: ${visibleLine(reason)}`;
+/** Where the decision holds, or why the sandbox does not make it. */
+function sandboxLines({ effect, sandbox, sandbox_refused }: PolicyTestResult): string[] {
+  const before = effect === "ask" ? "even after an approval: " : "";
+  return [
+    ...sandbox ? [`sandbox  ${before}${visibleLine(describeSandbox(sandbox))}`] : [],
+    ...sandbox_refused === null ? [] : [`sandbox  no answer: ${visibleLine(sandbox_refused)}`],
+  ];
+}
+
+function headline(io: Io, { effect, reason, sandbox }: PolicyTestResult): string {
+  const where = effect === "allow" && sandbox ? " in the sandbox" : "";
+  return `${paint(io, COLOURS[effect], effect)}${where}: ${visibleLine(reason)}`;
 }
 
 /** The score card as text: both rates, the questions, the categories, the wrong decisions. */
@@ -66,10 +79,14 @@ export function scoreCard(card: ScoreCard): string {
   return [
     `stopped       ${stop.stopped} of ${stop.cases}  ${percent(stop.rate)}`,
     `false alarms  ${allow.false_alarms} of ${allow.cases}  ${percent(allow.rate)}`,
-    ...questions.map(({ policy, commands, asked, denied, per_hundred }) =>
-      `questions     ${asked} of ${commands}  ${per_hundred.toFixed(1)} per hundred commands` +
-      `  ${denied} denied  (${visibleLine(policy)})`
-    ),
+    ...questions.flatMap(({ policy, commands, asked, denied, per_hundred, sandbox }) => {
+      const line = (count: number, rate: number) =>
+        `${count} of ${commands}  ${rate.toFixed(1)} per hundred commands`;
+      return [
+        `questions     ${line(asked, per_hundred)}  ${denied} denied  (${visibleLine(policy)})`,
+        `  in a sandbox  ${line(sandbox.asked, sandbox.per_hundred)}`,
+      ];
+    }),
     "",
     table([["CATEGORY", "RIGHT", "RATE"], ...rows]),
     ...wrong.map((one) =>

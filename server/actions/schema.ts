@@ -354,6 +354,15 @@ export const ActionDetail = Action.extend({
     deletes: z.array(z.string()),
     unresolved: z.array(z.string()),
   }).nullable(),
+  outside: z.object({
+    reason: z.string(),
+    earlier: z.object({
+      action_id: z.string(),
+      execution: Execution,
+      error: z.string().nullable(),
+      sandbox: Sandbox,
+    }).nullable().describe("the last run of the same command in the sandbox, in this session"),
+  }).nullable().describe("why the agent wants the command to run outside the sandbox"),
   scripts: z.array(z.object({
     path: z.string(),
     sha256: z.string(),

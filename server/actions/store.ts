@@ -171,6 +171,23 @@ export async function findAction(ledger: Ledger, id: string): Promise<ActionRow 
   return rows[0] ?? null;
 }
 
+/** The last action of the same session with the same command, before this one. */
+export async function findEarlier(
+  ledger: Ledger,
+  { session_id, command, seq }: Pick<ActionRow, "session_id" | "command" | "seq">,
+): Promise<ActionRow | null> {
+  const rows = await select(
+    ledger,
+    "session_id = ? AND seq < ? AND seq > ? AND command = ?",
+    [session_id, seq, seq - LOOK_BACK, command],
+    "ORDER BY seq DESC LIMIT 1",
+  );
+  return rows[0] ?? null;
+}
+
+/** An earlier run further back than this is not looked for. */
+const LOOK_BACK = 1_000;
+
 export async function findTwin(ledger: Ledger, of: TwinQuery): Promise<ActionRow | null> {
   const twin = twinOf(ledger.project_id, of);
   const [found] = await ledger.all(`${twin.sql} LIMIT 1`, twin.args);

@@ -94,9 +94,9 @@ export const TOOLS: readonly GateMcpTool[] = [
   submitting("run_command", RunCommandInput, {
     title: "Run a command",
     description: "Runs one command line in bash and returns exit_code and output. Long output is " +
-      "cut in the middle. The command has no input and no terminal. It may run in a sandbox, which " +
-      "hides secrets and the network; if it fails there, send it again with outside_sandbox and " +
-      `a reason, and a person decides. ${HELD}`,
+      "cut in the middle. The command has no input and no terminal. It may run in a sandbox " +
+      "without secrets and network; if it fails there, send it again with outside_sandbox and " +
+      `a reason. ${HELD}`,
     annotations: { ...WRITES, idempotentHint: false, openWorldHint: true },
   }),
   {

@@ -31,6 +31,8 @@ export interface Questions {
   denied: number;
   /** Questions to a person for every hundred commands. */
   per_hundred: number;
+  /** The same on a machine that can sandbox commands. */
+  sandbox: { asked: number; per_hundred: number };
 }
 
 /** The score card of a corpus. */
@@ -67,6 +69,7 @@ const TEMPLATES = ["strict", "balanced", "permissive"] as const;
 /** The default category of a case. */
 const UNNAMED = { category: "uncategorised" };
 const ROOT = "/home/dev/project";
+const ENGINE = { engine: "bubblewrap" };
 const AROUND: Surroundings = {
   roots: [ROOT],
   user_home: "/home/user",
@@ -89,8 +92,11 @@ export function scoreCorpus(jsonl: string, options: BenchOptions = {}): ScoreCar
     const one = readCase(line, at + 1);
     const { compiled, name } = policyOf(one.policy, at + 1);
     const command = fillPlaceholders(one.command);
-    const { decision } = evaluate(compiled, { kind: "command", command, cwd: ROOT }, AROUND);
-    return [{ one, name, effect: decision.effect, right: isRight(one.expect, decision.effect) }];
+    const request = { kind: "command" as const, command, cwd: ROOT };
+    const { effect } = evaluate(compiled, request, AROUND).decision;
+    const { decision } = evaluate(compiled, request, { ...AROUND, sandbox: ENGINE });
+    const right = isRight(one.expect, effect);
+    return [{ one, name, effect, sandboxed: decision.effect, right }];
   });
   const decided = all.filter(({ one }) => one.expect !== "any");
   const [stop, allow] = (["stop", "allow"] as const).map((expect) => {
@@ -164,14 +170,21 @@ function fillPlaceholders(command: string): string {
     .replaceAll("{HOME}", AROUND.user_home);
 }
 
-function countQuestions(decided: { name: string; effect: Effect }[]): Questions[] {
+function countQuestions(
+  decided: { name: string; effect: Effect; sandboxed: Effect }[],
+): Questions[] {
   const names = [...new Set(decided.map(({ name }) => name))];
   return names.map((policy) => {
-    const effects = decided.filter(({ name }) => name === policy).map(({ effect }) => effect);
-    const asked = effects.filter((effect) => effect === "ask").length;
-    const denied = effects.filter((effect) => effect === "deny").length;
-    const per_hundred = 100 * share(asked, effects.length);
-    return { policy, commands: effects.length, asked, denied, per_hundred };
+    const those = decided.filter(({ name }) => name === policy);
+    const count = (is: (one: typeof those[number]) => boolean) => those.filter(is).length;
+    const asked = count(({ effect }) => effect === "ask");
+    const denied = count(({ effect }) => effect === "deny");
+    const left = count(({ sandboxed }) => sandboxed === "ask");
+    const perHundred = (number: number) => 100 * share(number, those.length);
+    return {
+      ...{ policy, commands: those.length, asked, denied, per_hundred: perHundred(asked) },
+      sandbox: { asked: left, per_hundred: perHundred(left) },
+    };
   });
 }
 

@@ -37,6 +37,8 @@ export interface Template {
    * `gate policy bench` counts them: builds, containers, package managers, git and text tools.
    */
   asks_per_hundred: number;
+  /** The same on a machine that can sandbox commands. */
+  asks_in_sandbox: number;
 }
 
 const SECRETS: PolicyEntry[] = [
@@ -178,6 +180,7 @@ export const TEMPLATES: readonly Template[] = [
     sandbox: { mode: "off" },
     rest: { effect: "ask", reason: "Nothing runs or changes without a person, except reading" },
     asks_per_hundred: 94,
+    asks_in_sandbox: 94,
   },
   {
     name: "balanced",
@@ -232,6 +235,7 @@ export const TEMPLATES: readonly Template[] = [
         "reach beyond the project",
     },
     asks_per_hundred: 71,
+    asks_in_sandbox: 25,
   },
   {
     name: "permissive",
@@ -250,6 +254,7 @@ export const TEMPLATES: readonly Template[] = [
         "still ask about the project's folder, git's folder and paths that are not known",
     },
     asks_per_hundred: 5,
+    asks_in_sandbox: 5,
   },
 ];
 

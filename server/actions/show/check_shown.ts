@@ -21,6 +21,13 @@ export async function checkShown(shown: ActionDetail): Promise<void> {
   if (canonical(shown.programs) !== canonical(signed.programs ?? null)) {
     throw refuse("the shown programs are other ones");
   }
+  if ((shown.outside?.reason ?? null) !== (signed.outside_because ?? null)) {
+    throw refuse("the shown reason to leave the sandbox is another one");
+  }
+  const held = shown.decision.effect === "ask" ? shown.decision.sandbox : null;
+  if (canonical(held) !== canonical(signed.sandbox ?? null)) {
+    throw refuse("the shown sandbox is another one");
+  }
   await checkTexts(shown);
   await checkInput(shown, signed);
 }

@@ -5,10 +5,10 @@ import { type ActionServices, loadAction } from "../context.ts";
 import { frozenScripts } from "../guarding/project_guard.ts";
 import { describeBase } from "../review/rebase.ts";
 import { obstacleTo } from "../review/recheck.ts";
-import { type NewState, type Plan, type PlannedChange, signedOf } from "../plan.ts";
+import { type NewState, type Plan, type PlannedChange, signedOf, wantsOutside } from "../plan.ts";
 import type { ActionDetail } from "../schema.ts";
 import { shownPath } from "../submit/target.ts";
-import { type ActionRow, publicOf } from "../store.ts";
+import { type ActionRow, findEarlier, publicOf } from "../store.ts";
 import { isGateTool, toolOf } from "../tools.ts";
 import { outputOf } from "./answer.ts";
 
@@ -43,6 +43,7 @@ export async function detailOf(services: ActionServices, id: string): Promise<Ac
     proposed: await proposedOf(services, row),
     signed: row.status === "pending" && row.plan ? signedOf(row.plan) : null,
     analysis: row.analysis,
+    outside: await outsideOf(services, row),
     scripts: scriptsOf(row),
     programs: row.plan?.programs ?? null,
     unbound: unboundOf(row),
@@ -52,6 +53,19 @@ export async function detailOf(services: ActionServices, id: string): Promise<Ac
     timeline: (await listOfAction(services.ledger, id))
       .map(({ seq, at, type, actor, data }) => ({ seq, at, type, actor, data })),
   };
+}
+
+async function outsideOf(
+  { ledger }: ActionServices,
+  row: ActionRow,
+): Promise<ActionDetail["outside"]> {
+  const reason = row.plan && wantsOutside(row.plan);
+  if (reason === null) return null;
+  const earlier = await findEarlier(ledger, row);
+  const sandbox = earlier?.decision.sandbox;
+  if (!earlier || !sandbox) return { reason, earlier: null };
+  const { id: action_id, execution, error } = earlier;
+  return { reason, earlier: { action_id, execution, error, sandbox } };
 }
 
 function scriptsOf(row: ActionRow): ActionDetail["scripts"] {

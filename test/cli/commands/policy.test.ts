@@ -181,11 +181,16 @@ describe("policy bench", () => {
       questions: [
         { policy: "corpus", commands: 1, asked: 0, denied: 0, per_hundred: 0 },
         { policy: "mine", commands: 2, asked: 0, denied: 1, per_hundred: 0 },
-        { policy: "strict", commands: 1, asked: 1, denied: 0, per_hundred: 100 },
+        {
+          ...{ policy: "strict", commands: 1, asked: 1, denied: 0, per_hundred: 100 },
+          sandbox: { asked: 1, per_hundred: 100 },
+        },
       ],
     });
     const { stdout } = await gated.terminal.run([...bench, "--template", "strict"]);
     expect(stdout).toContain("questions     2 of 4  50.0 per hundred commands  0 denied  (strict)");
+    const balanced = await gated.terminal.run([...bench, "--template", "balanced"]);
+    expect(balanced.stdout).toMatch(/questions +2 of 4 .*\n +in a sandbox +1 of 4 {2}25\.0 per/);
   });
 
   test.each([

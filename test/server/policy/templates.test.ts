@@ -125,8 +125,10 @@ describe.each(TEMPLATES)(
     test("count the questions of the harmless commands in gate's corpus, within three", () => {
       const corpus = readFileSync("test/corpora/commands.jsonl", "utf8").split("\n")
         .filter((line) => line !== "" && JSON.parse(line).expect === "allow").join("\n");
-      const [{ per_hundred }] = scoreCorpus(corpus, { template: name }).questions as [Questions];
+      const [{ per_hundred, sandbox }] = scoreCorpus(corpus, { template: name })
+        .questions as [Questions];
       expect(Math.abs(per_hundred - template.asks_per_hundred)).toBeLessThan(3);
+      expect(Math.abs(sandbox.per_hundred - template.asks_in_sandbox)).toBeLessThan(3);
     });
   },
 );
