@@ -194,14 +194,29 @@ export async function findTwin(ledger: Ledger, of: TwinQuery): Promise<ActionRow
   return found ? await findAction(ledger, String(found.id)) : null;
 }
 
-/** How much waits for a person, apart from open twins of the new action. */
+/** A command is in its row twice. The database knows the length without reading the text. */
+const HELD_BYTES = "coalesce(bytes, 0) + coalesce(octet_length(command), 0) + " +
+  "CASE WHEN path IS NULL THEN coalesce(octet_length(input), 0) ELSE 0 END";
+
+/** What an action adds to the bytes that wait. */
+export function heldBytes(
+  { bytes, path, command, plan }: Pick<ActionRow, "bytes" | "path" | "command" | "plan">,
+): number {
+  const input = path === null && plan ? Buffer.byteLength(JSON.stringify(plan)) : 0;
+  return (bytes ?? 0) + Buffer.byteLength(command ?? "") + input;
+}
+
+/**
+ * How much waits for a person, apart from open twins of the new action. The bytes are new contents,
+ * and the texts of commands and of other tools' inputs.
+ */
 export async function countHeld(
   ledger: Ledger,
   { session_id, digest }: Pick<ActionRow, "session_id" | "digest">,
 ): Promise<{ in_project: number; in_session: number; bytes: number }> {
   const [row] = await ledger.all(
     `SELECT count(*) AS in_project, coalesce(sum(session_id = ?), 0) AS in_session,
-      coalesce(sum(CASE WHEN session_id = ? THEN bytes END), 0) AS bytes
+      coalesce(sum(CASE WHEN session_id = ? THEN ${HELD_BYTES} END), 0) AS bytes
       FROM actions WHERE project_id = ? AND status = 'pending'
         AND NOT (session_id = ? AND digest = ?)`,
     [session_id, session_id, ledger.project_id, session_id, digest],

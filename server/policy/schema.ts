@@ -217,7 +217,7 @@ export const PolicyLimits = z.object({
   maxHeldPerSession: z.number().int().describe("actions of one session that may wait at once"),
   maxHeldPerProject: z.number().int().describe("actions of all sessions that may wait at once"),
   maxHeldBytesPerSession: z.number().int().describe(
-    "new contents of one session's waiting actions",
+    "new contents, commands and inputs of one session's waiting actions",
   ),
   maxRecordedBytesPerSession: z.number().int().describe(
     "bytes that one session may add to the records in ten minutes, without its refused actions",

@@ -11,6 +11,7 @@ import {
   type ActionRow,
   countHeld,
   findTwin,
+  heldBytes,
   type NewRow,
   type TwinQuery,
   unlessTwin,
@@ -181,7 +182,7 @@ async function requireRoom(
 ): Promise<void> {
   const { maxHeldPerSession, maxHeldPerProject, maxHeldBytesPerSession } = limits;
   const held = await countHeld(services.ledger, row);
-  const bytes = held.bytes + (row.bytes ?? 0);
+  const bytes = held.bytes + heldBytes(row);
   const next = "wait until they are reviewed, or cancel some";
   if (held.in_session >= maxHeldPerSession) {
     const what = `${held.in_session} actions of this session already wait for a person`;

@@ -46,6 +46,21 @@ describe("the queue of the people", () => {
     expect((await agent.write("b", "x".repeat(400))).status).toBe(202);
   });
 
+  test("counts the texts of commands", async () => {
+    const gate = await createTestGate({ policies: { ...ASK, maxHeldBytesPerSession: 40_000 } });
+    const { session } = await openAgent(gate);
+    const run = async (command: string) => {
+      const body = { tool: "run_command", input: { command }, session_id: session };
+      return (await gate.request("POST", "/api/actions", body, "agent")).status;
+    };
+    const comment = "x".repeat(8_000);
+    expect(await run(`make a # ${comment}`)).toBe(202);
+    expect(await run(`make b # ${comment}`)).toBe(413);
+    // The same command again joins its twin.
+    expect(await run(`make a # ${comment}`)).toBe(202);
+    expect(await run("make b")).toBe(202);
+  });
+
   test("the stricter of the machine's and the project's limits holds", async () => {
     const gate = await createTestGate({
       policies: { ...ASK, maxHeldPerSession: 50 },
