@@ -77,8 +77,14 @@ export class HomeChanges {
 
   /** The proof that decisions need now. Compares with every ledger before the first answer. */
   async state(): Promise<ProofState> {
-    this.#compared ??= this.#compareAll();
-    await this.#compared;
+    const compared = this.#compared ??= this.#compareAll();
+    try {
+      await compared;
+    } catch (error) {
+      // The next question compares again.
+      if (this.#compared === compared) this.#compared = null;
+      throw error;
+    }
     await this.#adoptToken();
     const known = { kind: this.kind, changes: this.#changes };
     if (this.#damage === null && this.#unknown.size === 0) {
@@ -177,9 +183,11 @@ export class HomeChanges {
 
   /** Compares with every ledger that is not open. */
   async #compareAll(): Promise<void> {
-    const { home } = this.#services.environment;
+    const { home, log } = this.#services.environment;
     const known = { projects: this.#ledgers, marks: new Set(this.#changes.map(markOf)) };
-    for await (const found of readLedgerChanges(home, known)) {
+    const onUnreadable = (project_id: string, cause: string) =>
+      log("warn", "an audit log could not be compared with gate.db", { project_id, cause });
+    for await (const found of readLedgerChanges(home, known, onUnreadable)) {
       const relation = compareHistories(found.changes as ProofChange[], this.#changes);
       if (relation === "longer" || relation === "other") this.#noteUnknown(found);
     }

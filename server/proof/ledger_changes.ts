@@ -30,12 +30,13 @@ export function markOf(change: ProofChange): number {
 export async function* readLedgerChanges(
   home: string,
   known: { projects: ReadonlyMap<string, unknown>; marks: ReadonlySet<number> },
+  onUnreadable: (project_id: string, cause: string) => void = () => {},
 ): AsyncGenerator<LedgerChanges> {
   const folder = join(home, "projects");
   for (const project_id of existsSync(folder) ? readdirSync(folder).toSorted() : []) {
     const path = join(folder, project_id, "ledger.db");
     if (known.projects.has(project_id) || isKnown(path, known.marks)) continue;
-    const changes = await readChanges(path, project_id);
+    const changes = await readChanges(path, project_id, onUnreadable);
     if (changes.length > 0) yield { project_id, changes };
   }
 }
@@ -62,7 +63,11 @@ function readMark(path: string): number {
 }
 
 /** Empty for a ledger that cannot be read: it is compared when its project opens. */
-async function readChanges(path: string, project_id: string): Promise<unknown[]> {
+async function readChanges(
+  path: string,
+  project_id: string,
+  onUnreadable: (project_id: string, cause: string) => void,
+): Promise<unknown[]> {
   try {
     const database = await Database.open(path, { busy_limit_ms: 1_000 });
     try {
@@ -70,7 +75,8 @@ async function readChanges(path: string, project_id: string): Promise<unknown[]>
     } finally {
       await database.close();
     }
-  } catch {
+  } catch (error) {
+    onUnreadable(project_id, error instanceof Error ? error.message : String(error));
     return [];
   }
 }

@@ -1,7 +1,8 @@
-import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { Database } from "../../../server/db/database.ts";
+import { HomeChanges } from "../../../server/proof/home_changes.ts";
 import {
   type LedgerChanges,
   markOf,
@@ -19,10 +20,15 @@ async function enrolled(): Promise<{ gate: TestGate; change: ProofChange; path: 
   return { gate, change: event!.data as ProofChange, path };
 }
 
-async function read(gate: TestGate, marks: number[]): Promise<LedgerChanges[]> {
+async function read(
+  gate: TestGate,
+  marks: number[],
+  unreadable: string[] = [],
+): Promise<LedgerChanges[]> {
   const found: LedgerChanges[] = [];
   const known = { projects: new Map(), marks: new Set(marks) };
-  for await (const memory of readLedgerChanges(gate.home, known)) found.push(memory);
+  const note = (project_id: string) => unreadable.push(project_id);
+  for await (const memory of readLedgerChanges(gate.home, known, note)) found.push(memory);
   return found;
 }
 
@@ -53,5 +59,24 @@ test("folders without a ledger, short files and other files say nothing", async 
   }
   mkdirSync(join(gate.home, "projects/none"));
   writeFileSync(join(gate.home, "projects/file"), "");
-  expect(await read(gate, [])).toEqual([]);
+  const unreadable: string[] = [];
+  expect(await read(gate, [], unreadable)).toEqual([]);
+  expect(unreadable).toEqual(["other"]);
+});
+
+test("a comparison that failed once is made again", async () => {
+  const { gate } = await enrolled();
+  await gate.daemon.close();
+  const registry = await Database.open(join(gate.home, "gate.db"));
+  const environment = { home: gate.home, now: () => 0, id: () => "x", log: () => {} };
+  const home = await HomeChanges.open({ environment, registry, configured: () => null });
+  const folder = join(gate.home, "projects");
+  renameSync(folder, `${folder}.away`);
+  writeFileSync(folder, "");
+  await expect(home.state()).rejects.toThrow();
+  rmSync(folder);
+  renameSync(`${folder}.away`, folder);
+  expect(await home.state()).toMatchObject({ problem: null, is_certain: true });
+  await registry.close();
+  await gate.open();
 });
