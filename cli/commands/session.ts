@@ -59,12 +59,14 @@ export function createCommand(io: Io) {
       else print(io, describeDiff(diff));
     },
   );
-  add("blocks", "List the sessions that gate has blocked.").action(async ({ project, json }) => {
-    const client = await openProject(io, project);
-    const { items } = await unwrap(client.api.remediation.blocks.$get());
-    if (json) printJson(io, items);
-    else print(io, items.length ? blockTable(items) : "No session is blocked.");
-  });
+  add("blocks", "List the sessions and agents that gate has blocked.").action(
+    async ({ project, json }) => {
+      const client = await openProject(io, project);
+      const { items } = await unwrap(client.api.remediation.blocks.$get());
+      if (json) printJson(io, items);
+      else print(io, items.length ? blockTable(items) : "No session is blocked.");
+    },
+  );
   session.addCommand(unblockCommand(io));
   session.addCommand(rollbackCommand(io));
   return session;
@@ -110,7 +112,7 @@ function rollbackCommand(io: Io) {
 
 function unblockCommand(io: Io) {
   return new Command("unblock")
-    .description("Lift the blocks of a session, so that its agent may go on.")
+    .description("Lift the blocks of a session or an agent, so that it may go on.")
     .argument("<id>", SESSION_ID)
     .option("--reason <text>", "a note for the audit log")
     .option("--project <id>", "the project (default: the project of this folder)")
@@ -120,7 +122,9 @@ function unblockCommand(io: Io) {
     .action(async (id, { reason, project, json, passphraseStdin }) => {
       const { api } = await openProject(io, project, { passphraseStdin });
       const { items } = await unwrap(api.remediation.blocks.$get());
-      const found = items.filter((block) => block.session_id === id || block.id === id);
+      const found = items.filter((block) =>
+        block.session_id === id || block.id === id || block.agent === id
+      );
       if (found.length === 0) {
         throw new CliError(`Cannot lift the block of "${visibleLine(id)}": it has none`, {
           next: "gate session blocks",
@@ -143,9 +147,10 @@ function unblockCommand(io: Io) {
 }
 
 function blockTable(blocks: Block[]): string {
-  return table(blocks.map(({ session_id, created_at, reason }) => [
-    session_id,
+  return table(blocks.map(({ session_id, agent, created_at, expires_at, reason }) => [
+    agent === null ? session_id : `agent ${visibleLine(agent).slice(0, 30)}`,
     ago(created_at, Date.now()).padStart(4),
+    expires_at === null ? "until lifted" : `until ${expires_at.slice(0, 16).replace("T", " ")}Z`,
     fit(visibleLine(reason), 120),
   ]));
 }

@@ -11,7 +11,10 @@ import type { Sandboxes } from "../sandbox/sandboxes.ts";
 import type { Guarding } from "./guarding/guarding.ts";
 import type { Intake } from "./intake.ts";
 import type { Serial } from "./scheduling.ts";
+import type { Thresholds } from "../remediation/thresholds.ts";
 import { type ActionRow, findAction } from "./store.ts";
+import type { Budgets } from "./submit/budget.ts";
+import type { History } from "./submit/circumstances.ts";
 
 /** The other projects of the machine. */
 export interface Neighbours {
@@ -66,6 +69,12 @@ export interface ActionServices {
   guarding: Guarding;
   /** Builds the sandboxes of commands. */
   sandboxes: Sandboxes;
+  /** Counts what sessions change without a person. */
+  budgets: Budgets;
+  /** Blocks sessions that policy denies too often. */
+  thresholds: Thresholds;
+  /** What the sessions have done before. */
+  history: History;
   /** Counts the bytes that agents add to the ledgers of the machine. */
   intake: Intake;
   /** A cache of file contents for views. Decisions always read the file. */

@@ -1,4 +1,4 @@
-import { DEFAULT_LIMITS, LISTS } from "../policy/merge.ts";
+import { DEFAULT_LIMITS, LISTS, strictestLimit } from "../policy/merge.ts";
 import { DEFAULT_SANDBOX, reachOf } from "../policy/sandbox.ts";
 import { tightensRisk } from "../policy/risk_weights.ts";
 import {
@@ -109,8 +109,9 @@ function holdsInPolicies(key: string, before: unknown, after: unknown): boolean 
   }
   if (key === "defaultEffect") return rankOf(after) >= rankOf(before);
   if (!LIMITS.includes(key as typeof LIMITS[number]) || typeof after !== "number") return false;
-  const usual = DEFAULT_LIMITS[key as typeof LIMITS[number]];
-  return after <= (typeof before === "number" ? before : usual);
+  const limit = key as typeof LIMITS[number];
+  const old = typeof before === "number" ? before : DEFAULT_LIMITS[limit];
+  return strictestLimit(limit, [old, after]) === after;
 }
 
 /**

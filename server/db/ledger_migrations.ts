@@ -401,6 +401,13 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
     ...AUDIT_INDEXES,
     ...AUDIT_TRIGGERS,
   ],
+}, {
+  version: 13,
+  statements: [
+    // A block of an agent holds for all its sessions.
+    "ALTER TABLE blocks ADD COLUMN agent TEXT",
+    "ALTER TABLE blocks ADD COLUMN expires_at TEXT",
+  ],
 }];
 
 /** SQL that is true for an action that a rollback of its session undoes. */

@@ -1,4 +1,4 @@
-import { DEFAULT_LIMITS, strictest } from "./merge.ts";
+import { DEFAULT_LIMITS, strictest, strictestLimit } from "./merge.ts";
 import { PathIndex } from "./path_match.ts";
 import { CommandIndex } from "./command_match.ts";
 import type { CompiledPolicy, PolicyLayer } from "./policy.ts";
@@ -42,7 +42,8 @@ export function layersOf(
 
 function lowest(all: readonly PolicyLimits[]): PolicyLimits {
   const names = Object.keys(DEFAULT_LIMITS) as (keyof PolicyLimits)[];
-  const least = (name: keyof PolicyLimits) => Math.min(...all.map((limits) => limits[name]));
+  const least = (name: keyof PolicyLimits) =>
+    strictestLimit(name, all.map((limits) => limits[name]));
   return Object.fromEntries(names.map((name) => [name, least(name)])) as unknown as PolicyLimits;
 }
 

@@ -15,7 +15,26 @@ export const DEFAULT_LIMITS: PolicyLimits = {
   maxRecordedBytesPerMachine: 536_870_912,
   maxRefusedBytesPerSession: 2_097_152,
   maxRefusedBytesPerMachine: 8_388_608,
+  maxDenialsPerSession: 40,
+  maxDenialsPerAgent: 120,
+  maxCriticalPerSession: 12,
+  denialWindowSeconds: 600,
+  blockSeconds: 3_600,
+  maxChangedFilesPerSession: 1_000,
+  maxChangedBytesPerSession: 104_857_600,
+  maxDeletionsPerSession: 200,
 };
+
+/** A longer time counts more denials, and keeps a session blocked for longer. */
+const LONGER_IS_STRICTER: ReadonlySet<keyof PolicyLimits> = new Set([
+  "denialWindowSeconds",
+  "blockSeconds",
+]);
+
+/** The strictest of some values of a limit. */
+export function strictestLimit(name: keyof PolicyLimits, values: readonly number[]): number {
+  return LONGER_IS_STRICTER.has(name) ? Math.max(...values) : Math.min(...values);
+}
 
 /** The lists of a policy, with the effect and the subject of their entries. */
 export const LISTS = {
@@ -93,12 +112,12 @@ export function strictest(effects: (Effect | undefined)[]): Effect | undefined {
     .sort((a, b) => STRICTNESS[b] - STRICTNESS[a])[0];
 }
 
-/** The lower of each limit: less output, less time and fewer bytes are the stricter values. */
+/** The stricter of each limit. Less output, less time and fewer bytes are the stricter values. */
 function mergeLimits(layers: Policies[]): PolicyLimits {
   const names = Object.keys(DEFAULT_LIMITS) as (keyof PolicyLimits)[];
   const lowest = (name: keyof PolicyLimits) => {
     const given = layers.map((layer) => layer[name]).filter((value) => value !== undefined);
-    return given.length > 0 ? Math.min(...given) : DEFAULT_LIMITS[name];
+    return given.length > 0 ? strictestLimit(name, given) : DEFAULT_LIMITS[name];
   };
   return Object.fromEntries(names.map((name) => [name, lowest(name)])) as unknown as PolicyLimits;
 }

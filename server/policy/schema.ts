@@ -205,6 +205,14 @@ export const Policies = z.looseObject({
   maxRefusedBytesPerSession: intake.optional(),
   maxRefusedBytesPerMachine: intake.optional(),
   risk: RiskConfig.optional(),
+  maxDenialsPerSession: z.number().int().min(1).max(100_000).optional(),
+  maxDenialsPerAgent: z.number().int().min(1).max(100_000).optional(),
+  maxCriticalPerSession: z.number().int().min(1).max(100_000).optional(),
+  denialWindowSeconds: z.number().int().min(10).max(86_400).optional(),
+  blockSeconds: z.number().int().min(10).max(31_536_000).optional(),
+  maxChangedFilesPerSession: z.number().int().min(1).max(10_000_000).optional(),
+  maxChangedBytesPerSession: z.number().int().min(1).max(1_099_511_627_776).optional(),
+  maxDeletionsPerSession: z.number().int().min(1).max(10_000_000).optional(),
 });
 export type Policies = z.infer<typeof Policies>;
 
@@ -227,6 +235,22 @@ export const PolicyLimits = z.object({
     "bytes that the refused actions of one session may add in ten minutes",
   ),
   maxRefusedBytesPerMachine: z.number().int().describe("the same of all sessions together"),
+  maxDenialsPerSession: z.number().int().describe(
+    "denied actions within denialWindowSeconds that block a session",
+  ),
+  maxDenialsPerAgent: z.number().int().describe(
+    "denied actions of all sessions of one agent that block the agent",
+  ),
+  maxCriticalPerSession: z.number().int().describe(
+    "actions of critical risk without an approval that block a session",
+  ),
+  denialWindowSeconds: z.number().int().describe("the time in which they count"),
+  blockSeconds: z.number().int().describe("how long such a block lasts"),
+  maxChangedFilesPerSession: z.number().int().describe(
+    "files that a session may change without a person; then it is asked",
+  ),
+  maxChangedBytesPerSession: z.number().int().describe("bytes that it may write without a person"),
+  maxDeletionsPerSession: z.number().int().describe("files that it may delete without a person"),
 });
 export type PolicyLimits = z.infer<typeof PolicyLimits>;
 

@@ -3,6 +3,8 @@ import { Actions } from "../actions/actions.ts";
 import type { Guarding } from "../actions/guarding/guarding.ts";
 import type { ActionServices, Neighbours } from "../actions/context.ts";
 import { type Intake, overLimit } from "../actions/intake.ts";
+import { Budgets } from "../actions/submit/budget.ts";
+import { History } from "../actions/submit/circumstances.ts";
 import { DaySums } from "../analytics/day_sums.ts";
 import type { AnalyticsSummary } from "../analytics/schema.ts";
 import { summarize } from "../analytics/summarize.ts";
@@ -27,6 +29,7 @@ import type { PolicyTestInput, PolicyTestResult } from "../policy/schema.ts";
 import { digestOf } from "../proof/digest.ts";
 import type { Proofs } from "../proof/proofs.ts";
 import { Blocks } from "../remediation/blocks.ts";
+import { Thresholds } from "../remediation/thresholds.ts";
 import { SeenFiles } from "../runtime/file_image.ts";
 import type { HostKey } from "../sessions/host_key.ts";
 import type { Sandboxes } from "../sandbox/sandboxes.ts";
@@ -130,6 +133,9 @@ export class Project {
       guarding: options.guarding,
       sandboxes: options.sandboxes,
       intake: options.intake,
+      budgets: new Budgets(ledger),
+      thresholds: new Thresholds({ ledger, environment, blocks }),
+      history: new History(ledger, environment),
       seen: new SeenFiles(),
     };
     this.actions = new Actions(services);

@@ -8,7 +8,7 @@ import { digestOf } from "../proof/digest.ts";
 import type { Proofs } from "../proof/proofs.ts";
 import { blockOf, isLiftProven, listAdded, listLifts } from "./log.ts";
 import type { Block, UnblockInput } from "./schema.ts";
-import { findBlock, liftBlock, listActiveBlocks, putBlockBack } from "./store.ts";
+import { findBlock, insertBlock, liftBlock, listActiveBlocks, putBlockBack } from "./store.ts";
 
 export interface BlockServices {
   ledger: Ledger;
@@ -37,6 +37,8 @@ export class Blocks {
   readonly #services: BlockServices;
   /** By session, then by id. Null until they are read. */
   #known: Map<string, Map<string, Known>> | null = null;
+  /** The blocks of agents, by agent, then by id. */
+  readonly #agents = new Map<string, Map<string, Known>>();
   #reading: Promise<Map<string, Map<string, Known>>> | null = null;
   /** The events that were committed before the blocks are read. */
   #noted: AuditEvent[] = [];
@@ -45,13 +47,51 @@ export class Blocks {
     this.#services = services;
   }
 
-  /** Why every call of the session is denied; null if it is not blocked. */
-  async reasonOf(session_id: string): Promise<string | null> {
+  /** Why every call of the session is denied; null if neither it nor its agent is blocked. */
+  async reasonOf(session_id: string, agent: string | null = null): Promise<string | null> {
     const known = this.#known ?? await this.#read();
     for (const one of known.get(session_id)?.values() ?? []) {
       if (await this.#isActive(one)) return one.block.reason;
     }
+    for (const one of this.#agents.get(agent ?? "")?.values() ?? []) {
+      if (await this.#isActive(one)) return one.block.reason;
+    }
     return null;
+  }
+
+  /** When the session, or its agent, was last blocked; null if never. */
+  async lastAdded(of: { session_id: string } | { agent: string }): Promise<string | null> {
+    const known = this.#known ?? await this.#read();
+    const all = "agent" in of
+      ? [...this.#agents.get(of.agent)?.values() ?? []]
+      : [...known.get(of.session_id)?.values() ?? []];
+    return all.map(({ block }) => block.created_at).toSorted().at(-1) ?? null;
+  }
+
+  /** Blocks a session, or an agent in all its sessions, for some time. */
+  async add(
+    { session_id, agent, action_id, reason, seconds }:
+      & Pick<Block, "session_id" | "agent" | "action_id" | "reason">
+      & { seconds: number },
+  ): Promise<void> {
+    const { ledger, environment } = this.#services;
+    const { project_id } = ledger;
+    const now = environment.now();
+    const [created_at, expires_at] = [now, now + seconds * 1000].map((at) =>
+      new Date(at).toISOString()
+    );
+    const block: Block = {
+      ...{ id: environment.id(), project_id, session_id, action_id, reason, agent },
+      ...{ created_at: created_at!, expires_at: expires_at!, lifted_at: null, lifted_by: null },
+    };
+    await ledger.commit({
+      statements: [insertBlock(block)],
+      events: [{
+        ...{ session_id, action_id, type: "block.added" },
+        actor: { kind: "system", id: "gate" },
+        data: { block_id: block.id, reason, expires_at, ...agent !== null && { agent } },
+      }],
+    });
   }
 
   /** Takes over the blocks and lifts that this process has committed. */
@@ -59,7 +99,7 @@ export class Blocks {
     for (const event of events) {
       if (event.type !== "block.added" && event.type !== "block.removed") continue;
       if (this.#known === null) this.#noted.push(event);
-      else apply(this.#known, event);
+      else this.#apply(this.#known, event);
     }
   }
 
@@ -121,11 +161,32 @@ export class Blocks {
         `Cannot find block ${shown} in this project: see gate session blocks`,
       );
     }
-    if (!await this.#isActive(found)) throw liftedAlready(id);
-    return found.block;
+    if (await this.#isActive(found)) return found.block;
+    throw found.lift === "none" ? expiredAlready(found.block) : liftedAlready(id);
+  }
+
+  #insert(known: Map<string, Map<string, Known>>, block: Block): void {
+    const of = known.get(block.session_id) ?? new Map<string, Known>();
+    known.set(block.session_id, of);
+    const one = of.get(block.id) ?? { block, lift: "none" };
+    of.set(block.id, one);
+    if (block.agent === null) return;
+    const ofAgent = this.#agents.get(block.agent) ?? new Map<string, Known>();
+    this.#agents.set(block.agent, ofAgent.set(block.id, one));
+  }
+
+  #apply(known: Map<string, Map<string, Known>>, event: AuditEvent): void {
+    const block = blockOf(event);
+    if (event.type === "block.added") return this.#insert(known, block);
+    const one = known.get(block.session_id)?.get(block.id);
+    if (one) one.lift = event.data.proof === undefined ? "unasked" : "proven";
   }
 
   async #isActive(one: Known): Promise<boolean> {
+    const { expires_at } = one.block;
+    if (expires_at !== null && Date.parse(expires_at) <= this.#services.environment.now()) {
+      return false;
+    }
     if (one.lift !== "unasked") return one.lift === "none";
     const { ledger, proofs } = this.#services;
     const check = await proofs.eventCheck();
@@ -150,14 +211,14 @@ export class Blocks {
     const lifted = added.filter(({ id }) => !ids.has(id));
     const check = lifted.length === 0 ? null : await proofs.eventCheck();
     const lifts = check === null ? new Map() : await listLifts(ledger);
-    for (const block of [...added, ...rows]) insert(known, block);
+    for (const block of [...added, ...rows]) this.#insert(known, block);
     for (const block of lifted) {
       const one = known.get(block.session_id)!.get(block.id)!;
       if (check === null) one.lift = "unasked";
       else if (await isLiftProven(check, lifts.get(block.id) ?? [])) one.lift = "proven";
       else await this.#restoreRow(block);
     }
-    for (const event of this.#noted.splice(0)) apply(known, event);
+    for (const event of this.#noted.splice(0)) this.#apply(known, event);
     return this.#known = known;
   }
 
@@ -177,23 +238,14 @@ export class Blocks {
   }
 }
 
-function insert(known: Map<string, Map<string, Known>>, block: Block): void {
-  const of = known.get(block.session_id) ?? new Map<string, Known>();
-  known.set(block.session_id, of);
-  if (!of.has(block.id)) of.set(block.id, { block, lift: "none" });
-}
-
-function apply(known: Map<string, Map<string, Known>>, event: AuditEvent): void {
-  const block = blockOf(event);
-  if (event.type === "block.added") return insert(known, block);
-  const one = known.get(block.session_id)?.get(block.id);
-  if (one) one.lift = event.data.proof === undefined ? "unasked" : "proven";
-}
-
 function keyOf({ created_at, id }: Block): string {
   return `${created_at} ${id}`;
 }
 
 function liftedAlready(id: string): GateError {
   return new GateError("conflict", `Cannot lift block "${id}": it has been lifted already`);
+}
+
+function expiredAlready({ id, expires_at }: Block): GateError {
+  return new GateError("conflict", `Cannot lift block "${id}": it ended at ${expires_at}`);
 }

@@ -29,7 +29,9 @@ export function blockOf({ project_id, session_id, action_id, at, data }: AuditEv
     session_id: session_id ?? "",
     action_id,
     reason: String(data.reason),
+    agent: typeof data.agent === "string" ? data.agent : null,
     created_at: at,
+    expires_at: typeof data.expires_at === "string" ? data.expires_at : null,
     lifted_at: null,
     lifted_by: null,
   };

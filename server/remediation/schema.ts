@@ -1,13 +1,15 @@
 import { z } from "zod";
 
-/** An automatic block of a session: its calls are denied until a reviewer lifts it. */
+/** An automatic block of a session or of an agent: its calls are denied until then, or until a lift. */
 export const Block = z.object({
   id: z.string(),
   project_id: z.string(),
   session_id: z.string(),
   action_id: z.string().nullable().describe("the action that led to it"),
   reason: z.string(),
+  agent: z.string().nullable().describe("blocks every session of this agent; null: one session"),
   created_at: z.iso.datetime(),
+  expires_at: z.iso.datetime().nullable().describe("null: only a reviewer ends it"),
   lifted_at: z.iso.datetime().nullable(),
   lifted_by: z.string().nullable(),
 });

@@ -205,7 +205,7 @@ function callCauses(facts: RiskFacts): Cause[] {
 }
 
 /** Lists of builtin rules that say something that other factors say as well. */
-const SAID = /^(unproved|outside-root|too-large|control-character)$/;
+const SAID = /^(budget|unproved|outside-root|too-large|control-character)$/;
 
 function ruleCauses({ decision: { effect, rule, reason }, irreversible }: RiskFacts): Cause[] {
   const causes: Cause[] = [];

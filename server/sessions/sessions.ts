@@ -245,7 +245,10 @@ export class Sessions {
   }
 
   async #checked({ seq: _seq, ...session }: SessionRow): Promise<Session> {
-    return { ...session, block_reason: await this.#services.blocks.reasonOf(session.id) };
+    return {
+      ...session,
+      block_reason: await this.#services.blocks.reasonOf(session.id, session.agent),
+    };
   }
 
   #shared(caller: Caller): Promise<Session> {

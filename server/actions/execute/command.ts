@@ -93,6 +93,7 @@ export async function report(
   if (!isClaimed(row)) throw notPossible(row, "report on", "it is not a command");
   const reported = await commitResult(services, row, input, caller);
   if (reported) {
+    services.budgets.count(reported);
     const paths = reported.plan?.changes.map(({ path }) => path) ?? [];
     return await noteConflicts(services, reported, paths);
   }

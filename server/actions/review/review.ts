@@ -248,6 +248,7 @@ async function commitApproval(
     before: edit?.statements,
     after: remembering && ((changed) => [remembering.statement(changed)]),
   });
+  context.services.budgets.renew(row);
   return executorOf(approved) === "gate" ? await executeApproved(context, approved) : approved;
 }
 

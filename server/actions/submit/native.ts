@@ -11,6 +11,8 @@ import type { ActionContext, ActionSession } from "../context.ts";
 import type { Access, ParsedInput, PlannedChange } from "../plan.ts";
 import type { ActionRow } from "../store.ts";
 import { isGateTool } from "../tools.ts";
+import { withinBudget } from "./budget.ts";
+import { circumstancesOf } from "./circumstances.ts";
 import { evaluateAction, requesterIn } from "./evaluate.ts";
 import { checkCommand, checkToolName, recordedInput } from "./input.ts";
 import { type After, newState, planChanges, type Planned, planNothing } from "./plan_action.ts";
@@ -72,8 +74,13 @@ export async function submitNative(
   const planned = decision.effect === "deny"
     ? planNothing(input)
     : await planNative(input, call, analysis, limits);
-  const parts = { session, decision, analysis, planned, evaluation };
-  const { row } = await recordSubmission(context, evaluation, caller, parts);
+  const judged = await withinBudget(services, session.id, evaluation, planned);
+  const circumstances = await circumstancesOf(services, session.id, judged, planned);
+  const parts = {
+    ...{ session, analysis, planned, evaluation: judged, circumstances },
+    decision: judged.decision,
+  };
+  const { row } = await recordSubmission(context, judged, caller, parts);
   // An equal call that is still open answers for this one.
   return { row, is_own: row.plan?.native?.id === id };
 }

@@ -52,6 +52,27 @@ export async function recordSubmission(
   caller: Caller,
   parts: RowParts,
 ): Promise<Submission> {
+  const { services: { budgets, thresholds } } = context;
+  const submission = await record(context, evaluation, caller, parts);
+  const { row } = submission;
+  // Only the end of a command tells what it changed.
+  if (row.status === "approved" && executorOf(row) !== "claimer") budgets.count(row);
+  const { id: action_id, session_id, agent, status, decision, risk, replay_of } = row;
+  const is_denied = status === "blocked" && decision.rule?.source !== "auto-block";
+  const is_critical = risk.level === "critical" && status !== "approved";
+  if (replay_of === null && (is_denied || is_critical)) {
+    const conduct = { session_id, agent, action_id, is_denied, is_critical };
+    await thresholds.note(conduct, evaluation.limits);
+  }
+  return submission;
+}
+
+async function record(
+  context: ActionContext,
+  evaluation: ActionEvaluation,
+  caller: Caller,
+  parts: RowParts,
+): Promise<Submission> {
   const { services } = context;
   const row = newRow(services, parts);
   const { planned: { contents } } = parts;

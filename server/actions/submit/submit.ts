@@ -14,6 +14,8 @@ import type { ActionRow } from "../store.ts";
 import { toolOf } from "../tools.ts";
 import { actorOf, eventOf } from "../transition.ts";
 import { submitRollback } from "../rollback/rollback.ts";
+import { withinBudget } from "./budget.ts";
+import { circumstancesOf } from "./circumstances.ts";
 import { evaluateAction, requesterIn } from "./evaluate.ts";
 import { type Parsed, parseInput } from "./input.ts";
 import { planAction, planNothing } from "./plan_action.ts";
@@ -97,9 +99,18 @@ async function submitParsed(
   const planned = decision.effect === "deny"
     ? planNothing(input)
     : await planAction(services, session.root, { input, content, analysis, proof, limits });
-  if (decision.effect === "ask" && decision.sandbox) planned.plan.sandbox = decision.sandbox;
-  const parts = { session, decision, analysis, planned, evaluation, replay_of };
-  return await recordSubmission(context, evaluation, caller, parts);
+  const judged = replay_of === undefined
+    ? await withinBudget(services, session.id, evaluation, planned)
+    : evaluation;
+  if (judged.decision.effect === "ask" && judged.decision.sandbox) {
+    planned.plan.sandbox = judged.decision.sandbox;
+  }
+  const circumstances = await circumstancesOf(services, session.id, judged, planned);
+  const parts = {
+    ...{ session, analysis, planned, evaluation: judged, circumstances, replay_of },
+    decision: judged.decision,
+  };
+  return await recordSubmission(context, judged, caller, parts);
 }
 
 /** The input that repeats a write. A changed text is written whole, with its final content. */
