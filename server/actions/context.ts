@@ -13,8 +13,8 @@ import type { Intake } from "./intake.ts";
 import type { Serial } from "./scheduling.ts";
 import type { Thresholds } from "../remediation/thresholds.ts";
 import { type ActionRow, findAction } from "./store.ts";
-import type { Budgets } from "./submit/budget.ts";
-import type { History } from "./submit/circumstances.ts";
+import type { Budgets } from "./submit/budgets.ts";
+import type { History } from "./submit/history.ts";
 
 /** The other projects of the machine. */
 export interface Neighbours {
