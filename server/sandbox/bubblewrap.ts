@@ -19,7 +19,7 @@ export function startBehind(
   const filter = seccompFilter(arch());
   const args = [
     ...namespacesOf(walls, filter !== null),
-    ...mountsOf(walls, env["PATH"] ?? ""),
+    ...mountsOf(walls, env),
     ...["--chdir", walls.cwd],
     ...(filter ? ["--seccomp", `${SECCOMP_FD}`] : []),
   ];
@@ -55,11 +55,11 @@ export function isAtLeast(version: string, major: number, minor: number): boolea
   return is_major > major || (is_major === major && is_minor >= minor);
 }
 
-function mountsOf(walls: Walls, search_path: string): string[] {
+function mountsOf(walls: Walls, env: Record<string, string | undefined>): string[] {
   const { mounts, tools_at } = walls;
   const all = [
     ...mounts.slice(0, tools_at),
-    ...toolsIn(search_path, walls),
+    ...toolsIn(env, walls),
     ...mounts.slice(tools_at),
   ];
   return [...all.flatMap((mount) => mountArgs(mount, walls)), ...["--remount-ro", "/"]];
@@ -89,14 +89,26 @@ function mountArgs({ at, as, from = at }: Mount, { blank, engine }: Walls): stri
 /** The largest content of a folder that is kept in memory. */
 const FOLDER_BYTES = `${512 * 1024 * 1024}`;
 
+/** Variables that choose an installation, as PATH does. */
+const INSTALLATIONS = [
+  ...["JAVA_HOME", "CARGO_HOME", "RUSTUP_HOME", "GOROOT", "NVM_DIR", "VOLTA_HOME", "PYENV_ROOT"],
+  ...["RBENV_ROOT", "ASDF_DIR", "ASDF_DATA_DIR", "SDKMAN_DIR", "CONDA_PREFIX", "VIRTUAL_ENV"],
+  ...["BUN_INSTALL", "DENO_INSTALL", "DOTNET_ROOT", "ANDROID_HOME", "PLAYWRIGHT_BROWSERS_PATH"],
+];
+
 /** The outermost folders of PATH that no mount shows, with the installation around a `bin`. */
-function toolsIn(search_path: string, { mounts, user_home }: Walls): Mount[] {
-  const folders = search_path.split(":").filter((folder) => folder.startsWith("/"))
-    .filter((folder) => existsSync(folder))
+function toolsIn(
+  env: Record<string, string | undefined>,
+  { mounts, user_home, never_shown }: Walls,
+): Mount[] {
+  const named = INSTALLATIONS.map((name) => env[name] ?? "");
+  const folders = [...(env["PATH"] ?? "").split(":"), ...named]
+    .filter((folder) => folder.startsWith("/") && existsSync(folder))
     .flatMap((folder) => [folder, realpathSync(folder)])
     .map((folder) => /\/s?bin$/.test(folder) ? aroundOf(folder, user_home) : folder);
   return [...new Set(folders)]
     .filter((folder) => !isShown(folder, mounts) && !holdsMore(folder, mounts, user_home))
+    .filter((folder) => !never_shown.some((one) => isWithin(folder, one) || isWithin(one, folder)))
     .filter((folder, _, all) => !all.some((one) => one !== folder && isWithin(folder, one)))
     .map((at) => ({ at, as: "read_only" as const }));
 }
@@ -108,10 +120,12 @@ function aroundOf(folder: string, user_home: string): string {
   return outer.includes(around) || user_home.startsWith(`${around}/`) ? folder : around;
 }
 
-const SHOWS = new Set<Mount["as"]>(["read_only", "writable", "link"]);
-
+/** Whether a mount shows the real folder at its place; a private `/tmp` does not. */
 function isShown(folder: string, mounts: readonly Mount[]): boolean {
-  return mounts.some(({ at, as }) => SHOWS.has(as) && isWithin(folder, at));
+  return mounts.some(({ at, as, from = at }) =>
+    isWithin(folder, at) &&
+    (as === "link" || (from === at && (as === "read_only" || as === "writable")))
+  );
 }
 
 /** Whether the folder holds another place of the sandbox, which it would cover. */

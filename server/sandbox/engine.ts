@@ -92,6 +92,7 @@ async function tryOut(engine: SandboxEngine): Promise<string | null> {
     mounts: systemMounts(),
     tools_at: 0,
     user_home: "/",
+    never_shown: [],
     cwd: "/",
     blank: "/dev/null",
     limits: { processes: 4_096, memory_bytes: 2 ** 32, file_bytes: 2 ** 32 },

@@ -68,7 +68,7 @@ export class Sandboxes {
       network: sandbox.network,
       hosts: compiled.sandbox.hosts,
       writable: sandbox.writable,
-      blocked_outside: absolutePatterns(compiled),
+      blocked_outside: anchoredPatterns(compiled),
     });
     const paths = new Set(found.map(({ path }) => path));
     this.#running.set(action_id, { judge, roots: around.roots, paths });
@@ -103,7 +103,7 @@ export class Sandboxes {
   }
 }
 
-function absolutePatterns({ rules }: CompiledPolicy): string[] {
-  return rules.filter(({ list, pattern }) => list === "blockedPaths" && pattern.startsWith("/"))
+function anchoredPatterns({ rules }: CompiledPolicy): string[] {
+  return rules.filter(({ list, pattern }) => list === "blockedPaths" && /^~?\//.test(pattern))
     .map(({ pattern }) => pattern);
 }

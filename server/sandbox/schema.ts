@@ -28,6 +28,7 @@ export const Walls = z.object({
   tools_at: z.number().int()
     .describe("the place in `mounts` of the folders in PATH that nothing else shows"),
   user_home: z.string(),
+  never_shown: z.array(z.string()).describe("blocked places that no folder of PATH may show"),
   cwd: z.string(),
   blank: z.string().describe("an unreadable empty file on the machine"),
   limits: SandboxLimits,

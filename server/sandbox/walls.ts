@@ -16,7 +16,7 @@ import { systemMounts } from "./system.ts";
 export interface WallsInput {
   engine: SandboxEngine;
   judge: Judge;
-  /** The absolute patterns of rules that block paths. */
+  /** The patterns of rules that block paths and start with `/` or `~/`. */
   blocked_outside: readonly string[];
   blocked: BlockedFiles;
   /** Real paths of the project's folders. */
@@ -93,6 +93,12 @@ export async function wallsOf(input: WallsInput): Promise<WallsFound> {
       mounts,
       tools_at: before.length,
       user_home,
+      never_shown: [
+        gate_home,
+        ...strangersOf(input),
+        ...input.blocked_outside.map((pattern) => prefixOf(pattern, user_home))
+          .filter((path) => path !== user_home && path !== "/"),
+      ],
       cwd,
       blank: own.blank,
       limits: {
@@ -135,17 +141,14 @@ function projectMounts(
   found: readonly Found[],
   before: readonly Mount[],
 ): Mount[] {
-  const { roots, strangers, gate_home, judge } = input;
+  const { roots, gate_home } = input;
   const git = outerGit(roots);
   const tops = topsOf(input);
   const isVisible = (path: string) =>
     tops.some((top) => isWithin(path, top)) ||
     before.some(({ at, as }) => as === "read_only" && isWithin(path, at));
-  const outside = strangers.filter((one) =>
-    !roots.some((root) => isWithin(one, root) || isWithin(root, one))
-  )
-    .filter((one) => isThere(one) && isVisible(one));
-  const rest = outsideOf(input.blocked_outside, judge).filter(isVisible);
+  const outside = strangersOf(input).filter((one) => isThere(one) && isVisible(one));
+  const rest = outsideOf(input).filter(isVisible);
   const parts = new Map<string, Mount>();
   const add = (mount: Mount) => {
     // What is hidden stays so, whatever else is said about it.
@@ -166,6 +169,19 @@ function projectMounts(
     ...[...pins(kept, tops), ...kept].toSorted((a, b) => depth(a.at) - depth(b.at)),
     { at: gate_home, as: "hidden_folder" },
   ];
+}
+
+/** The folders of other projects that are neither in this one nor around it. */
+function strangersOf({ strangers, roots }: WallsInput): string[] {
+  return strangers.filter((one) =>
+    !roots.some((root) => isWithin(one, root) || isWithin(root, one))
+  );
+}
+
+/** A pattern up to its first wildcard, as a path. */
+function prefixOf(pattern: string, user_home: string): string {
+  const literal = pattern.replace(/\/[^/]*[*?[{].*$/, "").replace(/\/+$/, "");
+  return literal.startsWith("~") ? user_home + literal.slice(1) : literal || "/";
 }
 
 /** The outermost folders that the command may write. */
@@ -236,9 +252,12 @@ function writablePath(path: string, { user_home, gate_home, judge }: WallsInput)
 }
 
 /** The existing paths of absolute patterns up to their first wildcard, if the rules hide them whole. */
-function outsideOf(patterns: readonly string[], judge: Judge): string[] {
-  return patterns.map((pattern) => pattern.replace(/\/[^/]*[*?[{].*$/, "").replace(/\/+$/, ""))
-    .filter((path) => path !== "" && path !== "/etc" && isThere(path) && judge(path) === "hidden")
+function outsideOf({ blocked_outside, user_home, judge }: WallsInput): string[] {
+  return blocked_outside.map((pattern) => prefixOf(pattern, user_home))
+    .filter((path) =>
+      path !== "/" && path !== user_home && path !== "/etc" && isThere(path) &&
+      judge(path) === "hidden"
+    )
     .map(realOf).filter((path) => path !== null);
 }
 

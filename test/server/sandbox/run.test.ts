@@ -159,3 +159,32 @@ test.runIf(ENGINE === null)("no engine: commands are judged as before", async ()
   expect(engine).toBeNull();
   expect(why).not.toBe("");
 });
+
+describe.runIf(ENGINE !== null)("the folders of PATH", () => {
+  test("are shown with their installation, but not what a rule blocks or another project", async () => {
+    const stage = createStage({
+      "tools/app/bin/tool": "#!/bin/sh\ncat $(dirname $0)/../lib/data\n",
+      "tools/app/lib/data": "installed\n",
+      "home/user/own/bin/mine": "#!/bin/sh\necho mine\n",
+      "home/user/hidden/bin/tool2": "SECRET\n",
+      "other/bin/tool3": "SECRET\n",
+    }, { blockedPaths: ["~/hidden/**"] });
+    const { base, home } = stage;
+    const programs = [
+      `${base}/tools/app/bin`,
+      `${home}/own/bin`,
+      `${home}/hidden/bin`,
+      `${base}/other/bin`,
+    ];
+    execFileSync("chmod", ["-R", "+x", ...programs]);
+    const { output } = await stage.run(
+      `tool; mine; cat ${programs[2]}/tool2 ${programs[3]}/tool3`,
+      {
+        env: { PATH: [...programs, "/usr/bin:/bin"].join(":") },
+        walls: { blocked_outside: ["~/hidden/**"], strangers: [`${base}/other`] },
+      },
+    );
+    expect(output).toMatch(/^installed\nmine\n/);
+    expect(output).not.toContain("SECRET");
+  });
+});

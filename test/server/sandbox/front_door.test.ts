@@ -1,0 +1,129 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { engineOnce } from "../../../server/sandbox/engine.ts";
+import { policyTemplate } from "../../../server/policy/templates.ts";
+import { createTestGate, type TestGate } from "../../helpers.ts";
+import { ENGINE } from "./stage.ts";
+
+const FILES = { ".env": "KEY=SECRET\n", "src/a.txt": "one\n", "api/.env": "KEY=SECRET\n" };
+/** Prints a blocked file whose name stands nowhere in the text. */
+const COMPUTED = "python3 -c \"open('src/b.txt','w').write('made'); " +
+  "print(open('.'+'e'+'nv').read())\"";
+
+const CREATES = "python3 -c \"import os; os.makedirs('new'); " +
+  "[open('new/'+n, 'w').write('made') for n in ('.'+'env', 'x.p'+'em', 'plain')]\"";
+
+/** An agent that is connected to the daemon's `/mcp`. */
+async function connect(gate: TestGate) {
+  let session: Record<string, string> = {};
+  const send = async (method: string, params: unknown) => {
+    const response = await gate.request(
+      "POST",
+      "/mcp",
+      { jsonrpc: "2.0", id: 1, method, params },
+      "agent",
+      {
+        ...{ accept: "application/json, text/event-stream", "content-type": "application/json" },
+        ...session,
+      },
+    );
+    const text = await response.text();
+    const id = response.headers.get("mcp-session-id");
+    if (id !== null) session = { "mcp-session-id": id };
+    return JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? text).result;
+  };
+  await send("initialize", {
+    protocolVersion: "2025-06-18",
+    capabilities: {},
+    clientInfo: { name: "codex", version: "1" },
+  });
+  return async (command: string, args: Record<string, unknown> = {}) => {
+    const name = "run_command";
+    const { structuredContent } = await send("tools/call", {
+      name,
+      arguments: { command, ...args },
+    });
+    return structuredContent as Record<string, unknown> & { message: string; output: string };
+  };
+}
+
+const sandboxed = { policies: policyTemplate("balanced"), files: FILES, sandbox: engineOnce() };
+
+describe.runIf(ENGINE !== null)("over MCP, with an engine", () => {
+  test("a command that no text can prove runs without a question, and reads no secret", async () => {
+    const gate = await createTestGate(sandboxed);
+    const run = await connect(gate);
+    const done = await run(COMPUTED, { wait_ms: 15_000 });
+    expect(done).toMatchObject({ status: "approved", execution: "failed", exit_code: 1 });
+    expect(done.decision).toMatchObject({ effect: "allow", sandbox: { engine: "bubblewrap" } });
+    expect(done.output).not.toContain("SECRET");
+    expect(done.output).toContain("Permission denied");
+    expect(done.walls).toEqual([expect.stringContaining('".env" is hidden')]);
+    expect(done.message).toContain("outside_sandbox: true");
+    expect(readFileSync(join(gate.root, "src/b.txt"), "utf8")).toBe("made");
+    const types = (await gate.audit()).map(({ type }) => type);
+    expect(types.filter((type) => type.startsWith("action.")))
+      .toEqual(["action.submitted", "action.approved", "action.started", "action.finished"]);
+  });
+
+  test("a blocked file that the command creates is moved away and told", async () => {
+    const gate = await createTestGate(sandboxed);
+    const run = await connect(gate);
+    const done = await run(CREATES, { wait_ms: 15_000 });
+    expect(done).toMatchObject({ status: "approved", execution: "succeeded" });
+    expect(existsSync(join(gate.root, "new/.env"))).toBe(false);
+    expect(existsSync(join(gate.root, "new/x.pem"))).toBe(false);
+    expect(done.message).toContain("new/.env");
+    expect(done.message).not.toContain("blocked this session");
+    const event = (await gate.audit()).find(({ type }) => type === "guard.restored");
+    const paths = (event!.data as { paths: { path: string; quarantine: string }[] }).paths;
+    expect(paths.map(({ path }) => path.slice(gate.root.length + 1)).sort())
+      .toEqual(["new/.env", "new/x.pem"]);
+    for (const { quarantine } of paths) expect(readFileSync(quarantine, "utf8")).toBe("made");
+    expect(existsSync(join(gate.root, "new/plain"))).toBe(true);
+    expect(await run("true")).toMatchObject({ status: "approved", execution: "succeeded" });
+  });
+
+  test("what a person approves runs outside", async () => {
+    const gate = await createTestGate({
+      ...sandboxed,
+      policies: { ...policyTemplate("balanced"), sandbox: { mode: "off" } },
+    });
+    const run = await connect(gate);
+    const held = await run(COMPUTED, { wait_ms: 0 });
+    expect(held).toMatchObject({ status: "pending", decision: { sandbox: null } });
+  });
+
+  test("a command whose walls cannot be built fails and never runs", async () => {
+    let there = true;
+    const engine = engineOnce();
+    const gate = await createTestGate({
+      ...sandboxed,
+      policies: { ...policyTemplate("balanced"), sandbox: { mode: "always" } },
+      sandbox: async () => there ? await engine() : null,
+    });
+    const { actions } = gate.project;
+    const { action } = await actions.submit(
+      { tool: "run_command", input: { command: "touch src/ran" }, wait_ms: 0 },
+      { id: "agent", scope: "agent" } as never,
+    );
+    expect(action).toMatchObject({
+      status: "approved",
+      decision: { sandbox: { engine: "bubblewrap" } },
+    });
+    there = false;
+    const claim = await gate.request("POST", `/api/actions/${action.id}/claim`, {}, "agent");
+    expect(claim.status).toBe(409);
+    const after = await gate.request("GET", `/api/actions/${action.id}`);
+    expect(await after.json()).toMatchObject({ execution: "failed" });
+    expect(existsSync(join(gate.root, "src/ran"))).toBe(false);
+  });
+});
+
+test("without an engine: commands are judged as before", async () => {
+  const gate = await createTestGate({ ...sandboxed, sandbox: () => Promise.resolve(null) });
+  const run = await connect(gate);
+  const held = await run(COMPUTED, { wait_ms: 0 });
+  expect(held).toMatchObject({ status: "pending", execution: "none", decision: { sandbox: null } });
+});
