@@ -13,6 +13,7 @@ export const CONFIG = {
   version: "2",
   policies: {
     defaultEffect: "ask",
+    sandbox: { mode: "off" },
     allowedPaths: ["src/**"],
     blockedPaths: [{ pattern: ".env", reason: "secrets stay here", alternative: "ask" }],
     allowedCommands: ["ls"],

@@ -16,11 +16,12 @@ const BALANCED = policyTemplate("balanced");
 const POLICIES = {
   balanced: {
     ...BALANCED,
+    sandbox: { mode: "auto" },
     blockedPaths: [...BALANCED.blockedPaths!, "secrets/**"],
     allowedCommands: [...BALANCED.allowedCommands!, "gate status"],
     blockedCommands: [...BALANCED.blockedCommands!, "rm -rf"],
   },
-  permissive: { ...PERMISSIVE, askPaths: ["README.md"] },
+  permissive: { ...PERMISSIVE, askPaths: ["README.md"], sandbox: { mode: "auto" } },
 };
 
 describe.each(CLASSES)("$name, on " + SUBJECT, (attack) => {

@@ -7,6 +7,7 @@ import { type Agent, connect } from "../mcp_agent.ts";
 import { World } from "../world.ts";
 
 const STRICT = {
+  sandbox: { mode: "off" },
   defaultEffect: "ask",
   allowedCommands: ["ls"],
   blockedCommands: ["make"],
