@@ -57,9 +57,7 @@ export function runSeveral(
   call: Call,
   run: Runner,
 ): string {
-  const twice = call.repeated
-    ? argv
-    : argv.flatMap((word, at) => at > 0 && mayBeSeveral(word) ? [word, word] : [word]);
+  const twice = argv.flatMap((word, at) => at > 0 && mayBeSeveral(word) ? [word, word] : [word]);
   if (twice.length > argv.length) {
     run.command(twice, { ...call, shell: call.shell.fork(), repeated: true });
   }

@@ -91,8 +91,8 @@ function needsCare(text: string): boolean {
   return text.startsWith("~") || text.includes("=~") || OF_ZSH.test(text);
 }
 
-/** `$=name`, `$~name`, `$^name`: zsh puts a value in. */
-const OF_ZSH = /(?<!\\)\$[=~^]+[A-Za-z_]/;
+/** `$=name`, `$~name`, `$^name`: zsh puts a value in, or nothing without a name. */
+const OF_ZSH = /(?<!\\)\$[=~^]/;
 
 function distinct(texts: string[]): string[] {
   return texts.length > 1 ? [...new Set(texts)] : texts;

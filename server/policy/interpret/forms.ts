@@ -15,9 +15,26 @@ export function strangePart(word: Word): Strange | null {
   if (/^[\w./:+,@%-]*$/.test(text)) return null;
   const strange = (reason: string): Strange => ({ reason, text: text.slice(0, 200) });
   if (/^=[\w./-]/.test(text)) return strange("zsh reads a word after = as the path of a program");
+  if (bordersGroup(word)) return strange("zsh reads this brace as the border of a group");
   if (!word.parts) return escapes(text) ? strange(ESCAPES) : null;
   return strangeIn(word.parts, false);
 }
+
+/** Whether the braces outside quotes do not match: zsh begins or ends a group within a word. */
+function bordersGroup({ text, parts }: Word): boolean {
+  if (!/[{}]/.test(text) || text.length === 1) return false;
+  const plain = parts
+    ? parts.filter(({ type }) => type === "Literal").map((one) => one.text).join("")
+    : text.replace(QUOTED, "");
+  let open = 0;
+  for (const brace of plain.replace(/\\[^]/g, "").replace(/[^{}]/g, "")) {
+    open += brace === "{" ? 1 : -1;
+    if (open < 0) return true;
+  }
+  return open > 0;
+}
+
+const QUOTED = /\\[^]|'[^']*'|"(?:\\[^]|[^"\\])*"/g;
 
 const ESCAPES = "fish reads a letter in this way";
 const REPEATED = "bash computes with this text, or zsh reads it in another way";
@@ -165,5 +182,5 @@ const BEFORE = /^(builtin|command|exec|time|!|-.*)$/;
 /** Whether a command is one of some shell's own that gate does not follow. */
 export function isOfOneShell(argv: readonly string[]): boolean {
   const program = argv.find((word) => word === "-" || !BEFORE.test(word)) ?? "";
-  return BUILTINS_OF_ONE.has(program) || /^!./.test(program);
+  return BUILTINS_OF_ONE.has(program) || /^[!{]./.test(program);
 }

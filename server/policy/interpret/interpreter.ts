@@ -266,11 +266,17 @@ export class Interpreter {
     return printed;
   }
 
-  /** Runs the body twice if it sets variables, because its start then sees them. */
+  /** Runs the body twice if it sets variables, and once for each word that it shifts away. */
   #loop(call: Call, body: (call: Call) => string): string {
     const shell = call.shell.fork();
     const inner = { ...call, shell };
+    let { positional } = shell;
     const printed = body(inner);
+    while (shell.positional.length < positional.length) {
+      ({ positional } = shell);
+      body(inner);
+    }
+    if (shell.positional.join("\0") !== positional.join("\0")) body(inner);
     const before = shell.variables;
     shell.join(call.shell.fork());
     if (!sameVariables(before, call.shell.variables)) body(inner);

@@ -76,6 +76,8 @@ function open(
   }
   const lists = expandWord(node.target, context);
   const paths = lists.map((fields) => fields.length === 1 ? fields[0]! : ANY);
+  // fish reads "<?" and ">?" as operators.
+  if (node.target.text.startsWith("?")) paths.push(...paths.map((path) => path.slice(1)));
   if (isDuplicate(node, paths)) {
     const other = node.operator === "<&" && isInput(node) && paths[0] !== "0" && paths[0] !== "-";
     return { stdin: other ? ANY : null, capture: copiesAway(node) };

@@ -13,10 +13,13 @@ export type FunctionBody = CompoundCommand | Redirected | CompoundList;
 const MOST_VALUES = 24;
 const MOST_NAMES = 64;
 
-/** Variables that every shell sets to one harmless word. */
+/** Parameters that every shell sets to one harmless word. */
+const NEVER_EMPTY = new Set("?$#");
+
+/** Variables that some shells set to one harmless word; in the others they are empty. */
 const TAME_NAMES = new Set(
   ("USER LOGNAME UID EUID PPID RANDOM SRANDOM SECONDS LINENO BASHPID HOSTNAME HOSTTYPE OSTYPE " +
-    "MACHTYPE EPOCHSECONDS EPOCHREALTIME SHLVL COLUMNS LINES BASH_VERSION ? $ ! #").split(" "),
+    "MACHTYPE EPOCHSECONDS EPOCHREALTIME SHLVL COLUMNS LINES BASH_VERSION !").split(" "),
 );
 
 /** Variables whose value bash or zsh computes as arithmetic when it is assigned. */
@@ -211,8 +214,9 @@ function eitherText(mine: string, other: string): string {
 const MOST_TEXT = 16_384;
 
 function unset(name: string): Variable {
-  const value = name === "IFS" ? " \t\n" : TAME_NAMES.has(name) ? TAME : ANY;
-  return { values: [value], items: null };
+  if (NEVER_EMPTY.has(name)) return { values: [TAME], items: null };
+  if (TAME_NAMES.has(name)) return { values: [TAME, ""], items: null };
+  return { values: [name === "IFS" ? " \t\n" : ANY], items: null };
 }
 
 function union(a: Variable, b: Variable): Variable {

@@ -17,8 +17,8 @@ const MOST_ITEMS = 32;
 /** `xargs`: runs the command with its input appended, or inserted at the placeholder. */
 export function runXargs(argv: readonly string[], call: Call, run: Runner): string {
   const { parsed, rest } = splitCommand(argv.slice(1), XARGS, 0);
-  const [file] = valuesOf(parsed, "arg-file");
-  if (file !== undefined) run.touch("read", file, call);
+  const file = valuesOf(parsed, "arg-file").at(-1);
+  for (const path of valuesOf(parsed, "arg-file")) run.touch("read", path, call);
   const text = file === undefined ? call.stdin : run.content(file, call) ?? ANY;
   const words = rest.length > 0 ? rest : ["echo"];
   const place = has(parsed, "I")
@@ -193,15 +193,15 @@ const PARALLEL = spec(
 /** GNU `parallel`: runs the command with each argument; without a command, each argument is one. */
 export function runParallel(argv: readonly string[], call: Call, run: Runner): string {
   const { parsed, rest } = splitCommand(argv.slice(1), PARALLEL, 0);
-  const [file] = valuesOf(parsed, "arg-file");
+  const file = valuesOf(parsed, "arg-file").at(-1);
   const at = rest.findIndex((word) => /^:::\+?:?\+?$/.test(word));
   const words = at < 0 ? rest : rest.slice(0, at);
   const read = file === undefined || file === "-" ? call.stdin : run.content(file, call) ?? ANY;
   const given = at < 0 ? itemsByLine(read) : rest.slice(at + 1);
   const fromFiles = at >= 0 && rest[at]!.startsWith("::::");
   const lists = fromFiles ? rest.slice(at + 1) : [];
-  for (const list of [file, ...lists]) {
-    if (list !== undefined && list !== "-") run.touch("read", list, call);
+  for (const list of [...valuesOf(parsed, "arg-file"), ...lists]) {
+    if (list !== "-") run.touch("read", list, call);
   }
   const items = fromFiles ? [ANY] : given.filter((item) => !/^:::/.test(item));
   const plain = words.length > 0 && words.every((word) => /^([\w./:=@%+,-]+|\{\})$/.test(word));

@@ -176,7 +176,7 @@ function touchCopies(
   below: Below | null,
 ): void {
   const { operands } = parsed;
-  const [folder] = valuesOf(parsed, "target-directory");
+  const folder = valuesOf(parsed, "target-directory").at(-1);
   if (has(parsed, "directory") && how === "copy") {
     for (const path of operands) run.touch("write", path, call);
     return;

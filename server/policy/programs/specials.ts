@@ -264,13 +264,9 @@ function runTar(argv: readonly string[], call: Call, run: Runner): string {
     else if (isWild(action)) run.doubt("the program that tar runs is unknown", show(action), call);
   }
   const extracts = has(parsed, "get");
-  const [archive] = valuesOf(parsed, "file");
-  if (archive !== undefined && archive !== "-" && !/^[\w.@-]+:/.test(archive)) {
-    run.touch(
-      has(parsed, "create", "append", "update", "delete") ? "write" : "read",
-      archive,
-      call,
-    );
+  const op = has(parsed, "create", "append", "update", "delete") ? "write" : "read";
+  for (const archive of valuesOf(parsed, "file")) {
+    if (archive !== "-" && !/^[\w.@-]+:/.test(archive)) run.touch(op, archive, call);
   }
   const folders = valuesOf(parsed, "directory");
   if (extracts && !has(parsed, "to-stdout")) {

@@ -49,6 +49,8 @@ const CASES: [command: string, effect: "allow" | "ask" | "deny", alternative?: s
   ["zgrep -R TOP README.md", "deny"],
   ["zgrep -r TOP -", "deny"],
   ["zgrep TOP README.md", "allow"],
+  ["zstd -r .", "deny"],
+  ["zstd -r src", "allow"],
   ["7z a x.7z .", "ask"],
   ["7z l x.7z", "allow"],
   ["ruby -run -e httpd .", "deny"],

@@ -14,6 +14,10 @@ const judge = new Judge(pristine);
 const CODE = "'a[$(canary)]'";
 const ACTING: Record<string, string[]> = {
   bash: [
+    "cat $!.env",
+    "set -- a .env; while [ $# -gt 0 ]; do cat $1; shift; done",
+    "find . -maxdepth 1 -exec sh -c 'grep $@' {} +",
+    "xargs -a empty -a .env echo",
     "grep **",
     "grep -e *",
     "shopt -s dotglob; grep *",
@@ -108,6 +112,8 @@ const ACTING: Record<string, string[]> = {
     "x='[[:alpha:]]ink'; cat $x",
   ],
   dash: [
+    "cat $RANDOM.env",
+    "cat ${UID}.env",
     "cat sub/.*./.env",
     "cat sub/.[.]/.env",
     "grep -r KEY src/.*",
@@ -174,9 +180,15 @@ const ACTING: Record<string, string[]> = {
     "repeat 1 canary",
     "read x <<< =(canary)",
     "cat < =(canary)",
+    "{ls;cat link}",
+    "{canary}",
+    "{echo >pwned}",
+    "cat $^'.env'",
+    "cat $='.env'",
     "disable -r if; zmodload zsh/files; zf_mv a.txt pwned",
   ],
   fish: [
+    "echo a >?pwned",
     "export x=(cat sub/.env)",
     "x=(canary) ls",
     "readonly x=(canary)",
@@ -227,6 +239,8 @@ describe("stays allowed by default", () => {
     "set -euo pipefail; ls",
     "env - ls",
     "ls | xargs wc -l",
+    "echo {} { } {a} a@{1}",
+    "cat docs/$RANDOM.md",
     "ls *.md | xargs -n1 wc -l",
     "grep -n b docs/*",
     "find docs -name '*.md' -exec grep -n b {} +",
