@@ -260,7 +260,9 @@ function joinList(
     const [separators, ...more] = shell.valuesOf("IFS");
     return separators === BLANKS && more.length === 0 || items.length < 2 ? items.join(" ") : ANY;
   }
-  return items.map((item) => quoted ? itemInQuotes(item) : item).join(FIELD);
+  // What stands before and behind the list joins only its first and its last word.
+  const words = items.flatMap((item) => isSeveral(item) ? [item, item] : [item]);
+  return words.map((item) => quoted ? itemInQuotes(item) : item).join(FIELD);
 }
 
 /** An item of `"$@"`: one word, unless it stands for any number of items. */
@@ -315,7 +317,11 @@ function expandParameter(
   for (const text of index) context.compute(text);
   const values = baseValues(part, index[0], quoted, context);
   if (part.prefix === "#") return values.map((value) => isStatic(value) ? `${value.length}` : TAME);
-  return part.operation ? operate(part, values, context) : values;
+  if (!part.operation) return values;
+  const changed = operate(part, values, context);
+  // Each item changes by itself, and a slice leaves some out.
+  const is_list = /^[@*]$/.test(part.index?.text ?? part.parameter);
+  return is_list && part.operation.type !== "Default" ? [quoted ? SPLIT_ITEMS : SPLIT] : changed;
 }
 
 function baseValues(
@@ -334,6 +340,9 @@ function baseValues(
   return values.flatMap((name) => /^\w+$/.test(name) ? shell.valuesOf(name) : [ANY]);
 }
 
+/** A list within the default, which stays several words: `${1+"$@"}`. */
+const LIST = /\$\{?[@*]|\[[@*]\]/;
+
 function operate(
   part: ParameterExpansionPart,
   values: string[],
@@ -343,7 +352,14 @@ function operate(
   switch (operation.type) {
     case "Default": {
       const operand = homesIn(operation.operand, context.shell);
-      return withDefault(part, operation, values, expandText(operand, context), context);
+      const texts = expandText(operand, context);
+      return withDefault(
+        part,
+        operation,
+        values,
+        LIST.test(operand.text) ? [SPLIT_ITEMS] : texts,
+        context,
+      );
     }
     case "Remove": {
       const pattern = expandText(operation.operand, context)[0]!;
@@ -351,11 +367,8 @@ function operate(
     }
     case "Replace":
       return replaceAll(values, operation, context);
-    case "Slice": {
-      const parts = slice(values, operation, context);
-      const is_list = /^[@*]$/.test(part.index?.text ?? part.parameter);
-      return is_list ? [SPLIT] : parts;
-    }
+    case "Slice":
+      return slice(values, operation, context);
     case "CaseModification":
       if (operation.operand) expandText(operation.operand, context);
       return values.map((value) => changeCase(value, operation.operator));

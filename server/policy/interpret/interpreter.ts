@@ -98,11 +98,10 @@ export class Interpreter {
         call.shell.functions.set(node.name.value, node.body);
         return "";
       case "Coproc":
-        return this.body(node.body as FunctionBody, {
-          ...call,
-          shell: call.shell.fork(),
-          stdin: ANY,
-        });
+        return this.#apart(
+          { ...call, stdin: ANY },
+          (inner) => this.body(node.body as FunctionBody, inner),
+        );
       default:
         return this.#compound(node, call);
     }

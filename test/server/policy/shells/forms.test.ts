@@ -15,6 +15,13 @@ const CODE = "'a[$(canary)]'";
 const ACTING: Record<string, string[]> = {
   bash: [
     "cat $!.env",
+    'a=(*); grep "${a[@]:+${a[@]}}"',
+    'set -- *; grep ${1+"$@"}',
+    "coproc echo canary > src/run.sh; wait; sh src/run.sh",
+    'set -- *; grep "$@[2,-1]"',
+    'a=($(ls)); grep "${a[@]:1}"',
+    'a=(.env.x y.x); cat "${a[@]%.x}"',
+    'a=(x.env y); cat "${a[@]#x}"',
     "set -- a .env; while [ $# -gt 0 ]; do cat $1; shift; done",
     "find . -maxdepth 1 -exec sh -c 'grep $@' {} +",
     "xargs -a empty -a .env echo",
