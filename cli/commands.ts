@@ -83,6 +83,10 @@ const GROUPS: Record<string, Record<string, [summary: string, load: Load]>> = {
       "Serve MCP on standard input and output (started by agent hosts)",
       () => import("./commands/mcp.ts"),
     ],
+    statusline: [
+      "Answer as Claude Code's status line, and keep its rate limits (started by Claude Code)",
+      () => import("./commands/statusline.ts"),
+    ],
     hook: ["Answer one hook call (started by agent hosts)", () => import("./commands/hook.ts")],
   },
   "Review:": {
@@ -105,6 +109,10 @@ const GROUPS: Record<string, Record<string, [summary: string, load: Load]>> = {
     session: [
       "List, compare or roll back the sessions of agents",
       () => import("./commands/session.ts"),
+    ],
+    agents: [
+      "Show the coding agents of this machine, and what they left behind",
+      () => import("./commands/agents.ts"),
     ],
     policy: [
       "Test, explain or suggest rules, or replay recorded actions",

@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import { createMiddleware } from "hono/factory";
 import { actionsApi } from "./actions/api.ts";
 import { approvalRoutesApi } from "./approval_routes/api.ts";
+import { agentMonitorApi } from "./agent_monitor/api.ts";
 import { analyticsApi } from "./analytics/api.ts";
 import { auditApi } from "./audit/api.ts";
 import { authApi, loginApi } from "./auth/api.ts";
@@ -59,6 +60,7 @@ export function createApi() {
     .use("/api/policy/*", ownSession)
     .use("/api/sessions/*", ownSession)
     .route("/api/actions", actionsApi)
+    .route("/api/agent-monitor", agentMonitorApi)
     .route("/api/analytics", analyticsApi)
     .route("/api/approval-routes", approvalRoutesApi)
     .route("/api/audit", auditApi)
@@ -89,6 +91,7 @@ type Unprovided<A> = A extends Hono<infer E, infer _S, infer _B>
   : never;
 type Routes =
   | typeof actionsApi
+  | typeof agentMonitorApi
   | typeof analyticsApi
   | typeof approvalRoutesApi
   | typeof auditApi

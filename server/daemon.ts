@@ -1,7 +1,12 @@
+import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Action } from "./actions/schema.ts";
 import { Guarding } from "./actions/guarding/guarding.ts";
 import { Intake } from "./actions/intake.ts";
+import { AGENTS } from "./agent_monitor/agents/agents.ts";
+import { listHeldActions } from "./agent_monitor/held.ts";
+import { AgentMonitor } from "./agent_monitor/monitor.ts";
+import { readSettings, readStatusLine } from "./agent_monitor/settings.ts";
 import type { ActionList } from "./actions/list/schema.ts";
 import type { AnalyticsSummary } from "./analytics/schema.ts";
 import { summarize } from "./analytics/summarize.ts";
@@ -29,7 +34,8 @@ import { Projects } from "./projects/projects.ts";
 import { Registry } from "./projects/registry.ts";
 import { Proofs } from "./proof/proofs.ts";
 import { openHome } from "./runtime/home.ts";
-import { ownPid } from "./runtime/self.ts";
+import { openProcessList, ownUid, sendSignal } from "./runtime/process_list.ts";
+import { ownEnvironment, ownPid } from "./runtime/self.ts";
 import { Sandboxes } from "./sandbox/sandboxes.ts";
 import { Homes } from "./sessions/homes.ts";
 import { HostKey } from "./sessions/host_key.ts";
@@ -61,6 +67,7 @@ export class Daemon {
   readonly team: Team;
   readonly routes: ApprovalRoutes;
   readonly workspaces: Workspaces;
+  readonly monitor: AgentMonitor;
   readonly #environment: Environment;
   readonly #started: number;
   readonly #owner: OwnerLock;
@@ -103,6 +110,7 @@ export class Daemon {
       log: environment.log,
       home: environment.home,
     });
+    this.monitor = this.#createMonitor(environment);
   }
 
   /** Locks the data folder for this process and recovers projects after a crash. */
@@ -240,7 +248,36 @@ export class Daemon {
     return narrow(this.projects, new Set(project_ids));
   }
 
+  #createMonitor({ home, now, log, machine }: Environment): AgentMonitor {
+    const { projects, bus, stream } = this;
+    return new AgentMonitor({
+      agents: AGENTS,
+      processes: machine?.processes ?? openProcessList(),
+      terminator: machine?.terminator ?? TERMINATOR,
+      registry: this.#registry.database,
+      home: machine?.home ?? homedir(),
+      env: machine?.env ?? ownEnvironment(),
+      own: { pid: ownPid(), uid: ownUid() },
+      ...{ now, log },
+      listRoots: () => projects.listRoots(),
+      listHeld: async () => await listHeldActions(await projects.listOpen()),
+      settings: () => readSettings(home),
+      statusLimits: (agent) => readStatusLine(home, agent),
+      async record(project_id, event) {
+        const { ledger } = await projects.get(project_id ?? MACHINE_ID);
+        await ledger.commit({ statements: [], events: [event] });
+      },
+      publish: () =>
+        bus.publish([{
+          ...{ topic: "agents", type: "agents.changed", project_id: MACHINE_ID, id: null, seq: 0 },
+          at: new Date(now()).toISOString(),
+          cursor: stream.head,
+        }]),
+    });
+  }
+
   async #close(): Promise<void> {
+    await this.monitor.close();
     await this.projects.close();
     this.#journal?.flush();
     await this.stream.close();
@@ -248,3 +285,6 @@ export class Daemon {
     this.#owner.release();
   }
 }
+
+/** How orphans of agents are ended. */
+const TERMINATOR = { send: sendSignal, poll_ms: 100, grace_ms: 5_000, kill_ms: 1_000 };

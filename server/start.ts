@@ -95,6 +95,7 @@ async function openGate(
   if (auth === "none") await refuseProvenHome(daemon);
   await prepare?.(daemon);
   const readers = new EventReaders({ bus: daemon.bus, stream: daemon.stream, log });
+  daemon.monitor.start(() => readers.follows("agents"));
   const prover = new Prover(keys, tokens);
   const logins = { codes: new LoginCodes(environment), keys };
   const app = createApp({ ...environment, daemon, logins, prover, readers, assets: readAsset });

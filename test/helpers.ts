@@ -31,6 +31,8 @@ export interface TestGateOptions {
   /** Finds the engine of a sandbox; without it there is none. */
   sandbox?: Environment["sandbox"];
   fault?: Environment["fault"];
+  /** What the agent monitor looks at. */
+  machine?: Environment["machine"];
 }
 
 /** A clock that stands still until it is told to go on. */
@@ -96,6 +98,7 @@ export async function createTestGate(options: TestGateOptions = {}): Promise<Tes
   writeFiles(home, root, options);
   const gate = new OpenTestGate(base, home, root, options.fault);
   if (options.sandbox) gate.environment.sandbox = options.sandbox;
+  if (options.machine) gate.environment.machine = options.machine;
   await gate.open();
   // In a hook there is no current test: whoever calls from there closes the gate itself.
   if (expect.getState().currentTestName !== undefined) onTestFinished(() => gate.close());

@@ -7,6 +7,7 @@ import { waitingRoots } from "../daemon/waiting_roots.ts";
 import { EXIT, Exit, type Failure, failureOf } from "../errors.ts";
 import { projectsOfHosts } from "../hosts/cleanup.ts";
 import { filesInUse, hostById, userFiles } from "../hosts/hosts.ts";
+import { setStatusLine } from "../hosts/status_line.ts";
 import { type Machine, machineOf } from "../hosts/machine.ts";
 import { type Launch, launchOf, SERVER_NAME } from "../hosts/ours.ts";
 import { enforceHosts, type HookReport, showReports } from "../hosts/enforce_report.ts";
@@ -34,6 +35,8 @@ interface SetupOptions {
   enforce?: boolean;
   /** Whether to remove the entry and the hooks. */
   remove?: boolean;
+  /** Whether to keep the rate limits that Claude Code tells its status line. */
+  statusline?: boolean;
 }
 
 /** One config file in the output of `gate global-setup --json`. */
@@ -63,6 +66,7 @@ export function createCommand(io: Io) {
         "enforce",
       ),
     )
+    .option("--statusline", "also keep the rate limits that Claude Code tells its status line")
     .option("--dry-run", "show the changes and write nothing")
     .option("--json", "print JSON")
     .addHelpText("after", HELP)
@@ -91,12 +95,27 @@ async function setUp(io: Io, options: SetupOptions): Promise<void> {
   const ofUser = await setUpHooks(io, hosts, options);
   const ofProjects = await removeFromProjects(io, hosts, { roots: projects?.roots ?? [], dryRun });
   const hooks = ofUser && [...ofUser, ...ofProjects];
+  const line = options.statusline || remove
+    ? setStatusLine({
+      ...{ machine, launch, home: placeOf(io).home, dryRun },
+      install: !remove,
+    })
+    : null;
   if (json) {
     const server = { name: SERVER_NAME, ...launch };
-    printJson(io, { dry_run: dryRun, server, hosts: lines, ...(hooks ? { hooks } : {}) });
+    printJson(io, {
+      dry_run: dryRun,
+      server,
+      hosts: lines,
+      ...(hooks ? { hooks } : {}),
+      ...(line ? { statusline: line } : {}),
+    });
   } else {
     show(io, lines);
     showReports(io, hooks ?? [], dryRun);
+    if (line && line.outcome !== "unchanged") {
+      print(io, `Status line ${(dryRun ? WOULD : DID)[line.outcome]}: ${line.file}`);
+    }
     if (dryRun) say(io, "Nothing was written (--dry-run).");
     else if (!remove) await offerPassphrase(io, { asks: true });
   }
@@ -240,6 +259,9 @@ and those that the hosts list.
 
 With --enforce, hosts that have hooks also ask gate before each call of their own tools and of other
 MCP servers' tools: ${HOOKED_HOSTS.map(({ name }) => name).join(", ")}.
+With --statusline, gate stands before your status line of Claude Code and calls it: only there Claude
+Code tells its rate limits, which gate agents then shows.
+
 In a folder of no project, gate allows reading and holds everything else for you. Rules for all
 folders are in the global config (gate global-config). The calls are in the project "machine".
 
@@ -248,5 +270,6 @@ Examples:
   gate global-setup --dry-run
   gate global-setup
   gate global-setup --host claude-code --host codex
+  gate global-setup --statusline
   gate global-setup --remove
 `;

@@ -20,6 +20,10 @@ export const GlobalConfig = z.looseObject({
     proof: z.enum(["token", "passphrase", "passkey"]).optional(),
     unlock_seconds: z.number().int().min(1).optional(),
   }).optional(),
+  agentMonitor: z.looseObject({
+    readEnvironment: z.boolean().optional(),
+    showTexts: z.boolean().optional(),
+  }).optional(),
 });
 export type GlobalConfig = z.infer<typeof GlobalConfig>;
 

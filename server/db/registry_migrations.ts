@@ -168,4 +168,30 @@ export const REGISTRY_MIGRATIONS: Migration[] = [{
       PRIMARY KEY (name, number)
     ) STRICT, WITHOUT ROWID`,
   ],
+}, {
+  version: 10,
+  statements: [
+    // The agents' sessions that have ended, as JSON.
+    `CREATE TABLE agent_history (
+      agent TEXT NOT NULL,
+      session_id TEXT NOT NULL,
+      ended_at TEXT NOT NULL,
+      session TEXT NOT NULL,
+      PRIMARY KEY (agent, session_id)
+    ) STRICT, WITHOUT ROWID`,
+    "CREATE INDEX agent_history_by_end ON agent_history (ended_at)",
+    "CREATE INDEX agent_history_by_agent ON agent_history (agent, ended_at)",
+    // Child processes of agents that listen on ports, to recognize them when their session is gone.
+    `CREATE TABLE agent_ports (
+      pid INTEGER NOT NULL,
+      start_time TEXT NOT NULL,
+      boot_id TEXT NOT NULL,
+      ports TEXT NOT NULL,
+      agent TEXT NOT NULL,
+      session_id TEXT NOT NULL,
+      project_id TEXT,
+      first_seen_at TEXT NOT NULL,
+      PRIMARY KEY (pid, start_time)
+    ) STRICT, WITHOUT ROWID`,
+  ],
 }];

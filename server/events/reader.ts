@@ -49,6 +49,11 @@ export class Reader {
     }, { highWaterMark: 0 });
   }
 
+  /** Whether the reader asked for this topic by name. */
+  follows(topic: Topic): boolean {
+    return this.#options.topics?.has(topic) ?? false;
+  }
+
   /** Queues an encoded event, unless the reader filters it out. */
   receive(event: PublishedEvent, bytes: Uint8Array): void {
     if (this.#wants(event)) this.#push(event.cursor, bytes);

@@ -43,6 +43,11 @@ export class EventReaders {
     return this.#readers.size;
   }
 
+  /** Whether a reader asked for this topic by name. */
+  follows(topic: Topic): boolean {
+    return [...this.#readers].some((reader) => reader.follows(topic));
+  }
+
   /** The stream of a new reader, starting after its last event. @throws GateError `unavailable` */
   open(request: ReaderRequest): ReadableStream<Uint8Array> {
     if (this.#closed || this.#readers.size >= this.#max) {

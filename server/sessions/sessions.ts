@@ -178,6 +178,23 @@ export class Sessions {
     return true;
   }
 
+  /**
+   * Whose session it is: its host, the process that opened it, and whether the host calls it by an id
+   * of its own. Null for an unknown session.
+   */
+  async holderOf(id: string) {
+    const { ledger, host_key, in_any_folder } = this.#services;
+    const proof = await findProof(ledger, { of: "session", id });
+    if (proof === null) return null;
+    const { host, root, secret_sha256 } = proof;
+    const isOf = (named: string) => {
+      const parts = [host, ledger.project_id, in_any_folder ? "" : root, named];
+      return secret_sha256 !== null &&
+        isSameText(hexDigestOf(host_key.secretOf(parts)), secret_sha256);
+    };
+    return { host, pid: proof.process?.pid ?? null, isOf };
+  }
+
   /** Ends a session. Idempotent. */
   async end(id: string, caller: Caller): Promise<Session> {
     const { environment, ledger } = this.#services;

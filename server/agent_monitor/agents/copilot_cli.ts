@@ -1,0 +1,153 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { readText } from "../files.ts";
+import {
+  type Agent,
+  type Around,
+  countOf,
+  type FoundSession,
+  NO_FACTS,
+  objectOf,
+  type RecordFacts,
+  type RecordReader,
+  textOf,
+  timeOf,
+  TokenSum,
+} from "./agent.ts";
+import { isProgram } from "./programs.ts";
+
+/** Copilot CLI keeps a folder for each session, with a lock file that names its process. */
+export const COPILOT_CLI: Agent = {
+  id: "copilot-cli",
+  name: "Copilot CLI",
+  programs: ["copilot"],
+  side_commands: ["mcp", "help", "version"],
+  marks: { flag: "COPILOT_CLI", session: ["COPILOT_AGENT_SESSION_ID"], pid: [] },
+  no_limits: "Copilot CLI asks GitHub for them with its own credential; gate sends nothing",
+  async find(around) {
+    const home = around.env.COPILOT_HOME || join(around.home, ".copilot");
+    const folder = join(home, "session-state");
+    const names = (await readdir(folder).catch(() => [])).slice(-MOST_SESSIONS);
+    const found = await Promise.all(
+      names.map((name) => sessionIn(join(folder, name), name, around)),
+    );
+    return found.flat();
+  },
+};
+
+const MOST_SESSIONS = 2_000;
+const LOCK = /^inuse\.(\d+)\.lock$/;
+
+async function sessionIn(
+  folder: string,
+  session_id: string,
+  around: Around,
+): Promise<FoundSession[]> {
+  const names = await namesIn(folder);
+  const lock = names.find((name) => LOCK.test(name));
+  if (lock === undefined) return [];
+  const running = around.running.get(Number(LOCK.exec(lock)![1]));
+  // A lock stays when its process was killed, and a later process may have the pid.
+  if (!running || !isProgram(running, COPILOT_CLI)) return [];
+  const about = await readText(join(folder, "workspace.yaml")) ?? "";
+  const valueOf = (key: string) => new RegExp(`^${key}: *(.+?) *$`, "m").exec(about)?.[1] ?? null;
+  return [{
+    session_id,
+    process: running,
+    cwd: valueOf("cwd"),
+    started_at: timeOf(valueOf("created_at")),
+    version: null,
+    status: null,
+    record: { path: join(folder, "events.jsonl"), read: () => new CopilotReader() },
+    // It removes the lock when it ends in order.
+    hasExited: async () => !(await namesIn(folder)).includes(lock),
+  }];
+}
+
+function namesIn(folder: string): Promise<string[]> {
+  return readdir(folder).catch((): string[] => []);
+}
+
+const SKIPPED = /^\{"type":"system\.message"/;
+
+/** Reads the events of a session. */
+export class CopilotReader implements RecordReader {
+  readonly #facts: RecordFacts = { ...NO_FACTS };
+  readonly #tokens = new TokenSum();
+  readonly #running = new Map<string, string>();
+  readonly #asked = new Set<string>();
+
+  skips(beginning: string): boolean {
+    return SKIPPED.test(beginning);
+  }
+
+  add({ type, data: raw, timestamp }: Record<string, unknown>): void {
+    const facts = this.#facts;
+    const data = objectOf(raw);
+    const at = timeOf(timestamp);
+    facts.started_at ??= at;
+    if (at !== null) facts.last_at = Math.max(facts.last_at ?? 0, at);
+    switch (type) {
+      case "session.start":
+        facts.model = textOf(data.selectedModel) ?? facts.model;
+        facts.version = textOf(data.copilotVersion, 64);
+        facts.cwd = textOf(objectOf(data.context).cwd, 4096);
+        facts.branch = textOf(objectOf(data.context).branch);
+        break;
+      case "session.model_change":
+        facts.model = textOf(data.newModel) ?? facts.model;
+        break;
+      case "user.message":
+        facts.turns = (facts.turns ?? 0) + 1;
+        facts.title ??= textOf(data.content, 200);
+        facts.status = "working";
+        break;
+      case "assistant.turn_start":
+        facts.status = "working";
+        break;
+      case "assistant.turn_end":
+        facts.status = "idle";
+        break;
+      case "session.shutdown":
+        facts.status = "done";
+        break;
+      case "session.usage_record":
+        this.#usage(objectOf(data.usage));
+        break;
+      default:
+        this.#tool(type, data);
+    }
+  }
+
+  facts(): RecordFacts {
+    const current_task = [...this.#running.values()].at(-1) ?? null;
+    const status = this.#asked.size > 0 ? "waiting_approval" : this.#facts.status;
+    return { ...this.#facts, status, tokens: this.#tokens.total(), current_task };
+  }
+
+  #tool(type: unknown, data: Record<string, unknown>): void {
+    const call = String(data.toolCallId);
+    if (type === "tool.execution_start") {
+      this.#running.set(call, textOf(data.toolName, 128) ?? "tool");
+    } else if (type === "tool.execution_complete") {
+      this.#running.delete(call);
+      const { context_token_limit, context_current_tokens } = objectOf(
+        objectOf(data.toolTelemetry).metrics,
+      );
+      const used = countOf(context_current_tokens);
+      const window = countOf(context_token_limit) || null;
+      if (used > 0) this.#facts.context = { used, window };
+    } else if (type === "permission.requested") this.#asked.add(String(data.requestId));
+    else if (type === "permission.completed") this.#asked.delete(String(data.requestId));
+  }
+
+  #usage(usage: Record<string, unknown>): void {
+    const cache_read = countOf(usage.cacheReadTokens);
+    const cache_write = countOf(usage.cacheWriteTokens);
+    const whole = countOf(usage.inputTokens);
+    const input = Math.max(0, whole - cache_read - cache_write);
+    this.#tokens.add(null, { input, cache_read, cache_write, output: countOf(usage.outputTokens) });
+    this.#facts.model = textOf(usage.model) ?? this.#facts.model;
+    this.#facts.context = { used: whole, window: countOf(usage.maxPromptTokens) || null };
+  }
+}

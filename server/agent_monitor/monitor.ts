@@ -1,0 +1,521 @@
+import { realpath } from "node:fs/promises";
+import type { Caller } from "../auth/schema.ts";
+import { requireReviewer } from "../auth/scopes.ts";
+import type { Database } from "../db/database.ts";
+import type { NewEvent } from "../db/ledger.ts";
+import type { Environment } from "../environment.ts";
+import { GateError } from "../errors.ts";
+import type { ListeningPort, ProcessList, RunningProcess } from "../runtime/process_list.ts";
+import type { Agent, LimitFacts } from "./agents/agent.ts";
+import { GitStates } from "./git_states.ts";
+import type { HeldAction } from "./held.ts";
+import {
+  type LeftPort,
+  type Mark,
+  markNames,
+  markOf,
+  type OwnedPort,
+  sortPorts,
+  unownedListeners,
+} from "./ports.ts";
+import type {
+  AgentHistoryQuery,
+  AgentPorts,
+  AgentSession,
+  AgentSessionQuery,
+  AgentSnapshot,
+  ChildPort,
+  EndedSession,
+  OrphanPort,
+  RateLimits,
+  Terminated,
+  TerminateInput,
+} from "./schema.ts";
+import { type LiveSession, SessionFinder } from "./sessions.ts";
+import {
+  insertEnded,
+  listEnded,
+  listTracked,
+  pruneEnded,
+  putTracked,
+  removeTracked,
+  type TrackedPort,
+} from "./store.ts";
+import type { MonitorSettings } from "./settings.ts";
+import { terminate, type Terminator } from "./terminate.ts";
+import { dateOf, showLimits, showProcess, showSession } from "./view.ts";
+
+export interface MonitorOptions {
+  agents: readonly Agent[];
+  processes: ProcessList;
+  terminator: Terminator;
+  registry: Database;
+  /** The home folder of the person. */
+  home: string;
+  env: Record<string, string | undefined>;
+  own: { pid: number; uid: number | null };
+  now: () => number;
+  log: Environment["log"];
+  listRoots(): Promise<{ id: string; roots: string[] }[]>;
+  listHeld(): Promise<HeldAction[]>;
+  settings(): Promise<MonitorSettings>;
+  /** Commits an audit event to the ledger of a project, or of the machine. */
+  record(project_id: string | null, event: NewEvent): Promise<void>;
+  /** The limits that an agent told to gate's own status line. */
+  statusLimits(agent: string): Promise<LimitFacts | null>;
+  /** Tells the clients that something changed. */
+  publish(): void;
+}
+
+const ROUND_MS = 2_000;
+const PORTS_MS = 10_000;
+/** Without a reader a round once a minute keeps the history. */
+const REST_MS = 60_000;
+/** A client that asked within this time is still there. */
+const WATCHED_MS = 30_000;
+/** A request is answered from a round that is at most this old. */
+const FRESH_MS = 1_000;
+/** A server may be started again, or its session resumed, within this time. */
+const GRACE_MS = 10_000;
+const MOST_HISTORY = 10_000;
+const MOST_CHILDREN = 50;
+
+/** One round: everything that was seen at one time. */
+interface Round {
+  at: number;
+  snapshot: AgentSnapshot;
+  children: OwnedPort[];
+  orphans: (LeftPort & { shown: OrphanPort })[];
+}
+
+/** Watches the coding agents of this machine. Rests while nobody looks. */
+export class AgentMonitor {
+  readonly #options: MonitorOptions;
+  readonly #finder: SessionFinder;
+  readonly #git = new GitStates();
+  readonly #marks = new Map<string, Mark | null>();
+  /** Sessions of the last rounds by key; `missed` counts the rounds without one. */
+  #live = new Map<string, { session: LiveSession; shown: AgentSession; missed: number }>();
+  /** When sessions ended, for the grace of their ports. */
+  readonly #ended = new Map<string, number>();
+  readonly #first_left = new Map<string, number>();
+  #tracked: TrackedPort[] | null = null;
+  #ports: { at: number; listening: Awaited<ReturnType<ProcessList["listening"]>> } | null = null;
+  #last: Round | null = null;
+  #looking: Promise<Round> | null = null;
+  #asked_at = -Infinity;
+  #told = "";
+  #timer: ReturnType<typeof setTimeout> | null = null;
+  #isFollowed: () => boolean = () => false;
+  #isClosed = false;
+
+  constructor(options: MonitorOptions) {
+    this.#options = options;
+    const { agents, processes, home, env, own, now } = options;
+    this.#finder = new SessionFinder({ agents, processes, home, env, own_uid: own.uid, now });
+  }
+
+  /** Begins the rounds. `isFollowed` tells whether a client follows the topic `agents`. */
+  start(isFollowed: () => boolean): void {
+    this.#isFollowed = isFollowed;
+    this.#plan(REST_MS);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    await this.#looking?.catch(() => {});
+  }
+
+  /** Everything that is known now. */
+  async snapshot(): Promise<AgentSnapshot> {
+    return (await this.#round()).snapshot;
+  }
+
+  /** The live sessions that fit the query. @throws GateError `not_found` for an unknown project */
+  async list(query: AgentSessionQuery) {
+    const { snapshot: { sessions } } = await this.#round();
+    const roots = await this.#options.listRoots();
+    const asked = query.project ?? (query.cwd === undefined ? null : projectAt(query.cwd, roots));
+    if (query.project !== undefined && !roots.some(({ id }) => id === query.project)) {
+      throw new GateError(
+        "not_found",
+        `Cannot find project "${query.project}": see gate project list`,
+      );
+    }
+    const isBound = query.project !== undefined || query.cwd !== undefined;
+    const scope = query.scope ?? (isBound ? "project" : "all");
+    if (scope === "project" && !isBound) {
+      throw new GateError(
+        "invalid",
+        'Cannot list the sessions of a project: none is named; add "project" or "cwd"',
+      );
+    }
+    const items = sessions.filter(({ agent, status, project_id }) =>
+      (query.agent === undefined || agent === query.agent) &&
+      (query.status === undefined || status === query.status) &&
+      (scope === "all" || (asked !== null && project_id === asked))
+    );
+    return { items, scope, project_id: scope === "all" ? null : asked };
+  }
+
+  /** @throws GateError `not_found` */
+  async get(id: string): Promise<AgentSession> {
+    const { snapshot: { sessions } } = await this.#round();
+    const found = sessions.find(({ session_id }) => session_id === id);
+    if (found) return found;
+    throw new GateError(
+      "not_found",
+      `Cannot find the agent session "${id}": it has ended or never was; see gate agents`,
+    );
+  }
+
+  async ports(): Promise<AgentPorts> {
+    const { child_ports, orphan_ports } = (await this.#round()).snapshot;
+    return { child_ports, orphan_ports };
+  }
+
+  async rateLimits(): Promise<{ items: RateLimits[] }> {
+    return { items: (await this.#round()).snapshot.rate_limits };
+  }
+
+  /** The sessions that ended, the newest first. */
+  async history({ limit = 50, agent }: AgentHistoryQuery): Promise<{ items: EndedSession[] }> {
+    return { items: await listEnded(this.#options.registry, { limit, agent }) };
+  }
+
+  /** Ends a process that is an orphan now. @throws GateError `not_found`, `identity_changed` … */
+  async terminate(pid: string, input: TerminateInput, caller: Caller): Promise<Terminated> {
+    requireReviewer(caller, "terminate the process", null);
+    const { processes, terminator, own, record } = this.#options;
+    const before = this.#last?.orphans ?? [];
+    this.#ports = null;
+    const { orphans } = await this.#look();
+    const result = await terminate(pid, input, {
+      ...{ processes, terminator, own_pid: own.pid },
+      before: before.map(({ shown }) => shown),
+      orphans: orphans.map(({ shown }) => shown),
+    });
+    const { row, ...answer } = result;
+    const { command, start_time, agent, session_id } = row;
+    await record(row.project_id, {
+      session_id: null,
+      action_id: null,
+      type: "monitor.terminated",
+      actor: { kind: "reviewer", id: caller.id },
+      data: { ...answer, command, start_time, agent, agent_session: session_id },
+    });
+    this.#ports = null;
+    this.#last = null;
+    return answer;
+  }
+
+  #round(): Promise<Round> {
+    const { now } = this.#options;
+    this.#asked_at = now();
+    if (this.#last !== null && now() - this.#last.at < FRESH_MS) return Promise.resolve(this.#last);
+    return this.#looking ?? this.#look();
+  }
+
+  #plan(ms: number): void {
+    if (this.#isClosed) return;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.#run(), ms);
+    this.#timer.unref?.();
+  }
+
+  async #run(): Promise<void> {
+    const { log } = this.#options;
+    try {
+      await (this.#looking ?? this.#look());
+    } catch (error) {
+      log("warn", "Cannot look at the agents", { error: String(error) });
+    }
+    this.#plan(this.#isWatched() ? ROUND_MS : REST_MS);
+  }
+
+  #isWatched(): boolean {
+    return this.#options.now() - this.#asked_at < WATCHED_MS || this.#isFollowed();
+  }
+
+  #look(): Promise<Round> {
+    this.#looking = this.#see().finally(() => this.#looking = null);
+    if (this.#timer !== null) this.#plan(ROUND_MS);
+    return this.#looking;
+  }
+
+  async #see(): Promise<Round> {
+    const { agents, processes, now, own, listRoots, listHeld, settings } = this.#options;
+    const at = now();
+    const [{ sessions, running }, roots, held, allowed] = await Promise.all([
+      this.#finder.look(),
+      listRoots(),
+      listHeld(),
+      settings(),
+    ]);
+    if (this.#ports === null || at - this.#ports.at >= PORTS_MS) {
+      this.#ports = { at, listening: await processes.listening() };
+      await this.#git.refresh(sessions.flatMap(({ cwd }) => cwd ?? []), at);
+    }
+    const { listening } = this.#ports;
+    const places = new Map(
+      await Promise.all(
+        [...new Set(sessions.flatMap(({ cwd }) => cwd ?? []))].map(async (cwd) =>
+          [cwd, projectAt(await realpath(cwd).catch(() => cwd), roots)] as const
+        ),
+      ),
+    );
+    const projectOf = ({ cwd }: LiveSession) => cwd === null ? null : places.get(cwd) ?? null;
+    const about = {
+      ...{ agents, sessions, running, listening, own_pid: own.pid, own_uid: own.uid },
+    };
+    const marks = allowed.reads_environment
+      ? await this.#readMarks(unownedListeners(about))
+      : new Map<number, Mark>();
+    this.#tracked ??= await listTracked(this.#options.registry, processes.machine.boot_id);
+    const { children, left } = sortPorts({ ...about, marks, tracked: this.#tracked, projectOf });
+    const { shows_texts } = allowed;
+    const shown = sessions.map((session) =>
+      showSession(session, {
+        project_id: projectOf(session),
+        held: heldBy(session, held, running),
+        git: session.cwd === null ? null : this.#git.of(session.cwd),
+        children: childrenOf(session, { children, running, listening }),
+        ...{ shows_texts, now: at },
+      })
+    );
+    await this.#noteEnded(sessions, shown, at);
+    await this.#track(children, at);
+    const orphans = this.#orphans(left, at);
+    const snapshot: AgentSnapshot = {
+      generated_at: dateOf(at)!,
+      sessions: shown,
+      rate_limits: await this.#limits(sessions, at),
+      child_ports: children.map(toChildPort),
+      orphan_ports: orphans.map((one) => one.shown),
+      mcp_servers: shown.flatMap(({ agent, session_id, children }) =>
+        children.filter(({ command }) => MCP.test(command))
+          .map(({ pid, command }) => ({ pid, command, agent, session_id }))
+      ),
+    };
+    this.#last = { at, snapshot, children, orphans };
+    this.#tell(snapshot);
+    return this.#last;
+  }
+
+  async #readMarks(processes: readonly { pid: number; start_time: string }[]) {
+    const { agents, processes: list } = this.#options;
+    const marks = new Map<number, Mark>();
+    const names = markNames(agents);
+    const keys = new Set<string>();
+    for (const { pid, start_time } of processes) {
+      const key = `${pid} ${start_time}`;
+      keys.add(key);
+      if (!this.#marks.has(key)) {
+        this.#marks.set(key, markOf(await list.variablesOf(pid, names), agents));
+      }
+      const mark = this.#marks.get(key);
+      if (mark) marks.set(pid, mark);
+    }
+    for (const key of this.#marks.keys()) if (!keys.has(key)) this.#marks.delete(key);
+    return marks;
+  }
+
+  /** Writes a session to the history once two rounds did not find it. */
+  async #noteEnded(sessions: LiveSession[], shown: AgentSession[], at: number): Promise<void> {
+    const live = new Map(sessions.map((session, i) => [
+      keyOf(session.agent.id, session.session_id),
+      { session, shown: shown[i]!, missed: 0 },
+    ]));
+    for (const [key, before] of this.#live) {
+      if (live.has(key)) continue;
+      // The end of a session begins the grace of its ports, also before it is sure.
+      if (!this.#ended.has(key)) this.#ended.set(key, at);
+      if (before.missed === 0) live.set(key, { ...before, missed: 1 });
+      else await this.#keep(before.session, before.shown, this.#ended.get(key)!);
+    }
+    for (const [key, { missed }] of live) if (missed === 0) this.#ended.delete(key);
+    this.#live = live;
+    if (this.#ended.size > MOST_HISTORY) this.#ended.clear();
+  }
+
+  async #keep(session: LiveSession, shown: AgentSession, at: number): Promise<void> {
+    // A process alone is no session that anybody could find again.
+    if (session.session_id.startsWith("process-")) return;
+    const exited = await session.hasExited?.();
+    const ended: EndedSession = {
+      session_id: shown.session_id,
+      agent: shown.agent,
+      name: shown.name,
+      project_id: shown.project_id,
+      cwd: shown.cwd,
+      model: shown.model,
+      started_at: shown.started_at,
+      tokens: shown.tokens,
+      cost_usd: shown.cost_usd,
+      cost_source: shown.cost_source,
+      turns: shown.turns,
+      ended_at: dateOf(at)!,
+      end_reason: exited === undefined ? "unknown" : exited ? "exit" : "killed",
+    };
+    await this.#options.registry.batch([insertEnded(ended), pruneEnded(MOST_HISTORY)]);
+  }
+
+  /** Remembers the listening children, so that they are known when their session has ended. */
+  async #track(children: readonly OwnedPort[], at: number): Promise<void> {
+    const { processes, registry } = this.#options;
+    const { boot_id } = processes.machine;
+    const before = this.#tracked ?? [];
+    const rows = children.map(({ process, ports, agent, session_id, project_id }): TrackedPort => {
+      const { pid, start_time } = process;
+      const known = before.find((row) => row.pid === pid && row.start_time === start_time);
+      return {
+        ...{ pid, start_time, boot_id, agent: agent.id, session_id, project_id },
+        ports: ports.map(({ port }) => port),
+        first_seen_at: known?.first_seen_at ?? dateOf(at)!,
+      };
+    });
+    const isOf = (a: TrackedPort) => (b: TrackedPort) =>
+      a.pid === b.pid && a.start_time === b.start_time;
+    const changed = rows.filter((row) =>
+      !before.some((known) => JSON.stringify(known) === JSON.stringify(row))
+    );
+    const others = before.filter((row) => !rows.some(isOf(row)));
+    const gone = others.filter((row) => !this.#isRunning(row));
+    this.#tracked = [...rows, ...others.filter((row) => !gone.includes(row))];
+    if (changed.length + gone.length === 0) return;
+    await registry.batch([...changed.map(putTracked), ...gone.map(removeTracked)]);
+  }
+
+  #isRunning({ pid, ports }: TrackedPort): boolean {
+    return this.#ports!.listening.some((one) => one.pid === pid && ports.includes(one.port));
+  }
+
+  /** Those whose session has been gone for the whole grace. */
+  #orphans(left: readonly LeftPort[], at: number): Round["orphans"] {
+    const keys = new Set<string>();
+    const orphans = left.flatMap((one) => {
+      const key = `${one.process.pid} ${one.process.start_time}`;
+      keys.add(key);
+      if (!this.#first_left.has(key)) this.#first_left.set(key, at);
+      const first = this.#first_left.get(key)!;
+      const ended = this.#ended.get(keyOf(one.agent.id, one.session_id)) ?? first;
+      if (at - Math.min(ended, first) < GRACE_MS) return [];
+      const shown: OrphanPort = {
+        ...toChildPort(one),
+        start_time: one.process.start_time,
+        found_by: one.found_by,
+        first_seen_at: dateOf(first)!,
+      };
+      return [{ ...one, shown }];
+    });
+    for (const key of this.#first_left.keys()) if (!keys.has(key)) this.#first_left.delete(key);
+    return orphans;
+  }
+
+  async #limits(sessions: readonly LiveSession[], at: number): Promise<RateLimits[]> {
+    const { agents, statusLimits } = this.#options;
+    return await Promise.all(agents.map(async (agent) => {
+      const told = sessions.filter((one) => one.agent.id === agent.id)
+        .flatMap(({ known }) => known.limits ?? []);
+      const newest = [...told, await statusLimits(agent.id) ?? []].flat()
+        .toSorted((a, b) => (b.at ?? 0) - (a.at ?? 0))[0] ?? null;
+      return showLimits(agent, newest, at);
+    }));
+  }
+
+  #tell({ sessions, orphan_ports }: AgentSnapshot): void {
+    const states = sessions.map(({ memory_bytes: _m, children, ...rest }) => ({
+      ...rest,
+      children: children.map(({ pid, ports }) => ({ pid, ports })),
+    }));
+    const told = JSON.stringify([states, orphan_ports.map(({ pid }) => pid)]);
+    if (told === this.#told) return;
+    const isFirst = this.#told === "";
+    this.#told = told;
+    if (!isFirst) this.#options.publish();
+  }
+}
+
+/** A program or an argument that is named after the protocol. */
+const MCP = /(?:^|[\s/@_-])mcp(?:$|[\s/._-])/i;
+
+function keyOf(agent: string, session_id: string): string {
+  return `${agent} ${session_id}`;
+}
+
+function toChildPort({ process, ports, agent, session_id, project_id }: OwnedPort): ChildPort {
+  return { ...showProcess(process, ports), agent: agent.id, session_id, project_id };
+}
+
+/** The project with the longest root that holds the folder. */
+function projectAt(folder: string, all: readonly { id: string; roots: string[] }[]): string | null {
+  let best: { id: string; length: number } | null = null;
+  for (const { id, roots } of all) {
+    for (const root of roots) {
+      const holds = folder === root || folder.startsWith(root.endsWith("/") ? root : `${root}/`);
+      if (holds && root.length > (best?.length ?? 0)) best = { id, length: root.length };
+    }
+  }
+  return best?.id ?? null;
+}
+
+function heldBy(
+  session: LiveSession,
+  held: readonly HeldAction[],
+  running: ReadonlyMap<number, { ppid: number }>,
+): AgentSession["held"] {
+  const own = session.process?.pid ?? null;
+  const found = held.find((one) => {
+    if (one.host !== session.agent.id) return false;
+    if (one.isOf(session.session_id)) return true;
+    for (let at = one.pid, left = 16; at !== null && own !== null && left > 0; left--) {
+      if (at === own) return true;
+      at = running.get(at)?.ppid ?? null;
+    }
+    return false;
+  });
+  return found ? { project_id: found.project_id, action_id: found.action_id } : null;
+}
+
+/** The processes below the session's own, and listening ones that left it but name it. */
+function childrenOf(
+  session: LiveSession,
+  { children, running, listening }: {
+    children: readonly OwnedPort[];
+    running: ReadonlyMap<number, RunningProcess>;
+    listening: readonly ListeningPort[];
+  },
+): AgentSession["children"] {
+  const below = new Set<number>();
+  const own = session.process?.pid;
+  if (own !== undefined) {
+    const byParent = groupBy([...running.values()], ({ ppid }) => ppid);
+    for (const queue = [own]; queue.length > 0;) {
+      for (const { pid } of byParent.get(queue.pop()!) ?? []) {
+        if (below.has(pid) || pid === own) continue;
+        below.add(pid);
+        queue.push(pid);
+      }
+    }
+  }
+  for (const one of children) {
+    const isOwn = one.agent.id === session.agent.id && one.session_id === session.session_id;
+    if (isOwn) below.add(one.process.pid);
+  }
+  return [...below].slice(0, MOST_CHILDREN).flatMap((pid) => {
+    const process = running.get(pid);
+    return process ? [showProcess(process, listening.filter((one) => one.pid === pid))] : [];
+  });
+}
+
+function groupBy<T, K>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group) group.push(item);
+    else groups.set(key, [item]);
+  }
+  return groups;
+}

@@ -1,0 +1,97 @@
+import type { ProcessList, RunningProcess } from "../runtime/process_list.ts";
+import type { Agent, AgentProcess, FoundSession, RecordFacts } from "./agents/agent.ts";
+import { NO_FACTS } from "./agents/agent.ts";
+import { sessionsOf } from "./agents/programs.ts";
+import { type Budget, RecordTail } from "./record_tail.ts";
+
+/** A live session with everything that its agent and its process tell. */
+export interface LiveSession extends FoundSession {
+  agent: Agent;
+  known: RecordFacts;
+  is_complete: boolean;
+}
+
+/** What is seen of the machine in one round. */
+export interface Seen {
+  sessions: LiveSession[];
+  running: ReadonlyMap<number, RunningProcess>;
+}
+
+export interface FinderOptions {
+  agents: readonly Agent[];
+  processes: ProcessList;
+  home: string;
+  env: Record<string, string | undefined>;
+  own_uid: number | null;
+  now: () => number;
+}
+
+/** Bytes of records that one round reads beside their newest lines. */
+const ROUND_BYTES = 2 * 1024 * 1024;
+
+/** Finds the live sessions of all agents, round after round. Each record is read once. */
+export class SessionFinder {
+  readonly #options: FinderOptions;
+  #tails = new Map<string, RecordTail>();
+
+  constructor(options: FinderOptions) {
+    this.#options = options;
+  }
+
+  async look(): Promise<Seen> {
+    const { agents, processes, own_uid } = this.#options;
+    const [all, locked] = await Promise.all([processes.all(), processes.lockedFiles()]);
+    const running = new Map(all.map((one) => [one.pid, one]));
+    const mine = own_uid === null ? all : all.filter(({ uid }) => uid === own_uid);
+    const own = agents.map((agent) => sessionsOf(mine, agent));
+    const folders = await processes.foldersOf(own.flat().map(({ pid }) => pid));
+    const found = await Promise.all(agents.map(async (agent, at) => {
+      const candidates = own[at]!.map((one) => ({ ...one, cwd: folders.get(one.pid) ?? null }));
+      const { home, env, now } = this.#options;
+      const around = {
+        ...{ home, env, own: candidates, running, locked },
+        ...{ machine: processes.machine, now: now() },
+      };
+      const sessions = await agent.find(around);
+      return [...sessions, ...unnamed(candidates, sessions, running)]
+        .map((one) => ({ ...one, agent }));
+    }));
+    return { sessions: await this.#read(found.flat()), running };
+  }
+
+  async #read(found: (FoundSession & { agent: Agent })[]): Promise<LiveSession[]> {
+    const budget: Budget = { bytes: ROUND_BYTES };
+    const tails = new Map<string, RecordTail>();
+    const live: LiveSession[] = [];
+    for (const session of found) {
+      const { record } = session;
+      const tail = record === null ? null : this.#tails.get(record.path) ?? new RecordTail(record);
+      if (record && tail) tails.set(record.path, tail);
+      await tail?.advance(budget);
+      const known = { ...NO_FACTS, ...tail?.facts(), ...session.facts };
+      live.push({ ...session, known, is_complete: tail?.isComplete ?? true });
+    }
+    this.#tails = tails;
+    return live;
+  }
+}
+
+/** Processes of an agent that none of its sessions names. */
+function unnamed(
+  own: readonly AgentProcess[],
+  found: readonly FoundSession[],
+  running: ReadonlyMap<number, RunningProcess>,
+): FoundSession[] {
+  const named = new Set(found.flatMap(({ process }) => process?.pid ?? []));
+  return own.filter(({ pid, ppid }) =>
+    !named.has(pid) && !named.has(ppid) && ![...named].some((one) => running.get(one)?.ppid === pid)
+  ).map((process) => ({
+    session_id: `process-${process.pid}`,
+    process,
+    cwd: process.cwd,
+    started_at: process.started_at,
+    version: null,
+    status: null,
+    record: null,
+  }));
+}

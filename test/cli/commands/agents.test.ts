@@ -1,0 +1,124 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { sendSignal } from "../../../server/runtime/process_list.ts";
+import { identify } from "../../../server/runtime/processes.ts";
+import { type GatedProject, openGatedProject } from "../gated_project.ts";
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+let gated: GatedProject;
+const started: number[] = [];
+beforeEach(async () => {
+  gated = await openGatedProject();
+});
+afterEach(async () => {
+  for (const pid of started.splice(0)) sendSignal(pid, "SIGKILL");
+  await gated.close();
+});
+
+/** A process that calls itself `claude`, with the files that Claude Code keeps for its sessions. */
+async function startClaude(status: string) {
+  const { folder, terminal } = gated;
+  const code = "console.log(require('net').createServer().listen(0, '127.0.0.1') && 'ready');";
+  const env = {
+    ...{ PATH: terminal.env.PATH, CLAUDECODE: "1", CLAUDE_CODE_SESSION_ID: "s1", CODE: code },
+  };
+  const script = 'node -e "$CODE" & exec -a claude sleep 1000';
+  const child = spawn("bash", ["-c", script], { cwd: folder, env });
+  started.push(child.pid!);
+  await once(child.stdout, "data");
+  const home = join(terminal.folder, ".claude");
+  const at = { cwd: folder, startedAt: Date.now(), procStart: ticksOf(child.pid!) };
+  write(join(home, "sessions", `${child.pid}.json`), {
+    ...{ pid: child.pid, sessionId: "s1", version: "2.1.328", status, ...at },
+  });
+  const usage = { input_tokens: 3, output_tokens: 42, cache_read_input_tokens: 15_000 };
+  const message = { id: "m1", model: "opus", usage, content: [{ type: "text", text: "secret" }] };
+  write(join(home, "projects", folder.replaceAll(/[^A-Za-z0-9]/g, "-"), "s1.jsonl"), {
+    ...{ type: "assistant", requestId: "r", timestamp: new Date().toISOString(), message },
+  });
+  return child;
+}
+
+function ticksOf(pid: number): string {
+  return identify(pid)!.start_time.split(":").at(-1)!;
+}
+
+function write(path: string, json: object): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, `${JSON.stringify(json)}\n`);
+}
+
+test("a session is shown, then kept in the history; what it left behind is ended", async () => {
+  const child = await startClaude("busy");
+  const { sessions } = await gated.json("agents", "--json");
+  expect(sessions).toMatchObject([{
+    ...{ session_id: "s1", agent: "claude-code", pid: child.pid, project_id: "web" },
+    ...{ status: "working", status_source: "registry", tokens: { total: 15_045 } },
+    ports: [{ address: "127.0.0.1" }],
+  }]);
+  expect(JSON.stringify(sessions)).not.toContain("secret");
+  const { stdout } = await gated.good("agents");
+  expect(stdout).toMatch(/^Claude Code\s+works\s+web\s+\S+\s+15 k tokens\s+:\d+/);
+  expect(await gated.json("agents", "--project", "web", "--json"))
+    .toMatchObject({ sessions: [{ session_id: "s1" }] });
+
+  child.kill("SIGKILL");
+  await once(child, "exit");
+  let orphans: { pid: number }[] = [];
+  for (const until = Date.now() + 30_000; orphans.length === 0 && Date.now() < until;) {
+    orphans = (await gated.json("agents", "--json")).orphan_ports;
+    await wait(500);
+  }
+  const [{ pid }] = orphans as [{ pid: number }];
+  started.push(pid);
+  expect(await gated.json("agents", "history", "--json")).toMatchObject([
+    { session_id: "s1", agent: "claude-code", end_reason: "killed", tokens: { total: 15_045 } },
+  ]);
+  expect((await gated.good("agents")).stdout).toContain("gate agents terminate <pid>");
+  const asked = await gated.terminal.run(["agents", "terminate", String(pid)]);
+  expect(asked).toMatchObject({ code: 64, stdout: "" });
+  expect(await gated.json("agents", "terminate", String(pid), "--yes", "--json"))
+    .toMatchObject({ pid, outcome: "terminated", signal: "SIGTERM" });
+  const again = await gated.terminal.run(["agents", "terminate", String(pid), "--yes"]);
+  expect(again).toMatchObject({ code: 1, stdout: "" });
+  expect(again.stderr).toContain("gate agents");
+});
+
+test("a machine without agents is said to have none", async () => {
+  expect((await gated.good("agents", "--project", "web")).stdout).toBe("No coding agent runs.\n");
+  expect((await gated.good("agents", "history")).stdout).toBe("No session has ended yet.\n");
+  expect(await gated.terminal.run(["agents", "--project", "none"])).toMatchObject({ code: 1 });
+});
+
+test("the status line keeps the limits, calls the one that stood there, and goes again", async () => {
+  const settings = join(gated.terminal.folder, ".claude", "settings.json");
+  const before = { model: "opus", statusLine: { type: "command", command: "echo 'my line'" } };
+  write(settings, before);
+  await gated.good("global-setup", "--host", "claude-code", "--statusline");
+  await gated.good("global-setup", "--host", "claude-code", "--statusline");
+  const { statusLine, model } = JSON.parse(readFileSync(settings, "utf8"));
+  expect(model).toBe("opus");
+  expect(statusLine.command).toContain("statusline --then");
+  const input = JSON.stringify({
+    ...{ model: { display_name: "Opus" }, context_window: { used_percentage: 12.4 } },
+    rate_limits: { five_hour: { used_percentage: 42, resets_at: 4_000_000_000 } },
+  });
+  const line = await gated.terminal.run(["statusline", "--then", "echo 'my line'"], { input });
+  expect(line).toMatchObject({ code: 0, stdout: "my line\n" });
+  const alone = await gated.terminal.run(["statusline"], { input });
+  expect(alone).toMatchObject({ code: 0, stdout: "Opus · context 12 %\n" });
+  expect(await gated.terminal.run(["statusline"], { input: "no JSON" })).toMatchObject({ code: 0 });
+  const { rate_limits } = await gated.json("agents", "--json");
+  expect(rate_limits[0]).toMatchObject({
+    ...{ agent: "claude-code", status: "known", stale: false },
+    limits: [{ id: "five_hour", window_minutes: 300, used_percent: 42 }],
+  });
+  await gated.good("global-setup", "--host", "claude-code", "--remove");
+  expect(JSON.parse(readFileSync(settings, "utf8"))).toEqual(before);
+  expect(existsSync(settings)).toBe(true);
+});
